@@ -1,0 +1,72 @@
+"""The project's commands: `python -m nox -s NAME [-- arguments]`. Each installs what it needs from pyproject.toml."""
+
+import os
+import sys
+
+import nox
+
+nox.needs_version = ">=2024.4.15"
+nox.options.sessions = ["tests", "lint", "typecheck", "docs"]
+nox.options.reuse_venv = "yes"
+
+DEV = nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]["dev"]
+CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+HEADLESS = {"MPLBACKEND": "Agg"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Real climate data: a sensitivity map by `.grad`, and a fit of every cell at once."""
+    session.install("-e", ".[examples]")
+    session.run("python", "examples/demo.py", *session.posargs, env=HEADLESS)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Every test but the GPU's, one process per core; arguments go to pytest."""
+    session.install("-e", ".[dev]")
+    workers = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
+    session.run("pytest", *workers, *session.posargs, env=HEADLESS | ONE_THREAD)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff over all Python files."""
+    session.install(*(line for line in DEV if line.startswith("ruff")))
+    session.run("ruff", "check", *(session.posargs or ["."]))
+
+
+@nox.session
+def typecheck(session: nox.Session) -> None:
+    """Mypy, strict, over the package."""
+    session.install("-e", ".[dev]")
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The pages, warnings as errors, and every example in them."""
+    session.install("-e", ".[docs]")
+    for builder in ("html", "doctest"):
+        strict = ["-W", "--keep-going", "-n"]
+        session.run(
+            "sphinx-build", *strict, "-b", builder, *session.posargs, "docs", f"docs/_build/{builder}", env=HEADLESS
+        )
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Overhead per operation against its peers (arguments go there), then the time to import."""
+    session.install("-e", ".")
+    session.install("torch==2.13.0")
+    session.install("jax", "autograd")
+    session.run("python", "-m", "benchmarks.overhead", *session.posargs)
+    session.run("python", "-m", "benchmarks.import_time")
+
+
+@nox.session
+def gpu(session: nox.Session) -> None:
+    """The tests marked gpu, on a machine that has one."""
+    session.install("-e", ".[dev,cupy]")
+    session.run("pytest", "-m", "gpu", *session.posargs, env=HEADLESS)
