@@ -68,5 +68,5 @@ def benchmarks(session: nox.Session) -> None:
 @nox.session
 def gpu(session: nox.Session) -> None:
     """The tests marked gpu, on a machine that has one."""
-    session.install("-e", ".[dev,cupy]")
+    session.install("-e", ".[dev,cupy]", "cupy-cuda13x[ctk]")  # ctk: CUDA itself, for a machine with only a driver
     session.run("pytest", "-m", "gpu", *session.posargs, env=HEADLESS)
