@@ -1,0 +1,330 @@
+"""DimArray: raw data with a name per axis, some of the names *vectorized* (hidden from every operation).
+
+>>> import numpy as np, namedgrad as ng
+>>> a = ng.DimArray(np.ones((2, 3)), ("time", "lat"))
+>>> (a * a).sum("lat")
+<DimArray (time: 2) float64>
+array([3., 3.])
+>>> a.vectorize("time").sum()
+<DimArray () vectorized (time: 2) float64>
+array([3., 3.])
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.axes import NONE, AxisError, Name, Names
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import xarray
+
+
+class TraceError(TypeError):
+    """A traced value was asked to leave the trace; the message names the operation and its replacement."""
+
+
+class DimArray:
+    """An immutable array with named dims.
+
+    Parameters
+    ----------
+    data : array or scalar
+        A NumPy, CuPy or dask array is kept as it is, never copied or moved; lists and scalars become NumPy arrays.
+    dims : iterable of hashable
+        A name for every axis of ``data``, in its order. Any hashable but an int, ``None`` or ``Ellipsis``.
+    vectorized : iterable of hashable, optional
+        Those of ``dims`` that are batch axes: no operation sees them, every gradient keeps them.
+
+    Raises
+    ------
+    AxisError
+        If the number of names is not the number of axes, or a name is repeated or reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([[1.0, 2.0], [3.0, 4.0]], ("x", "y")).sum("x")
+    <DimArray (y: 2) float64>
+    array([4., 6.])
+    """
+
+    __slots__ = ("__weakref__", "hidden", "names", "raw")
+
+    raw: Any  #: the stored array, one axis per entry of ``names``
+    names: Names  #: every axis, visible or hidden, in stored order
+    hidden: frozenset[Name]  #: the vectorized names
+    level: Any = None  # a traced array has one
+    __hash__ = None  # type: ignore[assignment]  # == is elementwise
+
+    def __init__(self, data: Any, dims: Iterable[Name] | str, *, vectorized: Iterable[Name] | str = ()) -> None:
+        if isinstance(data, DimArray):
+            raise TypeError("data is a DimArray already; use .rename, .vectorize or .devectorize on it")
+        if not backends.is_array(data):
+            data = _host_array(data)
+        self.raw = data
+        self.names = axes.check_names(dims, data.ndim)
+        self.hidden = frozenset(axes.check_names(vectorized))
+        if missing := self.hidden.difference(self.names):
+            raise AxisError(f"vectorized={tuple(missing)} are not among dims={self.names}")
+
+    # ---------------------------------------------------------------- what a user sees
+
+    @property
+    def dims(self) -> Names:
+        """Names of the visible dims."""
+        return tuple(n for n in self.names if n not in self.hidden) if self.hidden else self.names
+
+    @property
+    def vectorized(self) -> Names:
+        """Names of the vectorized axes."""
+        return tuple(n for n in self.names if n in self.hidden)
+
+    @property
+    def full_shape(self) -> tuple[int, ...]:
+        """Sizes of all axes in stored order."""
+        return self.raw.shape if self.names else ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the data."""
+        try:
+            return self.raw.dtype  # type: ignore[no-any-return]
+        except AttributeError:  # a Python scalar
+            return np.dtype(type(self.raw))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the visible dims."""
+        return tuple(self.sizes.values()) if self.hidden else self.full_shape
+
+    @property
+    def sizes(self) -> dict[Name, int]:
+        """Mapping of visible dims to sizes."""
+        return {n: s for n, s in zip(self.names, self.full_shape, strict=True) if n not in self.hidden}
+
+    @property
+    def vectorized_sizes(self) -> dict[Name, int]:
+        """Mapping of vectorized names to sizes."""
+        return {n: s for n, s in zip(self.names, self.full_shape, strict=True) if n in self.hidden}
+
+    @property
+    def ndim(self) -> int:
+        """Number of visible dims."""
+        return len(self.dims)
+
+    @property
+    def size(self) -> int:
+        """Number of elements that one slice has."""
+        return int(np.prod(self.shape, dtype=int))
+
+    @property
+    def data(self) -> Any:
+        """The raw array, vectorized axes first, then ``dims``."""
+        raw = self.raw if backends.is_array(self.raw) else np.asarray(self.raw)
+        perm = axes.order_plan(self.names, (*self.vectorized, *self.dims))
+        return raw if perm is None else backends.call(backends.backend_of(raw).transpose, raw, perm)
+
+    @property
+    def backend(self) -> str:
+        """``"numpy"``, ``"cupy"`` or ``"dask"``."""
+        return backends.backend_of(self.raw).name
+
+    # ---------------------------------------------------------------- leaving
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A host copy, vectorized axes first, then ``dims``."""
+        raw = self.data
+        return backends.backend_of(raw).to_numpy(raw)
+
+    def to(self, backend: str) -> DimArray:
+        """The same values on another backend: ``"numpy"``, ``"cupy"`` or ``"dask"``."""
+        if backend == self.backend:
+            return self
+        host = backends.backend_of(self.raw).to_numpy(self.raw)
+        return make(backends.get_backend(backend).asarray(host), self.names, self.hidden)
+
+    def item(self) -> Any:
+        """The Python scalar of a single element without vectorized axes."""
+        self._single("item()")
+        return self.to_numpy().item()
+
+    def to_xarray(self, coords: Mapping[Any, Any] | None = None, name: Any = None) -> xarray.DataArray:
+        """As a DataArray; vectorized axes become dims, in front."""
+        import xarray
+
+        return xarray.DataArray(self.data, coords=coords, dims=(*self.vectorized, *self.dims), name=name)
+
+    def _single(self, what: str) -> None:
+        if self.vectorized_sizes:
+            raise TypeError(
+                f"{what} of a vectorized array {describe(self)} has one answer per slice; "
+                "use where(...) or .devectorize() first"
+            )
+        if self.size != 1:
+            raise ValueError(f"{what} needs a single element, got {describe(self)}; reduce or index the dims first")
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iub":
+            raise TypeError(f"an index must be an integer, got dtype {self.dtype}")
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __bool__(self) -> bool:
+        refuse_while_recording("bool()", "where(...) or cond(...)")
+        self._single("bool()")
+        return bool(self.to_numpy().item())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self.backend != "numpy":
+            raise TypeError(f"no implicit copy from {self.backend} to the host; use .to_numpy()")
+        refuse_while_recording("np.asarray()", "the namedgrad function of the same name")
+        return np.array(self.data, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without visible dims")
+        return self.shape[0]
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> DimArray:
+        return make(backends.backend_of(self.raw).copy(self.raw), self.names, self.hidden)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self.raw, self.names, tuple(self.hidden))
+
+    # ---------------------------------------------------------------- repr
+
+    def _summary(self) -> str:
+        hidden = f" vectorized {_sizes_text(self.vectorized_sizes)}" if self.hidden else ""
+        where = "" if self.backend == "numpy" else f" {self.backend}"
+        return f"{type(self).__name__} {_sizes_text(self.sizes)}{hidden} {self.dtype}{where}"
+
+    def __repr__(self) -> str:
+        body = repr(self.data) if self.backend != "numpy" or self.names else f"array({self.data!r})".replace("array(array", "array").replace("))", ")")
+        return f"<{self._summary()}>\n{body}"
+
+    def _repr_html_(self) -> str:
+        body = html.escape(repr(self.data))
+        return (
+            "<div><style>.ng-hidden{color:#888;font-style:italic}</style>"
+            f"<b>{type(self).__name__}</b> {_html_sizes(self.sizes, '')}"
+            f"{_html_sizes(self.vectorized_sizes, 'ng-hidden')} <code>{self.dtype}</code> {self.backend}"
+            f"<details><summary>data</summary><pre>{body}</pre></details></div>"
+        )
+
+    if TYPE_CHECKING:  # installed by the declarations in namedgrad.rules
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+        def __add__(self, other: Any) -> DimArray: ...
+        def __radd__(self, other: Any) -> DimArray: ...
+        def __sub__(self, other: Any) -> DimArray: ...
+        def __rsub__(self, other: Any) -> DimArray: ...
+        def __mul__(self, other: Any) -> DimArray: ...
+        def __rmul__(self, other: Any) -> DimArray: ...
+        def __truediv__(self, other: Any) -> DimArray: ...
+        def __rtruediv__(self, other: Any) -> DimArray: ...
+        def __floordiv__(self, other: Any) -> DimArray: ...
+        def __rfloordiv__(self, other: Any) -> DimArray: ...
+        def __mod__(self, other: Any) -> DimArray: ...
+        def __rmod__(self, other: Any) -> DimArray: ...
+        def __pow__(self, other: Any) -> DimArray: ...
+        def __rpow__(self, other: Any) -> DimArray: ...
+        def __neg__(self) -> DimArray: ...
+        def __pos__(self) -> DimArray: ...
+        def __abs__(self) -> DimArray: ...
+        def __invert__(self) -> DimArray: ...
+        def __and__(self, other: Any) -> DimArray: ...
+        def __or__(self, other: Any) -> DimArray: ...
+        def __xor__(self, other: Any) -> DimArray: ...
+        def __lt__(self, other: Any) -> DimArray: ...
+        def __le__(self, other: Any) -> DimArray: ...
+        def __gt__(self, other: Any) -> DimArray: ...
+        def __ge__(self, other: Any) -> DimArray: ...
+        def __eq__(self, other: object) -> DimArray: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> DimArray: ...  # type: ignore[override]
+        def __getitem__(self, key: Any) -> DimArray: ...
+
+
+_new = object.__new__
+
+
+def make(raw: Any, names: Names, hidden: frozenset[Name]) -> DimArray:
+    """A DimArray of parts that are known to fit: no checks."""
+    a: DimArray = _new(DimArray)
+    a.raw, a.names, a.hidden = raw, names, hidden
+    return a
+
+
+def _unpickle(raw: Any, names: Names, hidden: Names) -> DimArray:
+    return make(raw, names, frozenset(hidden))
+
+
+def _host_array(data: Any) -> np.ndarray[Any, Any]:
+    out = np.asarray(data)
+    if out.dtype == object:
+        raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
+    return out
+
+
+_SCALARS = (bool, int, float, complex, np.generic)
+
+
+def constant(value: Any, what: str = "operand") -> DimArray:
+    """An operand: a DimArray as it is, a scalar or 0-d array as a DimArray without dims; all else is refused."""
+    if isinstance(value, DimArray):
+        return value
+    if isinstance(value, _SCALARS):
+        return make(value, (), NONE)
+    if backends.is_array(value):
+        if value.ndim == 0:
+            return make(value, (), NONE)
+        raise AxisError(
+            f"{what} is a plain array of shape {value.shape}: its axes have no names; "
+            f"name them with ng.DimArray(array, dims), one of dims per axis"
+        )
+    raise TypeError(
+        f"{what} is a {type(value).__module__}.{type(value).__qualname__}, which does not combine with a DimArray; "
+        "use ng.asdimarray(x) for xarray objects, .to_xarray() on the DimArray, or .name(...) on a positional array"
+    )
+
+
+def describe(a: DimArray) -> str:
+    """``(time: 3, lat: 4 | batch: 2)``."""
+    return axes.describe_names(a.names, a.hidden, a.full_shape)
+
+
+def extent(a: DimArray, name: Name) -> int:
+    """Size of one axis, visible or hidden."""
+    return a.full_shape[a.names.index(name)]  # type: ignore[no-any-return]
+
+
+def refuse_while_recording(what: str, instead: str) -> None:
+    """Raise where a value would steer a program that is being recorded."""
+    if backends.is_recording():
+        raise TraceError(f"{what} of a value inside ng.compile would fix this run's answer; use {instead} instead")
+
+
+def _sizes_text(sizes: Mapping[Name, int]) -> str:
+    return "(" + ", ".join(f"{n}: {s}" for n, s in sizes.items()) + ")"
+
+
+def _html_sizes(sizes: Mapping[Name, int], css: str) -> str:
+    return " ".join(f'<span class="{css}">{html.escape(str(n))}: {s}</span>' for n, s in sizes.items())

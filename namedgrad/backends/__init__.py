@@ -1,0 +1,125 @@
+"""Backends: positional functions by name, chosen by the type of the raw arrays.
+
+This package is the only place that computes.  Everything above it passes through :func:`call`, where a recorder
+(:mod:`namedgrad.compile`) can listen.  A backend's module is touched only if the user has already imported it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.base import Backend
+from namedgrad.backends.numpy import NumpyBackend
+
+NUMPY = NumpyBackend()
+_BACKENDS: dict[str, Backend] = {"numpy": NUMPY}
+_BY_TYPE: dict[type, Backend | None] = {np.ndarray: NUMPY, np.memmap: NUMPY, np.ma.MaskedArray: NUMPY}
+_SCALARS = (bool, int, float, complex, np.generic)
+
+
+class Recorder:
+    """Receives every backend call made in its context."""
+
+    def record(self, function: Callable[..., Any], raw: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
+        """Note one call and its result."""
+        raise NotImplementedError
+
+
+RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+_recording = 0  # how many recorders are active anywhere: the context is looked up only if there is one
+
+
+def start_recording(recorder: Recorder) -> Any:
+    """Send the calls of this context to ``recorder`` until :func:`stop_recording` is given the token."""
+    global _recording  # noqa: PLW0603 - a counter that keeps the hot path to one global read
+    _recording += 1
+    return RECORDER.set(recorder)
+
+
+def stop_recording(token: Any) -> None:
+    """Undo :func:`start_recording`."""
+    global _recording  # noqa: PLW0603 - see above
+    _recording -= 1
+    RECORDER.reset(token)
+
+
+def is_recording() -> bool:
+    """Whether calls of this context are recorded: values must then not steer the program."""
+    return _recording > 0 and RECORDER.get() is not None
+
+
+def call(function: Callable[..., Any], *raw: Any, **kwargs: Any) -> Any:
+    """Call a backend function on raw arrays: the one place where that happens."""
+    out = function(*raw, **kwargs)
+    if _recording and (recorder := RECORDER.get()) is not None:
+        recorder.record(function, raw, kwargs, out)
+    return out
+
+
+def get_backend(name: str) -> Backend:
+    """The backend called ``"numpy"``, ``"cupy"`` or ``"dask"``; its module is imported if need be."""
+    if name not in _BACKENDS:
+        if name == "cupy":
+            from namedgrad.backends.cupy import CupyBackend as Kind
+        elif name == "dask":
+            from namedgrad.backends.dask import DaskBackend as Kind  # type: ignore[assignment]
+        else:
+            raise ValueError(f"unknown backend {name!r}: choose 'numpy', 'cupy' or 'dask'")
+        _BACKENDS[name] = Kind()
+    return _BACKENDS[name]
+
+
+def _find(kind: type) -> Backend | None:
+    """The backend of an array type, None for scalars and anything that is not an array."""
+    if issubclass(kind, _SCALARS):
+        return None
+    if issubclass(kind, np.ndarray):
+        return NUMPY
+    cupy, dask = sys.modules.get("cupy"), sys.modules.get("dask.array")
+    if cupy is not None and issubclass(kind, cupy.ndarray):
+        return get_backend("cupy")
+    if dask is not None and issubclass(kind, dask.Array):
+        return get_backend("dask")
+    raise TypeError(f"{kind.__module__}.{kind.__qualname__} is not an array of a known backend (numpy, cupy, dask)")
+
+
+def is_array(raw: Any) -> bool:
+    """Whether ``raw`` is an array of one of the backends (scalars are not)."""
+    try:
+        return backend_of_type(type(raw)) is not None
+    except TypeError:
+        return False
+
+
+def backend_of_type(kind: type) -> Backend | None:
+    """The backend of an array type, None for scalars; a TypeError for anything else."""
+    try:
+        return _BY_TYPE[kind]
+    except KeyError:
+        found = _find(kind)
+        if found is None or found.name != "cupy":  # a stand-in for CuPy may be swapped
+            _BY_TYPE[kind] = found
+        return found
+
+
+def backend_of(*raw: Any) -> Backend:
+    """The backend that computes on these arrays together; scalars join any, NumPy joins dask, nothing else mixes."""
+    found: Backend = NUMPY
+    devices: set[str] = set()
+    for r in raw:
+        b = backend_of_type(type(r))
+        if b is not None and not (b is NUMPY and r.ndim == 0):
+            devices.add(b.name)
+            if b is not NUMPY:
+                found = b
+    if len(devices) > 1 and devices != {"numpy", "dask"}:
+        a, b_ = sorted(devices)
+        raise TypeError(
+            f"operands are on different devices: {a} and {b_}; move one explicitly with .to({a!r}) or .to({b_!r})"
+        )
+    return found

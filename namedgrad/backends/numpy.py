@@ -1,0 +1,46 @@
+"""The NumPy backend: the default, and the only one whose values may steer Python."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.base import Backend, Raw
+
+# glibc returns freed memory to the system as soon as 128 kB lie free at the end of the heap, so that a program of
+# 80 kB arrays spends most of its time on page faults.  Freeing one large block that was never touched raises glibc's
+# own dynamic threshold (mallopt(3), M_MMAP_THRESHOLD).  Measured on a 60-operation chain of 10,000 elements: NumPy by
+# hand 12.3 -> 4.6 us per operation, its gradient here 22.9 -> 10.5 us.  Elsewhere it does nothing.
+np.empty(31 << 20, np.uint8)
+
+
+class NumpyBackend(Backend):
+    """Positional functions on :class:`numpy.ndarray`."""
+
+    name = "numpy"
+    xp = np
+    may_branch = True
+
+    @functools.cached_property
+    def special(self) -> Any:
+        """:mod:`scipy.special`."""
+        import scipy.special
+
+        return scipy.special
+
+    def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
+        """A host copy."""
+        return np.array(x)
+
+    def isfinite_all(self, x: Raw) -> bool:
+        """Whether every element is finite, by one BLAS pass; a large value may overflow the test, hence the second."""
+        dot = np.vdot(x, x)
+        return math.isfinite(dot.real) or bool(np.isfinite(x).all())
+
+    def scale(self, g: Raw, factor: Raw) -> Raw:
+        """``g * factor``, repaired only if something in it is not finite."""
+        out = np.multiply(g, factor)
+        return out if self.isfinite_all(out) else np.multiply(g, self.shield(factor, g))

@@ -1,0 +1,280 @@
+"""Linear maps: what recording an operation stores.
+
+The derivative of an operation at a point is a linear map.  Forward mode *pushes* a tangent through it, reverse mode
+*pulls* a cotangent back, ``linearize`` does both as often as asked.  A map remembers its traced operands (``parents``)
+and as little data as it can.
+
+Conventions that make every map short:
+
+* A cotangent is full: it has every axis of the map's output, and may have more, which are *kept* (see
+  :class:`namedgrad.axes.ByName`).  Every other axis that an operand lacks is summed, by :func:`fold`.
+* Maps are transposed, never conjugated: the engine conjugates the seed and the leaves instead, which is the same for
+  every composition and free for real numbers.
+* ``mixes`` are the names along which a map mixes slices.  Meeting one of them again among the kept names would make
+  a per-slice gradient ambiguous, so that is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+from namedgrad.axes import AxisError, Name, Names
+
+
+class Like(NamedTuple):
+    """What a map remembers of an operand whose data it does not need."""
+
+    names: Names
+    full_shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def like(x: DimArray) -> Like:
+    """Names, sizes and dtype of an array."""
+    return Like(x.names, x.full_shape, x.dtype)
+
+
+class Mask(NamedTuple):
+    """A factor that selects: 1 where true; elsewhere the product is exactly 0, whatever it is multiplied with."""
+
+    where: DimArray
+
+
+Factor = DimArray | Mask | int
+
+
+class Vocabulary:
+    """The few operations that maps themselves are made of; :mod:`namedgrad.rules.structure` fills them in."""
+
+    add: Callable[[DimArray, DimArray], DimArray]
+    neg: Callable[[DimArray], DimArray]
+    mul: Callable[[DimArray, DimArray], DimArray]
+    scale: Callable[[DimArray, DimArray], DimArray]
+    select: Callable[[DimArray, DimArray], DimArray]
+    total: Callable[[DimArray, Names], DimArray]
+    contract: Callable[[DimArray, DimArray, Names], DimArray]
+    spread: Callable[[DimArray, Like], DimArray]
+    relabel: Callable[..., DimArray]
+    cast: Callable[[DimArray, np.dtype[Any]], DimArray]
+    stamp: Callable[[DimArray, frozenset[Name]], DimArray]
+    diagonalize: Callable[[DimArray, Name], DimArray]
+    guarded_contract: Callable[[DimArray, DimArray, Names], DimArray]
+
+
+ops = Vocabulary()
+
+
+# ------------------------------------------------------------------------------------------------ fold
+
+
+def product(g: DimArray, f: Factor) -> DimArray:
+    """``g * f`` by name, guarded if the mark of ``g`` asks for it."""
+    if type(f) is int:
+        return g if f == 1 else ops.neg(g)
+    if type(f) is Mask:
+        return ops.select(f.where, g)
+    return ops.scale(g, f) if g.hidden.guard else ops.mul(g, f)  # type: ignore[attr-defined, arg-type]
+
+
+def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = None) -> DimArray:
+    """The cotangent ``g * f`` of an operand with these names: axes that it lacks are summed unless they are kept."""
+    how: Any = g.hidden
+    kind = type(f)
+    own = () if kind is int else f.where.names if kind is Mask else f.names  # type: ignore[union-attr]
+    if g.names == names and (own == names or not own):
+        out = product(g, f)
+    else:
+        extra = tuple(n for n in dict.fromkeys(g.names + own) if n not in names and n not in how.keep)
+        if not extra:
+            out = product(g, f)
+        elif kind is int or kind is Mask:
+            out = ops.total(product(g, f), extra)
+        else:
+            out = (ops.guarded_contract if how.guard else ops.contract)(g, f, extra)  # type: ignore[arg-type]
+    if dtype is not None:
+        out = ops.cast(out, dtype)
+    return out if out.hidden is how else ops.stamp(out, how)
+
+
+def add_all(parts: Sequence[DimArray]) -> DimArray:
+    """Sum of one or more arrays."""
+    out = parts[0]
+    for part in parts[1:]:
+        out = ops.add(out, part)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ maps
+
+
+class Map:
+    """A linear map between the tangents of its parents and that of its output."""
+
+    __slots__ = ("parents",)
+    parents: tuple[Map, ...]
+    mixes: Names = ()
+
+    def pull(self, g: DimArray) -> Sequence[DimArray | None]:
+        """One cotangent per parent."""
+        raise NotImplementedError
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        """The tangent of the output; None stands for zero."""
+        raise NotImplementedError
+
+    def refuse_mixed(self, g: DimArray) -> None:
+        """Raise if slices that the output still carries were mixed here."""
+        keep = g.hidden.keep  # type: ignore[attr-defined]
+        if not keep.isdisjoint(self.mixes):
+            for name in self.mixes:
+                if name in keep and name in g.names:
+                    raise ambiguous(g.hidden.final[name])  # type: ignore[attr-defined]
+
+
+def ambiguous(name: Name) -> AxisError:
+    """The error for slices that were mixed and met again."""
+    return AxisError(
+        f"the slices of {name!r} are mixed inside the function (devectorized, then reduced, moved or indexed), yet "
+        f"{name!r} is still a vectorized axis of its output, so 'one gradient per slice' is ambiguous; "
+        f"give one of the two another name, e.g. a.devectorize({name!r}).rename({{{name!r}: 'other'}}) before mixing, "
+        f"or devectorize and reduce the output over {name!r}"
+    )
+
+
+class Leaf(Map):
+    """An input: the end of every path."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.parents = ()
+
+
+class Scale(Map):
+    """Elementwise: each operand's tangent times a factor.
+
+    ``terms`` holds ``(factor, names, dtype)`` per parent; ``dtype`` is None where the operand has that of the output.
+    """
+
+    __slots__ = ("out", "terms")
+
+    def __init__(self, terms: Sequence[tuple[Factor, Names, Any]], out: Like | None) -> None:
+        self.terms, self.out = terms, out
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        return [fold(g, f, names, dtype) for f, names, dtype in self.terms]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        parts = [product(t, term[0]) for t, term in zip(ts, self.terms, strict=True) if t is not None]
+        if not parts:
+            return None
+        out = add_all(parts)
+        return out if self.out is None else ops.spread(out, self.out)
+
+
+class Structural(Map):
+    """A linear operation that names its axes itself: push and pull are given as functions."""
+
+    __slots__ = ("_pull", "_push", "mixes")
+
+    def __init__(
+        self,
+        push: Callable[[DimArray], DimArray],
+        pull: Callable[[DimArray], DimArray],
+        mixes: Names = (),
+    ) -> None:
+        self._push, self._pull, self.mixes = push, pull, mixes
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        if self.mixes:
+            self.refuse_mixed(g)
+        out = self._pull(g)
+        return [out if type(out.hidden) is axes.ByName else ops.stamp(out, g.hidden)]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        (t,) = ts
+        return None if t is None else self._push(t)
+
+
+class Bilinear(Map):
+    """A contraction by name: its derivative in each operand is a contraction with the other."""
+
+    __slots__ = ("mixes", "operands", "others")
+
+    def __init__(self, operands: list[Like], others: list[DimArray], over: Names) -> None:
+        self.operands, self.others, self.mixes = operands, others, over
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        if self.mixes:
+            self.refuse_mixed(g)
+        return [
+            ops.spread(fold(g, other, x.names, None if x.dtype == g.dtype else x.dtype), x)
+            for x, other in zip(self.operands, self.others, strict=True)
+        ]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        contract = ops.guarded_contract
+        parts = [contract(t, o, self.mixes) for t, o in zip(ts, self.others, strict=True) if t is not None]
+        return add_all(parts) if parts else None
+
+
+class Pair(NamedTuple):
+    """A cotangent given as a product, so that :func:`fold` can sum it by a contraction instead of forming it."""
+
+    g: DimArray
+    factor: DimArray
+
+
+class CoreMap(Map):
+    """The derivative of an operation with core dims, written on ``core`` names.
+
+    ``frame`` renames the user's dims to core names for the rule, per operand and for the output, and back.
+    """
+
+    __slots__ = ("_pull", "_push", "frames", "mixes", "operands", "out_frame")
+
+    def __init__(
+        self,
+        push: Callable[[list[DimArray | None]], DimArray],
+        pull: Callable[[DimArray], Sequence[Any]],
+        operands: list[Like],
+        frames: list[dict[Name, Name]],
+        out_frame: dict[Name, Name],
+    ) -> None:
+        self._push, self._pull, self.operands, self.frames, self.out_frame = push, pull, operands, frames, out_frame
+        self.mixes = tuple(dict.fromkeys(n for f in frames for n in f if not isinstance(n, axes.Core)))
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        if self.mixes:
+            self.refuse_mixed(g)
+        g = self.unshare(g)
+        how = g.hidden
+        inside = ops.relabel(g, self.out_frame)
+        if inside.hidden is not how:
+            inside = ops.stamp(inside, how)
+        out: list[DimArray | None] = []
+        for c, x, frame in zip(self._pull(inside), self.operands, self.frames, strict=True):
+            names = axes.renamed(x.names, tuple(frame.items()))
+            dtype = None if x.dtype == g.dtype else x.dtype
+            pair = c if type(c) is Pair else Pair(c, 1)
+            first = pair.g if pair.g.hidden is how else ops.stamp(pair.g, how)
+            out.append(ops.relabel(fold(first, pair.factor, names, dtype), axes.invert(frame)))
+        return out
+
+    def unshare(self, g: DimArray) -> DimArray:
+        """Slices of a dim that is born here and kept are told apart by a diagonal before the rule sums over it."""
+        for name in self.out_frame:
+            if name in g.hidden.keep:  # type: ignore[attr-defined]
+                g = ops.diagonalize(g, name)
+        return g
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        if all(t is None for t in ts):
+            return None
+        inside = [None if t is None else ops.relabel(t, f) for t, f in zip(ts, self.frames, strict=True)]
+        return ops.relabel(self._push(inside), axes.invert(self.out_frame))

@@ -1,0 +1,234 @@
+"""The public functions: every registered operation, on every face.
+
+A *face* is a kind of array that users hold: :class:`~namedgrad.DimArray` here, positional arrays and xarray objects in
+their own packages, which register a handler with :func:`add_face`.  This module also gives DimArray its methods,
+operators and NumPy protocols.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, constant
+from namedgrad.axes import AxisError
+from namedgrad.primitive import OPERATIONS, Operation
+from namedgrad.rules import (  # noqa: F401 - importing a family registers its operations
+    contraction,
+    control,
+    elementwise,
+    indexing,
+    linalg,
+    movement,
+    reductions,
+    structure,
+)
+from namedgrad.rules import complex as complex_numbers  # noqa: F401
+from namedgrad.trace import Traced
+
+Handler = Callable[[Operation, tuple[Any, ...], dict[str, Any]], Any]
+_FACES: list[tuple[Callable[[Any], bool], Handler]] = []
+_NAMED = (DimArray, Traced)
+
+
+def add_face(recognises: Callable[[Any], bool], handler: Handler) -> None:
+    """Let public functions take another kind of array."""
+    _FACES.append((recognises, handler))
+
+
+def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an operation on the face that its arguments have."""
+    values = (*args, *kwargs.values())
+    for recognises, handler in _FACES:
+        if any(recognises(v) or (isinstance(v, (list, tuple)) and any(map(recognises, v))) for v in values):
+            return handler(op, args, kwargs)
+    return op.function(*args, **kwargs)
+
+
+def _public(op: Operation) -> Callable[..., Any]:
+    raw = op.function
+
+    @functools.wraps(raw)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) in _NAMED:
+            return raw(*args, **kwargs)
+        return dispatch(op, args, kwargs)
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__module__ = "namedgrad"
+    return function
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: _public(op) for name, op in OPERATIONS.items()}
+
+
+def concat(arrays: Any, dim: Any) -> Any:
+    """Join arrays along a dim; see :func:`namedgrad.rules.movement.concat`."""
+    return dispatch(OPERATIONS["concat"], tuple(arrays), {"dim": dim})
+
+
+concat.__doc__ = movement.concat.__doc__
+FUNCTIONS["concat"] = concat
+
+
+# ------------------------------------------------------------------------------------------------ methods and operators
+
+
+def _method(name: str, function: Callable[..., Any]) -> None:
+    setattr(DimArray, name, function)
+
+
+for _op in OPERATIONS.values():
+    if _op.method:
+        _method(_op.name, _op.function)
+for _name in ("vectorize", "devectorize"):
+    _method(_name, getattr(movement, _name))
+for _name in ("where", "dot"):
+    _method(_name, None)  # type: ignore[arg-type]
+
+
+def _where(self: DimArray, cond: Any, other: Any = np.nan) -> DimArray:
+    """Cells where ``cond`` holds, ``other`` (NaN) elsewhere, as xarray's method."""
+    return structure.where(constant(cond), self, constant(other))
+
+
+def _dot(self: DimArray, other: Any, dim: Any = None) -> DimArray:
+    """Product by name, summed over dims; see :func:`namedgrad.dot`."""
+    return contraction.dot(self, other, dim=dim)
+
+
+def _astype(self: DimArray, dtype: Any) -> DimArray:
+    """The same values with another dtype."""
+    return structure.cast(self, np.dtype(dtype))
+
+
+_method("where", _where)
+_method("dot", _dot)
+_method("astype", _astype)
+_method("conj", complex_numbers.conjugate)
+DimArray.real = property(complex_numbers.real)  # type: ignore[attr-defined]
+DimArray.imag = property(complex_numbers.imag)  # type: ignore[attr-defined]
+DimArray.at = property(indexing.At)  # type: ignore[attr-defined]
+DimArray.T = property(movement.transpose)  # type: ignore[attr-defined]
+
+_OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+
+
+def _primitive(name: str) -> Any:
+    return getattr(elementwise, name, None) or getattr(structure, name)
+
+
+def _operators(python: str, name: str, *, reflected: bool) -> None:
+    two = _primitive(name).two
+
+    def forward(self: DimArray, other: Any) -> Any:
+        if isinstance(other, DimArray):
+            return two(self, other)
+        if _foreign(other):
+            return NotImplemented
+        return two(self, constant(other))
+
+    def backward(self: DimArray, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else two(constant(other), self)
+
+    _method(f"__{python}__", forward)
+    if reflected:
+        _method(f"__r{python}__", backward)
+
+
+def _foreign(other: Any) -> bool:
+    """Whether another class may know what to do, as positional arrays and xarray objects do: by raising clearly."""
+    return getattr(other, "__namedgrad_operand__", False)
+
+
+for _python, _name in _OPERATORS.items():
+    _operators(_python, _name, reflected=True)
+for _python, _name in _COMPARISONS.items():
+    _operators(_python, _name, reflected=False)
+_method("__neg__", lambda self: structure.negative.one(self))
+_method("__pos__", lambda self: self)
+_method("__abs__", lambda self: complex_numbers.absolute(self))
+_method("__invert__", lambda self: elementwise.invert.one(self))
+_method("__getitem__", indexing.getitem)
+
+
+def _round(self: DimArray, decimals: int = 0) -> DimArray:
+    """Rounded values; derivative 0."""
+    if not decimals:
+        return elementwise.rint.one(self)
+    factor = constant(10.0**decimals)
+    return elementwise.divide(elementwise.rint(structure.multiply(self, factor)), factor)
+
+
+_method("round", _round)
+_method("__round__", _round)
+
+
+def _divmod(self: DimArray, other: Any) -> tuple[DimArray, DimArray]:
+    y = constant(other)
+    return elementwise.floor_divide(self, y), elementwise.remainder(self, y)
+
+
+_method("__divmod__", _divmod)
+
+
+# ------------------------------------------------------------------------------------------------ NumPy's protocols
+
+_RENAMED = {"true_divide": "divide", "conj": "conjugate", "abs": "absolute", "degrees": "rad2deg", "radians": "deg2rad", "amax": "max", "amin": "min"}
+_POSITIONAL = {
+    "reshape": ".stack or .unstack", "concatenate": "ng.concat", "stack": "ng.concat", "tensordot": "ng.dot", "einsum": "ng.dot",
+    "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat", "hstack": "ng.concat",
+    "matmul": "ng.dot or ng.matmul(x, y, dim)", "inner": "ng.dot", "vdot": "ng.dot", "kron": "ng.outer",
+}  # fmt: skip
+
+
+def _array_ufunc(self: DimArray, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+    name = _RENAMED.get(ufunc.__name__, ufunc.__name__)
+    if method != "__call__" or out is not None or kwargs:
+        raise TypeError(
+            f"np.{ufunc.__name__}: {'.' + method if method != '__call__' else 'out=, where= and dtype='} is not for arrays "
+            "with names; use the reductions by dim, ng.where and .astype"
+        )
+    if name in _POSITIONAL:
+        raise _positional_error(ufunc.__name__)
+    if name not in FUNCTIONS:
+        raise TypeError(f"np.{ufunc.__name__} has no named counterpart; use ng.* functions, see the reference")
+    return FUNCTIONS[name](*inputs)
+
+
+def _array_function(self: DimArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    name = _RENAMED.get(func.__name__, func.__name__)
+    if "linalg" in func.__module__ or "fft" in func.__module__:
+        raise TypeError(f"np.{func.__module__.split('.')[-1]}.{name} works on positions; use ng.{name}(a, dims=...)")
+    if name in _POSITIONAL:
+        raise _positional_error(func.__name__)
+    if name.startswith("nan") and name[3:] in FUNCTIONS:
+        name, kwargs = name[3:], {"skipna": True, **kwargs}
+    elif name in FUNCTIONS and "skipna" in inspect.signature(FUNCTIONS[name]).parameters:
+        kwargs = {"skipna": False, **kwargs}
+    if name not in FUNCTIONS:
+        raise TypeError(f"np.{func.__name__} has no named counterpart; use ng.* functions, see the reference")
+    if "axis" in kwargs:
+        kwargs = {**kwargs, "dim": kwargs["axis"]}
+        del kwargs["axis"]
+    return FUNCTIONS[name](*args, **kwargs)
+
+
+def _positional_error(name: str) -> TypeError:
+    return TypeError(f"np.{name} works on positions, a DimArray has names: use {_POSITIONAL[name]}")
+
+
+_method("__array_ufunc__", _array_ufunc)
+_method("__array_function__", _array_function)
+
+__all__ = ["FUNCTIONS", "AxisError", "add_face", "concat", "dispatch"]

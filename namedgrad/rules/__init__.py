@@ -1,0 +1,1 @@
+"""Every operation, declared once; one file per family."""

@@ -1,0 +1,84 @@
+"""Complex numbers: the operations that are linear over the reals only, and what is built on them.
+
+Maps are transposed, not conjugated (see :mod:`namedgrad.linear`), so the transpose of Re is the embedding of the real
+numbers, and that of Im is multiplication by -i.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE
+from namedgrad.linear import Map, Structural
+from namedgrad.primitive import Elementwise, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.structure import cast, multiply, where
+from namedgrad.trace import apply
+
+
+class RealLinear(Elementwise):
+    """Elementwise and linear over the reals; the transpose is given."""
+
+    form = "elementwise"
+
+    def __init__(self, name: str, transpose: Any) -> None:
+        super().__init__(name, (None,))
+        self.transpose = transpose
+
+    def one(self, x: DimArray) -> DimArray:
+        return apply(self, (x,))
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map:
+        home = ins[0].dtype
+        return Structural(self.one, lambda g: cast(self.transpose(g), home))
+
+
+_real = RealLinear("real", lambda g: g)
+_imag = RealLinear("imag", lambda g: multiply(make(-1j, (), NONE), g))
+_conj = RealLinear("conjugate", lambda g: conjugate(g))
+
+
+def _is_complex(x: DimArray) -> bool:
+    return x.dtype.kind == "c"
+
+
+@operation(sample("complex(a,b)"), sample("real(a,b)"))
+def real(x: DimArray) -> DimArray:
+    """Real part; a real array is returned as it is."""
+    return _real.one(x) if _is_complex(x) else x
+
+
+@operation(sample("complex(a,b)"), sample("real(a,b)"))
+def imag(x: DimArray) -> DimArray:
+    """Imaginary part; zeros for a real array."""
+    return _imag.one(x) if _is_complex(x) else multiply(x, e.c(0))
+
+
+@operation(sample("complex(a,b)"), sample("real(a,b)"))
+def conjugate(x: DimArray) -> DimArray:
+    """Complex conjugate."""
+    return _conj.one(x) if _is_complex(x) else x
+
+
+@operation(sample("nonzero(a,b)"), sample("complex(a,b)"))
+def absolute(x: DimArray) -> DimArray:
+    """Absolute value; derivative sign(x) for real x, z / |z| for complex z, 0 at 0."""
+    return e.hypot(_real.one(x), _imag.one(x)) if _is_complex(x) else e.absolute_real(x)
+
+
+@operation(sample("complex(a,b)"))
+def angle(x: DimArray) -> DimArray:
+    """Argument of a complex number in radians; derivative 0 at 0."""
+    if _is_complex(x):
+        return e.arctan2(_imag.one(x), _real.one(x))
+    return where(e.less(x, e.c(0)), e.c(np.pi), e.c(0.0))
+
+
+def conj_if_complex(x: DimArray) -> DimArray:
+    """The conjugate, without an operation if the array is real."""
+    return _conj.one(x) if x.dtype.kind == "c" else x
+
+

@@ -1,0 +1,69 @@
+"""How operations read their ``dim`` argument."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from namedgrad.array import DimArray, constant, describe
+from namedgrad.axes import AxisError, Name, Names
+
+
+def pick(x: DimArray, dim: Any, what: str) -> Names:
+    """The visible dims that ``dim`` names: one, several, or all (None or Ellipsis)."""
+    if dim is None or dim is Ellipsis:
+        return x.dims
+    names = as_names(x, dim)
+    for name in names:
+        check(x, name, what)
+    if len(set(names)) < len(names):
+        raise AxisError(f"{what}: dim={names} names a dim twice")
+    return names
+
+
+def as_names(x: DimArray, dim: Any) -> Names:
+    """One name or several as a tuple; a tuple that is itself a dim counts as one."""
+    if isinstance(dim, (list, set, frozenset, tuple)) and not (isinstance(dim, Hashable) and dim in x.names):
+        return tuple(dim)
+    return (dim,)
+
+
+def check(x: DimArray, name: Name, what: str) -> Name:
+    """``name`` if it is a visible dim of ``x``."""
+    if name in x.hidden:
+        raise AxisError(
+            f"{what}: {name!r} is a vectorized axis of {describe(x)}, hidden from every operation; "
+            f"call .devectorize({name!r}) first"
+        )
+    if name not in x.names:
+        raise AxisError(f"{what}: no dim {name!r} in {describe(x)}; its dims are {x.dims}")
+    return name
+
+
+def mapping(x: DimArray, given: Mapping[Any, Any] | None, keywords: Mapping[str, Any], what: str) -> dict[Name, Any]:
+    """``{dim: value}`` from a mapping or keywords, every dim checked."""
+    if given is not None and keywords:
+        raise TypeError(f"{what}: give a mapping or keywords, not both")
+    found = dict(keywords if given is None else given)
+    for name in found:
+        check(x, name, what)
+    return found
+
+
+def rename_mapping(given: Mapping[Any, Any] | None, keywords: Mapping[str, Any], what: str) -> dict[Name, Any]:
+    """``{old: new}`` from a mapping or keywords."""
+    if given is not None and keywords:
+        raise TypeError(f"{what}: give a mapping or keywords, not both")
+    return dict(keywords if given is None else given)
+
+
+def new_name(x: DimArray, name: Name, what: str) -> Name:
+    """``name`` if no axis of ``x`` has it."""
+    if name in x.names:
+        raise AxisError(f"{what}: the dim {name!r} exists already in {describe(x)}; choose another name")
+    return name
+
+
+def operand(x: Any) -> DimArray:
+    """A DimArray, or a scalar as one."""
+    return constant(x)

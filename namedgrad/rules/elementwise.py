@@ -1,0 +1,215 @@
+"""Elementwise operations: one line each, a partial derivative per operand.
+
+``y`` is the result, ``x`` (and ``z``) the operands.  Factors are written to stay accurate in the tails; a factor that
+is not finite where the cotangent is exactly 0 counts as 0 (see :func:`namedgrad.linear.product`).  Conventions at
+special points: ``abs`` has derivative 0 at 0, ties of ``maximum`` and ``minimum`` are shared equally, ``clip`` passes 1
+at its bounds, a rounding function has derivative 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE
+from namedgrad.primitive import elementwise, mask, operation, sample
+from namedgrad.rules import structure
+from namedgrad.rules.structure import add, equal, multiply, negative, select, subtract, where
+
+for _name, _prim in {"add": add, "subtract": subtract, "multiply": multiply}.items():
+    _prim.publish(("real", "real"))
+negative.publish(("real",))
+where.publish(("bool", "real", "real"))
+for _prim in (equal, structure.not_equal):
+    _prim.publish(("real", "real"))
+for _prim in (structure.isfinite, structure.logical_not):
+    _prim.publish(("real",))
+
+
+def c(value: float) -> DimArray:
+    """A scalar constant; Python scalars never change the dtype of what they meet."""
+    return make(value, (), NONE)
+
+
+def at_zero(x: DimArray, factor: DimArray) -> DimArray:
+    """The factor, with 0 where ``x`` is 0: the subgradient of length-like functions."""
+    return select(structure.not_equal(x, c(0)), factor)
+
+
+# ---- comparisons and other functions without derivative
+# fmt: off
+less          = elementwise("less",          None, None, domain="real")
+less_equal    = elementwise("less_equal",    None, None, domain="real")
+greater       = elementwise("greater",       None, None, domain="real")
+greater_equal = elementwise("greater_equal", None, None, domain="real")
+logical_and   = elementwise("logical_and",   None, None, domain="bool")
+logical_or    = elementwise("logical_or",    None, None, domain="bool")
+logical_xor   = elementwise("logical_xor",   None, None, domain="bool")
+bitwise_and   = elementwise("bitwise_and",   None, None, domain="bool")
+bitwise_or    = elementwise("bitwise_or",    None, None, domain="bool")
+bitwise_xor   = elementwise("bitwise_xor",   None, None, domain="bool")
+invert        = elementwise("invert",        None, domain="bool")
+isnan         = elementwise("isnan",         None, domain="real")
+isinf         = elementwise("isinf",         None, domain="real")
+signbit       = elementwise("signbit",       None, domain="real")
+sign          = elementwise("sign",          None, domain="real")
+floor         = elementwise("floor",         None, domain="real")
+ceil          = elementwise("ceil",          None, domain="real")
+trunc         = elementwise("trunc",         None, domain="real")
+rint          = elementwise("rint",          None, domain="real")
+floor_divide  = elementwise("floor_divide",  None, None, domain=("real", "nonzero"))
+
+# ---- arithmetic                          d/dx                                   d/dz
+positive   = elementwise("positive",       1, domain="real")
+divide     = elementwise("divide",         lambda y, x, z: reciprocal(z),         lambda y, x, z: negative(divide(y, z)), domain=("real", "nonzero"))
+reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
+square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
+power      = elementwise("power",          lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(floor_divide(x, z)), domain=("real", "nonzero"))
+fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(trunc(divide(x, z))), domain=("real", "nonzero"))
+hypot      = elementwise("hypot",          lambda y, x, z: at_zero(y, divide(x, y)), lambda y, x, z: at_zero(y, divide(z, y)), domain="nonzero")
+arctan2    = elementwise("arctan2",        lambda y, x, z: _turn(z, x, z),        lambda y, x, z: negative(_turn(x, x, z)), domain="nonzero")
+copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), copysign(c(1.0), z)), None, domain="nonzero")
+
+# ---- ties share                          d/dx                                   d/dz
+maximum    = elementwise("maximum",        lambda y, x, z: _winner(greater, x, z), lambda y, x, z: _winner(less, x, z), domain="real")
+minimum    = elementwise("minimum",        lambda y, x, z: _winner(less, x, z),   lambda y, x, z: _winner(greater, x, z), domain="real")
+fmax       = elementwise("fmax",           lambda y, x, z: _present(x, z, greater), lambda y, x, z: _present(z, x, greater), domain="real")
+fmin       = elementwise("fmin",           lambda y, x, z: _present(x, z, less),  lambda y, x, z: _present(z, x, less), domain="real")
+
+# ---- exponentials and logarithms
+exp        = elementwise("exp",            lambda y, x: y, domain="real")
+exp2       = elementwise("exp2",           lambda y, x: multiply(c(math.log(2)), y), domain="real")
+expm1      = elementwise("expm1",          lambda y, x: exp(x), domain="real")
+log        = elementwise("log",            lambda y, x: reciprocal(x), domain="positive")
+log2       = elementwise("log2",           lambda y, x: reciprocal(multiply(c(math.log(2)), x)), domain="positive")
+log10      = elementwise("log10",          lambda y, x: reciprocal(multiply(c(math.log(10)), x)), domain="positive")
+log1p      = elementwise("log1p",          lambda y, x: reciprocal(add(c(1.0), x)), domain="positive")
+logaddexp  = elementwise("logaddexp",      lambda y, x, z: _share(x, y),          lambda y, x, z: _share(z, y), domain="real")
+logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, y),         lambda y, x, z: _share2(z, y), domain="real")
+sqrt       = elementwise("sqrt",           lambda y, x: divide(c(0.5), y), domain="positive")
+cbrt       = elementwise("cbrt",           lambda y, x: reciprocal(multiply(c(3.0), square(y))), domain="nonzero")
+length     = elementwise("length",         lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt")
+
+# ---- trigonometric and hyperbolic
+sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")
+cos        = elementwise("cos",            lambda y, x: negative(sin(x)), domain="real")
+tan        = elementwise("tan",            lambda y, x: add(c(1.0), square(y)), domain="unit")
+arcsin     = elementwise("arcsin",         lambda y, x: reciprocal(sqrt(_one_minus_square(x))), domain="unit")
+arccos     = elementwise("arccos",         lambda y, x: negative(reciprocal(sqrt(_one_minus_square(x)))), domain="unit")
+arctan     = elementwise("arctan",         lambda y, x: _inverse_one_plus_square(x), domain="real")
+sinh       = elementwise("sinh",           lambda y, x: cosh(x), domain="real")
+cosh       = elementwise("cosh",           lambda y, x: sinh(x), domain="real")
+tanh       = elementwise("tanh",           lambda y, x: sech2(x), domain="real")
+arcsinh    = elementwise("arcsinh",        lambda y, x: reciprocal(hypot(x, c(1.0))) if x.dtype.kind != "c" else reciprocal(sqrt(add(c(1.0), square(x)))), domain="real")
+arccosh    = elementwise("arccosh",        lambda y, x: reciprocal(multiply(sqrt(subtract(x, c(1.0))), sqrt(add(x, c(1.0))))), domain="above_one")
+arctanh    = elementwise("arctanh",        lambda y, x: reciprocal(_one_minus_square(x)), domain="unit")
+deg2rad    = elementwise("deg2rad",        lambda y, x: c(math.pi / 180), domain="real")
+rad2deg    = elementwise("rad2deg",        lambda y, x: c(180 / math.pi), domain="real")
+
+# ---- length of a number; complex numbers are split below
+absolute_real = elementwise("absolute_real", lambda y, x: sign(x), kernel="absolute")
+fabs       = elementwise("fabs",           lambda y, x: sign(x), domain="nonzero")
+# fmt: on
+
+
+# ------------------------------------------------------------------------------------------------ partials of more than a line
+
+
+def sech2(x: DimArray) -> DimArray:
+    """``1 - tanh(x)**2`` without cancellation: ``4 e / (1 + e)**2`` with ``e = exp(-2 |x|)``."""
+    e = exp(multiply(c(-2.0), _abs(x)))
+    return divide(multiply(c(4.0), e), square(add(c(1.0), e)))
+
+
+def _abs(x: DimArray) -> DimArray:
+    return absolute_real(x) if x.dtype.kind != "c" else x
+
+
+def _one_minus_square(x: DimArray) -> DimArray:
+    return multiply(subtract(c(1.0), x), add(c(1.0), x))
+
+
+def _inverse_one_plus_square(x: DimArray) -> DimArray:
+    return reciprocal(add(c(1.0), square(x)))
+
+
+def _power_base(x: DimArray, z: DimArray) -> DimArray:
+    """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in x is guarded in the same way."""
+    exponent = where(equal(z, c(0)), c(1.0), subtract(z, c(1)))
+    return multiply(z, power(x, exponent))
+
+
+def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
+    """d(x**z)/dz = x**z log x; 0 at x = 0 for z > 0."""
+    zero = equal(x, c(0))
+    at_origin = where(greater(z, c(0)), c(0.0), c(-math.inf))
+    safe = where(zero, c(1.0), x)
+    return where(zero, at_origin, multiply(power(safe, z), log(safe)))
+
+
+def _turn(part: DimArray, x: DimArray, z: DimArray) -> DimArray:
+    """``part / (x**2 + z**2)`` by scaled quotients; 0 at the origin."""
+    r = hypot(x, z)
+    return at_zero(r, divide(divide(part, r), r))
+
+
+def _winner(beats: object, x: DimArray, z: DimArray) -> DimArray:
+    half = multiply(c(0.5), structure.cast(equal(x, z), _real(x, z)))
+    return add(structure.cast(beats(x, z), _real(x, z)), half)  # type: ignore[operator]
+
+
+def _present(x: DimArray, z: DimArray, beats: object) -> DimArray:
+    """``fmax`` ignores NaN: a missing partner loses, two missing ones share."""
+    only = logical_and(structure.logical_not(isnan(x)), isnan(z))
+    return where(only, c(1.0), _winner(beats, x, z))
+
+
+def _real(x: DimArray, z: DimArray) -> object:
+    dtype = x.dtype if x.names or not z.names else z.dtype
+    return dtype if dtype.kind == "f" else "float64"
+
+
+def _share(x: DimArray, y: DimArray) -> DimArray:
+    """exp(x - y), 0 where both are -inf."""
+    both = equal(y, c(-math.inf))
+    return select(structure.logical_not(both), exp(subtract(x, where(both, c(0.0), y))))
+
+
+def _share2(x: DimArray, y: DimArray) -> DimArray:
+    both = equal(y, c(-math.inf))
+    return select(structure.logical_not(both), exp2(subtract(x, where(both, c(0.0), y))))
+
+
+# ------------------------------------------------------------------------------------------------ clip
+
+
+@operation(sample("real(a,b)", min=-0.5, max=0.5), sample("real(a,b)", max=0.25), method=True)
+def clip(x: DimArray, min: DimArray | float | None = None, max: DimArray | float | None = None) -> DimArray:
+    """Limit values to ``[min, max]``; the derivative is 1 on the bounds (the interior side).
+
+    Parameters
+    ----------
+    x : DimArray
+    min, max : DimArray or float, optional
+        Bounds, aligned by name.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.clip(ng.DimArray([-2.0, 0.0, 2.0], ("x",)), -1.0, 1.0).data
+    array([-1.,  0.,  1.])
+    """
+    from namedgrad.array import constant
+
+    out = x
+    if min is not None:
+        out = clip_low(out, constant(min))
+    return out if max is None else clip_high(out, constant(max))
+
+
+# fmt: off
+clip_low  = elementwise("clip_low",  lambda y, x, z: mask(greater_equal(x, z)), lambda y, x, z: mask(less(x, z)), kernel="maximum")
+clip_high = elementwise("clip_high", lambda y, x, z: mask(less_equal(x, z)),    lambda y, x, z: mask(greater(x, z)), kernel="minimum")
+# fmt: on

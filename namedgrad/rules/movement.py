@@ -1,0 +1,427 @@
+"""Shape and order by name: rename, transpose, stack, concat, roll, shift, flip, pad, diff, broadcast."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, constant, describe, extent, make
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Like, Map, like
+from namedgrad.primitive import Primitive, check_sizes, linear, operation, sample
+from namedgrad.rules.dims import check, mapping, new_name, pick, rename_mapping
+from namedgrad.rules.structure import relabel, reorder, spread, subtract, zeros_spread
+from namedgrad.trace import apply
+
+
+def core_size(x: Like) -> int:
+    """Size of the axis ``core(-1)``."""
+    return x.full_shape[x.names.index(axes.core(-1))]
+
+
+# fmt: off
+_cut_slice   = linear("(n)->(n)", "cut_slice", kernel="cut", transpose=lambda g, x, index: _uncut_slice(g, index=index, size=core_size(x)))
+_uncut_slice = linear("(n)->(n)", "uncut_slice", kernel="uncut", transpose=lambda g, x, index, size: _cut_slice(g, index=index))
+_cut_one     = linear("(n)->()", "cut_one", kernel="cut", transpose=lambda g, x, index: _uncut_one(g, index=index, size=core_size(x)))
+_uncut_one   = linear("()->(n)", "uncut_one", kernel="uncut", transpose=lambda g, x, index, size: _cut_one(g, index=index))
+_flip        = linear("(n)->(n)", "flip_axis", kernel="flip", transpose=lambda g, x: _flip(g, _core_dims(x)), many=True)
+_roll        = linear("(n)->(n)", "roll_axis", kernel="roll", many=True,
+                      transpose=lambda g, x, shift: _roll(g, _core_dims(x), shift=tuple(-s for s in shift)))
+# fmt: on
+
+
+def _core_dims(x: Like) -> Names:
+    return tuple(sorted((n for n in x.names if isinstance(n, axes.Core)), key=lambda n: n.number))
+
+
+def slice_of(x: DimArray, dim: Name, index: slice | int) -> DimArray:
+    """A slice, or one position, of one dim."""
+    if isinstance(index, int):
+        return _cut_one(x, (dim,), index=index)
+    full = index.indices(extent(x, dim))
+    return x if full == (0, extent(x, dim), 1) else _cut_slice(x, (dim,), index=index)
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+@operation(sample("real(a,b)", names={"a": "d"}), sample("real(a,b)", names={"a": "b", "b": "a"}), method=True)
+def rename(x: DimArray, names: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+    """New names for dims: ``a.rename({"x": "y"})`` or ``a.rename(x="y")``; vectorized axes may be renamed too."""
+    table = rename_mapping(names, keywords, "rename")
+    for old in table:
+        if old not in x.names:
+            check(x, old, "rename")
+    axes.check_names(table.values())
+    return relabel(x, {k: v for k, v in table.items() if k != v})
+
+
+def vectorize(x: DimArray, *dim: Name) -> DimArray:
+    """Hide dims from every operation: they become batch axes."""
+    for name in dim:
+        if name not in x.hidden:
+            check(x, name, "vectorize")
+    return relabel(x, {}, hide=tuple(n for n in dim if n not in x.hidden))
+
+
+def devectorize(x: DimArray, *dim: Name) -> DimArray:
+    """Make vectorized axes visible again, in front; all of them if none is named."""
+    for name in dim:
+        if name not in x.names:
+            raise AxisError(f"devectorize: no axis {name!r} in {describe(x)}; vectorized are {x.vectorized}")
+    chosen = tuple(n for n in (dim or x.vectorized) if n in x.hidden)
+    if not chosen:
+        return x
+    rest = tuple(n for n in x.names if n not in chosen)
+    return reorder(relabel(x, {}, show=chosen), (*chosen, *rest))
+
+
+# ------------------------------------------------------------------------------------------------ order and size-1 dims
+
+
+@operation(sample("real(a,b,c)"), method=True)
+def transpose(x: DimArray, *dim: Any) -> DimArray:
+    """Dims in another order (reversed if none is given, ``...`` stands for the rest)."""
+    wanted = _expand(x, dim) if dim else x.dims[::-1]
+    if set(wanted) != set(x.dims) or len(wanted) != len(x.dims):
+        raise AxisError(f"transpose: {wanted} is not an order of all dims {x.dims}; use ... for the rest")
+    return reorder(x, (*x.vectorized, *wanted))
+
+
+def _expand(x: DimArray, dim: Sequence[Any]) -> Names:
+    names = tuple(d for d in dim if d is not Ellipsis)
+    for n in names:
+        check(x, n, "transpose")
+    if Ellipsis not in dim:
+        return names
+    at = list(dim).index(Ellipsis)
+    return (*names[:at], *(n for n in x.dims if n not in names), *names[at:])
+
+
+@operation(sample("real(a,b)", dim="d"), sample("real(a,b)", dim={"d": 2}), method=True)
+def expand_dims(x: DimArray, dim: Any = None, **sizes: int) -> DimArray:
+    """New dims in front, of size 1 or as given by ``{name: size}``."""
+    table: dict[Any, int] = dict(dim) if isinstance(dim, Mapping) else {}
+    if dim is not None and not isinstance(dim, Mapping):
+        table = dict.fromkeys(dim if isinstance(dim, (list, tuple)) else (dim,), 1)
+    table.update(sizes)
+    for name in table:
+        new_name(x, name, "expand_dims")
+    axes.check_names(table)
+    names = (*table, *x.names)
+    return spread(x, Like(names, (*table.values(), *x.full_shape), x.dtype))
+
+
+@operation(sample("real(a,one)"), sample("real(a,one)", dim="one"), method=True)
+def squeeze(x: DimArray, dim: Any = None) -> DimArray:
+    """Remove dims of size 1."""
+    dims = [n for n, s in x.sizes.items() if s == 1] if dim is None else pick(x, dim, "squeeze")
+    for d in dims:
+        if extent(x, d) != 1:
+            raise AxisError(f"squeeze: {d!r} has size {extent(x, d)} in {describe(x)}; only size 1 can be removed")
+        x = slice_of(x, d, 0)
+    return x
+
+
+@operation(sample("real(a)", "real(b,a)"), method=True)
+def broadcast_like(x: DimArray, other: DimArray) -> DimArray:
+    """Repeat ``x`` along the dims of ``other`` that it lacks."""
+    other = constant(other)
+    check_sizes("broadcast_like", (x, other))
+    marks = tuple(n for n in other.hidden if n not in x.names)
+    return relabel(spread(x, like(other)), {}, hide=marks)
+
+
+@operation(sample("real(a)", "real(b)"))
+def broadcast(*arrays: DimArray) -> tuple[DimArray, ...]:
+    """All arrays with the union of their dims."""
+    out = []
+    for x in arrays:
+        for other in arrays:
+            x = broadcast_like(x, other)  # noqa: PLW2901 - grows step by step
+        out.append(x)
+    return tuple(reorder(x, out[0].names) for x in out)
+
+
+# ------------------------------------------------------------------------------------------------ stack and unstack
+
+
+class _Merge(Primitive):
+    """Several axes as one, in the call's order."""
+
+    form, signature = "linear", "(a,b...)->(n)"
+
+    def lower(self, args: Sequence[DimArray], dims: Names, name: Name) -> DimArray:
+        (x,) = args
+        rest = tuple(n for n in x.names if n not in dims)
+        perm = axes.order_plan(x.names, (*rest, *dims))
+        backend = backends.backend_of(x.raw)
+        raw = x.raw if perm is None else call(backend.transpose, x.raw, perm)
+        size = int(np.prod([extent(x, d) for d in dims], dtype=int))
+        raw = call(backend.reshape, raw, (*raw.shape[: len(rest)], size))
+        return make(raw, (*rest, name), x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, name: Name) -> Map:
+        (x,) = ins
+        inner, one = tuple(axes.core(i) for i in range(-len(dims), 0)), axes.core(-1)
+        sizes = dict(zip(inner, (extent(x, d) for d in dims), strict=True))
+        return CoreMap(
+            lambda ts: merge(ts[0], inner, one),
+            lambda g: [split(g, one, sizes)],
+            [like(x)],
+            [dict(zip(dims, inner, strict=True))],
+            {name: one},
+        )
+
+
+class _Split(Primitive):
+    """One axis as several."""
+
+    form, signature = "linear", "(n)->(a,b...)"
+
+    def lower(self, args: Sequence[DimArray], name: Name, sizes: dict[Name, int]) -> DimArray:
+        (x,) = args
+        rest = tuple(n for n in x.names if n != name)
+        perm = axes.order_plan(x.names, (*rest, name))
+        backend = backends.backend_of(x.raw)
+        raw = x.raw if perm is None else call(backend.transpose, x.raw, perm)
+        raw = call(backend.reshape, raw, (*raw.shape[:-1], *sizes.values()))
+        return make(raw, (*rest, *sizes), x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int]) -> Map:
+        inner, one = tuple(axes.core(i) for i in range(-len(sizes), 0)), axes.core(-1)
+        table = dict(zip(inner, sizes.values(), strict=True))
+        return CoreMap(
+            lambda ts: split(ts[0], one, table),
+            lambda g: [merge(g, inner, one)],
+            [like(ins[0])],
+            [{name: one}],
+            dict(zip(sizes, inner, strict=True)),
+        )
+
+
+_MERGE, _SPLIT = _Merge("merge"), _Split("split")
+
+
+def merge(x: DimArray, dims: Names, name: Name) -> DimArray:
+    """Several axes, visible or hidden, as one."""
+    return apply(_MERGE, (x,), dims=dims, name=name)
+
+
+def split(x: DimArray, name: Name, sizes: Mapping[Name, int]) -> DimArray:
+    """One axis as several."""
+    return apply(_SPLIT, (x,), name=name, sizes=dict(sizes))
+
+
+@operation(sample("real(a,b,c)", dim={"z": ("c", "a")}), method=True)
+def stack(x: DimArray, dim: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+    """Join dims into one: ``a.stack(z=("x", "y"))``; the new dim comes last, the first name varies slowest."""
+    for name, dims in rename_mapping(dim, keywords, "stack").items():
+        joined = pick(x, dims, "stack")
+        if name not in joined:
+            new_name(x, name, "stack")
+        x = merge(x, joined, axes.check_names((name,))[0])
+    return x
+
+
+@operation(sample("real(a,six)", dim={"six": {"p": 2, "q": 3}}), method=True)
+def unstack(x: DimArray, dim: Mapping[Any, Mapping[Any, int]] | None = None, **keywords: Any) -> DimArray:
+    """Split a dim into several: ``a.unstack(z={"x": 2, "y": 3})``; the inverse of :func:`stack`."""
+    for name, sizes in mapping(x, dim, keywords, "unstack").items():
+        total = int(np.prod(list(sizes.values()), dtype=int))
+        if total != extent(x, name):
+            raise AxisError(f"unstack: {name!r} has size {extent(x, name)}, not {total} = the product of {dict(sizes)}")
+        for new in axes.check_names(sizes):
+            if new != name:
+                new_name(x, new, "unstack")
+        x = split(x, name, sizes)
+    return x
+
+
+# ------------------------------------------------------------------------------------------------ concat
+
+
+class _Join(Primitive):
+    """Arrays of equal names joined along one of them."""
+
+    form, signature = "linear", "(n),(m)->(k)"
+
+    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
+        x = args[0]
+        raw = [a.raw for a in args]
+        backend = backends.backend_of(*raw)
+        return make(call(backend.concat, *raw, axis=x.names.index(dim)), x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
+        sizes = [extent(x, dim) for x in ins]
+        stops = np.cumsum(sizes).tolist()
+        at = [i for i, n in enumerate(need) if n]
+        one, infos = axes.core(-1), [like(x) for x in ins]
+
+        def pull(g: DimArray) -> list[DimArray]:
+            return [slice_of(g, one, slice(stops[i] - sizes[i], stops[i])) for i in at]
+
+        def push(ts: list[DimArray | None]) -> DimArray:
+            given = dict(zip(at, ts, strict=True))
+            frame = {dim: one}
+            parts = [given.get(i) for i in range(len(ins))]
+            shape = next(t for t in parts if t is not None)
+            zeros = [zeros_spread(shape, i._replace(names=tuple(frame.get(n, n) for n in i.names))) for i in infos]
+            return join([z if t is None else t for t, z in zip(parts, zeros, strict=True)], one)
+
+        return CoreMap(push, pull, [infos[i] for i in at], [{dim: one} for _ in at], {dim: one})
+
+
+_JOIN = _Join("join")
+
+
+def join(parts: Sequence[DimArray], dim: Name) -> DimArray:
+    """Join along an axis that every part has; other axes are broadcast by name."""
+    target = functools.reduce(lambda names, x: (*names, *(n for n in x.names if n not in names)), parts, ())
+    sizes = check_sizes("concat", [_without(p, dim) for p in parts])
+    shape = tuple(sizes.get(n, 0) for n in target)
+    hidden = axes.merge_hidden(tuple(p.names for p in parts), tuple(p.hidden for p in parts))
+    out = []
+    for p in parts:
+        own = tuple(extent(p, dim) if n == dim else s for n, s in zip(target, shape, strict=True))
+        wide = reorder(spread(p, Like(target, own, p.dtype)), target)
+        missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in p.hidden)
+        out.append(relabel(wide, {}, hide=missing))
+    return apply(_JOIN, tuple(out), dim=dim)
+
+
+def _without(p: DimArray, dim: Name) -> DimArray:
+    keep = [(n, s) for n, s in zip(p.names, p.full_shape, strict=True) if n != dim]
+    shape = tuple(s for _, s in keep)
+    return make(np.broadcast_to(np.float64(0), shape), tuple(n for n, _ in keep), p.hidden)
+
+
+def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:
+    """Join arrays along a dim; arrays that lack it count as one position of it.
+
+    Parameters
+    ----------
+    arrays : sequence of DimArray
+        Other dims are aligned and broadcast by name.
+    dim : name
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 2.0], ("x",))
+    >>> ng.concat([a, 3 * a], "y").dims
+    ('y', 'x')
+    """
+    parts = [constant(a) for a in arrays]
+    if not parts:
+        raise ValueError("concat needs at least one array")
+    for p in parts:
+        if dim in p.hidden:
+            check(p, dim, "concat")
+    axes.check_names((dim,))
+    return join([p if dim in p.names else expand_dims(p, dim) for p in parts], dim)
+
+
+operation(sample("real(a,b)", "real(a,c)", dim="a"), sample("real(b)", "real(c)", dim="a"), name="concat")(
+    lambda *xs, dim: concat(xs, dim)
+)
+
+
+# ------------------------------------------------------------------------------------------------ moves along dims
+
+
+@operation(sample("real(a,b)", dim="a"), sample("real(a,b)"), method=True)
+def flip(x: DimArray, dim: Any = None) -> DimArray:
+    """Reverse the order along dims."""
+    dims = pick(x, dim, "flip")
+    return _flip(x, dims) if dims else x
+
+
+@operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 5}), method=True)
+def roll(x: DimArray, shifts: Mapping[Any, int] | None = None, **keywords: int) -> DimArray:
+    """Shift cyclically: ``a.roll(x=1)`` moves the last cell to the front."""
+    table = mapping(x, shifts, keywords, "roll")
+    return _roll(x, tuple(table), shift=tuple(int(s) for s in table.values())) if table else x
+
+
+@operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 1}, fill_value=0.5), method=True)
+def shift(
+    x: DimArray, shifts: Mapping[Any, int] | None = None, fill_value: Any = np.nan, **keywords: int
+) -> DimArray:
+    """Shift along dims; cells that enter hold ``fill_value`` (NaN by default), cells that leave are lost."""
+    for name, by in mapping(x, shifts, keywords, "shift").items():
+        n = extent(x, name)
+        k = max(-n, min(n, int(by)))
+        if k:
+            kept = slice_of(x, name, slice(0, n - k) if k > 0 else slice(-k, n))
+            x = pad(kept, {name: (k, 0) if k > 0 else (0, -k)}, constant_values=fill_value)
+    return x
+
+
+_INDEX_MODES = ("edge", "reflect", "symmetric", "wrap")
+
+
+@operation(sample("real(a,b)", pad_width={"a": (1, 2)}, constant_values=0.25), sample("real(a,b)", pad_width={"a": 2, "b": 1}, mode="reflect"),
+           sample("real(a,b)", pad_width={"b": (2, 1)}, mode="wrap"), sample("real(a,b)", pad_width={"b": (0, 3)}, mode="edge"),
+           sample("real(a,b)", pad_width={"a": (3, 3)}, mode="symmetric"), method=True)
+def pad(
+    x: DimArray, pad_width: Mapping[Any, Any] | None = None, mode: str = "constant", constant_values: Any = None, **keywords: Any
+) -> DimArray:
+    """Add cells at both ends of dims: ``a.pad(x=(1, 2))``.
+
+    Parameters
+    ----------
+    x : DimArray
+    pad_width : mapping of dim to int or (before, after)
+    mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
+        As in :func:`numpy.pad`.
+    constant_values : scalar, optional
+        For ``"constant"``; NaN by default, as in xarray.
+    """
+    from namedgrad.rules.indexing import take
+
+    if mode != "constant" and mode not in _INDEX_MODES:
+        raise ValueError(f"pad: mode {mode!r} is not one of 'constant', {', '.join(map(repr, _INDEX_MODES))}")
+    for name, width in mapping(x, pad_width, keywords, "pad").items():
+        before, after = (width, width) if isinstance(width, (int, np.integer)) else width
+        if mode == "constant":
+            x = _pad_constant(x, name, int(before), int(after), np.nan if constant_values is None else constant_values)
+        else:
+            index = np.pad(np.arange(extent(x, name)), (before, after), mode=mode)  # type: ignore[call-overload]
+            x = take(x, index, name)
+    return x
+
+
+def _pad_constant(x: DimArray, name: Name, before: int, after: int, value: Any) -> DimArray:
+    n = extent(x, name)
+    x = slice_of(x, name, slice(max(0, -before), n - max(0, -after)))
+    low, high = (value if isinstance(value, tuple) else (value, value))
+    parts = [x]
+    if before > 0:
+        parts.insert(0, _filled(x, name, before, low))
+    if after > 0:
+        parts.append(_filled(x, name, after, high))
+    return join(parts, name) if len(parts) > 1 else x
+
+
+def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
+    shape = tuple(size if n == name else s for n, s in zip(x.names, x.full_shape, strict=True))
+    cell = constant(value)
+    if cell.level is None and not cell.names:
+        cell = zeros_spread(x, Like((), (), x.dtype), value)
+    return relabel(spread(cell, Like(x.names, shape, x.dtype)), {}, hide=tuple(n for n in x.hidden if n not in cell.names))
+
+
+@operation(sample("real(a,b)", dim="a"), sample("real(a,b)", dim="a", n=2), method=True)
+def diff(x: DimArray, dim: Any, n: int = 1, *, label: str = "upper") -> DimArray:
+    """n-th difference along a dim."""
+    (name,) = pick(x, dim, "diff")
+    for _ in range(n):
+        size = extent(x, name)
+        x = subtract(slice_of(x, name, slice(1, size)), slice_of(x, name, slice(0, max(size - 1, 0))))
+    return x

@@ -1,0 +1,243 @@
+"""The operations that linear maps themselves are made of: sums, products, broadcasting and renaming by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import AxisError, ByName, Name, Names
+from namedgrad.backends import call
+from namedgrad.linear import Like, Map, Structural, ambiguous, fold, like, ops
+from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
+from namedgrad.trace import Traced, apply, innermost
+
+# fmt: off
+#                       name          d/dx                        d/dy
+add      = elementwise("add",         1,                          1)
+subtract = elementwise("subtract",    1,                          -1)
+negative = elementwise("negative",    -1)
+multiply = elementwise("multiply",    lambda o, x, y: y,          lambda o, x, y: x)
+scale    = elementwise("scale",       lambda o, g, f: shield(f, g), lambda o, g, f: g)
+select   = elementwise("select",      None,                       lambda o, m, x: mask(m))
+shield   = elementwise("shield",      lambda o, f, g: mask(equal(o, f)), None)
+equal    = elementwise("equal",       None, None)
+# fmt: on
+contract = Contract("contract")
+
+
+class Total(Primitive):
+    """Sum over named axes."""
+
+    form, signature = "linear", "(n...)->()"
+
+    def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
+        (x,) = args
+        kernel = self.kernels.get(type(x.raw)) or self.kernel_for(x.raw)
+        names = tuple(n for n in x.names if n not in dims)
+        hidden = x.hidden if type(x.hidden) is ByName else x.hidden.difference(dims)
+        return make(call(kernel, x.raw, axes.positions(x.names, dims)), names, hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
+        x = like(ins[0])
+        return Structural(
+            lambda t: apply(self, (t,), dims=dims),
+            lambda g: spread(g, x),
+            tuple(n for n in dims if not isinstance(n, axes.Core)),
+        )
+
+
+class Spread(Primitive):
+    """Broadcast to at least the names of another array, laid out as that is."""
+
+    form, signature = "linear", "()->(n...)"
+
+    def lower(self, args: Sequence[DimArray], target: Like) -> DimArray:
+        (x,) = args
+        names, move = axes.spread_plan(x.names, target.names)
+        sizes = dict(zip(target.names, target.full_shape, strict=True)) | dict(zip(x.names, x.full_shape, strict=True))
+        raw = place(x.raw, move) if x.names else x.raw
+        raw = call(backends.backend_of(raw).broadcast_to, raw, tuple(sizes[n] for n in names))
+        return make(raw, names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], target: Like) -> Map:
+        names = ins[0].names
+        return Structural(lambda t: spread(t, target), lambda g: fold(g, 1, names))
+
+
+class Relabel(Primitive):
+    """Rename axes, and mark names as vectorized or visible; the data stays as it is."""
+
+    form, signature = "linear", "()->()"
+
+    def lower(self, args: Sequence[DimArray], mapping: dict[Name, Name], hide: Names, show: Names) -> DimArray:
+        (x,) = args
+        names = axes.renamed(x.names, tuple(mapping.items())) if mapping else x.names
+        if isinstance(x.hidden, ByName):
+            return make(x.raw, names, x.hidden.rename(mapping))
+        hidden = frozenset(mapping.get(n, n) for n in x.hidden) if mapping else x.hidden
+        return make(x.raw, names, hidden.union(hide).difference(show))
+
+    def linear(
+        self, out: DimArray, ins: list[DimArray], need: list[bool], mapping: dict[Name, Name], hide: Names, show: Names
+    ) -> Map:
+        return Renaming({k: v for k, v in mapping.items() if k in ins[0].names and k != v})
+
+
+class Renaming(Map):
+    """The map of :class:`Relabel`: inside push and pull only the renaming is left of it."""
+
+    __slots__ = ("mapping",)
+
+    def __init__(self, mapping: dict[Name, Name]) -> None:
+        self.mapping = mapping
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        if not self.mapping:
+            return [g]
+        back = axes.invert(self.mapping)
+        for old in self.mapping:
+            if old in g.names and old not in back:
+                raise ambiguous(g.hidden.final.get(old, old))  # type: ignore[attr-defined]
+        out = relabel(g, back)
+        how = g.hidden.rename(back)  # type: ignore[attr-defined]
+        return [out if out.hidden is how else stamp(out, how)]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        (t,) = ts
+        return None if t is None else relabel(t, self.mapping)
+
+
+class Cast(Primitive):
+    """Another dtype; a complex array loses its imaginary part to a real dtype."""
+
+    form = "linear"
+
+    def lower(self, args: Sequence[DimArray], dtype: np.dtype[Any]) -> DimArray:
+        (x,) = args
+        raw = x.raw if backends.is_array(x.raw) or isinstance(x.raw, np.generic) else np.asarray(x.raw)
+        return make(call(backends.backend_of(raw).cast, raw, dtype), x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dtype: np.dtype[Any]) -> Map | None:
+        if dtype.kind not in "fc":
+            return None
+        home = ins[0].dtype
+        return Structural(lambda t: cast(t, dtype), lambda g: cast(g, home))
+
+
+_TOTAL, _SPREAD, _RELABEL, _CAST = Total("total"), Spread("spread"), Relabel("relabel"), Cast("cast")
+
+
+def total(x: DimArray, dims: Names) -> DimArray:
+    """Sum over named axes, visible or hidden."""
+    return apply(_TOTAL, (x,), dims=tuple(dims)) if dims else x
+
+
+def spread(x: DimArray, target: Like | DimArray) -> DimArray:
+    """Broadcast to at least the names of ``target``."""
+    if type(target) is not Like:
+        target = like(target)  # type: ignore[arg-type]
+    return x if x.names == target.names else apply(_SPREAD, (x,), target=target)
+
+
+def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: Names = ()) -> DimArray:
+    """Rename and mark axes."""
+    if not (mapping or hide or show):
+        return x
+    return apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
+
+
+def cast(x: DimArray, dtype: Any) -> DimArray:
+    """Another dtype."""
+    return x if x.dtype == dtype else apply(_CAST, (x,), dtype=np.dtype(dtype))
+
+
+def stamp(x: DimArray, hidden: frozenset[Name]) -> DimArray:
+    """The same array under another mark, at every level; nothing is recorded because marks have no derivative."""
+    if x.level is None:
+        return make(x.raw, x.names, hidden)
+    out = Traced(stamp(x.value, hidden), x.level, x.node)  # type: ignore[attr-defined]
+    return out
+
+
+def constant_like(value: Any, x: DimArray, names: Names = ()) -> DimArray:
+    """A raw value made an array on the backend of ``x``."""
+    backend = backends.backend_of(innermost(x).raw)
+    return make(call(backend.asarray, value), names, axes.NONE)
+
+
+def zeros_spread(x: DimArray, target: Like, value: Any = 0) -> DimArray:
+    """One value broadcast to ``target``, on the backend of ``x``."""
+    backend = backends.backend_of(innermost(x).raw)
+    dtype = np.result_type(target.dtype, value) if target.dtype.kind in "fc" else np.asarray(value).dtype
+    return spread(make(call(backend.full, (), value, dtype), (), axes.NONE), target)
+
+
+def identity(n: int, row: Name, column: Name, x: DimArray, m: int | None = None, k: int = 0) -> DimArray:
+    """Ones on the k-th diagonal, on the backend and with the dtype of ``x``."""
+    backend = backends.backend_of(innermost(x).raw)
+    return make(call(backend.eye, n, m or n, k, x.dtype), (row, column), axes.NONE)
+
+
+def diagonalize(g: DimArray, name: Name) -> DimArray:
+    """``g`` with its kept axis ``name`` doubled into a diagonal: one copy stays kept, the other may be summed."""
+    how: Any = g.hidden
+    slice_ = axes.fresh(name)
+    table = how.rename({name: slice_})
+    return stamp(multiply(g, identity(extent(g, name), slice_, name, g)), table)
+
+
+def guarded_contract(x: DimArray, y: DimArray, over: Names) -> DimArray:
+    """Contraction in which 0 times a factor that is not finite is 0; ``x`` is the cotangent."""
+    out = contract(x, y, over)
+    backend = backends.backend_of(innermost(out).raw)
+    if backend.may_branch and not backends.is_recording() and backend.isfinite_all(innermost(out).raw):
+        return out
+    finite = isfinite(y)
+    clean = contract(x, select(finite, y), over)
+    touched = contract(cast(not_equal(x, _ZERO), out.dtype), cast(logical_not(finite), out.dtype), over)
+    return where(equal(touched, _ZERO), clean, out)
+
+
+_ZERO = make(0, (), axes.NONE)
+# fmt: off
+isfinite    = elementwise("isfinite", None)
+not_equal   = elementwise("not_equal", None, None)
+logical_not = elementwise("logical_not", None)
+where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c, x, y: mask(logical_not(c)))
+# fmt: on
+
+
+def reorder(x: DimArray, names: Names) -> DimArray:
+    """The same array stored in another order of its axes."""
+    return x if x.names == names else apply(_ORDER, (x,), names=names)
+
+
+class Order(Primitive):
+    """Stored order; no derivative of its own, since alignment is by name."""
+
+    form = "linear"
+
+    def lower(self, args: Sequence[DimArray], names: Names) -> DimArray:
+        (x,) = args
+        perm = axes.order_plan(x.names, names)
+        return x if perm is None else make(call(backends.backend_of(x.raw).transpose, x.raw, perm), names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], names: Names) -> Map:
+        return Structural(lambda t: t, lambda g: g)
+
+
+_ORDER = Order("order")
+
+ops.add, ops.neg, ops.mul, ops.scale, ops.select = add, negative, multiply, scale, select
+ops.total, ops.spread, ops.relabel, ops.cast, ops.stamp = total, spread, relabel, cast, stamp
+ops.contract, ops.guarded_contract, ops.diagonalize = contract, guarded_contract, diagonalize
+
+__all__ = [
+    "AxisError", "Elementwise", "add", "cast", "constant_like", "contract", "diagonalize", "equal", "identity",
+    "isfinite", "logical_not", "mask", "multiply", "negative", "not_equal", "relabel", "reorder", "scale", "select",
+    "shield", "spread", "stamp", "subtract", "total", "where",
+]

@@ -1,0 +1,335 @@
+"""Tracing: eager boxes with levels, a flat tape per level, one pass of accumulation without recursion.
+
+A :class:`Traced` array wraps a value one level down.  :func:`apply` finds the highest level among its operands, runs
+the operation on the values below (which may be traced themselves) and records a linear map.  Levels come from one
+counter and nothing is pushed or popped, so threads and exceptions cannot corrupt them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, TraceError, make
+from namedgrad.axes import Name, Names, by_name
+from namedgrad.linear import Leaf, Map, add_all, ambiguous, ops
+
+_COUNTER = itertools.count(1)
+
+
+class Primitive(Protocol):
+    """What :func:`apply` needs of an operation."""
+
+    name: str
+
+    def lower(self, args: Sequence[DimArray], **params: Any) -> Any:
+        """Compute on untraced arrays; several outputs come as a tuple."""
+
+    def linear(self, out: Any, ins: list[DimArray], need: list[bool], **params: Any) -> Map | None:
+        """The derivative at ``ins`` for the operands that need it; None if it is zero."""
+
+
+# ------------------------------------------------------------------------------------------------ levels
+
+
+class Level:
+    """One transform in progress."""
+
+    __slots__ = ("borrow", "fast", "index", "open", "owned", "paused", "tape")
+
+    def __init__(self, *, forward: bool = False, borrow: bool = False) -> None:
+        self.index = next(_COUNTER)
+        self.tape: list[Map] | None = None if forward else []
+        self.open = self.fast = True
+        self.paused = 0
+        self.borrow = borrow
+        self.owned: dict[int, tuple[DimArray, DimArray]] = {}
+
+    def close(self) -> None:
+        """Values of this level must not be used any more."""
+        self.open = self.fast = False
+
+    def record(self, map_: Map, nodes: Sequence[Any], out: Any) -> Any:
+        """The traced output of an operation."""
+        if self.tape is None:
+            return self._forward(map_, nodes, out)
+        map_.parents = tuple(nodes)
+        self.tape.append(map_)
+        if type(out) is not tuple:
+            return Traced(out, self, map_)
+        picks = [Pick(map_, i) for i in range(len(out))]
+        self.tape.extend(picks)
+        return tuple(
+            Traced(o, self, p) if o.dtype.kind in "fc" else o for o, p in zip(out, picks, strict=True)
+        )
+
+    def _forward(self, map_: Map, nodes: Sequence[Tangent], out: Any) -> Any:
+        pushed = map_.push([n.value for n in nodes])
+        if type(out) is not tuple:
+            if pushed is None:
+                return out
+            return Traced(out, self, Tangent(pushed, mixed_names(map_, [n.mixed for n in nodes], out)))
+        mixed = axes.NONE.union(*(n.mixed for n in nodes))
+        ts: Any = (None,) * len(out) if pushed is None else pushed
+        return tuple(o if t is None else Traced(o, self, Tangent(t, mixed)) for o, t in zip(out, ts, strict=True))
+
+    def own(self, a: DimArray) -> DimArray:
+        """A private copy of an array that a rule may retain while the user can still write into it."""
+        if not self.borrow or a.level is not None or not a.names or a.backend != "numpy":
+            return a
+        if id(a.raw) not in self.owned:
+            self.owned[id(a.raw)] = (a, make(a.raw.copy(), a.names, a.hidden))
+        return make(self.owned[id(a.raw)][1].raw, a.names, a.hidden)
+
+
+class Tangent:
+    """Forward mode's record: the tangent, and the names whose slices were mixed on its path."""
+
+    __slots__ = ("mixed", "value")
+
+    def __init__(self, value: DimArray, mixed: frozenset[Name] = axes.NONE) -> None:
+        self.value, self.mixed = value, mixed
+
+
+def mixed_names(map_: Map, before: Sequence[frozenset[Name]], out: DimArray) -> frozenset[Name]:
+    """Names mixed on the path to ``out``: a renaming carries the mark along and retires the old name."""
+    mixed = axes.NONE.union(*before) if before else axes.NONE
+    mapping = getattr(map_, "mapping", None)
+    if mapping:
+        new = set(mapping.values())
+        moved = {mapping.get(n, n) for n in mixed if n in mapping or n not in new}
+        mixed = frozenset(moved | (set(mapping) - new))
+    return mixed.union(map_.mixes) if map_.mixes else mixed
+
+
+class Pick(Map):
+    """One output of an operation that has several."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, source: Map, index: int) -> None:
+        self.parents, self.index = (source,), index
+
+
+class Traced(DimArray):
+    """An array under differentiation: a value one level down and its place on the tape."""
+
+    __slots__ = ("level", "node", "value")
+
+    def __init__(self, value: DimArray, level: Level, node: Any) -> None:
+        self.value, self.level, self.node, self.names, self.hidden = value, level, node, value.names, value.hidden
+
+    @property
+    def full_shape(self) -> tuple[int, ...]:
+        return self.value.full_shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.value.dtype
+
+    @property
+    def backend(self) -> str:
+        return self.value.backend
+
+    @property
+    def data(self) -> Any:
+        raise leaving(".data")
+
+    def to_numpy(self) -> Any:
+        raise leaving(".to_numpy()")
+
+    def to(self, backend: str) -> DimArray:
+        return apply(TRANSFER, (self,), backend=backend)  # type: ignore[no-any-return]
+
+    def _single(self, what: str) -> None:
+        raise leaving(what)
+
+    def to_xarray(self, coords: Any = None, name: Any = None) -> Any:
+        raise leaving(".to_xarray()", "the namedgrad functions on the DimArray itself, or differentiate xarray objects")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise leaving("np.asarray()", "namedgrad or NumPy functions on the array itself")
+
+    def __deepcopy__(self, memo: Any) -> DimArray:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise leaving("pickling", "the value after the transform has returned")
+
+    def __repr__(self) -> str:
+        return f"<Traced{axes.describe_names(self.names, self.hidden, self.full_shape)} {self.dtype}>"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"
+
+
+def leaving(what: str, instead: str = "ng.stop_gradient(x) to treat the value as a constant") -> TraceError:
+    """The error for a traced value that would leave the trace."""
+    return TraceError(f"{what} would take a value that is being differentiated out of the trace; use {instead}")
+
+
+# ------------------------------------------------------------------------------------------------ apply
+
+Demotion = Callable[["Traced"], DimArray]
+_DEMOTE: ContextVar[dict[Level, Demotion]] = ContextVar("demote", default={})  # noqa: B039 - never mutated
+
+
+def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
+    """Run a primitive: on raw arrays if nothing is traced, else one level down, recording its linear map."""
+    level: Level | None = None
+    for a in args:
+        own = a.level
+        if own is not None and (level is None or own.index > level.index):
+            level = own
+    if level is None:
+        return prim.lower(args, **params)
+    if not level.fast:
+        demoted = _demote(level, args)
+        if demoted is not None:
+            return apply(prim, demoted, **params)
+    ins, nodes, need = [], [], []
+    for a in args:
+        if a.level is level:
+            ins.append(a.value)  # type: ignore[attr-defined]
+            nodes.append(a.node)  # type: ignore[attr-defined]
+            need.append(True)
+        else:
+            ins.append(a)
+            need.append(False)
+    out = apply(prim, ins, **params)
+    if level.borrow:
+        ins = [a if n else level.own(a) for a, n in zip(ins, need, strict=True)]
+    map_ = prim.linear(out, ins, need, **params)
+    return out if map_ is None else level.record(map_, nodes, out)
+
+
+def _demote(level: Level, args: Sequence[DimArray]) -> list[DimArray] | None:
+    """Operands of a level that a checkpoint runs without; None if the level is merely paused by another thread."""
+    to = _DEMOTE.get().get(level)
+    if to is not None:
+        return [to(a) if a.level is level else a for a in args]  # type: ignore[arg-type]
+    if level.open:
+        return None
+    raise TraceError(
+        "a traced value was used after the transform that made it had returned; return it from the function instead"
+    )
+
+
+class demoting:  # noqa: N801 - a context manager reads as a verb
+    """Within this context, values of ``level`` are replaced by what ``to`` makes of them."""
+
+    def __init__(self, level: Level, to: Demotion) -> None:
+        self.level, self.to = level, to
+
+    def __enter__(self) -> None:
+        self.token = _DEMOTE.set({**_DEMOTE.get(), self.level: self.to})
+        self.level.paused += 1
+        self.level.fast = False
+
+    def __exit__(self, *exc: object) -> None:
+        _DEMOTE.reset(self.token)
+        self.level.paused -= 1
+        self.level.fast = self.level.open and not self.level.paused
+
+
+# ------------------------------------------------------------------------------------------------ passes
+
+
+def backward(tape: Sequence[Map], seeds: Sequence[tuple[Map, DimArray]], leaves: Sequence[Map]) -> list[DimArray | None]:
+    """Pull cotangents from the seeded nodes to the leaves, visiting every node at most once."""
+    cts: dict[Map, Any] = {}
+    for node, g in seeds:
+        cts[node] = accumulate(cts.get(node), g)
+    wanted = set(leaves)
+    for node in reversed(tape):
+        g = cts.pop(node, None)
+        if g is None:
+            continue
+        if type(node) is Pick:
+            (source,) = node.parents
+            slots = cts.setdefault(source, {})
+            slots[node.index] = accumulate(slots.get(node.index), g)
+            continue
+        for parent, c in zip(node.parents, node.pull(g), strict=True):
+            if c is not None:
+                old = cts.get(parent)
+                cts[parent] = c if old is None else accumulate(old, c)
+    return [cts.get(n) for n in leaves] if wanted else []
+
+
+def accumulate(old: DimArray | None, new: DimArray) -> DimArray:
+    """The sum of two cotangents of one node."""
+    if old is None:
+        return new
+    if old.hidden is not new.hidden:
+        a, b = (set(h.final.values()) for h in (old.hidden, new.hidden))  # type: ignore[attr-defined]
+        raise ambiguous(next(iter(a | b)))
+    return ops.add(old, new)
+
+
+def forward(tape: Sequence[Map], seeds: dict[Map, Tangent], ends: Sequence[Map | None]) -> list[Tangent | None]:
+    """Push tangents along a tape that was recorded for reverse mode."""
+    ts: dict[Map, Any] = dict(seeds)
+    last = set(ends)
+    for node in tape:
+        if node in ts:
+            continue
+        if type(node) is Pick:
+            several = ts.get(node.parents[0])
+            if several is not None and several[0][node.index] is not None:
+                ts[node] = Tangent(several[0][node.index], several[1])
+            continue
+        ins = [ts.get(p) for p in node.parents]
+        if all(t is None for t in ins):
+            continue
+        pushed = node.push([None if t is None else t.value for t in ins])
+        mixed = [t.mixed for t in ins if t is not None]
+        if type(pushed) is tuple:
+            ts[node] = (pushed, axes.NONE.union(*mixed))
+        elif pushed is not None:
+            ts[node] = Tangent(pushed, mixed_names(node, mixed, pushed))
+    return [ts.get(n) if n in last else None for n in ends]  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------------ transfer between backends
+
+
+class _Transfer:
+    """Move a traced array to another backend; the transpose moves the cotangent back."""
+
+    name = "to"
+
+    def lower(self, args: Sequence[DimArray], backend: str) -> DimArray:
+        return args[0].to(backend)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], backend: str) -> Map:
+        from namedgrad.linear import Structural
+
+        home = ins[0].backend
+        return Structural(lambda t: t.to(backend), lambda g: g.to(home))
+
+
+TRANSFER = _Transfer()
+
+
+def innermost(a: DimArray) -> DimArray:
+    """The untraced value at the bottom."""
+    while a.level is not None:
+        a = a.value  # type: ignore[attr-defined]
+    return a
+
+
+def all_finite(arrays: Sequence[DimArray | None]) -> bool:
+    """Whether every value is finite; arrays of a backend that may not branch count as finite (they are guarded)."""
+    for a in arrays:
+        if a is not None:
+            raw = innermost(a).raw
+            kind = backends.backend_of(raw)
+            if kind.may_branch and not kind.isfinite_all(raw):
+                return False
+    return True

@@ -1,0 +1,308 @@
+"""Gradients: ``grad``, ``value_and_grad``, and the pullback and pushforward that they are made of."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from namedgrad.array import DimArray, describe
+from namedgrad.axes import AxisError, Names
+from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
+from namedgrad.transforms.tape import Tape, check_cotangent, ones_like_output, record, record_forward
+
+Wrt = int | str | Sequence[Any]
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+
+
+class Call:
+    """A call of ``f`` with the arguments in ``wrt`` taken apart."""
+
+    def __init__(self, f: Callable[..., Any], wrt: Any, over: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.f, self.several = f, isinstance(wrt, (list, tuple)) and not _is_dataset_wrt(wrt)
+        self.keys = [self._key(w, args, kwargs) for w in (wrt if self.several else (wrt,))]
+        self.original = [self._get(k, args, kwargs) for k in self.keys]
+        self.over: Names = over_names(over, (args, kwargs))
+        if self.over:
+            args, kwargs = vectorize_tree((args, kwargs), self.over)
+        self.args, self.kwargs = args, kwargs
+        self.trees = [Tree(self._get(k, args, kwargs)) for k in self.keys]
+        for key, tree in zip(self.keys, self.trees, strict=True):
+            tree.require_parts(f"wrt={key[0]!r}")
+        self.parts = [p for tree in self.trees for p in tree.parts]
+
+    def _key(self, w: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        inner = None
+        if isinstance(w, tuple):
+            w, inner = w
+        if isinstance(w, str) and w not in kwargs:
+            names = list(inspect.signature(self.f).parameters)
+            if w not in names or names.index(w) >= len(args):
+                raise TypeError(f"wrt={w!r} is not an argument of this call; its parameters are {names}")
+            w = names.index(w)
+        if isinstance(w, int):
+            if not -len(args) <= w < len(args):
+                raise TypeError(f"wrt={w} is out of range: f was called with {len(args)} positional arguments")
+            w %= len(args)
+        return w, inner
+
+    def _get(self, key: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        value = args[key[0]] if isinstance(key[0], int) else kwargs[key[0]]
+        return value if key[1] is None else {n: value[n] for n in ([key[1]] if isinstance(key[1], str) else key[1])}
+
+    def run(self, parts: Sequence[DimArray]) -> Any:
+        """Call ``f`` with other parts."""
+        args, kwargs, at = list(self.args), dict(self.kwargs), 0
+        for (key, inner), tree in zip(self.keys, self.trees, strict=True):
+            value = tree.rebuild(parts[at : at + len(tree.parts)])
+            at += len(tree.parts)
+            if inner is not None:
+                whole = args[key] if isinstance(key, int) else kwargs[key]
+                value = whole.assign(value) if hasattr(whole, "assign") else {**whole, **value}
+            if isinstance(key, int):
+                args[key] = value
+            else:
+                kwargs[key] = value
+        return self.f(*args, **kwargs)
+
+    def results(self, parts: Sequence[DimArray]) -> Any:
+        """Gradients in the structure of ``wrt``, with ``over`` dims visible again."""
+        out, at = [], 0
+        for tree, original in zip(self.trees, self.original, strict=True):
+            value = tree.result(parts[at : at + len(tree.parts)])
+            at += len(tree.parts)
+            out.append(restore_tree(original, value, self.over))
+        return tuple(out) if self.several else out[0]
+
+
+def _is_dataset_wrt(wrt: Sequence[Any]) -> bool:
+    """``("ds", ["a", "b"])`` names variables of one argument."""
+    return len(wrt) == 2 and isinstance(wrt, tuple) and isinstance(wrt[0], (int, str)) and isinstance(wrt[1], list)
+
+
+def restore_tree(original: Any, result: Any, over: Names) -> Any:
+    """``over`` dims visible again, leaf by leaf."""
+    if not over:
+        return result
+    old, _ = flatten(original)
+    new, treedef = flatten(result)
+    pairs = zip(old, new, strict=True) if len(old) == len(new) else ((None, x) for x in new)
+    return unflatten(treedef, [adapter_of(x).restore(o, x, over) for o, x in pairs])
+
+
+# ------------------------------------------------------------------------------------------------ outputs
+
+
+class Output:
+    """What a function returned, taken apart; leaves that hold no number stay as they are."""
+
+    def __init__(self, value: Any) -> None:
+        self.tree = Tree(value)
+        self.parts = self.tree.parts
+
+    def result(self, parts: Sequence[DimArray]) -> Any:
+        """The structure with values that are not traced."""
+        return self.tree.result(parts)
+
+
+def run_recorded(call: Call, *, has_aux: bool = False, borrow: bool = False) -> tuple[Output, Any, Tape]:
+    """Record ``f``; also its auxiliary output."""
+    kept: list[Any] = []
+
+    def function(parts: list[DimArray]) -> Sequence[DimArray]:
+        value = call.run(parts)
+        aux = None
+        if has_aux:
+            value, aux = value
+        out, extra = Output(value), Output(aux)
+        kept.extend((out, extra))
+        return (*out.parts, *extra.parts)
+
+    tape = record(function, call.parts, borrow=borrow)
+    out, extra = kept
+    n = len(out.parts)
+    aux = extra.result(tape.outs[n:])
+    tape.ends, tape.outs, tape.out_like = tape.ends[:n], tape.outs[:n], tape.out_like[:n]
+    return out, aux, tape
+
+
+def require_scalar(out: Output, tape: Tape, what: str) -> None:
+    """Raise unless the output is one real array without visible dims."""
+    if len(tape.outs) != 1 or len(out.tree.leaves) != 1:
+        raise TypeError(
+            f"{what} needs a single floating-point output, got {len(out.tree.leaves)} leaves of which "
+            f"{len(tape.outs)} are floats; use has_aux=True for extras, or ng.pullback for several outputs"
+        )
+    (y,) = tape.outs
+    if y.dtype.kind == "c":
+        raise TypeError(f"{what} of a complex output is not defined; take .real, .imag or abs, or use ng.pullback")
+    if y.dims:
+        raise AxisError(
+            f"{what} needs an output without dims, got {describe(y)}: reduce {y.dims} (for example .sum() or .mean()), "
+            f"or hide them with .vectorize(...) or over=... to get one gradient per slice"
+        )
+
+
+# ------------------------------------------------------------------------------------------------ public
+
+
+def value_and_grad(
+    f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_aux: bool = False
+) -> Callable[..., Any]:
+    """Function that returns ``(f(x), gradient)``.
+
+    Parameters
+    ----------
+    f : callable
+        Returns an array without visible dims (vectorized axes allowed).
+    wrt : int, str or sequence of them
+        The arguments to differentiate: positions or names.
+    over : name or names
+        Dims to treat as independent slices: hidden on the way in, restored on the way out.
+    has_aux : bool
+        ``f`` returns ``(output, anything)``; the value is then ``(output, anything)`` as well.
+
+    Returns
+    -------
+    callable
+        Gradients are like the inputs (dims and their order, coords, dtype), with vectorized axes of the output in front.
+
+    Raises
+    ------
+    AxisError
+        If the output has visible dims, or slices of a vectorized axis were mixed.
+    TypeError
+        If an argument in ``wrt`` is not floating-point, or the output is complex.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0], ("x",))
+    >>> value, g = ng.value_and_grad(lambda x: (x * x).sum())(x)
+    >>> value.item(), g.data
+    (5.0, array([2., 4.]))
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        call = Call(f, wrt, over, args, kwargs)
+        out, aux, tape = run_recorded(call, has_aux=has_aux)
+        require_scalar(out, tape, "grad")
+        gradient = call.results(tape.pull([ones_like_output(tape.outs[0])]))
+        value = restore_tree(None, out.result(tape.outs), call.over)
+        return ((value, aux) if has_aux else value), gradient
+
+    return wrapped
+
+
+def grad(f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_aux: bool = False) -> Callable[..., Any]:
+    """Function that returns the gradient of ``f``; see :func:`value_and_grad` for the parameters.
+
+    With ``has_aux`` it returns ``(gradient, aux)``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> w, x = ng.DimArray([1.0, 2.0], ("f",)), ng.DimArray([[1.0, 0.0], [3.0, 5.0]], ("b", "f"))
+    >>> ng.grad(lambda w, x: (w * x).sum())(w, x.vectorize("b"))  # one gradient per slice
+    <DimArray (f: 2) vectorized (b: 2) float64>
+    array([[1., 0.],
+           [3., 5.]])
+    """
+    both = value_and_grad(f, wrt, over=over, has_aux=has_aux)
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapped
+
+
+def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]]:
+    """``f(*args)`` and its pullback: ``pull(cotangent)`` gives one gradient per argument.
+
+    The cotangent has the structure of the output and is aligned by name; vectorized axes that it lacks are broadcast,
+    ones that it adds give one gradient each.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0], ("x",))
+    >>> y, pull = ng.pullback(lambda x: x * x, x)
+    >>> pull(ng.DimArray([1.0, 10.0], ("x",))).data
+    array([ 2., 40.])
+    """
+    call = Call(f, tuple(range(len(args))), (), args, {})
+    out, _, tape = run_recorded(call, borrow=True)
+
+    def pull(cotangent: Any) -> Any:
+        seeds = read_like(out, cotangent, tape.out_like, "cotangent")
+        extra = {n for s in seeds if s is not None for n in s.hidden}
+        grads = call.results(tape.pull(seeds, extra))
+        return grads if len(args) != 1 else grads[0]
+
+    return out.result(tape.outs), pull
+
+
+def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[DimArray | None]:
+    """A cotangent or tangent taken apart along the structure of what it belongs to."""
+    leaves = out.tree.treedef.flatten_up_to(value)
+    parts: list[DimArray | None] = []
+    for leaf, a, n in zip(leaves, out.tree.adapters, out.tree.counts, strict=True):
+        parts.extend(_parts_of(leaf, a, n))
+    return [None if p is None else check_cotangent(p, o, what) for p, o in zip(parts, likes, strict=True)]
+
+
+def _parts_of(leaf: Any, adapter: Any, count: int) -> list[DimArray | None]:
+    if leaf is None or not count:
+        return [None] * count
+    own = adapter_of(leaf)
+    parts = own.parts(leaf) or adapter.parts(leaf)
+    if len(parts) != count:
+        from namedgrad.array import constant
+
+        return [constant(leaf, "cotangent")]
+    return list(parts)
+
+
+def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    """``f(*args)`` and its directional derivative along ``tangents``, in one forward pass.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x, t = ng.DimArray([1.0, 2.0], ("x",)), ng.DimArray([1.0, 0.5], ("x",))
+    >>> y, dy = ng.pushforward(lambda x: x * x, (x,), (t,))
+    >>> dy.data
+    array([2., 2.])
+    """
+    if len(args) != len(tangents):
+        raise TypeError(f"pushforward: {len(args)} args but {len(tangents)} tangents; give one (or None) per argument")
+    call = Call(f, tuple(range(len(args))), (), tuple(args), {})
+    ts = tangent_parts(call, tangents)
+    kept: list[Output] = []
+
+    def function(parts: list[DimArray]) -> Sequence[DimArray]:
+        kept.append(Output(call.run(parts)))
+        return kept[0].parts
+
+    values, pushed = record_forward(function, call.parts, ts)
+    return kept[0].result(values), kept[0].result(pushed)
+
+
+def tangent_parts(call: Call, tangents: Sequence[Any]) -> list[DimArray | None]:
+    """Tangents taken apart along the structure of the arguments."""
+    ts: list[DimArray | None] = []
+    for tree, t in zip(call.trees, tangents, strict=True):
+        holder = Output.__new__(Output)
+        holder.tree, holder.parts = tree, tree.parts
+        ts += [None] * len(tree.parts) if t is None else read_like(holder, t, tree.parts, "tangent")
+    return ts
+
+
+vjp = pullback
+jvp = pushforward

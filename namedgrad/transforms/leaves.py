@@ -1,0 +1,211 @@
+"""Nested structures of arrays: how each kind of leaf is taken apart, shown to the function, and put back.
+
+An :class:`Adapter` speaks for one kind of leaf.  The transforms see named arrays only; positional arrays and xarray
+objects register their adapters with :func:`add_adapter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from namedgrad.array import DimArray
+from namedgrad.axes import AxisError, Name, Names, check_names
+from namedgrad.rules.movement import devectorize, vectorize
+from namedgrad.rules.structure import reorder
+
+
+class Adapter:
+    """One kind of leaf.  The defaults are those of a DimArray."""
+
+    def parts(self, leaf: Any) -> tuple[DimArray, ...]:
+        """The arrays in it that can be differentiated (floats and complex numbers)."""
+        return (leaf,) if leaf.dtype.kind in "fc" else ()
+
+    def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        """What the function sees: like ``leaf``, holding ``parts``."""
+        return parts[0] if parts else leaf
+
+    def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        """What the user gets: like ``leaf``, holding ``parts``, which may have more vectorized axes."""
+        return parts[0] if parts else leaf
+
+    def vectorize(self, leaf: Any, names: Names) -> Any:
+        """The leaf with those of its dims that are among ``names`` hidden."""
+        return vectorize(leaf, *(n for n in names if n in leaf.dims))
+
+    def dims(self, leaf: Any) -> Names:
+        """Visible dims by name."""
+        return leaf.dims
+
+    def restore(self, original: Any, result: Any, names: Names) -> Any:
+        """``result`` with ``names`` visible again, in the order of ``original`` where that had them."""
+        out = devectorize(result, *(n for n in names if n in result.hidden))
+        if isinstance(original, DimArray):
+            order = [n for n in original.names if n in out.names]
+            out = reorder(out, (*(n for n in out.names if n not in order), *order))
+        return out
+
+    def describe(self, leaf: Any) -> str:
+        """For messages."""
+        return f"{type(leaf).__name__} of dtype {leaf.dtype}"
+
+
+class _Constant(Adapter):
+    """Anything that is not an array: passed through."""
+
+    def parts(self, leaf: Any) -> tuple[DimArray, ...]:
+        return ()
+
+    def vectorize(self, leaf: Any, names: Names) -> Any:
+        return leaf
+
+    def dims(self, leaf: Any) -> Names:
+        return ()
+
+    def restore(self, original: Any, result: Any, names: Names) -> Any:
+        return result
+
+    def describe(self, leaf: Any) -> str:
+        return type(leaf).__name__
+
+
+_CONSTANT = _Constant()
+_ADAPTERS: list[tuple[Callable[[Any], bool], Adapter]] = [(lambda x: isinstance(x, DimArray), Adapter())]
+
+
+def add_adapter(recognises: Callable[[Any], bool], adapter: Adapter) -> None:
+    """Let transforms take another kind of leaf."""
+    _ADAPTERS.append((recognises, adapter))
+
+
+def adapter_of(leaf: Any) -> Adapter:
+    """The adapter that speaks for a leaf."""
+    for recognises, adapter in _ADAPTERS:
+        if recognises(leaf):
+            return adapter
+    return _CONSTANT
+
+
+NAMESPACE = "namedgrad"
+
+
+def is_leaf(x: Any) -> bool:
+    """Arrays and scalars are leaves even where a registry would open them."""
+    return adapter_of(x) is not _CONSTANT
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Leaves and structure; dataclasses are opened."""
+    _register_dataclasses(tree)
+    return optree.tree_flatten(tree, is_leaf=is_leaf, none_is_leaf=True, namespace=NAMESPACE)
+
+
+def unflatten(treedef: Any, leaves: Sequence[Any]) -> Any:
+    """The structure with other leaves."""
+    return optree.tree_unflatten(treedef, leaves)
+
+
+_KNOWN: set[type] = set()
+
+
+def _register_dataclasses(tree: Any) -> None:
+    """Register the dataclasses met in ``tree``, so that optree opens them."""
+    import dataclasses
+
+    stack = [tree]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, (list, tuple)):
+            stack.extend(x)
+        elif isinstance(x, dict):
+            stack.extend(x.values())
+        elif dataclasses.is_dataclass(x) and not isinstance(x, type) and not is_leaf(x):
+            names = tuple(f.name for f in dataclasses.fields(x))
+            if type(x) not in _KNOWN:
+                _KNOWN.add(type(x))
+                optree.register_pytree_node(
+                    type(x),
+                    lambda v, names=names: ([getattr(v, n) for n in names], None, names),
+                    lambda _, children, kind=type(x), names=names: _remake(kind, dict(zip(names, children, strict=True))),
+                    namespace=NAMESPACE,
+                )
+            stack.extend(getattr(x, n) for n in names)
+
+
+def _remake(kind: type, values: dict[str, Any]) -> Any:
+    out = object.__new__(kind)
+    for name, value in values.items():
+        object.__setattr__(out, name, value)
+    return out
+
+
+class Tree:
+    """A nested structure with its differentiable parts listed."""
+
+    def __init__(self, tree: Any) -> None:
+        self.leaves, self.treedef = flatten(tree)
+        self.adapters = [adapter_of(leaf) for leaf in self.leaves]
+        split = [a.parts(leaf) for a, leaf in zip(self.adapters, self.leaves, strict=True)]
+        self.counts = [len(p) for p in split]
+        self.parts: list[DimArray] = [p for several in split for p in several]
+
+    def _chunks(self, parts: Sequence[Any]) -> list[Sequence[Any]]:
+        out, at = [], 0
+        for n in self.counts:
+            out.append(parts[at : at + n])
+            at += n
+        return out
+
+    def rebuild(self, parts: Sequence[DimArray]) -> Any:
+        """The structure that a function sees."""
+        return self._map("rebuild", parts)
+
+    def result(self, parts: Sequence[DimArray]) -> Any:
+        """The structure that a user gets."""
+        return self._map("result", parts)
+
+    def _map(self, method: str, parts: Sequence[DimArray]) -> Any:
+        chunks = self._chunks(parts)
+        triples = zip(self.adapters, self.leaves, chunks, strict=True)
+        return unflatten(self.treedef, [getattr(a, method)(leaf, p) for a, leaf, p in triples])
+
+    def require_parts(self, what: str) -> None:
+        """Raise if a leaf cannot be differentiated."""
+        for a, leaf, n in zip(self.adapters, self.leaves, self.counts, strict=True):
+            if not n and leaf is not None:
+                raise TypeError(
+                    f"{what} is {a.describe(leaf)}: only floats and complex numbers can be differentiated; "
+                    "convert it with .astype(float), or leave it out of wrt"
+                )
+
+
+def vectorize_tree(tree: Any, names: Names) -> Any:
+    """Every leaf with those of ``names`` that it has hidden."""
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, [adapter_of(x).vectorize(x, names) for x in leaves])
+
+
+def dims_of_tree(tree: Any) -> set[Name]:
+    """All visible dims of all leaves."""
+    return {n for x in flatten(tree)[0] for n in adapter_of(x).dims(x)}
+
+
+def over_names(over: Any, args: Any) -> Names:
+    """``over`` as names, refused if no argument has one of them."""
+    names = check_names(over if isinstance(over, (tuple, list, str)) else (over,))
+    if not names:
+        return ()
+    known = dims_of_tree(args)
+    for n in names:
+        if n not in known:
+            raise AxisError(f"over={names}: no argument has a dim {n!r}; the arguments' dims are {tuple(known)}")
+    return names
+
+
+def is_number(x: Any) -> bool:
+    """Python and NumPy scalars that can be differentiated or computed with."""
+    return isinstance(x, (float, complex, np.inexact)) and not isinstance(x, bool)

@@ -1,0 +1,250 @@
+"""One run of a function recorded, and the passes over it.
+
+:func:`record` runs a function of parts (a flat list of DimArrays) and returns its values with a :class:`Tape` that
+pulls cotangents back and pushes tangents forward as often as asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, describe, extent, make
+from namedgrad.axes import AxisError, ByName, Name, Names, by_name
+from namedgrad.linear import Leaf, Like, Map, ambiguous, like
+from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.structure import cast, relabel, reorder, spread, stamp, zeros_spread
+from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost
+
+Parts = Sequence[DimArray]
+QUIET = {"divide": "ignore", "invalid": "ignore", "over": "ignore", "under": "ignore"}
+
+
+def quiet() -> np.errstate:
+    """Within a trace, factors may be infinite where they do not count: no warnings about them."""
+    return np.errstate(**QUIET)  # type: ignore[arg-type]
+
+
+class Tape:
+    """A recorded function, linearized at the point where it ran."""
+
+    def __init__(self, level: Level, ins: Parts, leaves: list[Leaf], outs: Parts) -> None:
+        self.ins = [_shape_only(x) for x in ins]
+        self.leaves = leaves
+        self.maps: Sequence[Map] = level.tape or ()
+        self.ends = [o.node if o.level is level else None for o in outs]  # type: ignore[attr-defined]
+        self.outs = [o.value if o.level is level else o for o in outs]  # type: ignore[attr-defined]
+        self.out_like = [_shape_only(o) for o in self.outs]
+
+    # ---------------------------------------------------------------- reverse
+
+    def pull(self, cotangents: Sequence[DimArray | None], keep: Iterable[Name] = ()) -> list[DimArray]:
+        """Gradients of all inputs, marked and ordered like the inputs with the kept axes in front."""
+        kept = frozenset(keep).union(*(o.hidden for o in self.out_like))
+        pairs = frozenset((n, n) for n in kept)
+        sizes = {n: extent(a, n) for a in (*self.outs, *(c for c in cotangents if c is not None)) for n in a.names if n in kept}
+        guard = not all(_may_branch(o) for o in self.outs)
+        with quiet():
+            grads = self._pass(cotangents, by_name(pairs, guard))
+            if not guard and (backends.is_recording() or not all_finite(grads)):
+                grads = self._pass(cotangents, by_name(pairs, True))
+            return _Finish(sizes).all(grads, self.ins, cotangents)
+
+    def _pass(self, cotangents: Sequence[DimArray | None], mark: frozenset[Name]) -> list[DimArray | None]:
+        seeds = []
+        for end, g, out in zip(self.ends, cotangents, self.out_like, strict=True):
+            if end is not None and g is not None:
+                full = spread(conj_if_complex(g), Like(out.names, out.full_shape, out.dtype))
+                seeds.append((end, stamp(full, mark)))
+        return backward(self.maps, seeds, self.leaves)
+
+    # ---------------------------------------------------------------- forward
+
+    def push(self, tangents: Sequence[DimArray | None]) -> list[DimArray]:
+        """Tangents of all outputs, marked and ordered like the outputs with the axes that tangents add in front."""
+        seeds, sizes = {}, {}
+        for leaf, t, x in zip(self.leaves, tangents, self.ins, strict=True):
+            if t is not None:
+                seeds[leaf] = Tangent(tangent_seed(t, x))
+                sizes.update({n: extent(t, n) for n in t.names if n not in x.names})
+        with quiet():
+            pushed = forward(self.maps, seeds, self.ends)
+            return [finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True)]
+
+
+class _Shape:
+    """Names, sizes, mark and dtype of an array that is not kept."""
+
+    __slots__ = ("dtype", "full_shape", "hidden", "names", "sample")
+
+    def __init__(self, x: DimArray) -> None:
+        self.names, self.hidden, self.full_shape, self.dtype = x.names, x.hidden, x.full_shape, x.dtype
+        raw = innermost(x).raw
+        backend = backends.backend_of(raw)
+        self.sample = make(call_full(backend, x.dtype), (), axes.NONE)
+
+    def zeros(self, sizes: dict[Name, int]) -> DimArray:
+        """Zeros of this shape with more vectorized axes in front."""
+        extra = tuple(n for n in sizes if n not in self.names)
+        target = Like((*extra, *self.names), (*(sizes[n] for n in extra), *self.full_shape), self.dtype)
+        out = zeros_spread(self.sample, target)
+        hide = tuple(n for n in (*extra, *self.names) if n in extra or n in self.hidden)
+        return fresh_copy(relabel(out, {}, hide=hide))
+
+
+def call_full(backend: Any, dtype: Any) -> Any:
+    """A zero on a backend."""
+    return backends.call(backend.full, (), 0, dtype)
+
+
+def _shape_only(x: DimArray) -> _Shape:
+    return _Shape(x)
+
+
+def _may_branch(x: DimArray) -> bool:
+    return backends.backend_of(innermost(x).raw).may_branch
+
+
+def record(function: Callable[[list[DimArray]], Parts], ins: Parts, *, borrow: bool = False) -> Tape:
+    """Run a function of parts on traced inputs; ``borrow``: keep private copies of what the user could still write."""
+    level = Level(borrow=borrow)
+    leaves = [Leaf() for _ in ins]
+    try:
+        with quiet():
+            owned = [level.own(x) for x in ins]
+            outs = function([Traced(x, level, n) for x, n in zip(owned, leaves, strict=True)])
+            return Tape(level, ins, leaves, outs)
+    finally:
+        level.close()
+
+
+def record_forward(
+    function: Callable[[list[DimArray]], Parts], ins: Parts, tangents: Sequence[DimArray | None]
+) -> tuple[list[DimArray], list[DimArray]]:
+    """Run a function of parts with tangents: values and their tangents."""
+    level = Level(forward=True)
+    sizes = {n: extent(t, n) for t, x in zip(tangents, ins, strict=True) if t is not None for n in t.names if n not in x.names}
+    try:
+        with quiet():
+            traced = [
+                x if t is None else Traced(x, level, Tangent(tangent_seed(t, x)))
+                for x, t in zip(ins, tangents, strict=True)
+            ]
+            outs = function(traced)
+            values = [o.value if o.level is level else o for o in outs]  # type: ignore[attr-defined]
+            pushed = [o.node if o.level is level else None for o in outs]  # type: ignore[attr-defined]
+            done = [finish_tangent(t, _Shape(v), sizes) for t, v in zip(pushed, values, strict=True)]
+    finally:
+        level.close()
+    return values, done
+
+
+# ------------------------------------------------------------------------------------------------ seeds
+
+
+def tangent_seed(t: DimArray, x: Any) -> DimArray:
+    """A tangent in the shape of its input, under the mark of the forward pass."""
+    full = spread(cast_to(t, x.dtype), Like(x.names, x.full_shape, x.dtype))
+    extra = frozenset((n, n) for n in full.names if n not in x.names)
+    return stamp(full, by_name(extra, True))
+
+
+def cast_to(t: DimArray, dtype: Any) -> DimArray:
+    """A tangent or cotangent in the dtype of what it belongs to, complex where either is."""
+    if t.dtype.kind == "c" and dtype.kind == "f":
+        raise TypeError(f"a tangent of dtype {t.dtype} does not fit a real input of dtype {dtype}; take its real part")
+    return cast(t, dtype)
+
+
+def check_cotangent(g: DimArray, out: Any, what: str = "cotangent") -> DimArray:
+    """A cotangent (or tangent) aligned with what it belongs to; visible extras and wrong sizes are refused."""
+    extra = [n for n in g.dims if n not in out.names]
+    if extra:
+        raise AxisError(
+            f"the {what} {describe(g)} has the dims {extra} that its array "
+            f"{axes.describe_names(out.names, out.hidden, out.full_shape)} lacks; vectorize them to get one answer each"
+        )
+    for n, s in zip(out.names, out.full_shape, strict=True):
+        if n in g.names and extent(g, n) != s:
+            raise AxisError(f"the {what} {describe(g)} has {extent(g, n)} along {n!r}, its array has {s}")
+        if n not in g.names and n not in out.hidden:
+            if g.names:
+                raise AxisError(
+                    f"the {what} {describe(g)} lacks the dim {n!r} of its array "
+                    f"{axes.describe_names(out.names, out.hidden, out.full_shape)}"
+                )
+    return g
+
+
+# ------------------------------------------------------------------------------------------------ results
+
+
+class _Finish:
+    """Turn what arrived at the leaves into results: names, marks, order, dtype, memory of their own."""
+
+    def __init__(self, sizes: dict[Name, int]) -> None:
+        self.sizes = sizes
+
+    def all(self, grads: Sequence[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]) -> list[DimArray]:
+        taken = {id(innermost(s).raw) for s in seeds if s is not None}
+        out = []
+        for g, x in zip(grads, ins, strict=True):
+            done = x.zeros(self.sizes) if g is None else finish_gradient(g, x)
+            raw = innermost(done).raw
+            if id(raw) in taken or not _owns(raw):
+                done = fresh_copy(done)
+            taken.add(id(innermost(done).raw))
+            out.append(done)
+        return out
+
+
+def finish_gradient(g: DimArray, x: Any) -> DimArray:
+    """A cotangent at an input: the input's names and mark, kept axes in front."""
+    how: Any = g.hidden
+    final = {now: then for now, then in how.final.items() if now in g.names and now not in x.names and now != then}
+    for then in final.values():
+        if then in x.names:
+            raise ambiguous(then)
+    mark = frozenset(final.get(n, n) for n in g.names if n not in x.names) | x.hidden
+    if final:
+        g = relabel(g, final)
+    g = stamp(conj_if_complex(g), mark)
+    extra = tuple(n for n in g.names if n not in x.names)
+    return cast(reorder(g, (*extra, *x.names)), x.dtype)
+
+
+def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimArray:
+    """A tangent at an output: the output's names and mark, added axes in front."""
+    if t is None:
+        return out.zeros(sizes)  # type: ignore[no-any-return]
+    for name in t.mixed:
+        if name in out.hidden:
+            raise ambiguous(name)
+    value = spread(t.value, Like(out.names, out.full_shape, out.dtype))
+    extra = tuple(n for n in value.names if n not in out.names)
+    value = stamp(value, out.hidden.union(extra))
+    return cast(reorder(value, (*extra, *out.names)), out.dtype)
+
+
+def _owns(raw: Any) -> bool:
+    return not isinstance(raw, np.ndarray) or (raw.base is None and raw.flags.writeable)
+
+
+def fresh_copy(a: DimArray) -> DimArray:
+    """The same values in memory of their own; traced and lazy arrays are values, not memory."""
+    if a.level is not None or a.backend != "numpy" or not a.names:
+        return a
+    return make(backends.call(np.array, a.raw), a.names, a.hidden)
+
+
+def ones_like_output(x: DimArray) -> DimArray:
+    """The cotangent 1 of an output."""
+    raw = innermost(x).raw
+    one = backends.call(backends.backend_of(raw).full, (), 1, x.dtype)
+    return stamp(spread(make(one, (), axes.NONE), like(x)), x.hidden)
+
+
+__all__ = ["ByName", "Names", "Tape", "check_cotangent", "ones_like_output", "record", "record_forward"]
