@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 from namedgrad import ops as _ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
+from namedgrad.constructors import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
+from namedgrad.testing.check import check_gradients
+from namedgrad.transforms.checkpoint import checkpoint
+from namedgrad.transforms.custom import custom_pullback, custom_pushforward
 from namedgrad.transforms.grad import grad, jvp, pullback, pushforward, value_and_grad, vjp
+from namedgrad.transforms.jacobian import hessian, hvp, jacobian
+from namedgrad.transforms.linearize import LinearMap, linearize
+from namedgrad.transforms.scan import scan
+from namedgrad.transforms.vectorize import devectorize, vectorize, vmap
 
 globals().update(_ops.FUNCTIONS)
 

@@ -184,9 +184,16 @@ class Elementwise(Primitive):
     def two(self, x: DimArray, y: DimArray) -> DimArray:
         """Apply to two operands, unrolled like :meth:`one`."""
         lx, ly = x.level, y.level
-        if lx is None and ly is None:
-            return self.compute_two(x, y)
-        level = lx if ly is None or (lx is not None and lx.index >= ly.index) else ly
+        if lx is None:
+            if ly is None:
+                return self.compute_two(x, y)
+            level = ly
+        elif ly is None or lx is ly:
+            level = lx
+        else:
+            level = lx if lx.index > ly.index else ly
+            if not (lx.fast and ly.fast):
+                return apply(self, (x, y))
         if not level.fast or level.borrow:
             return apply(self, (x, y))
         a = x.value if lx is level else x  # type: ignore[attr-defined]

@@ -184,14 +184,13 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
     level: Level | None = None
     for a in args:
         own = a.level
-        if own is not None and (level is None or own.index > level.index):
-            level = own
+        if own is not None:
+            if not own.fast and _is_demoted(own):
+                return apply(prim, _demote(own, args), **params)
+            if level is None or own.index > level.index:
+                level = own
     if level is None:
         return prim.lower(args, **params)
-    if not level.fast:
-        demoted = _demote(level, args)
-        if demoted is not None:
-            return apply(prim, demoted, **params)
     ins, nodes, need = [], [], []
     for a in args:
         if a.level is level:
@@ -208,16 +207,20 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
     return out if map_ is None else level.record(map_, nodes, out)
 
 
-def _demote(level: Level, args: Sequence[DimArray]) -> list[DimArray] | None:
-    """Operands of a level that a checkpoint runs without; None if the level is merely paused by another thread."""
-    to = _DEMOTE.get().get(level)
-    if to is not None:
-        return [to(a) if a.level is level else a for a in args]  # type: ignore[arg-type]
+def _is_demoted(level: Level) -> bool:
+    """Whether this context runs without ``level``; not so if another thread has merely paused it."""
+    if level in _DEMOTE.get():
+        return True
     if level.open:
-        return None
+        return False
     raise TraceError(
         "a traced value was used after the transform that made it had returned; return it from the function instead"
     )
+
+
+def _demote(level: Level, args: Sequence[DimArray]) -> list[DimArray]:
+    to = _DEMOTE.get()[level]
+    return [to(a) if a.level is level else a for a in args]  # type: ignore[arg-type]
 
 
 class demoting:  # noqa: N801 - a context manager reads as a verb

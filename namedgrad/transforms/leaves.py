@@ -7,7 +7,7 @@ objects register their adapters with :func:`add_adapter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
@@ -42,16 +42,30 @@ class Adapter:
         return leaf.dims
 
     def restore(self, original: Any, result: Any, names: Names) -> Any:
-        """``result`` with ``names`` visible again, in the order of ``original`` where that had them."""
+        """``result`` with ``names`` visible again: in the order of ``original`` if it has all its dims, else in front."""
         out = devectorize(result, *(n for n in names if n in result.hidden))
-        if isinstance(original, DimArray):
-            order = [n for n in original.names if n in out.names]
-            out = reorder(out, (*(n for n in out.names if n not in order), *order))
+        if isinstance(original, DimArray) and set(original.names) <= set(out.names):
+            out = reorder(out, (*(n for n in out.names if n not in original.names), *original.names))
         return out
+
+    def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
+        """Jacobian blocks, one row per part of the output and one column per part of the input, as one object."""
+        return blocks[0][0].array
 
     def describe(self, leaf: Any) -> str:
         """For messages."""
         return f"{type(leaf).__name__} of dtype {leaf.dtype}"
+
+    precedence = 0  # which of two adapters builds a Jacobian: the higher
+
+
+class Block(NamedTuple):
+    """One block of a Jacobian: vectorized axes in front, then output dims, then input dims under their new names."""
+
+    array: DimArray
+    out_names: Names
+    in_names: Names
+    wrt_names: dict[Name, Name]  # input dim -> its name in the block
 
 
 class _Constant(Adapter):

@@ -1,0 +1,107 @@
+"""Arrays by name: ``zeros``, ``ones``, ``full``, ``arange``, ``linspace``, ``eye`` and their ``_like`` forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.trace import innermost
+
+
+def _backend(like: Any) -> Any:
+    """The backend of ``like``, a DimArray or raw array; NumPy by default."""
+    if like is None:
+        return backends.NUMPY
+    return backends.backend_of(innermost(like).raw if isinstance(like, DimArray) else like)
+
+
+def _dtype(dtype: Any, like: Any, default: Any = float) -> np.dtype[Any]:
+    return np.dtype(dtype if dtype is not None else getattr(like, "dtype", default))
+
+
+def _build(raw: Any, names: Iterable[Name], vectorized: Iterable[Name] | str) -> DimArray:
+    return DimArray(raw, names, vectorized=vectorized)
+
+
+def full(
+    sizes: Mapping[Any, int], value: Any, *, dtype: Any = None, like: Any = None, vectorized: Iterable[Any] | str = ()
+) -> DimArray:
+    """Array of one value.
+
+    Parameters
+    ----------
+    sizes : mapping of name to size
+    value : scalar
+    dtype : dtype, optional
+        That of ``like`` if given, else that of the value.
+    like : array, optional
+        Its backend (and dtype) is used.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.full({"x": 2}, 3.0).data
+    array([3., 3.])
+    """
+    names = axes.check_names(sizes)
+    backend = _backend(like)
+    kind = _dtype(dtype, like, np.asarray(value).dtype)
+    raw = backends.call(backend.full, tuple(sizes.values()), value, kind)
+    return _build(backends.call(backend.copy, raw), names, vectorized)
+
+
+def zeros(sizes: Mapping[Any, int], *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
+    """Array of zeros: ``ng.zeros({"x": 3})``; see :func:`full`."""
+    return full(sizes, 0, dtype=_dtype(dtype, like), like=like, vectorized=vectorized)
+
+
+def ones(sizes: Mapping[Any, int], *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
+    """Array of ones: ``ng.ones({"x": 3})``; see :func:`full`."""
+    return full(sizes, 1, dtype=_dtype(dtype, like), like=like, vectorized=vectorized)
+
+
+def arange(dim: Name, *bounds: Any, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
+    """Evenly spaced values along one dim, as :func:`numpy.arange`: ``ng.arange("x", 3)``."""
+    host = np.arange(*bounds, dtype=dtype)
+    return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
+
+
+def linspace(
+    dim: Name, start: Any, stop: Any, num: int = 50, *, dtype: Any = None, like: Any = None, vectorized: Any = ()
+) -> DimArray:
+    """``num`` values from ``start`` to ``stop``, both included: ``ng.linspace("x", 0, 1, 5)``."""
+    host = np.linspace(start, stop, num, dtype=_dtype(dtype, like))
+    return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
+
+
+def eye(row: Name, column: Name, n: int, *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
+    """Identity matrix over two names: ``ng.eye("i", "j", 3)``."""
+    if row == column:
+        raise AxisError(f"eye needs two different names, got {row!r} twice")
+    raw = backends.call(_backend(like).eye, n, n, 0, _dtype(dtype, like))
+    return _build(raw, axes.check_names((row, column)), vectorized)
+
+
+def full_like(x: DimArray, value: Any, *, dtype: Any = None, like: Any = None, vectorized: Any = None) -> DimArray:
+    """Array of one value with the dims, sizes, vectorized axes, dtype and backend of ``x``."""
+    backend = _backend(x if like is None else like)
+    raw = backends.call(backend.copy, backends.call(backend.full, x.full_shape, value, _dtype(dtype, x)))
+    out = make(raw, x.names, x.hidden if vectorized is None else NONE)
+    return out if vectorized is None else DimArray(raw, x.names, vectorized=vectorized)
+
+
+def zeros_like(x: DimArray, *, dtype: Any = None, like: Any = None, vectorized: Any = None) -> DimArray:
+    """Zeros with the dims of ``x``; see :func:`full_like`."""
+    return full_like(x, 0, dtype=dtype, like=like, vectorized=vectorized)
+
+
+def ones_like(x: DimArray, *, dtype: Any = None, like: Any = None, vectorized: Any = None) -> DimArray:
+    """Ones with the dims of ``x``; see :func:`full_like`."""
+    return full_like(x, 1, dtype=dtype, like=like, vectorized=vectorized)

@@ -1,0 +1,120 @@
+"""Trade time for memory: ``checkpoint`` keeps the inputs of a function and runs it again when its derivative is needed.
+
+Arrays that the function captures are found while it runs and treated like arguments, so passing and capturing are the
+same (both the value and the memory).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from namedgrad.array import DimArray
+from namedgrad.linear import Leaf, Map
+from namedgrad.trace import Level, Tangent, Traced, backward, demoting
+from namedgrad.transforms.grad import Output
+from namedgrad.transforms.leaves import Tree
+
+Run = Callable[[Sequence[DimArray]], tuple[DimArray, ...]]
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Function with the values and derivatives of ``f`` that keeps only its inputs in memory until they are needed.
+
+    Each reverse pass runs ``f`` once more. ``f`` must be pure: same inputs, same operations.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> step = ng.checkpoint(lambda x: ng.sin(x) * x)
+    >>> x = ng.DimArray([0.5, 1.0], ("x",))
+    >>> g = ng.grad(lambda x: step(step(x)).sum())(x)
+    >>> bool((abs(g - ng.grad(lambda x: (lambda y: ng.sin(y) * y)(ng.sin(x) * x).sum())(x)) < 1e-12).all())
+    True
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        tree = Tree((args, kwargs))
+        kept: list[Output] = []
+
+        def run(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
+            a, k = tree.rebuild(parts)
+            kept.append(Output(f(*a, **k)))
+            return tuple(kept[-1].parts)
+
+        outs = checkpointed(run, tree.parts)
+        return kept[0].tree.rebuild(outs)
+
+    return wrapped
+
+
+def top_level(parts: Sequence[DimArray]) -> Level | None:
+    """The highest level among arrays."""
+    levels = [p.level for p in parts if p.level is not None]
+    return max(levels, key=lambda level: level.index) if levels else None
+
+
+def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
+    """Run a function of parts, recording one node in place of all its operations."""
+    level = top_level(parts)
+    if level is None or level.tape is None:  # nothing to record, or forward mode, which keeps nothing
+        return run(parts)
+    ins = [p.value if p.level is level else p for p in parts]  # type: ignore[attr-defined]
+    captured: dict[Map, DimArray] = {}
+
+    def note(x: Traced) -> DimArray:
+        captured[x.node] = x.value
+        return x.value
+
+    def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
+        with demoting(level, note):
+            return tuple(note(o) if o.level is level else o for o in run(parts))  # type: ignore[arg-type]
+
+    outs = checkpointed(below, ins)
+    own = {i: p.node for i, p in enumerate(parts) if p.level is level}  # type: ignore[attr-defined]
+    map_ = Replay(run, ins, list(own), captured, level)
+    return level.record(map_, [*own.values(), *captured], outs)  # type: ignore[no-any-return]
+
+
+class Replay(Map):
+    """The derivative of a function by running it again on its inputs."""
+
+    __slots__ = ("at", "captured", "home", "ins", "run")
+
+    def __init__(self, run: Run, ins: list[DimArray], at: list[int], captured: dict[Map, DimArray], home: Level) -> None:
+        self.run, self.ins, self.at, self.captured, self.home = run, ins, at, captured, home
+
+    def _again(self, level: Level, nodes: Sequence[Any]) -> tuple[DimArray, ...]:
+        """Run on inputs and captured values traced at ``level``, with the given nodes."""
+        ins = list(self.ins)
+        for i, node in zip(self.at, nodes, strict=False):
+            if node is not None:
+                ins[i] = Traced(ins[i], level, node)
+        table = dict(zip(self.captured, nodes[len(self.at) :], strict=True))
+
+        def lift(x: Traced) -> DimArray:
+            node = table.get(x.node)
+            return x.value if node is None else Traced(x.value, level, node)
+
+        with demoting(self.home, lift):
+            return tuple(lift(o) if o.level is self.home else o for o in self.run(ins))  # type: ignore[arg-type]
+
+    def pull(self, g: Any) -> list[DimArray | None]:
+        level = Level()
+        leaves = [Leaf() for _ in range(len(self.at) + len(self.captured))]
+        try:
+            outs = self._again(level, leaves)
+            seeds = [(outs[i].node, c) for i, c in g.items() if outs[i].level is level]  # type: ignore[attr-defined]
+            return backward(level.tape or (), seeds, leaves)
+        finally:
+            level.close()
+
+    def push(self, ts: Sequence[DimArray | None]) -> Any:
+        level = Level(forward=True)
+        try:
+            outs = self._again(level, [None if t is None else Tangent(t) for t in ts])
+            return tuple(o.node.value if o.level is level else None for o in outs)  # type: ignore[attr-defined]
+        finally:
+            level.close()

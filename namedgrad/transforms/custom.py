@@ -1,0 +1,248 @@
+"""Derivative rules by hand: ``custom_pullback`` and ``custom_pushforward``.
+
+The rule sees the visible dims of the function's arguments and result, never a batch axis: everything else that a
+cotangent or tangent carries is vectorized.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+from namedgrad.array import DimArray, TraceError
+from namedgrad.axes import AxisError
+from namedgrad.linear import Leaf, Like, Map, fold, like
+from namedgrad.primitive import zeros_of
+from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.structure import spread, stamp
+from namedgrad.trace import Level, Traced, backward, demoting
+from namedgrad.transforms.checkpoint import top_level
+from namedgrad.transforms.grad import Output
+from namedgrad.transforms.leaves import Tree, adapter_of
+
+
+class _Custom:
+    """A function with a derivative rule of its own."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self.f = f
+        self.rule: Callable[..., Any] | None = None
+
+    def _decorate(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        self.rule = rule
+        return rule
+
+    def __call__(self, *args: Any) -> Any:
+        if self.rule is None:
+            raise TypeError(f"{self!r} has no rule yet: decorate one with @g.{self.decorator}")
+        tree = Tree(args)
+        structure: list[Output] = []
+
+        def run(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
+            structure.append(Output(self.f(*tree.rebuild(parts))))
+            return tuple(structure[-1].parts)
+
+        outs = self._record(run, tree, tree.parts, structure)
+        return structure[0].tree.rebuild(outs)
+
+    decorator = ""
+    map_kind: type[_CustomMap]
+
+    def _record(self, run: Any, tree: Tree, parts: Sequence[DimArray], structure: list[Output]) -> tuple[DimArray, ...]:
+        level = top_level(parts)
+        if level is None:
+            return run(parts)  # type: ignore[no-any-return]
+        ins = [p.value if p.level is level else p for p in parts]  # type: ignore[attr-defined]
+
+        def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
+            with demoting(level, _refuse_captured):
+                return run(parts)  # type: ignore[no-any-return]
+
+        outs = self._record(below, tree, ins, structure)
+        at = [i for i, p in enumerate(parts) if p.level is level]
+        map_ = self.map_kind(self.rule, tree, structure[0].tree, ins, outs, at)  # type: ignore[arg-type]
+        return level.record(map_, [parts[i].node for i in at], outs)  # type: ignore[attr-defined, no-any-return]
+
+
+def _refuse_captured(x: Traced) -> DimArray:
+    raise TraceError(
+        f"a function with a custom rule captures {x!r}, which is being differentiated; pass it as an argument, "
+        "or wrap it in ng.stop_gradient"
+    )
+
+
+class _CustomMap(Map):
+    """What both kinds of rule share: structures and values of inputs and outputs."""
+
+    __slots__ = ("at", "ins", "outs", "rule", "tree", "tree_out")
+
+    def __init__(
+        self, rule: Callable[..., Any], tree: Tree, tree_out: Tree, ins: list[DimArray], outs: Sequence[DimArray], at: list[int]
+    ) -> None:
+        self.rule, self.tree, self.tree_out, self.ins, self.outs, self.at = rule, tree, tree_out, ins, outs, at
+
+    @property
+    def primals(self) -> tuple[Any, ...]:
+        """Arguments as the rule sees them."""
+        return self.tree.rebuild(self.ins)  # type: ignore[no-any-return]
+
+    def result(self) -> Any:
+        """The output as the rule sees it."""
+        return self.tree_out.rebuild(self.outs)
+
+    def cotangents_of(self, returned: Any) -> list[DimArray | None]:
+        """What a pullback rule returned, one part per part of the arguments."""
+        count = len(self.tree.treedef.children())
+        if count == 1 and not (isinstance(returned, tuple) and len(returned) == 1):
+            returned = (returned,)
+        if not isinstance(returned, tuple) or len(returned) != count:
+            raise TypeError(f"a custom pullback must return one cotangent per argument ({count}), as a tuple")
+        return _parts_along(self.tree, returned, self.ins, "pullback")
+
+    def fold_inputs(self, parts: Sequence[DimArray | None], how: Any) -> list[DimArray | None]:
+        """Cotangents of the traced inputs, with the axes that they lack summed."""
+        out: list[DimArray | None] = []
+        for i in self.at:
+            c, x = parts[i], self.ins[i]
+            if c is None:
+                out.append(None)
+                continue
+            full = stamp(spread(c, Like(x.names, x.full_shape, x.dtype)), how)
+            out.append(fold(conj_if_complex(full), 1, x.names, None if full.dtype == x.dtype else x.dtype))
+        return out
+
+
+def _parts_along(tree: Tree, value: Any, likes: Sequence[DimArray], what: str) -> list[DimArray | None]:
+    parts: list[DimArray | None] = []
+    for leaf, n in zip(tree.treedef.flatten_up_to(value), tree.counts, strict=True):
+        own = [] if leaf is None else list(adapter_of(leaf).parts(leaf))
+        if own and len(own) != n:
+            raise TypeError(f"a custom {what} returned {type(leaf).__name__} where {n} arrays are expected")
+        parts.extend(own or [None] * n)
+    for p, x in zip(parts, likes, strict=True):
+        if p is not None and (extra := [d for d in p.dims if d not in x.names]):
+            raise AxisError(f"a custom {what} returned the dims {p.dims} for an array with {x.dims}: {extra} must be summed")
+    return parts
+
+
+def _show(g: DimArray, o: DimArray) -> DimArray:
+    """A cotangent or tangent as a rule sees it: visible are the dims of its array, all else is vectorized."""
+    return stamp(g, frozenset(n for n in g.names if n not in o.dims))
+
+
+class _PullbackMap(_CustomMap):
+    """The rule pulls; pushing is its transpose."""
+
+    __slots__ = ()
+
+    def _apply(self, cts: Sequence[DimArray]) -> list[DimArray | None]:
+        return self.cotangents_of(self.rule(self.tree_out.rebuild(cts), self.result(), *self.primals))
+
+    def pull(self, g: Any) -> list[DimArray | None]:
+        how = next(iter(g.values())).hidden
+        cts = [_show(conj_if_complex(g[i]), o) if i in g else zeros_of(o) for i, o in enumerate(self.outs)]
+        return self.fold_inputs(self._apply(cts), how)
+
+    def push(self, ts: Sequence[DimArray | None]) -> Any:
+        level = Level()
+        leaves = [Leaf() for _ in self.outs]
+        try:
+            cts = [Traced(zeros_of(o), level, n) for o, n in zip(self.outs, leaves, strict=True)]
+            parts = self._apply(cts)
+            seeds = []
+            for i, t in zip(self.at, ts, strict=True):
+                c = parts[i]
+                if t is not None and c is not None and c.level is level:
+                    seeds.append((c.node, stamp(spread(conj_if_complex(t), like(c)), t.hidden)))  # type: ignore[attr-defined]
+            out = backward(level.tape or (), seeds, leaves)
+            return tuple(None if c is None else conj_if_complex(c) for c in out)
+        finally:
+            level.close()
+
+
+class _PushforwardMap(_CustomMap):
+    """The rule pushes; pulling is its transpose."""
+
+    __slots__ = ()
+
+    def _apply(self, ts: Sequence[DimArray]) -> list[DimArray | None]:
+        returned = self.rule(tuple(self.tree.rebuild(ts)), self.result(), *self.primals)
+        return _parts_along(self.tree_out, returned, self.outs, "pushforward")
+
+    def push(self, ts: Sequence[DimArray | None]) -> Any:
+        given = {i: t for i, t in zip(self.at, ts, strict=True) if t is not None}
+        how = next(iter(given.values())).hidden
+        full = [_show(given[i], x) if i in given else zeros_of(x) for i, x in enumerate(self.ins)]
+        return tuple(None if t is None else stamp(spread(t, like(o)), how) for t, o in zip(self._apply(full), self.outs, strict=True))
+
+    def pull(self, g: Any) -> list[DimArray | None]:
+        level = Level()
+        leaves = [Leaf() for _ in self.ins]
+        try:
+            ts = [Traced(zeros_of(x), level, n) for x, n in zip(self.ins, leaves, strict=True)]
+            outs = self._apply(ts)
+            seeds = []
+            for i, c in g.items():
+                t = outs[i]
+                if t is not None and t.level is level:
+                    seeds.append((t.node, stamp(spread(c, like(t)), c.hidden)))  # type: ignore[attr-defined]
+            found = backward(level.tape or (), seeds, leaves)
+            return [found[i] for i in self.at]
+        finally:
+            level.close()
+
+
+class custom_pullback(_Custom):  # noqa: N801 - used as a decorator
+    """Give a function a reverse-mode rule of your own.
+
+    ``@g.pullback def _(cotangent, out, *args)`` returns one cotangent per argument (None for none). Dims that the
+    function knows are visible; every batch axis is vectorized and therefore out of sight. The forward mode is the
+    transpose of the rule, the second derivative differentiates its body.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> g = ng.custom_pullback(lambda x: ng.exp(x))
+    >>> @g.pullback
+    ... def _(cotangent, out, x):
+    ...     return cotangent * out
+    >>> ng.grad(lambda x: g(x).sum())(ng.DimArray([0.0, 0.0], ("x",))).data
+    array([1., 1.])
+    """
+
+    decorator = "pullback"
+    map_kind = _PullbackMap
+
+    def pullback(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator for the rule."""
+        return self._decorate(rule)
+
+
+class custom_pushforward(_Custom):  # noqa: N801 - used as a decorator
+    """Give a function a forward-mode rule of your own; reverse mode is its transpose.
+
+    ``@g.pushforward def _(tangents, out, *args)`` gets one tangent per argument and returns the tangent of the output;
+    it must be linear in the tangents.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> g = ng.custom_pushforward(lambda x: ng.exp(x))
+    >>> @g.pushforward
+    ... def _(tangents, out, x):
+    ...     return tangents[0] * out
+    >>> ng.grad(lambda x: g(x).sum())(ng.DimArray([0.0, 0.0], ("x",))).data
+    array([1., 1.])
+    """
+
+    decorator = "pushforward"
+    map_kind = _PushforwardMap
+
+    def pushforward(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator for the rule."""
+        return self._decorate(rule)
+
+

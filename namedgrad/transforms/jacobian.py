@@ -1,0 +1,303 @@
+"""Named Jacobians and Hessians: one pass per element of the output (or input) that is not in ``over``.
+
+Passes are batched: the seed carries one fresh axis that rides along by name, ``chunk`` of them at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.rules.movement import join, split
+from namedgrad.rules.structure import multiply, relabel, reorder, total
+from namedgrad.trace import innermost
+from namedgrad.transforms.grad import Call, Output, grad, pushforward, restore_tree, run_recorded
+from namedgrad.transforms.leaves import Block, adapter_of, flatten, unflatten
+from namedgrad.transforms.tape import Tape
+
+MODES = ("auto", "forward", "reverse")
+PARTS = ("full", "diagonal", "trace")
+
+
+def jacobian(
+    f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), mode: str = "auto", suffix: str = "_wrt", chunk: int | None = None
+) -> Callable[..., Any]:
+    """Function that returns the Jacobian: output dims keep their names, input dims get the suffix.
+
+    Parameters
+    ----------
+    f : callable
+    wrt : int, str or sequence of them
+        The arguments to differentiate.
+    over : name or names
+        Independent dims: the Jacobian is block-diagonal over them and stores each once, unsuffixed.
+    mode : {"auto", "forward", "reverse"}
+        Forward takes one pass per input element, reverse one per output element; auto takes the fewer.
+    suffix : str
+        Appended to the input's dims; a name ``n`` that is not a string becomes ``(n, suffix)``.
+    chunk : int, optional
+        At most so many passes at once, which bounds memory.
+
+    Raises
+    ------
+    AxisError
+        If a suffixed name is taken.
+    TypeError
+        If an input in ``wrt`` is complex or not floating-point.
+
+    Notes
+    -----
+    Cost: ``ceil(n / chunk)`` sweeps, where n is the number of output (reverse) or input (forward) elements outside of
+    ``over`` and the vectorized axes. Each sweep costs ``chunk`` times one gradient in time and memory.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0], ("x",))
+    >>> ng.jacobian(lambda x: x * x)(x)
+    <DimArray (x: 2, x_wrt: 2) float64>
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    _check_choice("mode", mode, MODES)
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        call = Call(f, wrt, over, args, kwargs)
+        _refuse_complex(call)
+        out, _, tape = run_recorded(call)
+        rows = _blocks(tape, mode, suffix, chunk)
+        return _assemble(out, call, rows)
+
+    return wrapped
+
+
+def hessian(
+    f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), suffix: str = "_wrt", chunk: int | None = None, part: str = "full"
+) -> Callable[..., Any]:
+    """Function that returns the Hessian with dims ``(x, x_wrt)``, forward over reverse.
+
+    Parameters
+    ----------
+    f : callable
+        Returns an array without visible dims.
+    wrt, over, suffix, chunk
+        As for :func:`jacobian`.
+    part : {"full", "diagonal", "trace"}
+        ``"diagonal"`` (like the input) and ``"trace"`` never form the matrix: memory is that of ``chunk`` rows.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0], ("x",))
+    >>> ng.hessian(lambda x: (x * x * x).sum())(x).data
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    >>> ng.hessian(lambda x: (x * x * x).sum(), part="trace")(x).item()
+    18.0
+    """
+    _check_choice("part", part, PARTS)
+    slope = grad(f, wrt)
+    if part == "full":
+        return functools.wraps(f, updated=())(jacobian(slope, wrt, over=over, mode="forward", suffix=suffix, chunk=chunk))
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        call = Call(slope, wrt, over, args, kwargs)
+        _refuse_complex(call)
+        _, _, tape = run_recorded(call)
+        diagonals = [_diagonal(tape, i, chunk or _DIAGONAL_CHUNK) for i in range(len(tape.ins))]
+        if part == "diagonal":
+            return call.results(diagonals)
+        traces = [total(d, d.dims) for d in diagonals]
+        return restore_tree(None, functools.reduce(lambda a, b: a + b, traces), call.over)
+
+    return wrapped
+
+
+def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
+    """Hessian of ``f`` at ``x`` times ``v``, forward over reverse: the cost of a few gradients.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x, v = ng.DimArray([1.0, 2.0], ("x",)), ng.DimArray([1.0, 0.5], ("x",))
+    >>> ng.hvp(lambda x: (x * x * x).sum(), x, v).data
+    array([6., 6.])
+    """
+    return pushforward(grad(f), (x,), (v,))[1]
+
+
+_DIAGONAL_CHUNK = 64
+
+
+def _check_choice(what: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{what}={value!r} is not one of {', '.join(map(repr, allowed))}")
+
+
+def _refuse_complex(call: Call) -> None:
+    for p in call.parts:
+        if p.dtype.kind == "c":
+            raise TypeError(
+                "a Jacobian or Hessian of complex input is not defined here; split it into real and imaginary parts: "
+                "f(lambda re, im: g(re + 1j * im)) with wrt=(0, 1)"
+            )
+
+
+# ------------------------------------------------------------------------------------------------ passes
+
+
+def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[Block]]:
+    ins, outs = [_visible(x) for x in tape.ins], [_visible(o) for o in tape.out_like]
+    if mode == "auto":
+        mode = "forward" if sum(map(_count, ins)) <= sum(map(_count, outs)) else "reverse"
+    names = [[_suffixed(i, o, suffix) for i in ins] for o in outs]
+    if mode == "forward":
+        columns = [_forward_blocks(tape, i, x, chunk) for i, x in enumerate(ins)]
+    else:
+        rows = [_reverse_blocks(tape, k, o, chunk) for k, o in enumerate(outs)]
+        columns = [list(c) for c in zip(*rows, strict=True)]
+    return [
+        [_finish(columns[i][k], tuple(o), names[k][i]) for i in range(len(ins))] for k, o in enumerate(outs)
+    ]
+
+
+def _visible(x: Any) -> dict[Name, int]:
+    return {n: s for n, s in zip(x.names, x.full_shape, strict=True) if n not in x.hidden}
+
+
+def _count(sizes: dict[Name, int]) -> int:
+    return math.prod(sizes.values())
+
+
+_PASS = axes.fresh("pass")
+
+
+def _seeds(x: Any, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
+    """Rows of the identity over the visible dims of ``x``, in chunks along the axis ``_PASS``."""
+    n = _count(sizes)
+    backend = backends.backend_of(innermost(x.sample).raw)
+    step = max(1, min(n, chunk or n))
+    out = []
+    for start in range(0, max(n, 1), step):
+        rows = min(step, n - start)
+        raw = backends.call(backend.eye, rows, n, start, x.dtype)
+        out.append(make(backends.call(backend.reshape, raw, (rows, *sizes.values())), (_PASS, *sizes), NONE))
+    return out
+
+
+
+
+def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
+    """Blocks of one output with every input: names (V..., out dims as ``_Out``, input names)."""
+    parts: list[list[DimArray]] = [[] for _ in tape.ins]
+    for seed in _seeds(tape.out_like[k], sizes, chunk):
+        cts: list[DimArray | None] = [None] * len(tape.out_like)
+        cts[k] = seed
+        for i, g in enumerate(tape.pull(cts, (_PASS,))):
+            parts[i].append(relabel(g, {n: _Tag.get(n) for n in _visible(tape.ins[i])}))
+    return [split(_joined(p), _PASS, sizes) for p in parts]
+
+
+def _forward_blocks(tape: Tape, i: int, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
+    """Blocks of one input with every output."""
+    parts: list[list[DimArray]] = [[] for _ in tape.out_like]
+    for seed in _seeds(tape.ins[i], sizes, chunk):
+        ts: list[DimArray | None] = [None] * len(tape.ins)
+        ts[i] = seed
+        for k, t in enumerate(tape.push(ts)):
+            parts[k].append(t)
+    tagged = {_Tag.get(n): s for n, s in sizes.items()}
+    return [split(_joined(p), _PASS, tagged) for p in parts]
+
+
+def _joined(parts: list[DimArray]) -> DimArray:
+    parts = [relabel(p, {}, show=(_PASS,)) for p in parts]
+    return parts[0] if len(parts) == 1 else join(parts, _PASS)
+
+
+class _Tag:
+    """The input's side of a dim while a Jacobian is put together, before it gets its suffix."""
+
+    _made: dict[Name, _Tag] = {}
+
+    def __init__(self, name: Name) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{self.name!r} of the input"
+
+    @classmethod
+    def get(cls, name: Name) -> _Tag:
+        """One tag per name."""
+        return cls._made.setdefault(name, cls(name))
+
+
+def _suffixed(in_sizes: dict[Name, int], out_sizes: dict[Name, int], suffix: str) -> dict[Name, Name]:
+    """New names of the input's dims; a taken one is refused."""
+    table: dict[Name, Name] = {}
+    for n in in_sizes:
+        new: Name = f"{n}{suffix}" if isinstance(n, str) else n if isinstance(n, axes.Axis) else (n, suffix)
+        if new in out_sizes or new in table.values():
+            if isinstance(n, axes.Axis):
+                new = _Tag.get(n)
+            else:
+                raise AxisError(f"jacobian: the name {new!r} for {n!r} of the input is taken; choose another suffix=")
+        table[n] = new
+    return table
+
+
+def _finish(block: DimArray, out_names: Names, table: dict[Name, Name]) -> Block:
+    """A block in the order (vectorized..., output dims, input dims)."""
+    wrt = tuple(table.values())
+    block = relabel(block, {_Tag.get(old): new for old, new in table.items()})
+    front = tuple(n for n in block.names if n not in out_names and n not in wrt)
+    return Block(reorder(block, (*front, *out_names, *wrt)), out_names, wrt, table)
+
+
+def _diagonal(tape: Tape, i: int, chunk: int) -> DimArray:
+    """The diagonal of the block of one input with itself."""
+    sizes = _visible(tape.ins[i])
+    parts = []
+    for seed in _seeds(tape.ins[i], sizes, chunk):
+        ts: list[DimArray | None] = [None] * len(tape.ins)
+        ts[i] = seed
+        pushed = relabel(tape.push(ts)[i], {}, show=(_PASS,))
+        parts.append(total(multiply(pushed, seed), tuple(sizes)))
+    out = split(_joined(parts), _PASS, sizes)
+    order = tape.ins[i].names
+    return reorder(out, (*(n for n in out.names if n not in order), *order))
+
+
+# ------------------------------------------------------------------------------------------------ results
+
+
+def _assemble(out: Output, call: Call, rows: list[list[Block]]) -> Any:
+    """Blocks in the structure of the outputs, then of the inputs."""
+    result, at = [], 0
+    for adapter, leaf, n in zip(out.tree.adapters, out.tree.leaves, out.tree.counts, strict=True):
+        mine = rows[at : at + n]
+        at += n
+        result.append(_row(adapter, leaf, call, mine) if n else leaf)
+    return unflatten(out.tree.treedef, result)
+
+
+def _row(out_adapter: Any, out_leaf: Any, call: Call, rows: list[list[Block]]) -> Any:
+    per_wrt, at = [], 0
+    for tree, original in zip(call.trees, call.original, strict=True):
+        leaves = []
+        originals, _ = flatten(original)
+        for adapter, leaf, n, old in zip(tree.adapters, tree.leaves, tree.counts, originals, strict=True):
+            blocks = [row[at : at + n] for row in rows]
+            at += n
+            best = max(out_adapter, adapter, key=lambda a: a.precedence)
+            value = best.jacobian(out_leaf, leaf, blocks) if n else None
+            leaves.append(adapter_of(value).restore(old, value, call.over) if call.over and n else value)
+        per_wrt.append(unflatten(tree.treedef, leaves))
+    return tuple(per_wrt) if call.several else per_wrt[0]

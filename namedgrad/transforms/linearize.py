@@ -1,0 +1,155 @@
+"""``linearize`` and the public :class:`LinearMap`: the derivative at a point as an object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from namedgrad.array import make
+from namedgrad.axes import NONE, AxisError
+from namedgrad.transforms.grad import Call, Output, read_like, run_recorded, tangent_parts
+from namedgrad.transforms.jacobian import _assemble, _blocks
+from namedgrad.transforms.tape import Tape
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+
+class LinearMap:
+    """The derivative of a function at a point.
+
+    ``L(t)`` pushes a tangent forward, ``L.T(c)`` pulls a cotangent back, ``L @ M`` composes, ``L.dense()`` is the
+    Jacobian, ``L.to_scipy()`` a :class:`scipy.sparse.linalg.LinearOperator` over flattened arrays.
+
+    ``L.T`` is the adjoint for the real inner product: Re<conj(c), L t> = Re<conj(L.T c), t>, per slice of the vectorized
+    axes of the output, summed over all else.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0], ("x",))
+    >>> y, L = ng.linearize(lambda x: x * x, x)
+    >>> L(x).data, L.T(x).data
+    (array([2., 8.]), array([2., 8.]))
+    """
+
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], recorded: Recorded | None = None) -> None:
+        self._forward, self._backward, self._recorded = forward, backward, recorded
+
+    def __call__(self, *tangents: Any) -> Any:
+        """The image of a tangent, one per argument."""
+        return self._forward(*tangents)
+
+    @property
+    def T(self) -> LinearMap:
+        """The adjoint map."""
+        return LinearMap(self._backward, self._forward, None if self._recorded is None else self._recorded.flip())
+
+    def __matmul__(self, other: LinearMap) -> LinearMap:
+        """Composition: ``(L @ M)(t)`` is ``L(M(t))``."""
+        if not isinstance(other, LinearMap):
+            return NotImplemented
+        return LinearMap(lambda *t: self(other(*t)), lambda *c: other._backward(self._backward(*c)))
+
+    def dense(self, suffix: str = "_wrt") -> Any:
+        """The Jacobian as named arrays, input dims under the suffix."""
+        return self._need("dense").dense(suffix)
+
+    def to_scipy(self) -> LinearOperator:
+        """A linear operator on flat vectors, inputs and outputs in the order of their leaves.
+
+        Raises
+        ------
+        AxisError
+            If an input or output has vectorized axes: a flat vector cannot say which slice is meant.
+        """
+        return self._need("to_scipy").to_scipy()
+
+    def _need(self, what: str) -> Recorded:
+        if self._recorded is None or self._recorded.flipped:
+            raise TypeError(f"{what}() needs a map made by linearize; of a composition or adjoint take that of its factors")
+        return self._recorded
+
+
+class Recorded:
+    """What ``linearize`` recorded, for dense and flat forms."""
+
+    def __init__(self, call: Call, out: Output, tape: Tape) -> None:
+        self.call, self.out, self.tape, self.flipped = call, out, tape, False
+
+    def flip(self) -> Recorded:
+        """The same record seen from the adjoint."""
+        other = Recorded(self.call, self.out, self.tape)
+        other.flipped = not self.flipped
+        return other
+
+    def push(self, *tangents: Any) -> Any:
+        """Tangents in, tangent of the output out."""
+        return self.out.result(self.tape.push(tangent_parts(self.call, tangents)))
+
+    def pull(self, cotangent: Any) -> Any:
+        """Cotangent in, one gradient per argument out."""
+        seeds = read_like(self.out, cotangent, self.tape.out_like, "cotangent")
+        grads = self.call.results(self.tape.pull(seeds, {n for s in seeds if s is not None for n in s.hidden}))
+        return grads if len(self.call.trees) != 1 else grads[0]
+
+    def dense(self, suffix: str) -> Any:
+        """The Jacobian."""
+        blocks = _assemble(self.out, self.call, _blocks(self.tape, "auto", suffix, None))
+        single = len(self.call.trees) == 1 and len(self.out.tree.leaves) == 1
+        return blocks[0] if single and isinstance(blocks, tuple) else blocks
+
+    def to_scipy(self) -> LinearOperator:
+        """The flat operator."""
+        from scipy.sparse.linalg import LinearOperator
+
+        tape = self.tape
+        for a in (*tape.ins, *tape.out_like):
+            if a.hidden:
+                raise AxisError(f"to_scipy: vectorized axes {tuple(a.hidden)} have no place in a flat operator; devectorize them")
+        dtype = np.result_type(*(a.dtype for a in (*tape.ins, *tape.out_like)))
+        return LinearOperator(  # type: ignore[call-arg]
+            shape=(_length(tape.out_like), _length(tape.ins)),
+            dtype=dtype,
+            matvec=lambda v: _join(tape.push(_cut(v, tape.ins)), tape.out_like, dtype),
+            rmatvec=lambda v: _join(tape.pull(_cut(v, tape.out_like)), tape.ins, dtype),
+        )
+
+
+def _length(arrays: Any) -> int:
+    return sum(int(np.prod(a.full_shape, dtype=int)) for a in arrays)
+
+
+def _cut(vector: Any, arrays: Any) -> list[Any]:
+    vector = np.asarray(vector).reshape(-1)
+    out, at = [], 0
+    for a in arrays:
+        n = _length([a])
+        piece = vector[at : at + n].reshape(a.full_shape)
+        out.append(make(piece.astype(a.dtype) if a.dtype.kind == "c" else piece.real.astype(a.dtype), a.names, NONE))
+        at += n
+    return out
+
+
+def _join(parts: Any, arrays: Any, dtype: Any) -> Any:
+    return np.concatenate([np.asarray(p.to_numpy(), dtype).reshape(-1) for p in parts]) if arrays else np.zeros(0, dtype)
+
+
+def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
+    """``f(*args)`` and its derivative there as a :class:`LinearMap`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0], ("x",))
+    >>> y, L = ng.linearize(lambda x: x * x, x)
+    >>> L.dense().data
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    call = Call(f, tuple(range(len(args))), (), args, {})
+    out, _, tape = run_recorded(call, borrow=True)
+    recorded = Recorded(call, out, tape)
+    return out.result(tape.outs), LinearMap(recorded.push, recorded.pull, recorded)

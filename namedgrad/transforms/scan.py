@@ -1,0 +1,103 @@
+"""``scan``: a loop over a named dim with bounded memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from namedgrad.array import DimArray, constant
+from namedgrad.axes import AxisError, Name
+from namedgrad.rules.movement import concat, slice_of
+from namedgrad.transforms.checkpoint import checkpoint
+from namedgrad.transforms.leaves import flatten, unflatten
+
+
+def scan(
+    step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, dim: Name, checkpoint_every: int | None = None
+) -> tuple[Any, Any]:
+    """Loop over a named dim: ``carry, y = step(carry, x)`` for every slice ``x`` of ``xs``.
+
+    Parameters
+    ----------
+    step : callable
+    carry : nested structure
+        The state.
+    xs : nested structure of DimArray
+        Every array that has ``dim`` is sliced along it; others are passed whole.
+    dim : name
+    checkpoint_every : int, optional
+        Under differentiation, keep the carry of every so many steps and run the rest again; the default, the square
+        root of the length, keeps about twice that many steps in memory. 1 keeps every carry and nothing in between.
+
+    Returns
+    -------
+    carry, ys
+        The last carry, and the outputs joined along ``dim``, which comes first.
+
+    Raises
+    ------
+    AxisError
+        If no array in ``xs`` has ``dim``, or their sizes differ.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> total, sums = ng.scan(lambda c, x: (c + x, c + x), 0.0, ng.DimArray([1.0, 2.0, 3.0], ("t",)), "t")
+    >>> sums.data
+    array([1., 3., 6.])
+    """
+    length = _length(xs, dim)
+    every = checkpoint_every or max(1, math.isqrt(length))
+
+    @checkpoint
+    def segment(carry: Any, part: Any) -> tuple[Any, list[Any]]:
+        ys = []
+        for i in range(_length(part, dim)):
+            carry, y = step(carry, _slice(part, dim, i))
+            ys.append(y)
+        return carry, ys
+
+    outputs: list[Any] = []
+    for start in range(0, length, every):
+        carry, ys = segment(carry, _slice(xs, dim, slice(start, min(start + every, length))))
+        outputs += ys
+    return carry, _stack(outputs, dim)
+
+
+def _length(xs: Any, dim: Name) -> int:
+    sizes = {x.sizes[dim] for x in flatten(xs)[0] if dim in getattr(x, "dims", ())}
+    if len(sizes) != 1:
+        found = f"sizes {sorted(sizes)}" if sizes else "no array with it"
+        raise AxisError(f"scan: the arrays in xs must agree on the dim {dim!r} to loop over; found {found}")
+    return int(sizes.pop())
+
+
+def _slice(xs: Any, dim: Name, index: Any) -> Any:
+    leaves, treedef = flatten(xs)
+    return unflatten(treedef, [_slice_leaf(x, dim, index) for x in leaves])
+
+
+def _slice_leaf(x: Any, dim: Name, index: Any) -> Any:
+    if dim not in getattr(x, "dims", ()):
+        return x
+    return slice_of(x, dim, index) if isinstance(x, DimArray) else x.isel({dim: index})
+
+
+def _stack(outputs: list[Any], dim: Name) -> Any:
+    if not outputs:
+        return None
+    split = [flatten(y) for y in outputs]
+    columns = zip(*(leaves for leaves, _ in split), strict=True)
+    return unflatten(split[0][1], [None if c[0] is None else _join(c, dim) for c in columns])
+
+
+def _join(column: tuple[Any, ...], dim: Name) -> Any:
+    if isinstance(column[0], DimArray):
+        joined = concat([constant(y) for y in column], dim)
+        return joined.transpose(dim, ...)
+    import xarray
+
+    if isinstance(column[0], (xarray.DataArray, xarray.Dataset)):
+        return xarray.concat(list(column), dim)
+    return concat([constant(y) for y in column], dim)

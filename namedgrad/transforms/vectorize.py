@@ -1,0 +1,59 @@
+"""Batches by name: ``vectorize``, ``devectorize``, ``vmap``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from namedgrad.axes import Name
+from namedgrad.transforms.grad import restore_tree
+from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
+
+
+def vectorize(tree: Any, *names: Name) -> Any:
+    """Hide dims of every array in a nested structure that has them.
+
+    Raises
+    ------
+    AxisError
+        If no array has one of the names.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.vectorize({"a": ng.zeros({"b": 2, "x": 3})}, "b")["a"].dims
+    ('x',)
+    """
+    return vectorize_tree(tree, over_names(names, tree))
+
+
+def devectorize(tree: Any, *names: Name) -> Any:
+    """Make vectorized axes of every array in a nested structure visible again, in front; all if none is named."""
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, [_devectorize(x, names) for x in leaves])
+
+
+def _devectorize(leaf: Any, names: tuple[Name, ...]) -> Any:
+    hidden = getattr(leaf, "vectorized", ())
+    return adapter_of(leaf).restore(None, leaf, names or hidden) if hidden else leaf
+
+
+def vmap(f: Callable[..., Any], over: Any) -> Callable[..., Any]:
+    """Function that applies ``f`` to every slice along ``over``: vectorize the inputs that have it, call, devectorize.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([[1.0, 2.0], [3.0, 4.0]], ("b", "x"))
+    >>> ng.vmap(lambda x: x.sum(), "b")(x).data
+    array([3., 7.])
+    """
+
+    @functools.wraps(f, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        names = over_names(over, (args, kwargs))
+        args, kwargs = vectorize_tree((args, kwargs), names)
+        return restore_tree(None, f(*args, **kwargs), names)
+
+    return wrapped
