@@ -8,6 +8,7 @@ from namedgrad import ops as _ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
 from namedgrad.constructors import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
+from namedgrad.positional import PositionalArray, positional
 from namedgrad.testing.check import check_gradients
 from namedgrad.transforms.checkpoint import checkpoint
 from namedgrad.transforms.custom import custom_pullback, custom_pushforward

@@ -1,0 +1,12 @@
+"""The positional face: arrays whose visible axes are numbered, as NumPy programs expect them.
+
+Importing this package lets transforms take NumPy arrays, numbers and positional arrays, and public functions take
+positional arrays with axis numbers as ``dim=``.
+"""
+
+from __future__ import annotations
+
+from namedgrad.positional import faces, functions, leaves, protocol
+from namedgrad.positional.array import PositionalArray, positional, renumber, unwrap, wrap
+
+__all__ = ["PositionalArray", "faces", "functions", "leaves", "positional", "protocol", "renumber", "unwrap", "wrap"]

@@ -1,0 +1,415 @@
+"""The positional array: a :class:`~namedgrad.DimArray` whose visible axes carry numbers instead of names.
+
+Numbers count from the right, as the names ``axis(-ndim), ..., axis(-1)``, so NumPy's right-aligned broadcasting is
+alignment by name; an axis of size 1 that meets a larger one is squeezed first, which is recorded like any operation.
+Vectorized axes keep their names and stay hidden.
+
+>>> import numpy as np, namedgrad as ng
+>>> p = ng.positional(np.ones((2, 3)), vectorized=("batch",))
+>>> p.shape, np.sum(p, axis=0).data
+((3,), array([3., 3.]))
+>>> p.name("x").dims
+('x',)
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
+from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.linear import Like
+from namedgrad.rules import complex as complex_rules
+from namedgrad.rules import structure
+from namedgrad.rules.movement import slice_of
+from namedgrad.rules.structure import relabel, reorder, spread
+from namedgrad.trace import leaving
+
+SCALARS = (bool, int, float, complex, np.generic)
+_new = object.__new__
+
+
+@functools.cache
+def numbers(count: int) -> Names:
+    """``axis(-count), ..., axis(-1)``: the names of the visible axes."""
+    return tuple(axes.axis(i) for i in range(-count, 0))
+
+
+class View(NamedTuple):
+    """Whose cells an array shows: ``array == show(base)``, now and after every write."""
+
+    base: PositionalArray
+    show: Callable[[Any], Any]
+    key: Any = None
+
+
+class PositionalArray:
+    """An array with numbered axes that obeys NumPy's protocols and can be differentiated.
+
+    Made by :func:`namedgrad.positional`, and by the transforms for the NumPy arrays that a function is given.
+    Operators, ``np.*`` functions and ``namedgrad`` functions (with axis numbers as ``dim=``) work on it.  Writing
+    ``p[index] = value`` gives this object, its base and all views of it new values; the array that it was made from is
+    never touched.
+    """
+
+    __slots__ = ("__weakref__", "_view", "_views", "_x")
+    __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
+    __hash__ = None  # type: ignore[assignment]  # == is elementwise
+
+    _x: DimArray  #: the values; visible names are ``numbers(ndim)`` in this order
+    _view: View | None  #: set on views
+    _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
+
+    def __getattr__(self, name: str) -> Any:  # reached for slots that are not set
+        if name == "_x":
+            view = self._view
+            if view is not None:
+                self._x = view.show(view.base)._x
+                return self._x
+        if name in ("_view", "_views"):
+            return None
+        raise AttributeError(f"a positional array has no attribute {name!r}")
+
+    # ---------------------------------------------------------------- what a user sees
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the numbered axes."""
+        return self._x.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of numbered axes."""
+        return self._x.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements that one slice has."""
+        return self._x.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the data."""
+        return self._x.dtype
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one slice."""
+        return self.size * self.itemsize
+
+    @property
+    def data(self) -> Any:
+        """The raw array, vectorized axes first."""
+        return self._x.data
+
+    @property
+    def vectorized(self) -> Names:
+        """Names of the vectorized axes."""
+        return self._x.vectorized
+
+    @property
+    def vectorized_sizes(self) -> dict[Name, int]:
+        """Mapping of vectorized names to sizes."""
+        return self._x.vectorized_sizes
+
+    @property
+    def backend(self) -> str:
+        """``"numpy"``, ``"cupy"`` or ``"dask"``."""
+        return self._x.backend
+
+    # ---------------------------------------------------------------- names
+
+    def name(self, *dims: Name) -> DimArray:
+        """As a DimArray, with a name for every numbered axis.
+
+        Examples
+        --------
+        >>> import numpy as np, namedgrad as ng
+        >>> ng.positional(np.ones((2, 3))).name("x", "y")
+        <DimArray (x: 2, y: 3) float64>
+        array([[1., 1., 1.],
+               [1., 1., 1.]])
+        """
+        names = axes.check_names(dims, self.ndim)
+        return relabel(self._x, dict(zip(numbers(len(names)), names, strict=True)))
+
+    def vectorize(self, *names: Name) -> PositionalArray:
+        """Hide the leading axes under these names: they become batch axes.
+
+        Raises
+        ------
+        AxisError
+            If there are fewer axes than names, or a name is taken.
+        """
+        names = axes.check_names(names)
+        if len(names) > self.ndim:
+            raise AxisError(f"vectorize: {len(names)} names {names} for the {self.ndim} axes of shape {self.shape}")
+        if taken := [n for n in names if n in self._x.hidden]:
+            raise AxisError(f"vectorize: {taken[0]!r} is vectorized already in {self!r}; choose another name")
+        mapping = dict(zip(numbers(self.ndim), names))
+        return wrap(renumber(relabel(self._x, mapping, hide=names)), type(self))
+
+    def devectorize(self, *names: Name) -> PositionalArray:
+        """Make vectorized axes numbered axes in front; all of them if none is named."""
+        x = self._x
+        for n in names:
+            if n not in x.hidden:
+                raise AxisError(f"devectorize: {n!r} is not vectorized in {self!r}; vectorized are {x.vectorized}")
+        chosen = names or x.vectorized
+        rest = tuple(n for n in x.names if n not in chosen)
+        return wrap(renumber(reorder(relabel(x, {}, show=chosen), (*chosen, *rest))), type(self))
+
+    # ---------------------------------------------------------------- leaving
+
+    def _refuse_leaving(self, what: str, instead: str) -> None:
+        if self._x.level is not None:
+            raise leaving(what, instead)
+        if self._x.hidden:
+            raise TraceError(
+                f"{what} of an array with vectorized axes {self._x.vectorized} has one answer per slice; "
+                f"use {instead}, or .devectorize() first"
+            )
+        refuse_while_recording(what, instead)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        self._refuse_leaving(
+            "converting to a plain NumPy array (np.asarray, array[...] = x, array[x])",
+            "NumPy functions on the array itself: np.take(array, x) to index with it, out = np.zeros(n, like=x) for an "
+            "array that it can be written into, np.where or np.stack instead of element-wise assignment",
+        )
+        return self._x.__array__(dtype, copy)
+
+    def __bool__(self) -> bool:
+        self._refuse_leaving("bool()", "np.where(condition, a, b)")
+        return bool(self._x)
+
+    def __index__(self) -> int:
+        self._refuse_leaving("an index", "np.take(array, x)")
+        return self._x.__index__()
+
+    def __int__(self) -> int:
+        self._refuse_leaving("int()", "np.trunc(x)")
+        return int(self._x)
+
+    def __float__(self) -> float:
+        self._refuse_leaving("float()", "NumPy functions instead of those of the math module")
+        return float(self._x)
+
+    def __complex__(self) -> complex:
+        self._refuse_leaving("complex()", "NumPy functions instead of those of the cmath module")
+        return complex(self._x)
+
+    def item(self, *index: Any) -> Any:
+        """The Python scalar of one element."""
+        self._refuse_leaving(".item()", "x[index], which stays an array")
+        return self._x.to_numpy().item(*index)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python scalars."""
+        self._refuse_leaving(".tolist()", "NumPy functions on the array itself")
+        return self._x.to_numpy().tolist()
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A host copy, vectorized axes first."""
+        return self._x.to_numpy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return wrap, (self._x, PositionalArray)
+
+    def __copy__(self) -> PositionalArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> PositionalArray:
+        return self.copy()
+
+    def copy(self, order: str = "C") -> PositionalArray:
+        """The same values; writing to the copy leaves this array as it is."""
+        return wrap(self._x, type(self))
+
+    # ---------------------------------------------------------------- container
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object: the array has no numbered axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    # ---------------------------------------------------------------- repr
+
+    def __repr__(self) -> str:
+        x = self._x
+        if x.level is not None:
+            return f"<Traced positional {self._summary()}>"
+        return f"<positional {self._summary()}>\n{x.data!r}"
+
+    def _summary(self) -> str:
+        hidden = ", ".join(f"{n}: {s}" for n, s in self.vectorized_sizes.items())
+        where = "" if self.backend == "numpy" else f" {self.backend}"
+        return f"{self.shape}{f' vectorized ({hidden})' if hidden else ''} {self.dtype}{where}"
+
+    if TYPE_CHECKING:  # installed by namedgrad.positional.protocol and namedgrad.positional.indexing
+
+        def __getitem__(self, key: Any) -> PositionalArray: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+
+class Lifted(PositionalArray):
+    """A plain array or number while a function of it runs: results of such arrays alone leave as plain arrays."""
+
+    __slots__ = ()
+
+
+# ------------------------------------------------------------------------------------------------ in and out
+
+
+def positional(data: Any, vectorized: Iterable[Name] | str = ()) -> PositionalArray:
+    """An array with numbered axes, the leading ones hidden under the names in ``vectorized``.
+
+    Parameters
+    ----------
+    data : array or nested lists
+        Kept as it is, never copied or moved.
+    vectorized : names, optional
+        Names of the leading axes that are batch axes.
+
+    Raises
+    ------
+    AxisError
+        If there are more names than axes, or a name is repeated or reserved.
+
+    Examples
+    --------
+    >>> import numpy as np, namedgrad as ng
+    >>> p = ng.positional(np.arange(6.0).reshape(2, 3), vectorized="batch")
+    >>> p.shape, np.mean(p).data
+    ((3,), array([1., 4.]))
+    """
+    if isinstance(data, DimArray):
+        raise TypeError("data is a DimArray, its axes have names; use ng.positional(a.data) to drop them")
+    if isinstance(data, PositionalArray):
+        return data.vectorize(*axes.check_names(vectorized)) if vectorized else data
+    names = axes.check_names(vectorized)
+    raw = data if backends.is_array(data) else np.asarray(data)
+    if raw.dtype == object:
+        raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
+    if len(names) > raw.ndim:
+        raise AxisError(f"positional: {len(names)} vectorized names {names} for data of shape {raw.shape}")
+    return wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names)))
+
+
+def wrap(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> PositionalArray:
+    """A positional array of a DimArray whose visible names are ``numbers(ndim)``; see :func:`renumber`."""
+    p = _new(kind)
+    p._x = x
+    return p
+
+
+def unwrap(value: Any, what: str = "operand") -> DimArray:
+    """An operand as a DimArray with numbered axes: positional arrays, plain arrays, lists and scalars."""
+    if isinstance(value, PositionalArray):
+        return value._x
+    if isinstance(value, SCALARS):
+        return make(value, (), NONE)
+    if isinstance(value, DimArray):
+        raise TypeError(
+            f"{what} is a DimArray with dims {value.dims}, which does not combine with a positional array; "
+            "name the axes of the positional array with .name(...), one name per axis"
+        )
+    if not backends.is_array(value):
+        if type(value).__module__.split(".")[0] in ("xarray", "pandas"):
+            raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
+        value = np.asarray(value)
+    return make(value, numbers(value.ndim), NONE)
+
+
+def renumber(x: DimArray) -> DimArray:
+    """The visible names, whatever they are, as axis numbers in their stored order."""
+    names = x.dims
+    target = numbers(len(names))
+    return x if names == target else relabel(x, {n: t for n, t in zip(names, target) if n is not t})
+
+
+def ordered(x: DimArray, names: Sequence[Name]) -> DimArray:
+    """Visible axes stored in this order and numbered."""
+    return renumber(reorder(x, (*(n for n in x.names if n in x.hidden), *names)))
+
+
+def box(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Any:
+    """A result: bool and int values leave as plain arrays unless they differ per slice or are being recorded."""
+    if x.level is None and x.dtype.kind in "biu" and not x.hidden and not backends.is_recording():
+        return x.raw
+    p = _new(kind)
+    p._x = x
+    return p
+
+
+def view_of(base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None) -> PositionalArray:
+    """An array that shows cells of ``base``, as NumPy's views do."""
+    p = wrap(x, type(base))
+    p._view = View(base, show, key)
+    alive = [r for r in base._views or () if r() is not None]
+    base._views = [*alive, weakref.ref(p)]
+    return p
+
+
+# ------------------------------------------------------------------------------------------------ broadcasting
+
+
+def squeezed(x: DimArray, sizes: dict[Name, int]) -> DimArray:
+    """``x`` without its axes of size 1 that are larger in ``sizes``."""
+    for n, s in zip(x.names, x.full_shape, strict=True):
+        if s == 1 and sizes.get(n, 1) != 1 and n not in x.hidden:
+            x = slice_of(x, n, 0)
+    return x
+
+
+def joint_sizes(xs: Sequence[DimArray]) -> dict[Name, int]:
+    """Sizes of the numbered axes after broadcasting."""
+    sizes: dict[Name, int] = {}
+    for x in xs:
+        for n, s in zip(x.names, x.full_shape, strict=True):
+            if n not in x.hidden:
+                old = sizes.setdefault(n, s)
+                if old != s and s != 1:
+                    if old != 1:
+                        shapes = " ".join(str(x.shape) for x in xs)
+                        raise ValueError(f"operands could not be broadcast together with shapes {shapes}")
+                    sizes[n] = s
+    return sizes
+
+
+def meet(*xs: DimArray) -> Sequence[DimArray]:
+    """Operands ready for alignment by name: size-1 axes that meet larger ones are gone."""
+    first = xs[0]
+    shape = first.full_shape
+    if all(x.names == first.names and x.full_shape == shape or not x.names for x in xs[1:]):
+        return xs
+    sizes = joint_sizes(xs)
+    return [squeezed(x, sizes) for x in xs]
+
+
+def stretch(x: DimArray, shape: Sequence[int]) -> DimArray:
+    """Broadcast to a shape of the numbered axes."""
+    names = numbers(len(shape))
+    sizes = dict(zip(names, shape, strict=True))
+    own = x.sizes
+    if any(n not in sizes or own[n] not in (1, sizes[n]) for n in own):
+        raise ValueError(f"cannot broadcast an array of shape {x.shape} to {tuple(shape)}")
+    x = squeezed(x, sizes)
+    return ordered(spread(x, Like(names, tuple(shape), x.dtype)), names)
+
+
+__all__ = ["Lifted", "PositionalArray", "complex_rules", "positional", "structure", "unwrap", "wrap"]

@@ -1,0 +1,94 @@
+"""How transforms take positional arrays, plain arrays and Python numbers apart and put them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE, Name, Names
+from namedgrad.positional.array import Lifted, PositionalArray, numbers, wrap
+from namedgrad.transforms.leaves import Adapter, add_adapter
+
+
+class Positional(Adapter):
+    """Positional arrays."""
+
+    def parts(self, leaf: PositionalArray) -> tuple[DimArray, ...]:
+        return (leaf._x,) if leaf.dtype.kind in "fc" else ()
+
+    def rebuild(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
+        return wrap(parts[0], type(leaf)) if parts else leaf
+
+    def result(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
+        if not parts:
+            return leaf
+        return leave(parts[0]) if type(leaf) is Lifted else wrap(parts[0])
+
+    def vectorize(self, leaf: Any, names: Names) -> Any:
+        return leaf  # numbered axes have no names that could be meant
+
+    def dims(self, leaf: Any) -> Names:
+        return ()
+
+    def restore(self, original: Any, result: Any, names: Names) -> Any:
+        if not isinstance(result, PositionalArray):
+            return result
+        out = result.devectorize(*(n for n in names if n in result._x.hidden))
+        return leave(out._x) if not isinstance(original, PositionalArray) else out
+
+
+class Plain(Positional):
+    """Plain arrays: positional inside, plain again outside unless the answer has vectorized axes."""
+
+    def parts(self, leaf: Any) -> tuple[DimArray, ...]:
+        return (make(leaf, numbers(leaf.ndim), NONE),) if leaf.dtype.kind in "fc" else ()
+
+    def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        return wrap(parts[0], Lifted) if parts else leaf
+
+    def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        return leave(parts[0]) if parts else leaf
+
+    def describe(self, leaf: Any) -> str:
+        return f"an array of dtype {leaf.dtype}"
+
+
+class Number(Plain):
+    """Python floats and complex numbers."""
+
+    def parts(self, leaf: Any) -> tuple[DimArray, ...]:
+        return (make(leaf, (), NONE),)
+
+    def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        out = leave(parts[0])
+        return out if isinstance(out, PositionalArray) else type(leaf)(out)
+
+    def describe(self, leaf: Any) -> str:
+        return type(leaf).__name__
+
+
+def leave(x: DimArray) -> Any:
+    """The plain array of a result; still positional if it is traced at an outer level or differs per slice."""
+    if x.level is not None or x.hidden:
+        return wrap(x, Lifted if x.level is not None else PositionalArray)
+    raw = x.raw
+    return raw[()] if isinstance(raw, np.ndarray) and not raw.ndim else raw
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (float, complex)) and not isinstance(x, np.generic)
+
+
+def _is_plain(x: Any) -> bool:
+    return isinstance(x, np.generic) or backends.is_array(x)
+
+
+add_adapter(lambda x: isinstance(x, PositionalArray), Positional())
+add_adapter(_is_number, Number())
+add_adapter(_is_plain, Plain())
+
+__all__ = ["Name", "Number", "Plain", "Positional", "leave"]
