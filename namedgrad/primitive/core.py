@@ -1,0 +1,137 @@
+"""The core form: a gufunc signature, a kernel on the last axes, and a pullback written on core names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import Names
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Leaf, Like, Map, Pair, add_all, fold, like, ops
+from namedgrad.primitive.registry import Primitive, check_sizes, place
+from namedgrad.trace import Level, Traced, apply, backward, innermost
+
+
+class CoreOp(Primitive):
+    """Core dims on several operands, like a NumPy gufunc: ``(m,m),(m)->(m)``.
+
+    ``pullback(g, out, *operands)`` gives one cotangent (or a :class:`~namedgrad.linear.Pair`) per operand, on core
+    names; ``pushforward(tangents, out, *operands)`` may be given where transposing the pullback is slow.
+    """
+
+    form = "core"
+
+    def __init__(
+        self,
+        signature: str,
+        name: str,
+        pullback: Callable[..., Sequence[Any]],
+        kernel: str | None = None,
+        pushforward: Callable[..., DimArray] | None = None,
+        *,
+        columns: int | None = None,
+    ) -> None:
+        super().__init__(name, kernel)
+        self.signature, self.pullback, self.pushforward, self.columns = signature, pullback, pushforward, columns
+        left, right = signature.split("->")
+        self.ins = tuple(_core_names(group) for group in re.findall(r"\(([^)]*)\)", left))
+        (self.out,) = (_core_names(group) for group in re.findall(r"\(([^)]*)\)", right))
+
+    def __call__(self, *args: DimArray, dims: tuple[Names, ...] | None = None, out: Names | None = None, **params: Any) -> Any:
+        return apply(self, args, dims=self.ins if dims is None else dims, out=self.out if out is None else out, **params)
+
+    def lower(self, args: Sequence[DimArray], dims: tuple[Names, ...], out: Names, **params: Any) -> DimArray:
+        check_sizes(self.name, args)
+        names = tuple(a.names for a in args)
+        columns: Names = ()
+        if self.columns is not None:
+            others = {n for i, own in enumerate(names) for n in own if i != self.columns}
+            columns = tuple(n for n in names[self.columns] if n not in others and n not in dims[self.columns])
+        ins = tuple((*d, *columns) if i == self.columns else d for i, d in enumerate(dims))
+        plan = axes.core_plan(names, tuple(a.hidden for a in args), ins, ((*out, *columns),))
+        raw = [place(a.raw, m) for a, m in zip(args, plan.moves, strict=True)]
+        backend = backends.backend_of(*raw)
+        tail: tuple[int, ...] = ()
+        if self.columns is not None:
+            flat = raw[self.columns]
+            tail = flat.shape[flat.ndim - len(columns) :]
+            raw[self.columns] = call(backend.reshape, flat, (*flat.shape[: flat.ndim - len(columns)], math.prod(tail)))
+        res = call(self.kernel_for(*raw), *raw, **params)
+        if self.columns is not None:
+            res = call(backend.reshape, res, (*res.shape[:-1], *tail))
+        if plan.back[0] is not None:
+            res = call(backend.transpose, res, plan.back[0])
+        return make(res, plan.outs[0], plan.hidden)
+
+    def linear(
+        self, out_: DimArray, ins: list[DimArray], need: list[bool], dims: tuple[Names, ...], out: Names, **params: Any
+    ) -> Map:
+        frames = [dict(zip(d, c, strict=True)) for d, c in zip(dims, self.ins, strict=True)]
+        out_frame = dict(zip(out, self.out, strict=True))
+        y = ops.relabel(out_, out_frame)
+        xs = [ops.relabel(x, f) for x, f in zip(ins, frames, strict=True)]
+        at = [i for i, n in enumerate(need) if n]
+
+        def pull(g: DimArray) -> list[Any]:
+            parts = self.pullback(g, y, *xs, **params)
+            return [parts[i] for i in at]
+
+        def push(ts: list[DimArray | None]) -> DimArray:
+            if self.pushforward is not None:
+                full: list[DimArray | None] = [None] * len(xs)
+                for i, t in zip(at, ts, strict=True):
+                    full[i] = t
+                return self.pushforward(full, y, *xs, **params)
+            return transpose_of(pull, y, [like(xs[i]) for i in at], ts)
+
+        return CoreMap(push, pull, [like(ins[i]) for i in at], [frames[i] for i in at], out_frame)
+
+
+def _core_names(group: str) -> Names:
+    return axes.cores(len([p for p in group.split(",") if p.strip()]))
+
+
+def transpose_of(
+    pull: Callable[[DimArray], Sequence[Any]], out: DimArray, operands: list[Like], ts: list[DimArray | None]
+) -> DimArray:
+    """A pushforward as the transpose of a pullback: the pullback is linear in its cotangent, so pull *that* back."""
+    parts = [_transposed(pull, out, x, i, t) for i, (x, t) in enumerate(zip(operands, ts, strict=True)) if t is not None]
+    found = [p for p in parts if p is not None]
+    return add_all(found) if found else zeros_of(out)
+
+
+def _transposed(
+    pull: Callable[[DimArray], Sequence[Any]], out: DimArray, x: Like, which: int, t: DimArray
+) -> DimArray | None:
+    met = tuple(n for n in t.names if n not in x.names and n in out.names)
+    fresh = frozenset((n, n) for n in t.names if n not in x.names and n not in out.names)
+    level, leaf = Level(), Leaf()
+    try:
+        zero = ops.stamp(zeros_of(out), axes.by_name())
+        c = pull(Traced(zero, level, leaf))[which]
+        pair = c if type(c) is Pair else Pair(c, 1)  # type: ignore[arg-type]
+        c = fold(ops.stamp(pair.g, axes.by_name()), pair.factor, (*x.names, *met))
+        if c.level is not level:
+            return None
+        seed = ops.stamp(ops.spread(t, like(c)), axes.by_name(fresh))
+        (g,) = backward(level.tape or (), [(c.node, seed)], [leaf])  # type: ignore[attr-defined]
+        return g
+    finally:
+        level.close()
+
+
+def zeros_of(x: DimArray) -> DimArray:
+    """Zeros with the names, sizes and dtype of ``x``, on its backend."""
+    raw = innermost(x).raw
+    zero = call(backends.backend_of(raw).full, (), 0, x.dtype)
+    return ops.spread(make(zero, (), x.hidden), like(x))
+
+
+def core(signature: str, name: str, *, pullback: Callable[..., Sequence[Any]], kernel: str | None = None,
+         pushforward: Callable[..., DimArray] | None = None, columns: int | None = None) -> CoreOp:
+    """Declare an operation with core dims."""
+    return CoreOp(signature, name, pullback, kernel, pushforward, columns=columns)

@@ -1,0 +1,173 @@
+"""The elementwise form: a kernel and one partial derivative per operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, constant, describe, make
+from namedgrad.axes import AxisError
+from namedgrad.backends import call
+from namedgrad.linear import Map, Mask, Scale, like
+from namedgrad.primitive.registry import Primitive, check_sizes, mismatch, operation, place, sample
+from namedgrad.trace import apply
+
+
+class Elementwise(Primitive):
+    """No core dims; ``partials[i]`` is ``f(out, *operands)`` or an int, None if there is no derivative."""
+
+    form = "elementwise"
+
+    def __init__(self, name: str, partials: Sequence[Any], kernel: str | None = None) -> None:
+        super().__init__(name, kernel)
+        self.partials = partials
+
+    def publish(self, domains: Sequence[str]) -> None:
+        """Make this primitive a public function."""
+        dims = (("(a,b)", "(a,b)", "(a,b)"), ("(a,b)", "(b,c)", "(c)"), ("(b)", "(a,b)", "(a)"))
+        calls = [sample(*(d + n for d, n in zip(domains, names))) for names in dims[: 3 if len(domains) > 1 else 1]]
+        smooth = any(d is not None for d in self.partials)
+        operation(*calls, differentiable=smooth, name=self.name)(self.of_operands)
+
+    def of_operands(self, *args: Any) -> DimArray:
+        """Apply to DimArrays and scalars."""
+        return self(*(a if isinstance(a, DimArray) else constant(a) for a in args))
+
+    def __call__(self, *args: DimArray) -> DimArray:
+        count = len(args)
+        if count == 2:
+            return self.two(*args)
+        return self.one(*args) if count == 1 else apply(self, args)
+
+    def one(self, x: DimArray) -> DimArray:
+        """Apply to one operand: :func:`namedgrad.trace.apply`, unrolled because this is the hottest path there is."""
+        level = x.level
+        if level is None:
+            return self.compute_one(x)
+        if not level.fast:
+            return apply(self, (x,))
+        value = x.value  # type: ignore[attr-defined]
+        out = self.one(value)
+        (d,) = self.partials
+        if d is None:
+            return out
+        factor = d if type(d) is int else d(out, value)
+        return level.record(Scale(((factor, value.names, None),), None), (x.node,), out)  # type: ignore[attr-defined]
+
+    def two(self, x: DimArray, y: DimArray) -> DimArray:
+        """Apply to two operands, unrolled like :meth:`one`."""
+        lx, ly = x.level, y.level
+        if lx is None:
+            if ly is None:
+                return self.compute_two(x, y)
+            level = ly
+        elif ly is None or lx is ly:
+            level = lx
+        else:
+            level = lx if lx.index > ly.index else ly
+            if not (lx.fast and ly.fast):
+                return apply(self, (x, y))
+        if not level.fast or level.borrow:
+            return apply(self, (x, y))
+        a = x.value if lx is level else x  # type: ignore[attr-defined]
+        b = y.value if ly is level else y  # type: ignore[attr-defined]
+        out = self.two(a, b)
+        names = out.names
+        short = None
+        terms: Any = ()
+        nodes: Any = ()
+        if lx is level:
+            d = self.partials[0]
+            if d is not None:
+                terms = ((d if type(d) is int else d(out, a, b), a.names, None if a.dtype is out.dtype else a.dtype),)
+                nodes = (x.node,)  # type: ignore[attr-defined]
+                if a.names != names:
+                    short = like(out)
+        if ly is level:
+            d = self.partials[1]
+            if d is None:
+                return out
+            terms += ((d if type(d) is int else d(out, a, b), b.names, None if b.dtype is out.dtype else b.dtype),)
+            nodes += (y.node,)  # type: ignore[attr-defined]
+            if short is None and b.names != names:
+                short = like(out)
+        return level.record(Scale(terms, short), nodes, out)
+
+    def lower(self, args: Sequence[DimArray]) -> DimArray:
+        if len(args) == 2:
+            return self.compute_two(*args)
+        return self.compute_one(*args) if len(args) == 1 else self.align(args)
+
+    def compute_one(self, x: DimArray) -> DimArray:
+        """One untraced operand."""
+        raw = x.raw
+        return make(call(self.kernels.get(type(raw)) or self.kernel_for(raw), raw), x.names, x.hidden)
+
+    def compute_two(self, x: DimArray, y: DimArray) -> DimArray:
+        """Two untraced operands: without a plan if their dims are equal or one is a scalar."""
+        a, b = x.raw, y.raw
+        names = x.names
+        if names == y.names:
+            hidden = x.hidden
+            if hidden is not y.hidden and type(hidden) is not axes.ByName:
+                if type(y.hidden) is axes.ByName:
+                    hidden = y.hidden
+                elif hidden != y.hidden:
+                    return self.align((x, y))
+            if names and a.shape != b.shape:
+                raise mismatch(self.name, (x, y))
+        elif not y.names:
+            hidden = x.hidden
+        elif not names:
+            names, hidden = y.names, y.hidden
+        else:
+            return self.align((x, y))
+        kind = type(a)
+        kernel = (self.kernels.get(kind) if kind is type(b) else None) or self.kernel_for_two(a, b)
+        return make(call(kernel, a, b), names, hidden)
+
+    def kernel_for_two(self, a: Any, b: Any) -> Callable[..., Any]:
+        """The kernel for two raw operands, remembered if they are of one type."""
+        found = self.kernel_for(a, b)
+        if type(a) is type(b) and backends.backend_of_type(type(a)) is backends.NUMPY:
+            self.kernels[type(a)] = found
+        return found
+
+    def align(self, args: Sequence[DimArray]) -> DimArray:
+        """The general path: align by name, then compute."""
+        check_sizes(self.name, args)
+        try:
+            names, hidden, moves = axes.elementwise_plan(tuple(a.names for a in args), tuple(a.hidden for a in args))
+        except AxisError as error:
+            raise AxisError(f"{self.name}: {error}; operands {', '.join(map(describe, args))}") from None
+        raw = [place(a.raw, m) if a.names else a.raw for a, m in zip(args, moves, strict=True)]
+        return make(call(self.kernel_for(*raw), *raw), names, hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map | None:
+        terms, short = [], None
+        for d, x, n in zip(self.partials, ins, need, strict=True):
+            if n:
+                if d is None:
+                    return None
+                factor = d if type(d) is int else d(out, *ins)
+                terms.append((factor, x.names, None if x.dtype is out.dtype else x.dtype))
+                if x.names != out.names:
+                    short = like(out)
+        return Scale(terms, short)
+
+
+def elementwise(name: str, *partials: Any, kernel: str | None = None, domain: str | Sequence[str] = "") -> Elementwise:
+    """Declare an elementwise operation: one partial ``f(out, *operands)``, an int or None per operand.
+
+    With a ``domain`` (one for all operands, or one each) the operation is public, and the tests draw from there.
+    """
+    prim = Elementwise(name, partials, kernel)
+    if domain:
+        prim.publish((domain,) * len(partials) if isinstance(domain, str) else tuple(domain))
+    return prim
+
+
+def mask(where: DimArray) -> Mask:
+    """A partial that selects instead of multiplying."""
+    return Mask(where)

@@ -1,0 +1,121 @@
+"""The registry of operations, and what all forms of declaration share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, describe
+from namedgrad.axes import AxisError, Name
+from namedgrad.backends import call
+from namedgrad.linear import Map
+from namedgrad.trace import apply
+
+REGISTRY: dict[str, Primitive] = {}
+
+
+class Sample(NamedTuple):
+    """One call that the tests make: operands such as ``"positive(a,b)"`` (a domain and dims), and keyword arguments."""
+
+    operands: tuple[str, ...]
+    kwargs: dict[str, Any]
+
+
+def sample(*operands: str, **kwargs: Any) -> Sample:
+    """A sample call of an operation."""
+    return Sample(operands, kwargs)
+
+
+class Operation(NamedTuple):
+    """A public function on DimArrays, from which its other faces are generated."""
+
+    name: str
+    function: Callable[..., Any]
+    family: str
+    samples: tuple[Sample, ...]
+    method: bool
+    differentiable: bool
+
+
+OPERATIONS: dict[str, Operation] = {}
+
+
+def operation(
+    *samples: Sample, method: bool = False, differentiable: bool = True, name: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Publish a function of DimArrays: as ``ng.<name>``, as a method if asked, in the test table and the docs."""
+
+    def publish(function: Callable[..., Any]) -> Callable[..., Any]:
+        key = name or function.__name__
+        family = function.__module__.rsplit(".", 1)[-1]
+        OPERATIONS[key] = Operation(key, function, family, samples, method, differentiable)
+        return function
+
+    return publish
+
+
+class Primitive:
+    """One operation: how it computes and what its derivative is."""
+
+    form = ""
+    signature = "()"
+
+    def __init__(self, name: str, kernel: str | None = None) -> None:
+        self.name, self.kernel = name, kernel or name
+        self.kernels: dict[Any, Callable[..., Any]] = {}
+        REGISTRY[name] = self
+
+    def kernel_for(self, *raw: Any) -> Callable[..., Any]:
+        """The backend's function for these raw arrays."""
+        found = backends.backend_of(*raw).function(self.kernel)
+        if len(raw) == 1 and backends.backend_of_type(type(raw[0])) is backends.NUMPY:
+            self.kernels[type(raw[0])] = found
+        return found
+
+    def __call__(self, *args: DimArray, **params: Any) -> Any:
+        return apply(self, args, **params)
+
+    def lower(self, args: Sequence[DimArray], **params: Any) -> Any:
+        """Compute on untraced arrays."""
+        raise NotImplementedError
+
+    def linear(self, out: Any, ins: list[DimArray], need: list[bool], **params: Any) -> Map | None:
+        """The derivative at ``ins``."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.form} {self.name} {self.signature}>"
+
+
+def mismatch(name: str, args: Sequence[DimArray]) -> AxisError:
+    """The error for one name with two sizes."""
+    sizes: dict[Name, set[int]] = {}
+    for a in args:
+        for n, s in zip(a.names, a.full_shape, strict=True):
+            sizes.setdefault(n, set()).add(s)
+    bad = [n for n, s in sizes.items() if len(s) > 1]
+    shown = ", ".join(describe(a) for a in args)
+    return AxisError(
+        f"{name}: sizes of {', '.join(map(repr, bad))} differ among the operands {shown}; one name has one size: "
+        f"index or align the operands first (size 1 is not broadcast: use .squeeze({bad[0]!r})), or rename one"
+    )
+
+
+def check_sizes(name: str, args: Sequence[DimArray]) -> dict[Name, int]:
+    """All sizes by name; a mismatch is refused."""
+    sizes: dict[Name, int] = {}
+    for a in args:
+        for n, s in zip(a.names, a.full_shape, strict=True):
+            if sizes.setdefault(n, s) != s:
+                raise mismatch(name, args)
+    return sizes
+
+
+def place(raw: Any, move: axes.Move) -> Any:
+    """Bring one operand into position."""
+    if move.perm is not None:
+        raw = call(backends.backend_of(raw).transpose, raw, move.perm)
+    if move.index is not None:
+        raw = call(backends.backend_of(raw).getitem, raw, move.index)
+    return raw
