@@ -158,19 +158,20 @@ class Leaf(Map):
 class Scale(Map):
     """Elementwise: each operand's tangent times a factor.
 
-    ``terms`` holds ``(factor, names, dtype)`` per parent; ``dtype`` is None where the operand has that of the output.
+    ``terms`` holds ``(factor, names, dtype)`` per parent; ``factor`` is None where there is no derivative, ``dtype`` is
+    None where the operand has that of the output.
     """
 
     __slots__ = ("out", "terms")
 
-    def __init__(self, terms: Sequence[tuple[Factor, Names, Any]], out: Like | None) -> None:
+    def __init__(self, terms: Sequence[tuple[Factor | None, Names, Any]], out: Like | None) -> None:
         self.terms, self.out = terms, out
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        return [fold(g, f, names, dtype) for f, names, dtype in self.terms]
+        return [None if f is None else fold(g, f, names, dtype) for f, names, dtype in self.terms]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
-        parts = [product(t, term[0]) for t, term in zip(ts, self.terms, strict=True) if t is not None]
+        parts = [product(t, f) for t, (f, _, _) in zip(ts, self.terms, strict=True) if t is not None and f is not None]
         if not parts:
             return None
         out = add_all(parts)

@@ -73,26 +73,23 @@ class Elementwise(Primitive):
         a = x.value if lx is level else x  # type: ignore[attr-defined]
         b = y.value if ly is level else y  # type: ignore[attr-defined]
         out = self.two(a, b)
+        d = self.partials[0] if lx is level else None
+        e = self.partials[1] if ly is level else None
         names = out.names
         short = None
         terms: Any = ()
         nodes: Any = ()
-        if lx is level:
-            d = self.partials[0]
-            if d is not None:
-                terms = ((d if type(d) is int else d(out, a, b), a.names, None if a.dtype is out.dtype else a.dtype),)
-                nodes = (x.node,)  # type: ignore[attr-defined]
-                if a.names != names:
-                    short = like(out)
-        if ly is level:
-            d = self.partials[1]
-            if d is None:
-                return out
-            terms += ((d if type(d) is int else d(out, a, b), b.names, None if b.dtype is out.dtype else b.dtype),)
+        if d is not None:
+            terms = ((d if type(d) is int else d(out, a, b), a.names, None if a.dtype is out.dtype else a.dtype),)
+            nodes = (x.node,)  # type: ignore[attr-defined]
+            if a.names != names:
+                short = like(out)
+        if e is not None:
+            terms += ((e if type(e) is int else e(out, a, b), b.names, None if b.dtype is out.dtype else b.dtype),)
             nodes += (y.node,)  # type: ignore[attr-defined]
             if short is None and b.names != names:
                 short = like(out)
-        return level.record(Scale(terms, short), nodes, out)
+        return level.record(Scale(terms, short), nodes, out) if terms else out
 
     def lower(self, args: Sequence[DimArray]) -> DimArray:
         if len(args) == 2:
@@ -148,13 +145,11 @@ class Elementwise(Primitive):
         terms, short = [], None
         for d, x, n in zip(self.partials, ins, need, strict=True):
             if n:
-                if d is None:
-                    return None
-                factor = d if type(d) is int else d(out, *ins)
+                factor = d if d is None or type(d) is int else d(out, *ins)
                 terms.append((factor, x.names, None if x.dtype is out.dtype else x.dtype))
                 if x.names != out.names:
                     short = like(out)
-        return Scale(terms, short)
+        return Scale(terms, short) if any(t[0] is not None for t in terms) else None
 
 
 def elementwise(name: str, *partials: Any, kernel: str | None = None, domain: str | Sequence[str] = "") -> Elementwise:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from namedgrad import axes
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules.dims import check
-from namedgrad.rules.structure import contract, total
+from namedgrad.rules.structure import contract, reorder, total
 
 
 def _summed(arrays: tuple[DimArray, ...], dim: Any) -> Names:
@@ -45,7 +46,7 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     >>> ng.dot(w, w).item()
     5.0
     """
-    operands = tuple(constant(a) for a in arrays)
+    operands = given = tuple(constant(a) for a in arrays)
     over = _summed(operands, dim)
     check_sizes("dot", operands)
     if len(operands) == 1:
@@ -56,7 +57,7 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
         needed = {n for o in rest for n in o.names}
         now = tuple(n for n in over if n not in needed and (n in x.names or n in y.names))
         operands = (*rest, contract(x, y, now))
-    return operands[0]
+    return reorder(operands[0], axes.in_order(n for a in given for n in a.names if n not in over))
 
 
 def _path(operands: tuple[DimArray, ...], over: Names) -> list[tuple[int, int]]:
