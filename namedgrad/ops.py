@@ -16,7 +16,7 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
-from namedgrad.primitive import OPERATIONS, Operation
+from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import (  # noqa: F401 - importing a family registers its operations
     contraction,
     control,
@@ -51,16 +51,26 @@ def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def _public(op: Operation) -> Callable[..., Any]:
     raw = op.function
+    one = _primitive_of(op)
 
     @functools.wraps(raw)
     def function(*args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) in _NAMED:
-            return raw(*args, **kwargs)
+            if one is not None and len(args) == 1:  # the shortest way for exp(x) and its like
+                return one(args[0])
+            if not any(getattr(a, "__namedgrad_operand__", False) for a in args[1:]):
+                return raw(*args, **kwargs)
         return dispatch(op, args, kwargs)
 
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "namedgrad"
     return function
+
+
+def _primitive_of(op: Operation) -> Any:
+    """The unrolled application of a unary elementwise operation."""
+    prim = getattr(op.function, "__self__", None)
+    return prim.one if isinstance(prim, Elementwise) and len(prim.partials) == 1 else None
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: _public(op) for name, op in OPERATIONS.items()}

@@ -31,34 +31,40 @@ class Recorder:
 
 
 RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
-_recording = 0  # how many recorders are active anywhere: the context is looked up only if there is one
+recording = 0  # how many recorders are active anywhere: the context is looked up only if there is one
 
 
 def start_recording(recorder: Recorder) -> Any:
     """Send the calls of this context to ``recorder`` until :func:`stop_recording` is given the token."""
-    global _recording  # noqa: PLW0603 - a counter that keeps the hot path to one global read
-    _recording += 1
+    global recording  # noqa: PLW0603 - a counter that keeps the hot path to one global read
+    recording += 1
     return RECORDER.set(recorder)
 
 
 def stop_recording(token: Any) -> None:
     """Undo :func:`start_recording`."""
-    global _recording  # noqa: PLW0603 - see above
-    _recording -= 1
+    global recording  # noqa: PLW0603 - see above
+    recording -= 1
     RECORDER.reset(token)
 
 
 def is_recording() -> bool:
     """Whether calls of this context are recorded: values must then not steer the program."""
-    return _recording > 0 and RECORDER.get() is not None
+    return recording > 0 and RECORDER.get() is not None
 
 
 def call(function: Callable[..., Any], *raw: Any, **kwargs: Any) -> Any:
     """Call a backend function on raw arrays: the one place where that happens."""
     out = function(*raw, **kwargs)
-    if _recording and (recorder := RECORDER.get()) is not None:
+    if recording and (recorder := RECORDER.get()) is not None:
         recorder.record(function, raw, kwargs, out)
     return out
+
+
+def note(function: Callable[..., Any], raw: tuple[Any, ...], out: Any) -> None:
+    """Tell the recorder of this context, if there is one, of a call that was made directly."""
+    if (recorder := RECORDER.get()) is not None:
+        recorder.record(function, raw, {}, out)
 
 
 def get_backend(name: str) -> Backend:

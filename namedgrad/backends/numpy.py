@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.base import Backend, Raw
+from namedgrad.backends.base import Backend, Raw, Shape
 
 # glibc returns freed memory to the system as soon as 128 kB lie free at the end of the heap, so that a program of
 # 80 kB arrays spends most of its time on page faults.  Freeing one large block that was never touched raises glibc's
@@ -34,6 +34,19 @@ class NumpyBackend(Backend):
     def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
         """A host copy."""
         return np.array(x)
+
+    def full(self, shape: Shape, value: Any, dtype: Any) -> Raw:
+        """A read-only array of one value that occupies one element."""
+        return self.broadcast_to(np.array(value, dtype=dtype), shape)
+
+    def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
+        """Zero-stride broadcast, several times as fast as :func:`numpy.broadcast_to`, whose cost is all Python."""
+        x = np.asarray(x)
+        if x.shape == shape:
+            return x
+        lead = len(shape) - x.ndim
+        strides = tuple(s if n == m else 0 for s, n, m in zip(x.strides, x.shape, shape[lead:], strict=True))
+        return np.ndarray(shape, x.dtype, x, 0, (0,) * lead + strides)
 
     def isfinite_all(self, x: Raw) -> bool:
         """Whether every element is finite, by one BLAS pass; a large value may overflow the test, hence the second."""

@@ -99,7 +99,11 @@ class Elementwise(Primitive):
     def compute_one(self, x: DimArray) -> DimArray:
         """One untraced operand."""
         raw = x.raw
-        return make(call(self.kernels.get(type(raw)) or self.kernel_for(raw), raw), x.names, x.hidden)
+        kernel = self.kernels.get(type(raw)) or self.kernel_for(raw)
+        out = kernel(raw)
+        if backends.recording:
+            backends.note(kernel, (raw,), out)
+        return make(out, x.names, x.hidden)
 
     def compute_two(self, x: DimArray, y: DimArray) -> DimArray:
         """Two untraced operands: without a plan if their dims are equal or one is a scalar."""
@@ -122,7 +126,10 @@ class Elementwise(Primitive):
             return self.align((x, y))
         kind = type(a)
         kernel = (self.kernels.get(kind) if kind is type(b) else None) or self.kernel_for_two(a, b)
-        return make(call(kernel, a, b), names, hidden)
+        out = kernel(a, b)  # :func:`namedgrad.backends.call` unrolled here and above: it saves 0.1 us of 1.3
+        if backends.recording:
+            backends.note(kernel, (a, b), out)
+        return make(out, names, hidden)
 
     def kernel_for_two(self, a: Any, b: Any) -> Callable[..., Any]:
         """The kernel for two raw operands, remembered if they are of one type."""

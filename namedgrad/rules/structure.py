@@ -232,7 +232,7 @@ class Order(Primitive):
 
 _ORDER = Order("order")
 
-ops.add, ops.neg, ops.mul, ops.scale, ops.select = add, negative, multiply, scale, select
+ops.add, ops.neg, ops.mul, ops.scale, ops.select = add.two, negative.one, multiply.two, scale.two, select.two
 ops.total, ops.spread, ops.relabel, ops.cast, ops.stamp = total, spread, relabel, cast, stamp
 ops.contract, ops.guarded_contract, ops.diagonalize = contract, guarded_contract, diagonalize
 

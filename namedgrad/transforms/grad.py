@@ -117,14 +117,20 @@ def run_recorded(call: Call, *, has_aux: bool = False, borrow: bool = False) -> 
         aux = None
         if has_aux:
             value, aux = value
-        out, extra = Output(value), Output(aux)
-        kept.extend((out, extra))
+        out = Output(value)
+        kept.append(out)
+        if not has_aux:
+            return out.parts
+        extra = Output(aux)
+        kept.append(extra)
         return (*out.parts, *extra.parts)
 
     tape = record(function, call.parts, borrow=borrow)
-    out, extra = kept
+    out = kept[0]
+    if not has_aux:
+        return out, None, tape
     n = len(out.parts)
-    aux = extra.result(tape.outs[n:])
+    aux = kept[1].result(tape.outs[n:])
     tape.ends, tape.outs, tape.out_like = tape.ends[:n], tape.outs[:n], tape.out_like[:n]
     return out, aux, tape
 

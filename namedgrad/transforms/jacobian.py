@@ -15,7 +15,6 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.rules.movement import join, split
 from namedgrad.rules.structure import multiply, relabel, reorder, total
-from namedgrad.trace import innermost
 from namedgrad.transforms.grad import Call, Output, grad, pushforward, restore_tree, run_recorded
 from namedgrad.transforms.leaves import Block, adapter_of, flatten, unflatten
 from namedgrad.transforms.tape import Tape
@@ -182,13 +181,12 @@ _PASS = axes.fresh("pass")
 def _seeds(x: Any, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
     """Rows of the identity over the visible dims of ``x``, in chunks along the axis ``_PASS``."""
     n = _count(sizes)
-    backend = backends.backend_of(innermost(x.sample).raw)
     step = max(1, min(n, chunk or n))
     out = []
     for start in range(0, max(n, 1), step):
         rows = min(step, n - start)
-        raw = backends.call(backend.eye, rows, n, start, x.dtype)
-        out.append(make(backends.call(backend.reshape, raw, (rows, *sizes.values())), (_PASS, *sizes), NONE))
+        raw = backends.call(x.backend.eye, rows, n, start, x.dtype)
+        out.append(make(backends.call(x.backend.reshape, raw, (rows, *sizes.values())), (_PASS, *sizes), NONE))
     return out
 
 

@@ -91,20 +91,27 @@ _CONSTANT = _Constant()
 _ADAPTERS: list[tuple[Callable[[Any], bool], Adapter]] = [(lambda x: isinstance(x, DimArray), Adapter())]
 
 
+_BY_TYPE: dict[type, Adapter] = {}
+
+
 def add_adapter(recognises: Callable[[Any], bool], adapter: Adapter) -> None:
     """Let transforms take another kind of leaf."""
     _ADAPTERS.append((recognises, adapter))
+    _BY_TYPE.clear()
 
 
 def adapter_of(leaf: Any) -> Adapter:
-    """The adapter that speaks for a leaf."""
-    for recognises, adapter in _ADAPTERS:
-        if recognises(leaf):
-            return adapter
-    return _CONSTANT
+    """The adapter that speaks for a leaf; it depends on the leaf's type alone, and is remembered."""
+    kind = type(leaf)
+    found = _BY_TYPE.get(kind)
+    if found is None:
+        found = next((adapter for recognises, adapter in _ADAPTERS if recognises(leaf)), _CONSTANT)
+        _BY_TYPE[kind] = found
+    return found
 
 
 NAMESPACE = "namedgrad"
+_SINGLE = optree.tree_structure(0, none_is_leaf=True, namespace=NAMESPACE)
 
 
 def is_leaf(x: Any) -> bool:
@@ -114,12 +121,16 @@ def is_leaf(x: Any) -> bool:
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """Leaves and structure; dataclasses are opened."""
+    if is_leaf(tree):
+        return [tree], _SINGLE
     _register_dataclasses(tree)
     return optree.tree_flatten(tree, is_leaf=is_leaf, none_is_leaf=True, namespace=NAMESPACE)
 
 
 def unflatten(treedef: Any, leaves: Sequence[Any]) -> Any:
     """The structure with other leaves."""
+    if treedef is _SINGLE:
+        return leaves[0]
     return optree.tree_unflatten(treedef, leaves)
 
 

@@ -16,7 +16,7 @@ from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import Leaf, Like, Map, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
-from namedgrad.rules.structure import cast, relabel, reorder, spread, stamp, zeros_spread
+from namedgrad.rules.structure import cast, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost
 
 Parts = Sequence[DimArray]
@@ -32,12 +32,12 @@ class Tape:
     """A recorded function, linearized at the point where it ran."""
 
     def __init__(self, level: Level, ins: Parts, leaves: list[Leaf], outs: Parts) -> None:
-        self.ins = [_shape_only(x) for x in ins]
+        self.ins = [Shape(x) for x in ins]
         self.leaves = leaves
         self.maps: Sequence[Map] = level.tape or ()
         self.ends = [o.node if o.level is level else None for o in outs]  # type: ignore[attr-defined]
         self.outs = [o.value if o.level is level else o for o in outs]  # type: ignore[attr-defined]
-        self.out_like = [_shape_only(o) for o in self.outs]
+        self.out_like = [Shape(o) for o in self.outs]
 
     # ---------------------------------------------------------------- reverse
 
@@ -75,33 +75,21 @@ class Tape:
             return [finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True)]
 
 
-class _Shape:
-    """Names, sizes, mark and dtype of an array that is not kept."""
+class Shape:
+    """Names, sizes, mark, dtype and backend of an array that is not kept."""
 
-    __slots__ = ("dtype", "full_shape", "hidden", "names", "sample")
+    __slots__ = ("backend", "dtype", "full_shape", "hidden", "names")
 
     def __init__(self, x: DimArray) -> None:
         self.names, self.hidden, self.full_shape, self.dtype = x.names, x.hidden, x.full_shape, x.dtype
-        raw = innermost(x).raw
-        backend = backends.backend_of(raw)
-        self.sample = make(call_full(backend, x.dtype), (), axes.NONE)
+        self.backend = backends.backend_of(innermost(x).raw)
 
     def zeros(self, sizes: dict[Name, int]) -> DimArray:
         """Zeros of this shape with more vectorized axes in front."""
         extra = tuple(n for n in sizes if n not in self.names)
-        target = Like((*extra, *self.names), (*(sizes[n] for n in extra), *self.full_shape), self.dtype)
-        out = zeros_spread(self.sample, target)
-        hide = tuple(n for n in (*extra, *self.names) if n in extra or n in self.hidden)
-        return fresh_copy(relabel(out, {}, hide=hide))
-
-
-def call_full(backend: Any, dtype: Any) -> Any:
-    """A zero on a backend."""
-    return backends.call(backend.full, (), 0, dtype)
-
-
-def _shape_only(x: DimArray) -> _Shape:
-    return _Shape(x)
+        shape = (*(sizes[n] for n in extra), *self.full_shape)
+        raw = backends.call(self.backend.copy, backends.call(self.backend.full, shape, 0, self.dtype))
+        return make(raw, (*extra, *self.names), self.hidden.union(extra))
 
 
 def _may_branch(x: DimArray) -> bool:
@@ -136,7 +124,7 @@ def record_forward(
             outs = function(traced)
             values = [o.value if o.level is level else o for o in outs]  # type: ignore[attr-defined]
             pushed = [o.node if o.level is level else None for o in outs]  # type: ignore[attr-defined]
-            done = [finish_tangent(t, _Shape(v), sizes) for t, v in zip(pushed, values, strict=True)]
+            done = [finish_tangent(t, Shape(v), sizes) for t, v in zip(pushed, values, strict=True)]
     finally:
         level.close()
     return values, done
