@@ -13,7 +13,7 @@ from namedgrad.primitive import core, operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, contract, identity, multiply, negative, relabel, subtract
+from namedgrad.rules.structure import add, contract, identity, multiply, negative, relabel, reorder, subtract
 
 ROW, COLUMN, INNER = axes.core(-2), axes.core(-1), axes.core(-3)
 
@@ -127,7 +127,7 @@ def cholesky(a: DimArray, dims: tuple[Name, Name], *, lower: bool = True) -> Dim
     """
     row, col = matrix_dims(a, dims, "cholesky")
     out = _cholesky(a, dims=((row, col),), out=(row, col))
-    return out if lower else relabel(conj_if_complex(out), {row: col, col: row})
+    return out if lower else reorder(relabel(conj_if_complex(out), {row: col, col: row}), out.names)
 
 
 @operation(sample("well(i,j)", "real(i)", dims=("i", "j")), sample("well(i,j)", "real(i,a)", dims=("i", "j")),
