@@ -16,8 +16,8 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
-from namedgrad.axes import Name, Names, by_name
-from namedgrad.linear import Leaf, Map, add_all, ambiguous, ops
+from namedgrad.axes import Name
+from namedgrad.linear import Map, ambiguous, ops
 
 _COUNTER = itertools.count(1)
 

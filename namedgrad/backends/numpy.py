@@ -44,6 +44,8 @@ class NumpyBackend(Backend):
         x = np.asarray(x)
         if x.shape == shape:
             return x
+        if not x.flags.c_contiguous:  # the constructor below wants one block of memory
+            return np.broadcast_to(x, shape)
         lead = len(shape) - x.ndim
         strides = tuple(s if n == m else 0 for s, n, m in zip(x.strides, x.shape, shape[lead:], strict=True))
         return np.ndarray(shape, x.dtype, x, 0, (0,) * lead + strides)
