@@ -221,7 +221,7 @@ def _wrapped(index: DimArray, name: Name, size: int, x: DimArray) -> DimArray:
 @operation(sample("real(a,b)", indexers={"a": 1}), sample("real(a,b)", indexers={"a": slice(None, None, -1), "b": slice(0, 3, 2)}),
            sample("real(a,b)", indexers={"a": [0, 0, 2, -1]}), sample("real(a,b)", indexers={"b": [True, False, True, True]}),
            method=True)
-def isel(x: DimArray, indexers: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
     """Index by position: int, slice, integer or boolean array, or named arrays for pointwise indexing.
 
     Parameters

@@ -51,7 +51,7 @@ def slice_of(x: DimArray, dim: Name, index: slice | int) -> DimArray:
 
 
 @operation(sample("real(a,b)", names={"a": "d"}), sample("real(a,b)", names={"a": "b", "b": "a"}), method=True)
-def rename(x: DimArray, names: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+def rename(x: DimArray, /, names: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
     """New names for dims: ``a.rename({"x": "y"})`` or ``a.rename(x="y")``; vectorized axes may be renamed too."""
     table = rename_mapping(names, keywords, "rename")
     for old in table:
@@ -104,7 +104,7 @@ def _expand(x: DimArray, dim: Sequence[Any]) -> Names:
 
 
 @operation(sample("real(a,b)", dim="d"), sample("real(a,b)", dim={"d": 2}), method=True)
-def expand_dims(x: DimArray, dim: Any = None, **sizes: int) -> DimArray:
+def expand_dims(x: DimArray, /, dim: Any = None, **sizes: int) -> DimArray:
     """New dims in front, of size 1 or as given by ``{name: size}``."""
     table: dict[Any, int] = dict(dim) if isinstance(dim, Mapping) else {}
     if dim is not None and not isinstance(dim, Mapping):
@@ -219,7 +219,7 @@ def split(x: DimArray, name: Name, sizes: Mapping[Name, int]) -> DimArray:
 
 
 @operation(sample("real(a,b,c)", dim={"z": ("c", "a")}), method=True)
-def stack(x: DimArray, dim: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
     """Join dims into one: ``a.stack(z=("x", "y"))``; the new dim comes last, the first name varies slowest."""
     for name, dims in rename_mapping(dim, keywords, "stack").items():
         joined = pick(x, dims, "stack")
@@ -230,7 +230,7 @@ def stack(x: DimArray, dim: Mapping[Any, Any] | None = None, **keywords: Any) ->
 
 
 @operation(sample("real(a,six)", dim={"six": {"p": 2, "q": 3}}), method=True)
-def unstack(x: DimArray, dim: Mapping[Any, Mapping[Any, int]] | None = None, **keywords: Any) -> DimArray:
+def unstack(x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, **keywords: Any) -> DimArray:
     """Split a dim into several: ``a.unstack(z={"x": 2, "y": 3})``; the inverse of :func:`stack`."""
     for name, sizes in mapping(x, dim, keywords, "unstack").items():
         total = int(np.prod(list(sizes.values()), dtype=int))
@@ -343,7 +343,7 @@ def flip(x: DimArray, dim: Any = None) -> DimArray:
 
 
 @operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 5}), method=True)
-def roll(x: DimArray, shifts: Mapping[Any, int] | None = None, **keywords: int) -> DimArray:
+def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, **keywords: int) -> DimArray:
     """Shift cyclically: ``a.roll(x=1)`` moves the last cell to the front."""
     table = mapping(x, shifts, keywords, "roll")
     return _roll(x, tuple(table), shift=tuple(int(s) for s in table.values())) if table else x
@@ -351,7 +351,7 @@ def roll(x: DimArray, shifts: Mapping[Any, int] | None = None, **keywords: int) 
 
 @operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 1}, fill_value=0.5), method=True)
 def shift(
-    x: DimArray, shifts: Mapping[Any, int] | None = None, fill_value: Any = np.nan, **keywords: int
+    x: DimArray, /, shifts: Mapping[Any, int] | None = None, fill_value: Any = np.nan, **keywords: int
 ) -> DimArray:
     """Shift along dims; cells that enter hold ``fill_value`` (NaN by default), cells that leave are lost."""
     for name, by in mapping(x, shifts, keywords, "shift").items():
@@ -370,7 +370,7 @@ _INDEX_MODES = ("edge", "reflect", "symmetric", "wrap")
            sample("real(a,b)", pad_width={"b": (2, 1)}, mode="wrap"), sample("real(a,b)", pad_width={"b": (0, 3)}, mode="edge"),
            sample("real(a,b)", pad_width={"a": (3, 3)}, mode="symmetric"), method=True)
 def pad(
-    x: DimArray, pad_width: Mapping[Any, Any] | None = None, mode: str = "constant", constant_values: Any = None, **keywords: Any
+    x: DimArray, /, pad_width: Mapping[Any, Any] | None = None, mode: str = "constant", constant_values: Any = None, **keywords: Any
 ) -> DimArray:
     """Add cells at both ends of dims: ``a.pad(x=(1, 2))``.
 
