@@ -283,3 +283,129 @@ def test_vectorized_is_the_loop_of_slices(case: Case, pattern: str, sizes: dict[
         assert set(t.vectorized) == set(every)
         assert t.dims == y.dims
         assert_close(values(t, own), e, rounding(case))
+
+
+@floating
+@pytest.mark.parametrize("pattern", ["all", "different", "cotangent and first"])
+def test_second_order_under_vectorized_axes(case: Case, pattern: str) -> None:
+    batch, added = PATTERNS[pattern](len(case.sample.operands))
+    names = {n: BATCH[n] for n in (*(n for own in batch.values() for n in own), *added)}
+    operands = [hidden(x, *BATCH) for x in case.operands(batch)]
+    f = Function(case, operands)
+    rng = rng_of(case, "second" + pattern)
+    cotangents, tangents = cotangents_of(f, rng, {n: BATCH[n] for n in added}), [like(x, rng, names) for x in f.xs]
+
+    def forward(ops: Arrays, cs: Arrays, ts: Arrays) -> Arrays:
+        inner = Function(case, ops)
+        return push(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
+
+    def reverse(ops: Arrays, cs: Arrays, ts: Arrays) -> Arrays:
+        inner = Function(case, ops)
+        return pull(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
+
+    for how in (forward, reverse):
+        expected = stacked(how, names, operands, cotangents, tangents)
+        for x, g, (own, e) in zip(f.xs, how(operands, cotangents, tangents), expected, strict=True):
+            assert set(g.vectorized) == set(names)
+            assert g.dims == x.dims
+            assert_close(values(g, own), e, rounding(case))
+
+
+@floating
+def test_captured_or_passed_alike(case: Case) -> None:
+    n = len(case.sample.operands)
+    operands = [hidden(x, *BATCH) for x in case.operands(PATTERNS["different"](n)[0])]
+    f = Function(case, operands)
+    cotangents = cotangents_of(f, rng_of(case, "captured"))
+    together = pull(f, f.xs, cotangents)
+    for k, x in enumerate(f.xs):
+        (alone,) = pull(lambda x, k=k: f(*f.xs[:k], x, *f.xs[k + 1 :]), [x], cotangents)
+        assert set(alone.vectorized) == set(together[k].vectorized)
+        assert alone.dims == together[k].dims
+        assert_close(values(alone, all_names(together[k])), together[k].to_numpy(), rounding(case))
+
+
+@table
+def test_ordinary_batch_dims_are_slices_too(case: Case) -> None:
+    dim = case.sample.kwargs.get("dim")
+    if dim is ... or (case.name in BY_DEFAULT_ALL and dim is None):
+        return
+    n = len(case.sample.operands)
+    batch = {k: (f"B{k % 2 + 1}",) for k in range(n)} if case.name not in {"dot", "outer"} else {0: ("B1",), n - 1: ("B2",)}
+    names = {name: BATCH[name] for own in batch.values() for name in own}
+    operands = case.operands(batch)
+    expected = stacked(lambda xs: outputs(case(*xs)), names, operands)
+    for y, (own, e) in zip(outputs(case(*operands)), expected, strict=True):
+        assert_close(values(y, own), e, rounding(case))
+
+
+# ------------------------------------------------------------------------------------------------ cost and memory
+
+
+class Counter(backends.Recorder):
+    """Counts backend calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def record(self, function: Any, raw: Any, kwargs: Any, out: Any) -> None:
+        self.calls.append(getattr(function, "__name__", repr(function)))
+
+
+@pytest.fixture
+def count() -> Callable[[Callable[[], Any]], list[str]]:
+    """The names of the backend functions that a call calls."""
+
+    def run(call: Callable[[], Any]) -> list[str]:
+        counter = Counter()
+        token = backends.start_recording(counter)
+        try:
+            call()
+        finally:
+            backends.stop_recording(token)
+        return counter.calls
+
+    return run
+
+
+@table
+def test_backend_calls_do_not_grow_with_the_batch(case: Case, count: Any) -> None:
+    found = []
+    for size in (3, 300):
+        operands = [hidden(x, "B") for x in case.operands(dict.fromkeys(range(9), ("B",)), {"B": size})]
+        f = Function(case, operands)
+        calls = [count(lambda operands=operands: case(*operands))]
+        if case.label in LABELS:
+            cotangents = cotangents_of(f, rng_of(case, "count"))
+            out, back = ng.pullback(f, *f.xs)
+            seed = tuple(cotangents) if isinstance(out, tuple) else cotangents[0]
+            calls.append(count(lambda back=back, seed=seed: back(seed)))
+            calls.append(count(lambda f=f: push(f, f.xs, f.xs)))
+        found.append(calls)
+    assert found[0] == found[1]
+
+
+@floating
+def test_gradients_alias_nothing(case: Case) -> None:
+    f = Function(case, case.operands())
+    cotangents = cotangents_of(f, rng_of(case, "alias"))
+    gradients = [g.data for g in pull(f, f.xs, cotangents)]
+    others = [x.data for x in (*f.all, *cotangents)]
+    for k, g in enumerate(gradients):
+        assert g.flags.writeable
+        for other in (*others, *gradients[:k]):
+            assert not np.shares_memory(g, other)
+
+
+@table
+def test_operands_stay_as_they_are(case: Case) -> None:
+    operands = case.operands()
+    before = [x.to_numpy() for x in operands]
+    for x in operands:
+        x.data.flags.writeable = False
+    case(*operands)
+    if case.label in LABELS:
+        f = Function(case, operands)
+        pull(f, f.xs, cotangents_of(f, rng_of(case, "same")))
+    for x, b in zip(operands, before, strict=True):
+        assert np.array_equal(x.to_numpy(), b, equal_nan=True)
