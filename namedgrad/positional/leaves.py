@@ -44,6 +44,9 @@ class Positional(Adapter):
 class Plain(Positional):
     """Plain arrays: positional inside, plain again outside unless the answer has vectorized axes."""
 
+    def vectorized(self, leaf: Any) -> Names:
+        return ()
+
     def parts(self, leaf: Any) -> tuple[DimArray, ...]:
         return (make(leaf, numbers(leaf.ndim), NONE),) if leaf.dtype.kind in "fc" else ()
 

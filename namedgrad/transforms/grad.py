@@ -51,7 +51,9 @@ class Call:
 
     def _get(self, key: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         value = args[key[0]] if isinstance(key[0], int) else kwargs[key[0]]
-        return value if key[1] is None else {n: value[n] for n in ([key[1]] if isinstance(key[1], str) else key[1])}
+        if key[1] is None:
+            return value
+        return adapter_of(value).pick(value, [key[1]] if isinstance(key[1], str) else list(key[1]))
 
     def run(self, parts: Sequence[DimArray]) -> Any:
         """Call ``f`` with other parts."""
@@ -61,19 +63,21 @@ class Call:
             at += len(tree.parts)
             if inner is not None:
                 whole = args[key] if isinstance(key, int) else kwargs[key]
-                value = whole.assign(value) if hasattr(whole, "assign") else {**whole, **value}
+                value = adapter_of(whole).merge(whole, value)
             if isinstance(key, int):
                 args[key] = value
             else:
                 kwargs[key] = value
         return self.f(*args, **kwargs)
 
-    def results(self, parts: Sequence[DimArray]) -> Any:
-        """Gradients in the structure of ``wrt``, with ``over`` dims visible again."""
+    def results(self, parts: Sequence[DimArray], of: Output | None = None) -> Any:
+        """Gradients (``of`` an output) in the structure of ``wrt``, with ``over`` dims visible again."""
         out, at = [], 0
         for tree, original in zip(self.trees, self.original, strict=True):
             value = tree.result(parts[at : at + len(tree.parts)])
             at += len(tree.parts)
+            if of is not None:
+                value = tree.annotate(value, of.tree, self.f)
             out.append(restore_tree(original, value, self.over))
         return tuple(out) if self.several else out[0]
 
@@ -197,8 +201,9 @@ def value_and_grad(
         call = Call(f, wrt, over, args, kwargs)
         out, aux, tape = run_recorded(call, has_aux=has_aux)
         require_scalar(out, tape, "grad")
-        gradient = call.results(tape.pull([ones_like_output(tape.outs[0])]))
+        gradient = call.results(tape.pull([ones_like_output(tape.outs[0])]), out)
         value = restore_tree(None, out.result(tape.outs), call.over)
+        aux = restore_tree(None, aux, call.over)
         return ((value, aux) if has_aux else value), gradient
 
     return wrapped

@@ -52,6 +52,25 @@ class Adapter:
         """Jacobian blocks, one row per part of the output and one column per part of the input, as one object."""
         return blocks[0][0].array
 
+    def vectorized(self, leaf: Any) -> Names:
+        """Hidden names."""
+        return leaf.vectorized
+
+    def learn(self, leaf: Any, over: Over) -> None:
+        """Note in ``over.labels`` what the leaf says of those dims; contradictions are refused."""
+
+    def pick(self, leaf: Any, names: Sequence[Name]) -> Any:
+        """Some entries of a leaf (or dict) that has several."""
+        return {n: leaf[n] for n in names}
+
+    def merge(self, leaf: Any, picked: Any) -> Any:
+        """``leaf`` with the entries that :meth:`pick` took replaced."""
+        return {**leaf, **picked}
+
+    def annotate(self, gradient: Any, out_leaf: Any, in_leaf: Any, f: Callable[..., Any]) -> Any:
+        """A gradient that says of what it is one."""
+        return gradient
+
     def describe(self, leaf: Any) -> str:
         """For messages."""
         return f"{type(leaf).__name__} of dtype {leaf.dtype}"
@@ -68,8 +87,17 @@ class Block(NamedTuple):
     wrt_names: dict[Name, Name]  # input dim -> its name in the block
 
 
+class Over(tuple[Name, ...]):
+    """Dims that are independent slices, and what the arguments say of them, which results get back."""
+
+    labels: dict[Name, Any]
+
+
 class _Constant(Adapter):
     """Anything that is not an array: passed through."""
+
+    def vectorized(self, leaf: Any) -> Names:
+        return ()
 
     def parts(self, leaf: Any) -> tuple[DimArray, ...]:
         return ()
@@ -198,6 +226,14 @@ class Tree:
         triples = zip(self.adapters, self.leaves, chunks, strict=True)
         return unflatten(self.treedef, [getattr(a, method)(leaf, p) for a, leaf, p in triples])
 
+    def annotate(self, gradient: Any, out: Tree, f: Callable[..., Any]) -> Any:
+        """A gradient with respect to this structure that says of what it is one."""
+        if all(type(a).annotate is Adapter.annotate for a in self.adapters) or len(out.leaves) != 1:
+            return gradient
+        new, treedef = flatten(gradient)
+        triples = zip(self.adapters, new, self.leaves, strict=True)
+        return unflatten(treedef, [a.annotate(g, out.leaves[0], leaf, f) for a, g, leaf in triples])
+
     def require_parts(self, what: str) -> None:
         """Raise if a leaf cannot be differentiated."""
         for a, leaf, n in zip(self.adapters, self.leaves, self.counts, strict=True):
@@ -228,7 +264,11 @@ def over_names(over: Any, args: Any) -> Names:
     for n in names:
         if n not in known:
             raise AxisError(f"over={names}: no argument has a dim {n!r}; the arguments' dims are {tuple(known)}")
-    return names
+    found = Over(names)
+    found.labels = {}
+    for leaf in flatten(args)[0]:
+        adapter_of(leaf).learn(leaf, found)
+    return found
 
 
 def is_number(x: Any) -> bool:

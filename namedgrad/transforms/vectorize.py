@@ -35,8 +35,9 @@ def devectorize(tree: Any, *names: Name) -> Any:
 
 
 def _devectorize(leaf: Any, names: tuple[Name, ...]) -> Any:
-    hidden = getattr(leaf, "vectorized", ())
-    return adapter_of(leaf).restore(None, leaf, names or hidden) if hidden else leaf
+    adapter = adapter_of(leaf)
+    hidden = adapter.vectorized(leaf)
+    return adapter.restore(None, leaf, names or hidden) if hidden else leaf
 
 
 def vmap(f: Callable[..., Any], over: Any) -> Callable[..., Any]:
