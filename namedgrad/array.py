@@ -96,7 +96,7 @@ class DimArray:
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the data."""
         try:
-            return self.raw.dtype  # type: ignore[no-any-return]
+            return self.raw.dtype
         except AttributeError:  # a Python scalar
             return np.dtype(type(self.raw))
 
@@ -232,7 +232,7 @@ class DimArray:
 
     if TYPE_CHECKING:  # installed by the declarations in namedgrad.rules
 
-        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+        def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: Any) -> DimArray: ...
         def __radd__(self, other: Any) -> DimArray: ...
         def __sub__(self, other: Any) -> DimArray: ...
@@ -313,7 +313,7 @@ def describe(a: DimArray) -> str:
 
 def extent(a: DimArray, name: Name) -> int:
     """Size of one axis, visible or hidden."""
-    return a.full_shape[a.names.index(name)]  # type: ignore[no-any-return]
+    return a.full_shape[a.names.index(name)]
 
 
 def refuse_while_recording(what: str, instead: str) -> None:

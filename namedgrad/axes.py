@@ -157,7 +157,7 @@ class Move(NamedTuple):
     index: tuple[Any, ...] | None
 
 
-STAY = Move(None, None)
+
 
 
 def _permutation(source: Names, target: Sequence[Name]) -> tuple[int, ...] | None:
@@ -317,4 +317,10 @@ class Fresh:
 
 def fresh(base: Name) -> Name:
     """A new name, distinct from every other."""
+    return Fresh(base)
+
+
+@functools.cache
+def slice_name(base: Name) -> Name:
+    """The name under which slices of ``base`` are told apart while a rule sums over ``base`` itself."""
     return Fresh(base)

@@ -253,7 +253,10 @@ class CoreMap(Map):
     def pull(self, g: DimArray) -> list[DimArray | None]:
         if self.mixes:
             self.refuse_mixed(g)
-        g = self.unshare(g)
+        apart = [n for n in self.out_frame if n in g.hidden.keep]  # type: ignore[attr-defined]
+        for name in apart:  # slices of a dim that is born here and kept must not be summed by the rule
+            g = ops.diagonalize(g, name)
+        again = {axes.slice_name(n): n for n in apart}
         how = g.hidden
         inside = ops.relabel(g, self.out_frame)
         if inside.hidden is not how:
@@ -262,17 +265,10 @@ class CoreMap(Map):
         for c, x, frame in zip(self._pull(inside), self.operands, self.frames, strict=True):
             names = axes.renamed(x.names, tuple(frame.items()))
             dtype = None if x.dtype == g.dtype else x.dtype
-            pair = c if type(c) is Pair else Pair(c, 1)
-            first = pair.g if pair.g.hidden is how else ops.stamp(pair.g, how)
-            out.append(ops.relabel(fold(first, pair.factor, names, dtype), axes.invert(frame)))
+            first, factor = c if type(c) is Pair else (c, 1)
+            first = first if first.hidden is how else ops.stamp(first, how)
+            out.append(ops.relabel(fold(first, factor, names, dtype), axes.invert(frame) | again))
         return out
-
-    def unshare(self, g: DimArray) -> DimArray:
-        """Slices of a dim that is born here and kept are told apart by a diagonal before the rule sums over it."""
-        for name in self.out_frame:
-            if name in g.hidden.keep:  # type: ignore[attr-defined]
-                g = ops.diagonalize(g, name)
-        return g
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
         if all(t is None for t in ts):

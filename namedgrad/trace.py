@@ -144,7 +144,7 @@ class Traced(DimArray):
         raise leaving(".to_numpy()")
 
     def to(self, backend: str) -> DimArray:
-        return apply(TRANSFER, (self,), backend=backend)  # type: ignore[no-any-return]
+        return apply(TRANSFER, (self,), backend=backend)
 
     def _single(self, what: str) -> None:
         raise leaving(what)
@@ -194,8 +194,8 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
     ins, nodes, need = [], [], []
     for a in args:
         if a.level is level:
-            ins.append(a.value)  # type: ignore[attr-defined]
-            nodes.append(a.node)  # type: ignore[attr-defined]
+            ins.append(a.value)
+            nodes.append(a.node)
             need.append(True)
         else:
             ins.append(a)
@@ -323,7 +323,7 @@ TRANSFER = _Transfer()
 def innermost(a: DimArray) -> DimArray:
     """The untraced value at the bottom."""
     while a.level is not None:
-        a = a.value  # type: ignore[attr-defined]
+        a = a.value
     return a
 
 

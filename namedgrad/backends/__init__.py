@@ -73,7 +73,7 @@ def get_backend(name: str) -> Backend:
         if name == "cupy":
             from namedgrad.backends.cupy import CupyBackend as Kind
         elif name == "dask":
-            from namedgrad.backends.dask import DaskBackend as Kind  # type: ignore[assignment]
+            from namedgrad.backends.dask import DaskBackend as Kind
         else:
             raise ValueError(f"unknown backend {name!r}: choose 'numpy', 'cupy' or 'dask'")
         _BACKENDS[name] = Kind()

@@ -30,9 +30,9 @@ class Backend:
         """The function called ``name``: a method here, else one of ``xp``, else one of ``special``."""
         for place in (self, self.xp):
             if (found := getattr(place, name, None)) is not None:
-                return found  # type: ignore[no-any-return]
+                return found
         if (found := getattr(self.special, name, None)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         raise TypeError(f"the {self.name} backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
 
     # ---------------------------------------------------------------- creation and transfer

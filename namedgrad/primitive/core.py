@@ -118,7 +118,7 @@ def _transposed(
         if c.level is not level:
             return None
         seed = ops.stamp(ops.spread(t, like(c)), axes.by_name(fresh))
-        (g,) = backward(level.tape or (), [(c.node, seed)], [leaf])  # type: ignore[attr-defined]
+        (g,) = backward(level.tape or (), [(c.node, seed)], [leaf])
         return g
     finally:
         level.close()

@@ -47,13 +47,13 @@ class Elementwise(Primitive):
             return self.compute_one(x)
         if not level.fast:
             return apply(self, (x,))
-        value = x.value  # type: ignore[attr-defined]
+        value = x.value
         out = self.one(value)
         (d,) = self.partials
         if d is None:
             return out
         factor = d if type(d) is int else d(out, value)
-        return level.record(Scale(((factor, value.names, None),), None), (x.node,), out)  # type: ignore[attr-defined]
+        return level.record(Scale(((factor, value.names, None),), None), (x.node,), out)
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
         """Apply to two operands, unrolled like :meth:`one`."""
@@ -70,8 +70,8 @@ class Elementwise(Primitive):
                 return apply(self, (x, y))
         if not level.fast or level.borrow:
             return apply(self, (x, y))
-        a = x.value if lx is level else x  # type: ignore[attr-defined]
-        b = y.value if ly is level else y  # type: ignore[attr-defined]
+        a = x.value if lx is level else x
+        b = y.value if ly is level else y
         out = self.two(a, b)
         d = self.partials[0] if lx is level else None
         e = self.partials[1] if ly is level else None
@@ -81,12 +81,12 @@ class Elementwise(Primitive):
         nodes: Any = ()
         if d is not None:
             terms = ((d if type(d) is int else d(out, a, b), a.names, None if a.dtype is out.dtype else a.dtype),)
-            nodes = (x.node,)  # type: ignore[attr-defined]
+            nodes = (x.node,)
             if a.names != names:
                 short = like(out)
         if e is not None:
             terms += ((e if type(e) is int else e(out, a, b), b.names, None if b.dtype is out.dtype else b.dtype),)
-            nodes += (y.node,)  # type: ignore[attr-defined]
+            nodes += (y.node,)
             if short is None and b.names != names:
                 short = like(out)
         return level.record(Scale(terms, short), nodes, out) if terms else out

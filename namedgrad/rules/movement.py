@@ -247,58 +247,63 @@ def unstack(x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, 
 
 
 class _Join(Primitive):
-    """Arrays of equal names joined along one of them."""
+    """Arrays joined along one axis; those that lack it count as one position, all else is laid out alike."""
 
     form, signature = "linear", "(n),(m)->(k)"
 
-    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
-        x = args[0]
-        raw = [a.raw for a in args]
-        backend = backends.backend_of(*raw)
-        return make(call(backend.concat, *raw, axis=x.names.index(dim)), x.names, x.hidden)
+    def lower(self, args: Sequence[DimArray], dim: Name, names: Names) -> DimArray:
+        at = names.index(dim)
+        backend = backends.backend_of(*(a.raw for a in args))
+        new = (*(slice(None),) * at, None)
+        raw = [a.raw if dim in a.names else call(backend.getitem, a.raw, new) for a in args]
+        return make(call(backend.concat, *raw, axis=at), names, args[0].hidden)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
-        sizes = [extent(x, dim) for x in ins]
-        stops = np.cumsum(sizes).tolist()
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, names: Names) -> Map:
+        sizes = [extent(x, dim) if dim in x.names else 1 for x in ins]
+        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        frames: list[dict[Name, Name]] = [{dim: axes.core(-1)} if dim in x.names else {} for x in ins]
+        infos = [like(x) for x in ins]
         at = [i for i, n in enumerate(need) if n]
-        one, infos = axes.core(-1), [like(x) for x in ins]
 
         def pull(g: DimArray) -> list[DimArray]:
-            return [slice_of(g, one, slice(stops[i] - sizes[i], stops[i])) for i in at]
+            cuts: list[Any] = [slice(starts[i], starts[i] + sizes[i]) if frames[i] else starts[i] for i in at]
+            return [slice_of(g, axes.core(-1), c) for c in cuts]
 
-        def push(ts: list[DimArray | None]) -> DimArray:
+        def push(ts: list[Any]) -> DimArray:
             given = dict(zip(at, ts, strict=True))
-            frame = {dim: one}
-            parts = [given.get(i) for i in range(len(ins))]
-            shape = next(t for t in parts if t is not None)
-            zeros = [zeros_spread(shape, i._replace(names=tuple(frame.get(n, n) for n in i.names))) for i in infos]
-            return join([z if t is None else t for t, z in zip(parts, zeros, strict=True)], one)
+            some = next(t for t in ts if t is not None)
+            parts = []
+            for i, (info, frame) in enumerate(zip(infos, frames, strict=True)):
+                inner = info._replace(names=tuple(frame.get(n, n) for n in info.names))
+                t = given.get(i)
+                parts.append(zeros_spread(some, inner) if t is None else t)
+            return join(parts, axes.core(-1))
 
-        return CoreMap(push, pull, [infos[i] for i in at], [{dim: one} for _ in at], {dim: one})
+        return CoreMap(push, pull, [infos[i] for i in at], [frames[i] for i in at], {dim: axes.core(-1)})
 
 
 _JOIN = _Join("join")
 
 
 def join(parts: Sequence[DimArray], dim: Name) -> DimArray:
-    """Join along an axis that every part has; other axes are broadcast by name."""
-    target = functools.reduce(lambda names, x: (*names, *(n for n in x.names if n not in names)), parts, ())
+    """Join along an axis, which comes first if the first part lacks it; other axes are broadcast by name."""
+    seen: Names = tuple(dict.fromkeys(n for p in parts for n in p.names))
+    names = seen if dim in parts[0].names else (dim, *(n for n in seen if n != dim))
     sizes = check_sizes("concat", [_without(p, dim) for p in parts])
-    shape = tuple(sizes.get(n, 0) for n in target)
     hidden = axes.merge_hidden(tuple(p.names for p in parts), tuple(p.hidden for p in parts))
     out = []
     for p in parts:
-        own = tuple(extent(p, dim) if n == dim else s for n, s in zip(target, shape, strict=True))
-        wide = reorder(spread(p, Like(target, own, p.dtype)), target)
+        own = names if dim in p.names else tuple(n for n in names if n != dim)
+        shape = tuple(extent(p, dim) if n == dim else sizes[n] for n in own)
+        wide = reorder(spread(p, Like(own, shape, p.dtype)), own)
         missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in p.hidden)
         out.append(relabel(wide, {}, hide=missing))
-    return apply(_JOIN, tuple(out), dim=dim)
+    return apply(_JOIN, tuple(out), dim=dim, names=names)
 
 
 def _without(p: DimArray, dim: Name) -> DimArray:
     keep = [(n, s) for n, s in zip(p.names, p.full_shape, strict=True) if n != dim]
-    shape = tuple(s for _, s in keep)
-    return make(np.broadcast_to(np.float64(0), shape), tuple(n for n, _ in keep), p.hidden)
+    return make(np.broadcast_to(np.float64(0), tuple(s for _, s in keep)), tuple(n for n, _ in keep), p.hidden)
 
 
 def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:
@@ -324,7 +329,7 @@ def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:
         if dim in p.hidden:
             check(p, dim, "concat")
     axes.check_names((dim,))
-    return join([p if dim in p.names else expand_dims(p, dim) for p in parts], dim)
+    return join(parts, dim)
 
 
 operation(sample("real(a,b)", "real(a,c)", dim="a"), sample("real(b)", "real(c)", dim="a"), name="concat")(

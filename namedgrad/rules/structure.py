@@ -159,7 +159,7 @@ def stamp(x: DimArray, hidden: frozenset[Name]) -> DimArray:
     """The same array under another mark, at every level; nothing is recorded because marks have no derivative."""
     if x.level is None:
         return make(x.raw, x.names, hidden)
-    out = Traced(stamp(x.value, hidden), x.level, x.node)  # type: ignore[attr-defined]
+    out = Traced(stamp(x.value, hidden), x.level, x.node)
     return out
 
 
@@ -185,7 +185,7 @@ def identity(n: int, row: Name, column: Name, x: DimArray, m: int | None = None,
 def diagonalize(g: DimArray, name: Name) -> DimArray:
     """``g`` with its kept axis ``name`` doubled into a diagonal: one copy stays kept, the other may be summed."""
     how: Any = g.hidden
-    slice_ = axes.fresh(name)
+    slice_ = axes.slice_name(name)
     table = how.rename({name: slice_})
     return stamp(multiply(g, identity(extent(g, name), slice_, name, g)), table)
 

@@ -61,7 +61,7 @@ def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
     level = top_level(parts)
     if level is None or level.tape is None:  # nothing to record, or forward mode, which keeps nothing
         return run(parts)
-    ins = [p.value if p.level is level else p for p in parts]  # type: ignore[attr-defined]
+    ins = [p.value if p.level is level else p for p in parts]
     captured: dict[Map, DimArray] = {}
 
     def note(x: Traced) -> DimArray:
@@ -73,9 +73,9 @@ def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
             return tuple(note(o) if o.level is level else o for o in run(parts))  # type: ignore[arg-type]
 
     outs = checkpointed(below, ins)
-    own = {i: p.node for i, p in enumerate(parts) if p.level is level}  # type: ignore[attr-defined]
+    own = {i: p.node for i, p in enumerate(parts) if p.level is level}
     map_ = Replay(run, ins, list(own), captured, level)
-    return level.record(map_, [*own.values(), *captured], outs)  # type: ignore[no-any-return]
+    return level.record(map_, [*own.values(), *captured], outs)
 
 
 class Replay(Map):
@@ -106,7 +106,7 @@ class Replay(Map):
         leaves = [Leaf() for _ in range(len(self.at) + len(self.captured))]
         try:
             outs = self._again(level, leaves)
-            seeds = [(outs[i].node, c) for i, c in g.items() if outs[i].level is level]  # type: ignore[attr-defined]
+            seeds = [(outs[i].node, c) for i, c in g.items() if outs[i].level is level]
             return backward(level.tape or (), seeds, leaves)
         finally:
             level.close()
@@ -115,6 +115,6 @@ class Replay(Map):
         level = Level(forward=True)
         try:
             outs = self._again(level, [None if t is None else Tangent(t) for t in ts])
-            return tuple(o.node.value if o.level is level else None for o in outs)  # type: ignore[attr-defined]
+            return tuple(o.node.value if o.level is level else None for o in outs)
         finally:
             level.close()

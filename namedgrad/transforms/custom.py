@@ -54,17 +54,17 @@ class _Custom:
     def _record(self, run: Any, tree: Tree, parts: Sequence[DimArray], structure: list[Output]) -> tuple[DimArray, ...]:
         level = top_level(parts)
         if level is None:
-            return run(parts)  # type: ignore[no-any-return]
-        ins = [p.value if p.level is level else p for p in parts]  # type: ignore[attr-defined]
+            return run(parts)
+        ins = [p.value if p.level is level else p for p in parts]
 
         def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
             with demoting(level, _refuse_captured):
-                return run(parts)  # type: ignore[no-any-return]
+                return run(parts)
 
         outs = self._record(below, tree, ins, structure)
         at = [i for i, p in enumerate(parts) if p.level is level]
         map_ = self.map_kind(self.rule, tree, structure[0].tree, ins, outs, at)  # type: ignore[arg-type]
-        return level.record(map_, [parts[i].node for i in at], outs)  # type: ignore[attr-defined, no-any-return]
+        return level.record(map_, [parts[i].node for i in at], outs)
 
 
 def _refuse_captured(x: Traced) -> DimArray:
@@ -87,7 +87,7 @@ class _CustomMap(Map):
     @property
     def primals(self) -> tuple[Any, ...]:
         """Arguments as the rule sees them."""
-        return self.tree.rebuild(self.ins)  # type: ignore[no-any-return]
+        return self.tree.rebuild(self.ins)
 
     def result(self) -> Any:
         """The output as the rule sees it."""
@@ -156,7 +156,7 @@ class _PullbackMap(_CustomMap):
             for i, t in zip(self.at, ts, strict=True):
                 c = parts[i]
                 if t is not None and c is not None and c.level is level:
-                    seeds.append((c.node, stamp(spread(conj_if_complex(t), like(c)), t.hidden)))  # type: ignore[attr-defined]
+                    seeds.append((c.node, stamp(spread(conj_if_complex(t), like(c)), t.hidden)))
             out = backward(level.tape or (), seeds, leaves)
             return tuple(None if c is None else conj_if_complex(c) for c in out)
         finally:
@@ -188,7 +188,7 @@ class _PushforwardMap(_CustomMap):
             for i, c in g.items():
                 t = outs[i]
                 if t is not None and t.level is level:
-                    seeds.append((t.node, stamp(spread(c, like(t)), c.hidden)))  # type: ignore[attr-defined]
+                    seeds.append((t.node, stamp(spread(c, like(t)), c.hidden)))
             found = backward(level.tape or (), seeds, leaves)
             return [found[i] for i in self.at]
         finally:

@@ -110,7 +110,7 @@ class Recorded:
             if a.hidden:
                 raise AxisError(f"to_scipy: vectorized axes {tuple(a.hidden)} have no place in a flat operator; devectorize them")
         dtype = np.result_type(*(a.dtype for a in (*tape.ins, *tape.out_like)))
-        return LinearOperator(  # type: ignore[call-arg]
+        return LinearOperator(
             shape=(_length(tape.out_like), _length(tape.ins)),
             dtype=dtype,
             matvec=lambda v: _join(tape.push(_cut(v, tape.ins)), tape.out_like, dtype),

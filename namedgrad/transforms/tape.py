@@ -35,8 +35,8 @@ class Tape:
         self.ins = [Shape(x) for x in ins]
         self.leaves = leaves
         self.maps: Sequence[Map] = level.tape or ()
-        self.ends = [o.node if o.level is level else None for o in outs]  # type: ignore[attr-defined]
-        self.outs = [o.value if o.level is level else o for o in outs]  # type: ignore[attr-defined]
+        self.ends = [o.node if o.level is level else None for o in outs]
+        self.outs = [o.value if o.level is level else o for o in outs]
         self.out_like = [Shape(o) for o in self.outs]
 
     # ---------------------------------------------------------------- reverse
@@ -122,8 +122,8 @@ def record_forward(
                 for x, t in zip(ins, tangents, strict=True)
             ]
             outs = function(traced)
-            values = [o.value if o.level is level else o for o in outs]  # type: ignore[attr-defined]
-            pushed = [o.node if o.level is level else None for o in outs]  # type: ignore[attr-defined]
+            values = [o.value if o.level is level else o for o in outs]
+            pushed = [o.node if o.level is level else None for o in outs]
             done = [finish_tangent(t, Shape(v), sizes) for t, v in zip(pushed, values, strict=True)]
     finally:
         level.close()
@@ -207,7 +207,7 @@ def finish_gradient(g: DimArray, x: Any) -> DimArray:
 def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimArray:
     """A tangent at an output: the output's names and mark, added axes in front."""
     if t is None:
-        return out.zeros(sizes)  # type: ignore[no-any-return]
+        return out.zeros(sizes)
     for name in t.mixed:
         if name in out.hidden:
             raise ambiguous(name)
