@@ -17,6 +17,7 @@ import numpy as np
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
+from namedgrad.primitive.docstring import describe_elementwise
 from namedgrad.rules import (  # noqa: F401 - importing a family registers its operations
     contraction,
     control,
@@ -25,6 +26,8 @@ from namedgrad.rules import (  # noqa: F401 - importing a family registers its o
     linalg,
     movement,
     reductions,
+    scans,
+    sorting,
     structure,
 )
 from namedgrad.rules import complex as complex_numbers  # noqa: F401
@@ -64,6 +67,8 @@ def _public(op: Operation) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "namedgrad"
+    if isinstance(prim := getattr(raw, "__self__", None), Elementwise):
+        function.__doc__, function.__signature__ = describe_elementwise(prim, op)  # type: ignore[attr-defined]
     return function
 
 

@@ -1,0 +1,84 @@
+"""The text backend: formulas in place of numbers.
+
+A partial derivative that is run on it writes itself down, so the formula in a docstring is the one that is computed.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.backends.base import Backend, Raw
+
+_ATOM, _POWER, _SIGN, _PRODUCT, _SUM, _TEST = range(6)  # how loosely the parts of a formula hold together
+_INFIX = {
+    "add": ("+", _SUM), "subtract": ("-", _SUM), "multiply": ("*", _PRODUCT), "divide": ("/", _PRODUCT),
+    "power": ("**", _POWER), "equal": ("==", _TEST), "not_equal": ("!=", _TEST), "less": ("<", _TEST),
+    "less_equal": ("<=", _TEST), "greater": (">", _TEST), "greater_equal": (">=", _TEST),
+}  # fmt: skip
+_NUMBERS = {
+    math.log(2): ("log(2)", _ATOM), math.log(10): ("log(10)", _ATOM),
+    math.pi / 180: ("pi / 180", _PRODUCT), 180 / math.pi: ("180 / pi", _PRODUCT),
+}  # fmt: skip
+
+
+class Formula:
+    """A number without dims of which only the formula is known."""
+
+    __slots__ = ("strength", "text")
+    dtype, shape, ndim = np.dtype(float), (), 0
+
+    def __init__(self, text: str, strength: int = _ATOM) -> None:
+        self.text, self.strength = text, strength
+
+    def within(self, strength: int) -> str:
+        """The text as part of another formula, in brackets if that holds together more tightly."""
+        return f"({self.text})" if self.strength > strength else self.text
+
+
+def formula(raw: Any) -> Formula:
+    """A raw number as a formula."""
+    if isinstance(raw, Formula):
+        return raw
+    return Formula(*_NUMBERS.get(raw, (f"{raw:g}", _ATOM if raw >= 0 else _SIGN)))
+
+
+def _write(name: str, *operands: Any) -> Formula:
+    parts = [formula(o) for o in operands]
+    if name in _INFIX:
+        sign, strength = _INFIX[name]
+        left, right = parts
+        return Formula(f"{left.within(strength)} {sign} {right.within(strength - 1)}", strength)
+    if name == "negative":
+        return Formula(f"-{parts[0].within(_SIGN)}", _SIGN)
+    if name == "square":
+        return Formula(f"{parts[0].within(_ATOM)}**2", _POWER)
+    if name == "reciprocal":
+        return _write("divide", 1, parts[0])
+    if name == "absolute":
+        return Formula(f"|{parts[0].text}|")
+    if name == "select":
+        name, parts = "where", [*parts, formula(0)]
+    return Formula(f"{name}({', '.join(p.text for p in parts)})")
+
+
+class TextBackend(Backend):
+    """Every function writes its own call."""
+
+    name = "text"
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The function that writes a call of ``name``."""
+        return functools.partial(_write, name)
+
+    def cast(self, x: Raw, dtype: Any) -> Raw:
+        """The same formula: in mathematics there are no dtypes."""
+        return x
+
+
+backends._BY_TYPE[Formula] = TextBackend()
