@@ -27,7 +27,8 @@ table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
 floating = pytest.mark.parametrize("case", FLOATING, ids=lambda c: c.label)
 
 # A dim that is added to these would be reduced or moved as well, unless the call names its dims.
-BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip"}
+BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip",
+                  "median", "quantile", "cumprod"}
 SINGLE_BECOMES_DOUBLE = {"float_power"}  # as in NumPy
 
 

@@ -34,6 +34,14 @@ def _position(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, dim=None: xr.DataArray(f(x.to_numpy())) if dim is None else x.reduce(f, dim)
 
 
+def _along(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, dim: x.copy(data=f(x.to_numpy(), axis=x.dims.index(dim), kind="stable"))
+
+
+def _quantile(x: xr.DataArray, q: Any, dim: Any) -> xr.DataArray:
+    return x.quantile(q, dim).drop_vars("quantile")
+
+
 def _flip(x: xr.DataArray, dim: Any = None) -> xr.DataArray:
     return x.isel(dict.fromkeys(x.dims if dim is None else [dim], slice(None, None, -1)))
 
@@ -93,10 +101,12 @@ REFERENCES: dict[str, Callable[..., Any]] = {
         name: _method(name)
         for name in (
             "sum mean var std max min prod cumsum any all count clip transpose expand_dims squeeze "
-            "broadcast_like roll shift diff"
+            "broadcast_like roll shift diff median cumprod"
         ).split()
     },
     **{name: _position(getattr(np, name)) for name in ("argmax", "argmin")},
+    **{name: _along(getattr(np, name)) for name in ("sort", "argsort")},
+    "quantile": _quantile,
     "rename": lambda x, names: x.rename(names),
     "where": xr.where,
     "logsumexp": _logsumexp,

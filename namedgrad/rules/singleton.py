@@ -1,0 +1,41 @@
+"""Axes of size 1, dropped as a view: what NumPy's broadcasting does before alignment by name takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import Names
+from namedgrad.backends import call
+from namedgrad.linear import Map, Structural, like
+from namedgrad.primitive import Primitive
+from namedgrad.rules.structure import spread
+from namedgrad.trace import apply
+
+
+class _Drop(Primitive):
+    """Axes of size 1 removed; the transpose puts them back, so neither copies."""
+
+    form, signature = "linear", "(n...)->()"
+
+    def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
+        (x,) = args
+        index = tuple(0 if n in dims else slice(None) for n in x.names)
+        names = tuple(n for n in x.names if n not in dims)
+        hidden = x.hidden if isinstance(x.hidden, axes.ByName) else x.hidden.difference(dims)
+        return make(call(backends.backend_of(x.raw).getitem, x.raw, index), names, hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
+        x = like(ins[0])
+        mixes = tuple(n for n in dims if not isinstance(n, axes.Core))
+        return Structural(lambda t: apply(self, (t,), dims=dims), lambda g: spread(g, x), mixes)
+
+
+_DROP = _Drop("drop")
+
+
+def drop(x: DimArray, dims: Names) -> DimArray:
+    """``x`` without these axes, each of size 1."""
+    return apply(_DROP, (x,), dims=dims) if dims else x

@@ -1,0 +1,234 @@
+"""Order along a dim: sort, argsort, median, quantile.
+
+The order is taken at the point and stays fixed under differentiation: equal cells keep the order in which they are
+stored (stable).  A median or quantile is made of one or two cells of that order; cells that tie with one of them share
+its derivative equally, as ties of ``max`` do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import Name, Names
+from namedgrad.backends import call
+from namedgrad.linear import Map
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing import gather
+from namedgrad.rules.movement import merge, slice_of
+from namedgrad.rules.reductions import counts, present, real_dtype, restore
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    constant_like,
+    equal,
+    isfinite,
+    multiply,
+    not_equal,
+    relabel,
+    reorder,
+    select,
+    subtract,
+    total,
+    where,
+)
+from namedgrad.trace import apply
+
+
+class _ArgSort(Primitive):
+    """Positions that sort along one axis; no derivative."""
+
+    form, signature = "linear", "(n)->(n)"
+
+    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
+        (x,) = args
+        raw = call(self.kernel_for(x.raw), x.raw, axis=x.names.index(dim), kind="stable")
+        return make(raw, x.names, x.hidden)
+
+    def linear(self, *args: Any, **params: Any) -> Map | None:
+        return None
+
+
+_ARGSORT = _ArgSort("argsort")
+
+
+@operation(sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b"), method=True, differentiable=False)
+def argsort(x: DimArray, dim: Name) -> DimArray:
+    """Positions along ``dim`` that would sort it; equal cells keep their order, NaN comes last.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.argsort(ng.DimArray([3.0, 1.0, 2.0], ("x",)), "x").data
+    array([1, 2, 0])
+    """
+    (name,) = pick(x, dim, "argsort")
+    return apply(_ARGSORT, (x,), dim=name)
+
+
+@operation(sample("real(a,b,c)", dim="b"), method=True)
+def sort(x: DimArray, dim: Name) -> DimArray:
+    """Values in ascending order along ``dim``, NaN last; the derivative follows the cells.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.sort(ng.DimArray([3.0, 1.0, 2.0], ("x",)), "x").data
+    array([1., 2., 3.])
+    """
+    (name,) = pick(x, dim, "sort")
+    return gather(x, {name: argsort(stop_gradient(x), name)})
+
+
+# ------------------------------------------------------------------------------------------------ median and quantile
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b"), sample("real(a,b)"), method=True)
+def median(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
+    """Middle value over dims, the mean of the two middle ones of an even number.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        All dims by default.
+    skipna : bool, optional
+        Leave NaN out; default for floats.
+    keepdims : bool
+        Keep the dims with size 1.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.median(ng.DimArray([3.0, 1.0, 2.0], ("x",))).item()
+    2.0
+    """
+    dims = pick(x, dim, "median")
+    return restore(_quantile(x, dims, c(0.5), skipna, "linear"), x, dims, keepdims) if dims else x
+
+
+@operation(sample("real(a,b)", q=0.3, dim="b"), sample("missing(a,b)", q=0.8, dim="a"), sample("real(a,b)", q=[0.1, 0.9], dim="b"),
+           method=True)
+def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", skipna: bool | None = None,
+             keepdims: bool = False) -> DimArray:
+    """The ``q``-th quantile over dims; several q give a dim ``"quantile"`` in front.
+
+    Parameters
+    ----------
+    x : DimArray
+    q : float or sequence of floats
+        Between 0 and 1.
+    dim : name or names, optional
+        All dims by default.
+    method : str
+        One of NumPy's methods (:func:`numpy.quantile`).
+    skipna : bool, optional
+        Leave NaN out; default for floats.
+    keepdims : bool
+        Keep the dims with size 1.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.quantile(ng.DimArray([3.0, 1.0, 2.0], ("x",)), [0.0, 0.25]).data
+    array([1. , 1.5])
+    """
+    dims = pick(x, dim, "quantile")
+    levels = np.asarray(q, dtype=float)
+    if levels.size and not (levels.min() >= 0 and levels.max() <= 1):
+        raise ValueError(f"quantile: q={q!r} must be between 0 and 1")
+    names = ("quantile",) if levels.ndim else ()
+    at = constant_like(levels, x, names) if names else c(float(levels))
+    out = _quantile(x, dims, at, skipna, method)
+    out = restore(out, x, dims, keepdims)
+    return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
+
+
+def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method: str) -> DimArray:
+    name: Name = axes.fresh("order")
+    line = merge(x, dims, name) if len(dims) > 1 else relabel(x, {dims[0]: name})
+    mask = present(line, skipna)
+    n = c(extent(line, name)) if mask is None else counts(mask, (name,), "int64")
+    low, high, weight = ranks(n, q, method)
+    weight = cast(weight, real_dtype(x))
+    at = stop_gradient(line)
+    order = gather(at, {name: argsort_of(at, name)})
+    below, above = (_at_rank(line, order, name, k) for k in (low, high))
+    out = where(equal(below, above), below, add(below, multiply(weight, subtract(above, below))))
+    if mask is not None:
+        return where(e.greater(n, c(0)), out, c(math.nan))
+    last = slice_of(order, name, extent(line, name) - 1)
+    return where(e.isnan(last), c(math.nan), out) if x.dtype.kind in "fc" else out
+
+
+def argsort_of(x: DimArray, name: Name) -> DimArray:
+    """Positions that sort an axis, whatever its name."""
+    return apply(_ARGSORT, (x,), dim=name)
+
+
+def _at_rank(x: DimArray, order: DimArray, name: Name, k: DimArray) -> DimArray:
+    """The cells of rank ``k``, with the derivative shared among the cells that tie with them."""
+    y = gather(order, {name: k if k.names else constant_like(np.asarray(k.raw), x)})
+    tie = equal(x, y)
+    if x.dtype.kind not in "fc":
+        return y
+    n = e.maximum(counts(tie, (name,), real_dtype(x)), c(1))
+    moved = total(select(e.logical_and(tie, isfinite(y)), subtract(x, y)), (name,))
+    return add(y, e.divide(moved, n))
+
+
+_CONTINUOUS = {
+    "linear": (1.0, 1.0), "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+_DISCRETE = ("lower", "higher", "nearest", "midpoint", "inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+
+
+def ranks(n: DimArray, q: DimArray, method: str) -> tuple[DimArray, DimArray, DimArray]:
+    """Ranks of the two cells that a quantile lies between, and the weight of the upper one.
+
+    Hyndman, R. J. & Fan, Y. (1996), *Sample quantiles in statistical packages*, American Statistician 50, 361.
+    """
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        at = add(multiply(n, q), subtract(multiply(q, c(1 - alpha - beta)), c(1 - alpha)))
+    elif method in ("lower", "higher", "nearest", "midpoint"):
+        at = multiply(subtract(n, c(1)), q)
+    elif method in _DISCRETE:
+        at = subtract(multiply(n, q), c(1.5 if method == "closest_observation" else 1.0))
+    else:
+        raise ValueError(f"quantile: method {method!r} is not one of {', '.join((*_CONTINUOUS, *_DISCRETE))}")
+    low = e.floor(at)
+    part = subtract(at, low)
+    weight = _WEIGHTS.get(method, lambda part, low: part)(part, low)
+    top = subtract(n, c(1))
+    lower, upper = (
+        cast(e.maximum(e.minimum(k, top), c(0)), np.intp) for k in (low, add(low, c(1)))
+    )
+    return lower, upper, weight
+
+
+def _one_if(condition: DimArray) -> DimArray:
+    return cast(condition, "float64")
+
+
+# fmt: off
+_WEIGHTS = {
+    "lower":                 lambda part, low: multiply(part, c(0.0)),
+    "higher":                lambda part, low: _one_if(e.greater(part, c(0))),
+    "midpoint":              lambda part, low: multiply(c(0.5), _one_if(e.greater(part, c(0)))),
+    "nearest":               lambda part, low: subtract(e.rint(add(low, part)), low),
+    "inverted_cdf":          lambda part, low: _one_if(e.greater(part, c(0))),
+    "averaged_inverted_cdf": lambda part, low: where(e.greater(part, c(0)), c(1.0), c(0.5)),
+    "closest_observation":   lambda part, low: _one_if(e.logical_or(e.greater(part, c(0)), not_equal(e.remainder(low, c(2)), c(1)))),
+}
+# fmt: on
