@@ -17,7 +17,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import Name
-from namedgrad.linear import Map, ambiguous, ops
+from namedgrad.linear import Map, ops
 
 _COUNTER = itertools.count(1)
 
@@ -270,9 +270,21 @@ def accumulate(old: DimArray | None, new: DimArray) -> DimArray:
     if old is None:
         return new
     if old.hidden is not new.hidden:
-        a, b = (set(h.final.values()) for h in (old.hidden, new.hidden))  # type: ignore[attr-defined]
-        raise ambiguous(next(iter(a | b)))
+        old, new = _agreed(old, new), _agreed(new, old)
     return ops.add(old, new)
+
+
+def _agreed(g: DimArray, other: DimArray) -> DimArray:
+    """``g`` with its kept axes under the names that ``other``, which came by other renamings, can have them under."""
+    how: Any = g.hidden
+    there: Any = other.hidden
+    for now, then in how.final.items():
+        if there.final.get(now) != then:
+            if now in other.names and now not in there.keep:  # an axis of the node itself too
+                g = ops.diagonalize(g, now)
+                now = axes.slice_name(now)  # noqa: PLW2901 - the name that it has from here on
+            g = ops.relabel(g, {now: axes.slice_name(then)})
+    return g
 
 
 def forward(tape: Sequence[Map], seeds: dict[Map, Tangent], ends: Sequence[Map | None]) -> list[Tangent | None]:

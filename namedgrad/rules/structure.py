@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import Like, Map, Structural, ambiguous, fold, like, ops
+from namedgrad.linear import Like, Map, Structural, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
 from namedgrad.trace import Traced, apply, innermost
 
@@ -99,9 +99,8 @@ class Renaming(Map):
         if not self.mapping:
             return [g]
         back = axes.invert(self.mapping)
-        for old in self.mapping:
-            if old in g.names and old not in back:
-                raise ambiguous(g.hidden.final.get(old, old))  # type: ignore[attr-defined]
+        met = {old: axes.slice_name(old) for old in self.mapping if old in g.names and old not in back}
+        back |= met  # a kept axis of that name steps aside
         out = relabel(g, back)
         how = g.hidden.rename(back)  # type: ignore[attr-defined]
         return [out if out.hidden is how else stamp(out, how)]

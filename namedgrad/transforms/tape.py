@@ -16,7 +16,7 @@ from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import Leaf, Like, Map, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
-from namedgrad.rules.structure import cast, relabel, reorder, spread, stamp
+from namedgrad.rules.structure import cast, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost
 
 Parts = Sequence[DimArray]
@@ -177,20 +177,23 @@ class _Finish:
         self.sizes = sizes
 
     def all(self, grads: Sequence[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]) -> list[DimArray]:
-        taken = {id(innermost(s).raw) for s in seeds if s is not None}
+        taken = {id(_memory(innermost(s).raw)) for s in seeds if s is not None}
         out = []
         for g, x in zip(grads, ins, strict=True):
             done = x.zeros(self.sizes) if g is None else finish_gradient(g, x)
             raw = innermost(done).raw
-            if id(raw) in taken or not _owns(raw):
+            if id(_memory(raw)) in taken or not _is_whole(raw):
                 done = fresh_copy(done)
-            taken.add(id(innermost(done).raw))
+            taken.add(id(_memory(innermost(done).raw)))
             out.append(done)
         return out
 
 
 def finish_gradient(g: DimArray, x: Any) -> DimArray:
     """A cotangent at an input: the input's names and mark, kept axes in front."""
+    for now, then in g.hidden.final.items():  # type: ignore[attr-defined]
+        if now != then and now in x.names and now in g.names:  # renamed on the way: an axis of the input and one of V
+            g = diagonalize(g, now)
     how: Any = g.hidden
     final = {now: then for now, then in how.final.items() if now in g.names and now not in x.names and now != then}
     for then in final.values():
@@ -217,8 +220,16 @@ def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimAr
     return cast(reorder(value, (*extra, *out.names)), out.dtype)
 
 
-def _owns(raw: Any) -> bool:
-    return not isinstance(raw, np.ndarray) or (raw.base is None and raw.flags.writeable)
+def _memory(raw: Any) -> Any:
+    """The array whose memory ``raw`` shows."""
+    while isinstance(raw, np.ndarray) and isinstance(raw.base, np.ndarray):
+        raw = raw.base
+    return raw
+
+
+def _is_whole(raw: Any) -> bool:
+    """Whether an array shows all of its memory, each cell once, so that it can be given away without a copy."""
+    return not isinstance(raw, np.ndarray) or (raw.flags.writeable and raw.size == _memory(raw).size and 0 not in raw.strides)
 
 
 def fresh_copy(a: DimArray) -> DimArray:
