@@ -229,28 +229,27 @@ def core_plan(
 
 
 class MatmulPlan(NamedTuple):
-    """A named contraction as one batched matrix product ``[b, m, k] @ [b, k, n]``."""
+    """A named contraction as one batched matrix product ``[b, m, k] @ [b, k, n]``, or as numbered axes."""
 
     perms: tuple[tuple[int, ...] | None, tuple[int, ...] | None]
     counts: tuple[int, int, int, int]
-    out: Names
     back: tuple[int, ...] | None
+    numbers: tuple[list[int], list[int], list[int]]
 
 
 @functools.lru_cache(4096)
-def matmul_plan(x: Names, y: Names, over: Names) -> MatmulPlan:
+def matmul_plan(x: Names, y: Names, over: Names, out: Names) -> MatmulPlan:
     """Permutations of both operands, the numbers of b, m, k, n axes, and the permutation of the result."""
     k = [n for n in x if n in over]
     b = [n for n in x if n in y and n not in over]
     m = [n for n in x if n not in y]
     n_ = [n for n in y if n not in x]
-    raw = (*b, *m, *n_)
-    out = in_order(n for n in (*x, *y) if n not in over)
+    number = {name: i for i, name in enumerate(dict.fromkeys((*x, *y)))}
     return MatmulPlan(
         (_permutation(x, [*b, *m, *k]), _permutation(y, [*b, *k, *n_])),
         (len(b), len(m), len(k), len(n_)),
-        out,
-        _permutation(raw, out),
+        _permutation((*b, *m, *n_), out),
+        ([number[n] for n in x], [number[n] for n in y], [number[n] for n in out]),
     )
 
 

@@ -116,6 +116,10 @@ class Backend:
         """Batched matrix product."""
         return self.xp.matmul(x, y)
 
+    def einsum(self, x: Raw, xs: list[int], y: Raw, ys: list[int], out: list[int]) -> Raw:
+        """Product of two arrays with numbered axes, summed over the numbers that ``out`` lacks."""
+        return self.xp.einsum(x, xs, y, ys, out)
+
     # ---------------------------------------------------------------- reductions and scans along given axes
 
     def total(self, x: Raw, axis: tuple[int, ...]) -> Raw:

@@ -21,6 +21,7 @@ from namedgrad.trace import Level, Traced, backward, demoting
 from namedgrad.transforms.checkpoint import top_level
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree, adapter_of
+from namedgrad.transforms.tape import fresh_copy
 
 
 class _Custom:
@@ -110,7 +111,8 @@ class _CustomMap(Map):
             if c is None:
                 out.append(None)
                 continue
-            full = stamp(spread(c, Like(x.names, x.full_shape, x.dtype)), how)
+            own = fresh_copy(c)  # a rule may return an array that it captures
+            full = stamp(spread(own, Like(x.names, x.full_shape, x.dtype)), how)
             out.append(fold(conj_if_complex(full), 1, x.names, None if full.dtype == x.dtype else x.dtype))
         return out
 
