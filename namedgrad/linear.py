@@ -141,7 +141,7 @@ def ambiguous(name: Name) -> AxisError:
     return AxisError(
         f"the slices of {name!r} are mixed inside the function (devectorized, then reduced, moved or indexed), yet "
         f"{name!r} is still a vectorized axis of its output, so 'one gradient per slice' is ambiguous; "
-        f"give one of the two another name, e.g. a.devectorize({name!r}).rename({{{name!r}: 'other'}}) before mixing, "
+        f"give the slices that stay another name, a.devectorize({name!r}).rename({{{name!r}: 'out'}}).vectorize('out'), "
         f"or devectorize and reduce the output over {name!r}"
     )
 
@@ -241,7 +241,7 @@ class CoreMap(Map):
 
     def __init__(
         self,
-        push: Callable[[list[DimArray | None]], DimArray],
+        push: Callable[[list[Any]], DimArray],
         pull: Callable[[DimArray], Sequence[Any]],
         operands: list[Like],
         frames: list[dict[Name, Name]],
