@@ -154,7 +154,7 @@ class Move(NamedTuple):
     """How one operand is brought into position: a permutation, then an index that inserts missing axes."""
 
     perm: tuple[int, ...] | None
-    index: tuple[Any, ...] | None
+    insert: tuple[Any, ...] | None
 
 
 

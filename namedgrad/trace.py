@@ -8,7 +8,7 @@ counter and nothing is pushed or popped, so threads and exceptions cannot corrup
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -287,7 +287,7 @@ def _agreed(g: DimArray, other: DimArray) -> DimArray:
     return g
 
 
-def forward(tape: Sequence[Map], seeds: dict[Map, Tangent], ends: Sequence[Map | None]) -> list[Tangent | None]:
+def forward(tape: Sequence[Map], seeds: Mapping[Map, Tangent], ends: Sequence[Map | None]) -> list[Tangent | None]:
     """Push tangents along a tape that was recorded for reverse mode."""
     ts: dict[Map, Any] = dict(seeds)
     last = set(ends)
@@ -302,7 +302,7 @@ def forward(tape: Sequence[Map], seeds: dict[Map, Tangent], ends: Sequence[Map |
         ins = [ts.get(p) for p in node.parents]
         if all(t is None for t in ins):
             continue
-        pushed = node.push([None if t is None else t.value for t in ins])
+        pushed: Any = node.push([None if t is None else t.value for t in ins])
         mixed = [t.mixed for t in ins if t is not None]
         if type(pushed) is tuple:
             ts[node] = (pushed, axes.NONE.union(*mixed))

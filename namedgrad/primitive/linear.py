@@ -55,7 +55,7 @@ class Linear(Primitive):
         def pull(g: DimArray) -> list[DimArray]:
             return [self.transpose(g, info, **params)]
 
-        def push(ts: list[DimArray | None]) -> DimArray:
+        def push(ts: list[Any]) -> DimArray:
             return apply(self, ts, dims=inner, **params)
 
         in_frame = {} if self.makes else frame

@@ -116,6 +116,6 @@ def place(raw: Any, move: axes.Move) -> Any:
     """Bring one operand into position."""
     if move.perm is not None:
         raw = call(backends.backend_of(raw).transpose, raw, move.perm)
-    if move.index is not None:
-        raw = call(backends.backend_of(raw).getitem, raw, move.index)
+    if move.insert is not None:
+        raw = call(backends.backend_of(raw).getitem, raw, move.insert)
     return raw

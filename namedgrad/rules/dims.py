@@ -40,21 +40,22 @@ def check(x: DimArray, name: Name, what: str) -> Name:
     return name
 
 
-def mapping(x: DimArray, given: Mapping[Any, Any] | None, keywords: Mapping[str, Any], what: str) -> dict[Name, Any]:
+def mapping(x: DimArray, given: Mapping[Any, Any] | None, keywords: Mapping[Any, Any], what: str) -> dict[Name, Any]:
     """``{dim: value}`` from a mapping or keywords, every dim checked."""
     if given is not None and keywords:
         raise TypeError(f"{what}: give a mapping or keywords, not both")
-    found = dict(keywords if given is None else given)
+    found: dict[Name, Any] = dict(keywords if given is None else given)
     for name in found:
         check(x, name, what)
     return found
 
 
-def rename_mapping(given: Mapping[Any, Any] | None, keywords: Mapping[str, Any], what: str) -> dict[Name, Any]:
+def rename_mapping(given: Mapping[Any, Any] | None, keywords: Mapping[Any, Any], what: str) -> dict[Name, Any]:
     """``{old: new}`` from a mapping or keywords."""
     if given is not None and keywords:
         raise TypeError(f"{what}: give a mapping or keywords, not both")
-    return dict(keywords if given is None else given)
+    found: dict[Name, Any] = dict(keywords if given is None else given)
+    return found
 
 
 def new_name(x: DimArray, name: Name, what: str) -> Name:

@@ -169,7 +169,7 @@ class _Merge(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, name: Name) -> Map:
         (x,) = ins
         inner, one = tuple(axes.core(i) for i in range(-len(dims), 0)), axes.core(-1)
-        sizes = dict(zip(inner, (extent(x, d) for d in dims), strict=True))
+        sizes: dict[Name, int] = dict(zip(inner, (extent(x, d) for d in dims), strict=True))
         return CoreMap(
             lambda ts: merge(ts[0], inner, one),
             lambda g: [split(g, one, sizes)],
@@ -195,7 +195,7 @@ class _Split(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int]) -> Map:
         inner, one = tuple(axes.core(i) for i in range(-len(sizes), 0)), axes.core(-1)
-        table = dict(zip(inner, sizes.values(), strict=True))
+        table: dict[Name, int] = dict(zip(inner, sizes.values(), strict=True))
         return CoreMap(
             lambda ts: split(ts[0], one, table),
             lambda g: [merge(g, inner, one)],

@@ -163,7 +163,7 @@ def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[
         rows = [_reverse_blocks(tape, k, o, chunk) for k, o in enumerate(outs)]
         columns = [list(c) for c in zip(*rows, strict=True)]
     return [
-        [_finish(columns[i][k], tuple(o), names[k][i]) for i in range(len(ins))] for k, o in enumerate(outs)
+        [_finish(columns[i][k], tuple(o), names[k][i], suffix) for i in range(len(ins))] for k, o in enumerate(outs)
     ]
 
 
@@ -211,7 +211,7 @@ def _forward_blocks(tape: Tape, i: int, sizes: dict[Name, int], chunk: int | Non
         ts[i] = seed
         for k, t in enumerate(tape.push(ts)):
             parts[k].append(t)
-    tagged = {_Tag.get(n): s for n, s in sizes.items()}
+    tagged: dict[Name, int] = {_Tag.get(n): s for n, s in sizes.items()}
     return [split(_joined(p), _PASS, tagged) for p in parts]
 
 
@@ -251,12 +251,12 @@ def _suffixed(in_sizes: dict[Name, int], out_sizes: dict[Name, int], suffix: str
     return table
 
 
-def _finish(block: DimArray, out_names: Names, table: dict[Name, Name]) -> Block:
+def _finish(block: DimArray, out_names: Names, table: dict[Name, Name], suffix: str) -> Block:
     """A block in the order (vectorized..., output dims, input dims)."""
     wrt = tuple(table.values())
     block = relabel(block, {_Tag.get(old): new for old, new in table.items()})
     front = tuple(n for n in block.names if n not in out_names and n not in wrt)
-    return Block(reorder(block, (*front, *out_names, *wrt)), out_names, wrt, table)
+    return Block(reorder(block, (*front, *out_names, *wrt)), out_names, wrt, table, suffix)
 
 
 def _diagonal(tape: Tape, i: int, chunk: int) -> DimArray:

@@ -85,6 +85,7 @@ class Block(NamedTuple):
     out_names: Names
     in_names: Names
     wrt_names: dict[Name, Name]  # input dim -> its name in the block
+    suffix: str
 
 
 class Over(tuple[Name, ...]):
@@ -139,7 +140,7 @@ def adapter_of(leaf: Any) -> Adapter:
 
 
 NAMESPACE = "namedgrad"
-_SINGLE = optree.tree_structure(0, none_is_leaf=True, namespace=NAMESPACE)
+_SINGLE: Any = optree.treespec_leaf(none_is_leaf=True, namespace=NAMESPACE)
 
 
 def is_leaf(x: Any) -> bool:
@@ -180,20 +181,21 @@ def _register_dataclasses(tree: Any) -> None:
             names = tuple(f.name for f in dataclasses.fields(x))
             if type(x) not in _KNOWN:
                 _KNOWN.add(type(x))
-                optree.register_pytree_node(
-                    type(x),
-                    lambda v, names=names: ([getattr(v, n) for n in names], None, names),
-                    lambda _, children, kind=type(x), names=names: _remake(kind, dict(zip(names, children, strict=True))),
-                    namespace=NAMESPACE,
-                )
+                _register(type(x), names)
             stack.extend(getattr(x, n) for n in names)
 
 
-def _remake(kind: type, values: dict[str, Any]) -> Any:
-    out = object.__new__(kind)
-    for name, value in values.items():
-        object.__setattr__(out, name, value)
-    return out
+def _register(kind: Any, names: tuple[str, ...]) -> None:
+    def take_apart(value: Any) -> Any:
+        return [getattr(value, n) for n in names], None, names
+
+    def put_together(_: Any, children: Any) -> Any:
+        out = object.__new__(kind)  # __init__ may check or convert what a traced value cannot be
+        for name, value in zip(names, children, strict=True):
+            object.__setattr__(out, name, value)
+        return out
+
+    optree.register_pytree_node(kind, take_apart, put_together, namespace=NAMESPACE)
 
 
 class Tree:
@@ -207,7 +209,8 @@ class Tree:
         self.parts: list[DimArray] = [p for several in split for p in several]
 
     def _chunks(self, parts: Sequence[Any]) -> list[Sequence[Any]]:
-        out, at = [], 0
+        out: list[Sequence[Any]] = []
+        at = 0
         for n in self.counts:
             out.append(parts[at : at + n])
             at += n

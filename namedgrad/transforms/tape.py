@@ -65,7 +65,8 @@ class Tape:
 
     def push(self, tangents: Sequence[DimArray | None]) -> list[DimArray]:
         """Tangents of all outputs, marked and ordered like the outputs with the axes that tangents add in front."""
-        seeds, sizes = {}, {}
+        seeds: dict[Map, Tangent] = {}
+        sizes: dict[Name, int] = {}
         for leaf, t, x in zip(self.leaves, tangents, self.ins, strict=True):
             if t is not None:
                 seeds[leaf] = Tangent(tangent_seed(t, x))
