@@ -1,0 +1,103 @@
+"""xarray objects to named arrays and back: a variable's data is a plain array, or a positional one that is traced or
+has vectorized axes; its names are the dims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, constant, make
+from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.positional.array import PositionalArray, numbers, ordered, wrap
+from namedgrad.rules.structure import relabel, reorder
+
+
+def named(variable: xr.Variable) -> DimArray:
+    """The data of a variable under its dims."""
+    data, dims = variable.data, variable.dims
+    if not isinstance(data, PositionalArray):
+        if not backends.is_array(data):
+            raise TypeError(f"data of type {type(data).__module__}.{type(data).__qualname__} is not a NumPy, CuPy or dask array")
+        axes.refuse_repeats(dims)
+        return make(data, dims, NONE)
+    x = data._x
+    if taken := [d for d in dims if d in x.hidden]:
+        raise AxisError(
+            f"{taken[0]!r} is a vectorized axis and also a visible dim of an array with dims {dims}; give one of the two "
+            f"another name, or pass every xarray object that has the dim {taken[0]!r} as an argument"
+        )
+    return relabel(x, {n: d for n, d in zip(numbers(len(dims)), dims, strict=True)})
+
+
+def data_for(x: DimArray, dims: Names) -> Any:
+    """What a variable with these dims holds: the plain array if it can, else a positional one."""
+    x = settled(x)
+    if x.level is None and not x.hidden:
+        return reorder(x, dims).data
+    return numbered(x, dims)
+
+
+def numbered(x: DimArray, dims: Names) -> PositionalArray:
+    """A positional array with the visible axes in the order of ``dims``."""
+    return wrap(ordered(x, dims))
+
+
+def settled(x: DimArray) -> DimArray:
+    """The value at the levels whose transforms are still running."""
+    while x.level is not None and not x.level.open:
+        x = x.value  # type: ignore[attr-defined]
+    return x
+
+
+def hidden_names(variable: xr.Variable) -> Names:
+    """Vectorized axes of a variable's data."""
+    data = variable._data
+    return data.vectorized if isinstance(data, PositionalArray) else ()
+
+
+def variable_of(x: DimArray, like: xr.Variable | None = None) -> xr.Variable:
+    """A variable with the visible dims of ``x``; attrs and encoding as ``like``."""
+    dims = x.dims
+    attrs, encoding = ({}, {}) if like is None else (like.attrs, like.encoding)
+    return xr.Variable(dims, data_for(x, dims), attrs, encoding)
+
+
+def coordinates(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, Any]) -> xr.Coordinates:
+    """Coordinates with those of the indexes whose coordinates are all there, and no others."""
+    owners: dict[int, list[Name]] = {}
+    for n, i in indexes.items():
+        owners.setdefault(id(i), []).append(n)
+    return xr.Coordinates(variables, indexes={n: i for n, i in indexes.items() if all(o in variables for o in owners[id(i)])})
+
+
+def asdimarray(x: Any) -> DimArray:
+    """A DimArray of the same data: of a DataArray or Variable, a scalar, or a DimArray itself.
+
+    Parameters
+    ----------
+    x : DimArray, xarray.DataArray, xarray.Variable or scalar
+        Dims become names; vectorized axes stay vectorized, a traced array stays traced. Coordinates are left behind.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is anything else; plain arrays have no names: use ``ng.DimArray(array, dims)``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng, xarray as xr
+    >>> ng.asdimarray(xr.DataArray([1.0, 2.0], dims="x"))
+    <DimArray (x: 2) float64>
+    array([1., 2.])
+    """
+    if isinstance(x, xr.DataArray):
+        return named(x.variable)
+    if isinstance(x, xr.Variable):
+        return named(x)
+    if isinstance(x, xr.Dataset):
+        raise TypeError(f"a Dataset holds several arrays; take one of its variables, ds[name], from {list(x.data_vars)}")
+    return constant(x, "x")
+

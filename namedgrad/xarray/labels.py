@@ -1,0 +1,98 @@
+"""Coordinates along dims that are hidden: scalar coordinates whose value differs per slice.
+
+Inside a function that runs ``over="lat"``, the coordinate ``lat`` is a scalar, as it is after ``isel(lat=i)``, and its
+data is a :class:`Label`.  xarray compares scalar coordinates to decide which ones a result keeps.  The answer of a
+comparison is a plain array wherever all slices agree, which is what each slice alone would have given; where they do
+not, xarray is told that the coordinates differ (and drops them), while a program that asks gets a TraceError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE
+from namedgrad.positional.array import PositionalArray, meet, numbers, unwrap, wrap
+from namedgrad.primitive import OPERATIONS
+from namedgrad.rules import reductions
+
+
+class Label(PositionalArray):
+    """The data of a coordinate along hidden dims; ``source`` is the coordinate that the user gave, until it is changed."""
+
+    __slots__ = ("source",)
+    source: Any
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.source = None
+        super().__setitem__(key, value)
+
+    def __eq__(self, other: object) -> Any:
+        return _compare("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _compare("not_equal", self, other)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if ufunc in (np.equal, np.not_equal) and method == "__call__":
+            return _compare(ufunc.__name__, *inputs)
+        if ufunc in (np.isnan, np.isnat):
+            return agreed(_elementwise(ufunc, self._x))
+        return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)  # type: ignore[misc]
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.full_like and np.dtype(kwargs.get("dtype")) == bool:  # how xarray says that nothing is missing
+            return np.zeros(self.shape, dtype=bool)
+        return super().__array_function__(func, types, args, kwargs)  # type: ignore[misc]
+
+
+class Disagreement(PositionalArray):
+    """Truth values of a comparison of coordinates in which the slices do not agree."""
+
+    __slots__ = ("_null_aware",)
+    _null_aware: bool
+
+    def __or__(self, other: Any) -> Any:
+        """What ``xarray`` asks: are they equal, or both missing?"""
+        out = agreed(OPERATIONS["bitwise_or"].function(*meet(self._x, unwrap(other))))
+        if isinstance(out, Disagreement):
+            out._null_aware = True
+        return out
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.all and getattr(self, "_null_aware", False):
+            return np.False_
+        return super().__array_function__(func, types, args, kwargs)  # type: ignore[misc]
+
+
+def _elementwise(ufunc: Any, x: DimArray) -> DimArray:
+    return make(backends.call(ufunc, x.raw), x.names, x.hidden)
+
+
+def _compare(name: str, x: Any, y: Any) -> Any:
+    if not isinstance(x, PositionalArray) and hasattr(x, "__array_ufunc__") and not backends.is_array(x):
+        return NotImplemented
+    if not isinstance(y, PositionalArray) and hasattr(y, "__array_ufunc__") and not backends.is_array(y):
+        return NotImplemented
+    return agreed(OPERATIONS[name].function(*meet(_operand(x), _operand(y))))
+
+
+def _operand(value: Any) -> DimArray:
+    if isinstance(value, PositionalArray):
+        return value._x
+    raw = np.asarray(value)
+    return make(raw, numbers(raw.ndim), NONE)
+
+
+def agreed(x: DimArray) -> Any:
+    """Truth values without the hidden axes, if they are the same in every slice."""
+    visible = make(x.raw, x.names, NONE)
+    low, high = (f(visible, x.vectorized) for f in (reductions.all, reductions.any))
+    if np.array_equal(low.raw, high.raw):
+        return np.asarray(low.data)
+    return wrap(x, Disagreement)
+
+

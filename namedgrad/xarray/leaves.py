@@ -1,0 +1,345 @@
+"""How transforms take xarray objects apart, show them to a function, and put them back.
+
+The function sees the user's object with positional arrays inside: traced, and with the dims in ``over`` hidden.  A
+coordinate along a hidden dim is what it is after ``isel``: a coordinate without that dim (see
+:mod:`namedgrad.xarray.labels`).  Nothing of the user's is written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from xarray.indexes import PandasIndex
+
+from namedgrad import backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.positional.array import PositionalArray, ordered, wrap
+from namedgrad.rules.structure import relabel
+from namedgrad.transforms.leaves import Adapter, Block, Over, add_adapter
+from namedgrad.xarray.attrs import derivative_attrs
+from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered
+from namedgrad.xarray.jacobians import jacobian
+from namedgrad.xarray.labels import Label
+
+# ------------------------------------------------------------------------------------------------ variables
+
+
+def _is_float(variable: xr.Variable) -> bool:
+    return variable.dtype.kind in "fc"
+
+
+def _holding(variable: xr.Variable, data: Any) -> xr.Variable:
+    """Like ``variable`` with other data; an index variable becomes an ordinary one."""
+    return xr.Variable(variable.dims, data, variable.attrs, variable.encoding)
+
+
+def _hide(variable: xr.Variable, names: Iterable[Name], kind: type[PositionalArray] = PositionalArray) -> xr.Variable:
+    """The variable without those dims, which become vectorized axes of its data."""
+    gone = tuple(n for n in names if n in variable.dims)
+    dims = tuple(d for d in variable.dims if d not in gone)
+    x = named(variable) if kind is PositionalArray or backends.is_array(variable.data) else _of_objects(variable)
+    data = wrap(ordered(relabel(x, {}, hide=gone), dims), kind)
+    return xr.Variable(dims, data, variable.attrs, variable.encoding)
+
+
+def _of_objects(variable: xr.Variable) -> DimArray:
+    """A coordinate of a type that NumPy does not have, for example categories."""
+    return make(np.asarray(variable.values, dtype=object), variable.dims, NONE)
+
+
+def _show(variable: xr.Variable, names: Iterable[Name], order: Names | None = None) -> xr.Variable:
+    """The variable with those of its vectorized axes as dims, in front unless an order is given."""
+    back = tuple(n for n in names if n in hidden_names(variable))
+    if not back:
+        return variable
+    dims = order or (*back, *variable.dims)
+    return xr.Variable(dims, data_for(relabel(named(variable), {}, show=back), dims), variable.attrs, variable.encoding)
+
+
+# ------------------------------------------------------------------------------------------------ objects
+
+
+class Opened(NamedTuple):
+    """An xarray object taken apart; a DataArray has one variable, called None."""
+
+    data: dict[Any, xr.Variable]
+    coords: dict[Name, xr.Variable]
+    indexes: dict[Name, Any]
+
+
+class Known(NamedTuple):
+    """A coordinate along an ``over`` dim: as the user gave it, its index, and as the function sees it."""
+
+    variable: xr.Variable
+    index: Any
+    label: xr.Variable
+
+
+def _hidden_coords(opened: Opened, names: Names) -> tuple[dict[Name, xr.Variable], dict[Name, Any]]:
+    """Coordinates and indexes as the function sees them; equal ones of several arguments share their data."""
+    labels = names.labels if isinstance(names, Over) else {}
+    coords = {}
+    for n, v in opened.coords.items():
+        if set(names).isdisjoint(v.dims):
+            coords[n] = v
+        elif n in labels and (labels[n].variable is v or labels[n].variable.equals(v)):
+            coords[n] = labels[n].label
+        else:
+            coords[n] = _label(v, names)
+    return coords, {n: i for n, i in opened.indexes.items() if coords[n] is opened.coords[n]}
+
+
+def _label(variable: xr.Variable, names: Names) -> xr.Variable:
+    hidden = _hide(variable, names, Label)
+    hidden.data.source = variable
+    return hidden
+
+
+def _shown_coords(result: Opened, dims: Names, names: Names) -> tuple[dict[Name, xr.Variable], dict[Name, Any]]:
+    """Coordinates of a result whose hidden ``names`` became dims again."""
+    labels: dict[Name, Known] = names.labels if isinstance(names, Over) else {}
+    coords = {n: _original(v, names) for n, v in result.coords.items()}
+    indexes = dict(result.indexes)
+    for n, known in labels.items():
+        if known.index is not None and set(known.variable.dims).issubset(dims) and n not in indexes:
+            if n not in coords or coords[n] is known.variable:
+                coords[n], indexes[n] = known.variable, known.index
+    for n, v in coords.items():
+        if v.dims == (n,) and v is not result.coords.get(n) and n not in indexes:
+            indexes[n] = PandasIndex(v, n)
+    return {n: v for n, v in coords.items() if set(v.dims).issubset(dims)}, indexes
+
+
+def _original(variable: xr.Variable, names: Names) -> xr.Variable:
+    source = getattr(variable._data, "source", None)
+    if source is not None and set(hidden_names(variable)).issubset(names):
+        return source
+    return _show(variable, names)
+
+
+class XarrayAdapter(Adapter):
+    """What all kinds have in common; a kind says how it is opened and closed."""
+
+    precedence = 2
+
+    def open(self, leaf: Any) -> Opened:
+        """The parts of an object."""
+        raise NotImplementedError
+
+    def close(self, leaf: Any, opened: Opened) -> Any:
+        """An object like ``leaf`` made of those parts."""
+        raise NotImplementedError
+
+    def holding(self, leaf: Any, data: Mapping[Any, Any]) -> Any:
+        """``leaf`` with other data for some variables."""
+        raise NotImplementedError
+
+    def parts(self, leaf: Any) -> tuple[DimArray, ...]:
+        return tuple(named(v) for v in self.open(leaf).data.values() if _is_float(v))
+
+    def _floats(self, leaf: Any) -> dict[Any, xr.Variable]:
+        return {n: v for n, v in self.open(leaf).data.items() if _is_float(v)}
+
+    def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        return self._with(leaf, parts, numbered)
+
+    def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        return self._with(leaf, parts, data_for)
+
+    def _with(self, leaf: Any, parts: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> Any:
+        found = self._floats(leaf)
+        return self.holding(leaf, {n: hold(p, v.dims) for (n, v), p in zip(found.items(), parts, strict=True)})
+
+    def vectorize(self, leaf: Any, names: Names) -> Any:
+        opened = self.open(leaf)
+        if set(names).isdisjoint(self.dims(leaf)):
+            return leaf
+        data = {n: v if set(names).isdisjoint(v.dims) else _hide(v, names) for n, v in opened.data.items()}
+        return self.close(leaf, Opened(data, *_hidden_coords(opened, names)))
+
+    def vectorized(self, leaf: Any) -> Names:
+        return tuple(dict.fromkeys(n for v in self.open(leaf).data.values() for n in hidden_names(v)))
+
+    def dims(self, leaf: Any) -> Names:
+        return tuple(leaf.dims)
+
+    def restore(self, original: Any, result: Any, names: Names) -> Any:
+        opened = self.open(result)
+        if set(names).isdisjoint(self.vectorized(result)):
+            return result
+        old = self.open(original).data if isinstance(original, type(result)) else {}
+        data = {n: _show(v, names, _order(v, old.get(n), names)) for n, v in opened.data.items()}
+        dims = tuple(d for v in data.values() for d in v.dims)
+        return self.close(result, Opened(data, *_shown_coords(opened, dims, names)))
+
+    def learn(self, leaf: Any, over: Over) -> None:
+        opened = self.open(leaf)
+        for n, v in opened.coords.items():
+            if set(over).isdisjoint(v.dims):
+                continue
+            known = over.labels.get(n)
+            if known is None:
+                over.labels[n] = Known(v, opened.indexes.get(n), _label(v, over))
+            elif n in over and not known.variable.equals(v):
+                raise AxisError(
+                    f"over={tuple(over)}: the coordinates of {n!r} differ between the arguments ({known.variable.size} and "
+                    f"{v.size} values), so slices would be paired by position; align them first with xr.align(...), or "
+                    f"leave one out with .drop_vars({n!r})"
+                )
+
+    def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
+        return jacobian(out_leaf, in_leaf, blocks)
+
+    def annotate(self, gradient: Any, out_leaf: Any, in_leaf: Any, f: Callable[..., Any]) -> Any:
+        new, old = self._floats(gradient), self.open(in_leaf).data
+        for n, v in new.items():
+            name = in_leaf.name if n is None and isinstance(in_leaf, xr.DataArray) else n
+            v.attrs = derivative_attrs(out_leaf, name, old[n].attrs, f)
+        return gradient
+
+    def describe(self, leaf: Any) -> str:
+        kinds = {str(v.dtype) for v in self.open(leaf).data.values()}
+        return f"{type(leaf).__name__} of dtype {', '.join(sorted(kinds))}"
+
+
+def _order(variable: xr.Variable, old: xr.Variable | None, names: Names) -> Names | None:
+    """Dims as the original has them, others in front."""
+    back = tuple(n for n in names if n in hidden_names(variable))
+    dims = (*back, *variable.dims)
+    if old is None or not set(old.dims).issubset(dims):
+        return None
+    return (*(d for d in dims if d not in old.dims), *old.dims)
+
+
+# ------------------------------------------------------------------------------------------------ kinds
+
+
+class VariableAdapter(XarrayAdapter):
+    """A Variable."""
+
+    def open(self, leaf: xr.Variable) -> Opened:
+        return Opened({None: leaf}, {}, {})
+
+    def close(self, leaf: xr.Variable, opened: Opened) -> xr.Variable:
+        return opened.data[None]
+
+    def holding(self, leaf: xr.Variable, data: Mapping[Any, Any]) -> xr.Variable:
+        return _holding(leaf, data[None]) if data else leaf
+
+
+class DataArrayAdapter(XarrayAdapter):
+    """A DataArray."""
+
+    def open(self, leaf: xr.DataArray) -> Opened:
+        return Opened({None: leaf.variable}, dict(leaf.coords.variables), dict(leaf.xindexes))
+
+    def _floats(self, leaf: xr.DataArray) -> dict[Any, xr.Variable]:
+        return {None: leaf.variable} if _is_float(leaf.variable) else {}
+
+    def parts(self, leaf: xr.DataArray) -> tuple[DimArray, ...]:
+        return (named(leaf.variable),) if _is_float(leaf.variable) else ()
+
+    def close(self, leaf: xr.DataArray, opened: Opened) -> xr.DataArray:
+        return xr.DataArray(opened.data[None], coords=coordinates(opened.coords, opened.indexes), name=leaf.name)
+
+    def holding(self, leaf: xr.DataArray, data: Mapping[Any, Any]) -> xr.DataArray:
+        if not data:
+            return leaf
+        if isinstance(leaf.variable, xr.IndexVariable):
+            return xr.DataArray(_holding(leaf.variable, data[None]), coords=leaf.coords, name=leaf.name)
+        return leaf.copy(deep=False, data=data[None])
+
+
+class DatasetAdapter(XarrayAdapter):
+    """A Dataset: its float variables are differentiated."""
+
+    def open(self, leaf: xr.Dataset) -> Opened:
+        data = {n: leaf.variables[n] for n in leaf.data_vars}
+        return Opened(data, dict(leaf.coords.variables), dict(leaf.xindexes))
+
+    def close(self, leaf: xr.Dataset, opened: Opened) -> xr.Dataset:
+        return xr.Dataset(opened.data, coords=coordinates(opened.coords, opened.indexes), attrs=leaf.attrs)
+
+    def holding(self, leaf: xr.Dataset, data: Mapping[Any, Any]) -> xr.Dataset:
+        full = {n: data[n] if n in data else leaf.variables[n].data for n in leaf.data_vars}
+        return leaf.copy(deep=False, data=full)
+
+    def result(self, leaf: xr.Dataset, parts: Sequence[DimArray]) -> xr.Dataset:
+        return super().result(leaf[list(self._floats(leaf))], parts)
+
+    def pick(self, leaf: xr.Dataset, names: Sequence[Name]) -> xr.Dataset:
+        return leaf[list(names)]
+
+    def merge(self, leaf: xr.Dataset, picked: xr.Dataset) -> xr.Dataset:
+        return self.holding(leaf, {n: picked.variables[n].data for n in picked.data_vars})
+
+
+_DATASET = DatasetAdapter()
+
+
+class DataTreeAdapter(XarrayAdapter):
+    """A DataTree: the Datasets of its nodes."""
+
+    def _nodes(self, leaf: xr.DataTree) -> dict[str, xr.Dataset]:
+        return {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
+
+    def _map(self, leaf: xr.DataTree, function: Callable[[str, xr.Dataset], xr.Dataset]) -> xr.DataTree:
+        return xr.DataTree.from_dict({p: function(p, ds) for p, ds in self._nodes(leaf).items()}, name=leaf.name)
+
+    def parts(self, leaf: xr.DataTree) -> tuple[DimArray, ...]:
+        return tuple(x for ds in self._nodes(leaf).values() for x in _DATASET.parts(ds))
+
+    def _fill(self, leaf: xr.DataTree, parts: Sequence[DimArray], fill: Callable[..., xr.Dataset]) -> xr.DataTree:
+        rest = iter(parts)
+        return self._map(leaf, lambda _, ds: fill(ds, [next(rest) for _ in _DATASET.parts(ds)]))
+
+    def rebuild(self, leaf: xr.DataTree, parts: Sequence[DimArray]) -> xr.DataTree:
+        return self._fill(leaf, parts, _DATASET.rebuild)
+
+    def result(self, leaf: xr.DataTree, parts: Sequence[DimArray]) -> xr.DataTree:
+        return self._fill(leaf, parts, _DATASET.result)
+
+    def vectorize(self, leaf: xr.DataTree, names: Names) -> xr.DataTree:
+        return self._map(leaf, lambda _, ds: _DATASET.vectorize(ds, names))
+
+    def vectorized(self, leaf: xr.DataTree) -> Names:
+        return tuple(dict.fromkeys(n for ds in self._nodes(leaf).values() for n in _DATASET.vectorized(ds)))
+
+    def dims(self, leaf: xr.DataTree) -> Names:
+        return tuple(dict.fromkeys(d for ds in self._nodes(leaf).values() for d in ds.dims))
+
+    def restore(self, original: Any, result: xr.DataTree, names: Names) -> xr.DataTree:
+        old = self._nodes(original) if isinstance(original, xr.DataTree) else {}
+        return self._map(result, lambda path, ds: _DATASET.restore(old.get(path), ds, names))
+
+    def learn(self, leaf: xr.DataTree, over: Over) -> None:
+        for ds in self._nodes(leaf).values():
+            _DATASET.learn(ds, over)
+
+    def annotate(self, gradient: xr.DataTree, out_leaf: Any, in_leaf: xr.DataTree, f: Callable[..., Any]) -> xr.DataTree:
+        old = self._nodes(in_leaf)
+        return self._map(gradient, lambda path, ds: _DATASET.annotate(ds, out_leaf, old[path], f))
+
+    def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
+        """Nested mappings by node, output first."""
+        trees = [x for x in (out_leaf, in_leaf) if isinstance(x, xr.DataTree)]
+        raise TypeError(
+            f"a Jacobian of {len(trees)} DataTree(s) has no tree-like form; differentiate the Datasets of its nodes: "
+            "tree[path].to_dataset()"
+        )
+
+    def describe(self, leaf: xr.DataTree) -> str:
+        return "a DataTree without float variables"
+
+
+for _kind, _adapter in (
+    (xr.DataArray, DataArrayAdapter()),
+    (xr.Dataset, _DATASET),
+    (xr.Variable, VariableAdapter()),
+    (xr.DataTree, DataTreeAdapter()),
+):
+    add_adapter(lambda x, kind=_kind: isinstance(x, kind), _adapter)  # type: ignore[misc]
