@@ -7,6 +7,7 @@ This package is the only place that computes.  Everything above it passes throug
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -25,26 +26,29 @@ _SCALARS = (bool, int, float, complex, np.generic)
 class Recorder:
     """Receives every backend call made in its context."""
 
-    def record(self, function: Callable[..., Any], raw: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
-        """Note one call and its result."""
+    def record(self, function: Callable[..., Any], raw: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """Note one call; the result, as an object that no other call has returned."""
         raise NotImplementedError
 
 
 RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 recording = 0  # how many recorders are active anywhere: the context is looked up only if there is one
+_COUNTING = threading.Lock()
 
 
 def start_recording(recorder: Recorder) -> Any:
     """Send the calls of this context to ``recorder`` until :func:`stop_recording` is given the token."""
     global recording  # noqa: PLW0603 - a counter that keeps the hot path to one global read
-    recording += 1
+    with _COUNTING:
+        recording += 1
     return RECORDER.set(recorder)
 
 
 def stop_recording(token: Any) -> None:
     """Undo :func:`start_recording`."""
     global recording  # noqa: PLW0603 - see above
-    recording -= 1
+    with _COUNTING:
+        recording -= 1
     RECORDER.reset(token)
 
 
@@ -57,14 +61,24 @@ def call(function: Callable[..., Any], *raw: Any, **kwargs: Any) -> Any:
     """Call a backend function on raw arrays: the one place where that happens."""
     out = function(*raw, **kwargs)
     if recording and (recorder := RECORDER.get()) is not None:
-        recorder.record(function, raw, kwargs, out)
+        return recorder.record(function, raw, kwargs, out)
     return out
 
 
-def note(function: Callable[..., Any], raw: tuple[Any, ...], out: Any) -> None:
-    """Tell the recorder of this context, if there is one, of a call that was made directly."""
-    if (recorder := RECORDER.get()) is not None:
-        recorder.record(function, raw, {}, out)
+def note(function: Callable[..., Any], raw: tuple[Any, ...], out: Any) -> Any:
+    """Tell the recorder of this context, if there is one, of a call that was made directly; the result to use."""
+    recorder = RECORDER.get()
+    return out if recorder is None else recorder.record(function, raw, {}, out)
+
+
+def choose(fast: Any, safe: Any) -> Any:
+    """Only while recording: the program may go on with ``fast`` as long as that is finite; ``safe`` is right always."""
+    return alias(safe)
+
+
+def alias(raw: Any) -> Any:
+    """The same values as another object: a view, of a lazy array its graph."""
+    return raw.copy() if backend_of(raw).name == "dask" else raw.view()
 
 
 def get_backend(name: str) -> Backend:

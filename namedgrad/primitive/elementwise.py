@@ -102,7 +102,7 @@ class Elementwise(Primitive):
         kernel = self.kernels.get(type(raw)) or self.kernel_for(raw)
         out = kernel(raw)
         if backends.recording:
-            backends.note(kernel, (raw,), out)
+            out = backends.note(kernel, (raw,), out)
         return make(out, x.names, x.hidden)
 
     def compute_two(self, x: DimArray, y: DimArray) -> DimArray:
@@ -128,7 +128,7 @@ class Elementwise(Primitive):
         kernel = (self.kernels.get(kind) if kind is type(b) else None) or self.kernel_for_two(a, b)
         out = kernel(a, b)  # :func:`namedgrad.backends.call` unrolled here and above: it saves 0.1 us of 1.3
         if backends.recording:
-            backends.note(kernel, (a, b), out)
+            out = backends.note(kernel, (a, b), out)
         return make(out, names, hidden)
 
     def kernel_for_two(self, a: Any, b: Any) -> Callable[..., Any]:
