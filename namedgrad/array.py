@@ -13,7 +13,7 @@ array([3., 3.])
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from namedgrad.axes import NONE, AxisError, Name, Names
 if TYPE_CHECKING:
     from typing import Self
 
-    import xarray
+    import xarray as xr
 
 
 class TraceError(TypeError):
@@ -156,11 +156,11 @@ class DimArray:
         self._single("item()")
         return self.to_numpy().item()
 
-    def to_xarray(self, coords: Mapping[Any, Any] | None = None, name: Any = None) -> xarray.DataArray:
+    def to_xarray(self, coords: Mapping[Any, Any] | None = None, name: Any = None) -> xr.DataArray:
         """As a DataArray; vectorized axes become dims, in front."""
-        import xarray
+        import xarray as xr
 
-        return xarray.DataArray(self.data, coords=coords, dims=(*self.vectorized, *self.dims), name=name)
+        return xr.DataArray(self.data, coords=coords, dims=(*self.vectorized, *self.dims), name=name)
 
     def _single(self, what: str) -> None:
         if self.vectorized_sizes:
@@ -218,8 +218,7 @@ class DimArray:
         return f"{type(self).__name__} {_sizes_text(self.sizes)}{hidden} {self.dtype}{where}"
 
     def __repr__(self) -> str:
-        body = repr(self.data) if self.backend != "numpy" or self.names else f"array({self.data!r})".replace("array(array", "array").replace("))", ")")
-        return f"<{self._summary()}>\n{body}"
+        return f"<{self._summary()}>\n{self.data!r}"
 
     def _repr_html_(self) -> str:
         body = html.escape(repr(self.data))

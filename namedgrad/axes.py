@@ -120,7 +120,9 @@ def check_names(dims: Iterable[Name] | str, ndim: int | None = None) -> Names:
     names = (dims,) if isinstance(dims, str) else tuple(dims)
     for name in names:
         if name is None or name is Ellipsis or isinstance(name, int):
-            raise AxisError(f"{name!r} cannot name a dim: ints are positions, None and Ellipsis are reserved; dims={names}")
+            raise AxisError(
+                f"{name!r} cannot name a dim: ints are positions, None and Ellipsis are reserved; dims={names}"
+            )
         hash(name)
     if ndim is not None and len(names) != ndim:
         raise AxisError(f"data has {ndim} axes but {len(names)} dims are given: {names}")

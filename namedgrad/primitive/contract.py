@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
@@ -20,11 +18,17 @@ class Contract(Primitive):
 
     form = "contract"
 
+    def __init__(self, name: str, *, guard: bool = False) -> None:
+        super().__init__(name)
+        self.guard = guard
+
     def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
         over = tuple(over)
         x, y = (_presum(a, b, over) for a, b in ((x, y), (y, x)))
         over = tuple(n for n in over if n in x.names and n in y.names)
-        return apply(self, (x, y), over=over) if over else ops.mul(x, y)
+        if not over:
+            return (ops.scale if self.guard else ops.mul)(x, y)
+        return apply(self, (x, y), over=over)
 
     def lower(self, args: Sequence[DimArray], over: Names) -> DimArray:
         x, y = args
@@ -34,19 +38,8 @@ class Contract(Primitive):
         order = axes.in_order(n for n in (*x.names, *y.names) if n not in over)
         x, y = _narrow(x, y, over), _narrow(y, x, over)
         plan = axes.matmul_plan(x.names, y.names, over, order)
-        backend = backends.backend_of(x.raw, y.raw)
-        b, m, k, n = plan.counts
-        if not (m or n):  # nothing to multiply out: einsum needs no temporary, and is 2-10 times as fast as matmul
-            return make(call(backend.einsum, x.raw, plan.numbers[0], y.raw, plan.numbers[1], plan.numbers[2]), order, out)
-        xs, xm = _matrix(backend, x.raw, plan.perms[0], (b, m, k))
-        ys, yn = _matrix(backend, y.raw, plan.perms[1], (b, k, n))
-        raw = call(backend.matmul, xm, yn)
-        shape = (*xs[: b + m], *ys[b + k :])
-        if raw.shape != shape:
-            raw = call(backend.reshape, raw, shape)
-        if plan.back is not None:
-            raw = call(backend.transpose, raw, plan.back)
-        return make(raw, order, out)
+        kernel = backends.backend_of(x.raw, y.raw).contract
+        return make(call(kernel, x.raw, y.raw, plan, guard=self.guard), order, out)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins
@@ -72,15 +65,3 @@ def _narrow(a: DimArray, other: DimArray, over: Names) -> DimArray:
         return a
     raw = call(backends.backend_of(a.raw).getitem, a.raw, tuple(0 if n in drop else slice(None) for n in a.names))
     return make(raw, tuple(n for n in a.names if n not in drop), a.hidden)
-
-
-def _matrix(backend: Any, raw: Any, perm: tuple[int, ...] | None, counts: tuple[int, int, int]) -> tuple[Any, Any]:
-    """Permute and flatten to ``[batch..., rows, columns]``; also the permuted shape."""
-    if perm is not None:
-        raw = call(backend.transpose, raw, perm)
-    shape = raw.shape
-    b, r, c = counts
-    if r == c == 1:
-        return shape, raw
-    flat = (*shape[:b], math.prod(shape[b : b + r]), math.prod(shape[b + r :]))
-    return shape, call(backend.reshape, raw, flat)

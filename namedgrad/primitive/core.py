@@ -41,8 +41,11 @@ class CoreOp(Primitive):
         self.ins = tuple(_core_names(group) for group in re.findall(r"\(([^)]*)\)", left))
         (self.out,) = (_core_names(group) for group in re.findall(r"\(([^)]*)\)", right))
 
-    def __call__(self, *args: DimArray, dims: tuple[Names, ...] | None = None, out: Names | None = None, **params: Any) -> Any:
-        return apply(self, args, dims=self.ins if dims is None else dims, out=self.out if out is None else out, **params)
+    def __call__(
+        self, *args: DimArray, dims: tuple[Names, ...] | None = None, out: Names | None = None, **params: Any
+    ) -> Any:
+        dims, out = self.ins if dims is None else dims, self.out if out is None else out
+        return apply(self, args, dims=dims, out=out, **params)
 
     def lower(self, args: Sequence[DimArray], dims: tuple[Names, ...], out: Names, **params: Any) -> DimArray:
         check_sizes(self.name, args)
@@ -99,7 +102,8 @@ def transpose_of(
     pull: Callable[[DimArray], Sequence[Any]], out: DimArray, operands: list[Like], ts: list[DimArray | None]
 ) -> DimArray:
     """A pushforward as the transpose of a pullback: the pullback is linear in its cotangent, so pull *that* back."""
-    parts = [_transposed(pull, out, x, i, t) for i, (x, t) in enumerate(zip(operands, ts, strict=True)) if t is not None]
+    pairs = [(i, x, t) for i, (x, t) in enumerate(zip(operands, ts, strict=True)) if t is not None]
+    parts = [_transposed(pull, out, x, i, t) for i, x, t in pairs]
     found = [p for p in parts if p is not None]
     return add_all(found) if found else zeros_of(out)
 

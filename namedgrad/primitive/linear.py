@@ -13,6 +13,8 @@ from namedgrad.linear import CoreMap, Like, Map, like
 from namedgrad.primitive.registry import Primitive
 from namedgrad.trace import apply
 
+LAST = axes.cores(1)
+
 
 class Linear(Primitive):
     """Linear in one operand, along named dims of it; the kernel gets their axes and nothing is permuted.
@@ -24,14 +26,20 @@ class Linear(Primitive):
     form = "linear"
 
     def __init__(
-        self, signature: str, name: str, transpose: Callable[..., DimArray], kernel: str | None = None, *, many: bool = False
+        self,
+        signature: str,
+        name: str,
+        transpose: Callable[..., DimArray],
+        kernel: str | None = None,
+        *,
+        many: bool = False,
     ) -> None:
         super().__init__(name, kernel)
         self.signature, self.transpose, self.many = signature, transpose, many
         self.drops = signature.endswith("->()")
         self.makes = signature.startswith("()->")
 
-    def __call__(self, x: DimArray, dims: Names = (axes.core(-1),), **params: Any) -> Any:
+    def __call__(self, x: DimArray, dims: Names = LAST, **params: Any) -> Any:
         return apply(self, (x,), dims=dims, **params)
 
     def lower(self, args: Sequence[DimArray], dims: Names, **params: Any) -> DimArray:

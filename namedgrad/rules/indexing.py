@@ -6,6 +6,7 @@ new dims of the result, met with those of the indexed array where both have them
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -349,7 +350,7 @@ class At:
         who = _writers(index, dims, sizes, self.x)
         joint = tuple(n for n in _index_names(index) if n not in who.hidden)
         rename = {n: axes.fresh(n) for n in joint}
-        who = relabel(who, {**rename, **{t: d for t, d in zip(_targets(dims), dims, strict=True)}})
+        who = relabel(who, {**rename, **dict(zip(_targets(dims), dims, strict=True))})
         full = where(who, relabel(v, {n: m for n, m in rename.items() if n in v.names}), c(neutral))
         reduce = {"multiply": prod, "max": max_, "min": min_}[kind]
         return combine(self.x, reduce(full, tuple(rename.values()), skipna=False) if rename else full)
@@ -399,14 +400,9 @@ def _targets(dims: Names) -> Names:
 
 def _writers(index: list[DimArray], dims: Names, sizes: tuple[int, ...], x: DimArray) -> DimArray:
     """Boolean (index names..., target dims): which writer writes where; target dims carry core names."""
-    out = None
-    for i, d, n in zip(index, _targets(dims), sizes, strict=True):
-        backend = backends.backend_of(innermost(x).raw)
-        cells = make(call(backend.asarray, np.arange(n)), (d,), NONE)
-        here = equal(i, cells)
-        out = here if out is None else multiply(out, here)
-    assert out is not None
-    return out
+    backend = backends.backend_of(innermost(x).raw)
+    cells = [make(call(backend.asarray, np.arange(n)), (d,), NONE) for d, n in zip(_targets(dims), sizes, strict=True)]
+    return functools.reduce(multiply.two, (equal(i, c) for i, c in zip(index, cells, strict=True)))
 
 
 def _last_writer(index: list[DimArray], dims: Names, sizes: tuple[int, ...], x: DimArray) -> tuple[DimArray, DimArray]:

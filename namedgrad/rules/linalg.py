@@ -5,15 +5,19 @@ Rules are written on ``core(-2)`` and ``core(-1)``, rows and columns.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from namedgrad import axes
-from namedgrad.array import DimArray, extent
+from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Pair
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, contract, identity, multiply, negative, relabel, reorder, subtract
+from namedgrad.rules.structure import add, constant_like, contract, multiply, negative, relabel, reorder, subtract
 
 ROW, COLUMN, INNER = axes.core(-2), axes.core(-1), axes.core(-3)
 
@@ -41,9 +45,6 @@ def column(x: DimArray) -> DimArray:
 def lower_half(x: DimArray) -> DimArray:
     """The lower triangle with the diagonal halved."""
     n = extent(x, COLUMN)
-    from namedgrad.rules.structure import constant_like
-    import numpy as np
-
     weights = np.tril(np.ones((n, n))) - 0.5 * np.eye(n)
     return multiply(x, constant_like(weights.astype(x.dtype.type(0).real.dtype), x, (ROW, COLUMN)))
 
@@ -70,15 +71,13 @@ def _solve_pullback(g: DimArray, x: DimArray, a: DimArray, b: DimArray) -> tuple
     return Pair(negative(column(gb)), x), gb
 
 
-def _solve_pushforward(ts: list[DimArray | None], x: DimArray, a: DimArray, b: DimArray) -> DimArray:
-    """dx = A^-1 (db - dA x)."""
+def _solve_pushforward(ts: list[Any], x: DimArray, a: DimArray, b: DimArray) -> DimArray:
+    """Giles (2008), section 2.3.1: dx = A^-1 (db - dA x)."""
     ta, tb = ts
-    parts = tb
-    if ta is not None:
-        moved = relabel(contract(ta, x, (COLUMN,)), {ROW: COLUMN})
-        parts = negative(moved) if tb is None else subtract(tb, moved)
-    assert parts is not None
-    return _solve(a, parts)
+    if ta is None:
+        return _solve(a, tb)
+    moved = relabel(contract(ta, x, (COLUMN,)), {ROW: COLUMN})
+    return _solve(a, negative(moved) if tb is None else subtract(tb, moved))
 
 
 def _solve_many(a: DimArray, b: DimArray) -> DimArray:
@@ -144,8 +143,6 @@ def solve(a: DimArray, b: DimArray, dims: tuple[Name, Name]) -> DimArray:
     -----
     Giles, M. (2008), *An extended collection of matrix derivative results*, section 2.3.1.
     """
-    from namedgrad.array import constant
-
     a, b = constant(a), constant(b)
     row, col = matrix_dims(a, dims, "solve")
     check(b, row, "solve")

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
 from namedgrad.linear import Leaf, Like, Map, fold, like
