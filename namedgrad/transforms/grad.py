@@ -9,6 +9,7 @@ from typing import Any
 
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError, Names
+from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
 from namedgrad.transforms.tape import Tape, check_cotangent, ones_like_output, record, record_forward
 
@@ -27,6 +28,7 @@ class Call:
         self.original = [self._get(k, args, kwargs) for k in self.keys]
         self.over: Names = over_names(over, (args, kwargs))
         if self.over:
+            refuse_captured(f, self.over)
             args, kwargs = vectorize_tree((args, kwargs), self.over)
         self.args, self.kwargs = args, kwargs
         self.trees = [Tree(self._get(k, args, kwargs)) for k in self.keys]

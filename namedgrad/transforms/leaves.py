@@ -76,6 +76,7 @@ class Adapter:
         return f"{type(leaf).__name__} of dtype {leaf.dtype}"
 
     precedence = 0  # which of two adapters builds a Jacobian: the higher
+    nameless_inside = False  # whether names are lost where the leaf meets others, so that a captured one must be refused
 
 
 class Block(NamedTuple):

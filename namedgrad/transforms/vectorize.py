@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from namedgrad.axes import Name
+from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.grad import restore_tree
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
 
@@ -54,6 +55,7 @@ def vmap(f: Callable[..., Any], over: Any) -> Callable[..., Any]:
     @functools.wraps(f, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         names = over_names(over, (args, kwargs))
+        refuse_captured(f, names)
         args, kwargs = vectorize_tree((args, kwargs), names)
         return restore_tree(None, f(*args, **kwargs), names)
 

@@ -1,0 +1,91 @@
+"""What a function captures: arrays whose dims no operation inside it can see.
+
+A DimArray that a function captures meets the others by name, so a dim that is vectorized in one and visible in another
+is found where they meet.  The data inside an xarray object has lost its names by then; so captured xarray objects are
+looked for before the function runs.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from namedgrad.axes import AxisError, Names
+from namedgrad.transforms.leaves import adapter_of
+
+
+def refuse_captured(f: Callable[..., Any], names: Names) -> None:
+    """Raise if ``f`` captures an xarray object that has one of the dims, in its closure, defaults or globals.
+
+    Raises
+    ------
+    AxisError
+        Naming the variable and the dim, and saying to pass it as an argument.
+    """
+    for name, value in captured(f):
+        adapter = adapter_of(value)
+        if adapter.nameless_inside and (clash := [d for d in adapter.dims(value) if d in names]):
+            raise AxisError(
+                f"the function captures {name!r}, a {type(value).__name__} that has the dim {clash[0]!r}, which is hidden "
+                f"by over={tuple(names)}; pass it as an argument: then each slice meets its own slice of it"
+            )
+
+
+def captured(f: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """Names and values that a function reaches without being given them."""
+    seen: set[int] = set()
+    stack: list[tuple[str, Any]] = [("", f)]
+    while stack:
+        name, value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        found = list(_inside(value, f))
+        if found:
+            stack.extend((inner or name, v) for inner, v in found)
+        else:
+            yield name, value
+
+
+def _inside(value: Any, f: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, types.FunctionType):
+        yield from _of_function(value)
+    elif isinstance(value, types.MethodType):
+        yield "", value.__func__
+        yield from getattr(value.__self__, "__dict__", {}).items()
+    elif isinstance(value, functools.partial):
+        yield from (("functools.partial", v) for v in (value.func, *value.args, *value.keywords.values()))
+    elif type(value) in (list, tuple):
+        yield from (("", v) for v in value)
+    elif type(value) is dict:
+        yield from ((str(k), v) for k, v in value.items())
+    elif callable(value) and not isinstance(value, type):  # an object with __call__
+        yield from getattr(value, "__dict__", {}).items()
+        yield from (("", m) for m in [getattr(type(value), "__call__", None)] if isinstance(m, types.FunctionType))
+
+
+def _of_function(f: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    yield from (("a default", v) for v in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()))
+    if not f.__globals__.get("__name__", "").startswith("namedgrad"):
+        yield from _of_globals(f.__code__, f.__globals__)
+
+
+def _of_globals(code: types.CodeType, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    known = {n for n in code.co_names if n in table}
+    if known:  # co_names has attributes too; only what is loaded as a global counts
+        known = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")} & known
+    for name in known:
+        value = table[name]
+        if not isinstance(value, types.FunctionType) or value.__globals__ is table:
+            yield name, value
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _of_globals(inner, table)
