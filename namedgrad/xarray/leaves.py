@@ -124,7 +124,7 @@ def _original(variable: xr.Variable, names: Names) -> xr.Variable:
 class XarrayAdapter(Adapter):
     """What all kinds have in common; a kind says how it is opened and closed."""
 
-    precedence = 2
+    precedence, nameless_inside = 2, True
 
     def open(self, leaf: Any) -> Opened:
         """The parts of an object."""

@@ -1,0 +1,176 @@
+"""The accessor ``.grad`` on DataArray, Dataset and DataTree: the object first, the function after it.
+
+>>> import namedgrad, xarray as xr
+>>> t = xr.DataArray([1.0, 2.0], dims="x", coords={"x": [10, 20]}, name="t", attrs={"units": "K"})
+>>> t.grad(lambda t: (t**2).sum()).values
+array([2., 4.])
+
+``.grad`` differentiates a program with respect to data; xarray's ``.differentiate`` goes along a coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import xarray as xr
+
+from namedgrad.testing.check import check_gradients
+from namedgrad.transforms import grad as gradients
+from namedgrad.transforms import jacobian as jacobians
+from namedgrad.xarray import uses
+
+
+class Grad:
+    """Derivatives of functions of one xarray object.  It holds the object and nothing else.
+
+    Each method forwards to the function of the same name in :mod:`namedgrad`, with the object as first argument:
+    ``obj.grad(f, *args, over=..., **kwargs)`` is ``namedgrad.grad(f, over=...)(obj, *args, **kwargs)``.
+    """
+
+    __slots__ = ("_obj",)
+
+    def __init__(self, obj: Any) -> None:
+        self._obj = obj
+
+    def __repr__(self) -> str:
+        return f"<.grad of a {type(self._obj).__name__}: call it with a function, .grad(f)>"
+
+    def __call__(
+        self, f: Callable[..., Any], /, *args: Any, wrt: Any = 0, over: Any = (), has_aux: bool = False, **kwargs: Any
+    ) -> Any:
+        """Gradient of ``f(obj, *args, **kwargs)``; see :func:`namedgrad.grad`."""
+        return gradients.grad(f, wrt, over=over, has_aux=has_aux)(self._obj, *args, **kwargs)
+
+    def value_and_grad(
+        self, f: Callable[..., Any], /, *args: Any, wrt: Any = 0, over: Any = (), has_aux: bool = False, **kwargs: Any
+    ) -> Any:
+        """Value and gradient of ``f(obj, *args, **kwargs)``; see :func:`namedgrad.value_and_grad`."""
+        return gradients.value_and_grad(f, wrt, over=over, has_aux=has_aux)(self._obj, *args, **kwargs)
+
+    def jacobian(
+        self,
+        f: Callable[..., Any],
+        /,
+        *args: Any,
+        wrt: Any = 0,
+        over: Any = (),
+        mode: str = "auto",
+        suffix: str = "_wrt",
+        chunk: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Jacobian of ``f(obj, *args, **kwargs)``: dims of the output, then of the input; see :func:`namedgrad.jacobian`."""
+        return jacobians.jacobian(f, wrt, over=over, mode=mode, suffix=suffix, chunk=chunk)(self._obj, *args, **kwargs)
+
+    def hessian(
+        self,
+        f: Callable[..., Any],
+        /,
+        *args: Any,
+        wrt: Any = 0,
+        over: Any = (),
+        suffix: str = "_wrt",
+        chunk: int | None = None,
+        part: str = "full",
+        **kwargs: Any,
+    ) -> Any:
+        """Hessian of ``f(obj, *args, **kwargs)``; see :func:`namedgrad.hessian`."""
+        return jacobians.hessian(f, wrt, over=over, suffix=suffix, chunk=chunk, part=part)(self._obj, *args, **kwargs)
+
+    def jvp(self, f: Callable[..., Any], tangent: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Value and derivative of ``f`` along ``tangent``, which is like the object; see :func:`namedgrad.pushforward`."""
+        return gradients.pushforward(lambda x: f(x, *args, **kwargs), (self._obj,), (tangent,))
+
+    def vjp(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Value of ``f`` and its pullback to the object; see :func:`namedgrad.pullback`."""
+        return gradients.pullback(lambda x: f(x, *args, **kwargs), self._obj)
+
+    def hvp(self, f: Callable[..., Any], v: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Hessian of ``f`` times ``v``, which is like the object; see :func:`namedgrad.hvp`."""
+        return jacobians.hvp(lambda x: f(x, *args, **kwargs), self._obj, v)
+
+    def check(self, f: Callable[..., Any], /, *args: Any, order: int = 2) -> None:
+        """Compare derivatives of ``f`` with finite differences and each other; see :func:`namedgrad.check_gradients`."""
+        check_gradients(f, self._obj, *args, order=order)
+
+    def sensitivity(
+        self,
+        f: Callable[..., Any],
+        /,
+        *args: Any,
+        density: Any = None,
+        relative: bool = False,
+        over: Any = (),
+        **kwargs: Any,
+    ) -> Any:
+        """How much ``f(obj, *args, **kwargs)`` changes where the object does.
+
+        Parameters
+        ----------
+        f : callable
+            Returns one number, per slice of ``over``.
+        *args, **kwargs
+            Further arguments of ``f``.
+        density : DataArray or number, optional
+            Size of the cells (area, layer thickness, weight): the gradient is divided by it, which makes a map that
+            does not depend on the grid.
+        relative : bool
+            Relative change of ``f`` per relative change of the object, ``gradient * obj / f(obj)``.
+        over : name or names
+            Independent dims.
+
+        Returns
+        -------
+        DataArray or Dataset
+            Like the object.
+
+        Examples
+        --------
+        >>> import namedgrad, xarray as xr
+        >>> t = xr.DataArray([1.0, 3.0], dims="x")
+        >>> t.grad.sensitivity(lambda t: (t**2).sum(), relative=True).values
+        array([0.2, 1.8])
+        """
+        return uses.sensitivity(self._obj, f, args, kwargs, density=density, relative=relative, over=over)
+
+    def propagate(self, f: Callable[..., Any], /, *args: Any, cov: Any, over: Any = (), **kwargs: Any) -> xr.DataArray:
+        """Covariance of ``f(obj, *args, **kwargs)`` from that of the object, to first order: ``J cov J.T``.
+
+        Parameters
+        ----------
+        f : callable
+            Of one array.
+        *args, **kwargs
+            Further arguments of ``f``, taken as exact.
+        cov : DataArray or number
+            Variances, with any dims of the object (errors of cells are then independent), or covariances with dims
+            ``(x, x_wrt)`` for those dims along which errors are correlated. For a Dataset of parameters: dims ``param``
+            and ``param_wrt``, as in the covariance of a fit.
+        over : name or names
+            Dims along which ``f`` treats slices independently.
+
+        Returns
+        -------
+        DataArray
+            With the dims of the output, once as they are and once with ``_wrt``; a variance where the output has none.
+
+        Examples
+        --------
+        >>> import namedgrad, xarray as xr
+        >>> t = xr.DataArray([1.0, 3.0], dims="x")
+        >>> t.grad.propagate(lambda t: t.mean(), cov=0.5).item()
+        0.25
+        """
+        return uses.propagate(self._obj, f, args, kwargs, cov=cov, over=over)
+
+
+class _Accessor:
+    """Makes the accessor at every use: nothing is stored on the object, so there is no cycle with it."""
+
+    def __get__(self, obj: Any, kind: type) -> Any:
+        return Grad if obj is None else Grad(obj)
+
+
+for _kind in (xr.DataArray, xr.Dataset, xr.DataTree):
+    _kind.grad = _Accessor()  # type: ignore[attr-defined]
