@@ -8,6 +8,7 @@ counter and nothing is pushed or popped, so threads and exceptions cannot corrup
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol
@@ -69,14 +70,10 @@ class Level:
         )
 
     def _forward(self, map_: Map, nodes: Sequence[Tangent], out: Any) -> Any:
-        pushed = map_.push([n.value for n in nodes])
+        ts = push(map_, nodes)
         if type(out) is not tuple:
-            if pushed is None:
-                return out
-            return Traced(out, self, Tangent(pushed, mixed_names(map_, [n.mixed for n in nodes], out)))
-        mixed = axes.NONE.union(*(n.mixed for n in nodes))
-        ts: Any = (None,) * len(out) if pushed is None else pushed
-        return tuple(o if t is None else Traced(o, self, Tangent(t, mixed)) for o, t in zip(out, ts, strict=True))
+            return out if ts is None else Traced(out, self, ts)
+        return tuple(o if t is None else Traced(o, self, t) for o, t in zip(out, ts or (None,) * len(out), strict=True))
 
     def own(self, a: DimArray) -> DimArray:
         """A private copy of an array that a rule may retain while the user can still write into it."""
@@ -88,23 +85,39 @@ class Level:
 
 
 class Tangent:
-    """Forward mode's record: the tangent, and the names whose slices were mixed on its path."""
+    """Forward mode's record: a tangent, the names whose slices were mixed on its path, and where its axes come from.
 
-    __slots__ = ("mixed", "value")
+    ``origins`` are pairs (name now, name at the input) of the axes that the input itself has; what is mixed is noted by
+    the name at the input.
+    """
 
-    def __init__(self, value: DimArray, mixed: frozenset[Name] = axes.NONE) -> None:
+    __slots__ = ("mixed", "origins", "value")
+
+    def __init__(self, value: DimArray, mixed: frozenset[Name] = axes.NONE, origins: Any = None) -> None:
         self.value, self.mixed = value, mixed
+        self.origins = frozenset((n, n) for n in value.names) if origins is None else origins
 
 
-def mixed_names(map_: Map, before: Sequence[frozenset[Name]], out: DimArray) -> frozenset[Name]:
-    """Names mixed on the path to ``out``: a renaming carries the mark along and retires the old name."""
-    mixed = axes.NONE.union(*before) if before else axes.NONE
-    mapping = getattr(map_, "mapping", None)
-    if mapping:
-        new = set(mapping.values())
-        moved = {mapping.get(n, n) for n in mixed if n in mapping or n not in new}
-        mixed = frozenset(moved | (set(mapping) - new))
-    return mixed.union(map_.mixes) if map_.mixes else mixed
+def push(map_: Map, ins: Sequence[Tangent | None]) -> Any:
+    """The tangent of a map's output, or a tuple of them; None stands for zero."""
+    if map_.keeps_record:
+        return map_.push(ins)  # type: ignore[arg-type]
+    out: Any = map_.push([None if t is None else t.value for t in ins])
+    if out is None:
+        return None
+    given = [t for t in ins if t is not None]
+    mixed, origins = given[0].mixed, given[0].origins
+    for t in given[1:]:
+        mixed, origins = mixed | t.mixed, origins | t.origins
+    if map_.mapping:
+        origins = frozenset((map_.mapping.get(now, now), first) for now, first in origins)
+    if map_.mixes:
+        known = {now for now, _ in origins}
+        mixed = mixed.union(first for now, first in origins if now in map_.mixes)
+        mixed = mixed.union(n for n in map_.mixes if n not in known)
+    if type(out) is tuple:
+        return tuple(None if t is None else Tangent(t, mixed, origins) for t in out)
+    return Tangent(out, mixed, origins)
 
 
 class Pick(Map):
@@ -223,6 +236,9 @@ def _demote(level: Level, args: Sequence[DimArray]) -> list[DimArray]:
     return [to(a) if a.level is level else a for a in args]  # type: ignore[arg-type]
 
 
+_PAUSING = threading.Lock()
+
+
 class demoting:  # noqa: N801 - a context manager reads as a verb
     """Within this context, values of ``level`` are replaced by what ``to`` makes of them."""
 
@@ -231,13 +247,17 @@ class demoting:  # noqa: N801 - a context manager reads as a verb
 
     def __enter__(self) -> None:
         self.token = _DEMOTE.set({**_DEMOTE.get(), self.level: self.to})
-        self.level.paused += 1
-        self.level.fast = False
+        self._pause(1)
 
     def __exit__(self, *exc: object) -> None:
         _DEMOTE.reset(self.token)
-        self.level.paused -= 1
-        self.level.fast = self.level.open and not self.level.paused
+        self._pause(-1)
+
+    def _pause(self, change: int) -> None:
+        level = self.level
+        with _PAUSING:  # several threads may pause one level
+            level.paused += change
+            level.fast = level.open and not level.paused
 
 
 # ------------------------------------------------------------------------------------------------ passes
@@ -296,18 +316,12 @@ def forward(tape: Sequence[Map], seeds: Mapping[Map, Tangent], ends: Sequence[Ma
             continue
         if type(node) is Pick:
             several = ts.get(node.parents[0])
-            if several is not None and several[0][node.index] is not None:
-                ts[node] = Tangent(several[0][node.index], several[1])
+            if several is not None:
+                ts[node] = several[node.index]
             continue
         ins = [ts.get(p) for p in node.parents]
-        if all(t is None for t in ins):
-            continue
-        pushed: Any = node.push([None if t is None else t.value for t in ins])
-        mixed = [t.mixed for t in ins if t is not None]
-        if type(pushed) is tuple:
-            ts[node] = (pushed, axes.NONE.union(*mixed))
-        elif pushed is not None:
-            ts[node] = Tangent(pushed, mixed_names(node, mixed, pushed))
+        if any(t is not None for t in ins):
+            ts[node] = push(node, ins)
     return [ts.get(n) if n in last else None for n in ends]  # type: ignore[arg-type]
 
 
