@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from namedgrad.axes import MatmulPlan
 from namedgrad.backends.base import Backend, Raw, Shape
 
 # glibc returns freed memory to the system as soon as 128 kB lie free at the end of the heap, so that a program of
@@ -50,6 +52,10 @@ class NumpyBackend(Backend):
         strides = tuple(s if n == m else 0 for s, n, m in zip(x.strides, x.shape, shape[lead:], strict=True))
         return np.ndarray(shape, x.dtype, x, 0, (0,) * lead + strides)
 
+    def owns(self, x: Raw) -> bool:
+        """Whether nothing else can change the memory of ``x``, and the user may."""
+        return x.base is None and x.flags.writeable
+
     def isfinite_all(self, x: Raw) -> bool:
         """Whether every element is finite, by one pass without a copy; large values may overflow it, hence the second."""
         flags = x.flags
@@ -63,4 +69,13 @@ class NumpyBackend(Backend):
     def scale(self, g: Raw, factor: Raw) -> Raw:
         """``g * factor``, repaired only if something in it is not finite."""
         out = np.multiply(g, factor)
-        return out if self.isfinite_all(out) else np.multiply(g, self.shield(factor, g))
+        return out if self.isfinite_all(out) else super().scale(g, factor)
+
+    def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
+        """A named contraction, guarded only if something in it is not finite."""
+        out = super().contract(x, y, plan)
+        return super().contract(x, y, plan, guard=True) if guard and not self.isfinite_all(out) else out
+
+    def ravel_index(self, index: Sequence[Raw], sizes: Shape) -> Raw:
+        """Positions in C order; an index out of range is refused."""
+        return np.asarray(np.ravel_multi_index(tuple(np.asarray(i, np.intp) for i in index), sizes))

@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import Like, Map, Structural, fold, like, ops
+from namedgrad.linear import Bilinear, Like, Map, Structural, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
 from namedgrad.trace import Traced, apply, innermost
 
@@ -189,19 +189,48 @@ def diagonalize(g: DimArray, name: Name) -> DimArray:
     return stamp(multiply(g, identity(extent(g, name), slice_, name, g)), table)
 
 
-def guarded_contract(x: DimArray, y: DimArray, over: Names) -> DimArray:
-    """Contraction in which 0 times a factor that is not finite is 0; ``x`` is the cotangent."""
-    out = contract(x, y, over)
-    backend = backends.backend_of(innermost(out).raw)
-    if backend.may_branch and not backends.is_recording() and backend.isfinite_all(innermost(out).raw):
-        return out
-    finite = isfinite(y)
-    clean = contract(x, select(finite, y), over)
-    touched = contract(cast(not_equal(x, _ZERO), out.dtype), cast(logical_not(finite), out.dtype), over)
-    return where(equal(touched, _ZERO), clean, out)
+class GuardedContract(Contract):
+    """Contraction of a cotangent with factors, in which 0 times a factor that is not finite is 0: a sum of ``scale``."""
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
+        x, y = ins
+        if not need[0] or _known_finite(y):
+            return super().linear(out, ins, need, over)
+        others = [y, x] if need[1] else [y]
+        return ShieldedBilinear([like(a) for a, n in zip(ins, need, strict=True) if n], others, over, x)
 
 
-_ZERO = make(0, (), axes.NONE)
+class ShieldedBilinear(Bilinear):
+    """In its first operand, ``x``, the factor of a cell that is 0 counts only if it is finite."""
+
+    __slots__ = ("finite", "zero")
+
+    def __init__(self, operands: list[Like], others: list[DimArray], over: Names, x: DimArray) -> None:
+        super().__init__(operands, others, over)
+        self.zero, self.finite = equal(x, make(0, (), axes.NONE)), select(isfinite(others[0]), others[0])
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        first, *rest = super().pull(g)
+        x = self.operands[0]
+        idle = spread(fold(g, self.finite, x.names, None if x.dtype == g.dtype else x.dtype), x)
+        return [stamp(where(self.zero, idle, first), g.hidden), *rest]  # type: ignore[arg-type]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        t, *rest = ts
+        if t is None:
+            return super().push(ts)
+        out = super().push([select(logical_not(self.zero), t), *rest])
+        return add(contract(select(self.zero, t), self.finite, self.mixes), out)  # type: ignore[arg-type]
+
+
+def _known_finite(y: DimArray) -> bool:
+    """Whether it may be looked at, and is finite."""
+    raw = innermost(y).raw
+    backend = backends.backend_of(raw)
+    return backend.may_branch and not backends.is_recording() and backend.isfinite_all(raw)
+
+
+guarded_contract = GuardedContract("guarded_contract", guard=True)
 # fmt: off
 isfinite    = elementwise("isfinite", None)
 not_equal   = elementwise("not_equal", None, None)
