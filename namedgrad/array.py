@@ -153,8 +153,7 @@ class DimArray:
 
     def item(self) -> Any:
         """The Python scalar of a single element without vectorized axes."""
-        self._single("item()")
-        return self.to_numpy().item()
+        return self._scalar("item()")
 
     def to_xarray(self, coords: Mapping[Any, Any] | None = None, name: Any = None) -> xr.DataArray:
         """As a DataArray; vectorized axes become dims, in front."""
@@ -162,33 +161,34 @@ class DimArray:
 
         return xr.DataArray(self.data, coords=coords, dims=(*self.vectorized, *self.dims), name=name)
 
-    def _single(self, what: str) -> None:
-        if self.vectorized_sizes:
-            raise TypeError(
+    def _scalar(self, what: str) -> Any:
+        """The single element as a Python scalar; ``what`` asks for it."""
+        if self.hidden:
+            raise TraceError(
                 f"{what} of a vectorized array {describe(self)} has one answer per slice; "
                 "use where(...) or .devectorize() first"
             )
         if self.size != 1:
             raise ValueError(f"{what} needs a single element, got {describe(self)}; reduce or index the dims first")
+        refuse_while_recording(what, "the array itself, where(...) or cond(...)")
+        return self.to_numpy().item()
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar("float()"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar("int()"))
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iub":
             raise TypeError(f"an index must be an integer, got dtype {self.dtype}")
-        return int(self.item())
+        return int(self._scalar("__index__"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._scalar("complex()"))
 
     def __bool__(self) -> bool:
-        refuse_while_recording("bool()", "where(...) or cond(...)")
-        self._single("bool()")
-        return bool(self.to_numpy().item())
+        return bool(self._scalar("bool()"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.backend != "numpy":

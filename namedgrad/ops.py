@@ -18,6 +18,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.primitive.docstring import describe_elementwise
+from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import (  # noqa: F401 - importing a family registers its operations
     contraction,
     control,
@@ -30,7 +31,6 @@ from namedgrad.rules import (  # noqa: F401 - importing a family registers its o
     sorting,
     structure,
 )
-from namedgrad.rules import complex as complex_numbers  # noqa: F401
 from namedgrad.trace import Traced
 
 Handler = Callable[[Operation, tuple[Any, ...], dict[str, Any]], Any]
@@ -175,6 +175,14 @@ _method("__pos__", lambda self: self)
 _method("__abs__", lambda self: complex_numbers.absolute(self))
 _method("__invert__", lambda self: elementwise.invert.one(self))
 _method("__getitem__", indexing.getitem)
+
+
+def _matmul(self: DimArray, other: Any) -> DimArray:
+    raise TypeError("@ works on positions, a DimArray has names: use ng.dot(x, y, dim=...) or ng.matmul(x, y, dim)")
+
+
+_method("__matmul__", _matmul)
+_method("__rmatmul__", _matmul)
 
 
 def _round(self: DimArray, decimals: int = 0) -> DimArray:

@@ -159,8 +159,8 @@ class Traced(DimArray):
     def to(self, backend: str) -> DimArray:
         return apply(TRANSFER, (self,), backend=backend)
 
-    def _single(self, what: str) -> None:
-        raise leaving(what)
+    def _scalar(self, what: str) -> Any:
+        raise leaving(what, "the array itself (0-d arrays take part in arithmetic), or ng.stop_gradient(x) for a constant")
 
     def to_xarray(self, coords: Any = None, name: Any = None) -> Any:
         raise leaving(".to_xarray()", "the namedgrad functions on the DimArray itself, or differentiate xarray objects")
