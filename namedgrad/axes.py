@@ -89,6 +89,7 @@ class ByName(frozenset):  # type: ignore[type-arg]
 
     keep: frozenset[Name]
     final: dict[Name, Name]
+    ends: frozenset[Name]
     guard: bool
     __hash__ = object.__hash__
 
@@ -111,6 +112,7 @@ def by_name(pairs: frozenset[tuple[Name, Name]] = NONE, guard: bool = False) -> 
     mark = ByName()
     mark.final = dict(pairs)
     mark.keep = frozenset(mark.final)
+    mark.ends = frozenset(mark.final.values())
     mark.guard = guard
     return mark
 

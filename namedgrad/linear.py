@@ -16,7 +16,7 @@ Conventions that make every map short:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,7 +117,9 @@ class Map:
 
     __slots__ = ("parents",)
     parents: tuple[Map, ...]
-    mixes: Names = ()
+    mixes: Names = ()  #: names along which slices are mixed
+    mapping: Mapping[Name, Name] | None = None  #: how axes are renamed
+    keeps_record = False  #: whether push takes and gives tangents with their record (see :mod:`namedgrad.trace`)
 
     def pull(self, g: DimArray) -> Sequence[DimArray | None]:
         """One cotangent per parent."""
@@ -127,13 +129,23 @@ class Map:
         """The tangent of the output; None stands for zero."""
         raise NotImplementedError
 
-    def refuse_mixed(self, g: DimArray) -> None:
-        """Raise if slices that the output still carries were mixed here."""
-        keep = g.hidden.keep  # type: ignore[attr-defined]
-        if not keep.isdisjoint(self.mixes):
-            for name in self.mixes:
-                if name in keep and name in g.names:
-                    raise ambiguous(g.hidden.final[name])  # type: ignore[attr-defined]
+    def apart(self, g: DimArray, born: Iterable[Name] = ()) -> DimArray:
+        """``g`` with kept axes told apart from axes that are mixed here; one and the same axis is refused.
+
+        A dim that is ``born`` here and kept becomes a diagonal, so that the rule may sum over the dim.
+        """
+        how: Any = g.hidden
+        if how.keep.isdisjoint(self.mixes) and how.ends.isdisjoint(self.mixes) and how.keep.isdisjoint(born):
+            return g
+        for now, then in how.final.items():
+            if now in g.names:
+                if then in self.mixes:
+                    raise ambiguous(then)
+                if now in born:
+                    g = ops.diagonalize(g, now)
+                elif now in self.mixes:
+                    g = ops.relabel(g, {now: axes.slice_name(now)})
+        return g
 
 
 def ambiguous(name: Name) -> AxisError:
@@ -193,7 +205,7 @@ class Structural(Map):
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         if self.mixes:
-            self.refuse_mixed(g)
+            g = self.apart(g)
         out = self._pull(g)
         return [out if type(out.hidden) is axes.ByName else ops.stamp(out, g.hidden)]
 
@@ -212,7 +224,7 @@ class Bilinear(Map):
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         if self.mixes:
-            self.refuse_mixed(g)
+            g = self.apart(g)
         return [
             ops.spread(fold(g, other, x.names, None if x.dtype == g.dtype else x.dtype), x)
             for x, other in zip(self.operands, self.others, strict=True)
@@ -251,13 +263,10 @@ class CoreMap(Map):
         self.mixes = tuple(dict.fromkeys(n for f in frames for n in f if not isinstance(n, axes.Core)))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        if self.mixes:
-            self.refuse_mixed(g)
-        apart = [n for n in self.out_frame if n in g.hidden.keep]  # type: ignore[attr-defined]
-        for name in apart:  # slices of a dim that is born here and kept must not be summed by the rule
-            g = ops.diagonalize(g, name)
-        again = {axes.slice_name(n): n for n in apart}
-        how = g.hidden
+        kept = g.hidden.keep  # type: ignore[attr-defined]
+        g = self.apart(g, self.out_frame)
+        how: Any = g.hidden
+        again = {axes.slice_name(n): n for n in kept - how.keep}
         inside = ops.relabel(g, self.out_frame)
         if inside.hidden is not how:
             inside = ops.stamp(inside, how)
@@ -267,7 +276,9 @@ class CoreMap(Map):
             dtype = None if x.dtype == g.dtype else x.dtype
             first, factor = c if type(c) is Pair else (c, 1)
             first = first if first.hidden is how else ops.stamp(first, how)
-            out.append(ops.relabel(fold(first, factor, names, dtype), axes.invert(frame) | again))
+            back = axes.invert(frame)
+            back |= {now: n for now, n in again.items() if n not in x.names}
+            out.append(ops.relabel(fold(first, factor, names, dtype), back))
         return out
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:

@@ -36,7 +36,8 @@ class Contract(Primitive):
         hidden = axes.merge_hidden((x.names, y.names), (x.hidden, y.hidden))
         out = hidden if type(hidden) is axes.ByName else hidden.difference(over)
         order = axes.in_order(n for n in (*x.names, *y.names) if n not in over)
-        x, y = _narrow(x, y, over), _narrow(y, x, over)
+        x = _narrow(x, y, over)
+        y = _narrow(y, x, over)  # an axis that both repeat must stay in one of them
         plan = axes.matmul_plan(x.names, y.names, over, order)
         kernel = backends.backend_of(x.raw, y.raw).contract
         return make(call(kernel, x.raw, y.raw, plan, guard=self.guard), order, out)

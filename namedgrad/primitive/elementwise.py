@@ -119,9 +119,9 @@ class Elementwise(Primitive):
             if names and a.shape != b.shape:
                 raise mismatch(self.name, (x, y))
         elif not y.names:
-            hidden = x.hidden
+            hidden = x.hidden if type(y.hidden) is not axes.ByName else y.hidden
         elif not names:
-            names, hidden = y.names, y.hidden
+            names, hidden = y.names, y.hidden if type(x.hidden) is not axes.ByName else x.hidden
         else:
             return self.align((x, y))
         kind = type(a)

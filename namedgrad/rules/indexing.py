@@ -91,7 +91,7 @@ class _IndexMap(Map):
         self.mixes = tuple(n for n in dims if not isinstance(n, axes.Core))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        self.refuse_mixed(g)
+        g = self.apart(g)
         how: Any = g.hidden
         joint = _index_names(self.index)
         summed = tuple(n for n in joint if n not in how.keep and (n not in self.x.names or n in self.dims))
@@ -136,7 +136,7 @@ class _ScatterMap(Map):
         self.mixes = tuple(n for n in summed if not isinstance(n, axes.Core))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        self.refuse_mixed(g)
+        g = self.apart(g)
         out = apply(_GATHER, (g, *self.index), dims=self.dims)
         return [fold(out if out.hidden is g.hidden else stamp(out, g.hidden), 1, self.g.names)]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from namedgrad.array import DimArray
 from namedgrad.linear import Leaf, Map
-from namedgrad.trace import Level, Tangent, Traced, backward, demoting
+from namedgrad.trace import Level, Traced, backward, demoting
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
 
@@ -82,6 +82,7 @@ class Replay(Map):
     """The derivative of a function by running it again on its inputs."""
 
     __slots__ = ("at", "captured", "home", "ins", "run")
+    keeps_record = True
 
     def __init__(self, run: Run, ins: list[DimArray], at: list[int], captured: dict[Map, DimArray], home: Level) -> None:
         self.run, self.ins, self.at, self.captured, self.home = run, ins, at, captured, home
@@ -111,10 +112,9 @@ class Replay(Map):
         finally:
             level.close()
 
-    def push(self, ts: Sequence[DimArray | None]) -> Any:
+    def push(self, ts: Sequence[Any]) -> Any:
         level = Level(forward=True)
         try:
-            outs = self._again(level, [None if t is None else Tangent(t) for t in ts])
-            return tuple(o.node.value if o.level is level else None for o in outs)
+            return tuple(o.node if o.level is level else None for o in self._again(level, ts))
         finally:
             level.close()

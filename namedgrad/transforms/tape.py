@@ -212,7 +212,8 @@ def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimAr
     """A tangent at an output: the output's names and mark, added axes in front."""
     if t is None:
         return out.zeros(sizes)
-    for name in t.mixed:
+    astray = {first for now, first in t.origins if now != first and now in t.value.names}
+    for name in (*t.mixed, *astray):
         if name in out.hidden:
             raise ambiguous(name)
     value = spread(t.value, Like(out.names, out.full_shape, out.dtype))
