@@ -47,31 +47,130 @@ def _is_complex(x: DimArray) -> bool:
 
 @operation(sample("complex(a,b)"), sample("real(a,b)"))
 def real(x: DimArray) -> DimArray:
-    """Real part; a real array is returned as it is."""
+    """Real part.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    DimArray
+        A real array is returned as it is.
+
+    Notes
+    -----
+    Linear over the reals; its transpose embeds the real numbers.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.real(ng.DimArray([3 + 4j], ("x",))).data
+    array([3.])
+    """
     return _real.one(x) if _is_complex(x) else x
 
 
 @operation(sample("complex(a,b)"), sample("real(a,b)"))
 def imag(x: DimArray) -> DimArray:
-    """Imaginary part; zeros for a real array."""
+    """Imaginary part.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    DimArray
+        Zeros for a real array.
+
+    Notes
+    -----
+    Linear over the reals; the gradient of ``imag(z)`` is i.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> z = ng.DimArray([3 + 4j], ("x",))
+    >>> ng.imag(z).data, ng.grad(lambda z: ng.imag(z).sum())(z).data
+    (array([4.]), array([0.+1.j]))
+    """
     return _imag.one(x) if _is_complex(x) else multiply(x, e.c(0))
 
 
 @operation(sample("complex(a,b)"), sample("real(a,b)"))
 def conjugate(x: DimArray) -> DimArray:
-    """Complex conjugate."""
+    """Complex conjugate.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    DimArray
+        A real array is returned as it is.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.conjugate(ng.DimArray([3 + 4j], ("x",))).data
+    array([3.-4.j])
+    """
     return _conj.one(x) if _is_complex(x) else x
 
 
 @operation(sample("nonzero(a,b)"), sample("complex(a,b)"))
 def absolute(x: DimArray) -> DimArray:
-    """Absolute value; derivative sign(x) for real x, z / |z| for complex z, 0 at 0."""
+    r"""Absolute value, also ``abs(x)``.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    DimArray
+        Real.
+
+    Notes
+    -----
+    The derivative is sign(x) for real x; for complex z the gradient is z / \|z\|. Both are 0 at 0.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.absolute(ng.DimArray([3 + 4j], ("x",))).data
+    array([5.])
+    >>> ng.grad(lambda x: abs(x).sum())(ng.DimArray([-2.0, 0.0], ("x",))).data
+    array([-1.,  0.])
+    """
     return e.hypot(_real.one(x), _imag.one(x)) if _is_complex(x) else e.absolute_real(x)
 
 
 @operation(sample("complex(a,b)"))
 def angle(x: DimArray) -> DimArray:
-    """Argument of a complex number in radians; derivative 0 at 0."""
+    """Argument of a complex number, in radians.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    DimArray
+        Real, between -π and π.
+
+    Notes
+    -----
+    The derivative is 0 at 0.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.angle(ng.DimArray([1j], ("x",))).data.round(4)
+    array([1.5708])
+    """
     if _is_complex(x):
         return e.arctan2(_imag.one(x), _real.one(x))
     return where(e.less(x, e.c(0)), e.c(np.pi), e.c(0.0))

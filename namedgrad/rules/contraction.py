@@ -31,7 +31,7 @@ def _summed(arrays: tuple[DimArray, ...], dim: Any) -> Names:
 @operation(sample("real(a,b)", "real(b,c)"), sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b)", "real(b,c)", "real(c,a)", dim=("b", "c")),
            sample("real(a,b)", "real(c)", dim=()), sample("complex(a,b)", "complex(b)", dim="b"))
 def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
-    """Product of arrays by name, summed over ``dim``; any number of operands, in a cheap order.
+    """Product of arrays by name, summed over ``dim``; any number of operands.
 
     Parameters
     ----------
@@ -39,12 +39,26 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     dim : name, names or ``...``, optional
         Dims to sum; by default every dim that occurs more than once, ``...`` for all.
 
+    Returns
+    -------
+    DimArray
+        With all other dims of all operands.
+
+    Raises
+    ------
+    AxisError
+        If a shared dim has two sizes, or a dim to sum is unknown or vectorized.
+
+    Notes
+    -----
+    Each pair is one batched matrix product; more than two operands are paired in the order that opt_einsum finds.
+
     Examples
     --------
     >>> import namedgrad as ng
-    >>> w = ng.DimArray([1.0, 2.0], ("x",))
-    >>> ng.dot(w, w).item()
-    5.0
+    >>> a, b = ng.ones({"i": 2, "j": 3}), ng.ones({"j": 3, "k": 4})
+    >>> ng.dot(a, b).sizes, ng.dot(a, b, dim=...).item()
+    ({'i': 2, 'k': 4}, 24.0)
     """
     operands = given = tuple(constant(a) for a in arrays)
     over = _summed(operands, dim)
@@ -80,13 +94,58 @@ def _path(operands: tuple[DimArray, ...], over: Names) -> list[tuple[int, int]]:
 
 @operation(sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b,c)", "real(a,c)", dim="c"), name="matmul")
 def matmul(x: DimArray, y: DimArray, dim: Name) -> DimArray:
-    """Matrix product over one shared dim; every other shared dim is a batch."""
+    """Matrix product over one shared dim; every other shared dim is a batch.
+
+    Parameters
+    ----------
+    x, y : DimArray
+    dim : name
+        The dim to sum.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a shared dim has two sizes, or ``dim`` is unknown or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[1.0, 2.0], [3.0, 4.0]], ("i", "j"))
+    >>> ng.matmul(a, a.rename(i="j", j="k"), "j").data
+    array([[ 7., 10.],
+           [15., 22.]])
+    """
     return dot(x, y, dim=dim)
 
 
 @operation(sample("real(a)", "real(b)"))
 def outer(x: DimArray, y: DimArray) -> DimArray:
-    """Outer product of arrays without common dims."""
+    """Outer product of arrays without common dims.
+
+    Parameters
+    ----------
+    x, y : DimArray
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If the operands share a dim: rename it in one of them.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.outer(ng.DimArray([1.0, 2.0], ("x",)), ng.DimArray([10.0, 20.0], ("y",))).data
+    array([[10., 20.],
+           [20., 40.]])
+    """
     x, y = constant(x), constant(y)
     common = [n for n in x.dims if n in y.dims]
     if common:

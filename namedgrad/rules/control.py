@@ -11,6 +11,15 @@ from namedgrad.trace import innermost
 def stop_gradient(x: DimArray) -> DimArray:
     """The same value, a constant to every transform.
 
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    DimArray
+        Untraced.
+
     Examples
     --------
     >>> import namedgrad as ng

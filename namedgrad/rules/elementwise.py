@@ -187,19 +187,35 @@ def _share2(x: DimArray, y: DimArray) -> DimArray:
 
 @operation(sample("real(a,b)", min=-0.5, max=0.5), sample("real(a,b)", max=0.25), method=True)
 def clip(x: DimArray, min: DimArray | float | None = None, max: DimArray | float | None = None) -> DimArray:
-    """Limit values to ``[min, max]``; the derivative is 1 on the bounds (the interior side).
+    """Limit values to ``[min, max]``.
 
     Parameters
     ----------
     x : DimArray
     min, max : DimArray or float, optional
-        Bounds, aligned by name.
+        Bounds, aligned by name; None for no bound.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim has two sizes, or is vectorized in one operand and visible in another.
+
+    Notes
+    -----
+    The derivative is 1 on the bounds (the interior side) and 0 outside; that of a bound is 1 where it is active.
 
     Examples
     --------
     >>> import namedgrad as ng
-    >>> ng.clip(ng.DimArray([-2.0, 0.0, 2.0], ("x",)), -1.0, 1.0).data
-    array([-1.,  0.,  1.])
+    >>> x = ng.DimArray([-2.0, -1.0, 0.0, 2.0], ("x",))
+    >>> ng.clip(x, -1.0, 1.0).data
+    array([-1., -1.,  0.,  1.])
+    >>> ng.grad(lambda x: ng.clip(x, -1.0, 1.0).sum())(x).data
+    array([0., 1., 1., 0.])
     """
     from namedgrad.array import constant
 

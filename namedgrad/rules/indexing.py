@@ -223,19 +223,41 @@ def _wrapped(index: DimArray, name: Name, size: int, x: DimArray) -> DimArray:
            sample("real(a,b)", indexers={"a": [0, 0, 2, -1]}), sample("real(a,b)", indexers={"b": [True, False, True, True]}),
            method=True)
 def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
-    """Index by position: int, slice, integer or boolean array, or named arrays for pointwise indexing.
+    """Index by position.
 
     Parameters
     ----------
     x : DimArray
-    indexers : mapping of dim to indexer
-        Unnamed 1-D arrays index their own dim (orthogonally); DimArrays bring their names as new dims, and several
-        that share a name are taken together (pointwise).
+    indexers : mapping of dim to indexer, optional
+        Or as keywords: ``a.isel(x=0)``. An int removes the dim; a slice, a list, a 1-D array of integers or booleans indexes its own
+        dim (orthogonally); a DimArray of integers brings its dims, and several that share a dim are taken together (pointwise).
+        It may have vectorized axes: each slice then has its own positions.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, vectorized, or would be repeated, or an array of several axes has no names.
+    IndexError
+        If a position is out of range.
+    TypeError
+        If an indexer is neither integer nor boolean.
+
+    Notes
+    -----
+    Repeated positions accumulate in the gradient.
 
     Examples
     --------
     >>> import namedgrad as ng
     >>> a = ng.DimArray([[1.0, 2.0], [3.0, 4.0]], ("x", "y"))
+    >>> a.isel(x=0).data, a.isel(y=[1, 1]).data.tolist()
+    (array([1., 2.]), [[2.0, 2.0], [4.0, 4.0]])
     >>> along = ng.DimArray([0, 1], ("point",))
     >>> a.isel(x=along, y=along).data
     array([1., 4.])
@@ -264,7 +286,35 @@ def _refuse_lost(x: DimArray, arrays: Mapping[Name, DimArray]) -> None:
 
 @operation(sample("real(a,b)", index=[0, 2, 2], dim="a"))
 def take(x: DimArray, index: Any, dim: Name) -> DimArray:
-    """Positions of one dim, by an int, an integer array or a named integer array."""
+    """Positions of one dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    index : int, integer array or DimArray
+        As for :func:`isel`.
+    dim : name
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    IndexError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 2.0, 3.0], ("x",))
+    >>> ng.take(a, [2, 2, 0], "x").data
+    array([3., 3., 1.])
+    >>> ng.grad(lambda a: ng.take(a, [2, 2, 0], "x").sum())(a).data
+    array([1., 0., 2.])
+    """
     return isel(x, {check(x, dim, "take"): index})
 
 
@@ -294,7 +344,19 @@ def _by_order(x: DimArray, key: tuple[Any, ...]) -> dict[Name, Any]:
 
 
 class At:
-    """``a.at[index]``: functional updates that return a new array."""
+    """``a.at[index]``: functional updates that return a new array.
+
+    The index is a mapping of dims to indexers, or indexers in the order of the visible dims, as for :func:`isel`. Where the value
+    brings a name, the result has it too. Of several writers to one cell, :meth:`add`, :meth:`multiply`, :meth:`max` and :meth:`min`
+    count all; of :meth:`set` the last one wins, and it alone has a gradient.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.zeros({"x": 3})
+    >>> a.at[{"x": 1}].set(5.0).data, a.at[{"x": [0, 0]}].add(1.0).data
+    (array([0., 5., 0.]), array([2., 0., 0.]))
+    """
 
     __slots__ = ("index", "x")
 

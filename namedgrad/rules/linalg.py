@@ -105,24 +105,40 @@ def matrix_dims(a: DimArray, dims: tuple[Name, Name], what: str, *, square: bool
 
 @operation(sample("spd(i,j)", dims=("i", "j")), sample("spd(i,a,j)", dims=("i", "j")), sample("spd(i,j)", dims=("i", "j"), lower=False))
 def cholesky(a: DimArray, dims: tuple[Name, Name], *, lower: bool = True) -> DimArray:
-    """Cholesky factor L of symmetric positive definite matrices, ``a = L L^H``.
+    """Cholesky factor L of symmetric (Hermitian) positive definite matrices, ``a = L L^H``.
 
     Parameters
     ----------
     a : DimArray
-        Matrices over ``dims``; the lower triangle is read, the derivative is that of the symmetrised matrix.
+        Matrices over ``dims``. The lower triangle is read; the derivative is that of the symmetrised matrix.
     dims : (row, column)
+        Every other dim is a batch.
     lower : bool
-        Give L (rows, columns); else its conjugate transpose.
+        Give L (row, column); else its conjugate transpose.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``a``.
 
     Raises
     ------
+    AxisError
+        If the matrices are not square, or a dim is unknown or vectorized.
     numpy.linalg.LinAlgError
         If a matrix is not positive definite.
 
     Notes
     -----
-    Murray, I. (2016), *Differentiation of the Cholesky decomposition*, eqs. 8 and 9.
+    Murray, I. (2016), *Differentiation of the Cholesky decomposition*, arXiv:1602.07527, eqs. 8 and 9.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[4.0, 2.0], [2.0, 5.0]], ("i", "j"))
+    >>> ng.cholesky(a, ("i", "j")).data
+    array([[2., 0.],
+           [1., 2.]])
     """
     row, col = matrix_dims(a, dims, "cholesky")
     out = _cholesky(a, dims=((row, col),), out=(row, col))
@@ -132,16 +148,41 @@ def cholesky(a: DimArray, dims: tuple[Name, Name], *, lower: bool = True) -> Dim
 @operation(sample("well(i,j)", "real(i)", dims=("i", "j")), sample("well(i,j)", "real(i,a)", dims=("i", "j")),
            sample("well(a,i,j)", "real(i)", dims=("i", "j")))
 def solve(a: DimArray, b: DimArray, dims: tuple[Name, Name]) -> DimArray:
-    """Solve ``a x = b``: a (row, column), b (row) gives x (column); every other dim of ``b`` is a right-hand side.
+    """Solve the linear equations ``a x = b``.
+
+    Parameters
+    ----------
+    a : DimArray
+        Square matrices over ``dims``.
+    b : DimArray
+        Has the dim ``row``; every other dim of it is a right-hand side.
+    dims : (row, column)
+        Every other dim that ``a`` has is a batch, met by name with that of ``b``.
+
+    Returns
+    -------
+    DimArray
+        ``x``, with ``column`` in place of the ``row`` of ``b``.
 
     Raises
     ------
+    AxisError
+        If the matrices are not square, a dim is unknown or vectorized, or ``b`` has the column dim.
     numpy.linalg.LinAlgError
         If a matrix is singular.
 
     Notes
     -----
-    Giles, M. (2008), *An extended collection of matrix derivative results*, section 2.3.1.
+    Giles, M. (2008), *An extended collection of matrix derivative results for forward and reverse mode algorithmic
+    differentiation*, section 2.3.1.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[2.0, 0.0], [1.0, 1.0]], ("i", "j"))
+    >>> ng.solve(a, ng.DimArray([2.0, 3.0], ("i",)), ("i", "j"))
+    <DimArray (j: 2) float64>
+    array([1., 2.])
     """
     a, b = constant(a), constant(b)
     row, col = matrix_dims(a, dims, "solve")

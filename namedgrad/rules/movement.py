@@ -51,7 +51,33 @@ def slice_of(x: DimArray, dim: Name, index: slice | int) -> DimArray:
 
 @operation(sample("real(a,b)", names={"a": "d"}), sample("real(a,b)", names={"a": "b", "b": "a"}), method=True)
 def rename(x: DimArray, /, names: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
-    """New names for dims: ``a.rename({"x": "y"})`` or ``a.rename(x="y")``; vectorized axes may be renamed too."""
+    """New names for dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    names : mapping of old to new name, optional
+        Or as keywords: ``a.rename(x="y")``. Two names may be exchanged; vectorized axes may be renamed too.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+        The same data.
+
+    Raises
+    ------
+    AxisError
+        If an old name is unknown, or a new one is taken or reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.zeros({"x": 2, "y": 3})
+    >>> a.rename(x="z").dims, a.rename({"x": "y", "y": "x"}).dims
+    (('z', 'y'), ('y', 'x'))
+    """
     table = rename_mapping(names, keywords, "rename")
     for old in table:
         if old not in x.names:
@@ -61,7 +87,31 @@ def rename(x: DimArray, /, names: Mapping[Any, Any] | None = None, **keywords: A
 
 
 def vectorize(x: DimArray, *dim: Name) -> DimArray:
-    """Hide dims from every operation: they become batch axes."""
+    """Hide dims from every operation: they become batch axes.
+
+    Parameters
+    ----------
+    x : DimArray
+    *dim : names
+
+    Returns
+    -------
+    DimArray
+        The same data, with these names among ``vectorized``.
+
+    Raises
+    ------
+    AxisError
+        If there is no such dim.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.ones({"b": 2, "x": 3})
+    >>> a.vectorize("b").sum()
+    <DimArray () vectorized (b: 2) float64>
+    array([3., 3.])
+    """
     for name in dim:
         if name not in x.hidden:
             check(x, name, "vectorize")
@@ -69,7 +119,30 @@ def vectorize(x: DimArray, *dim: Name) -> DimArray:
 
 
 def devectorize(x: DimArray, *dim: Name) -> DimArray:
-    """Make vectorized axes visible again, in front; all of them if none is named."""
+    """Make vectorized axes visible again, in front.
+
+    Parameters
+    ----------
+    x : DimArray
+    *dim : names, optional
+        All vectorized axes if none is named.
+
+    Returns
+    -------
+    DimArray
+        The same data.
+
+    Raises
+    ------
+    AxisError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones({"x": 3, "b": 2}, vectorized="b").devectorize().dims
+    ('b', 'x')
+    """
     for name in dim:
         if name not in x.names:
             raise AxisError(f"devectorize: no axis {name!r} in {describe(x)}; vectorized are {x.vectorized}")
@@ -85,7 +158,31 @@ def devectorize(x: DimArray, *dim: Name) -> DimArray:
 
 @operation(sample("real(a,b,c)"), method=True)
 def transpose(x: DimArray, *dim: Any) -> DimArray:
-    """Dims in another order (reversed if none is given, ``...`` stands for the rest)."""
+    """Dims in another order; it changes no value and no derivative, since dims meet by name.
+
+    Parameters
+    ----------
+    x : DimArray
+    *dim : names, optional
+        All of them, or some and ``...`` for the rest; reversed if none is given.
+
+    Returns
+    -------
+    DimArray
+        A view of the same data.
+
+    Raises
+    ------
+    AxisError
+        If the names are not those of the visible dims.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.zeros({"x": 2, "y": 3, "z": 4})
+    >>> a.transpose("z", ...).dims, a.transpose().dims
+    (('z', 'x', 'y'), ('z', 'y', 'x'))
+    """
     wanted = _expand(x, dim) if dim else x.dims[::-1]
     if set(wanted) != set(x.dims) or len(wanted) != len(x.dims):
         raise AxisError(f"transpose: {wanted} is not an order of all dims {x.dims}; use ... for the rest")
@@ -104,7 +201,32 @@ def _expand(x: DimArray, dim: Sequence[Any]) -> Names:
 
 @operation(sample("real(a,b)", dim="d"), sample("real(a,b)", dim={"d": 2}), method=True)
 def expand_dims(x: DimArray, /, dim: Any = None, **sizes: int) -> DimArray:
-    """New dims in front, of size 1 or as given by ``{name: size}``."""
+    """New dims in front.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name, names or mapping of name to size, optional
+        Names get size 1.
+    **sizes : int
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+        Values are repeated along the new dims, without a copy.
+
+    Raises
+    ------
+    AxisError
+        If a name is taken or reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones({"x": 2}).expand_dims(y=3).sizes
+    {'y': 3, 'x': 2}
+    """
     table: dict[Any, int] = dict(dim) if isinstance(dim, Mapping) else {}
     if dim is not None and not isinstance(dim, Mapping):
         table = dict.fromkeys(dim if isinstance(dim, (list, tuple)) else (dim,), 1)
@@ -118,7 +240,29 @@ def expand_dims(x: DimArray, /, dim: Any = None, **sizes: int) -> DimArray:
 
 @operation(sample("real(a,one)"), sample("real(a,one)", dim="one"), method=True)
 def squeeze(x: DimArray, dim: Any = None) -> DimArray:
-    """Remove dims of size 1."""
+    """Remove dims of size 1.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        All dims of size 1 by default.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, vectorized, or larger than 1.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones({"x": 2, "one": 1}).squeeze().dims
+    ('x',)
+    """
     dims = [n for n, s in x.sizes.items() if s == 1] if dim is None else pick(x, dim, "squeeze")
     for d in dims:
         if extent(x, d) != 1:
@@ -129,7 +273,28 @@ def squeeze(x: DimArray, dim: Any = None) -> DimArray:
 
 @operation(sample("real(a)", "real(b,a)"), method=True)
 def broadcast_like(x: DimArray, other: DimArray) -> DimArray:
-    """Repeat ``x`` along the dims of ``other`` that it lacks."""
+    """Repeat ``x`` along the dims of ``other`` that it lacks.
+
+    Parameters
+    ----------
+    x, other : DimArray
+
+    Returns
+    -------
+    DimArray
+        Without a copy. An axis that is vectorized in ``other`` is so in the result.
+
+    Raises
+    ------
+    AxisError
+        If a shared dim has two sizes.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones({"x": 2}).broadcast_like(ng.zeros({"y": 3, "x": 2})).sizes
+    {'y': 3, 'x': 2}
+    """
     other = constant(other)
     check_sizes("broadcast_like", (x, other))
     marks = tuple(n for n in other.hidden if n not in x.names)
@@ -138,7 +303,29 @@ def broadcast_like(x: DimArray, other: DimArray) -> DimArray:
 
 @operation(sample("real(a)", "real(b)"))
 def broadcast(*arrays: DimArray) -> tuple[DimArray, ...]:
-    """All arrays with the union of their dims."""
+    """All arrays with the union of their dims, in one order.
+
+    Parameters
+    ----------
+    *arrays : DimArray
+
+    Returns
+    -------
+    tuple of DimArray
+        Without copies.
+
+    Raises
+    ------
+    AxisError
+        If a shared dim has two sizes.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a, b = ng.broadcast(ng.ones({"x": 2}), ng.ones({"y": 3}))
+    >>> a.dims == b.dims, sorted(a.sizes.items())
+    (True, [('x', 2), ('y', 3)])
+    """
     out = []
     for x in arrays:
         for other in arrays:
@@ -219,7 +406,33 @@ def split(x: DimArray, name: Name, sizes: Mapping[Name, int]) -> DimArray:
 
 @operation(sample("real(a,b,c)", dim={"z": ("c", "a")}), method=True)
 def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
-    """Join dims into one: ``a.stack(z=("x", "y"))``; the new dim comes last, the first name varies slowest."""
+    """Join dims into one.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : mapping of new name to dims, optional
+        Or as keywords: ``a.stack(z=("x", "y"))``. The first dim varies slowest.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+        The new dim comes last.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or the new name is taken.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[1, 2], [3, 4]], ("x", "y"))
+    >>> a.stack(z=("x", "y")).data, a.stack(z=("y", "x")).data
+    (array([1, 2, 3, 4]), array([1, 3, 2, 4]))
+    """
     for name, dims in rename_mapping(dim, keywords, "stack").items():
         joined = pick(x, dims, "stack")
         if name not in joined:
@@ -230,7 +443,34 @@ def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, **keywords: Any)
 
 @operation(sample("real(a,six)", dim={"six": {"p": 2, "q": 3}}), method=True)
 def unstack(x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, **keywords: Any) -> DimArray:
-    """Split a dim into several: ``a.unstack(z={"x": 2, "y": 3})``; the inverse of :func:`stack`."""
+    """Split a dim into several; the inverse of :func:`stack`.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : mapping of dim to {name: size}, optional
+        Or as keywords: ``a.unstack(z={"x": 2, "y": 3})``.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+        The new dims come last.
+
+    Raises
+    ------
+    AxisError
+        If the sizes do not multiply to that of the dim, or a new name is taken.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.arange("z", 4).unstack(z={"x": 2, "y": 2})
+    <DimArray (x: 2, y: 2) int64>
+    array([[0, 1],
+           [2, 3]])
+    """
     for name, sizes in mapping(x, dim, keywords, "unstack").items():
         total = int(np.prod(list(sizes.values()), dtype=int))
         if total != extent(x, name):
@@ -306,20 +546,36 @@ def _without(p: DimArray, dim: Name) -> DimArray:
 
 
 def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:
-    """Join arrays along a dim; arrays that lack it count as one position of it.
+    """Join arrays along a dim.
 
     Parameters
     ----------
     arrays : sequence of DimArray
-        Other dims are aligned and broadcast by name.
+        Their other dims are aligned and broadcast by name. An array that lacks ``dim`` counts as one position of it.
     dim : name
+        An existing dim, or a new one.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If another shared dim has two sizes, or ``dim`` is vectorized in one of them.
+    ValueError
+        If there are no arrays.
 
     Examples
     --------
     >>> import namedgrad as ng
     >>> a = ng.DimArray([1.0, 2.0], ("x",))
-    >>> ng.concat([a, 3 * a], "y").dims
-    ('y', 'x')
+    >>> ng.concat([a, 3 * a], "y")
+    <DimArray (y: 2, x: 2) float64>
+    array([[1., 2.],
+           [3., 6.]])
+    >>> ng.concat([a, 3 * a], "x").data
+    array([1., 2., 3., 6.])
     """
     parts = [constant(a) for a in arrays]
     if not parts:
@@ -341,14 +597,60 @@ operation(sample("real(a,b)", "real(a,c)", dim="a"), sample("real(b)", "real(c)"
 
 @operation(sample("real(a,b)", dim="a"), sample("real(a,b)"), method=True)
 def flip(x: DimArray, dim: Any = None) -> DimArray:
-    """Reverse the order along dims."""
+    """Reverse the order along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reverse; all by default.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).flip("x").data
+    array([3., 2., 1.])
+    """
     dims = pick(x, dim, "flip")
     return _flip(x, dims) if dims else x
 
 
 @operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 5}), method=True)
 def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, **keywords: int) -> DimArray:
-    """Shift cyclically: ``a.roll(x=1)`` moves the last cell to the front."""
+    """Shift cyclically along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    shifts : mapping of dim to int, optional
+        Or as keywords: ``a.roll(x=1)``, which moves the last cell to the front.
+    **keywords : int
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).roll(x=1).data
+    array([3., 1., 2.])
+    """
     table = mapping(x, shifts, keywords, "roll")
     return _roll(x, tuple(table), shift=tuple(int(s) for s in table.values())) if table else x
 
@@ -357,7 +659,33 @@ def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, **keywords: in
 def shift(
     x: DimArray, /, shifts: Mapping[Any, int] | None = None, fill_value: Any = np.nan, **keywords: int
 ) -> DimArray:
-    """Shift along dims; cells that enter hold ``fill_value`` (NaN by default), cells that leave are lost."""
+    """Shift along dims; cells that leave are lost.
+
+    Parameters
+    ----------
+    x : DimArray
+    shifts : mapping of dim to int, optional
+        Or as keywords: ``a.shift(x=1)``.
+    fill_value : scalar
+        What enters: NaN by default, as in xarray.
+    **keywords : int
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).shift(x=1).data
+    array([nan,  1.,  2.])
+    """
     for name, by in mapping(x, shifts, keywords, "shift").items():
         n = extent(x, name)
         k = max(-n, min(n, int(by)))
@@ -376,16 +704,39 @@ _INDEX_MODES = ("edge", "reflect", "symmetric", "wrap")
 def pad(
     x: DimArray, /, pad_width: Mapping[Any, Any] | None = None, mode: str = "constant", constant_values: Any = None, **keywords: Any
 ) -> DimArray:
-    """Add cells at both ends of dims: ``a.pad(x=(1, 2))``.
+    """Add cells at both ends of dims.
 
     Parameters
     ----------
     x : DimArray
-    pad_width : mapping of dim to int or (before, after)
+    pad_width : mapping of dim to int or (before, after), optional
+        Or as keywords: ``a.pad(x=(1, 2))``.
     mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
         As in :func:`numpy.pad`.
-    constant_values : scalar, optional
+    constant_values : scalar or (before, after), optional
         For ``"constant"``; NaN by default, as in xarray.
+    **keywords
+        ``pad_width`` in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+    ValueError
+        If the mode is unknown.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 2.0, 3.0], ("x",))
+    >>> a.pad(x=(1, 2), mode="edge").data
+    array([1., 1., 2., 3., 3., 3.])
+    >>> a.pad(x=1, constant_values=0.0).data
+    array([0., 1., 2., 3., 0.])
     """
     from namedgrad.rules.indexing import take
 
@@ -423,7 +774,31 @@ def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
 
 @operation(sample("real(a,b)", dim="a"), sample("real(a,b)", dim="a", n=2), method=True)
 def diff(x: DimArray, dim: Any, n: int = 1, *, label: str = "upper") -> DimArray:
-    """n-th difference along a dim."""
+    """Differences between neighbours along a dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name
+    n : int
+        How many times.
+
+    Returns
+    -------
+    DimArray
+        Shorter by ``n`` along the dim.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 4.0, 9.0], ("x",)).diff("x").data
+    array([3., 5.])
+    """
     (name,) = pick(x, dim, "diff")
     for _ in range(n):
         size = extent(x, name)

@@ -87,11 +87,21 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
     dim : name or names, optional
         Dims to sum; all by default.
     skipna : bool, optional
-        Leave NaN out; default for floats. A cell left out has gradient 0.
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
     min_count : int, optional
         Fewer present cells than this give NaN.
     keepdims : bool
-        Keep the dims with size 1.
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
 
     Examples
     --------
@@ -111,7 +121,38 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
 
 @operation(sample("real(a,b,c)", dim=("a", "c")), sample("missing(a,b)", dim="b"), sample("real(a,b)"), method=True)
 def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
-    """Mean over dims; NaN where nothing is present."""
+    """Mean over dims; NaN, with gradient 0, where nothing is present.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to average; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[1.0, 2.0], [3.0, float("nan")]], ("x", "y"))
+    >>> a.mean("y").data
+    array([1.5, 3. ])
+    >>> ng.grad(lambda a: a.mean())(a).data.round(3)
+    array([[0.333, 0.333],
+           [0.333, 0.   ]])
+    """
     dims = pick(x, dim, "mean")
     return restore(_mean(x, dims, present(x, skipna)), x, dims, keepdims)
 
@@ -132,7 +173,40 @@ def divide_counted(x: DimArray, n: DimArray) -> DimArray:
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"),
            sample("complex(a,b)", dim="a"), method=True)
 def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: int = 0, keepdims: bool = False) -> DimArray:
-    """Variance over dims, divided by the count less ``ddof``."""
+    """Variance over dims: the mean square distance from the mean, divided by the count less ``ddof``.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    ddof : int
+        Delta degrees of freedom: 0 as in xarray and NumPy; 1 for the unbiased estimate.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Of complex numbers, the mean of the squared absolute distance: a real array.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).var("x", ddof=1).item()
+    1.0
+    """
     dims = pick(x, dim, "var")
     mask = present(x, skipna)
     middle = _mean(x, dims, mask)
@@ -147,7 +221,42 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: int =
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"), method=True)
 def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: int = 0, keepdims: bool = False) -> DimArray:
-    """Standard deviation over dims; its derivative at 0 is 0."""
+    """Standard deviation over dims: the square root of :func:`var`.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    ddof : int
+        Delta degrees of freedom: 0 as in xarray and NumPy; 1 for the unbiased estimate.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Where the deviation is 0 its derivative is 0, the subgradient of least norm.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).std("x", ddof=1).item()
+    1.0
+    >>> ng.grad(lambda a: a.std())(ng.ones({"x": 2})).data
+    array([0., 0.])
+    """
     return e.length(var(x, dim, skipna=skipna, ddof=ddof, keepdims=keepdims))
 
 
@@ -187,20 +296,114 @@ def _extreme(prim: Any, x: DimArray, dim: Any, skipna: bool | None, keepdims: bo
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)
 def max(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
-    """Largest value over dims; ties share the gradient equally."""
+    """Largest value over dims; ties share the gradient equally.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 4.0, 4.0], ("x",))
+    >>> a.max("x").item()
+    4.0
+    >>> ng.grad(lambda a: a.max())(a).data
+    array([0. , 0.5, 0.5])
+    """
     return _extreme(_max, x, dim, skipna, keepdims, -math.inf)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)
 def min(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
-    """Smallest value over dims; ties share the gradient equally."""
+    """Smallest value over dims; ties share the gradient equally.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([[1.0, 4.0], [2.0, 0.0]], ("x", "y")).min("y").data
+    array([1., 0.])
+    """
     return _extreme(_min, x, dim, skipna, keepdims, math.inf)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("missing(a,b)", dim="a"), method=True)
 def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: int | None = None,
          keepdims: bool = False) -> DimArray:
-    """Product over dims; the derivative never divides, so that zeros are right at every order."""
+    """Product over dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to multiply; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    min_count : int, optional
+        Fewer present cells than this give NaN.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Halves are multiplied together until one cell is left. The derivative never divides, so it is right where cells are 0,
+    at every order.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([0.0, 3.0, 4.0], ("x",))
+    >>> a.prod("x").item()
+    0.0
+    >>> ng.grad(lambda a: a.prod())(a).data
+    array([12.,  0.,  0.])
+    """
     dims = pick(x, dim, "prod")
     mask = present(x, skipna)
     out = x if mask is None else where(mask, x, c(1))
@@ -230,7 +433,36 @@ def _product(x: DimArray, dim: Name) -> DimArray:
 
 @operation(sample("real(a,b,c)", dim=("a", "b")), sample("real(a,b)"), method=True)
 def logsumexp(x: DimArray, dim: Any = None, *, keepdims: bool = False) -> DimArray:
-    """``log(sum(exp(x)))`` over dims, shifted by the maximum; -inf, with gradient 0, where every cell is -inf."""
+    """``log(sum(exp(x)))`` over dims, shifted by the maximum so that nothing overflows.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Where every cell is -inf the result is -inf, with gradient 0.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1000.0, 1000.0], ("x",)).logsumexp("x").item()
+    1000.6931471805599
+    """
     from namedgrad.rules.control import stop_gradient
 
     dims = pick(x, dim, "logsumexp")
@@ -245,7 +477,36 @@ def logsumexp(x: DimArray, dim: Any = None, *, keepdims: bool = False) -> DimArr
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), method=True)
 def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
-    """Cumulative sum along dims; with ``skipna`` a NaN counts as 0."""
+    """Cumulative sum along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to sum along; all by default.
+    skipna : bool, optional
+        Count NaN as 0; the default for floats. Such a cell has gradient 0.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Its transpose is flip, cumsum, flip.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).cumsum("x").data
+    array([1., 3., 6.])
+    """
     dims = pick(x, dim, "cumsum")
     mask = present(x, skipna)
     out = x if mask is None else select(mask, x)
@@ -286,7 +547,30 @@ argmin = _plain("argmin", "Position of the smallest value (the first of several)
 
 @operation(sample("missing(a,b)", dim="a"), method=True, differentiable=False)
 def count(x: DimArray, dim: Any = None) -> DimArray:
-    """Number of cells that are not NaN."""
+    """Number of cells over dims that are not NaN.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to count over; all by default.
+
+    Returns
+    -------
+    DimArray
+        Of integers; no gradient passes.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([[1.0, 2.0], [3.0, float("nan")]], ("x", "y")).count("y").data
+    array([2, 1])
+    """
     dims = pick(x, dim, "count")
     mask = logical_not(e.isnan(x)) if x.dtype.kind in "fc" else equal(x, x)
     return counts(mask, dims, "int64")

@@ -63,7 +63,22 @@ _ARGSORT = _ArgSort("argsort")
 
 @operation(sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b"), method=True, differentiable=False)
 def argsort(x: DimArray, dim: Name) -> DimArray:
-    """Positions along ``dim`` that would sort it; equal cells keep their order, NaN comes last.
+    """Positions along ``dim`` that would sort it.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name
+
+    Returns
+    -------
+    DimArray
+        Integers with the dims of ``x``; no gradient passes. Equal cells keep their order, NaN comes last.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
 
     Examples
     --------
@@ -77,13 +92,36 @@ def argsort(x: DimArray, dim: Name) -> DimArray:
 
 @operation(sample("real(a,b,c)", dim="b"), method=True)
 def sort(x: DimArray, dim: Name) -> DimArray:
-    """Values in ascending order along ``dim``, NaN last; the derivative follows the cells.
+    """Values in ascending order along ``dim``.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``. Equal cells keep their order, NaN comes last.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The order is fixed at the point: the derivative moves with the cells.
 
     Examples
     --------
     >>> import namedgrad as ng
-    >>> ng.sort(ng.DimArray([3.0, 1.0, 2.0], ("x",)), "x").data
+    >>> x = ng.DimArray([3.0, 1.0, 2.0], ("x",))
+    >>> ng.sort(x, "x").data
     array([1., 2., 3.])
+    >>> weights = ng.DimArray([1.0, 10.0, 100.0], ("x",))
+    >>> ng.grad(lambda x: (ng.sort(x, "x") * weights).sum())(x).data
+    array([100.,   1.,  10.])
     """
     (name,) = pick(x, dim, "sort")
     return gather(x, {name: argsort(stop_gradient(x), name)})
@@ -100,11 +138,25 @@ def median(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims
     ----------
     x : DimArray
     dim : name or names, optional
-        All dims by default.
+        Dims to reduce; all by default.
     skipna : bool, optional
-        Leave NaN out; default for floats.
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
     keepdims : bool
-        Keep the dims with size 1.
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The derivative goes to the middle cells; cells that tie with one of them share it equally.
 
     Examples
     --------
@@ -120,21 +172,37 @@ def median(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims
            method=True)
 def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", skipna: bool | None = None,
              keepdims: bool = False) -> DimArray:
-    """The ``q``-th quantile over dims; several q give a dim ``"quantile"`` in front.
+    """The ``q``-th quantile over dims.
 
     Parameters
     ----------
     x : DimArray
     q : float or sequence of floats
-        Between 0 and 1.
+        Between 0 and 1. Several give a dim ``"quantile"``, in front.
     dim : name or names, optional
-        All dims by default.
+        Dims to reduce; all by default.
     method : str
-        One of NumPy's methods (:func:`numpy.quantile`).
+        One of NumPy's methods, see :func:`numpy.quantile`.
     skipna : bool, optional
-        Leave NaN out; default for floats.
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
     keepdims : bool
-        Keep the dims with size 1.
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+    ValueError
+        If ``q`` is not between 0 and 1, or the method is unknown.
+
+    Notes
+    -----
+    Hyndman, R. J. & Fan, Y. (1996), *Sample quantiles in statistical packages*, The American Statistician 50, 361. The derivative
+    goes to the one or two cells that the quantile is made of; cells that tie with one of them share it equally.
 
     Examples
     --------
