@@ -349,8 +349,9 @@ class Counter(backends.Recorder):
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def record(self, function: Any, raw: Any, kwargs: Any, out: Any) -> None:
+    def record(self, function: Any, raw: Any, kwargs: Any, out: Any) -> Any:
         self.calls.append(getattr(function, "__name__", repr(function)))
+        return out
 
 
 @pytest.fixture

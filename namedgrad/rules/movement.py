@@ -495,7 +495,8 @@ class _Join(Primitive):
         backend = backends.backend_of(*(a.raw for a in args))
         new = (*(slice(None),) * at, None)
         raw = [a.raw if dim in a.names else call(backend.getitem, a.raw, new) for a in args]
-        return make(call(backend.concat, *raw, axis=at), names, args[0].hidden)
+        mark = next((a.hidden for a in args if type(a.hidden) is axes.ByName), args[0].hidden)
+        return make(call(backend.concat, *raw, axis=at), names, mark)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, names: Names) -> Map:
         sizes = [extent(x, dim) if dim in x.names else 1 for x in ins]

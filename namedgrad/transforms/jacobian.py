@@ -155,10 +155,11 @@ def _refuse_complex(call: Call) -> None:
 def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[Block]]:
     ins, outs = [_visible(x) for x in tape.ins], [_visible(o) for o in tape.out_like]
     if mode == "auto":
-        mode = "forward" if sum(map(_count, ins)) <= sum(map(_count, outs)) else "reverse"
+        columns_needed = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
+        mode = "forward" if columns_needed <= sum(map(_count, outs)) else "reverse"
     names = [[_suffixed(i, o, suffix) for i in ins] for o in outs]
     if mode == "forward":
-        columns = [_forward_blocks(tape, i, x, chunk) for i, x in enumerate(ins)]
+        columns = [_forward_blocks(tape, i, chunk) for i in range(len(ins))]
     else:
         rows = [_reverse_blocks(tape, k, o, chunk) for k, o in enumerate(outs)]
         columns = [list(c) for c in zip(*rows, strict=True)]
@@ -203,16 +204,33 @@ def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | Non
     return [split(_joined(p), _PASS, sizes) for p in parts]
 
 
-def _forward_blocks(tape: Tape, i: int, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
+def _lost(tape: Tape, x: Any) -> list[frozenset[Name]]:
+    """Vectorized axes of an input that an output lacks, one set for each kind of output."""
+    return list(dict.fromkeys(frozenset(x.hidden - o.hidden) for o in tape.out_like))
+
+
+def _seeded(x: Any, lost: frozenset[Name]) -> dict[Name, int]:
+    """The axes over which forward passes go: what the output lacks does not ride along."""
+    return {n: s for n, s in zip(x.names, x.full_shape, strict=True) if n not in x.hidden or n in lost}
+
+
+def _forward_blocks(tape: Tape, i: int, chunk: int | None) -> list[DimArray]:
     """Blocks of one input with every output."""
-    parts: list[list[DimArray]] = [[] for _ in tape.out_like]
-    for seed in _seeds(tape.ins[i], sizes, chunk):
-        ts: list[DimArray | None] = [None] * len(tape.ins)
-        ts[i] = seed
-        for k, t in enumerate(tape.push(ts)):
-            parts[k].append(t)
-    tagged: dict[Name, int] = {_Tag.get(n): s for n, s in sizes.items()}
-    return [split(_joined(p), _PASS, tagged) for p in parts]
+    x = tape.ins[i]
+    blocks: dict[int, DimArray] = {}
+    for lost in _lost(tape, x):
+        sizes = _seeded(x, lost)
+        parts: dict[int, list[DimArray]] = {k: [] for k, o in enumerate(tape.out_like) if x.hidden - o.hidden == lost}
+        for seed in _seeds(x, sizes, chunk):
+            ts: list[DimArray | None] = [None] * len(tape.ins)
+            ts[i] = seed
+            pushed = tape.push(ts)
+            for k, several in parts.items():
+                several.append(pushed[k])
+        tagged: dict[Name, int] = {n if n in lost else _Tag.get(n): s for n, s in sizes.items()}
+        for k, several in parts.items():
+            blocks[k] = relabel(split(_joined(several), _PASS, tagged), {}, hide=tuple(lost))
+    return [blocks[k] for k in range(len(tape.out_like))]
 
 
 def _joined(parts: list[DimArray]) -> DimArray:
