@@ -42,9 +42,9 @@ class Adapter:
         return leaf.dims
 
     def restore(self, original: Any, result: Any, names: Names) -> Any:
-        """``result`` with ``names`` visible again: in the order of ``original`` if it has all its dims, else in front."""
+        """``result`` with ``names`` visible again: in the order of ``original`` if it is a gradient of it, else in front."""
         out = devectorize(result, *(n for n in names if n in result.hidden))
-        if isinstance(original, DimArray) and set(original.names) <= set(out.names):
+        if isinstance(original, DimArray) and {*out.dims} <= {*original.names, *names} and {*original.names} <= {*out.names}:
             out = reorder(out, (*(n for n in out.names if n not in original.names), *original.names))
         return out
 
