@@ -122,6 +122,10 @@ class Backend:
         """``x`` where the mask is true, exactly 0 elsewhere."""
         return self.xp.where(mask, x, _zero(x))
 
+    def present(self, x: Raw) -> Raw:
+        """Where ``x`` is not NaN."""
+        return ~self.xp.isnan(x)
+
     def denan(self, x: Raw) -> Raw:
         """NaN replaced by 0."""
         return self.select(~self.xp.isnan(x), x)
@@ -226,6 +230,37 @@ class Backend:
     def cumsum(self, x: Raw, axis: int) -> Raw:
         """Cumulative sum."""
         return self.xp.cumsum(x, axis=axis)
+
+    # ---------------------------------------------------------------- windows and Fourier transforms along one axis
+
+    def windows(self, x: Raw, axis: int, size: int) -> Raw:
+        """A view of every run of ``size`` cells, along a new last axis."""
+        return self.xp.lib.stride_tricks.sliding_window_view(x, size, axis)
+
+    def overlap_add(self, g: Raw, axis: int) -> Raw:
+        """The transpose of :meth:`windows`: the last axis added back along ``axis``, one addition per offset."""
+        count, size = g.shape[axis], g.shape[-1]
+        shape = (*g.shape[:axis], count + size - 1, *g.shape[axis + 1 : -1])
+        out = self.xp.zeros(shape, dtype=g.dtype)
+        for k in range(size):
+            out[(slice(None),) * axis + (slice(k, k + count),)] += g[..., k]
+        return out
+
+    def fft(self, x: Raw, axis: int) -> Raw:
+        """Discrete Fourier transform."""
+        return self.xp.fft.fft(x, axis=axis)
+
+    def ifft(self, x: Raw, axis: int) -> Raw:
+        """Its inverse."""
+        return self.xp.fft.ifft(x, axis=axis)
+
+    def rfft(self, x: Raw, axis: int) -> Raw:
+        """The non-negative frequencies of a real array."""
+        return self.xp.fft.rfft(x, axis=axis)
+
+    def irfft(self, x: Raw, axis: int, n: int) -> Raw:
+        """Its inverse, of size ``n``."""
+        return self.xp.fft.irfft(x, n, axis=axis)
 
     # ---------------------------------------------------------------- movement along one axis
 

@@ -6,7 +6,7 @@ positional arrays with axis numbers as ``dim=``.
 
 from __future__ import annotations
 
-from namedgrad.positional import faces, functions, leaves, protocol
+from namedgrad.positional import faces, functions, indexing, leaves, protocol, writing
 from namedgrad.positional.array import PositionalArray, positional, renumber, unwrap, wrap
 
-__all__ = ["PositionalArray", "faces", "functions", "leaves", "positional", "protocol", "renumber", "unwrap", "wrap"]
+__all__ = ["PositionalArray", "faces", "functions", "indexing", "leaves", "positional", "protocol", "renumber", "unwrap", "wrap", "writing"]

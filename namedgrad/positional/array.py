@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,9 +25,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.linear import Like
-from namedgrad.rules import complex as complex_rules
-from namedgrad.rules import structure
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import relabel, reorder, spread
 from namedgrad.trace import leaving
 
@@ -41,12 +39,16 @@ def numbers(count: int) -> Names:
     return tuple(axes.axis(i) for i in range(-count, 0))
 
 
+_INSTEAD_OF_FLOAT = "out = np.zeros(n, like=x) for an array that it can be written into, and NumPy functions instead of math"
+
+
 class View(NamedTuple):
     """Whose cells an array shows: ``array == show(base)``, now and after every write."""
 
     base: PositionalArray
     show: Callable[[Any], Any]
-    key: Any = None
+    key: Any
+    locked: str  #: why it cannot be written, "" if it can
 
 
 class PositionalArray:
@@ -67,14 +69,34 @@ class PositionalArray:
     _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
 
     def __getattr__(self, name: str) -> Any:  # reached for slots that are not set
-        if name == "_x":
-            view = self._view
-            if view is not None:
-                self._x = view.show(view.base)._x
-                return self._x
         if name in ("_view", "_views"):
             return None
+        if name == "_x":
+            return self._reread()
         raise AttributeError(f"a positional array has no attribute {name!r}")
+
+    def _reread(self) -> DimArray:
+        """The values of a view that forgot them, and of the views that it is taken from."""
+        stale, p = [], self
+        while not p._known():
+            stale.append(p)
+            p = p._view.base  # type: ignore[union-attr]
+        for q in reversed(stale):
+            view: Any = q._view
+            q._x = view.show(view.base)._x
+        return self._x
+
+    def _known(self) -> bool:
+        try:
+            object.__getattribute__(self, "_x")
+        except AttributeError:
+            return False
+        return True
+
+    def _forget(self) -> None:
+        """Read the values from the base again when they are next asked for."""
+        if self._known():
+            del self._x
 
     # ---------------------------------------------------------------- what a user sees
 
@@ -185,8 +207,8 @@ class PositionalArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._refuse_leaving(
             "converting to a plain NumPy array (np.asarray, array[...] = x, array[x])",
-            "NumPy functions on the array itself: np.take(array, x) to index with it, out = np.zeros(n, like=x) for an "
-            "array that it can be written into, np.where or np.stack instead of element-wise assignment",
+            "NumPy functions on the array itself: np.take(ng.positional(array), x) to index with it, "
+            "out = np.zeros(n, like=x) for an array that it can be written into, np.where or np.stack",
         )
         return self._x.__array__(dtype, copy)
 
@@ -195,7 +217,7 @@ class PositionalArray:
         return bool(self._x)
 
     def __index__(self) -> int:
-        self._refuse_leaving("an index", "np.take(array, x)")
+        self._refuse_leaving("an index", "np.take(ng.positional(array), x)")
         return self._x.__index__()
 
     def __int__(self) -> int:
@@ -203,11 +225,11 @@ class PositionalArray:
         return int(self._x)
 
     def __float__(self) -> float:
-        self._refuse_leaving("float()", "NumPy functions instead of those of the math module")
+        self._refuse_leaving("float() (as in array[i] = x, math.f(x))", _INSTEAD_OF_FLOAT)
         return float(self._x)
 
     def __complex__(self) -> complex:
-        self._refuse_leaving("complex()", "NumPy functions instead of those of the cmath module")
+        self._refuse_leaving("complex() (as in array[i] = x, cmath.f(x))", _INSTEAD_OF_FLOAT)
         return complex(self._x)
 
     def item(self, *index: Any) -> Any:
@@ -318,16 +340,29 @@ def wrap(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Position
 
 
 def unwrap(value: Any, what: str = "operand") -> DimArray:
-    """An operand as a DimArray with numbered axes: positional arrays, plain arrays, lists and scalars."""
-    if isinstance(value, PositionalArray):
-        return value._x
-    if isinstance(value, SCALARS):
-        return make(value, (), NONE)
+    """An operand as a DimArray with numbered axes: positional arrays, plain arrays, lists and scalars.
+
+    Raises
+    ------
+    TypeError
+        If it is a DimArray or an xarray object, whose axes have names.
+    """
     if isinstance(value, DimArray):
         raise TypeError(
             f"{what} is a DimArray with dims {value.dims}, which does not combine with a positional array; "
             "name the axes of the positional array with .name(...), one name per axis"
         )
+    return numbered(value, what)
+
+
+def numbered(value: Any, what: str = "operand") -> DimArray:
+    """As :func:`unwrap`; a DimArray is taken to have numbered axes already."""
+    if isinstance(value, PositionalArray):
+        return value._x
+    if isinstance(value, DimArray):
+        return value
+    if isinstance(value, SCALARS):
+        return make(value, (), NONE)
     if not backends.is_array(value):
         if type(value).__module__.split(".")[0] in ("xarray", "pandas"):
             raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
@@ -349,17 +384,27 @@ def ordered(x: DimArray, names: Sequence[Name]) -> DimArray:
 
 def box(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Any:
     """A result: bool and int values leave as plain arrays unless they differ per slice or are being recorded."""
-    if x.level is None and x.dtype.kind in "biu" and not x.hidden and not backends.is_recording():
-        return x.raw
+    if x.level is None and not x.hidden and x.dtype.kind in "biu" and not backends.is_recording():
+        return _plain(x.raw)
     p = _new(kind)
     p._x = x
     return p
 
 
-def view_of(base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None) -> PositionalArray:
+def _plain(raw: Any) -> Any:
+    """A raw array for the user; memory that is part of another array's must not be written."""
+    if isinstance(raw, np.ndarray) and raw.base is not None:
+        raw = raw.view()
+        raw.flags.writeable = False
+    return raw
+
+
+def view_of(
+    base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None, *, locked: str = ""
+) -> PositionalArray:
     """An array that shows cells of ``base``, as NumPy's views do."""
     p = wrap(x, type(base))
-    p._view = View(base, show, key)
+    p._view = View(base, show, key, locked)
     alive = [r for r in base._views or () if r() is not None]
     base._views = [*alive, weakref.ref(p)]
     return p
@@ -368,34 +413,39 @@ def view_of(base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key:
 # ------------------------------------------------------------------------------------------------ broadcasting
 
 
-def squeezed(x: DimArray, sizes: dict[Name, int]) -> DimArray:
-    """``x`` without its axes of size 1 that are larger in ``sizes``."""
-    for n, s in zip(x.names, x.full_shape, strict=True):
-        if s == 1 and sizes.get(n, 1) != 1 and n not in x.hidden:
-            x = slice_of(x, n, 0)
-    return x
-
-
 def joint_sizes(xs: Sequence[DimArray]) -> dict[Name, int]:
     """Sizes of the numbered axes after broadcasting."""
     sizes: dict[Name, int] = {}
     for x in xs:
-        for n, s in zip(x.names, x.full_shape, strict=True):
-            if n not in x.hidden:
-                old = sizes.setdefault(n, s)
-                if old != s and s != 1:
-                    if old != 1:
-                        shapes = " ".join(str(x.shape) for x in xs)
-                        raise ValueError(f"operands could not be broadcast together with shapes {shapes}")
-                    sizes[n] = s
+        for n, s in x.sizes.items():
+            old = sizes.setdefault(n, s)
+            if old != s and s != 1:
+                if old != 1:
+                    shapes = " ".join(str(x.shape) for x in xs)
+                    raise ValueError(f"operands could not be broadcast together with shapes {shapes}")
+                sizes[n] = s
     return sizes
 
 
+def squeezed(x: DimArray, sizes: Mapping[Name, int]) -> DimArray:
+    """``x`` without its axes of size 1 that are larger in ``sizes``."""
+    return drop(x, tuple(n for n, s in x.sizes.items() if s == 1 and sizes.get(n, 1) != 1))
+
+
+def pair(x: DimArray, y: DimArray) -> Sequence[DimArray]:
+    """Two operands ready for alignment by name: size-1 axes that meet larger ones are gone."""
+    names, others = x.names, y.names
+    if not others or not names or (names == others and x.full_shape == y.full_shape):
+        return x, y
+    sizes = joint_sizes((x, y))
+    return squeezed(x, sizes), squeezed(y, sizes)
+
+
 def meet(*xs: DimArray) -> Sequence[DimArray]:
-    """Operands ready for alignment by name: size-1 axes that meet larger ones are gone."""
-    first = xs[0]
-    shape = first.full_shape
-    if all(x.names == first.names and x.full_shape == shape or not x.names for x in xs[1:]):
+    """Any number of operands ready for alignment by name."""
+    if len(xs) == 2:
+        return pair(*xs)
+    if len(xs) == 1:
         return xs
     sizes = joint_sizes(xs)
     return [squeezed(x, sizes) for x in xs]
@@ -404,12 +454,9 @@ def meet(*xs: DimArray) -> Sequence[DimArray]:
 def stretch(x: DimArray, shape: Sequence[int]) -> DimArray:
     """Broadcast to a shape of the numbered axes."""
     names = numbers(len(shape))
-    sizes = dict(zip(names, shape, strict=True))
+    sizes = dict(zip(names, shape))
     own = x.sizes
-    if any(n not in sizes or own[n] not in (1, sizes[n]) for n in own):
+    if any(n not in sizes or s not in (1, sizes[n]) for n, s in own.items()):
         raise ValueError(f"cannot broadcast an array of shape {x.shape} to {tuple(shape)}")
     x = squeezed(x, sizes)
     return ordered(spread(x, Like(names, tuple(shape), x.dtype)), names)
-
-
-__all__ = ["Lifted", "PositionalArray", "complex_rules", "positional", "structure", "unwrap", "wrap"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,15 @@ class Positional(Adapter):
             return leaf
         return leave(parts[0]) if type(leaf) is Lifted else wrap(parts[0])
 
+    def arrays(self, leaf: PositionalArray) -> tuple[DimArray, ...]:
+        return (leaf._x,)
+
+    def seen(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
+        return wrap(arrays[0], type(leaf))
+
+    def returned(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
+        return leave(arrays[0]) if type(leaf) is Lifted else wrap(arrays[0])
+
     def vectorize(self, leaf: Any, names: Names) -> Any:
         return leaf  # numbered axes have no names that could be meant
 
@@ -50,6 +59,18 @@ class Plain(Positional):
     def parts(self, leaf: Any) -> tuple[DimArray, ...]:
         return (make(leaf, numbers(leaf.ndim), NONE),) if leaf.dtype.kind in "fc" else ()
 
+    def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
+        return (make(leaf, numbers(leaf.ndim), NONE),) if leaf.dtype.kind in "biufc" else ()
+
+    def fixed(self, leaf: Any) -> Hashable:
+        return () if leaf.dtype.kind in "biufc" else (leaf.shape, str(leaf.dtype), repr(leaf.tolist()))
+
+    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
+        return wrap(arrays[0], Lifted) if arrays else leaf
+
+    def returned(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
+        return leave(arrays[0]) if arrays else leaf
+
     def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         return wrap(parts[0], Lifted) if parts else leaf
 
@@ -62,6 +83,12 @@ class Plain(Positional):
 
 class Number(Plain):
     """Python floats and complex numbers."""
+
+    def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
+        return (make(leaf, (), NONE),)
+
+    def fixed(self, leaf: Any) -> Hashable:
+        return ()
 
     def parts(self, leaf: Any) -> tuple[DimArray, ...]:
         return (make(leaf, (), NONE),)

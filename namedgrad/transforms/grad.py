@@ -10,6 +10,7 @@ from typing import Any
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError, Names
 from namedgrad.transforms.captured import refuse_captured
+from namedgrad.transforms.calls import run
 from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
 from namedgrad.transforms.tape import Tape, check_cotangent, ones_like_output, record, record_forward
 
@@ -70,7 +71,7 @@ class Call:
                 args[key] = value
             else:
                 kwargs[key] = value
-        return self.f(*args, **kwargs)
+        return run(self.f, *args, **kwargs)
 
     def results(self, parts: Sequence[DimArray], of: Output | None = None) -> Any:
         """Gradients (``of`` an output) in the structure of ``wrt``, with ``over`` dims visible again."""

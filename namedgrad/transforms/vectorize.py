@@ -8,6 +8,7 @@ from typing import Any
 
 from namedgrad.axes import Name
 from namedgrad.transforms.captured import refuse_captured
+from namedgrad.transforms.calls import run
 from namedgrad.transforms.grad import restore_tree
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
 
@@ -57,6 +58,6 @@ def vmap(f: Callable[..., Any], over: Any) -> Callable[..., Any]:
         names = over_names(over, (args, kwargs))
         refuse_captured(f, names)
         args, kwargs = vectorize_tree((args, kwargs), names)
-        return restore_tree(None, f(*args, **kwargs), names)
+        return restore_tree(None, run(f, *args, **kwargs), names)
 
     return wrapped

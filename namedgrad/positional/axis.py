@@ -1,0 +1,130 @@
+"""Axis numbers read as names, and the moves that NumPy's functions share, on arrays with numbered axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+from namedgrad.axes import Name, Names
+from namedgrad.linear import Like
+from namedgrad.positional.array import numbers, ordered, renumber
+from namedgrad.rules.movement import merge, split
+from namedgrad.rules.singleton import drop
+from namedgrad.rules.structure import relabel, spread
+
+
+def names_of(x: DimArray, axis: Any) -> Names:
+    """Names of the axes that ``axis=`` counts; all of them for None."""
+    if axis is None:
+        return x.dims
+    count = x.ndim
+    if type(axis) is int and -count <= axis < count:
+        return (axes.axis(axis - count if axis >= 0 else axis),)
+    return tuple(axes.axis(a - count) for a in normalize_axis_tuple(axis, count))
+
+
+def name_of(x: DimArray, axis: int) -> Name:
+    """Name of one axis."""
+    return axes.axis(normalize_axis_index(axis, x.ndim) - x.ndim)
+
+
+def along(x: DimArray, axis: int | None) -> tuple[DimArray, Name]:
+    """An array and the name of one axis; None flattens first, as NumPy's cumulative functions do."""
+    if axis is None:
+        x = flat(x)
+        return x, axes.axis(-1)
+    return x, name_of(x, axis)
+
+
+def named(x: DimArray, names: Sequence[Name]) -> DimArray:
+    """The visible axes under other names, in their order."""
+    return relabel(x, {o: n for o, n in zip(x.dims, names, strict=True) if o != n})
+
+
+def expand(x: DimArray, positions: Sequence[int]) -> DimArray:
+    """New axes of size 1 at these positions of the result."""
+    at = set(positions)
+    old = iter(x.dims)
+    names = [axes.fresh("new") if i in at else next(old) for i in range(x.ndim + len(at))]
+    new = [n for n in names if n not in x.names]
+    wide = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
+    return ordered(wide, names)
+
+
+def squeeze(x: DimArray, names: Names) -> DimArray:
+    """Axes of size 1 removed."""
+    for n, s in x.sizes.items():
+        if n in names and s != 1:
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return renumber(drop(x, names))
+
+
+def flat(x: DimArray) -> DimArray:
+    """All visible axes as one."""
+    return reshape(x, (-1,))
+
+
+def full_size(shape: Sequence[int]) -> int:
+    """Number of cells."""
+    return math.prod(shape)
+
+
+def reshape(x: DimArray, shape: Any, order: str = "C") -> DimArray:
+    """Another shape of the visible axes."""
+    if order == "F":
+        turned = reshape(ordered(x, x.dims[::-1]), _resolve(x, shape)[::-1])
+        return ordered(turned, turned.dims[::-1])
+    old, new = x.shape, _resolve(x, shape)
+    if old == new:
+        return x
+    if (kept := _singletons(old, new)) is not None:
+        drops, adds = kept
+        x = renumber(drop(x, tuple(x.dims[i] for i in drops)))
+        return expand(x, adds) if adds else x
+    name: Name = axes.fresh("flat")
+    line = merge(x, x.dims, name) if x.ndim else expand(x, [0])
+    if not x.ndim:
+        name = axes.axis(-1)
+    if not new:
+        return drop(line, (name,))
+    parts = {axes.fresh(i): s for i, s in enumerate(new)}
+    return ordered(split(line, name, parts), tuple(parts))
+
+
+def _singletons(old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[int]] | None:
+    """Axes of size 1 to drop and to add, if that is all the difference."""
+    if [s for s in old if s != 1] != [s for s in new if s != 1]:
+        return None
+    return [i for i, s in enumerate(old) if s == 1], [i for i, s in enumerate(new) if s == 1]
+
+
+def _resolve(x: DimArray, shape: Any) -> tuple[int, ...]:
+    """The shape with -1 worked out."""
+    sizes = [int(s) for s in (shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,))]
+    total = full_size(x.shape)
+    if sizes.count(-1) == 1:
+        rest = -full_size(sizes)
+        if rest and total % rest == 0:
+            sizes[sizes.index(-1)] = total // rest
+    if full_size(sizes) != total or any(s < 0 for s in sizes):
+        raise ValueError(f"cannot reshape array of size {total} into shape {tuple(sizes)}")
+    return tuple(sizes)
+
+
+def pairs(value: Any, count: int) -> list[tuple[Any, Any]]:
+    """(before, after) per axis of what ``np.pad`` takes: a scalar, a pair, one pair per axis, a mapping."""
+    if isinstance(value, Mapping):
+        table = {normalize_axis_index(k, count): v if isinstance(v, (tuple, list)) else (v, v) for k, v in value.items()}
+        return [tuple(table.get(i, (0, 0))) for i in range(count)]  # type: ignore[misc]
+    if not isinstance(value, (tuple, list, np.ndarray)):
+        return [(value, value)] * count
+    return [(b, a) for b, a in np.broadcast_to(np.asarray(value), (count, 2)).tolist()]
+
+
+__all__ = ["along", "expand", "flat", "name_of", "named", "names_of", "numbers", "pairs", "reshape", "squeeze"]

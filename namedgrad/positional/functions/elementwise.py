@@ -1,0 +1,207 @@
+"""Functions that take every cell by itself, and the ufuncs that are made of others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, make
+from namedgrad.positional.array import PositionalArray, box, meet, numbered
+from namedgrad.positional.protocol import UFUNCS, implements
+from namedgrad.rules import complex as z
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, subtract
+from namedgrad.rules.structure import where as choose
+
+# ------------------------------------------------------------------------------------------------ choice
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return np.nonzero(condition)
+    test, a, b = meet(numbered(condition, "condition"), numbered(x), numbered(y))
+    return choose(truth(test), a, b)
+
+
+def truth(x: DimArray) -> DimArray:
+    """Cells that are not 0."""
+    return x if x.dtype.kind == "b" else e.not_equal(x, c(0))
+
+
+@implements(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    out = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
+        out = where(condition, choice, out)
+    return out
+
+
+@implements(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None) -> Any:
+    low, high = (b if c_ is None else c_ for b, c_ in ((a_min, min), (a_max, max)))
+    x = numbered(a)
+    if low is not None:
+        x = e.clip_low(*meet(x, numbered(low)))
+    return x if high is None else e.clip_high(*meet(x, numbered(high)))
+
+
+def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+    """Values limited to ``[min, max]``."""
+    return np.clip(self, min, max, out=out, **options)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    v = numbered(x)
+    if v.dtype.kind == "c":
+        parts = (nan_to_num(part, copy, nan, posinf, neginf) for part in (z.real(v), z.imag(v)))
+        re, im = parts
+        return add(re, multiply(c(1j), im))  # type: ignore[arg-type]
+    limits = np.finfo(v.dtype) if v.dtype.kind == "f" else np.iinfo(v.dtype)
+    v = choose(e.isnan(v), numbered(nan), v)
+    v = choose(equal(v, c(math.inf)), numbered(float(limits.max) if posinf is None else posinf), v)
+    return choose(equal(v, c(-math.inf)), numbered(float(limits.min) if neginf is None else neginf), v)
+
+
+# ------------------------------------------------------------------------------------------------ rounding
+
+
+@implements(np.round, np.around)
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    x = numbered(a)
+    if x.dtype.kind in "biu" and decimals >= 0:
+        return x
+    if not decimals:
+        return e.rint(x)
+    scale = c(10.0 ** abs(decimals))
+    if decimals > 0:
+        return e.divide(e.rint(multiply(x, scale)), scale)
+    return multiply(e.rint(e.divide(x, scale)), scale)
+
+
+implements(np.fix)(lambda x, out=None: e.trunc(numbered(x)))
+
+
+# ------------------------------------------------------------------------------------------------ complex numbers
+
+implements(np.real)(lambda val: z.real(numbered(val)))
+implements(np.imag)(lambda val: z.imag(numbered(val)))
+
+
+@implements(np.angle)
+def angle(z_: Any, deg: bool = False) -> Any:
+    out = z.angle(numbered(z_))
+    return e.rad2deg(out) if deg else out
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    x = numbered(a)
+    if x.dtype.kind == "c":
+        raise TypeError("np.real_if_close decides by values whether the result is complex; use np.real")
+    return x
+
+
+# ------------------------------------------------------------------------------------------------ dtype and copies
+
+
+def cast_to(x: DimArray, dtype: Any) -> DimArray:
+    """Another dtype, in memory of its own where the result is a plain array."""
+    out = cast(x, np.dtype(dtype))
+    if out.level is None and out.dtype.kind in "biu" and out.raw is x.raw and backends.is_array(x.raw):
+        return make(backends.call(backends.backend_of(x.raw).copy, x.raw), out.names, out.hidden)
+    return out
+
+
+def _astype(self: PositionalArray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    """The same values with another dtype."""
+    if not np.can_cast(self.dtype, np.dtype(dtype), casting):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast array data from {self.dtype} to {np.dtype(dtype)} according to the rule {casting!r}")
+    return box(cast_to(self._x, dtype), type(self))
+
+
+implements(np.copy)(lambda a, order="K", subok=False: numbered(a))
+if hasattr(np, "astype"):  # NumPy 2.1
+    implements(np.astype)(lambda x, dtype, /, *, copy=True, device=None: cast_to(numbered(x), dtype))
+
+
+# ------------------------------------------------------------------------------------------------ ufuncs made of others
+
+
+def _modf(x: DimArray) -> tuple[DimArray, DimArray]:
+    whole = e.trunc(x)
+    return subtract(x, whole), whole
+
+
+def _heaviside(x: DimArray, half: DimArray) -> DimArray:
+    x, half = meet(x, half)
+    step = choose(e.less(x, c(0)), c(0.0), c(1.0))
+    return choose(logical_not(equal(x, x)), x, choose(equal(x, c(0)), half, step))
+
+
+def _divmod(x: DimArray, y: DimArray) -> tuple[DimArray, DimArray]:
+    x, y = meet(x, y)
+    return e.floor_divide(x, y), e.remainder(x, y)
+
+
+UFUNCS.update({
+    np.modf: _modf,
+    np.divmod: _divmod,
+    np.heaviside: _heaviside,
+    np.ldexp: lambda x, n: multiply(*meet(x, e.exp2(cast(n, x.dtype) if n.names else n))),
+})  # fmt: skip
+
+
+def _near(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> DimArray:
+    x, y = meet(numbered(a), numbered(b))
+    close = e.less_equal(z.absolute(subtract(x, y)), add(c(atol), multiply(c(rtol), z.absolute(y))))
+    close = e.logical_or(e.logical_and(close, isfinite(y)), equal(x, y))
+    both = e.logical_and(logical_not(equal(x, x)), logical_not(equal(y, y)))
+    return e.logical_or(close, both) if equal_nan else close
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    from namedgrad.rules.control import stop_gradient
+
+    return _near(stop_gradient(numbered(a)), stop_gradient(numbered(b)), rtol, atol, equal_nan)
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    from namedgrad.rules.reductions import all as every
+
+    near = isclose(a, b, rtol, atol, equal_nan)
+    return every(near, near.dims)
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    from namedgrad.rules.reductions import all as every
+
+    x, y = numbered(a1), numbered(a2)
+    if x.shape != y.shape:
+        return False
+    same = equal(x, y)
+    if equal_nan:
+        same = e.logical_or(same, e.logical_and(logical_not(equal(x, x)), logical_not(equal(y, y))))
+    return every(same, same.dims)
+
+
+for _name, _value in {
+    "astype": _astype,
+    "clip": _clip,
+    "round": lambda self, decimals=0, out=None: np.round(self, decimals, out=out),
+    "conj": lambda self: np.conjugate(self),
+    "conjugate": lambda self: np.conjugate(self),
+    "real": property(lambda self: box(z.real(self._x), type(self)) if self.dtype.kind == "c" else self),
+    "imag": property(lambda self: box(z.imag(self._x), type(self))),
+}.items():
+    setattr(PositionalArray, _name, _value)

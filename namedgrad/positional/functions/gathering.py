@@ -1,0 +1,192 @@
+"""Cells picked by index arrays, and written by functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, TraceError, extent, make
+from namedgrad.axes import NONE
+from namedgrad.positional.array import PositionalArray, numbered, ordered, squeezed
+from namedgrad.positional.axis import flat, name_of, named, reshape
+from namedgrad.positional.functions.elementwise import truth
+from namedgrad.positional.functions.shapes import diagonal_of
+from namedgrad.positional.indexing import index_arrays
+from namedgrad.positional.protocol import implements
+from namedgrad.rules import elementwise as e
+from namedgrad.rules import indexing
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import constant_like
+from namedgrad.rules.structure import select as keep
+
+# ------------------------------------------------------------------------------------------------ picked
+
+
+def _index(value: Any, size: int, mode: str) -> DimArray:
+    (index,) = index_arrays(np.asarray(value) if not isinstance(value, PositionalArray) else value)
+    if mode == "wrap":
+        return e.remainder(index, c(size))
+    return e.clip(index, 0, size - 1) if mode == "clip" else index
+
+
+@implements(np.take, method=True)
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> DimArray:
+    x = numbered(a)
+    if axis is None:
+        x, axis = flat(x), 0
+    name = name_of(x, axis)
+    index = _index(indices, extent(x, name), mode)
+    own = [axes.fresh(n) for n in index.dims]
+    index = indexing._wrapped(named(index, own), name, extent(x, name), x)
+    at = x.dims.index(name)
+    return ordered(indexing.gather(x, {name: index}), (*x.dims[:at], *own, *x.dims[at + 1 :]))
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> DimArray:
+    x = numbered(arr)
+    if axis is None:
+        x, axis = flat(x), 0
+    name = name_of(x, axis)
+    (index,) = index_arrays(indices)
+    if index.ndim != x.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    size = extent(x, name)
+    rest = {n: s for n, s in index.sizes.items() if n is not name}
+    wide = {n: s for n, s in x.sizes.items() if n is not name}
+    index = indexing._wrapped(squeezed(index, wide), name, size, x)
+    return ordered(indexing.gather(squeezed(x, rest), {name: index}), x.dims)
+
+
+@implements(np.compress, method=True)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> DimArray:
+    return take(a, np.flatnonzero(condition), axis)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> DimArray:
+    return take(arr, np.flatnonzero(condition))
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    from namedgrad.positional.functions.elementwise import where
+
+    index = numbered(a)
+    result = choices[-1]
+    for i in range(len(choices) - 2, -1, -1):
+        result = where(e.equal(index, c(i)), choices[i], result)
+    return result
+
+
+# ------------------------------------------------------------------------------------------------ triangles and diagonals
+
+
+def _triangle(make_mask: Any) -> Any:
+    def function(m: Any, k: int = 0) -> DimArray:
+        x = numbered(m)
+        row, col = x.dims[-2:]
+        mask = make_mask(np.ones((extent(x, row), extent(x, col)), dtype=bool), k)
+        return ordered(keep(constant_like(mask, x, (row, col)), x), x.dims)
+
+    return function
+
+
+tril = implements(np.tril)(_triangle(np.tril))
+triu = implements(np.triu)(_triangle(np.triu))
+
+
+@implements(np.diag)
+def diag(v: Any, k: int = 0) -> DimArray:
+    x = numbered(v)
+    if x.ndim == 2:
+        return diagonal_of(x, x.dims[0], x.dims[1], k)
+    if x.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    from namedgrad.rules.movement import pad
+
+    (old,) = x.dims
+    row, col = axes.fresh("row"), axes.fresh("column")
+    n = extent(x, old) + abs(k)
+    full = pad(x, {old: (0, k) if k >= 0 else (-k, 0)}, constant_values=0) if k else x
+    return ordered(keep(constant_like(np.eye(n, k=k, dtype=bool), x, (row, col)), named(full, (row,))), (row, col))
+
+
+@implements(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> DimArray:
+    return diag(flat(numbered(v)), k)
+
+
+# ------------------------------------------------------------------------------------------------ written
+
+
+def _target(a: Any, what: str) -> PositionalArray:
+    if not isinstance(a, PositionalArray):
+        raise TraceError(
+            f"{what} would write values that are being differentiated or vectorized into a plain array; make the array "
+            "with np.zeros(shape, like=x)"
+        )
+    return a
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    p = _target(dst, "np.copyto")
+    if where is True:
+        p[...] = src
+    else:
+        p[...] = np.where(where, src, p)
+
+
+@implements(np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    p = _target(a, "np.putmask")
+    v = np.resize(values, p.shape) if np.shape(values) != p.shape and np.ndim(values) else values
+    p[...] = np.where(mask, v, p)
+
+
+@implements(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    p = _target(a, "np.put")
+    where = np.reshape(ind, -1)
+    value = np.resize(v, where.shape) if np.ndim(v) else v
+    whole = flat(p._x)
+    from namedgrad.positional.array import wrap
+
+    line = wrap(whole, type(p))
+    line[_index(where, p.size, mode).raw] = value
+    p[...] = wrap(reshape(line._x, p.shape), type(p))
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    p = _target(arr, "np.put_along_axis")
+    if axis is None:
+        put(p, indices, values)
+        return
+    index = np.asarray(indices)
+    key = [np.arange(s).reshape([-1 if i == j else 1 for j in range(p.ndim)]) for i, s in enumerate(p.shape)]
+    key[axis] = index
+    p[tuple(key)] = values
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    p = _target(a, "np.fill_diagonal")
+    if p.ndim < 2 or (p.ndim > 2 and len(set(p.shape)) > 1) or wrap:
+        raise TypeError("np.fill_diagonal needs a matrix or equal sizes, and no wrap=True, on positional arrays")
+    at = np.arange(min(p.shape))
+    p[(at,) * p.ndim] = np.resize(val, len(at)) if np.ndim(val) else val
+
+
+def _fill(self: PositionalArray, value: Any) -> None:
+    """Set every cell."""
+    self[...] = value
+
+
+PositionalArray.fill = _fill  # type: ignore[attr-defined]
+PositionalArray.put = lambda self, indices, values, mode="raise": put(self, indices, values, mode)  # type: ignore[attr-defined]
+
+__all__ = ["NONE", "make", "truth"]

@@ -1,0 +1,266 @@
+"""Arrays joined, repeated and padded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.linear import Like
+from namedgrad.positional.array import numbered, ordered, stretch
+from namedgrad.positional.axis import expand, flat, name_of, named, names_of, pairs, reshape
+from namedgrad.positional.protocol import implements
+from namedgrad.rules import movement
+from namedgrad.rules import reductions as r
+from namedgrad.rules.elementwise import c, rint
+from namedgrad.rules.indexing import take
+from namedgrad.rules.sorting import median
+from namedgrad.rules.structure import add, cast, constant_like, multiply, spread, subtract
+
+
+@implements(np.concatenate)
+def concatenate(arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
+    parts = [numbered(a) for a in arrays]
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        parts, axis = [flat(p) for p in parts], 0
+    first = parts[0]
+    if not first.ndim:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    name = name_of(first, axis)
+    for p in parts:
+        if p.ndim != first.ndim or any(s != first.sizes[n] for n, s in p.sizes.items() if n is not name):
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
+                + " ".join(str(q.shape) for q in parts)
+            )
+    joined = movement.join(parts, name) if len(parts) > 1 else first
+    return ordered(joined if dtype is None else cast(joined, np.dtype(dtype)), first.dims)
+
+
+@implements(np.stack)
+def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
+    parts = [numbered(a) for a in arrays]
+    if len({p.shape for p in parts}) != 1:
+        raise ValueError("all input arrays must have the same shape" if parts else "need at least one array to stack")
+    at = normalize_axis_index(axis, parts[0].ndim + 1)
+    return concatenate([expand(p, [at]) for p in parts], at, dtype=dtype)
+
+
+def _two(a: Any) -> DimArray:
+    x = numbered(a)
+    return expand(x, [0, 1]) if not x.ndim else expand(x, [0]) if x.ndim == 1 else x
+
+
+def _column(a: Any) -> DimArray:
+    x = numbered(a)
+    return reshape(x, (-1, 1)) if x.ndim < 2 else x
+
+
+def _deep(a: Any) -> DimArray:
+    x = _two(a)
+    if x.ndim > 2:
+        return x
+    return expand(x, [2])
+
+
+def _row(a: Any) -> DimArray:
+    x = numbered(a)
+    return x if x.ndim else expand(x, [0])
+
+
+@implements(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
+    parts = [_row(a) for a in tup]
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
+
+
+implements(np.vstack)(lambda tup, *, dtype=None, casting="same_kind": concatenate([_two(a) for a in tup], 0, dtype=dtype))
+implements(np.dstack)(lambda tup: concatenate([_deep(a) for a in tup], 2))
+implements(np.column_stack)(lambda tup: concatenate([_column(a) for a in tup], 1))
+implements(np.append)(lambda arr, values, axis=None: concatenate([arr, values], axis))
+
+
+@implements(np.block)
+def block(arrays: Any) -> DimArray:
+    depth, parts = _depth(arrays), _leaves(arrays)
+    count = max(depth, *(numbered(p).ndim for p in parts))
+    return _block(arrays, depth, count)
+
+
+def _depth(arrays: Any) -> int:
+    return 1 + _depth(arrays[0]) if isinstance(arrays, list) else 0
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    return [leaf for a in arrays for leaf in _leaves(a)] if isinstance(arrays, list) else [arrays]
+
+
+def _block(arrays: Any, depth: int, count: int) -> DimArray:
+    if isinstance(arrays, list):
+        return concatenate([_block(a, depth - 1, count) for a in arrays], -depth)
+    x = numbered(arrays)
+    return expand(x, range(count - x.ndim)) if x.ndim < count else x
+
+
+# ------------------------------------------------------------------------------------------------ repeated
+
+
+def positions(x: DimArray, axis: int | None, index: Any) -> DimArray:
+    """Cells at plain positions of one axis; None flattens first."""
+    if axis is None:
+        x, axis = flat(x), 0
+    return take(x, np.asarray(index), name_of(x, axis))
+
+
+@implements(np.repeat, method=True)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> DimArray:
+    x = numbered(a)
+    if axis is None:
+        x, axis = flat(x), 0
+    return positions(x, axis, np.repeat(np.arange(x.shape[axis]), repeats))
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> DimArray:
+    x = numbered(A)
+    times = tuple(reps) if np.iterable(reps) else (reps,)
+    if len(times) > x.ndim:
+        x = expand(x, range(len(times) - x.ndim))
+    times = (1,) * (x.ndim - len(times)) + times
+    for axis, k in enumerate(times):
+        if k != 1:
+            x = positions(x, axis, np.tile(np.arange(x.shape[axis]), k))
+    return x
+
+
+@implements(np.resize)
+def resize(a: Any, new_shape: Any) -> DimArray:
+    x = flat(numbered(a))
+    shape = tuple(new_shape) if np.iterable(new_shape) else (new_shape,)
+    return reshape(positions(x, 0, np.resize(np.arange(x.size), shape).reshape(-1)), shape)
+
+
+@implements(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> DimArray:
+    x = numbered(arr)
+    if axis is None:
+        x, axis = flat(x), 0
+    return positions(x, axis, np.delete(np.arange(x.shape[axis]), obj))
+
+
+@implements(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray:
+    x = numbered(arr)
+    if axis is None:
+        x, axis = flat(x), 0
+    axis = normalize_axis_index(axis, x.ndim)
+    size = x.shape[axis]
+    count = len(np.insert(np.arange(size), obj, 0)) - size
+    v = numbered(values)
+    if v.ndim and np.ndim(obj) == 0 and x.ndim > 1:  # np.insert moves the first axis of the values to this one
+        order = [*range(1, v.ndim)]
+        order.insert(axis, 0)
+        v = ordered(v, [v.dims[i] for i in order]) if v.ndim == x.ndim else v
+        count = v.shape[axis] if v.ndim == x.ndim else count
+    new = stretch(v, tuple(count if i == axis else s for i, s in enumerate(x.shape)))
+    where = np.insert(np.arange(size), obj, np.arange(size, size + count) if count > 1 else size)
+    return positions(concatenate([x, cast(new, x.dtype)], axis), axis, where)
+
+
+# ------------------------------------------------------------------------------------------------ padded
+
+_BY_INDEX = ("edge", "reflect", "symmetric", "wrap")
+_STATISTICS = {"maximum": r.max, "minimum": r.min, "mean": r.mean, "median": median}
+
+
+@implements(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> DimArray:
+    x = numbered(array)
+    if not isinstance(mode, str):
+        raise TypeError("np.pad with a function has no rule; use one of NumPy's modes")
+    for axis, (before, after) in enumerate(pairs(pad_width, x.ndim)):
+        before, after = int(before), int(after)
+        if before < 0 or after < 0:
+            raise ValueError("index can't contain negative values")
+        if before or after:
+            x = _pad_axis(x, axis, before, after, mode, options)
+    return x
+
+
+def _pad_axis(x: DimArray, axis: int, before: int, after: int, mode: str, options: dict[str, Any]) -> DimArray:
+    name = name_of(x, axis)
+    option = {k: pairs(v, x.ndim)[axis] if not isinstance(v, str) and v is not None else v for k, v in options.items()}
+    if mode in _BY_INDEX:
+        if options.get("reflect_type", "even") != "even":
+            raise TypeError("np.pad with reflect_type='odd' has no rule; use 2 * edge - np.pad(..., reflect_type='even')")
+        return take(x, np.pad(np.arange(x.shape[axis]), (before, after), mode=mode), name)  # type: ignore[call-overload]
+    if mode in ("constant", "empty"):
+        return movement.pad(x, {name: (before, after)}, constant_values=option.get("constant_values", 0))
+    if mode == "linear_ramp":
+        ends = option.get("end_values", (0, 0))
+        low, high = _ramp(x, name, 0, before, ends[0]), _ramp(x, name, -1, after, ends[1])
+    elif mode in _STATISTICS:
+        lengths = option.get("stat_length") or (None, None)
+        low, high = (_statistic(x, name, mode, n, side) for n, side in zip(lengths, (0, 1)))
+        low, high = _repeated(low, x, name, before), _repeated(high, x, name, after)
+    else:
+        raise ValueError(f"mode {mode!r} is not supported")
+    return ordered(movement.join([cast(low, x.dtype), x, cast(high, x.dtype)], name), x.dims)
+
+
+def _ramp(x: DimArray, name: Name, edge: int, width: int, end: Any) -> DimArray:
+    """From the end value, outermost, to the edge, which is not repeated."""
+    cell = movement.slice_of(x, name, edge if edge == 0 else extent(x, name) - 1)
+    kind = x.dtype if x.dtype.kind in "fc" else np.dtype("float64")
+    steps = (np.arange(width) / width) if edge == 0 else (np.arange(width, 0, -1) - 1) / width
+    weight = constant_like(steps.astype(kind), x, (name,))
+    ramp = add(numbered(end), multiply(subtract(cell, numbered(end)), weight))
+    return ramp if x.dtype.kind in "fc" else rint(ramp)
+
+
+def _statistic(x: DimArray, name: Name, mode: str, length: int | None, side: int) -> DimArray:
+    size = extent(x, name)
+    n = size if length is None else min(int(length), size)
+    part = movement.slice_of(x, name, slice(0, n) if side == 0 else slice(size - n, size))
+    out = _STATISTICS[mode](part, name, skipna=False)  # type: ignore[operator]
+    return out if x.dtype.kind in "fc" else rint(out)
+
+
+def _repeated(cell: DimArray, x: DimArray, name: Name, width: int) -> DimArray:
+    return spread(cell, Like((*cell.names, name), (*cell.full_shape, width), cell.dtype))
+
+
+# ------------------------------------------------------------------------------------------------ grids
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    xs = [flat(numbered(x)) for x in xi]
+    order = list(range(len(xs)))
+    if indexing == "xy" and len(xs) > 1:
+        order[0], order[1] = 1, 0
+    elif indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    names = [axes.fresh(i) for i in range(len(xs))]
+    sizes = [x.shape[0] for x in xs]
+    out = []
+    for i, x in enumerate(xs):
+        target = Like(tuple(names), tuple(1 if sparse and j != i else s for j, s in enumerate(sizes)), x.dtype)
+        wide = spread(named(x, (names[i],)), target)
+        out.append(ordered(wide, [names[j] for j in order]))
+    return tuple(out)
+
+
+def sequence_of(values: Sequence[Any]) -> list[DimArray]:
+    """Several operands."""
+    return [numbered(v) for v in values]
+
+
+__all__ = ["names_of", "positions", "sequence_of"]

@@ -1,0 +1,121 @@
+"""Functions whose answer holds no derivative: shapes, dtypes, positions, truth values, text.
+
+They see values, never the tape.  Where an answer would differ per slice of a vectorized axis, or would fix a recorded
+program to the values of one run, they are refused, unless they are declared elsewhere with a rule of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
+from namedgrad.positional.array import PositionalArray, numbered
+from namedgrad.positional.protocol import implements, positional_in
+from namedgrad.trace import innermost
+
+# ------------------------------------------------------------------------------------------------ what an array is
+
+implements(np.shape)(lambda a: numbered(a).shape)
+implements(np.ndim)(lambda a: numbered(a).ndim)
+
+
+@implements(np.size)
+def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
+    shape = numbered(a).shape
+    if axis is None:
+        return int(np.prod(shape, dtype=int))
+    return int(np.prod([shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))], dtype=int))
+
+
+implements(np.iscomplexobj)(lambda x: numbered(x).dtype.kind == "c")
+implements(np.isrealobj)(lambda x: numbered(x).dtype.kind != "c")
+
+
+def _kinds(values: Any) -> list[Any]:
+    return [v.dtype if isinstance(v, PositionalArray) else v for v in values]
+
+
+implements(np.result_type)(lambda *arrays_and_dtypes: np.result_type(*_kinds(arrays_and_dtypes)))
+implements(np.common_type)(lambda *arrays: np.common_type(*(np.empty(0, numbered(a).dtype) for a in arrays)))
+implements(np.can_cast)(lambda from_, to, casting="safe": np.can_cast(*_kinds((from_, to)), casting))
+implements(np.min_scalar_type)(lambda a, /: numbered(a).dtype)
+
+
+def _owner(a: Any) -> Any:
+    while isinstance(a, PositionalArray) and a._view is not None:
+        a = a._view.base
+    return a
+
+
+implements(np.may_share_memory, np.shares_memory)(lambda a, b, /, max_work=None: _owner(a) is _owner(b))
+implements(np.array_repr, np.array_str, np.array2string)(lambda a, *args, **kwargs: repr(a))
+
+# ------------------------------------------------------------------------------------------------ values without derivative
+
+
+def value_of(x: DimArray, what: str) -> Any:
+    """The raw values, refused where they differ per slice or are being recorded."""
+    if x.hidden:
+        raise TraceError(
+            f"{what} of an array with vectorized axes {x.vectorized} has an answer of its own for each slice, whose size "
+            "may depend on values; use np.where, or .devectorize() first"
+        )
+    refuse_while_recording(what, "np.where")
+    return innermost(x).data
+
+
+def _bare(value: Any, what: str) -> Any:
+    if isinstance(value, PositionalArray):
+        return value_of(value._x, what)
+    if isinstance(value, dict):
+        return {k: _bare(v, what) for k, v in value.items()}
+    return type(value)(_bare(v, what) for v in value) if type(value) in (tuple, list) else value
+
+
+def _by_value(function: Callable[..., Any]) -> None:
+    what = f"np.{function.__name__}()"
+    implements(function)(lambda *args, **kwargs: function(*_bare(args, what), **_bare(kwargs, what)))
+
+
+for _function in (
+    np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.unravel_index, np.ravel_multi_index, np.array_equiv,
+    np.ix_, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.isin, np.digitize, np.searchsorted, np.bincount,
+):  # fmt: skip
+    _by_value(_function)
+
+
+def _cells(function: Callable[..., Any]) -> None:
+    """A function that takes every cell by itself, the other arguments being plain: slices do not matter to it."""
+    name = f"np.{function.__name__}()"
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if positional_in((args, kwargs)):
+            return function(_bare(x, name), *_bare(args, name), **_bare(kwargs, name))
+        v = innermost(numbered(x))
+        refuse_while_recording(name, "np.where")
+        return make(np.asarray(function(v.raw, *args, **kwargs)), v.names, v.hidden)
+
+    implements(function)(call)
+
+
+for _function in (np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.isin, np.digitize):
+    _cells(_function)
+
+
+@implements(np.searchsorted, method=True)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    what = "np.searchsorted()"
+    edges, x = value_of(numbered(a), what), innermost(numbered(v))
+    refuse_while_recording(what, "np.where")
+    return make(np.asarray(np.searchsorted(edges, x.raw, side, sorter)), x.names, x.hidden)  # type: ignore[call-overload]
+
+
+def _nonzero(self: PositionalArray) -> Any:
+    """Positions of the cells that are not 0, one array per axis."""
+    return np.nonzero(self)  # type: ignore[call-overload]
+
+
+PositionalArray.nonzero = _nonzero  # type: ignore[attr-defined]

@@ -1,0 +1,280 @@
+"""Sums, means, extremes and their like, with NumPy's ``axis``, ``dtype``, ``keepdims``, ``initial`` and ``where``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray
+from namedgrad.axes import Names
+from namedgrad.positional.array import meet, numbered
+from namedgrad.positional.axis import along, names_of
+from namedgrad.positional.protocol import REDUCERS, SCANNERS, WRITERS, implements
+from namedgrad.rules import elementwise as e
+from namedgrad.rules import reductions as r
+from namedgrad.rules import scans
+from namedgrad.rules.complex import conjugate, real
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import add, cast, logical_not, multiply, select, subtract, total, where
+
+# ------------------------------------------------------------------------------------------------ what they share
+
+
+def read(a: Any, axis: Any, dtype: Any = None) -> tuple[DimArray, Names]:
+    """The operand in the dtype asked for, and the names of the axes."""
+    x = numbered(a)
+    if dtype is not None:
+        x = cast(x, np.dtype(dtype))
+    return x, names_of(x, axis)
+
+
+def masked(x: DimArray, mask: Any, fill: float) -> DimArray:
+    """``x`` with ``fill`` where ``where=`` leaves cells out: they take no part, their gradient is exactly 0."""
+    if mask is True or mask is None:
+        return x
+    m, x = meet(numbered(mask, "where"), x)
+    return select(m, x) if fill == 0 else where(m, x, c(fill))
+
+
+def count(x: DimArray, mask: Any, names: Names) -> DimArray:
+    """How many cells take part."""
+    if mask is True or mask is None:
+        return c(math.prod(x.sizes[n] for n in names))
+    m, _ = meet(numbered(mask, "where"), x)
+    rest = math.prod(x.sizes[n] for n in names if n not in m.names)
+    return multiply(total(cast(m, r.real_dtype(x)), tuple(n for n in names if n in m.names)), c(rest))
+
+
+def kept(out: DimArray, x: DimArray, names: Names, keepdims: bool) -> DimArray:
+    """Reduced axes put back with size 1."""
+    return r.restore(out, x, names, keepdims)
+
+
+# ------------------------------------------------------------------------------------------------ sums and means
+
+
+@implements(np.sum, method=True)
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    x, names = read(a, axis, dtype)
+    y = kept(r.sum(masked(x, where, 0), names, skipna=False), x, names, keepdims)
+    return y if initial is None else add(y, numbered(initial))
+
+
+@implements(np.prod, method=True)
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    x, names = read(a, axis, dtype)
+    y = kept(r.prod(masked(x, where, 1), names, skipna=False), x, names, keepdims)
+    return y if initial is None else multiply(y, numbered(initial))
+
+
+def _mean(x: DimArray, names: Names, mask: Any) -> DimArray:
+    return e.divide(r.sum(masked(x, mask, 0), names, skipna=False), count(x, mask, names))
+
+
+@implements(np.mean, method=True)
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    x, names = read(a, axis, dtype)
+    return kept(_mean(x, names, where), x, names, keepdims)
+
+
+@implements(np.var, method=True)
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = None, correction: float | None = None,
+) -> Any:
+    x, names = read(a, axis, dtype)
+    ddof = ddof if correction is None else correction
+    if where is True and mean is None:
+        return kept(r.var(x, names, skipna=False, ddof=ddof), x, names, keepdims)  # type: ignore[arg-type]
+    middle = _mean(x, names, where) if mean is None else numbered(mean)
+    off = masked(subtract(*meet(x, middle)), where, 0)
+    squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
+    return kept(e.divide(total(squares, names), subtract(count(x, where, names), c(ddof))), x, names, keepdims)
+
+
+@implements(np.std, method=True)
+def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, **options: Any) -> Any:
+    return e.length(var(a, axis, dtype, None, ddof, keepdims, **options))
+
+
+@implements(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    x, names = read(a, axis)
+    if weights is None:
+        y, scale = _mean(x, names, True), c(float(math.prod(x.sizes[n] for n in names)))
+    else:
+        w = numbered(weights)
+        if w.shape != x.shape:  # one weight per cell of the axes that are averaged
+            w = w if w.dims == names else _renamed(w, names)
+        scale = r.sum(w, tuple(n for n in names if n in w.names), skipna=False)
+        y = e.divide(r.sum(multiply(x, w), names, skipna=False), scale)
+    y = kept(y, x, names, keepdims)
+    return y if not returned else (y, add(scale, multiply(y, c(0))))
+
+
+def _renamed(w: DimArray, names: Names) -> DimArray:
+    from namedgrad.positional.axis import named
+
+    if w.ndim != len(names):
+        raise TypeError(f"the weights have shape {w.shape}; give one weight per cell, or one axis per axis averaged")
+    return named(w, names)
+
+
+# ------------------------------------------------------------------------------------------------ extremes
+
+
+def _extreme(rule: Callable[..., DimArray], meets: Any, fill: float) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+        x, names = read(a, axis)
+        if where is not True and initial is None:
+            raise ValueError("reduction operation does not have an identity, so to use a where mask one has to specify 'initial'")
+        y = kept(rule(masked(x, where, fill), names, skipna=False), x, names, keepdims)
+        return y if initial is None else meets(y, numbered(initial))
+
+    return function
+
+
+max = implements(np.max, np.amax, method=True)(_extreme(r.max, e.maximum, -math.inf))
+min = implements(np.min, np.amin, method=True)(_extreme(r.min, e.minimum, math.inf))
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    x, names = read(a, axis)
+    return kept(subtract(r.max(x, names, skipna=False), r.min(x, names, skipna=False)), x, names, keepdims)
+
+
+# ------------------------------------------------------------------------------------------------ without the NaN
+
+
+def _nan(rule: Callable[..., DimArray]) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        x, names = read(a, axis, dtype)
+        if where is not True:
+            x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
+        return kept(rule(x, names, skipna=True), x, names, keepdims)
+
+    return function
+
+
+def _nan_extreme(rule: Callable[..., DimArray]) -> Callable[..., Any]:
+    both = _nan(rule)
+    return lambda a, axis=None, out=None, keepdims=False, *, where=True: both(a, axis, None, None, keepdims, where=where)
+
+
+nansum = implements(np.nansum)(_nan(r.sum))
+nanprod = implements(np.nanprod)(_nan(r.prod))
+nanmean = implements(np.nanmean)(_nan(r.mean))
+nanmax = implements(np.nanmax)(_nan_extreme(r.max))
+nanmin = implements(np.nanmin)(_nan_extreme(r.min))
+
+
+def _nan_spread(rule: Callable[..., DimArray]) -> Callable[..., Any]:
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+        where: Any = True, correction: float | None = None,
+    ) -> Any:
+        kind = _nan(lambda x, names, skipna: rule(x, names, skipna=True, ddof=ddof if correction is None else correction))
+        return kind(a, axis, dtype, None, keepdims, where=where)
+
+    return function
+
+
+nanvar = implements(np.nanvar)(_nan_spread(r.var))
+nanstd = implements(np.nanstd)(_nan_spread(r.std))
+
+
+# ------------------------------------------------------------------------------------------------ scans
+
+
+def _scan(rule: Callable[..., DimArray], skipna: bool) -> Callable[..., Any]:
+    def function(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        x, name = along(numbered(a), axis)
+        return rule(x if dtype is None else cast(x, np.dtype(dtype)), (name,), skipna=skipna)
+
+    return function
+
+
+cumsum = implements(np.cumsum, method=True)(_scan(r.cumsum, skipna=False))
+cumprod = implements(np.cumprod, method=True)(_scan(scans.cumprod, skipna=False))
+nancumsum = implements(np.nancumsum)(_scan(r.cumsum, skipna=True))
+nancumprod = implements(np.nancumprod)(_scan(scans.cumprod, skipna=True))
+
+
+def _cumulative(rule: Callable[..., DimArray], start: float) -> Callable[..., Any]:
+    def function(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+        from namedgrad.rules.movement import pad
+
+        v = numbered(x)
+        if axis is None and v.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        y, name = along(v if dtype is None else cast(v, np.dtype(dtype)), axis)
+        y = rule(y, (name,), skipna=False)
+        return pad(y, {name: (1, 0)}, constant_values=start) if include_initial else y
+
+    return function
+
+
+if hasattr(np, "cumulative_sum"):  # NumPy 2.1
+    implements(np.cumulative_sum)(_cumulative(r.cumsum, 0))
+    implements(np.cumulative_prod)(_cumulative(scans.cumprod, 1))
+
+
+# ------------------------------------------------------------------------------------------------ truth and places
+
+
+def _truth(rule: Callable[..., DimArray], neutral: bool) -> Callable[..., Any]:
+    def function(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        x, names = read(a, axis)
+        x = e.not_equal(x, c(0)) if x.dtype.kind != "b" else x
+        if where is not True:
+            m, x = meet(numbered(where, "where"), x)
+            x = e.logical_or(x, logical_not(m)) if neutral else e.logical_and(x, m)
+        return kept(rule(x, names), x, names, keepdims)
+
+    return function
+
+
+all = implements(np.all, method=True)(_truth(r.all, neutral=True))
+any = implements(np.any, method=True)(_truth(r.any, neutral=False))
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    x, names = read(a, axis)
+    return kept(r.counts(e.not_equal(x, c(0)), names, np.intp), x, names, keepdims)
+
+
+def _place(rule: Callable[..., DimArray], fill: float | None) -> Callable[..., Any]:
+    def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        x, names = read(a, axis)
+        if fill is not None and x.dtype.kind in "fc":
+            gone = e.isnan(x)
+            _refuse_empty(r.all(gone, names))
+            x = where(gone, c(fill), x)
+        return kept(rule(x, names), x, names, keepdims)
+
+    return function
+
+
+def _refuse_empty(gone: DimArray) -> None:
+    from namedgrad import backends
+
+    if backends.backend_of(gone.raw).may_branch and not backends.is_recording() and np.any(gone.raw):
+        raise ValueError("All-NaN slice encountered")
+
+
+argmax = implements(np.argmax, method=True)(_place(r.argmax, None))
+argmin = implements(np.argmin, method=True)(_place(r.argmin, None))
+nanargmax = implements(np.nanargmax)(_place(r.argmax, -math.inf))
+nanargmin = implements(np.nanargmin)(_place(r.argmin, math.inf))
+
+REDUCERS.update({
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any,
+})  # fmt: skip
+SCANNERS.update({np.add: np.cumsum, np.multiply: np.cumprod})
+WRITERS.update({np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.maximum: "max", np.minimum: "min"})
+

@@ -1,0 +1,88 @@
+"""Order: sort, median, quantiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray
+from namedgrad.axes import Names
+from namedgrad.positional.array import PositionalArray, numbered
+from namedgrad.positional.axis import along, names_of, reshape
+from namedgrad.positional.functions.reductions import kept
+from namedgrad.positional.protocol import implements
+from namedgrad.rules import sorting as s
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.structure import cast, reorder
+
+
+@implements(np.sort)
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x, name = along(numbered(a), axis)
+    return s.sort(x, name)
+
+
+@implements(np.argsort, method=True)
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x, name = along(numbered(a), axis)
+    return s.argsort(stop_gradient(x), name)
+
+
+def _sort_in_place(self: PositionalArray, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """Sort along an axis, in place."""
+    self[...] = np.sort(self, axis)
+
+
+PositionalArray.sort = _sort_in_place  # type: ignore[attr-defined]
+
+
+def _median(skipna: bool) -> Any:
+    def function(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+        x = numbered(a)
+        if x.dtype.kind in "biu":
+            x = cast(x, "float64")
+        names = names_of(x, axis)
+        return kept(s.median(x, names, skipna=skipna), x, names, keepdims)
+
+    return function
+
+
+median = implements(np.median)(_median(skipna=False))
+nanmedian = implements(np.nanmedian)(_median(skipna=True))
+
+
+def _quantile(skipna: bool, scale: float) -> Any:
+    def function(
+        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+        keepdims: bool = False, *, weights: Any = None, interpolation: Any = None,
+    ) -> Any:
+        if weights is not None:
+            raise TypeError("quantiles with weights= have no rule; sort, accumulate the weights and use np.interp")
+        x = numbered(a)
+        if x.dtype.kind in "biu":
+            x = cast(x, "float64")
+        if isinstance(q, PositionalArray):
+            q = np.asarray(q)
+        levels = np.asarray(q, dtype=float) / scale
+        names = names_of(x, axis)
+        y = s.quantile(x, levels.reshape(-1), names, method=interpolation or method, skipna=skipna)
+        y = kept(y, x, names, keepdims)
+        return _leading(y, levels.shape)
+
+    return function
+
+
+def _leading(y: DimArray, shape: tuple[int, ...]) -> DimArray:
+    """The axis of quantiles first, in the shape of ``q``."""
+    from namedgrad.positional.array import renumber
+
+    rest: Names = tuple(n for n in y.dims if n != "quantile")
+    y = renumber(reorder(y, (*(n for n in y.names if n in y.hidden), "quantile", *rest)))
+    return reshape(y, (*shape, *y.shape[1:]))
+
+
+quantile = implements(np.quantile)(_quantile(skipna=False, scale=1))
+nanquantile = implements(np.nanquantile)(_quantile(skipna=True, scale=1))
+percentile = implements(np.percentile)(_quantile(skipna=False, scale=100))
+nanpercentile = implements(np.nanpercentile)(_quantile(skipna=True, scale=100))

@@ -1,0 +1,190 @@
+"""``p[key] = value``, in-place operators, ``out=`` and ``p.at[key]``.
+
+A write gives the array that owns the cells new values, and every living view of it forgets its own, to read them again
+from its base.  So a write through a view reaches its base and its siblings, a write to the base is seen by its views,
+and no array that the user made is ever changed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import NONE, Name
+from namedgrad.linear import Like
+from namedgrad.positional.array import PositionalArray, View, numbers, ordered, renumber, squeezed, unwrap, wrap
+from namedgrad.positional.indexing import Key, is_basic, read_key
+from namedgrad.rules import indexing
+from namedgrad.rules.movement import _uncut_slice, merge, split
+from namedgrad.rules.singleton import drop
+from namedgrad.rules.structure import cast, constant_like, relabel, spread, where
+
+# ------------------------------------------------------------------------------------------------ the public ways
+
+
+def setitem(p: PositionalArray, key: Any, value: Any) -> None:
+    """Write ``value`` (broadcast) into the cells that a key names."""
+    if isinstance(value, PositionalArray) and _is_own_view(value._view, p, key):
+        return  # p[i] += 1 has written through the view already
+    _write(p, key, value, "set")
+
+
+def _is_own_view(view: View | None, p: PositionalArray, key: Any) -> bool:
+    if view is None or view.base is not p:
+        return False
+    return view.key is key or (_plain_key(key) and _plain_key(view.key) and view.key == key)
+
+
+def _plain_key(key: Any) -> bool:
+    return all(map(is_basic, key if isinstance(key, tuple) else (key,)))
+
+
+def update(p: PositionalArray, key: Any, value: Any, how: str) -> None:
+    """``np.add.at(p, key, value)`` and its like: duplicates accumulate."""
+    _write(p, key, unwrap(value) if how != "subtract" else -unwrap(value), "add" if how == "subtract" else how)
+
+
+class At:
+    """``p.at[key]``: functional updates that return a new array, as for a DimArray."""
+
+    __slots__ = ("key", "p")
+
+    def __init__(self, p: PositionalArray, key: Any = ...) -> None:
+        self.p, self.key = p, key
+
+    def __getitem__(self, key: Any) -> At:
+        return At(self.p, key)
+
+    def _new(self, value: Any, how: str) -> PositionalArray:
+        x = self.p._x
+        return wrap(_written(x, self.key, unwrap(value, "the value written"), how), type(self.p))
+
+    def set(self, value: Any) -> PositionalArray:
+        """``value`` written at the key; of several writers to one cell the last one counts, also in gradients."""
+        return self._new(value, "set")
+
+    def add(self, value: Any) -> PositionalArray:
+        """``value`` added at the key; duplicates accumulate."""
+        return self._new(value, "add")
+
+    def multiply(self, value: Any) -> PositionalArray:
+        """Cells multiplied by ``value``; duplicates accumulate."""
+        return self._new(value, "multiply")
+
+    def max(self, value: Any) -> PositionalArray:
+        """The larger of cell and ``value``."""
+        return self._new(value, "max")
+
+    def min(self, value: Any) -> PositionalArray:
+        """The smaller of cell and ``value``."""
+        return self._new(value, "min")
+
+
+# ------------------------------------------------------------------------------------------------ owners and views
+
+
+def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
+    v = unwrap(value, "the value written")
+    if p._view is None:
+        _renew(p, _written(p._x, key, v, how))
+        return
+    shows, owner = [], p
+    while owner._view is not None:
+        if owner._view.locked:
+            raise TypeError(owner._view.locked)
+        shows.append(owner._view.show)
+        owner = owner._view.base
+    cells = _cell_numbers(owner.shape)
+    for show in reversed(shows):
+        cells = show(cells)
+    _renew(owner, _put(owner._x, unwrap(wrap(unwrap(cells))[key]), v, how))
+
+
+def _renew(p: PositionalArray, x: DimArray) -> None:
+    p._x = x
+    stale = [r() for r in p._views or ()]
+    while stale:
+        view = stale.pop()
+        if view is not None:
+            view._forget()
+            stale += [r() for r in view._views or ()]
+
+
+def _cell_numbers(shape: tuple[int, ...]) -> Any:
+    return np.arange(math.prod(shape)).reshape(shape)
+
+
+# ------------------------------------------------------------------------------------------------ new values
+
+
+def _written(x: DimArray, key: Any, v: DimArray, how: str) -> DimArray:
+    """``x`` with ``v`` in the cells of the key."""
+    if how == "set" and (mask := _mask(x, key)) is not None and not v.dims:
+        return _chosen(mask, v, x)
+    if _plain_key(key) and how == "set":
+        return _overwrite(x, read_key(x, key), v, np.broadcast_to(np.int8(0), x.shape)[key].shape)
+    cells = wrap(make(_cell_numbers(x.shape), numbers(x.ndim), NONE))
+    return _put(x, unwrap(cells[key]), v, how)
+
+
+def _mask(x: DimArray, key: Any) -> DimArray | None:
+    """A key that is one array of truth values, over the leading axes of ``x``."""
+    if is_basic(key) or isinstance(key, (tuple, list, bool, np.bool_)):
+        return None
+    mask = unwrap(key, "index")
+    if mask.dtype.kind != "b" or mask.shape != x.shape[: mask.ndim]:
+        return None
+    return relabel(mask, dict(zip(mask.dims, x.dims)))
+
+
+def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    out = where(mask, cast(v, x.dtype), x)
+    return ordered(out, x.dims)
+
+
+def _overwrite(x: DimArray, key: Key, v: DimArray, shape: tuple[int, ...]) -> DimArray:
+    """Write into a block: the value in place, by a mask over the axes that the key restricts."""
+    v = _fitted(v, shape)
+    names = [axes.fresh("new") if t is None else t for t in key.target]
+    v = relabel(v, {n: names[len(names) + n.number] for n in v.dims})  # type: ignore[attr-defined]
+    v = drop(v, tuple(n for n in v.dims if n not in x.names))
+    cut = {n: k for n, k in key.slices.items() if k != slice(None)}
+    for n, k in cut.items():
+        if n in v.names:
+            v = _uncut_slice(v, (n,), index=k, size=extent(x, n))
+    if not cut:
+        return ordered(spread(cast(v, x.dtype), Like(x.names, x.full_shape, x.dtype)), x.dims)
+    mask = np.zeros(tuple(extent(x, n) for n in cut), dtype=bool)
+    mask[tuple(cut.values())] = True
+    return _chosen(constant_like(mask, x, tuple(cut)), v, x)
+
+
+def _fitted(v: DimArray, shape: tuple[int, ...]) -> DimArray:
+    """A value ready to be broadcast to a shape: surplus and stretched axes of size 1 gone."""
+    while v.ndim > len(shape) and v.shape[0] == 1:
+        v = renumber(drop(v, v.dims[:1]))
+    sizes = dict(zip(numbers(len(shape)), shape))
+    if any(n not in sizes or s not in (1, sizes[n]) for n, s in v.sizes.items()):
+        raise ValueError(f"could not broadcast input array from shape {v.shape} into shape {shape}")
+    return squeezed(v, sizes)
+
+
+def _put(x: DimArray, cells: DimArray, v: DimArray, how: str) -> DimArray:
+    """Update cells of ``x``, counted in C order."""
+    v = cast(_fitted(v, cells.shape), x.dtype)
+    own = {n: axes.fresh(n) for n in cells.dims}
+    line: Name = axes.fresh("flat")
+    sizes = x.sizes
+    target = merge(x, x.dims, line) if sizes else spread(x, Like((*x.names, line), (*x.full_shape, 1), x.dtype))
+    at = indexing.At(target, {line: relabel(cells, own)})
+    out = getattr(at, how)(relabel(v, {n: own[n] for n in v.dims}))
+    return ordered(split(out, line, sizes), tuple(sizes)) if sizes else drop(out, (line,))
+
+
+PositionalArray.__setitem__ = setitem  # type: ignore[method-assign]
+PositionalArray._update = update  # type: ignore[attr-defined]
+PositionalArray.at = property(At)  # type: ignore[attr-defined]

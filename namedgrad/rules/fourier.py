@@ -1,0 +1,69 @@
+"""Discrete Fourier transforms along one dim, as NumPy defines them (no scaling forward, 1/n backward).
+
+The matrices are symmetric, so the full transforms are their own transposes.  Those between real and half-complex arrays
+are linear over the reals; maps are transposed without conjugation (see :mod:`namedgrad.linear`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import NONE
+from namedgrad.linear import Like
+from namedgrad.primitive import linear
+from namedgrad.rules.complex import conjugate, real
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement import core_size, join, slice_of
+from namedgrad.rules.structure import cast, constant_like, multiply, zeros_spread
+
+LAST = axes.core(-1)
+
+
+def _rfft_pullback(g: DimArray, x: Like) -> DimArray:
+    """The transpose of the first half of the full transform: the full transform of the half, padded with zeros."""
+    return real(fft(resized(_complex(g), core_size(x))))
+
+
+def _irfft_pullback(g: DimArray, x: Like, n: int) -> DimArray:
+    """Every frequency but the first (and the last of an even n) stands for two, of which the other is conjugate."""
+    half = core_size(x)
+    weights = np.full(half, 2.0 / n)
+    weights[0] = 1 / n
+    if n % 2 == 0 and half == n // 2 + 1:
+        weights[-1] = 1 / n
+    spectrum = conjugate(resized(rfft(real(g)), half))
+    scale = constant_like(weights.astype(g.dtype.type(0).real.dtype), g, (LAST,))
+    return multiply(spectrum, scale)
+
+
+def _complex(g: DimArray) -> DimArray:
+    return g if g.dtype.kind == "c" else cast(g, np.result_type(g.dtype, np.complex64))
+
+
+# fmt: off
+fft   = linear("(n)->(n)", "fft",   transpose=lambda g, x: fft(_complex(g)))
+ifft  = linear("(n)->(n)", "ifft",  transpose=lambda g, x: ifft(_complex(g)))
+rfft  = linear("(n)->(n)", "rfft",  transpose=_rfft_pullback)
+irfft = linear("(n)->(n)", "irfft", transpose=_irfft_pullback)
+# fmt: on
+
+
+def resized(x: DimArray, n: int, dim: Any = LAST) -> DimArray:
+    """Cut or padded with zeros at the end to size ``n``."""
+    size = extent(x, dim)
+    if size >= n:
+        return slice_of(x, dim, slice(0, n))
+    sizes = tuple(n - size if name == dim else s for name, s in zip(x.names, x.full_shape, strict=True))
+    return join([x, make_like(zeros_spread(x, Like(x.names, sizes, x.dtype)), x)], dim)
+
+
+def make_like(zeros: DimArray, x: DimArray) -> DimArray:
+    """Zeros under the mark of ``x``."""
+    return make(zeros.raw, zeros.names, x.hidden)
+
+
+__all__ = ["NONE", "c", "fft", "ifft", "irfft", "resized", "rfft"]
