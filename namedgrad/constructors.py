@@ -38,11 +38,20 @@ def full(
     sizes : mapping of name to size
     value : scalar
     dtype : dtype, optional
-        That of ``like`` if given, else that of the value.
+        That of ``like`` by default, else that of the value.
     like : array, optional
-        Its backend (and dtype) is used.
+        Its backend is used, and its dtype where none is given.
     vectorized : names, optional
         Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a name is repeated or reserved.
 
     Examples
     --------
@@ -58,17 +67,99 @@ def full(
 
 
 def zeros(sizes: Mapping[Any, int], *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
-    """Array of zeros: ``ng.zeros({"x": 3})``; see :func:`full`."""
+    """Array of zeros.
+
+    Parameters
+    ----------
+    sizes : mapping of name to size
+    dtype : dtype, optional
+        That of ``like`` by default, else float64.
+    like : array, optional
+        Its backend is used, and its dtype where none is given.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a name is repeated or reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.zeros({"b": 2, "x": 3}, vectorized="b")
+    <DimArray (x: 3) vectorized (b: 2) float64>
+    array([[0., 0., 0.],
+           [0., 0., 0.]])
+    """
     return full(sizes, 0, dtype=_dtype(dtype, like), like=like, vectorized=vectorized)
 
 
 def ones(sizes: Mapping[Any, int], *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
-    """Array of ones: ``ng.ones({"x": 3})``; see :func:`full`."""
+    """Array of ones.
+
+    Parameters
+    ----------
+    sizes : mapping of name to size
+    dtype : dtype, optional
+        That of ``like`` by default, else float64.
+    like : array, optional
+        Its backend is used, and its dtype where none is given.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a name is repeated or reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones({"x": 2}, dtype="float32").data
+    array([1., 1.], dtype=float32)
+    """
     return full(sizes, 1, dtype=_dtype(dtype, like), like=like, vectorized=vectorized)
 
 
 def arange(dim: Name, *bounds: Any, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
-    """Evenly spaced values along one dim, as :func:`numpy.arange`: ``ng.arange("x", 3)``."""
+    """Evenly spaced values along one dim.
+
+    Parameters
+    ----------
+    dim : name
+    *bounds : numbers
+        ``stop``, or ``start, stop``, or ``start, stop, step``, as for :func:`numpy.arange`.
+    dtype : dtype, optional
+        That of the bounds by default.
+    like : array, optional
+        Its backend is used, and its dtype where none is given.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If the name is reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.arange("x", 3).data, ng.arange("x", 1.0, 2.0, 0.5).data
+    (array([0, 1, 2]), array([1. , 1.5]))
+    """
     host = np.arange(*bounds, dtype=dtype)
     return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
 
@@ -76,13 +167,72 @@ def arange(dim: Name, *bounds: Any, dtype: Any = None, like: Any = None, vectori
 def linspace(
     dim: Name, start: Any, stop: Any, num: int = 50, *, dtype: Any = None, like: Any = None, vectorized: Any = ()
 ) -> DimArray:
-    """``num`` values from ``start`` to ``stop``, both included: ``ng.linspace("x", 0, 1, 5)``."""
+    """Evenly spaced values along one dim, both ends included.
+
+    Parameters
+    ----------
+    dim : name
+    start, stop : numbers
+    num : int
+        How many.
+    dtype : dtype, optional
+        That of ``like`` by default, else float64.
+    like : array, optional
+        Its backend is used, and its dtype where none is given.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If the name is reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.linspace("x", 0, 1, 5).data
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
     host = np.linspace(start, stop, num, dtype=_dtype(dtype, like))
     return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
 
 
 def eye(row: Name, column: Name, n: int, *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
-    """Identity matrix over two names: ``ng.eye("i", "j", 3)``."""
+    """Identity matrix over two names.
+
+    Parameters
+    ----------
+    row, column : names
+    n : int
+        Size of both.
+    dtype : dtype, optional
+        That of ``like`` by default, else float64.
+    like : array, optional
+        Its backend is used, and its dtype where none is given.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If the two names are equal, or reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.eye("i", "j", 2)
+    <DimArray (i: 2, j: 2) float64>
+    array([[1., 0.],
+           [0., 1.]])
+    """
     if row == column:
         raise AxisError(f"eye needs two different names, got {row!r} twice")
     raw = backends.call(_backend(like).eye, n, n, 0, _dtype(dtype, like))
@@ -90,7 +240,30 @@ def eye(row: Name, column: Name, n: int, *, dtype: Any = None, like: Any = None,
 
 
 def full_like(x: DimArray, value: Any, *, dtype: Any = None, like: Any = None, vectorized: Any = None) -> DimArray:
-    """Array of one value with the dims, sizes, vectorized axes, dtype and backend of ``x``."""
+    """Array of one value that is otherwise like another array.
+
+    Parameters
+    ----------
+    x : DimArray
+        Gives dims, sizes, vectorized axes, dtype and backend.
+    value : scalar
+    dtype : dtype, optional
+        Another dtype.
+    like : array, optional
+        Its backend is used instead.
+    vectorized : names, optional
+        Those of the names that are batch axes, instead of those of ``x``.
+
+    Returns
+    -------
+    DimArray
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.full_like(ng.ones({"x": 2}), 7.0).data
+    array([7., 7.])
+    """
     backend = _backend(x if like is None else like)
     raw = backends.call(backend.copy, backends.call(backend.full, x.full_shape, value, _dtype(dtype, x)))
     out = make(raw, x.names, x.hidden if vectorized is None else NONE)
@@ -98,10 +271,54 @@ def full_like(x: DimArray, value: Any, *, dtype: Any = None, like: Any = None, v
 
 
 def zeros_like(x: DimArray, *, dtype: Any = None, like: Any = None, vectorized: Any = None) -> DimArray:
-    """Zeros with the dims of ``x``; see :func:`full_like`."""
+    """Zeros that are otherwise like another array.
+
+    Parameters
+    ----------
+    x : DimArray
+        Gives dims, sizes, vectorized axes, dtype and backend.
+    dtype : dtype, optional
+        Another dtype.
+    like : array, optional
+        Its backend is used instead.
+    vectorized : names, optional
+        Those of the names that are batch axes, instead of those of ``x``.
+
+    Returns
+    -------
+    DimArray
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.zeros_like(ng.ones({"x": 2})).data
+    array([0., 0.])
+    """
     return full_like(x, 0, dtype=dtype, like=like, vectorized=vectorized)
 
 
 def ones_like(x: DimArray, *, dtype: Any = None, like: Any = None, vectorized: Any = None) -> DimArray:
-    """Ones with the dims of ``x``; see :func:`full_like`."""
+    """Ones that are otherwise like another array.
+
+    Parameters
+    ----------
+    x : DimArray
+        Gives dims, sizes, vectorized axes, dtype and backend.
+    dtype : dtype, optional
+        Another dtype.
+    like : array, optional
+        Its backend is used instead.
+    vectorized : names, optional
+        Those of the names that are batch axes, instead of those of ``x``.
+
+    Returns
+    -------
+    DimArray
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones_like(ng.zeros({"x": 2}), dtype=int).data
+    array([1, 1])
+    """
     return full_like(x, 1, dtype=dtype, like=like, vectorized=vectorized)

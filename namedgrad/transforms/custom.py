@@ -199,9 +199,16 @@ class _PushforwardMap(_CustomMap):
 class custom_pullback(_Custom):  # noqa: N801 - used as a decorator
     """Give a function a reverse-mode rule of your own.
 
-    ``@g.pullback def _(cotangent, out, *args)`` returns one cotangent per argument (None for none). Dims that the
-    function knows are visible; every batch axis is vectorized and therefore out of sight. The forward mode is the
-    transpose of the rule, the second derivative differentiates its body.
+    Parameters
+    ----------
+    f : callable
+        Captures nothing that is differentiated: pass it as an argument.
+
+    Notes
+    -----
+    ``@g.pullback def _(cotangent, out, *args)`` returns one cotangent per argument (None for none). Dims that the function knows are
+    visible; every batch axis is vectorized, and so out of sight. Forward mode is the transpose of the rule, a second derivative
+    differentiates its body.
 
     Examples
     --------
@@ -225,8 +232,15 @@ class custom_pullback(_Custom):  # noqa: N801 - used as a decorator
 class custom_pushforward(_Custom):  # noqa: N801 - used as a decorator
     """Give a function a forward-mode rule of your own; reverse mode is its transpose.
 
-    ``@g.pushforward def _(tangents, out, *args)`` gets one tangent per argument and returns the tangent of the output;
-    it must be linear in the tangents.
+    Parameters
+    ----------
+    f : callable
+        Captures nothing that is differentiated: pass it as an argument.
+
+    Notes
+    -----
+    ``@g.pushforward def _(tangents, out, *args)`` gets one tangent per argument and returns the tangent of the output; it must be
+    linear in the tangents. Batch axes are out of sight, as for :class:`custom_pullback`.
 
     Examples
     --------

@@ -170,23 +170,26 @@ def value_and_grad(
     Parameters
     ----------
     f : callable
-        Returns an array without visible dims (vectorized axes allowed).
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
+        It gets what it is given, traced.
+        It returns an array without visible dims (vectorized axes are allowed).
     wrt : int, str or sequence of them
-        The arguments to differentiate: positions or names.
+        The arguments to differentiate: positions or names; ``("ds", ["a", "b"])`` for two variables of the argument ``ds``.
     over : name or names
-        Dims to treat as independent slices: hidden on the way in, restored on the way out.
+        Dims to treat as independent slices: hidden on the way in, visible again on the way out.
     has_aux : bool
         ``f`` returns ``(output, anything)``; the value is then ``(output, anything)`` as well.
 
     Returns
     -------
     callable
-        Gradients are like the inputs (dims and their order, coords, dtype), with vectorized axes of the output in front.
+        Gradients are like the inputs (dims and their order, coords, name, attrs, dtype), with the vectorized axes of the output in
+        front; a tuple of them where ``wrt`` is a sequence.
 
     Raises
     ------
     AxisError
-        If the output has visible dims, or slices of a vectorized axis were mixed.
+        If the output has visible dims, or slices of a vectorized axis were mixed and met again.
     TypeError
         If an argument in ``wrt`` is not floating-point, or the output is complex.
 
@@ -213,9 +216,22 @@ def value_and_grad(
 
 
 def grad(f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_aux: bool = False) -> Callable[..., Any]:
-    """Function that returns the gradient of ``f``; see :func:`value_and_grad` for the parameters.
+    """Function that returns the gradient of ``f``.
 
-    With ``has_aux`` it returns ``(gradient, aux)``.
+    Parameters
+    ----------
+    f, wrt, over, has_aux
+        As for :func:`value_and_grad`.
+
+    Returns
+    -------
+    callable
+        With ``has_aux`` it returns ``(gradient, aux)``.
+
+    Raises
+    ------
+    AxisError, TypeError
+        As for :func:`value_and_grad`.
 
     Examples
     --------
@@ -237,10 +253,30 @@ def grad(f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_aux: bool =
 
 
 def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]]:
-    """``f(*args)`` and its pullback: ``pull(cotangent)`` gives one gradient per argument.
+    """``f(*args)`` and its pullback there.
 
-    The cotangent has the structure of the output and is aligned by name; vectorized axes that it lacks are broadcast,
-    ones that it adds give one gradient each.
+    Parameters
+    ----------
+    f : callable
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
+        It gets what it is given, traced.
+    *args
+        All of them are differentiated, and floating-point.
+
+    Returns
+    -------
+    out
+        ``f(*args)``.
+    pull : callable
+        ``pull(cotangent)`` gives one gradient per argument, as often as asked. The cotangent has the structure of the output and is
+        aligned by name: vectorized axes that it lacks are broadcast, ones that it adds give one gradient each.
+
+    Raises
+    ------
+    AxisError
+        By ``pull``: if the cotangent has visible dims that the output lacks, or lacks some of its dims.
+    TypeError
+        If an argument is not floating-point.
 
     Examples
     --------
@@ -285,6 +321,29 @@ def _parts_of(leaf: Any, adapter: Any, count: int) -> list[DimArray | None]:
 
 def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
     """``f(*args)`` and its directional derivative along ``tangents``, in one forward pass.
+
+    Parameters
+    ----------
+    f : callable
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
+        It gets what it is given, traced.
+    args : tuple
+    tangents : tuple
+        One per argument, of its structure; None for zero. Vectorized axes that a tangent adds give one derivative each.
+
+    Returns
+    -------
+    out
+        ``f(*args)``.
+    tangent
+        Like ``out``.
+
+    Raises
+    ------
+    AxisError
+        If a tangent has visible dims that its argument lacks.
+    TypeError
+        If the counts differ, or an argument is not floating-point.
 
     Examples
     --------

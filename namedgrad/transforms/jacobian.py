@@ -31,6 +31,8 @@ def jacobian(
     Parameters
     ----------
     f : callable
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
+        It gets what it is given, traced.
     wrt : int, str or sequence of them
         The arguments to differentiate.
     over : name or names
@@ -41,6 +43,12 @@ def jacobian(
         Appended to the input's dims; a name ``n`` that is not a string becomes ``(n, suffix)``.
     chunk : int, optional
         At most so many passes at once, which bounds memory.
+
+    Returns
+    -------
+    callable
+        Results have vectorized axes and ``over`` dims in front, then the output's dims, then the input's. Nested outputs of nested
+        inputs nest output-first.
 
     Raises
     ------
@@ -90,6 +98,15 @@ def hessian(
     part : {"full", "diagonal", "trace"}
         ``"diagonal"`` (like the input) and ``"trace"`` never form the matrix: memory is that of ``chunk`` rows.
 
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    AxisError, TypeError
+        As for :func:`value_and_grad` and :func:`jacobian`.
+
     Examples
     --------
     >>> import namedgrad as ng
@@ -121,6 +138,18 @@ def hessian(
 
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """Hessian of ``f`` at ``x`` times ``v``, forward over reverse: the cost of a few gradients.
+
+    Parameters
+    ----------
+    f : callable
+        Returns an array without visible dims.
+    x : array or nested structure
+    v : like ``x``
+        Vectorized axes that it adds give one product each.
+
+    Returns
+    -------
+    like ``x``
 
     Examples
     --------

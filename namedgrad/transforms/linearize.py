@@ -140,6 +140,21 @@ def _join(parts: Any, arrays: Any, dtype: Any) -> Any:
 def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
     """``f(*args)`` and its derivative there as a :class:`LinearMap`.
 
+    Parameters
+    ----------
+    f : callable
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
+        It gets what it is given, traced.
+    *args
+        All of them are differentiated, and floating-point.
+
+    Returns
+    -------
+    out
+        ``f(*args)``.
+    L : LinearMap
+        Pushes and pulls as often as asked, without running ``f`` again.
+
     Examples
     --------
     >>> import namedgrad as ng

@@ -14,7 +14,18 @@ from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatt
 
 
 def vectorize(tree: Any, *names: Name) -> Any:
-    """Hide dims of every array in a nested structure that has them.
+    """Hide dims of every array in a nested structure that has them: they become batch axes.
+
+    Parameters
+    ----------
+    tree : nested structure of arrays
+    *names : names
+        Dims to hide.
+
+    Returns
+    -------
+    nested structure
+        The same, with views of the same data.
 
     Raises
     ------
@@ -31,7 +42,25 @@ def vectorize(tree: Any, *names: Name) -> Any:
 
 
 def devectorize(tree: Any, *names: Name) -> Any:
-    """Make vectorized axes of every array in a nested structure visible again, in front; all if none is named."""
+    """Make vectorized axes of every array in a nested structure visible again, in front.
+
+    Parameters
+    ----------
+    tree : nested structure of arrays
+    *names : names, optional
+        All vectorized axes if none is named.
+
+    Returns
+    -------
+    nested structure
+        The same, with views of the same data.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.devectorize([ng.ones({"x": 3, "b": 2}, vectorized="b")])[0].dims
+    ('b', 'x')
+    """
     leaves, treedef = flatten(tree)
     return unflatten(treedef, [_devectorize(x, names) for x in leaves])
 
@@ -44,6 +73,23 @@ def _devectorize(leaf: Any, names: tuple[Name, ...]) -> Any:
 
 def vmap(f: Callable[..., Any], over: Any) -> Callable[..., Any]:
     """Function that applies ``f`` to every slice along ``over``: vectorize the inputs that have it, call, devectorize.
+
+    Parameters
+    ----------
+    f : callable
+        Written for one slice.
+    over : name or names
+        Dims of one or more of the arguments.
+
+    Returns
+    -------
+    callable
+        Results have the ``over`` dims in front.
+
+    Raises
+    ------
+    AxisError
+        If no argument has one of the names.
 
     Examples
     --------
