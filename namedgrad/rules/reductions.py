@@ -518,7 +518,35 @@ def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimAr
 # ------------------------------------------------------------------------------------------------ without derivative
 
 
-def _plain(kernel: str, doc: str) -> Any:
+_PLAIN = """{first}
+
+Parameters
+----------
+x : DimArray
+dim : name or names, optional
+    Dims to reduce; all by default.
+
+Returns
+-------
+DimArray
+    {returns}; no gradient passes.
+
+Raises
+------
+AxisError
+    If a dim is unknown, or vectorized.
+
+Examples
+--------
+>>> import namedgrad as ng
+>>> ng.{kernel}(ng.DimArray({cells}, ("x",)), "x").item()
+{result}
+"""
+_TRUE = "Booleans", "[False, True]"
+_PLACE = "The first of several; over several dims a position among them joined in the call's order", "[4.0, 7.0, 7.0]"
+
+
+def _plain(kernel: str, first: str, returns: str, cells: str, result: str) -> Any:
     prim = reduction(kernel)
 
     def function(x: DimArray, dim: Any = None) -> DimArray:
@@ -528,7 +556,7 @@ def _plain(kernel: str, doc: str) -> Any:
         return prim(x, dims) if dims else x
 
     function.__name__ = function.__qualname__ = kernel
-    function.__doc__ = doc
+    function.__doc__ = _PLAIN.format(kernel=kernel, first=first, returns=returns, cells=cells, result=result)
     return operation(sample("real(a,b)", dim="a"), sample("real(a,b)"), method=True, differentiable=False)(function)
 
 
@@ -539,10 +567,10 @@ def _joined(x: DimArray, dims: Names) -> tuple[DimArray, Names]:
     return stack(x, {name: dims}), (name,)
 
 
-any = _plain("any", "Whether any cell is true.")
-all = _plain("all", "Whether every cell is true.")
-argmax = _plain("argmax", "Position of the largest value (the first of several); over several dims, of the dims joined in the call's order.")
-argmin = _plain("argmin", "Position of the smallest value (the first of several); over several dims, of the dims joined in the call's order.")
+any = _plain("any", "Whether any cell is true.", *_TRUE, "True")
+all = _plain("all", "Whether every cell is true.", *_TRUE, "False")
+argmax = _plain("argmax", "Position of the largest value.", *_PLACE, "1")
+argmin = _plain("argmin", "Position of the smallest value.", *_PLACE, "0")
 
 
 @operation(sample("missing(a,b)", dim="a"), method=True, differentiable=False)
