@@ -324,6 +324,12 @@ def fresh(base: Name) -> Name:
 
 
 @functools.cache
+def aside_name(base: Name) -> Name:
+    """The name of a kept axis ``base`` while another axis, renamed in the function, has the name ``base`` back."""
+    return Fresh(base)
+
+
+@functools.cache
 def slice_name(base: Name) -> Name:
     """The name under which slices of ``base`` are told apart while a rule sums over ``base`` itself."""
     return Fresh(base)

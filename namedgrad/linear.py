@@ -139,7 +139,7 @@ class Map:
             return g
         for now, then in how.final.items():
             if now in g.names:
-                if then in self.mixes:
+                if then in self.mixes and now != axes.aside_name(then):
                     raise ambiguous(then)
                 if now in born:
                     g = ops.diagonalize(g, now)

@@ -114,7 +114,8 @@ def push(map_: Map, ins: Sequence[Tangent | None]) -> Any:
     if map_.mixes:
         known = {now for now, _ in origins}
         mixed = mixed.union(first for now, first in origins if now in map_.mixes)
-        mixed = mixed.union(n for n in map_.mixes if n not in known)
+        names = (out if type(out) is not tuple else given[0].value).names
+        mixed = mixed.union(n for n in map_.mixes if n not in known and axes.aside_name(n) not in names)
     if type(out) is tuple:
         return tuple(None if t is None else Tangent(t, mixed, origins) for t in out)
     return Tangent(out, mixed, origins)

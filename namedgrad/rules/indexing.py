@@ -136,7 +136,7 @@ class _ScatterMap(Map):
         self.mixes = tuple(n for n in summed if not isinstance(n, axes.Core))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        g = self.apart(g)
+        g = self.apart(g, self.dims)
         out = apply(_GATHER, (g, *self.index), dims=self.dims)
         return [fold(out if out.hidden is g.hidden else stamp(out, g.hidden), 1, self.g.names)]
 

@@ -34,7 +34,6 @@ from namedgrad.rules.structure import (
     isfinite,
     multiply,
     not_equal,
-    relabel,
     reorder,
     select,
     subtract,
@@ -221,9 +220,12 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
 
 
+_LINE = axes.fresh("order")
+
+
 def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method: str) -> DimArray:
-    name: Name = axes.fresh("order")
-    line = merge(x, dims, name) if len(dims) > 1 else relabel(x, {dims[0]: name})
+    name: Name = _LINE if len(dims) > 1 else dims[0]
+    line = merge(x, dims, name) if len(dims) > 1 else x
     mask = present(line, skipna)
     n = c(extent(line, name)) if mask is None else counts(mask, (name,), "int64")
     low, high, weight = ranks(n, q, method)

@@ -33,8 +33,8 @@ class Call:
             args, kwargs = vectorize_tree((args, kwargs), self.over)
         self.args, self.kwargs = args, kwargs
         self.trees = [Tree(self._get(k, args, kwargs)) for k in self.keys]
-        for key, tree in zip(self.keys, self.trees, strict=True):
-            tree.require_parts(f"wrt={key[0]!r}")
+        for w, tree in zip(wrt if self.several else (wrt,), self.trees, strict=True):
+            tree.require_parts(f"wrt={w!r}")
         self.parts = [p for tree in self.trees for p in tree.parts]
 
     def _key(self, w: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
