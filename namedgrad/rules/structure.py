@@ -99,7 +99,7 @@ class Renaming(Map):
         if not self.mapping:
             return [g]
         back = axes.invert(self.mapping)
-        met = {old: axes.slice_name(old) for old in self.mapping if old in g.names and old not in back}
+        met = {old: axes.aside_name(old) for old in self.mapping if old in g.names and old not in back}
         back |= met  # a kept axis of that name steps aside
         out = relabel(g, back)
         how = g.hidden.rename(back)  # type: ignore[attr-defined]

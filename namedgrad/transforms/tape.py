@@ -181,13 +181,22 @@ class _Finish:
         taken = {id(_memory(innermost(s).raw)) for s in seeds if s is not None}
         out = []
         for g, x in zip(grads, ins, strict=True):
-            done = x.zeros(self.sizes) if g is None else finish_gradient(g, x)
+            done = x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x))
             raw = innermost(done).raw
             if id(_memory(raw)) in taken or not _is_whole(raw):
                 done = fresh_copy(done)
             taken.add(id(_memory(innermost(done).raw)))
             out.append(done)
         return out
+
+
+    def _with_all(self, g: DimArray) -> DimArray:
+        """With every vectorized axis of the outputs, also those that only other outputs have."""
+        lacks = {n: s for n, s in self.sizes.items() if n not in g.names}
+        if not lacks:
+            return g
+        wide = spread(g, Like((*lacks, *g.names), (*lacks.values(), *g.full_shape), g.dtype))
+        return relabel(wide, {}, hide=tuple(lacks))
 
 
 def finish_gradient(g: DimArray, x: Any) -> DimArray:
