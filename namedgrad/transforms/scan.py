@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError, Name
 from namedgrad.rules.movement import concat, slice_of
@@ -25,7 +27,7 @@ def scan(
         The state.
     xs : nested structure of DimArray
         Every array that has ``dim`` is sliced along it; others are passed whole.
-    dim : name
+    dim : name, or the number of an axis for arrays without names
     checkpoint_every : int, optional
         Under differentiation, keep the carry of every so many steps and run the rest again; the default, the square
         root of the length, keeps about twice that many steps in memory. 1 keeps every carry and nothing in between.
@@ -65,12 +67,20 @@ def scan(
     return carry, _stack(outputs, dim)
 
 
+def _size(leaf: Any, dim: Name) -> int | None:
+    """Size of a leaf along the dim, None if it lacks it; an int numbers an axis of an array without names."""
+    if isinstance(dim, int):
+        shape = getattr(leaf, "shape", ())
+        return shape[dim] if -len(shape) <= dim < len(shape) else None
+    return leaf.sizes[dim] if dim in getattr(leaf, "dims", ()) else None
+
+
 def _length(xs: Any, dim: Name) -> int:
-    sizes = {x.sizes[dim] for x in flatten(xs)[0] if dim in getattr(x, "dims", ())}
+    sizes = {n for n in (_size(x, dim) for x in flatten(xs)[0]) if n is not None}
     if len(sizes) != 1:
         found = f"sizes {sorted(sizes)}" if sizes else "no array with it"
         raise AxisError(f"scan: the arrays in xs must agree on the dim {dim!r} to loop over; found {found}")
-    return int(sizes.pop())
+    return sizes.pop()
 
 
 def _slice(xs: Any, dim: Name, index: Any) -> Any:
@@ -79,8 +89,10 @@ def _slice(xs: Any, dim: Name, index: Any) -> Any:
 
 
 def _slice_leaf(x: Any, dim: Name, index: Any) -> Any:
-    if dim not in getattr(x, "dims", ()):
+    if _size(x, dim) is None:
         return x
+    if isinstance(dim, int):
+        return x[(slice(None),) * (dim % x.ndim) + (index,)]
     return slice_of(x, dim, index) if isinstance(x, DimArray) else x.isel({dim: index})
 
 
@@ -93,11 +105,10 @@ def _stack(outputs: list[Any], dim: Name) -> Any:
 
 
 def _join(column: tuple[Any, ...], dim: Name) -> Any:
-    if isinstance(column[0], DimArray):
-        joined = concat([constant(y) for y in column], dim)
-        return joined.transpose(dim, ...)
-    import xarray
+    if isinstance(dim, int):
+        return np.stack(column)
+    if hasattr(column[0], "isel") and not isinstance(column[0], DimArray):
+        import xarray as xr
 
-    if isinstance(column[0], (xarray.DataArray, xarray.Dataset)):
-        return xarray.concat(list(column), dim)
-    return concat([constant(y) for y in column], dim)
+        return xr.concat(list(column), dim)
+    return concat([constant(y) for y in column], dim).transpose(dim, ...)
