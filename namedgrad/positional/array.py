@@ -243,7 +243,8 @@ class PositionalArray:
         return self._x.to_numpy().tolist()
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
-        """A host copy, vectorized axes first."""
+        """A host copy; vectorized axes have no place in it, see :attr:`data`."""
+        self._refuse_leaving(".to_numpy()", "NumPy functions on the array itself")
         return self._x.to_numpy()
 
     def __reduce__(self) -> tuple[Any, ...]:

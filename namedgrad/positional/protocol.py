@@ -19,6 +19,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional.array import SCALARS, Lifted, PositionalArray, box, meet, pair, renumber, unwrap, view_of, wrap
+from namedgrad.positional.missing import Missing
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import complex as complex_rules
 from namedgrad.rules import elementwise, structure
@@ -82,7 +83,7 @@ def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwar
         if issubclass(t, DimArray):
             unwrap(next(v for v in (*args, *kwargs.values()) if isinstance(v, DimArray)), f"an operand of np.{func.__name__}")
     known = FUNCTIONS.get(func)
-    kind = PositionalArray if PositionalArray in types else Lifted
+    kind = Lifted if all(t is Lifted for t in types if issubclass(t, PositionalArray)) else PositionalArray
     if known is None:
         return outside(func, kind, args, kwargs)
     return run(self, func, known, kind, args, kwargs)
@@ -260,6 +261,8 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
     if method != "__call__":
         return _ufunc_method(self, ufunc, method, inputs, out, kwargs)
     kind = Lifted if type(self) is Lifted and not any(type(x) is PositionalArray for x in inputs) else PositionalArray
+    if ufunc is np.isnan:
+        kind = Missing
     rule = rule_of(ufunc)
     if rule is None:
         return _ufunc_outside(ufunc, kind, inputs, out, kwargs)
