@@ -299,6 +299,8 @@ def constant(value: Any, what: str = "operand") -> DimArray:
             f"{what} is a plain array of shape {value.shape}: its axes have no names; "
             f"name them with ng.DimArray(array, dims), one of dims per axis"
         )
+    if getattr(value, "nameless", None) is not None:
+        return value.nameless  # a positional array without axes: it has no names to miss
     raise TypeError(
         f"{what} is a {type(value).__module__}.{type(value).__qualname__}, which does not combine with a DimArray; "
         "use ng.asdimarray(x) for xarray objects, .to_xarray() on the DimArray, or .name(...) on a positional array"

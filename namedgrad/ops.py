@@ -46,6 +46,8 @@ def add_face(recognises: Callable[[Any], bool], handler: Handler) -> None:
 def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operation on the face that its arguments have."""
     values = (*args, *kwargs.values())
+    if any(isinstance(v, DimArray) for v in values) and not any(map(_foreign, values)):
+        return op.function(*args, **kwargs)
     for recognises, handler in _FACES:
         if any(recognises(v) or (isinstance(v, (list, tuple)) and any(map(recognises, v))) for v in values):
             return handler(op, args, kwargs)
@@ -61,7 +63,7 @@ def _public(op: Operation) -> Callable[..., Any]:
         if args and type(args[0]) in _NAMED:
             if one is not None and len(args) == 1:  # the shortest way for exp(x) and its like
                 return one(args[0])
-            if not any(getattr(a, "__namedgrad_operand__", False) for a in args[1:]):
+            if not any(map(_foreign, args[1:])):
                 return raw(*args, **kwargs)
         return dispatch(op, args, kwargs)
 
@@ -163,7 +165,7 @@ def _operators(python: str, name: str, *, reflected: bool) -> None:
 
 def _foreign(other: Any) -> bool:
     """Whether another class may know what to do, as positional arrays and xarray objects do: by raising clearly."""
-    return getattr(other, "__namedgrad_operand__", False)
+    return getattr(other, "__namedgrad_operand__", False) and getattr(other, "nameless", None) is None
 
 
 for _python, _name in _OPERATORS.items():

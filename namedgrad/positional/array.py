@@ -152,6 +152,11 @@ class PositionalArray:
 
     # ---------------------------------------------------------------- names
 
+    @property
+    def nameless(self) -> DimArray | None:
+        """Without numbered axes there are no names to miss: the DimArray that meets others by name; else None."""
+        return None if self._x.dims else self._x
+
     def name(self, *dims: Name) -> DimArray:
         """As a DimArray, with a name for every numbered axis.
 

@@ -362,7 +362,7 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
             y = other._x
         elif isinstance(other, PositionalArray):
             kind, y = PositionalArray, other._x
-        elif _stranger(other):
+        elif _stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
             return NotImplemented
         else:
             y = unwrap(other)

@@ -494,7 +494,8 @@ class _Join(Primitive):
         at = names.index(dim)
         backend = backends.backend_of(*(a.raw for a in args))
         new = (*(slice(None),) * at, None)
-        raw = [a.raw if dim in a.names else call(backend.getitem, a.raw, new) for a in args]
+        raw = [a.raw if a.names else call(backend.asarray, a.raw) for a in args]
+        raw = [r if dim in a.names else call(backend.getitem, r, new) for a, r in zip(args, raw, strict=True)]
         mark = next((a.hidden for a in args if type(a.hidden) is axes.ByName), args[0].hidden)
         return make(call(backend.concat, *raw, axis=at), names, mark)
 
