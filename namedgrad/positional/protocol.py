@@ -50,8 +50,9 @@ def implements(
     """Declare what NumPy functions do on arrays with numbered axes, and the method of that name."""
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        names = list(inspect.signature(function).parameters)
-        out = names.index("out") if "out" in names else None
+        parameters = inspect.signature(function).parameters
+        by_place = "out" in parameters and parameters["out"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        out = list(parameters).index("out") if by_place else None
         for f in functions:
             FUNCTIONS[f] = Function(function, view, out, like)
         if method:
