@@ -347,8 +347,8 @@ class At:
     """``a.at[index]``: functional updates that return a new array.
 
     The index is a mapping of dims to indexers, or indexers in the order of the visible dims, as for :func:`isel`. Where the value
-    brings a name, the result has it too. Of several writers to one cell, :meth:`add`, :meth:`multiply`, :meth:`max` and :meth:`min`
-    count all; of :meth:`set` the last one wins, and it alone has a gradient.
+    brings a name, the result has it too. Of several writers to one cell, ``add``, ``multiply``, ``max`` and ``min``
+    count all; of ``set`` the last one wins, and it alone has a gradient.
 
     Examples
     --------
