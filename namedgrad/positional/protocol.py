@@ -108,7 +108,7 @@ def _view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], An
     if x.level is None and x.dtype.kind in "biu":
         return box(x, type(base))
     if how == "reshape":
-        shares = shares_cells(base, show)
+        shares = None if _of_uncertain(base) else shares_cells(base, show)
         if shares is False:
             return wrap(x, type(base))
         if shares is None:
@@ -142,6 +142,15 @@ def _same_memory(raw: np.ndarray[Any, Any], show: Callable[[Any], Any]) -> bool:
 
 def _uncertain(base: Any) -> Any:
     raise TypeError(_UNCERTAIN)
+
+
+def _of_uncertain(p: PositionalArray) -> bool:
+    """Whether an array shows cells of one that may be a copy."""
+    while p._view is not None:
+        if p._view.show is _uncertain:
+            return True
+        p = p._view.base
+    return False
 
 
 def boxed(result: Any, kind: type[PositionalArray]) -> Any:
