@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from namedgrad.positional.functions import creation, elementwise, gathering, joining, plain, reductions, shapes, sorting
+from namedgrad.positional.functions import (
+    calculus,
+    creation,
+    elementwise,
+    fourier,
+    gathering,
+    joining,
+    linalg,
+    plain,
+    products,
+    reductions,
+    shapes,
+    sorting,
+)
 
-__all__ = ["creation", "elementwise", "gathering", "joining", "plain", "reductions", "shapes", "sorting"]
+__all__ = [
+    "calculus", "creation", "elementwise", "fourier", "gathering", "joining", "linalg", "plain", "products",
+    "reductions", "shapes", "sorting",
+]  # fmt: skip

@@ -1,0 +1,219 @@
+"""Differences, integrals, interpolation, polynomials and signals along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.positional.array import meet, numbered, ordered
+from namedgrad.positional.axis import expand, flat, name_of, named, names_of
+from namedgrad.positional.functions.joining import concatenate
+from namedgrad.positional.functions.plain import value_of
+from namedgrad.positional.protocol import implements
+from namedgrad.rules import contraction, movement, windows
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing import gather
+from namedgrad.rules.structure import add, cast, constant_like, multiply, relabel, subtract, total, where
+
+# ------------------------------------------------------------------------------------------------ differences
+
+
+def cut(x: DimArray, name: Name, start: int | None, stop: int | None) -> DimArray:
+    """A range of one axis."""
+    return movement.slice_of(x, name, slice(*slice(start, stop).indices(extent(x, name))))
+
+
+def _attached(value: Any, x: DimArray, axis: int) -> DimArray:
+    v = numbered(value)
+    if v.ndim:
+        return v
+    from namedgrad.positional.array import stretch
+
+    return stretch(v, tuple(1 if i == axis else s for i, s in enumerate(x.shape)))
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> DimArray:
+    x = numbered(a)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if not x.ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis_index(axis, x.ndim)
+    more = [None if v is None else _attached(v, x, axis) for v in (prepend, append)]
+    parts = [p for p in (more[0], x, more[1]) if p is not None]
+    x = concatenate(parts, axis) if len(parts) > 1 else x
+    name = name_of(x, axis)
+    for _ in range(n):
+        x = e.not_equal(cut(x, name, 1, None), cut(x, name, None, -1)) if x.dtype.kind == "b" else movement.diff(x, name)
+    return x
+
+
+@implements(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DimArray:
+    middle = diff(flat(numbered(ary)))
+    parts = [None if v is None else flat(numbered(v)) for v in (to_begin, to_end)]
+    return concatenate([p for p in (parts[0], middle, parts[1]) if p is not None])
+
+
+@implements(np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    x = numbered(f)
+    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    names = names_of(x, axis)
+    steps = [*varargs] if varargs else [1.0]
+    steps = steps * len(names) if len(steps) == 1 else steps
+    if len(steps) != len(names):
+        raise TypeError("invalid number of arguments")
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    out = [_slope(x, n, numbered(h), edge_order) for n, h in zip(names, steps)]
+    return out[0] if axis is not None and not isinstance(axis, tuple) or len(out) == 1 else tuple(out)
+
+
+def _slope(x: DimArray, name: Name, h: DimArray, edge_order: int) -> DimArray:
+    """Second-order differences inside, of ``edge_order`` at the ends, as :func:`numpy.gradient`."""
+    size = extent(x, name)
+    if size < edge_order + 1:
+        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+    if h.ndim:
+        if h.ndim != 1 or extent(h, h.dims[0]) != size:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        d = movement.diff(named(h, (name,)), name)
+    else:
+        d = multiply(h, constant_like(np.ones(size - 1), x, (name,)))
+    d = d if d.dtype.kind in "fc" else cast(d, "float64")
+    slopes = e.divide(movement.diff(x, name), d)
+    left, right = cut(slopes, name, None, -1), cut(slopes, name, 1, None)
+    a, b = cut(d, name, None, -1), cut(d, name, 1, None)
+    inner = e.divide(add(multiply(b, left), multiply(a, right)), add(a, b))
+    first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
+    if edge_order == 2:
+        first = _extrapolated(first, cut(slopes, name, 1, 2), cut(d, name, 0, 1), cut(d, name, 1, 2))
+        last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), cut(d, name, size - 3, size - 2))
+    return ordered(movement.join([first, inner, last] if size > 2 else [first, last], name), x.dims)
+
+
+def _extrapolated(edge: DimArray, next_: DimArray, h: DimArray, k: DimArray) -> DimArray:
+    """The slope at the end of a parabola through three points, from its two secants."""
+    return add(edge, multiply(e.divide(h, add(h, k)), subtract(edge, next_)))
+
+
+# ------------------------------------------------------------------------------------------------ integrals and products
+
+
+@implements(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DimArray:
+    f = numbered(y)
+    name = name_of(f, axis)
+    sides = add(cut(f, name, 1, None), cut(f, name, None, -1))
+    if x is None:
+        return multiply(total(sides, (name,)), multiply(c(0.5), numbered(dx)))
+    at = numbered(x)
+    if at.ndim == 1:
+        at = named(at, (name,))
+    width = movement.diff(at, name)
+    sides, width = meet(sides, width)
+    return total(multiply(c(0.5), multiply(sides, width)), (name,))
+
+
+@implements(np.cross)
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> DimArray:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    both = (_vectors(numbered(v), i) for v, i in ((a, axisa), (b, axisb)))
+    u, v = ([movement.slice_of(p, CELL, i) for i in range(3)] for p in both)
+    parts = [subtract(*(multiply(*meet(u[i], v[j])) for i, j in ((k, m), (m, k)))) for k, m in ((1, 2), (2, 0), (0, 1))]
+    shape = parts[0]
+    at = normalize_axis_index(axisc, shape.ndim + 1)
+    return concatenate([expand(p, [at]) for p in parts], at)
+
+
+CELL = axes.fresh("cell")
+
+
+def _vectors(x: DimArray, axis: int) -> DimArray:
+    name = name_of(x, axis)
+    if extent(x, name) != 3:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    rest = [n for n in x.dims if n is not name]
+    count = len(rest)
+    return relabel(x, {name: CELL, **{n: axes.axis(i - count) for i, n in enumerate(rest)}})
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
+    return cross(x1, x2, axis=axis)
+
+
+# ------------------------------------------------------------------------------------------------ interpolation
+
+
+@implements(np.interp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DimArray:
+    at, known, values = numbered(x), numbered(xp), numbered(fp)
+    if period is not None:
+        raise TypeError("np.interp with period= has no rule; append the first point, shifted by the period, to xp and fp")
+    if known.ndim != 1 or values.ndim != 1 or known.shape != values.shape:
+        raise ValueError("fp and xp are not of the same length.")
+    at, known, values = (v if v.dtype.kind in "fc" else cast(v, "float64") for v in (at, known, values))
+    name, size = axes.fresh("knot"), known.shape[0]
+    edges = value_of(known, "np.interp() with xp")
+    points = stop_gradient(at)
+    from namedgrad.positional.functions.plain import searchsorted
+
+    upper = e.clip(searchsorted(edges, points, "right"), 1, max(size - 1, 1))
+    known, values = named(known, (name,)), named(values, (name,))
+    own = {n: axes.fresh(n) for n in at.dims}
+    where_ = relabel(upper, own)
+    x1, y1 = (relabel(gather(v, {name: where_}), {v_: k for k, v_ in own.items()}) for v in (known, values))
+    low = subtract(where_, c(1))
+    x0, y0 = (relabel(gather(v, {name: low}), {v_: k for k, v_ in own.items()}) for v in (known, values))
+    y = add(y0, multiply(e.divide(subtract(at, x0), subtract(x1, x0)), subtract(y1, y0)))
+    first, last = (movement.slice_of(values, name, i) for i in (0, size - 1))
+    y = where(e.less(points, c(edges[0].item())), first if left is None else numbered(left), y)
+    y = where(e.greater(points, c(edges[-1].item())), last if right is None else numbered(right), y)
+    return where(e.equal(points, c(edges[-1].item())), add(last, multiply(c(0.0), y)), y) if size == 1 else y
+
+
+# ------------------------------------------------------------------------------------------------ polynomials and signals
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> DimArray:
+    coefficients, at = numbered(p), numbered(x)
+    out = multiply(at, c(0))
+    (name,) = coefficients.dims
+    for i in range(extent(coefficients, name)):
+        out = add(multiply(out, at), movement.slice_of(coefficients, name, i))
+    return out
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> DimArray:
+    x, y = numbered(a), numbered(v)
+    if extent(y, y.dims[0]) > extent(x, x.dims[0]):
+        x, y = y, x
+    n, m = x.shape[0], y.shape[0]
+    pads = {"full": (m - 1, m - 1), "same": ((m - 1) - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
+    if mode not in pads:
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    place, offset = axes.fresh("place"), axes.fresh("offset")
+    before, after = pads[mode]
+    x = movement.pad(named(x, (place,)), {place: (before, after)}, constant_values=0) if before or after else named(x, (place,))
+    runs = windows.windows(x, place, offset, m)
+    return ordered(contraction.dot(runs, movement.flip(named(y, (offset,)), offset), dim=(offset,)), (place,))
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> DimArray:
+    x, y = numbered(a), conj_if_complex(numbered(v))
+    return convolve(x, movement.flip(y, y.dims[0]), mode)

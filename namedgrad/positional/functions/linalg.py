@@ -1,0 +1,162 @@
+"""``np.linalg`` on the last two axes, made of the operations of :mod:`namedgrad.rules.linalg`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent
+from namedgrad.positional.array import meet, numbered, ordered, pair
+from namedgrad.positional.axis import flat, named, names_of
+from namedgrad.positional.functions.creation import constant
+from namedgrad.positional.functions.products import matmul
+from namedgrad.positional.functions.reductions import kept
+from namedgrad.positional.protocol import implements
+from namedgrad.rules import elementwise as e
+from namedgrad.rules import linalg
+from namedgrad.rules import reductions as r
+from namedgrad.rules.complex import absolute, imag, real
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import add, cast, identity, not_equal, where
+
+ROW, COLUMN = axes.fresh("row"), axes.fresh("column")
+
+
+def matrix(x: DimArray, what: str) -> DimArray:
+    """The last two axes under the names of rows and columns."""
+    if x.ndim < 2:
+        raise np.linalg.LinAlgError(f"{what}: an array of shape {x.shape} is no matrix; it needs two axes at least")
+    if x.dtype.kind in "biu":
+        x = cast(x, "float64")
+    return named(x, (*x.dims[:-2], ROW, COLUMN))
+
+
+def square(x: DimArray, what: str) -> DimArray:
+    """A square matrix over the last two axes."""
+    x = matrix(x, what)
+    if extent(x, ROW) != extent(x, COLUMN):
+        raise np.linalg.LinAlgError(f"{what}: the last two axes must be square, got {extent(x, ROW)} and {extent(x, COLUMN)}")
+    return x
+
+
+def _batch(x: DimArray) -> tuple[Any, ...]:
+    return tuple(sorted((n for n in x.dims if isinstance(n, axes.Axis)), key=lambda n: n.number))
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> DimArray:
+    x = square(numbered(a), "cholesky")
+    return ordered(linalg.cholesky(x, (ROW, COLUMN), lower=not upper), x.dims)
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> DimArray:
+    x, y = square(numbered(a), "solve"), numbered(b)
+    rhs = axes.fresh("right-hand side")
+    if y.ndim == 1:
+        y = named(y, (ROW,))
+    else:
+        y = named(y, (*y.dims[:-2], ROW, rhs))
+    if extent(y, ROW) != extent(x, ROW):
+        raise ValueError(f"solve: the matrix has {extent(x, ROW)} rows, the right-hand side {extent(y, ROW)}")
+    out = linalg.solve(*pair(x, y), (ROW, COLUMN))
+    return ordered(out, (*_batch(out), COLUMN, *((rhs,) if rhs in out.names else ())))
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> DimArray:
+    x = square(numbered(a), "inv")
+    other = axes.fresh("inverse")
+    out = linalg.solve(x, identity(extent(x, ROW), ROW, other, x), (ROW, COLUMN))
+    return ordered(out, (*_batch(x), COLUMN, other))
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> DimArray:
+    x = numbered(a)
+    square(x, "matrix_power")
+    if n < 0:
+        x, n = ordered(inv(x), inv(x).dims), -n
+    if n == 0:
+        size = x.shape[-1]
+        eye = constant(np.broadcast_to(np.eye(size), x.shape), x)
+        return cast(eye, x.dtype)
+    powers, out = x, None
+    while n:
+        if n % 2:
+            out = powers if out is None else matmul(out, powers)
+        n //= 2
+        powers = matmul(powers, powers) if n else powers
+    return out  # type: ignore[return-value]
+
+
+# ------------------------------------------------------------------------------------------------ norms
+
+
+def _squares(x: DimArray) -> DimArray:
+    return add(e.square(real(x)), e.square(imag(x))) if x.dtype.kind == "c" else e.square(x)
+
+
+def _vector_norm(x: DimArray, names: Any, order: Any) -> DimArray:
+    if order is None or order == 2:
+        return e.length(r.sum(_squares(x), names, skipna=False))
+    size = absolute(x)
+    if order == math.inf:
+        return r.max(size, names, skipna=False)
+    if order == -math.inf:
+        return r.min(size, names, skipna=False)
+    if order == 0:
+        return r.sum(cast(not_equal(x, c(0)), r.real_dtype(x)), names, skipna=False)
+    if order == 1:
+        return r.sum(size, names, skipna=False)
+    inside = r.sum(e.power(size, c(order)), names, skipna=False)
+    some = not_equal(inside, c(0))
+    return where(some, e.power(where(some, inside, c(1.0)), c(1.0 / order)), inside)
+
+
+def _matrix_norm(x: DimArray, names: Any, order: Any) -> DimArray:
+    row, col = names
+    if order in (None, "fro", "f"):
+        return _vector_norm(x, names, 2)
+    size = absolute(x)
+    if order in (1, -1):
+        return (r.max if order > 0 else r.min)(r.sum(size, (row,), skipna=False), (col,), skipna=False)
+    if order in (math.inf, -math.inf):
+        return (r.max if order > 0 else r.min)(r.sum(size, (col,), skipna=False), (row,), skipna=False)
+    raise TypeError(f"np.linalg.norm: ord={order!r} needs singular values, which have no rule; use 'fro', 1, -1, inf or -inf")
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> DimArray:
+    v = numbered(x)
+    v = cast(v, "float64") if v.dtype.kind in "biu" else v
+    if axis is None and (ord is None or (ord in ("f", "fro") and v.ndim == 2) or (ord == 2 and v.ndim == 1)):
+        return kept(_vector_norm(v, v.dims, 2), v, v.dims, keepdims)
+    names = names_of(v, axis)
+    if len(names) == 1:
+        out = _vector_norm(v, names, ord)
+    elif len(names) == 2:
+        out = _matrix_norm(v, names, ord)
+    else:
+        raise ValueError("Improper number of dimensions to norm.")
+    return kept(out, v, names, keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DimArray:
+    v = numbered(x)
+    v = cast(v, "float64") if v.dtype.kind in "biu" else v
+    names = names_of(v, axis)
+    return kept(_vector_norm(v, names, ord), v, names, keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DimArray:
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+__all__ = ["flat", "functools", "meet"]

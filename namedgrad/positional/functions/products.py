@@ -1,0 +1,264 @@
+"""Products summed over axes: matmul, dot, tensordot, einsum and their kin, each one contraction by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.positional.array import meet, numbered, ordered, pair
+from namedgrad.positional.axis import expand, flat, named, reshape
+from namedgrad.positional.functions.shapes import diagonal_of
+from namedgrad.positional.protocol import UFUNCS, implements
+from namedgrad.rules import contraction
+from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.reductions import sum as total
+from namedgrad.rules.structure import multiply
+
+M, K, N = (axes.fresh(name) for name in ("rows", "inner", "columns"))
+
+
+def _check(what: str, x: DimArray, y: DimArray, i: Name, j: Name) -> None:
+    if extent(x, i) != extent(y, j):
+        raise ValueError(f"{what}: shapes {x.shape} and {y.shape} not aligned: {extent(x, i)} != {extent(y, j)}")
+
+
+def _vector(what: str, x: DimArray) -> Name:
+    if not x.ndim:
+        raise ValueError(f"{what}: Input operand does not have enough dimensions")
+    return x.dims[-1]
+
+
+# ------------------------------------------------------------------------------------------------ matrices
+
+
+def product(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[Name], out: Sequence[Name]) -> DimArray:
+    """Trailing axes under the names ``left`` and ``right``, the rest broadcast; summed over ``K``."""
+    x = named(x, (*x.dims[: x.ndim - len(left)], *left))
+    y = named(y, (*y.dims[: y.ndim - len(right)], *right))
+    for n in {*left} & {*right}:
+        if extent(x, n) != extent(y, n):
+            raise ValueError(f"matmul: Input operands have a mismatch in a core dimension: {extent(x, n)} and {extent(y, n)}")
+    x, y = pair(x, y)
+    summed = contraction.dot(x, y, dim=(K,))
+    batch = sorted((n for n in summed.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
+    return ordered(summed, (*batch, *out))
+
+
+def matmul(x: DimArray, y: DimArray) -> DimArray:
+    """NumPy's matrix product: the last two axes are matrices, one axis is a vector, the rest broadcasts."""
+    _vector("matmul", x), _vector("matmul", y)
+    left = (K,) if x.ndim == 1 else (M, K)
+    right = (K,) if y.ndim == 1 else (K, N)
+    x, y = (_shifted(v, len(core)) for v, core in ((x, left), (y, right)))
+    return product(x, y, left, right, (*left[:-1], *right[1:]))
+
+
+def _shifted(x: DimArray, core: int) -> DimArray:
+    """Batch axes numbered as if there were two core axes, so that those of a vector and a matrix meet."""
+    batch = x.ndim - core
+    return named(x, (*(axes.axis(i - 2) for i in range(-batch, 0)), *(axes.fresh(i) for i in range(core))))
+
+
+def _fixed(left: Sequence[Name], right: Sequence[Name], *, conjugate: bool = False) -> Any:
+    def function(x: DimArray, y: DimArray) -> DimArray:
+        x = conj_if_complex(x) if conjugate else x
+        return product(_shifted(x, len(left)), _shifted(y, len(right)), left, right, (*left[:-1], *right[1:]))
+
+    return function
+
+
+UFUNCS[np.matmul] = matmul
+UFUNCS[np.vecdot] = _fixed((K,), (K,), conjugate=True)
+if hasattr(np, "matvec"):  # NumPy 2.2
+    UFUNCS[np.matvec] = _fixed((M, K), (K,))
+    UFUNCS[np.vecmat] = _fixed((K,), (K, N), conjugate=True)
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1: Any, x2: Any, /) -> DimArray:
+    return matmul(numbered(x1), numbered(x2))
+
+
+@implements(np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
+    x, y = (_last(numbered(v), axis) for v in (x1, x2))
+    return UFUNCS[np.vecdot](x, y)  # type: ignore[no-any-return]
+
+
+def _last(x: DimArray, axis: int) -> DimArray:
+    name = x.dims[normalize_axis_index(axis, x.ndim)]
+    return ordered(x, (*(n for n in x.dims if n is not name), name))
+
+
+# ------------------------------------------------------------------------------------------------ sums of products
+
+
+@implements(np.dot, method=True)
+def dot(a: Any, b: Any, out: Any = None) -> DimArray:
+    x, y = numbered(a), numbered(b)
+    if not x.ndim or not y.ndim:
+        return multiply(x, y)
+    return tensordot(x, y, ((-1,), (-min(y.ndim, 2),)))
+
+
+@implements(np.tensordot, np.linalg.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> DimArray:
+    x, y = numbered(a), numbered(b)
+    if isinstance(axes, (int, np.integer)):
+        left, right = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+    else:
+        left, right = (list(s) if np.iterable(s) else [s] for s in axes)
+    if len(left) != len(right):
+        raise ValueError("shape-mismatch for sum")
+    left = [normalize_axis_index(i, x.ndim) for i in left]
+    right = [normalize_axis_index(i, y.ndim) for i in right]
+    for i, j in zip(left, right):
+        _check("tensordot", x, y, x.dims[i], y.dims[j])
+    return _summed(x, y, left, right)
+
+
+def _summed(x: DimArray, y: DimArray, left: Sequence[int], right: Sequence[int]) -> DimArray:
+    shared = [axes.fresh(i) for i in range(len(left))]
+    mine = [shared[left.index(i)] if i in left else axes.fresh(("a", i)) for i in range(x.ndim)]
+    yours = [shared[right.index(i)] if i in right else axes.fresh(("b", i)) for i in range(y.ndim)]
+    out = contraction.dot(named(x, mine), named(y, yours), dim=tuple(shared))
+    return ordered(out, [n for n in (*mine, *yours) if n not in shared])
+
+
+@implements(np.inner)
+def inner(a: Any, b: Any, /) -> DimArray:
+    x, y = numbered(a), numbered(b)
+    return multiply(x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1,), (-1,)))
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> DimArray:
+    return tensordot(flat(numbered(a)), flat(numbered(b)), 0)
+
+
+@implements(np.linalg.outer)
+def linalg_outer(x1: Any, x2: Any, /) -> DimArray:
+    for x in (x1, x2):
+        if numbered(x).ndim != 1:
+            raise ValueError("Input arrays must be one-dimensional")
+    return outer(x1, x2)
+
+
+@implements(np.vdot)
+def vdot(a: Any, b: Any, /) -> DimArray:
+    return tensordot(conj_if_complex(flat(numbered(a))), flat(numbered(b)), 1)
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> DimArray:
+    x, y = numbered(a), numbered(b)
+    count = max(x.ndim, y.ndim)
+    x, y = (expand(v, range(count - v.ndim)) if v.ndim < count else v for v in (x, y))
+    shape = tuple(i * j for i, j in zip(x.shape, y.shape))
+    wide = expand(x, range(1, 2 * count, 2)), expand(y, range(0, 2 * count, 2))
+    return reshape(multiply(*meet(*wide)), shape)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Any, *, out: Any = None) -> DimArray:
+    return functools.reduce(dot, arrays)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------ einsum
+
+
+@implements(np.einsum)
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> DimArray:
+    terms, result, arrays = parse(*operands)
+    xs = [_labelled(x, term) for x, term in zip(arrays, terms)]
+    _check_labels(xs, terms)
+    names = tuple(dict.fromkeys(n for x in xs for n in x.dims))
+    if result is None:
+        once = sorted(n for n in names if isinstance(n, str) and sum(t.count(n) for t in terms) == 1)
+        dots = sorted((n for n in names if isinstance(n, axes.Axis)), key=lambda n: n.number)
+        wanted: tuple[Name, ...] = (*dots, *once)
+    else:
+        dots = sorted((n for n in names if isinstance(n, axes.Axis)), key=lambda n: n.number)
+        wanted = tuple(n for part in result for n in (dots if part is Ellipsis else (part,)))
+    xs = list(meet(*xs)) if len(xs) > 1 else xs
+    summed = tuple(n for n in names if n not in wanted)
+    y = contraction.dot(*xs, dim=summed) if len(xs) > 1 else total(xs[0], summed, skipna=False)
+    return ordered(y, wanted)
+
+
+def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:
+    """Subscripts per operand, the subscripts of the result (with ``...`` as Ellipsis), and the operands."""
+    if not isinstance(operands[0], str):
+        return _interleaved(operands)
+    text = operands[0].replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(operands) - 1:
+        raise ValueError(f"einsum: {len(terms)} subscripts for {len(operands) - 1} operands")
+    return terms, _letters(output) if arrow else None, [numbered(a) for a in operands[1:]]
+
+
+def _interleaved(operands: Sequence[Any]) -> tuple[list[str], list[Any] | None, list[DimArray]]:
+    """``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+    def spelled(labels: Any) -> str:
+        return "".join("..." if label is Ellipsis else letters[label] for label in labels)
+
+    count = len(operands) // 2
+    terms = [spelled(operands[2 * i + 1]) for i in range(count)]
+    output = _letters(spelled(operands[-1])) if len(operands) % 2 else None
+    return terms, output, [numbered(operands[2 * i]) for i in range(count)]
+
+
+def _letters(text: str) -> list[Any]:
+    head, dots, tail = text.partition("...")
+    return [*head, *([Ellipsis] if dots else []), *tail]
+
+
+def _labelled(x: DimArray, term: str) -> DimArray:
+    """Axes under their letters; those of ``...`` keep numbers, a repeated letter is a diagonal."""
+    head, dots, tail = term.partition("...")
+    rest = x.ndim - len(head) - len(tail)
+    if rest < 0 or (rest and not dots):
+        raise ValueError(f"einsum: {term!r} does not fit an operand of shape {x.shape}")
+    labels: list[Name] = [*head, *(axes.axis(i) for i in range(-rest, 0)), *tail]
+    own = [axes.fresh(n) for n in labels]
+    x = named(x, own)
+    seen: dict[Name, Name] = {}
+    for label, name in zip(labels, own):
+        if label in seen:
+            _check("einsum", x, x, seen[label], name)
+            x = diagonal_named(x, seen[label], name)
+        else:
+            seen[label] = name
+    return named(x, [next(label for label, n in seen.items() if n is name) for name in x.dims])
+
+
+def diagonal_named(x: DimArray, first: Name, second: Name) -> DimArray:
+    """The diagonal of two axes under the name of the first."""
+    rest = [n for n in x.dims if n not in (first, second)]
+    return named(diagonal_of(x, first, second), (*rest, first))
+
+
+def _check_labels(xs: Sequence[DimArray], terms: Sequence[str]) -> None:
+    sizes: dict[Name, int] = {}
+    for x, term in zip(xs, terms):
+        for n, s in x.sizes.items():
+            old = sizes.setdefault(n, s)
+            if isinstance(n, str) and old != s:
+                if 1 not in (old, s):
+                    raise ValueError(f"einsum: {n!r} has sizes {old} and {s} in {','.join(terms)}")
+                sizes[n] = max(old, s)
+
+
+@implements(np.einsum_path)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    return np.einsum_path(*(np.empty(numbered(o).shape) if not isinstance(o, (str, list)) else o for o in operands), optimize=optimize)
