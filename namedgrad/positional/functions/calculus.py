@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import meet, numbered, ordered
@@ -92,14 +92,27 @@ def _slope(x: DimArray, name: Name, h: DimArray, edge_order: int) -> DimArray:
         d = multiply(h, constant_like(np.ones(size - 1), x, (name,)))
     d = d if d.dtype.kind in "fc" else cast(d, "float64")
     slopes = e.divide(movement.diff(x, name), d)
-    left, right = cut(slopes, name, None, -1), cut(slopes, name, 1, None)
     a, b = cut(d, name, None, -1), cut(d, name, 1, None)
-    inner = e.divide(add(multiply(b, left), multiply(a, right)), add(a, b))
+    if _even(h):  # the cell itself takes no part, so a NaN in it does not matter
+        inner = e.divide(subtract(cut(x, name, 2, None), cut(x, name, None, -2)), add(a, b))
+    else:
+        left, right = cut(slopes, name, None, -1), cut(slopes, name, 1, None)
+        inner = e.divide(add(multiply(b, left), multiply(a, right)), add(a, b))
     first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
     if edge_order == 2:
         first = _extrapolated(first, cut(slopes, name, 1, 2), cut(d, name, 0, 1), cut(d, name, 1, 2))
         last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), cut(d, name, size - 3, size - 2))
     return ordered(movement.join([first, inner, last] if size > 2 else [first, last], name), x.dims)
+
+
+def _even(h: DimArray) -> bool:
+    """Whether steps are known to be of one size: a number, or equally spaced positions, as NumPy tells them."""
+    if not h.ndim:
+        return True
+    if h.level is not None or h.hidden or not backends.backend_of(h.raw).may_branch or backends.is_recording():
+        return False
+    steps = np.diff(h.raw)
+    return bool((steps == steps[0]).all())
 
 
 def _extrapolated(edge: DimArray, next_: DimArray, h: DimArray, k: DimArray) -> DimArray:
