@@ -90,7 +90,10 @@ class DimArray:
     @property
     def full_shape(self) -> tuple[int, ...]:
         """Sizes of all axes in stored order."""
-        return self.raw.shape if self.names else ()
+        raw = self.raw
+        if type(raw) is np.ndarray:
+            return raw.shape
+        return backends.backend_of(raw).shape(raw) if self.names else ()
 
     @property
     def dtype(self) -> np.dtype[Any]:

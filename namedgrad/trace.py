@@ -77,7 +77,7 @@ class Level:
 
     def own(self, a: DimArray) -> DimArray:
         """A private copy of an array that a rule may retain while the user can still write into it."""
-        if not self.borrow or a.level is not None or not a.names or a.backend != "numpy":
+        if not self.borrow or a.level is not None or not a.names or a.backend == "dask":
             return a
         if id(a.raw) not in self.owned:
             self.owned[id(a.raw)] = (a, make(a.raw.copy(), a.names, a.hidden))

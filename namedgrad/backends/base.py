@@ -56,9 +56,9 @@ class Backend:
         """A read-only array of one value that occupies one element."""
         return self.broadcast_to(self.xp.full((), value, dtype=dtype), shape)
 
-    def arange(self, n: int) -> Raw:
-        """``0, 1, ..., n - 1``."""
-        return self.xp.arange(n)
+    def arange(self, start: int, stop: int, step: int = 1) -> Raw:
+        """The integers of a range."""
+        return self.xp.arange(start, stop, step)
 
     def eye(self, n: int, m: int, k: int, dtype: Any) -> Raw:
         """Ones on the k-th diagonal."""
@@ -365,7 +365,7 @@ class Backend:
             return at
         new = at.ndim - shared
         at = self.reshape(at, (*at.shape[:shared], *(1,) * (len(lead) - shared), *at.shape[shared:]))
-        rows = self.reshape(self.arange(math.prod(lead)), (*lead, *(1,) * new))
+        rows = self.reshape(self.arange(0, math.prod(lead)), (*lead, *(1,) * new))
         return rows * math.prod(sizes) + at
 
 

@@ -7,6 +7,7 @@ new dims of the result, met with those of the indexed array where both have them
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,16 +32,15 @@ def _index_names(index: Sequence[DimArray]) -> Names:
     return axes.in_order(n for i in index for n in i.names)
 
 
-def _place_index(index: Sequence[DimArray], target: Names) -> list[Any]:
+def _place_index(index: Sequence[DimArray], target: Names, backend: Any) -> list[Any]:
     """Index arrays with one axis per target name, of size 1 where they lack it."""
     out = []
     for i in index:
         order = tuple(n for n in target if n in i.names)
         raw = place(i.raw, axes.Move(axes.order_plan(i.names, order), None)) if i.names else i.raw
         full = tuple(slice(None) if n in i.names else None for n in target)
-        backend = backends.backend_of(raw)
-        raw = raw if backends.is_array(raw) else call(backend.asarray, raw)
-        out.append(call(backend.getitem, raw, full) if None in full else raw)
+        raw = raw if backends.is_array(raw) else call(backend.full, (), raw, np.intp)
+        out.append(call(backends.backend_of(raw).getitem, raw, full) if None in full else raw)
     return out
 
 
@@ -65,7 +65,7 @@ class _Gather(Primitive):
             names = (*x.names[:at], *new, *x.names[at + 1 :])
             return make(call(backend.take, x.raw, index[0].raw, at), names, hidden)
         raw = place(x.raw, axes.Move(axes.order_plan(x.names, (*shared, *own, *dims)), None))
-        out = call(backend.gather, raw, *_place_index(index, (*shared, *new)), shared=len(shared))
+        out = call(backend.gather, raw, *_place_index(index, (*shared, *new), backend), shared=len(shared))
         first = min(x.names.index(d) for d in dims)
         before = tuple(n for n in x.names[:first] if n not in dims)
         order = (*before, *new, *(n for n in rest if n not in before))
@@ -116,7 +116,7 @@ class _ScatterAdd(Primitive):
         own = tuple(n for n in g.names if n not in joint)
         backend = backends.backend_of(*(a.raw for a in args))
         raw = place(g.raw, axes.Move(axes.order_plan(g.names, (*shared, *own, *summed)), None))
-        out = call(getattr(backend, self.name), raw, *_place_index(index, (*shared, *summed)), shared=len(shared), sizes=sizes)
+        out = call(getattr(backend, self.name), raw, *_place_index(index, (*shared, *summed), backend), shared=len(shared), sizes=sizes)
         names = (*shared, *own, *dims)
         axes.refuse_repeats(names, "scatter: ")
         hidden = g.hidden if isinstance(g.hidden, axes.ByName) else g.hidden.intersection(names)
@@ -181,10 +181,16 @@ def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
     if value.level is not None:
         value = innermost(value)
     if value.dtype.kind == "b":
-        return _nonzero(value, name, size)
+        return _beside(_nonzero(value, name, size), x)
     if value.dtype.kind not in "iu":
         raise TypeError(f"index for {name!r} has dtype {value.dtype}; use integers or booleans")
-    return _wrapped(value, name, size, x)
+    return _beside(_wrapped(value, name, size, x), x)
+
+
+def _beside(index: DimArray, x: DimArray) -> DimArray:
+    """The positions where the backend of ``x`` can index with them."""
+    backend = backends.backend_of(innermost(x).raw)
+    return index if backend is backends.NUMPY else make(call(backend.indices, index.raw), index.names, index.hidden)
 
 
 def _unnamed_index(value: Any, name: Name) -> DimArray:
@@ -431,11 +437,13 @@ class At:
 
 
 def _as_positions(i: Any, name: Name, x: DimArray) -> DimArray:
-    backend = backends.backend_of(innermost(x).raw)
     if isinstance(i, DimArray):
         return i
-    raw = np.arange(extent(x, name))[i]
-    return make(call(backend.asarray, raw), (name,) if raw.ndim else (), NONE)
+    chosen = range(extent(x, name))[i]
+    if isinstance(chosen, int):
+        return make(chosen, (), NONE)
+    backend = backends.backend_of(innermost(x).raw)
+    return make(call(backend.arange, chosen.start, chosen.stop, chosen.step), (name,), NONE)
 
 
 def _size_among(index: Sequence[DimArray], name: Name) -> int:
@@ -463,7 +471,7 @@ def _targets(dims: Names) -> Names:
 def _writers(index: list[DimArray], dims: Names, sizes: tuple[int, ...], x: DimArray) -> DimArray:
     """Boolean (index names..., target dims): which writer writes where; target dims carry core names."""
     backend = backends.backend_of(innermost(x).raw)
-    cells = [make(call(backend.asarray, np.arange(n)), (d,), NONE) for d, n in zip(_targets(dims), sizes, strict=True)]
+    cells = [make(call(backend.arange, 0, n), (d,), NONE) for d, n in zip(_targets(dims), sizes, strict=True)]
     return functools.reduce(multiply.two, (equal(i, c) for i, c in zip(index, cells, strict=True)))
 
 
@@ -473,8 +481,8 @@ def _last_writer(index: list[DimArray], dims: Names, sizes: tuple[int, ...], x: 
     backend = backends.backend_of(innermost(x).raw)
     shape = tuple(_size_among(index, n) for n in joint)
     hidden = frozenset(n for i in index for n in i.hidden)
-    order = np.arange(1, int(np.prod(shape, dtype=int)) + 1).reshape(shape)
-    number = make(call(backend.asarray, order), joint, hidden)
+    order = call(backend.arange, 1, math.prod(shape) + 1)
+    number = make(call(backends.backend_of(order).reshape, order, shape), joint, hidden)
     shared = tuple(n for n in joint if n in hidden or (n in x.names and n not in dims))
     summed = tuple(n for n in joint if n not in shared)
     best = apply(_SCATTER_MAX, (number, *index), dims=dims, sizes=sizes, summed=summed)

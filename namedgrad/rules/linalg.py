@@ -7,17 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Pair
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check
-from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, constant_like, contract, multiply, negative, relabel, reorder, subtract
+from namedgrad.rules.elementwise import c, greater_equal
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    contract,
+    equal,
+    multiply,
+    negative,
+    relabel,
+    reorder,
+    select,
+    subtract,
+    where,
+)
+from namedgrad.trace import innermost
 
 ROW, COLUMN, INNER = axes.core(-2), axes.core(-1), axes.core(-3)
 
@@ -45,8 +56,10 @@ def column(x: DimArray) -> DimArray:
 def lower_half(x: DimArray) -> DimArray:
     """The lower triangle with the diagonal halved."""
     n = extent(x, COLUMN)
-    weights = np.tril(np.ones((n, n))) - 0.5 * np.eye(n)
-    return multiply(x, constant_like(weights.astype(x.dtype.type(0).real.dtype), x, (ROW, COLUMN)))
+    backend = backends.backend_of(innermost(x).raw)
+    row, column = (make(backends.call(backend.arange, 0, n), (name,), axes.NONE) for name in (ROW, COLUMN))
+    weights = select(greater_equal(row, column), where(equal(row, column), c(0.5), c(1.0)))
+    return multiply(x, cast(weights, x.dtype.type(0).real.dtype))
 
 
 def _cholesky_pullback(g: DimArray, y: DimArray, a: DimArray) -> tuple[DimArray]:

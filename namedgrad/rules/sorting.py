@@ -247,7 +247,7 @@ def argsort_of(x: DimArray, name: Name) -> DimArray:
 
 def _at_rank(x: DimArray, order: DimArray, name: Name, k: DimArray) -> DimArray:
     """The cells of rank ``k``, with the derivative shared among the cells that tie with them."""
-    y = gather(order, {name: k if k.names else constant_like(np.asarray(k.raw), x)})
+    y = gather(order, {name: k})
     tie = equal(x, y)
     if x.dtype.kind not in "fc":
         return y

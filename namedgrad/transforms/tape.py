@@ -46,7 +46,7 @@ class Tape:
         kept = frozenset(keep).union(*(o.hidden for o in self.out_like))
         pairs = frozenset((n, n) for n in kept)
         sizes = {n: extent(a, n) for a in (*self.outs, *(c for c in cotangents if c is not None)) for n in a.names if n in kept}
-        guard = not all(_may_branch(o) for o in self.outs)
+        guard = not all(s.backend.may_branch for s in (*self.ins, *self.out_like))
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
             if not guard and (backends.is_recording() or not all_finite(grads)):
@@ -91,10 +91,6 @@ class Shape:
         shape = (*(sizes[n] for n in extra), *self.full_shape)
         raw = backends.call(self.backend.copy, backends.call(self.backend.full, shape, 0, self.dtype))
         return make(raw, (*extra, *self.names), self.hidden.union(extra))
-
-
-def _may_branch(x: DimArray) -> bool:
-    return backends.backend_of(innermost(x).raw).may_branch
 
 
 def record(function: Callable[[list[DimArray]], Parts], ins: Parts, *, borrow: bool = False) -> Tape:
@@ -214,7 +210,11 @@ def finish_gradient(g: DimArray, x: Any) -> DimArray:
         g = relabel(g, final)
     g = stamp(conj_if_complex(g), mark)
     extra = tuple(n for n in g.names if n not in x.names)
-    return cast(reorder(g, (*extra, *x.names)), x.dtype)
+    g = cast(reorder(g, (*extra, *x.names)), x.dtype)
+    if g.level is not None or x.backend.name != "dask":
+        return g
+    shape = (*g.full_shape[: len(extra)], *x.full_shape)
+    return make(backends.call(x.backend.settle, g.raw, shape), g.names, g.hidden)
 
 
 def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimArray:
@@ -240,14 +240,16 @@ def _memory(raw: Any) -> Any:
 
 def _is_whole(raw: Any) -> bool:
     """Whether an array shows all of its memory, each cell once, so that it can be given away without a copy."""
-    return not isinstance(raw, np.ndarray) or (raw.flags.writeable and raw.size == _memory(raw).size and 0 not in raw.strides)
+    if isinstance(raw, np.ndarray):
+        return raw.flags.writeable and raw.size == _memory(raw).size and 0 not in raw.strides
+    return backends.backend_of(raw).owns(raw)
 
 
 def fresh_copy(a: DimArray) -> DimArray:
     """The same values in memory of their own; traced and lazy arrays are values, not memory."""
-    if a.level is not None or a.backend != "numpy" or not a.names:
+    if a.level is not None or a.backend == "dask" or not a.names:
         return a
-    return make(backends.call(np.array, a.raw), a.names, a.hidden)
+    return make(backends.call(backends.backend_of(a.raw).copy, a.raw), a.names, a.hidden)
 
 
 def ones_like_output(x: DimArray) -> DimArray:

@@ -1,0 +1,118 @@
+"""The CuPy backend: NumPy's functions on a GPU, with nothing that waits for the device or copies to it unasked.
+
+CuPy raises no error where a kernel meets bad input: a matrix that cannot be factored gives arbitrary numbers.  Here the
+result is checked on the device instead, and is NaN where it fails.  Integer positions that are CuPy arrays themselves
+cannot be checked without waiting for them: as everywhere in CuPy, those out of range wrap around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.base import Backend, Raw, Shape
+
+# What ``add.at`` does not take is accumulated in one of the dtypes that it does.
+_WIDER = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
+
+
+class CupyBackend(Backend):
+    """Positional functions on ``cupy.ndarray``."""
+
+    name = "cupy"
+
+    @property
+    def xp(self) -> Any:  # type: ignore[override]
+        """The module, imported when its arrays are met or asked for."""
+        try:
+            import cupy
+        except ImportError as error:
+            raise ImportError("the backend 'cupy' needs CuPy: pip install 'namedgrad[cupy]'") from error
+        return cupy
+
+    @property
+    def special(self) -> Any:  # type: ignore[override]
+        """``cupyx.scipy.special``, None if there is none."""
+        try:
+            import cupyx.scipy.special
+        except ImportError:
+            return None
+        return cupyx.scipy.special
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The function called ``name``; it takes 0-d NumPy arrays as the scalars that they hold, which CuPy refuses."""
+        kernel = super().function(name)
+
+        def function(*raw: Raw, **kwargs: Any) -> Raw:
+            return kernel(*(x[()] if type(x) is np.ndarray else x for x in raw), **kwargs)
+
+        return function
+
+    # ---------------------------------------------------------------- creation and transfer
+
+    def indices(self, index: Raw) -> Raw:
+        """Host positions copied to the device, once, when they are given."""
+        return index if isinstance(index, self.xp.ndarray) else self.asarray(index)
+
+    def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
+        """A host copy."""
+        return x.get()  # type: ignore[no-any-return]
+
+    def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
+        """Zero-stride broadcast; a scalar gets to the device as the argument of a kernel."""
+        xp = self.xp
+        return xp.broadcast_to(x if isinstance(x, xp.ndarray) else xp.full((), x, dtype=np.asarray(x).dtype), shape)
+
+    # ---------------------------------------------------------------- where CuPy differs from NumPy
+
+    def where(self, mask: Raw, x: Raw, y: Raw) -> Raw:
+        """``x`` where the mask is true, else ``y``; the mask may be a scalar."""
+        return self.xp.where(mask if isinstance(mask, self.xp.ndarray) else self.full((), bool(mask), bool), x, y)
+
+    def add_at(self, out: Raw, at: Raw, g: Raw) -> None:
+        """Accumulate in place; complex numbers part by part, small integers in wider ones."""
+        if out.dtype.kind == "c":
+            self.add_at(out.real, at, g.real)
+            self.add_at(out.imag, at, g.imag)
+        elif out.dtype.name in _WIDER:
+            wide = out.astype(_WIDER[out.dtype.name])
+            self.xp.add.at(wide, at, g.astype(wide.dtype))
+            out[...] = wide.astype(out.dtype)
+        else:
+            self.xp.add.at(out, at, g)
+
+    def cholesky(self, a: Raw) -> Raw:
+        """Lower Cholesky factors; NaN where a matrix is not positive definite."""
+        xp = self.xp
+        factor = xp.linalg.cholesky(a)
+        v = xp.ones((a.shape[-1], 1), dtype=a.dtype)
+        # L L^H v = A v for one v tells a factor from what a failed factorisation leaves behind; the bound is the
+        # componentwise backward error of Cholesky's method (Higham 2002, theorem 10.3).
+        adjoint = self._adjoint(factor)
+        whole = self.matmul(xp.tril(a), v) + self.matmul(self._adjoint(xp.tril(a, -1)), v)
+        error = xp.absolute(whole - self.matmul(factor, self.matmul(adjoint, v)))
+        bound = self.matmul(xp.absolute(factor), self.matmul(xp.absolute(adjoint), xp.absolute(v)))
+        right = xp.all(error <= self._tolerance(a) * bound, axis=(-2, -1))
+        return xp.where(right[..., None, None], factor, np.nan).astype(factor.dtype)
+
+    def solve(self, a: Raw, b: Raw) -> Raw:
+        """``a x = b`` for matrices of right-hand sides; NaN where ``a`` is singular."""
+        xp = self.xp
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
+        b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
+        x = xp.linalg.solve(a, b)
+        # Elimination with pivoting leaves a small residual, however ill-conditioned the matrix is.
+        error = xp.max(xp.absolute(self.matmul(a, x) - b), axis=-2, keepdims=True)
+        bound = xp.max(self.matmul(xp.absolute(a), xp.absolute(x)) + xp.absolute(b), axis=-2, keepdims=True)
+        return xp.where(error <= self._tolerance(a) * bound, x, np.nan).astype(x.dtype)
+
+    def _adjoint(self, a: Raw) -> Raw:
+        return self.xp.conj(self.xp.swapaxes(a, -1, -2))
+
+    def _tolerance(self, a: Raw) -> float:
+        """Far above the rounding of a factorisation, far below an arbitrary result."""
+        kind = a.dtype if a.dtype.kind in "fc" else np.dtype(float)
+        return 100 * a.shape[-1] * float(np.finfo(kind).eps)
