@@ -13,7 +13,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name, Names
 from namedgrad.linear import like
-from namedgrad.primitive import linear, operation, reduction, sample
+from namedgrad.primitive import elementwise, linear, operation, reduction, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conjugate, real
 from namedgrad.rules.dims import pick
@@ -23,7 +23,6 @@ from namedgrad.rules.structure import (
     cast,
     equal,
     isfinite,
-    logical_not,
     multiply,
     select,
     spread,
@@ -32,7 +31,6 @@ from namedgrad.rules.structure import (
     where,
 )
 from namedgrad.trace import innermost
-
 
 # ------------------------------------------------------------------------------------------------ helpers
 
@@ -51,6 +49,9 @@ def restore(out: DimArray, x: DimArray, dims: Names, keepdims: bool) -> DimArray
     return spread(out, like(out)._replace(names=names, full_shape=sizes))
 
 
+_present = elementwise("present", None)
+
+
 def present(x: DimArray, skipna: bool | None) -> DimArray | None:
     """Mask of the cells that are not NaN, or None if all take part."""
     if skipna is False or x.dtype.kind not in "fc":
@@ -59,7 +60,7 @@ def present(x: DimArray, skipna: bool | None) -> DimArray | None:
     backend = backends.backend_of(raw)
     if backend.may_branch and not backends.is_recording() and backend.isfinite_all(raw):
         return None
-    return logical_not(e.isnan(x))
+    return _present(x)
 
 
 def counts(mask: DimArray, dims: Names, dtype: Any) -> DimArray:
@@ -600,5 +601,5 @@ def count(x: DimArray, dim: Any = None) -> DimArray:
     array([2, 1])
     """
     dims = pick(x, dim, "count")
-    mask = logical_not(e.isnan(x)) if x.dtype.kind in "fc" else equal(x, x)
+    mask = _present(x) if x.dtype.kind in "fc" else equal(x, x)
     return counts(mask, dims, "int64")

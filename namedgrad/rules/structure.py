@@ -239,6 +239,51 @@ where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c
 # fmt: on
 
 
+class Choose(Primitive):
+    """What an unguarded pass gave, as long as it is finite, or what the guarded one gave: made for a recorder only."""
+
+    form, signature = "linear", "(),()->()"
+
+    def lower(self, args: Sequence[DimArray]) -> DimArray:
+        fast, safe = args
+        return make(call(backends.choose, fast.raw, safe.raw), fast.names, fast.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map:
+        return Choice(need)
+
+
+class Choice(Map):
+    """An unguarded pass goes on along the unguarded way, a guarded one along the guarded way."""
+
+    __slots__ = ("need",)
+
+    def __init__(self, need: list[bool]) -> None:
+        self.need = need
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        guard: bool = g.hidden.guard  # type: ignore[attr-defined]
+        return [g if guard == safe else None for safe, n in zip((False, True), self.need, strict=True) if n]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        given = iter(ts)
+        fast, safe = (next(given) if n else None for n in self.need)
+        if fast is None or safe is None:
+            t = safe if fast is None else fast
+            if t is None:
+                return None
+            zero = spread(zeros_spread(t, Like((), (), t.dtype)), t)
+            fast, safe = (zero, t) if fast is None else (t, zero)
+        return choose(fast, safe)
+
+
+_CHOOSE = Choose("choose")
+
+
+def choose(fast: DimArray, safe: DimArray) -> DimArray:
+    """Leave it to a recorder which of two ways to one result a program goes."""
+    return apply(_CHOOSE, (fast, reorder(safe, fast.names)))
+
+
 def reorder(x: DimArray, names: Names) -> DimArray:
     """The same array stored in another order of its axes."""
     return x if x.names == names else apply(_ORDER, (x,), names=names)

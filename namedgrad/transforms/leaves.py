@@ -6,7 +6,7 @@ objects register their adapters with :func:`add_adapter`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,22 @@ class Adapter:
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         """What the user gets: like ``leaf``, holding ``parts``, which may have more vectorized axes."""
         return parts[0] if parts else leaf
+
+    def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
+        """All arrays in it whose values a compiled program leaves open."""
+        return (leaf,)
+
+    def fixed(self, leaf: Any) -> Hashable:
+        """All else that a function can see of it: equal for leaves that one compiled program serves."""
+        return ()
+
+    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
+        """What a function sees while it is compiled: like ``leaf``, holding ``arrays``."""
+        return arrays[0] if arrays else leaf
+
+    def returned(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
+        """What a compiled function returns: like ``leaf``, holding ``arrays``."""
+        return arrays[0] if arrays else leaf
 
     def vectorize(self, leaf: Any, names: Names) -> Any:
         """The leaf with those of its dims that are among ``names`` hidden."""
@@ -97,6 +113,9 @@ class Over(tuple[Name, ...]):
 
 class _Constant(Adapter):
     """Anything that is not an array: passed through."""
+
+    def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
+        return ()
 
     def vectorized(self, leaf: Any) -> Names:
         return ()

@@ -16,7 +16,7 @@ from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import Leaf, Like, Map, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
-from namedgrad.rules.structure import cast, diagonalize, relabel, reorder, spread, stamp
+from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost
 
 Parts = Sequence[DimArray]
@@ -49,8 +49,8 @@ class Tape:
         guard = not all(s.backend.may_branch for s in (*self.ins, *self.out_like))
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
-            if not guard and (backends.is_recording() or not all_finite(grads)):
-                grads = self._pass(cotangents, by_name(pairs, True))
+            if not guard:
+                grads = _repaired(grads, lambda: self._pass(cotangents, by_name(pairs, True)))
             return _Finish(sizes).all(grads, self.ins, cotangents)
 
     def _pass(self, cotangents: Sequence[DimArray | None], mark: frozenset[Name]) -> list[DimArray | None]:
@@ -74,6 +74,13 @@ class Tape:
         with quiet():
             pushed = forward(self.maps, seeds, self.ends)
             return [finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True)]
+
+
+def _repaired(grads: list[DimArray | None], again: Callable[[], list[DimArray | None]]) -> list[DimArray | None]:
+    """The outcome of an unguarded pass, or of the guarded one if something in it is not finite; a recorder gets both."""
+    if backends.is_recording():
+        return [None if g is None or s is None else choose(g, s) for g, s in zip(grads, again(), strict=True)]
+    return grads if all_finite(grads) else again()
 
 
 class Shape:
@@ -226,6 +233,8 @@ def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimAr
         if name in out.hidden:
             raise ambiguous(name)
     value = spread(t.value, Like(out.names, out.full_shape, out.dtype))
+    if backends.is_recording() and out.backend.may_branch:
+        value = choose(value, value)  # a program may drop the guards on the way here as long as this is finite
     extra = tuple(n for n in value.names if n not in out.names)
     value = stamp(value, out.hidden.union(extra))
     return cast(reorder(value, (*extra, *out.names)), out.dtype)

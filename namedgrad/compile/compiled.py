@@ -1,0 +1,243 @@
+"""``compile``: run a function once, then replay what it computed."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE
+from namedgrad.compile.program import Program, Results
+from namedgrad.compile.record import Recorder, Var, distinct
+from namedgrad.compile.surroundings import Slot, Surroundings, Traced, array_key
+from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
+
+MOST_PROGRAMS = 256  # of one function; a program holds its constants, and the oldest goes first
+
+
+class CacheInfo(NamedTuple):
+    """What a compiled function holds."""
+
+    programs: int
+    recordings: int
+
+
+def compile(f: Callable[..., Any]) -> Compiled:
+    """Function with the results of ``f`` that runs ``f`` once and then replays its array calls.
+
+    ``f`` is recorded once per structure of its arguments, dims, vectorized names, shapes, dtypes, backend and values of
+    coordinates.  Later calls run straight-line array calls: constants are computed ahead, what does not reach a result
+    is left out, every buffer is freed or written over after its last use.
+
+    Parameters
+    ----------
+    f : callable
+        Of DimArrays, positional and plain arrays, xarray objects, numbers, and nested structures of them; also
+        ``ng.grad(g)`` and every other transform.
+
+    Returns
+    -------
+    callable
+        ``.source`` is the code that it runs, ``.cache_info()`` counts programs and recordings.
+
+    Raises
+    ------
+    TraceError
+        While recording, where Python would depend on a value: ``bool()``, ``float()``, ``.item()``, ``np.asarray()``.
+
+    Notes
+    -----
+    - Integers, floats and complex numbers among the arguments are inputs; bools, strings and ``None`` are part of what is
+      recorded.  An integer that must steer Python is captured instead: ``ng.compile(functools.partial(f, n=3))``.
+    - What ``f`` captures (closure, globals, defaults, attributes of objects of the user's classes) is read at every call:
+      arrays are inputs, another number or object leads to another recording.  Only what sits deeper, inside installed
+      packages or behind a function call, is seen by reference alone.
+    - Code that does not compute with arrays of this library, ``print`` for example, runs at the recording only.
+    - Under differentiation, and inside another compiled function, ``f`` itself runs: derivatives are those of ``f``, and
+      ``ng.compile(ng.grad(f))`` is the way to compile them.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> f = ng.compile(ng.grad(lambda x, a: (a * x * x).sum()))
+    >>> x = ng.DimArray([1.0, 2.0], ("x",))
+    >>> f(x, 3.0).data, f(x, 0.5).data
+    (array([ 6., 12.]), array([1., 2.]))
+    >>> f.cache_info()
+    CacheInfo(programs=1, recordings=1)
+    """
+    return Compiled(f)
+
+
+class _Cache:
+    """The programs of a function."""
+
+    def __init__(self) -> None:
+        self.programs: dict[Hashable, Program] = {}
+        self.recordings = 0
+        self.last: Program | None = None
+        self.surroundings: Surroundings | None = None
+        self.ignored: dict[Slot, Any] = {}  # what the function writes itself
+        self.lock = threading.RLock()
+
+    def keep(self, key: Hashable, program: Program) -> None:
+        """Add a program, or put it in the place of one that no longer holds."""
+        self.recordings += 1
+        self.programs.pop(key, None)
+        if len(self.programs) >= MOST_PROGRAMS:
+            del self.programs[next(iter(self.programs))]
+        self.programs[key] = program
+
+
+class Compiled:
+    """A function that is recorded once and replayed; see :func:`namedgrad.compile`."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f, updated=())
+        self._f = f
+        self._cache = _Cache()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """``f`` of the arguments."""
+        if backends.recording and backends.is_recording():
+            return self._f(*args, **kwargs)
+        cache = self._cache
+        try:
+            around = cache.surroundings
+            if around is None or not around.current():
+                around = self._look_around()
+            raws: list[Any] = []
+            key = (around.key, _key(args, kwargs, raws))
+        except Traced:
+            return self._f(*args, **kwargs)
+        program = cache.programs.get(key)
+        if program is None or not program.holds(around.plain):
+            return self._first(args, kwargs)
+        cache.last = program
+        return program.run(raws + around.raws)
+
+    def _first(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Record, unless another thread has done so in the meantime, and run."""
+        cache = self._cache
+        with cache.lock:
+            around, raws = self._look_around(), list[Any]()
+            key = _key(args, kwargs, raws)
+            program = cache.programs.get((around.key, key))
+            if program is None or not program.holds(around.plain):
+                recorder = Recorder()
+                out = _record(self._f, args, kwargs, around, recorder)
+                if written := around.changed():
+                    cache.ignored.update(written)
+                    around = _without(self._look_around(), around, recorder, len(raws))
+                try:
+                    program = Program(recorder, Results(out, recorder), around.plain)
+                except Traced:
+                    return out  # it depends on a traced array that was captured out of sight
+                cache.keep((around.key, key), program)
+            cache.last = program
+        return program.run(raws + around.raws)
+
+    def _look_around(self) -> Surroundings:
+        old, new = self._cache.surroundings, Surroundings(self._f, ignored=self._cache.ignored)
+        if old is not None and old.key == new.key:
+            new.key = old.key  # found by identity from now on
+        self._cache.surroundings = new
+        return new
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    @property
+    def source(self) -> str:
+        """The code that ran last, after :func:`exec` could have run it."""
+        return "" if self._cache.last is None else self._cache.last.source
+
+    def cache_info(self) -> CacheInfo:
+        """How many programs it holds, and how often ``f`` was recorded."""
+        return CacheInfo(len(self._cache.programs), self._cache.recordings)
+
+    def __repr__(self) -> str:
+        return f"<compiled {getattr(self, '__qualname__', self._f)!s}>"
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+
+
+def _key(args: tuple[Any, ...], kwargs: dict[str, Any], raws: list[Any]) -> Hashable:
+    """What a program fixes of its arguments; the values that it leaves open are added to ``raws``."""
+    parts = [tuple(kwargs)] if kwargs else []
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        if type(value) is DimArray:
+            parts.append(array_key(value, raws))
+        elif is_leaf(value) or type(value) is int:
+            parts.append(_leaf_key(value, raws))
+        else:
+            leaves, treedef = flatten(value)
+            parts.append((treedef, *(_leaf_key(leaf, raws) for leaf in leaves)))
+    return tuple(parts)
+
+
+def _leaf_key(leaf: Any, raws: list[Any]) -> Hashable:
+    kind = type(leaf)
+    if kind in (int, float, complex):
+        raws.append(leaf)
+        return kind
+    if not is_leaf(leaf):
+        around = Surroundings(leaf)
+        raws += around.raws
+        return around.key
+    adapter = adapter_of(leaf)
+    return (kind, adapter.fixed(leaf), *(array_key(a, raws) for a in adapter.arrays(leaf)))
+
+
+def _shown(leaf: Any, recorder: Recorder) -> Any:
+    """What the function sees of an argument: the same arrays under an identity of their own."""
+    if type(leaf) is int:
+        adapter, arrays = adapter_of(0.0), (make(leaf, (), NONE),)
+    elif is_leaf(leaf):
+        adapter = adapter_of(leaf)
+        arrays = adapter.arrays(leaf)
+    else:
+        for raw in Surroundings(leaf).raws:
+            recorder.input(raw)
+        return leaf
+    seen = []
+    for a in arrays:
+        raw = a.raw
+        if type(raw) not in (bool, np.bool_):
+            raw = distinct(raw)
+            recorder.input(raw)
+        seen.append(make(raw, a.names, a.hidden))
+    return adapter.seen(leaf, seen)
+
+
+def _record(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], around: Surroundings, recorder: Recorder) -> Any:
+    """Run ``f`` under a recorder that knows its inputs."""
+    values = []
+    for value in (*args, *kwargs.values()):
+        leaves, treedef = flatten(value)
+        values.append(unflatten(treedef, [_shown(leaf, recorder) for leaf in leaves]))
+    for raw in around.raws:
+        recorder.input(raw)
+    token = backends.start_recording(recorder)
+    try:
+        return f(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
+    finally:
+        backends.stop_recording(token)
+
+
+def _without(now: Surroundings, before: Surroundings, recorder: Recorder, start: int) -> Surroundings:
+    """Fit the inputs of a recording to what is looked at from now on: without what the function writes itself."""
+    known = dict(zip(before.labels, recorder.inputs[start:], strict=True))
+    kept = [known.get(label) or Var(raw) for label, raw in zip(now.labels, now.raws, strict=True)]
+    for var, raw in zip(recorder.inputs[start:], before.raws, strict=True):
+        if var not in kept:
+            recorder.leave_out(var, raw)
+    recorder.inputs[start:] = kept
+    return now

@@ -1,0 +1,124 @@
+"""A recorded function that can be run: which arrays go in, which come out, and the code between them."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray
+from namedgrad.compile.emit import Retry, Source, emit
+from namedgrad.compile.optimise import plan
+from namedgrad.compile.record import Recorder
+from namedgrad.compile.surroundings import Traced
+from namedgrad.transforms.leaves import adapter_of, flatten, unflatten
+from namedgrad.transforms.tape import quiet
+
+
+class Results:
+    """What a function returned: a structure, and for each leaf the names and marks of the arrays in it."""
+
+    def __init__(self, value: Any, recorder: Recorder) -> None:
+        self.leaves, self.treedef = flatten(value)
+        self.adapters = [adapter_of(leaf) for leaf in self.leaves]
+        arrays = [a.arrays(leaf) for a, leaf in zip(self.adapters, self.leaves, strict=True)]
+        if any(x.level is not None for several in arrays for x in several):
+            raise Traced
+        self.values = [recorder.find(x.raw) for several in arrays for x in several]
+        self.marks = [[(x.names, x.hidden) for x in several] for several in arrays]
+        self.leaves = [DimArray if isinstance(leaf, DimArray) else leaf for leaf in self.leaves]  # holds no memory
+
+    def write(self, source: Source, names: list[str]) -> str:
+        """Write what puts results together; the expression of the whole."""
+        rest = iter(names)
+        texts = [self._leaf(source, i, [next(rest) for _ in marks]) for i, marks in enumerate(self.marks)]
+        if len(texts) == 1 and self.treedef == flatten(0)[1]:
+            return texts[0]
+        if self.treedef == flatten((0,) * len(texts))[1]:
+            return f"({''.join(t + ', ' for t in texts)})"
+        return f"{source.refer(functools.partial(unflatten, self.treedef), 'unflatten')}([{', '.join(texts)}])"
+
+    def _leaf(self, source: Source, i: int, names: list[str]) -> str:
+        leaf, adapter, marks = self.leaves[i], self.adapters[i], self.marks[i]
+        if not marks:
+            return source.literal(leaf)
+        made = [self._array(source, f"r{i}_{j}", mark, n) for j, (mark, n) in enumerate(zip(marks, names, strict=True))]
+        if leaf is DimArray:
+            return made[0]
+        returned = functools.partial(adapter.returned, leaf)
+        return f"{source.refer(returned, 'returned')}([{', '.join(made)}])"
+
+    @staticmethod
+    def _array(source: Source, result: str, mark: tuple[Any, Any], raw: str) -> str:
+        names, hidden = mark
+        source.lines += [
+            f"{result} = new(DimArray)",
+            f"{result}.raw = {raw}",
+            f"{result}.names = {source.refer(names, 'names')}",
+            f"{result}.hidden = {source.refer(hidden, 'hidden')}",
+        ]
+        return result
+
+
+class Program:
+    """A recording, and the code made of it for the bets that have held so far."""
+
+    def __init__(self, recorder: Recorder, results: Results, plain: list[Any]) -> None:
+        self._steps, self._inputs, self._silent = recorder.steps, recorder.inputs, recorder.quiet
+        self._results = results
+        self._lost: frozenset[int] = frozenset()
+        self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}
+        # Code that is not recorded may have computed an array of unknown origin from any that it sees.
+        self._pins = [_content(x) for x in plain] if recorder.elsewhere else []
+
+    def holds(self, plain: list[Any]) -> bool:
+        """Whether arrays that entered the recording unseen would be the same now."""
+        return all(_content(x) == pin for x, pin in zip(plain, self._pins, strict=False))
+
+    @property
+    def source(self) -> str:
+        """The code in use."""
+        return self._code(self._lost)[0]
+
+    def _code(self, lost: frozenset[int]) -> tuple[str, Callable[..., Any]]:
+        if lost not in self._runs:
+            made = plan(self._steps, self._results.values, lost)
+            self._runs[lost] = emit(made, self._inputs, self._results.write)
+        return self._runs[lost]
+
+    def run(self, inputs: list[Any]) -> Any:
+        """The results for these inputs."""
+        while True:
+            lost = self._lost
+            made = self._runs.get(lost) or self._code(lost)
+            out = silently(made[1], inputs) if self._silent else made[1](*inputs)
+            if type(out) is not Retry:
+                return out
+            self._lost = self._lost | {int(out)}
+
+
+_QUIET: list[contextvars.Context] = []
+
+
+def silently(run: Callable[..., Any], inputs: list[Any]) -> Any:
+    """Call without floating-point warnings: in a context where they are off, ten times as fast as to turn them off."""
+    context = _QUIET.pop() if _QUIET else _quiet_context()
+    try:
+        return context.run(run, *inputs)
+    finally:
+        _QUIET.append(context)
+
+
+def _quiet_context() -> contextvars.Context:
+    context = contextvars.Context()
+    context.run(quiet().__enter__)
+    return context
+
+
+def _content(x: Any) -> Any:
+    return x.tobytes() if isinstance(x, np.ndarray) else None
+
+

@@ -1,0 +1,164 @@
+"""One run of a function as a flat list of backend calls.
+
+While a function runs, every call of a backend arrives at a :class:`Recorder`, which knows arrays by identity: an
+operand is an input, the result of an earlier call, or an array from elsewhere.  The latter is kept by reference and
+never computed with ahead of time, so that what its owner writes into it is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad import backends
+
+SAME = frozenset({"asarray", "broadcast_to", "cast", "settle"})  # return an operand for its shape or dtype, not its values
+LOOSE = SAME | {"reshape"}  # a view or a copy, as dtype and memory require
+
+
+class Var:
+    """A value in a program: an input, an array from elsewhere, or the result of a call."""
+
+    __slots__ = ("array", "dtype", "scalar", "shape")
+
+    def __init__(self, like: Any, *, array: Any = None, scalar: bool = False) -> None:
+        self.shape: Any = getattr(like, "shape", ())
+        self.dtype: Any = getattr(like, "dtype", None)  # None: a Python scalar
+        self.array = array  # of an array from elsewhere
+        self.scalar = scalar  # immutable, so that it may be handed out as it is
+
+
+class Step(NamedTuple):
+    """One call; operands are variables or literals, also inside tuples and lists."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    outs: tuple[Var, ...]
+    shows: tuple[tuple[Var, ...], ...]  # per result: the operands whose memory it may show
+    several: bool  # whether the function returns a tuple
+
+
+def variables(value: Any) -> tuple[Var, ...]:
+    """The variables in an operand."""
+    if type(value) is Var:
+        return (value,)
+    if type(value) in (tuple, list):
+        return tuple(v for item in value for v in variables(item))
+    return ()
+
+
+# ------------------------------------------------------------------------------------------------ identity
+
+
+class Int(int):
+    """An integer that is an input: it has an identity of its own, and computes as the plain one does."""
+
+    dtype = np.dtype(int)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*map(_plain, args), **kwargs)
+
+
+def _plain(x: Any) -> Any:
+    return int(x) if type(x) is Int else x
+
+
+def distinct(raw: Any) -> Any:
+    """The same value as an object that nothing else refers to."""
+    if isinstance(raw, np.generic):
+        return np.array(raw)
+    if isinstance(raw, int):
+        return Int(raw)
+    return -(-raw) if isinstance(raw, (float, complex)) else backends.alias(raw)
+
+
+# ------------------------------------------------------------------------------------------------ recorder
+
+
+class Recorder(backends.Recorder):
+    """Writes down every backend call of its context."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.inputs: list[Var] = []
+        self.elsewhere: list[Var] = []
+        self.quiet = False  # whether floating-point warnings were off at some call
+        self._known: dict[int, Var] = {}
+        self._alive: list[Any] = []  # identities stay unique as long as nothing is freed
+
+    def input(self, raw: Any) -> None:
+        """The next input of the program; an object that is given twice is known by its first place."""
+        var = Var(raw)
+        self.inputs.append(var)
+        if id(raw) not in self._known:
+            self._define(raw, var)
+
+    def leave_out(self, var: Var, raw: Any) -> None:
+        """An input is none after all, but an array from elsewhere."""
+        var.array = raw
+        self.elsewhere.append(var)
+
+    def find(self, raw: Any) -> Any:
+        """The variable that stands for an operand, or the operand itself if it is not an array."""
+        var = self._known.get(id(raw))
+        if var is not None:
+            return var
+        if type(raw) in (tuple, list):
+            found = type(raw)(self.find(r) for r in raw)
+            return found if variables(found) else raw
+        if isinstance(raw, np.generic) or not backends.is_array(raw):
+            return raw
+        var = self._define(raw, Var(raw, array=raw))
+        self.elsewhere.append(var)
+        return var
+
+    def _define(self, raw: Any, var: Var) -> Var:
+        self._known[id(raw)] = var
+        self._alive.append(raw)
+        return var
+
+    def record(self, function: Callable[..., Any], raw: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """Note one call; its results as objects that no other call has returned."""
+        if not self.quiet:
+            self.quiet = np.geterr()["invalid"] == "ignore"
+        name = getattr(function, "__name__", "")
+        if name == "asarray" and id(raw[0]) not in self._known:
+            args = raw  # what a rule builds on the host is a constant of the program
+        else:
+            args = tuple(self.find(r) for r in raw)
+        if name in SAME and id(out) in self._known:
+            return out
+        several = type(out) is tuple or hasattr(out, "_fields")
+        results = [self._fresh(o) for o in (out if several else (out,))]
+        shows = tuple(self._shown(function, name, args, raw, o) for o in results)
+        outs = tuple(self._define(r, Var(r, scalar=isinstance(o, np.generic)))
+                     for r, o in zip(results, out if several else (out,), strict=True))
+        self.steps.append(Step(function, args, {k: self.find(v) for k, v in kwargs.items()}, outs, shows, several))
+        if not several:
+            return results[0]
+        return type(out)(*results) if hasattr(out, "_fields") else tuple(results)
+
+    def _fresh(self, out: Any) -> Any:
+        if isinstance(out, np.generic):  # True and False are single objects
+            return np.array(out)
+        return backends.alias(out) if id(out) in self._known else out
+
+    @staticmethod
+    def _shown(function: Any, name: str, args: tuple[Any, ...], raw: tuple[Any, ...], out: Any) -> tuple[Var, ...]:
+        if isinstance(function, np.ufunc):
+            return ()
+        return tuple(a for a, r in zip(args, raw, strict=True) if type(a) is Var and (name in LOOSE or _shares(out, r)))
+
+
+def _shares(out: Any, raw: Any) -> bool:
+    """Whether an array may show memory of an operand; lazy arrays are values and show none."""
+    if isinstance(out, np.ndarray):
+        return isinstance(raw, np.ndarray) and np.may_share_memory(out, raw)
+    kind = backends.backend_of(out)
+    return kind.name == "cupy" and type(out) is type(raw) and bool(kind.xp.may_share_memory(out, raw))

@@ -1,0 +1,284 @@
+"""What a function sees besides its arguments: closures, globals, defaults, attributes, followed as far as user code goes.
+
+Arrays found there are inputs of the program like arguments are; all else decides, by value or identity, which program
+applies.  So what is written into a captured array is seen, and so is a variable that is bound to another value.
+Installed packages are taken to hold no arrays of their own.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import functools
+import operator
+import sys
+import sysconfig
+import types
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray
+from namedgrad.transforms.leaves import adapter_of, is_leaf
+
+VALUES = (
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), slice, range, np.generic, np.dtype, enum.Enum,
+    datetime.date, datetime.timedelta,
+)  # fmt: skip
+_LIBRARIES = tuple({*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), str(Path(__file__).parents[1])})
+_MISSING = object()
+
+Slot = tuple[int, Any]  # a place that holds an object: the identity of its owner, and a key there (None: all of it)
+
+
+class Traced(Exception):  # noqa: N818 - no error: the way out of reading
+    """An array is being differentiated outside of the compiled function."""
+
+
+class Same:
+    """Stands for an object in a key: equal to itself alone."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Same and other.value is self.value
+
+
+class Key:
+    """A tuple that remembers its hash."""
+
+    __slots__ = ("hash", "parts")
+
+    def __init__(self, parts: tuple[Hashable, ...]) -> None:
+        self.parts, self.hash = parts, hash(parts)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Key and self.parts == other.parts)
+
+
+def array_key(a: DimArray, raws: list[Any]) -> Hashable:
+    """What a program fixes of an array; its values are added to ``raws``."""
+    if a.level is not None:
+        raise Traced
+    raw = a.raw
+    kind = type(raw)
+    if kind in (bool, np.bool_):
+        return (a.names, a.hidden, kind, bool(raw))
+    raws.append(raw)
+    return (a.names, a.hidden, kind, getattr(raw, "shape", None), getattr(raw, "dtype", None))
+
+
+class Surroundings:
+    """What can be reached from some objects at one moment.
+
+    ``key`` is what a program fixes of it, ``raws`` are the arrays, ``labels`` say where each was found, and ``plain``
+    are those that Python code sees as they are, so that it may compute with them unrecorded.  Slots in ``ignored`` are
+    not looked into.
+    """
+
+    def __init__(self, *roots: Any, ignored: Iterable[Slot] = ()) -> None:
+        self.ignored = frozenset(ignored)
+        self.raws: list[Any] = []
+        self.labels: list[Hashable] = []
+        self.plain: list[Any] = []
+        self.volatile = False  # whether it can change without a change of the objects in its slots
+        self._cells: list[types.CellType] = []
+        self._names: list[tuple[Any, str]] = []
+        self._boxes: list[Any] = []  # lists and dicts, looked into as a whole
+        self._seen: dict[int, int] = {}
+        self._parts: list[Hashable] = []
+        for i, root in enumerate(roots):
+            self._visit(root, (0, i))
+        first = {id(r): i for i, r in reversed(list(enumerate(self.raws)))}
+        self.key = Key((*self._parts, *(first[id(r)] for r in self.raws)))
+        self._shapes = [getattr(r, "shape", ()) for r in self.raws]
+        self._objects = self._now()
+        self._contents = [dict(_items(box)) for box in self._boxes]
+
+    def current(self) -> bool:
+        """Whether all objects are the same as when this was read."""
+        if self.volatile:
+            return False
+        now = self._now()
+        return (
+            len(now) == len(self._objects)
+            and all(map(operator.is_, now, self._objects))
+            and [getattr(r, "shape", ()) for r in self.raws] == self._shapes
+        )
+
+    def _now(self) -> list[Any]:
+        try:
+            now = [c.cell_contents for c in self._cells]
+        except ValueError:
+            now = [_content(c) for c in self._cells]
+        now += [table.get(name, _MISSING) for table, name in self._names]
+        for box in self._boxes:
+            now += box
+            if type(box) is not list:
+                now += box.values()
+        return now
+
+    def changed(self) -> dict[Slot, Any]:
+        """Slots, with their owners, that got something since this was read, other than one array in place of another."""
+        slots = [(c, None) for c in self._cells] + self._names
+        found = {(id(owner), key): owner for (owner, key), old, new in zip(slots, self._objects, self._now()) if _differ(old, new)}
+        for box, old in zip(self._boxes, self._contents, strict=True):
+            new = dict(_items(box))
+            if isinstance(box, list) and len(old) != len(new):
+                found[id(box), None] = box
+            for k in {**old, **new}:
+                if _differ(old.get(k, _MISSING), new.get(k, _MISSING)):
+                    found[id(box), k] = box
+        return found
+
+    # ---------------------------------------------------------------- one object
+
+    def _visit(self, value: Any, slot: Slot) -> None:
+        if slot in self.ignored:
+            return
+        kind = type(value)
+        if isinstance(value, VALUES):
+            self._parts.append((kind, repr(value)))
+        elif isinstance(value, DimArray):
+            self._parts.append(array_key(value, self.raws))
+        elif backends.is_array(value):
+            self.raws.append(value)
+            self.plain.append(value)
+            self._parts.append((kind, value.shape, value.dtype))
+        elif is_leaf(value):
+            self._leaf(value)
+        elif isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
+            self._parts.append(Same(value))
+        elif id(value) in self._seen:
+            self._parts.append((kind, self._seen[id(value)]))
+        else:
+            self._seen[id(value)] = len(self._seen)
+            self._inside(value)
+        self.labels += [(slot, i) for i in range(len(self.raws) - len(self.labels))]
+
+    def _leaf(self, value: Any) -> None:
+        adapter, start = adapter_of(value), len(self.raws)
+        self._parts += [type(value), adapter.fixed(value)]
+        self._parts += [array_key(a, self.raws) for a in adapter.arrays(value)]
+        self.plain += self.raws[start:]
+        self.volatile = True
+
+    def _inside(self, value: Any) -> None:
+        kind = type(value)
+        if kind is types.FunctionType:
+            self._function(value)
+        elif kind is types.MethodType:
+            self._all(value, (value.__func__, value.__self__))
+        elif kind is functools.partial:
+            self._all(value, (value.func, value.args, value.keywords))
+        elif isinstance(value, (dict, list)):
+            self._box(value)
+        elif isinstance(value, (tuple, set, frozenset)):
+            self.volatile = self.volatile or isinstance(value, set)
+            self._parts += [kind, len(value)]
+            self._all(value, value)
+        else:
+            self._parts.append(Same(value))
+            if callable(value) or not _is_library(kind):
+                self._attributes(value)
+
+    def _all(self, owner: Any, values: Iterable[Any]) -> None:
+        for i, value in enumerate(values):
+            self._visit(value, (id(owner), i))
+
+    def _box(self, box: Any) -> None:
+        if (id(box), None) in self.ignored:
+            return
+        self._boxes.append(box)
+        self._parts.append(type(box))
+        for key, value in _items(box):
+            if (id(box), key) not in self.ignored:
+                self._parts.append(key)
+                self._visit(value, (id(box), key))
+
+    def _attributes(self, value: Any) -> None:
+        if hasattr(value, "__dict__"):
+            self._box(vars(value))
+        for base in type(value).__mro__:
+            if not _is_library(base):
+                self._class(base)
+                slots = [n for n in getattr(base, "__slots__", ()) if hasattr(value, n)]
+                self.volatile = self.volatile or bool(slots)
+                self._all(value, [getattr(value, n) for n in slots])
+
+    def _class(self, kind: type) -> None:
+        table: Any = vars(kind)
+        for name in [n for n in table if not n.startswith("__") or n == "__call__"]:
+            self._name(table, name)
+
+    def _name(self, table: Any, name: str) -> None:
+        if (id(table), name) not in self.ignored:
+            self._names.append((table, name))
+            self._parts.append(name)
+            self._visit(table[name], (id(table), name))
+
+    # ---------------------------------------------------------------- functions
+
+    def _function(self, f: types.FunctionType) -> None:
+        self._parts.append(Same(f.__code__))
+        cells = f.__closure__ or ()
+        self._all(f, (f.__defaults__, f.__kwdefaults__))
+        if f.__code__.co_filename.startswith(_LIBRARIES):  # a wrapper of the user's function; its own variables stay
+            self._all(f, (*map(_content, cells), *vars(f).values()))
+            return
+        for cell in cells:
+            self._cells.append(cell)
+            self._visit(_content(cell), (id(cell), None))
+        if vars(f):
+            self._box(vars(f))
+        self._globals(f.__code__, f.__globals__)
+
+    def _globals(self, code: types.CodeType, table: dict[str, Any]) -> None:
+        for name in code.co_names:
+            value = table.get(name, _MISSING)
+            if isinstance(value, types.ModuleType):
+                if not (getattr(value, "__file__", None) or _LIBRARIES[0]).startswith(_LIBRARIES):
+                    self._globals(code, vars(value))  # module.name
+            elif name in table:
+                self._name(table, name)
+        for inner in code.co_consts:
+            if isinstance(inner, types.CodeType):
+                self._globals(inner, table)
+
+
+def _items(box: Any) -> list[tuple[Any, Any]]:
+    return list(enumerate(box)) if isinstance(box, list) else list(box.items())
+
+
+def _differ(old: Any, new: Any) -> bool:
+    """Whether a slot got something that no input stands for."""
+    return old is not new and not (_is_array(old) and _is_array(new))
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, DimArray) or backends.is_array(x)
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return _MISSING
+
+
+def _is_library(kind: type) -> bool:
+    """Whether a class comes with Python or an installed package."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ != "__main__" and (file is None or file.startswith(_LIBRARIES))
