@@ -27,7 +27,7 @@ def text(axes: Axes, x: float, y: float, words: str, color: str = INK, **style: 
 
 
 def array(axes: Axes, x: float, y: float, a: ng.DimArray, color: str = VISIBLE) -> None:
-    """The cells of an array, lower left corner at (x, y): visible dims along x, a row per slice of a vectorized axis."""
+    """The cells of an array, lower left corner at (x, y): visible dims along x, a row per hidden slice."""
     values = a.to_numpy().reshape(*a.vectorized_sizes.values(), -1)
     slices = values.reshape(-1, values.shape[-1])
     for s, row in enumerate(slices[::-1]):

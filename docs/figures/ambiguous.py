@@ -21,7 +21,8 @@ def draw():
         if name == "b":
             text(axes, 2.5, low + 2.0, "its own slice", size=9)
         else:
-            text(axes, 2.5, low + 2.0, '.devectorize("b").rename(b="out").vectorize("out")', size=7.5, family="monospace")
+            way = '.devectorize("b").rename(b="out").vectorize("out")'
+            text(axes, 2.5, low + 2.0, way, size=7.5, family="monospace")
         arrow(axes, (1.15, low + 0.85), (1.85, low + 0.62))
         array(axes, 1.95, low + 0.4, X.devectorize().sum())
         text(axes, 2.15, low + 0.18, "sum over all slices", size=9)
