@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from namedgrad import ops as _ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
+from namedgrad.compile import compile
 from namedgrad.constructors import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
 from namedgrad.positional import PositionalArray, positional
 from namedgrad.testing.check import check_gradients
@@ -17,6 +18,7 @@ from namedgrad.transforms.jacobian import hessian, hvp, jacobian
 from namedgrad.transforms.linearize import LinearMap, linearize
 from namedgrad.transforms.scan import scan
 from namedgrad.transforms.vectorize import devectorize, vectorize, vmap
+from namedgrad.xarray import asdimarray
 
 globals().update(_ops.FUNCTIONS)
 
