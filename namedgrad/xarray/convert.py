@@ -101,3 +101,14 @@ def asdimarray(x: Any) -> DimArray:
         raise TypeError(f"a Dataset holds several arrays; take one of its variables, ds[name], from {list(x.data_vars)}")
     return constant(x, "x")
 
+
+
+def _refuse(self: DimArray) -> xr.Variable:
+    raise TypeError(
+        f"xarray objects do not combine with a DimArray, here one with dims {self.dims}; use .to_xarray() on the DimArray, "
+        "or ng.asdimarray(x) on the xarray object"
+    )
+
+
+# xarray asks its operands for these, and takes what lacks them for a plain array
+DimArray.variable = DimArray.encoding = property(_refuse)  # type: ignore[attr-defined]

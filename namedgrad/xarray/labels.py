@@ -26,6 +26,12 @@ class Label(PositionalArray):
     __slots__ = ("source",)
     source: Any
 
+    def copy(self, order: str = "C") -> Label:
+        """The same coordinate."""
+        out = wrap(self._x, Label)
+        out.source = getattr(self, "source", None)
+        return out
+
     def __setitem__(self, key: Any, value: Any) -> None:
         self.source = None
         super().__setitem__(key, value)

@@ -21,7 +21,7 @@ from namedgrad.positional.array import PositionalArray, ordered, wrap
 from namedgrad.rules.structure import relabel
 from namedgrad.transforms.leaves import Adapter, Block, Over, add_adapter
 from namedgrad.xarray.attrs import derivative_attrs
-from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered
+from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered, settled
 from namedgrad.xarray.jacobians import jacobian
 from namedgrad.xarray.labels import Label
 
@@ -148,7 +148,7 @@ class XarrayAdapter(Adapter):
         return self._with(leaf, parts, numbered)
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
-        return self._with(leaf, parts, data_for)
+        return _with_settled_coords(self._with(leaf, parts, data_for))
 
     def _with(self, leaf: Any, parts: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> Any:
         found = self._floats(leaf)
@@ -204,6 +204,16 @@ class XarrayAdapter(Adapter):
     def describe(self, leaf: Any) -> str:
         kinds = {str(v.dtype) for v in self.open(leaf).data.values()}
         return f"{type(leaf).__name__} of dtype {', '.join(sorted(kinds))}"
+
+
+def _with_settled_coords(obj: Any) -> Any:
+    """The object with values in place of coordinates that a function made of traced data."""
+    coords = {} if isinstance(obj, xr.Variable) else obj.coords.variables
+    made = {n: v for n, v in coords.items() if isinstance(v._data, PositionalArray) and v._data._x.level is not None}
+    if not made:
+        return obj
+    values = {n: named(_holding(v, wrap(settled(v._data._x)))) for n, v in made.items()}
+    return obj.assign_coords({n: _holding(made[n], data_for(x, made[n].dims)) for n, x in values.items()})
 
 
 def _order(variable: xr.Variable, old: xr.Variable | None, names: Names) -> Names | None:

@@ -67,8 +67,8 @@ ARITHMETIC = [
     Program("with its own mean", lambda x: (x - x.mean("time")) / x.std("time")),
     Program("clip", lambda x: x.clip(2.0, 4.0)),
     Program("clip at arrays", lambda x: x.clip(max=x.mean("time") + 0.1)),
-    Program("round", lambda x: x.round(1) + x),
-    Program("astype", lambda x: x.astype("float32").astype("float64") * 2),
+    Program("round", lambda x: x.round() + x),
+    Program("astype", lambda x: x.astype("complex128").real * x.astype(float)),
     Program("polyval", lambda x: xr.polyval(x, xr.DataArray([1.0, 0.5, -0.2], dims="degree", coords={"degree": [0, 1, 2]}))),
     Program("apply_ufunc", lambda x: xr.apply_ufunc(_line, x, kwargs={"a": 3.0}, keep_attrs=True)),
     Program("apply_ufunc core dims", lambda x: xr.apply_ufunc(lambda a: (a**2).mean(axis=-1), x, input_core_dims=[["time"]])),
@@ -99,7 +99,7 @@ REDUCTIONS = [
     Program("weighted mean", lambda x: x.weighted(WEIGHTS).mean("lon"), ("time", "lat")),
     Program("weighted sum", lambda x: x.weighted(np.cos(np.deg2rad(x.lat))).sum("lat"), ("lon",)),
     Program("weighted by data", lambda x: x.weighted((x**2).fillna(0)).mean("time")),
-    Program("weighted std", lambda x: x.weighted(WEIGHTS).std("lon"), ("time", "lat")),
+    Program("weighted std", lambda x: x.fillna(1.5).weighted(WEIGHTS).std("lon"), ("time", "lat")),
     Program("integrate", lambda x: x.integrate("lon") + x.mean("lon"), ("time", "lat")),
     Program("cumulative_integrate", lambda x: x.cumulative_integrate("lon"), ("time", "lat")),
     Program("differentiate", lambda x: x.differentiate("lon"), ("time", "lat")),
@@ -117,7 +117,7 @@ MISSING = [
     Program("isnull", lambda x: x.where(x.notnull(), 0.0)),
     Program("count", lambda x: x.sum("time") / x.count("time")),
     Program("combine_first", lambda x: x.where(x < 3).combine_first(2 * x)),
-    Program("dropna", lambda x: x.fillna(1.0).shift(time=2).dropna("time")),
+    Program("dropna", lambda x: x.fillna(1.0).shift(time=2).dropna("time"), ()),
     Program("nan functions", lambda x: x.reduce(np.nanmean, "time")),
 ]
 
