@@ -281,7 +281,7 @@ class PositionalArray:
         x = self._x
         if x.level is not None:
             return f"<Traced positional {self._summary()}>"
-        return f"<positional {self._summary()}>\n{x.data!r}"
+        return f"<positional {self._summary()}>\n{x._ordered()!r}"
 
     def _summary(self) -> str:
         hidden = ", ".join(f"{n}: {s}" for n, s in self.vectorized_sizes.items())

@@ -103,8 +103,8 @@ class Number(Plain):
 
 def leave(x: DimArray) -> Any:
     """The plain array of a result; still positional if it is traced at an outer level or differs per slice."""
-    if x.level is not None or x.hidden:
-        return wrap(x, Lifted if x.level is not None else PositionalArray)
+    if x.level is not None or x.hidden or backends.is_recording():
+        return wrap(x, PositionalArray if x.hidden and x.level is None else Lifted)
     raw = x.raw
     return raw[()] if isinstance(raw, np.ndarray) and not raw.ndim else raw
 

@@ -16,7 +16,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, View, numbers, ordered, renumber, squeezed, unwrap, wrap
+from namedgrad.positional.array import PositionalArray, View, numbered, numbers, ordered, renumber, squeezed, unwrap, wrap
 from namedgrad.positional.indexing import Key, is_basic, read_key
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import _uncut_slice, merge, split
@@ -30,7 +30,7 @@ def setitem(p: PositionalArray, key: Any, value: Any) -> None:
     """Write ``value`` (broadcast) into the cells that a key names."""
     if isinstance(value, PositionalArray) and _is_own_view(value._view, p, key):
         return  # p[i] += 1 has written through the view already
-    _write(p, key, value, "set")
+    _write(p, key, unwrap(value, "the value written"), "set")
 
 
 def _is_own_view(view: View | None, p: PositionalArray, key: Any) -> bool:
@@ -45,7 +45,9 @@ def _plain_key(key: Any) -> bool:
 
 def update(p: PositionalArray, key: Any, value: Any, how: str) -> None:
     """``np.add.at(p, key, value)`` and its like: duplicates accumulate."""
-    _write(p, key, unwrap(value) if how != "subtract" else -unwrap(value), "add" if how == "subtract" else how)
+    if how == "subtract":
+        value, how = -unwrap(value, "the value subtracted"), "add"
+    _write(p, key, value, how)
 
 
 class At:
@@ -88,7 +90,7 @@ class At:
 
 
 def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
-    v = unwrap(value, "the value written")
+    v = numbered(value, "the value written")
     if p._view is None:
         _renew(p, _written(p._x, key, v, how))
         return
@@ -157,7 +159,7 @@ def _overwrite(x: DimArray, key: Key, v: DimArray, shape: tuple[int, ...]) -> Di
         if n in v.names:
             v = _uncut_slice(v, (n,), index=k, size=extent(x, n))
     if not cut:
-        return ordered(spread(cast(v, x.dtype), Like(x.names, x.full_shape, x.dtype)), x.dims)
+        return ordered(spread(cast(v, x.dtype), Like(x.dims, x.shape, x.dtype)), x.dims)
     mask = np.zeros(tuple(extent(x, n) for n in cut), dtype=bool)
     mask[tuple(cut.values())] = True
     return _chosen(constant_like(mask, x, tuple(cut)), v, x)

@@ -21,7 +21,7 @@ from namedgrad.linear import Map
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
-from namedgrad.rules.dims import pick
+from namedgrad.rules.dims import new_name, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement import merge, slice_of
@@ -210,13 +210,21 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     array([1. , 1.5])
     """
     dims = pick(x, dim, "quantile")
+    names: Names = ("quantile",) if np.ndim(q) else ()
+    for name in names:
+        new_name(x, name, "quantile")
+    return quantiles(x, q, names, dims, method, skipna=skipna, keepdims=keepdims)
+
+
+def quantiles(
+    x: DimArray, q: Any, names: Names, dims: Names, method: str, *, skipna: bool | None, keepdims: bool
+) -> DimArray:
+    """Quantiles ``q``, an array with axes ``names``, which come first."""
     levels = np.asarray(q, dtype=float)
     if levels.size and not (levels.min() >= 0 and levels.max() <= 1):
         raise ValueError(f"quantile: q={q!r} must be between 0 and 1")
-    names = ("quantile",) if levels.ndim else ()
     at = constant_like(levels, x, names) if names else c(float(levels))
-    out = _quantile(x, dims, at, skipna, method)
-    out = restore(out, x, dims, keepdims)
+    out = restore(_quantile(x, dims, at, skipna, method), x, dims, keepdims)
     return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
 
 

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, extent
+from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.positional.array import meet, numbered, ordered
 from namedgrad.positional.axis import expand, flat, name_of, named, names_of
 from namedgrad.positional.functions.joining import concatenate
-from namedgrad.positional.functions.plain import value_of
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import contraction, movement, windows
 from namedgrad.rules import elementwise as e
@@ -172,29 +171,40 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DimArray:
-    at, known, values = numbered(x), numbered(xp), numbered(fp)
+    at, known, values = (_real(numbered(v)) for v in (x, xp, fp))
     if period is not None:
         raise TypeError("np.interp with period= has no rule; append the first point, shifted by the period, to xp and fp")
-    if known.ndim != 1 or values.ndim != 1 or known.shape != values.shape:
-        raise ValueError("fp and xp are not of the same length.")
-    at, known, values = (v if v.dtype.kind in "fc" else cast(v, "float64") for v in (at, known, values))
-    name, size = axes.fresh("knot"), known.shape[0]
-    edges = value_of(known, "np.interp() with xp")
+    if known.ndim != 1 or known.shape != values.shape or not known.size:
+        raise ValueError(f"np.interp needs xp and fp of one axis and one length, got shapes {known.shape} and {values.shape}")
+    knot, size = axes.fresh("knot"), known.shape[0]
+    known, values = named(known, (knot,)), named(values, (knot,))
+    own = [axes.fresh(n) for n in at.dims]
+    at = named(at, own)
     points = stop_gradient(at)
-    from namedgrad.positional.functions.plain import searchsorted
+    upper = e.clip(_right_of(stop_gradient(known), knot, points), 1, max(size - 1, 1))
+    (x0, y0), (x1, y1) = ([_pick(v, knot, i) for v in (known, values)] for i in (subtract(upper, c(1)), e.minimum(upper, c(size - 1))))
+    width = subtract(x1, x0) if size > 1 else c(1.0)
+    y = add(y0, multiply(e.divide(subtract(at, x0), width), subtract(y1, y0)))
+    (first, low), (last, high) = ([movement.slice_of(v, knot, i) for v in (known, values)] for i in (0, size - 1))
+    y = where(e.less(points, stop_gradient(first)), low if left is None else numbered(left), y)
+    y = where(e.greater(points, stop_gradient(last)), high if right is None else numbered(right), y)
+    return ordered(y, own)
 
-    upper = e.clip(searchsorted(edges, points, "right"), 1, max(size - 1, 1))
-    known, values = named(known, (name,)), named(values, (name,))
-    own = {n: axes.fresh(n) for n in at.dims}
-    where_ = relabel(upper, own)
-    x1, y1 = (relabel(gather(v, {name: where_}), {v_: k for k, v_ in own.items()}) for v in (known, values))
-    low = subtract(where_, c(1))
-    x0, y0 = (relabel(gather(v, {name: low}), {v_: k for k, v_ in own.items()}) for v in (known, values))
-    y = add(y0, multiply(e.divide(subtract(at, x0), subtract(x1, x0)), subtract(y1, y0)))
-    first, last = (movement.slice_of(values, name, i) for i in (0, size - 1))
-    y = where(e.less(points, c(edges[0].item())), first if left is None else numbered(left), y)
-    y = where(e.greater(points, c(edges[-1].item())), last if right is None else numbered(right), y)
-    return where(e.equal(points, c(edges[-1].item())), add(last, multiply(c(0.0), y)), y) if size == 1 else y
+
+def _real(x: DimArray) -> DimArray:
+    return x if x.dtype.kind in "fc" else cast(x, "float64")
+
+
+def _pick(x: DimArray, name: Name, index: DimArray) -> DimArray:
+    return gather(x, {name: index})
+
+
+def _right_of(known: DimArray, knot: Name, points: DimArray) -> DimArray:
+    """How many knots are not greater than each point."""
+    raw = known.raw
+    if known.hidden or backends.is_recording() or not backends.backend_of(raw).may_branch:
+        return total(cast(e.less_equal(known, points), np.intp), (knot,))
+    return make(np.searchsorted(raw, points.raw, "right"), points.names, points.hidden)
 
 
 # ------------------------------------------------------------------------------------------------ polynomials and signals

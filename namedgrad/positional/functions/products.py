@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from namedgrad.positional.protocol import UFUNCS, implements
 from namedgrad.rules import contraction
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.reductions import sum as total
-from namedgrad.rules.structure import multiply
+from namedgrad.rules.structure import multiply, relabel
 
 M, K, N = (axes.fresh(name) for name in ("rows", "inner", "columns"))
 
@@ -177,19 +178,17 @@ def multi_dot(arrays: Any, *, out: Any = None) -> DimArray:
 @implements(np.einsum)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> DimArray:
     terms, result, arrays = parse(*operands)
-    xs = [_labelled(x, term) for x, term in zip(arrays, terms)]
+    letters: dict[str, Name] = {}
+    xs = [_labelled(x, term, letters) for x, term in zip(arrays, terms)]
     _check_labels(xs, terms)
     names = tuple(dict.fromkeys(n for x in xs for n in x.dims))
+    dots = sorted((n for n in names if isinstance(n, axes.Axis)), key=lambda n: n.number)
     if result is None:
-        once = sorted(n for n in names if isinstance(n, str) and sum(t.count(n) for t in terms) == 1)
-        dots = sorted((n for n in names if isinstance(n, axes.Axis)), key=lambda n: n.number)
-        wanted: tuple[Name, ...] = (*dots, *once)
-    else:
-        dots = sorted((n for n in names if isinstance(n, axes.Axis)), key=lambda n: n.number)
-        wanted = tuple(n for part in result for n in (dots if part is Ellipsis else (part,)))
-    xs = list(meet(*xs)) if len(xs) > 1 else xs
+        every = "".join(terms)
+        result = [Ellipsis, *sorted(a for a in letters if every.count(a) == 1)]
+    wanted = tuple(n for part in result for n in (dots if part is Ellipsis else (letters[part],)))
     summed = tuple(n for n in names if n not in wanted)
-    y = contraction.dot(*xs, dim=summed) if len(xs) > 1 else total(xs[0], summed, skipna=False)
+    y = contraction.dot(*meet(*xs), dim=summed) if len(xs) > 1 else total(xs[0], summed, skipna=False)
     return ordered(y, wanted)
 
 
@@ -197,8 +196,7 @@ def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:
     """Subscripts per operand, the subscripts of the result (with ``...`` as Ellipsis), and the operands."""
     if not isinstance(operands[0], str):
         return _interleaved(operands)
-    text = operands[0].replace(" ", "")
-    inputs, arrow, output = text.partition("->")
+    inputs, arrow, output = operands[0].replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(operands) - 1:
         raise ValueError(f"einsum: {len(terms)} subscripts for {len(operands) - 1} operands")
@@ -207,10 +205,9 @@ def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:
 
 def _interleaved(operands: Sequence[Any]) -> tuple[list[str], list[Any] | None, list[DimArray]]:
     """``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
-    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
     def spelled(labels: Any) -> str:
-        return "".join("..." if label is Ellipsis else letters[label] for label in labels)
+        return "".join("..." if label is Ellipsis else string.ascii_letters[label] for label in labels)
 
     count = len(operands) // 2
     terms = [spelled(operands[2 * i + 1]) for i in range(count)]
@@ -223,42 +220,38 @@ def _letters(text: str) -> list[Any]:
     return [*head, *([Ellipsis] if dots else []), *tail]
 
 
-def _labelled(x: DimArray, term: str) -> DimArray:
-    """Axes under their letters; those of ``...`` keep numbers, a repeated letter is a diagonal."""
+def _labelled(x: DimArray, term: str, letters: dict[str, Name]) -> DimArray:
+    """Axes under the names of their letters; those of ``...`` keep numbers, a repeated letter is a diagonal."""
     head, dots, tail = term.partition("...")
     rest = x.ndim - len(head) - len(tail)
     if rest < 0 or (rest and not dots):
         raise ValueError(f"einsum: {term!r} does not fit an operand of shape {x.shape}")
-    labels: list[Name] = [*head, *(axes.axis(i) for i in range(-rest, 0)), *tail]
+    labels = [*(letters.setdefault(a, axes.fresh(a)) for a in head), *(axes.axis(i) for i in range(-rest, 0))]
+    labels += [letters.setdefault(a, axes.fresh(a)) for a in tail]
     own = [axes.fresh(n) for n in labels]
     x = named(x, own)
-    seen: dict[Name, Name] = {}
+    final: dict[Name, Name] = {}
     for label, name in zip(labels, own):
-        if label in seen:
-            _check("einsum", x, x, seen[label], name)
-            x = diagonal_named(x, seen[label], name)
+        first = next((n for n, taken in final.items() if taken is label), None)
+        if first is None:
+            final[name] = label
         else:
-            seen[label] = name
-    return named(x, [next(label for label, n in seen.items() if n is name) for name in x.dims])
-
-
-def diagonal_named(x: DimArray, first: Name, second: Name) -> DimArray:
-    """The diagonal of two axes under the name of the first."""
-    rest = [n for n in x.dims if n not in (first, second)]
-    return named(diagonal_of(x, first, second), (*rest, first))
+            _check("einsum", x, x, first, name)
+            rest_of = [n for n in x.dims if n not in (first, name)]
+            x = named(diagonal_of(x, first, name), (*rest_of, first))
+    return relabel(x, final)
 
 
 def _check_labels(xs: Sequence[DimArray], terms: Sequence[str]) -> None:
     sizes: dict[Name, int] = {}
-    for x, term in zip(xs, terms):
+    for x in xs:
         for n, s in x.sizes.items():
             old = sizes.setdefault(n, s)
-            if isinstance(n, str) and old != s:
-                if 1 not in (old, s):
-                    raise ValueError(f"einsum: {n!r} has sizes {old} and {s} in {','.join(terms)}")
-                sizes[n] = max(old, s)
+            if not isinstance(n, axes.Axis) and old != s and 1 not in (old, s):
+                raise ValueError(f"einsum: {n.base!r} has sizes {old} and {s} in {','.join(terms)}")  # type: ignore[attr-defined]
+            sizes[n] = max(old, s)
 
 
 @implements(np.einsum_path)
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    return np.einsum_path(*(np.empty(numbered(o).shape) if not isinstance(o, (str, list)) else o for o in operands), optimize=optimize)
+    return np.einsum_path(*(o if isinstance(o, (str, list)) else np.empty(numbered(o).shape) for o in operands), optimize=optimize)

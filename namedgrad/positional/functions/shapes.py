@@ -179,11 +179,13 @@ if hasattr(np, "unstack"):  # NumPy 2.1
     implements(np.unstack)(_unstack)
 
 
-@implements(np.diagonal, np.linalg.diagonal, view="r", method=True)
-def diagonal(a: Any, offset: int = 0, axis1: int | None = None, axis2: int | None = None) -> DimArray:
+@implements(np.diagonal, view="r", method=True)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DimArray:
     x = numbered(a)
-    row, col = name_of(x, 0 if axis1 is None else axis1), name_of(x, 1 if axis2 is None else axis2)
-    return diagonal_of(x, row, col, offset)
+    return diagonal_of(x, name_of(x, axis1), name_of(x, axis2), offset)
+
+
+implements(np.linalg.diagonal, view="r")(lambda x, /, *, offset=0: diagonal(x, offset, -2, -1))
 
 
 def diagonal_of(x: DimArray, row: Any, col: Any, offset: int = 0) -> DimArray:

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.array import DimArray
-from namedgrad.axes import Names
+from namedgrad import axes
 from namedgrad.positional.array import PositionalArray, numbered
-from namedgrad.positional.axis import along, names_of, reshape
+from namedgrad.positional.axis import along, names_of
 from namedgrad.positional.functions.reductions import kept
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import sorting as s
 from namedgrad.rules.control import stop_gradient
-from namedgrad.rules.structure import cast, reorder
+from namedgrad.rules.structure import cast
 
 
 @implements(np.sort)
@@ -65,21 +64,10 @@ def _quantile(skipna: bool, scale: float) -> Any:
         if isinstance(q, PositionalArray):
             q = np.asarray(q)
         levels = np.asarray(q, dtype=float) / scale
-        names = names_of(x, axis)
-        y = s.quantile(x, levels.reshape(-1), names, method=interpolation or method, skipna=skipna)
-        y = kept(y, x, names, keepdims)
-        return _leading(y, levels.shape)
+        own = tuple(axes.fresh("quantile") for _ in range(levels.ndim))
+        return s.quantiles(x, levels, own, names_of(x, axis), interpolation or method, skipna=skipna, keepdims=keepdims)
 
     return function
-
-
-def _leading(y: DimArray, shape: tuple[int, ...]) -> DimArray:
-    """The axis of quantiles first, in the shape of ``q``."""
-    from namedgrad.positional.array import renumber
-
-    rest: Names = tuple(n for n in y.dims if n != "quantile")
-    y = renumber(reorder(y, (*(n for n in y.names if n in y.hidden), "quantile", *rest)))
-    return reshape(y, (*shape, *y.shape[1:]))
 
 
 quantile = implements(np.quantile)(_quantile(skipna=False, scale=1))
