@@ -131,6 +131,10 @@ class DimArray:
     @property
     def data(self) -> Any:
         """The raw array, vectorized axes first, then ``dims``."""
+        refuse_while_recording(".data", "the array itself")
+        return self._ordered()
+
+    def _ordered(self) -> Any:
         raw = self.raw if backends.is_array(self.raw) else np.asarray(self.raw)
         perm = axes.order_plan(self.names, (*self.vectorized, *self.dims))
         return raw if perm is None else backends.call(backends.backend_of(raw).transpose, raw, perm)
@@ -151,8 +155,8 @@ class DimArray:
         """The same values on another backend: ``"numpy"``, ``"cupy"`` or ``"dask"``."""
         if backend == self.backend:
             return self
-        host = backends.backend_of(self.raw).to_numpy(self.raw)
-        return make(backends.get_backend(backend).asarray(host), self.names, self.hidden)
+        host = backends.call(backends.backend_of(self.raw).to_numpy, self.raw)
+        return make(backends.call(backends.get_backend(backend).asarray, host), self.names, self.hidden)
 
     def item(self) -> Any:
         """The Python scalar of a single element without vectorized axes."""
@@ -208,9 +212,10 @@ class DimArray:
         return self
 
     def __deepcopy__(self, memo: Any) -> DimArray:
-        return make(backends.backend_of(self.raw).copy(self.raw), self.names, self.hidden)
+        return make(backends.call(backends.backend_of(self.raw).copy, self.raw), self.names, self.hidden)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        refuse_while_recording("pickling", "the value that ng.compile returns")
         return _unpickle, (self.raw, self.names, tuple(self.hidden))
 
     # ---------------------------------------------------------------- repr
@@ -221,10 +226,10 @@ class DimArray:
         return f"{type(self).__name__} {_sizes_text(self.sizes)}{hidden} {self.dtype}{where}"
 
     def __repr__(self) -> str:
-        return f"<{self._summary()}>\n{self.data!r}"
+        return f"<{self._summary()}>\n{self._ordered()!r}"
 
     def _repr_html_(self) -> str:
-        body = html.escape(repr(self.data))
+        body = html.escape(repr(self._ordered()))
         return (
             "<div><style>.ng-hidden{color:#888;font-style:italic}</style>"
             f"<b>{type(self).__name__}</b> {_html_sizes(self.sizes, '')}"

@@ -80,7 +80,7 @@ class Level:
         if not self.borrow or a.level is not None or not a.names or a.backend == "dask":
             return a
         if id(a.raw) not in self.owned:
-            self.owned[id(a.raw)] = (a, make(a.raw.copy(), a.names, a.hidden))
+            self.owned[id(a.raw)] = (a, make(backends.call(backends.backend_of(a.raw).copy, a.raw), a.names, a.hidden))
         return make(self.owned[id(a.raw)][1].raw, a.names, a.hidden)
 
 

@@ -84,6 +84,12 @@ class NumpyBackend(Backend):
         out = super().contract(x, y, plan)
         return super().contract(x, y, plan, guard=True) if guard and not self.isfinite_all(out) else out
 
+    def wrap_index(self, index: Raw, size: int) -> Raw:
+        """Negative positions counted from the end; one out of range is refused."""
+        if np.size(index) and not -size <= np.min(index) <= np.max(index) < size:
+            raise IndexError(f"an index from {np.min(index)} to {np.max(index)} is out of range for size {size}")
+        return super().wrap_index(index, size)
+
     def ravel_index(self, index: Sequence[Raw], sizes: Shape) -> Raw:
         """Positions in C order; an index out of range is refused."""
         return np.asarray(np.ravel_multi_index(tuple(np.asarray(i, np.intp) for i in index), sizes))

@@ -19,6 +19,9 @@ from namedgrad.compile.optimise import Constant, Line, Plan, Test
 from namedgrad.compile.record import Var, variables
 
 
+KEYWORD_ONLY = {np.maximum, np.minimum}  # NumPy warns of a third positional argument; elsewhere it is the faster way
+
+
 class Retry(int):
     """What a run returns in place of a result when it has lost the bet of this number."""
 
@@ -160,7 +163,8 @@ def _write_call(source: Source, local: _Locals, line: Line, at: int) -> list[str
     gone = [local.names[v] for v in dying]
     if target is not None:
         name = local.take(outs[0], local.names[target])
-        source.lines.append(f"{function}({', '.join([*args, name])})")
+        into = f"out={name}" if line.function in KEYWORD_ONLY else name
+        source.lines.append(f"{function}({', '.join([*args, into])})")
         gone.remove(name)
     else:
         names = [local.take(v, gone.pop() if gone else None) for v in outs]

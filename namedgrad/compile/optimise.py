@@ -72,19 +72,21 @@ def plan(steps: Iterable[Step], results: list[Any], lost: frozenset[int]) -> Pla
 
 
 def _alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check]) -> list[Line | Test]:
-    """Without what nothing depends on."""
-    used = {v for r in results for v in variables(r)}
-    kept: list[Line | Test] = []
-    for line in reversed(code):
-        if type(line) is Test:
-            if line.check in needs:
+    """Without what nothing depends on; a test may come after what depends on it, hence the repetition."""
+    while True:
+        used = {v for r in results for v in variables(r)}
+        known, kept = needs, list[Line | Test]()
+        for line in reversed(code):
+            if type(line) is Test:
+                if line.check in known:
+                    kept.append(line)
+                    used.add(line.value)
+            elif not used.isdisjoint(line.step.outs):
                 kept.append(line)
-                used.add(line.value)
-        elif not used.isdisjoint(line.step.outs):
-            kept.append(line)
-            used.update(variables(line.args), variables(tuple(line.kwargs.values())))
-            needs |= line.needs
-    return kept[::-1]
+                used.update(variables(line.args), variables(tuple(line.kwargs.values())))
+                needs |= line.needs
+        if needs == known:
+            return kept[::-1]
 
 
 class _Simplify:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, constant, describe, extent, make
+from namedgrad.array import DimArray, constant, describe, extent, make, refuse_while_recording
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Map, fold, like
@@ -176,11 +176,14 @@ def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
         if not -size <= i < size:
             raise IndexError(f"index {i} is out of range for dim {name!r} of size {size} in {describe(x)}")
         return i % size
+    literal = isinstance(value, (list, tuple))
     if not isinstance(value, DimArray):
         value = _unnamed_index(value, name)
     if value.level is not None:
         value = innermost(value)
     if value.dtype.kind == "b":
+        if not literal:
+            refuse_while_recording("a boolean index", "where(mask, x, fill)")
         return _beside(_nonzero(value, name, size), x)
     if value.dtype.kind not in "iu":
         raise TypeError(f"index for {name!r} has dtype {value.dtype}; use integers or booleans")
@@ -215,8 +218,10 @@ def _nonzero(mask: DimArray, name: Name, size: int) -> DimArray:
 def _wrapped(index: DimArray, name: Name, size: int, x: DimArray) -> DimArray:
     backend = backends.backend_of(index.raw)
     raw = index.raw
-    if backend.may_branch and raw.size:
-        low, high = int(raw.min()), int(raw.max())
+    if backend.may_branch and not backends.is_recording():
+        if not np.size(raw):
+            return index
+        low, high = int(np.min(raw)), int(np.max(raw))
         if low < -size or high >= size:
             bad = low if low < -size else high
             raise IndexError(f"index {bad} is out of range for dim {name!r} of size {size} in {describe(x)}")
