@@ -64,6 +64,7 @@ class PositionalArray:
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
+    kin: type[PositionalArray]  #: the class that results have
     _x: DimArray  #: the values; visible names are ``numbers(ndim)`` in this order
     _view: View | None  #: set on views
     _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
@@ -185,7 +186,7 @@ class PositionalArray:
         if taken := [n for n in names if n in self._x.hidden]:
             raise AxisError(f"vectorize: {taken[0]!r} is vectorized already in {self!r}; choose another name")
         mapping = dict(zip(numbers(self.ndim), names))
-        return wrap(renumber(relabel(self._x, mapping, hide=names)), type(self))
+        return wrap(renumber(relabel(self._x, mapping, hide=names)), self.kin)
 
     def devectorize(self, *names: Name) -> PositionalArray:
         """Make vectorized axes numbered axes in front; all of them if none is named."""
@@ -195,7 +196,7 @@ class PositionalArray:
                 raise AxisError(f"devectorize: {n!r} is not vectorized in {self!r}; vectorized are {x.vectorized}")
         chosen = names or x.vectorized
         rest = tuple(n for n in x.names if n not in chosen)
-        return wrap(renumber(reorder(relabel(x, {}, show=chosen), (*chosen, *rest))), type(self))
+        return wrap(renumber(reorder(relabel(x, {}, show=chosen), (*chosen, *rest))), self.kin)
 
     # ---------------------------------------------------------------- leaving
 
@@ -263,7 +264,7 @@ class PositionalArray:
 
     def copy(self, order: str = "C") -> PositionalArray:
         """The same values; writing to the copy leaves this array as it is."""
-        return wrap(self._x, type(self))
+        return wrap(self._x, self.kin)
 
     # ---------------------------------------------------------------- container
 
@@ -298,6 +299,14 @@ class Lifted(PositionalArray):
     """A plain array or number while a function of it runs: results of such arrays alone leave as plain arrays."""
 
     __slots__ = ()
+
+
+PositionalArray.kin, Lifted.kin = PositionalArray, Lifted
+
+
+def kin_of(kinds: Iterable[type[PositionalArray]]) -> type[PositionalArray]:
+    """The class of a result of arrays of these classes."""
+    return Lifted if all(k.kin is Lifted for k in kinds) else PositionalArray
 
 
 # ------------------------------------------------------------------------------------------------ in and out
@@ -409,7 +418,7 @@ def view_of(
     base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None, *, locked: str = ""
 ) -> PositionalArray:
     """An array that shows cells of ``base``, as NumPy's views do."""
-    p = wrap(x, type(base))
+    p = wrap(x, base.kin)
     p._view = View(base, show, key, locked)
     alive = [r for r in base._views or () if r() is not None]
     base._views = [*alive, weakref.ref(p)]

@@ -1,46 +1,71 @@
-"""Public functions on positional arrays: axis numbers as ``dim=``."""
+"""Public functions on positional arrays: axis numbers as ``dim=``.
+
+Functions of one meaning in both worlds take the axis numbers as the names that they are.  Those whose positional
+meaning is NumPy's (``transpose``, ``concat``, ``matmul``, ``solve`` ...) are NumPy's, and those that make new names ask
+for names first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
-from namedgrad.axes import AxisError
 from namedgrad.array import DimArray
+from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
-from namedgrad.positional.array import Lifted, PositionalArray, box, meet, renumber, unwrap
+from namedgrad.positional.array import PositionalArray, box, meet, ordered, renumber, unwrap
+from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 
-_BY_DIM = ("dim", "dims", "pad_width", "shifts", "indexers")
+BY_DIM = {"dim", "dims", "pad_width", "shifts"}  #: parameters that name axes, or map them to something
 
 
 def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call an operation with numbered axes; integer dims count axes of the first array, from either end."""
-    arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, PositionalArray)]
-    kind = Lifted if all(type(a) is Lifted for a in arrays) else PositionalArray
-    ndim = arrays[0].ndim
-    read = [a if not _is_array(a) else unwrap(a) for a in args]
-    known = [i for i, a in enumerate(read) if isinstance(a, DimArray)]
-    for i, a in zip(known, meet(*(read[i] for i in known)) if known else ()):
-        read[i] = a
-    named = {k: unwrap(v) if _is_array(v) else numbered(v, ndim) if k in _BY_DIM else v for k, v in kwargs.items()}
-    read = [a if isinstance(a, DimArray) else numbered(a, ndim) for a in read]
-    out = op.function(*read, **named)
+    """Call an operation with numbered axes; integer dims count the axes of the first array, from either end."""
+    if op.name in OVERRIDES:
+        return OVERRIDES[op.name](*args, **kwargs)
+    bound = _signature(op.function).bind(*args, **kwargs)
+    given = bound.arguments
+    arrays = _arrays(given)
+    first = next(a for a in arrays if isinstance(a, PositionalArray))
+    ready = dict(zip(map(id, arrays), meet(*map(unwrap, arrays))))
+    for name, value in given.items():
+        if name in BY_DIM:
+            given[name] = numbered(value, first.ndim)
+        elif isinstance(value, tuple):
+            given[name] = tuple(ready.get(id(v), v) for v in value)
+        else:
+            given[name] = ready.get(id(value), value)
+    return _boxed(op.function(*bound.args, **bound.kwargs), kind_of(arrays))
+
+
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _arrays(given: Mapping[str, Any]) -> list[Any]:
+    values = [v for value in given.values() for v in (value if isinstance(value, tuple) else (value,))]
+    return [v for v in values if isinstance(v, (PositionalArray, DimArray)) or backends.is_array(v)]
+
+
+def _boxed(out: Any, kind: type[PositionalArray]) -> Any:
     if isinstance(out, tuple):
-        return tuple(box(renumber(o), kind) for o in out)
+        return tuple(_boxed(o, kind) for o in out)
+    dims = out.dims
+    if all(isinstance(n, axes.Axis) for n in dims):
+        return box(ordered(out, axes.in_order(dims)), kind)
     return box(renumber(out), kind)
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, (PositionalArray, DimArray)) or backends.is_array(x)
 
 
 def numbered(dim: Any, ndim: int) -> Any:
     """Axis numbers as names: alone, in a sequence, or as the keys of a mapping."""
-    if isinstance(dim, bool) or dim is None or dim is Ellipsis:
-        return dim
-    if isinstance(dim, int):
+    if isinstance(dim, int) and not isinstance(dim, bool):
         if not -ndim <= dim < ndim:
             raise AxisError(f"axis {dim} is out of bounds for an array with {ndim} numbered axes")
         return axes.axis(dim % ndim - ndim)
@@ -50,5 +75,73 @@ def numbered(dim: Any, ndim: int) -> Any:
         return {numbered(k, ndim): v for k, v in dim.items()}
     return dim
 
+
+# ------------------------------------------------------------------------------------------------ NumPy's meaning
+
+
+def _transpose(x: Any, *dim: Any) -> Any:
+    order = dim[0] if len(dim) == 1 and isinstance(dim[0], (tuple, list)) else dim
+    return np.transpose(x, tuple(order) if order else None)
+
+
+def _expand_dims(x: Any, dim: Any = 0) -> Any:
+    return np.expand_dims(x, dim)
+
+
+def _concat(*arrays: Any, dim: int) -> Any:
+    return np.concatenate(arrays, dim)
+
+
+def _take(x: Any, index: Any, dim: int) -> Any:
+    return np.take(x, index, dim)
+
+
+def _isel(x: Any, indexers: Mapping[int, Any] | None = None) -> Any:
+    table = {int(a) % x.ndim: k for a, k in (indexers or {}).items()}
+    for axis in sorted(table, reverse=True):
+        k = table[axis]
+        x = x[(slice(None),) * axis + (k,)] if isinstance(k, (int, slice)) else np.take(x, _positions(k), axis)
+    return x
+
+
+def _positions(k: Any) -> Any:
+    return np.flatnonzero(k) if np.asarray(k).dtype.kind == "b" else k
+
+
+def _matmul(x: Any, y: Any, dim: Any = None) -> Any:
+    if dim is not None:
+        raise TypeError("matmul of positional arrays is NumPy's, without dim=; use np.tensordot(x, y, axes=...)")
+    return np.matmul(x, y)
+
+
+def _last_two(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(a: Any, *rest: Any, dims: Any = (-2, -1), **options: Any) -> Any:
+        return np.moveaxis(function(np.moveaxis(a, dims, (-2, -1)), *rest, **options), (-2, -1), dims)
+
+    return call
+
+
+def _cholesky(a: Any, *, lower: bool = True) -> Any:
+    return np.linalg.cholesky(a, upper=not lower)
+
+
+def _solve(a: Any, b: Any, dims: Any = (-2, -1)) -> Any:
+    return np.linalg.solve(np.moveaxis(a, dims, (-2, -1)), b)
+
+
+def _needs_names(name: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{name} makes new names, a positional array has none; name its axes first: x.name('a', 'b', ...)")
+
+    return refuse
+
+
+OVERRIDES: dict[str, Callable[..., Any]] = {
+    "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel, "matmul": _matmul,
+    "outer": np.outer, "cholesky": _last_two(_cholesky), "solve": _solve, "squeeze": lambda x, dim=None: np.squeeze(x, dim),
+    "broadcast": lambda *arrays: np.broadcast_arrays(*arrays),
+    "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
+    **{name: _needs_names(name) for name in ("rename", "stack", "unstack")},
+}  # fmt: skip
 
 add_face(lambda x: isinstance(x, PositionalArray), on_positional)

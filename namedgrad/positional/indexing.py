@@ -132,7 +132,7 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     read = read_key(x, key)
     out = select(x, read)
     if read.arrays or (x.level is None and x.dtype.kind in "biu"):
-        return box(out, type(p))
+        return box(out, p.kin)
     return view_of(p, out, lambda base: base[key], key)
 
 

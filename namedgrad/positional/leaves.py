@@ -9,13 +9,15 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE, Name, Names
-from namedgrad.positional.array import Lifted, PositionalArray, numbers, wrap
-from namedgrad.transforms.leaves import Adapter, add_adapter
+from namedgrad.axes import NONE, Names
+from namedgrad.positional.array import Lifted, PositionalArray, numbers, renumber, wrap
+from namedgrad.transforms.leaves import Adapter, Block, add_adapter
 
 
 class Positional(Adapter):
     """Positional arrays."""
+
+    precedence = 1
 
     def parts(self, leaf: PositionalArray) -> tuple[DimArray, ...]:
         return (leaf._x,) if leaf.dtype.kind in "fc" else ()
@@ -37,6 +39,9 @@ class Positional(Adapter):
     def returned(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
         return leave(arrays[0]) if type(leaf) is Lifted else wrap(arrays[0])
 
+    def number(self, leaf: Any, x: DimArray) -> Any:
+        return wrap(x) if type(leaf) is PositionalArray else leave(x)
+
     def vectorize(self, leaf: Any, names: Names) -> Any:
         return leaf  # numbered axes have no names that could be meant
 
@@ -47,7 +52,18 @@ class Positional(Adapter):
         if not isinstance(result, PositionalArray):
             return result
         out = result.devectorize(*(n for n in names if n in result._x.hidden))
-        return leave(out._x) if not isinstance(original, PositionalArray) else out
+        return out if original is None or isinstance(original, PositionalArray) else leave(out._x)
+
+    def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
+        """Axes of the output, then those of the input; with the dims of a DimArray on the other side, if that has all."""
+        block = blocks[0][0]
+        x = block.array
+        if isinstance(out_leaf, DimArray) or isinstance(in_leaf, DimArray):
+            mine = block.in_names if isinstance(out_leaf, DimArray) else block.out_names
+            if x.hidden.issuperset(mine):
+                return x
+        x = renumber(x)
+        return wrap(x) if PositionalArray in (type(out_leaf), type(in_leaf)) else leave(x)
 
 
 class Plain(Positional):
@@ -120,5 +136,3 @@ def _is_plain(x: Any) -> bool:
 add_adapter(lambda x: isinstance(x, PositionalArray), Positional())
 add_adapter(_is_number, Number())
 add_adapter(_is_plain, Plain())
-
-__all__ = ["Name", "Number", "Plain", "Positional", "leave"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.positional.array import PositionalArray
+from namedgrad.positional.array import Lifted, PositionalArray
 
 
 class Missing(PositionalArray):
@@ -18,6 +18,7 @@ class Missing(PositionalArray):
     """
 
     __slots__ = ()
+    kin = Lifted  # truth values say nothing about what the results with them are made of
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         out = super().__array_function__(func, types, args, kwargs)  # type: ignore[misc]

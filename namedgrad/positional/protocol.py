@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, TraceError
-from namedgrad.positional.array import SCALARS, Lifted, PositionalArray, box, meet, pair, renumber, unwrap, view_of, wrap
+from namedgrad.array import DimArray, TraceError, make
+from namedgrad.axes import NONE
+from namedgrad.positional.array import SCALARS, PositionalArray, box, kin_of, meet, numbers, pair, renumber, unwrap, view_of, wrap
 from namedgrad.positional.missing import Missing
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import complex as complex_rules
@@ -66,7 +67,7 @@ def implements(
 
 def _method(key: Any, name: str) -> Callable[..., Any]:
     def method(self: PositionalArray, *args: Any, **kwargs: Any) -> Any:
-        return run(self, key, FUNCTIONS[key], type(self), (self, *args), kwargs)
+        return run(self, key, FUNCTIONS[key], kind_of((self, *args)), (self, *args), kwargs)
 
     method.__name__ = name
     method.__doc__ = f"As :func:`numpy.{key.__name__}`."
@@ -84,7 +85,7 @@ def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwar
         if issubclass(t, DimArray):
             unwrap(next(v for v in (*args, *kwargs.values()) if isinstance(v, DimArray)), f"an operand of np.{func.__name__}")
     known = FUNCTIONS.get(func)
-    kind = Lifted if all(t is Lifted for t in types if issubclass(t, PositionalArray)) else PositionalArray
+    kind = kin_of(t for t in types if issubclass(t, PositionalArray))
     if known is None:
         return outside(func, kind, args, kwargs)
     return run(self, func, known, kind, args, kwargs)
@@ -106,11 +107,11 @@ def run(self: PositionalArray, func: Any, known: Function, kind: Any, args: Any,
 def _view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any]) -> Any:
     """The result of a function that gives views of its first argument."""
     if x.level is None and x.dtype.kind in "biu":
-        return box(x, type(base))
+        return box(x, base.kin)
     if how == "reshape":
         shares = None if _of_uncertain(base) else shares_cells(base, show)
         if shares is False:
-            return wrap(x, type(base))
+            return wrap(x, base.kin)
         if shares is None:
             return view_of(base, x, _uncertain, locked=_UNCERTAIN)
     return view_of(base, x, show, locked=_READ_ONLY if how == "r" else "")
@@ -221,6 +222,11 @@ def outside(func: Any, kind: type[PositionalArray], args: Any, kwargs: Any) -> A
     return _rewrapped(func(*_bare(args), **_bare(kwargs)), kind)
 
 
+def kind_of(values: Sequence[Any]) -> type[PositionalArray]:
+    """The class of a result: plain arrays as a transform shows them stay such, anything else is positional."""
+    return kin_of(type(v) for v in values if isinstance(v, PositionalArray))
+
+
 def positional_in(value: Any) -> list[PositionalArray]:
     """The positional arrays in nested arguments."""
     if isinstance(value, PositionalArray):
@@ -261,21 +267,27 @@ def rule_of(ufunc: Any) -> Callable[..., Any] | None:
     op = OPERATIONS.get(_SPELLINGS.get(name, name))
     if op is None or not any(getattr(home, name, None) is ufunc for home in homes):
         return None
-    return lambda *xs: op.function(*meet(*xs))
+    return op.function if ufunc.nin == 1 else lambda *xs: op.function(*meet(*xs))
+
+
+_ONE: dict[Any, Callable[[DimArray], DimArray]] = {}  #: the shortest way for np.exp(x) and its like
 
 
 def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
     """NumPy's and SciPy's ufuncs, and those methods of them that have a counterpart."""
+    one = _ONE.get(ufunc)
+    if one is not None and out is None and not kwargs and method == "__call__":
+        return box(one(self._x), self.kin)
     if any(_stranger(x) for x in inputs):
         return NotImplemented
     if method != "__call__":
         return _ufunc_method(self, ufunc, method, inputs, out, kwargs)
-    kind = Lifted if type(self) is Lifted and not any(type(x) is PositionalArray for x in inputs) else PositionalArray
-    if ufunc is np.isnan:
-        kind = Missing
+    kind = Missing if ufunc is np.isnan else kind_of(inputs)
     rule = rule_of(ufunc)
     if rule is None:
         return _ufunc_outside(ufunc, kind, inputs, out, kwargs)
+    if ufunc.nin == ufunc.nout == 1 and ufunc is not np.isnan:
+        _ONE[ufunc] = getattr(getattr(rule, "__self__", None), "one", rule)
     xs = [unwrap(x) for x in inputs]
     if kwargs:
         xs, mask = _options(ufunc, xs, out, kwargs)
@@ -367,11 +379,15 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
     two = (getattr(elementwise, name, None) or getattr(structure, name)).two
 
     def forward(self: PositionalArray, other: Any) -> Any:
-        kind = type(self)
-        if type(other) is kind:
+        kind = self.kin
+        if isinstance(other, PositionalArray):
             y = other._x
-        elif isinstance(other, PositionalArray):
-            kind, y = PositionalArray, other._x
+            if other.kin is not kind:
+                kind = PositionalArray
+        elif type(other) is float or type(other) is int:
+            y = make(other, (), NONE)
+        elif type(other) is np.ndarray:
+            y = make(other, numbers(other.ndim), NONE)
         elif _stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
             return NotImplemented
         else:
@@ -381,7 +397,7 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
     def backward(self: PositionalArray, other: Any) -> Any:
         if _stranger(other):
             return NotImplemented
-        return box(two(*pair(unwrap(other), self._x)), type(self))
+        return box(two(*pair(unwrap(other), self._x)), self.kin)
 
     def inplace(self: PositionalArray, other: Any) -> Any:
         out = forward(self, other)
@@ -400,7 +416,7 @@ for _python, _name in _COMPARISONS.items():
 
 
 def _unary(prim: Callable[[DimArray], DimArray]) -> Callable[[PositionalArray], Any]:
-    return lambda self: box(prim(self._x), type(self))
+    return lambda self: box(prim(self._x), self.kin)
 
 
 def _through(function: Any, *, reflected: bool = False) -> Callable[..., Any]:

@@ -131,7 +131,8 @@ def hessian(
         if part == "diagonal":
             return call.results(diagonals)
         traces = [total(d, d.dims) for d in diagonals]
-        return restore_tree(None, functools.reduce(lambda a, b: a + b, traces), call.over)
+        tree, value = call.trees[0], functools.reduce(lambda a, b: a + b, traces)
+        return restore_tree(None, tree.adapters[0].number(tree.leaves[0], value), call.over)
 
     return wrapped
 

@@ -68,6 +68,10 @@ class Adapter:
         """Jacobian blocks, one row per part of the output and one column per part of the input, as one object."""
         return blocks[0][0].array
 
+    def number(self, leaf: Any, x: DimArray) -> Any:
+        """An array without dims that was computed from ``leaf``, as its user expects it."""
+        return x
+
     def vectorized(self, leaf: Any) -> Names:
         """Hidden names."""
         return leaf.vectorized

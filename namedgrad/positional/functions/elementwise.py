@@ -124,7 +124,7 @@ def _astype(self: PositionalArray, dtype: Any, order: str = "K", casting: str = 
     """The same values with another dtype."""
     if not np.can_cast(self.dtype, np.dtype(dtype), casting):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast array data from {self.dtype} to {np.dtype(dtype)} according to the rule {casting!r}")
-    return box(cast_to(self._x, dtype), type(self))
+    return box(cast_to(self._x, dtype), self.kin)
 
 
 implements(np.copy)(lambda a, order="K", subok=False: numbered(a))
@@ -201,7 +201,7 @@ for _name, _value in {
     "round": lambda self, decimals=0, out=None: np.round(self, decimals, out=out),
     "conj": lambda self: np.conjugate(self),
     "conjugate": lambda self: np.conjugate(self),
-    "real": property(lambda self: box(z.real(self._x), type(self)) if self.dtype.kind == "c" else self),
-    "imag": property(lambda self: box(z.imag(self._x), type(self))),
+    "real": property(lambda self: box(z.real(self._x), self.kin) if self.dtype.kind == "c" else self),
+    "imag": property(lambda self: box(z.imag(self._x), self.kin)),
 }.items():
     setattr(PositionalArray, _name, _value)

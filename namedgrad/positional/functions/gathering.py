@@ -155,9 +155,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     whole = flat(p._x)
     from namedgrad.positional.array import wrap
 
-    line = wrap(whole, type(p))
+    line = wrap(whole, p.kin)
     line[_index(where, p.size, mode).raw] = value
-    p[...] = wrap(reshape(line._x, p.shape), type(p))
+    p[...] = wrap(reshape(line._x, p.shape), p.kin)
 
 
 @implements(np.put_along_axis)

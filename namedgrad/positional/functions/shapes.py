@@ -36,7 +36,7 @@ def _transpose(self: PositionalArray, *axes: Any) -> Any:
         (order,) = axes
     else:
         order = axes or None
-    return run(self, np.transpose, FUNCTIONS[np.transpose], type(self), (self, order), {})
+    return run(self, np.transpose, FUNCTIONS[np.transpose], self.kin, (self, order), {})
 
 
 @implements(np.swapaxes, view="rw", method=True)
@@ -86,7 +86,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """Another shape, same cells in C order."""
     wanted = shape[0] if len(shape) == 1 else shape
-    return run(self, np.reshape, FUNCTIONS[np.reshape], type(self), (self, wanted), {"order": order, "copy": copy})
+    return run(self, np.reshape, FUNCTIONS[np.reshape], self.kin, (self, wanted), {"order": order, "copy": copy})
 
 
 @implements(np.ravel, view="reshape", method=True)
