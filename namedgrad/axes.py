@@ -20,6 +20,8 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 Name = Hashable
 Names = tuple[Name, ...]
 
@@ -121,7 +123,7 @@ def check_names(dims: Iterable[Name] | str, ndim: int | None = None) -> Names:
     """The dims as a tuple, refused if a name is reserved or repeated or the count is not ``ndim``."""
     names = (dims,) if isinstance(dims, str) else tuple(dims)
     for name in names:
-        if name is None or name is Ellipsis or isinstance(name, int):
+        if name is None or name is Ellipsis or isinstance(name, (int, np.integer)):
             raise AxisError(
                 f"{name!r} cannot name a dim: ints are positions, None and Ellipsis are reserved; dims={names}"
             )
