@@ -297,6 +297,7 @@ def broadcast_like(x: DimArray, other: DimArray) -> DimArray:
     """
     other = constant(other)
     check_sizes("broadcast_like", (x, other))
+    axes.merge_hidden((x.names, other.names), (x.hidden, other.hidden))
     marks = tuple(n for n in other.hidden if n not in x.names)
     return relabel(spread(x, like(other)), {}, hide=marks)
 
