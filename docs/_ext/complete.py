@@ -15,7 +15,7 @@ def public_names() -> list[str]:
     return [n for n, v in found.items() if callable(v) and inspect.unwrap(v).__module__.split(".")[0] == "namedgrad"]
 
 
-def check(app: Sphinx, env: BuildEnvironment) -> None:
+def check(_: Sphinx, env: BuildEnvironment) -> None:
     documented = env.get_domain("py").objects
     for name in public_names():
         if f"namedgrad.{name}" not in documented:
