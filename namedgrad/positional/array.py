@@ -240,7 +240,7 @@ class PositionalArray:
 
     def item(self, *index: Any) -> Any:
         """The Python scalar of one element."""
-        self._refuse_leaving(".item()", "x[index], which stays an array")
+        self._refuse_leaving(".item()", "x[index], which stays an array, and NumPy functions on it")
         return self._x.to_numpy().item(*index)
 
     def tolist(self) -> Any:

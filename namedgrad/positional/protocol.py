@@ -236,9 +236,24 @@ def positional_in(value: Any) -> list[PositionalArray]:
     return [p for v in value for p in positional_in(v)] if isinstance(value, (tuple, list)) else []
 
 
+def read_only(raw: Any) -> Any:
+    """The same cells; NumPy refuses to write into them."""
+    if isinstance(raw, np.ndarray):
+        raw = raw.view()
+        raw.flags.writeable = False
+    return raw
+
+
+def static(value: Any, what: str) -> Any:
+    """An argument that must be known beforehand: a plain value."""
+    if positional_in((value,)):
+        raise TraceError(f"{what} must be plain numbers, not values that are being differentiated or vectorized; use ng.stop_gradient(x).data")
+    return value
+
+
 def _bare(value: Any) -> Any:
     if isinstance(value, PositionalArray):
-        return value._x.data
+        return read_only(value._x.data)
     if isinstance(value, dict):
         return {k: _bare(v) for k, v in value.items()}
     return type(value)(map(_bare, value)) if type(value) in (tuple, list) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.linear import Like
 from namedgrad.positional.array import numbered, ordered, stretch
-from namedgrad.positional.axis import expand, flat, name_of, named, names_of, pairs, reshape
-from namedgrad.positional.protocol import implements
+from namedgrad.positional.axis import expand, flat, name_of, named, pairs, reshape
+from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import movement
 from namedgrad.rules import reductions as r
 from namedgrad.rules.elementwise import c, rint
@@ -124,12 +123,13 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DimArray:
     x = numbered(a)
     if axis is None:
         x, axis = flat(x), 0
-    return positions(x, axis, np.repeat(np.arange(x.shape[axis]), repeats))
+    return positions(x, axis, np.repeat(np.arange(x.shape[axis]), static(repeats, "np.repeat: repeats")))
 
 
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> DimArray:
     x = numbered(A)
+    static(reps, "np.tile: reps")
     times = tuple(reps) if np.iterable(reps) else (reps,)
     if len(times) > x.ndim:
         x = expand(x, range(len(times) - x.ndim))
@@ -152,7 +152,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> DimArray:
     x = numbered(arr)
     if axis is None:
         x, axis = flat(x), 0
-    return positions(x, axis, np.delete(np.arange(x.shape[axis]), obj))
+    return positions(x, axis, np.delete(np.arange(x.shape[axis]), static(obj, "np.delete: obj")))
 
 
 @implements(np.insert)
@@ -162,6 +162,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray
         x, axis = flat(x), 0
     axis = normalize_axis_index(axis, x.ndim)
     size = x.shape[axis]
+    static(obj, "np.insert: obj")
     count = len(np.insert(np.arange(size), obj, 0)) - size
     v = numbered(values)
     if v.ndim and np.ndim(obj) == 0 and x.ndim > 1:  # np.insert moves the first axis of the values to this one
@@ -183,6 +184,7 @@ _STATISTICS = {"maximum": r.max, "minimum": r.min, "mean": r.mean, "median": med
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> DimArray:
     x = numbered(array)
+    static(pad_width, "np.pad: pad_width")
     if not isinstance(mode, str):
         raise TypeError("np.pad with a function has no rule; use one of NumPy's modes")
     for axis, (before, after) in enumerate(pairs(pad_width, x.ndim)):
@@ -258,9 +260,14 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(out)
 
 
-def sequence_of(values: Sequence[Any]) -> list[DimArray]:
-    """Several operands."""
-    return [numbered(v) for v in values]
-
-
-__all__ = ["names_of", "positions", "sequence_of"]
+@implements(np.ix_)
+def ix_(*args: Any) -> Any:
+    out = []
+    for i, a in enumerate(args):
+        x = numbered(a)
+        if x.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if x.dtype.kind == "b":
+            x = numbered(np.flatnonzero(a))
+        out.append(expand(x, [j for j in range(len(args)) if j != i]))
+    return tuple(out)

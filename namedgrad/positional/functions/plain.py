@@ -6,6 +6,7 @@ program to the values of one run, they are refused, unless they are declared els
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,10 @@ import numpy as np
 
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, numbered
-from namedgrad.positional.protocol import implements, positional_in
+from namedgrad.positional.protocol import implements, positional_in, read_only
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import c
 from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ what an array is
@@ -64,7 +68,7 @@ def value_of(x: DimArray, what: str) -> Any:
             "may depend on values; use np.where, or .devectorize() first"
         )
     refuse_while_recording(what, "np.where")
-    return innermost(x).data
+    return read_only(innermost(x).data)
 
 
 def _bare(value: Any, what: str) -> Any:
@@ -82,7 +86,7 @@ def _by_value(function: Callable[..., Any]) -> None:
 
 for _function in (
     np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.unravel_index, np.ravel_multi_index, np.array_equiv,
-    np.ix_, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.isin, np.digitize, np.searchsorted, np.bincount,
+    np.bincount,
 ):  # fmt: skip
     _by_value(_function)
 
@@ -101,8 +105,16 @@ def _cells(function: Callable[..., Any]) -> None:
     implements(function)(call)
 
 
-for _function in (np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.isin, np.digitize):
+for _function in (np.iscomplex, np.isreal, np.isin, np.digitize):
     _cells(_function)
+
+
+def _infinite(sign: Any) -> Callable[..., Any]:
+    return lambda x, out=None: e.equal(stop_gradient(numbered(x)), c(sign))
+
+
+implements(np.isposinf)(_infinite(math.inf))
+implements(np.isneginf)(_infinite(-math.inf))
 
 
 @implements(np.searchsorted, method=True)

@@ -13,7 +13,7 @@ from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, joint_sizes, numbered, numbers, ordered, stretch
 from namedgrad.positional.axis import expand, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
-from namedgrad.positional.protocol import FUNCTIONS, implements, run
+from namedgrad.positional.protocol import FUNCTIONS, implements, run, static
 from namedgrad.rules import indexing, movement, windows
 
 # ------------------------------------------------------------------------------------------------ order of axes
@@ -148,7 +148,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 @implements(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     size = ary.shape[normalize_axis_index(axis, ary.ndim)]
-    parts = np.array_split(np.arange(size), indices_or_sections)
+    parts = np.array_split(np.arange(size), static(indices_or_sections, "np.array_split: sections"))
     lead = (slice(None),) * normalize_axis_index(axis, ary.ndim)
     stops = np.cumsum([len(p) for p in parts])
     return [ary[(*lead, slice(int(stop - len(p)), int(stop)))] for p, stop in zip(parts, stops)]
@@ -156,6 +156,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    static(indices_or_sections, "np.split: sections")
     if isinstance(indices_or_sections, (int, np.integer)) and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     if isinstance(indices_or_sections, (int, np.integer)):
@@ -244,6 +245,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DimArray:
         return reshaped(roll(reshaped(x, (-1,)), shift, 0), x.shape)
     names = names_of(x, axis)
     table: dict[Any, int] = {}
+    static(shift, "np.roll: shift")
     shifts = np.broadcast_to(np.asarray(shift), (len(names),)) if np.ndim(shift) < 2 else np.asarray(shift)
     for n, by in zip(names, shifts.tolist()):
         table[n] = table.get(n, 0) + by

@@ -10,7 +10,7 @@ from namedgrad import axes
 from namedgrad.positional.array import PositionalArray, numbered
 from namedgrad.positional.axis import along, names_of
 from namedgrad.positional.functions.reductions import kept
-from namedgrad.positional.protocol import implements
+from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import sorting as s
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.structure import cast
@@ -61,9 +61,7 @@ def _quantile(skipna: bool, scale: float) -> Any:
         x = numbered(a)
         if x.dtype.kind in "biu":
             x = cast(x, "float64")
-        if isinstance(q, PositionalArray):
-            q = np.asarray(q)
-        levels = np.asarray(q, dtype=float) / scale
+        levels = np.asarray(static(q, "quantiles: q"), dtype=float) / scale
         own = tuple(axes.fresh("quantile") for _ in range(levels.ndim))
         return s.quantiles(x, levels, own, names_of(x, axis), interpolation or method, skipna=skipna, keepdims=keepdims)
 

@@ -1,0 +1,286 @@
+"""Writes and views: programs that alias their arrays in random ways do what NumPy does, or raise; never neither."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from namedgrad.trace import innermost
+
+X = np.random.default_rng(3).uniform(0.5, 1.5, size=(3, 4))
+Step = tuple[Any, ...]
+
+
+# ------------------------------------------------------------------------------------------------ random programs
+
+
+def random_key(rng: np.random.Generator, ndim: int) -> tuple[Any, ...]:
+    choices = [slice(None), slice(1, None), slice(None, None, -1), slice(0, -1), 0, -1, None, ...]
+    key = [choices[rng.integers(len(choices))] for _ in range(rng.integers(1, ndim + 2))]
+    if sum(k is not None and k is not Ellipsis for k in key) > ndim or sum(k is Ellipsis for k in key) > 1:
+        return (slice(None, None, 2),)
+    return tuple(key)
+
+
+def random_step(rng: np.random.Generator, count: int, shapes: list[tuple[int, ...]]) -> Step:
+    target, other = rng.integers(count), rng.integers(count)
+    ndim = len(shapes[target])
+    kind = rng.choice(["view", "view", "function", "compute", "write", "write", "in place", "copy", "add at"])
+    return kind, int(target), int(other), random_key(rng, ndim), int(rng.integers(6)), float(rng.normal())
+
+
+def perform(step: Step, live: list[Any]) -> Any:
+    """Do one step on NumPy or positional arrays; the array that it makes, if any."""
+    kind, target, other, key, which, number = step
+    a, b = live[target], live[other]
+    if kind == "view":
+        return a[key]
+    if kind == "function":
+        return [
+            lambda: a.T, lambda: a.reshape(-1), lambda: np.flip(a), lambda: np.expand_dims(a, 0), lambda: a.squeeze(),
+            lambda: np.moveaxis(a, 0, -1),
+        ][which]()  # fmt: skip
+    if kind == "compute":
+        return np.sin(a) * number
+    if kind == "copy":
+        return a.copy()
+    if kind == "write":
+        a[key] = b if np.shape(b) == np.shape(a[key]) and which % 2 else number
+    elif kind == "in place":
+        if which % 2:
+            a *= number
+        else:
+            np.add(a, number, out=a)
+    elif kind == "add at":
+        np.add.at(a, (np.array([0, 0, -1]),), number)
+    return None
+
+
+def programs(seed: int) -> tuple[list[Step], list[np.ndarray]]:
+    """A program that NumPy can run, and the arrays that it has at its end."""
+    rng = np.random.default_rng(seed)
+    live: list[np.ndarray] = [X.copy()]
+    steps = []
+    while len(steps) < 14:
+        step = random_step(rng, len(live), [a.shape for a in live])
+        try:
+            made = perform(step, live)
+        except (ValueError, IndexError, np.exceptions.AxisError):
+            continue
+        if isinstance(made, np.ndarray) and made.size and made.ndim:
+            live.append(made)
+        elif made is not None:
+            continue
+        steps.append(step)
+    return steps, live
+
+
+def values(a: Any) -> np.ndarray:
+    return innermost(a._x).data if isinstance(a, ng.PositionalArray) else np.asarray(a)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_random_program(seed: int) -> None:
+    steps, _ = programs(seed)
+
+    def run(x: Any, *, check: bool) -> Any:
+        live, mirror = [x], [X.copy()]
+        for step in steps:
+            made, expected = perform(step, live), perform(step, mirror)
+            if expected is not None:
+                live.append(made)
+                mirror.append(expected)
+            if check:
+                for a, e in zip(live, mirror, strict=True):
+                    np.testing.assert_allclose(values(a), e, rtol=1e-12, atol=1e-14)
+        return sum(np.sum(np.cos(a)) * (i + 1) for i, a in enumerate(live))
+
+    try:
+        slope = ng.grad(lambda x: run(x, check=True))(X.copy())
+    except TypeError as error:
+        assert "layout" in str(error) or "lies in memory" in str(error)  # noqa: PT017 - either right or a typed error
+        return
+    t = np.random.default_rng(0).normal(size=X.shape)
+
+    def at(h: float) -> float:
+        return float(run(np.array(X + h * t), check=False))
+
+    expected = (8 * (at(1e-4) - at(-1e-4)) - (at(2e-4) - at(-2e-4))) / 12e-4
+    np.testing.assert_allclose(np.sum(slope * t), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_most_random_programs_are_not_refused() -> None:
+    refused = 0
+    for seed in range(300):
+        steps, _ = programs(seed)
+        live: list[Any] = [ng.positional(X)]
+        try:
+            for step in steps:
+                made = perform(step, live)
+                if made is not None:
+                    live.append(made)
+            [values(a) for a in live]
+        except TypeError:
+            refused += 1
+    assert refused < 30
+
+
+# ------------------------------------------------------------------------------------------------ single cases
+
+
+def traced(f: Callable[..., Any], x: np.ndarray = X) -> np.ndarray:
+    return ng.grad(lambda x: np.sum(f(x)))(x)
+
+
+def test_the_users_array_is_never_written() -> None:
+    mine = X.copy()
+
+    def f(x: Any) -> Any:
+        x[0] = 7.0
+        x *= 2.0
+        return x
+
+    traced(f, mine)
+    assert np.array_equal(mine, X)
+    p = ng.positional(mine)
+    p[...] = 0.0
+    assert np.array_equal(mine, X)
+    assert not p.data.any()
+
+
+def test_a_write_is_seen_through_views_taken_before() -> None:
+    p = ng.positional(X)
+    row, column, turned = p[1], p[:, 2], p.T
+    p[1, 2] = 50.0
+    assert row.data[2] == column.data[1] == turned.data[2, 1] == 50.0
+    column[0] = -1.0
+    assert p.data[0, 2] == turned.data[2, 0] == -1.0
+    row += 1.0
+    assert column.data[1] == 51.0
+
+
+def test_a_dead_view_is_forgotten() -> None:
+    p = ng.positional(X)
+    for _ in range(50):
+        p[0]
+    assert len(p._views) <= 2
+
+
+def test_a_long_chain_of_views_is_read_without_recursion() -> None:
+    p = ng.positional(np.zeros(5000))
+    view = p
+    while len(view) > 1:
+        view = view[1:]
+    p[-1] = 3.0
+    assert view.data[0] == 3.0
+
+
+def test_a_vectorized_value_makes_its_target_vectorized() -> None:
+    out = np.zeros(3, like=ng.positional(0.0))
+    row = out[1:]
+    out[2] = ng.positional(np.arange(4.0), "b")
+    assert row.vectorized == ("b",)
+    np.testing.assert_array_equal(row.data, np.stack([np.zeros(4), np.arange(4.0)], axis=1))
+
+
+def test_a_vectorized_index_writes_per_slice() -> None:
+    where = ng.positional(np.array([0, 2, 2, 1]), "b")
+    out = np.zeros(3, like=where)
+    out[where] = 5.0
+    np.testing.assert_array_equal(out.data, 5.0 * np.eye(3)[[0, 2, 2, 1]])
+    got = ng.grad(lambda x: np.sum(x[where] ** 2))(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(got.data, np.array([[2.0, 0, 0], [0, 0, 6], [0, 0, 6], [0, 4, 0]]))
+
+
+def test_a_vectorized_mask_writes_per_slice() -> None:
+    data = np.random.default_rng(0).normal(size=(4, 3))
+
+    def f(x: Any) -> Any:
+        y = x * 2.0
+        y[y > 0] = 1.0
+        return y * x
+
+    got = ng.grad(lambda x: np.sum(f(x)))(ng.positional(data, "b"))
+    np.testing.assert_allclose(got.data, [ng.grad(lambda x: np.sum(f(x)))(row) for row in data])
+
+
+def test_read_only_views_say_so() -> None:
+    def f(x: Any) -> Any:
+        np.broadcast_to(x, (2, 3, 4))[0] = 1.0
+
+    with pytest.raises(TypeError, match="read-only"):
+        traced(f)
+
+
+def test_a_reshape_of_unknown_kind_raises_instead_of_going_stale() -> None:
+    fortran = np.asfortranarray(X)
+
+    def written(x: Any) -> Any:
+        y = x.reshape(-1)
+        y[0] = 1.0
+        return y
+
+    def stale(x: Any) -> Any:
+        y = x.reshape(-1)
+        x[0] = 1.0
+        return y
+
+    for f in (written, stale):
+        with pytest.raises(TypeError, match="lies in memory"):
+            traced(f, fortran)
+
+
+def test_in_place_refuses_what_numpy_refuses() -> None:
+    def wider(x: Any) -> Any:
+        row = x[0]
+        row += x
+        return row
+
+    with pytest.raises(ValueError, match="does not fit"):
+        traced(wider)
+    with pytest.raises(ValueError, match="could not broadcast"):
+        traced(lambda x: x.__setitem__(0, np.ones(3)))
+    whole = np.zeros(3, int, like=ng.positional(np.arange(3)))
+    assert isinstance(whole, np.ndarray)
+
+
+def test_at_returns_a_new_array() -> None:
+    p = ng.positional(X)
+    assert p.at[0].set(1.0).data[0].tolist() == [1.0] * 4
+    assert p.at[:, [1, 1]].add(1.0).data[0, 1] == X[0, 1] + 2
+    assert p.at[0, 0].multiply(3.0).data[0, 0] == 3 * X[0, 0]
+    assert p.at[0].max(1.2).data[0].tolist() == np.maximum(X[0], 1.2).tolist()
+    assert p.at[0].min(1.2).data[0].tolist() == np.minimum(X[0], 1.2).tolist()
+    assert np.array_equal(p.data, X)
+    slope = ng.grad(lambda x: np.sum(x.at[0].set(x[1] ** 2)))(X)
+    np.testing.assert_allclose(slope, [[0.0] * 4, 1 + 2 * X[1], [1.0] * 4])
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda x: np.zeros(3).__setitem__(0, x[0, 0]),
+        lambda x: np.zeros((3, 4)).__setitem__(0, x[0]),
+        lambda x: np.zeros(4).__iadd__(x[0]),
+        lambda x: np.copyto(np.zeros(4), x[0]),
+        lambda x: np.add(x, 1.0, out=np.zeros((3, 4))),
+        lambda x: np.sum(x, axis=0, out=np.zeros(4)),
+        lambda x: np.add.at(np.zeros(4), [0], x[0, :1]),
+        lambda x: np.put(np.zeros(4), [0], x[0, :1]),
+    ],
+)
+def test_a_plain_array_cannot_hold_a_traced_value(attempt: Any) -> None:
+    with pytest.raises(ng.TraceError, match=r"np\.zeros\(\w+, like=x\)"):
+        traced(lambda x: (attempt(x), x)[1])
+
+
+def test_a_plain_array_cannot_be_indexed_per_slice() -> None:
+    index = ng.positional(np.array([0, 1]), "b")
+    for attempt in (lambda: np.arange(3.0)[index], lambda: np.take(np.arange(3.0), index), lambda: [1, 2][index]):
+        with pytest.raises(ng.TraceError, match=r"np\.take\(ng\.positional\(array\), x\)"):
+            attempt()
+    np.testing.assert_array_equal(np.take(ng.positional(np.arange(3.0)), index).data, [0.0, 1.0])
