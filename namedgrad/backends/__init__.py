@@ -6,6 +6,7 @@ This package is the only place that computes.  Everything above it passes throug
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from namedgrad.backends.numpy import NumpyBackend
 
 NUMPY = NumpyBackend()
 _BACKENDS: dict[str, Backend] = {"numpy": NUMPY}
+_ON_DEMAND = {"cupy": "CupyBackend", "dask": "DaskBackend"}
 _BY_TYPE: dict[type, Backend | None] = {np.ndarray: NUMPY, np.memmap: NUMPY, np.ma.MaskedArray: NUMPY}
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -78,19 +80,17 @@ def choose(fast: Any, safe: Any) -> Any:
 
 def alias(raw: Any) -> Any:
     """The same values as another object: a view, of a lazy array its graph."""
-    return raw.copy() if backend_of(raw).name == "dask" else raw.view()
+    name = backend_of(raw).name
+    return raw.view() if name == "numpy" else raw.copy() if name == "dask" else raw[...]
 
 
 def get_backend(name: str) -> Backend:
     """The backend called ``"numpy"``, ``"cupy"`` or ``"dask"``; its module is imported if need be."""
     if name not in _BACKENDS:
-        if name == "cupy":
-            from namedgrad.backends.cupy import CupyBackend as Kind
-        elif name == "dask":
-            from namedgrad.backends.dask import DaskBackend as Kind
-        else:
+        if name not in _ON_DEMAND:
             raise ValueError(f"unknown backend {name!r}: choose 'numpy', 'cupy' or 'dask'")
-        _BACKENDS[name] = Kind()
+        module = importlib.import_module(f"namedgrad.backends.{name}")
+        _BACKENDS[name] = getattr(module, _ON_DEMAND[name])()
     return _BACKENDS[name]
 
 
@@ -121,9 +121,7 @@ def backend_of_type(kind: type) -> Backend | None:
     try:
         return _BY_TYPE[kind]
     except KeyError:
-        found = _find(kind)
-        if found is None or found.name != "cupy":  # a stand-in for CuPy may be swapped
-            _BY_TYPE[kind] = found
+        found = _BY_TYPE[kind] = _find(kind)
         return found
 
 
@@ -137,9 +135,9 @@ def backend_of(*raw: Any) -> Backend:
             devices.add(b.name)
             if b is not NUMPY:
                 found = b
-    if len(devices) > 1 and devices != {"numpy", "dask"}:
-        a, b_ = sorted(devices)
+    if "cupy" in devices and len(devices) > 1:
         raise TypeError(
-            f"operands are on different devices: {a} and {b_}; move one explicitly with .to({a!r}) or .to({b_!r})"
+            f"operands are on different devices: {' and '.join(sorted(devices))}; "
+            f"move one explicitly with {' or '.join(f'.to({d!r})' for d in sorted(devices))}"
         )
     return found

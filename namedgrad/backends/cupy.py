@@ -24,7 +24,7 @@ class CupyBackend(Backend):
     name = "cupy"
 
     @property
-    def xp(self) -> Any:  # type: ignore[override]
+    def xp(self) -> Any:
         """The module, imported when its arrays are met or asked for."""
         try:
             import cupy
@@ -33,7 +33,7 @@ class CupyBackend(Backend):
         return cupy
 
     @property
-    def special(self) -> Any:  # type: ignore[override]
+    def special(self) -> Any:
         """``cupyx.scipy.special``, None if there is none."""
         try:
             import cupyx.scipy.special
@@ -58,7 +58,7 @@ class CupyBackend(Backend):
 
     def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
         """A host copy."""
-        return x.get()  # type: ignore[no-any-return]
+        return x.get()
 
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast; a scalar gets to the device as the argument of a kernel."""

@@ -64,7 +64,7 @@ class NumpyBackend(Backend):
         return x.base is None and x.flags.writeable
 
     def isfinite_all(self, x: Raw) -> bool:
-        """Whether every element is finite, by one pass without a copy; large values may overflow it, hence the second."""
+        """Whether every element is finite, by one pass without a copy; where that overflows, by a second."""
         flags = x.flags
         if x.size <= BLAS_THREADS_FROM and (flags.c_contiguous or flags.f_contiguous):
             flat = x.T if flags.f_contiguous else x

@@ -1,0 +1,339 @@
+"""The dask backend: NumPy's kernels on the chunks of lazy arrays; nothing computes before ``.compute()``.
+
+Elementwise kernels run chunk by chunk, sums by tree, contractions as products of chunks added by tree, linear algebra
+through ``apply_gufunc`` on chunks that are whole along the core dims only.  The chunks are NumPy arrays, so the kernels
+are those of the NumPy backend, which may look at values: a guard costs nothing where everything is finite.
+
+A result follows the chunks of its operands.  Where nothing with chunks is left, as in the cotangent of a sum, the sizes
+themselves remember them, see :class:`Size`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import dask.array as da
+import numpy as np
+from dask.array.core import elemwise, normalize_chunks, unify_chunks
+
+from namedgrad.axes import MatmulPlan
+from namedgrad.backends.base import Backend, Raw, Shape
+from namedgrad.backends.numpy import NumpyBackend
+
+_HOST = NumpyBackend()
+
+
+class Size(int):
+    """The size of an axis that remembers how it was cut into chunks."""
+
+    chunks: tuple[int, ...]
+
+    def __new__(cls, size: int, chunks: tuple[int, ...]) -> Self:
+        """An int like any other, which every calculation gives back as a plain one."""
+        self = super().__new__(cls, size)
+        self.chunks = chunks
+        return self
+
+    def __getnewargs__(self) -> tuple[int, tuple[int, ...]]:  # type: ignore[override]
+        return int(self), self.chunks
+
+
+class Kernel:
+    """A function of chunks, run under the floating-point error state in which the operation was called.
+
+    Inside a transform infinite factors are no occasion for warnings; the chunks are computed later, elsewhere.
+    """
+
+    __slots__ = ("function", "kwargs", "state")
+
+    def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
+        self.function, self.kwargs, self.state = function, kwargs, np.geterr()
+
+    def __call__(self, *chunks: Any, **kwargs: Any) -> Any:
+        with np.errstate(**self.state):
+            return self.function(*chunks, **self.kwargs, **kwargs)
+
+    def __dask_tokenize__(self) -> Any:
+        from dask.base import normalize_token
+
+        return normalize_token((self.function, sorted(self.kwargs.items()), sorted(self.state.items())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _kernel, (self.function, self.kwargs, self.state)
+
+
+def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], state: Any) -> Kernel:
+    out = Kernel(function, **kwargs)
+    out.state = state
+    return out
+
+
+class DaskBackend(Backend):
+    """Positional functions on :class:`dask.array.Array`."""
+
+    name = "dask"
+    xp = da
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The function called ``name``: a method here, else the NumPy kernel on every chunk."""
+        return getattr(self, name, None) or functools.partial(_elementwise, _HOST.function(name))
+
+    # ---------------------------------------------------------------- creation and transfer
+
+    def full(self, shape: Shape, value: Any, dtype: Any) -> Raw:
+        """Chunks of one value that occupy one element each."""
+        return self.broadcast_to(np.array(value, dtype), shape)
+
+    def zeros(self, shape: Shape, dtype: Any) -> Raw:
+        """Zeros to write into."""
+        return da.zeros(_plain(shape), dtype=dtype, chunks=_chunks(shape, dtype))
+
+    def arange(self, start: int, stop: int, step: int = 1) -> Raw:
+        """The integers of a range: a NumPy array, since positions that are known make better graphs."""
+        return np.arange(start, stop, step)
+
+    def eye(self, n: int, m: int, k: int, dtype: Any) -> Raw:
+        """Ones on the k-th diagonal."""
+        return da.eye(n, M=m, k=k, dtype=dtype)
+
+    def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
+        """The computed values."""
+        return np.array(x.compute())
+
+    def copy(self, x: Raw) -> Raw:
+        """Lazy arrays are values: nobody can write into them."""
+        return x
+
+    def owns(self, x: Raw) -> bool:
+        """Lazy arrays are values."""
+        return True
+
+    # ---------------------------------------------------------------- shape
+
+    def shape(self, x: Raw) -> Shape:
+        """Sizes that remember the chunks."""
+        if any(math.isnan(n) for n in x.shape):
+            raise TypeError(f"a dask array of unknown sizes, {x.shape}: call .compute_chunk_sizes() on it first")
+        return tuple(map(Size, x.shape, x.chunks))
+
+    def settle(self, x: Raw, shape: Shape) -> Raw:
+        """``x`` with the chunks that its sizes remember."""
+        chunks = tuple(getattr(n, "chunks", own) for n, own in zip(shape, x.chunks, strict=True))
+        return x if chunks == x.chunks else x.rechunk(chunks)
+
+    def reshape(self, x: Raw, shape: Shape) -> Raw:
+        """Another shape, same elements in C order."""
+        return da.reshape(x, _plain(shape))
+
+    def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
+        """Zero-stride broadcast, in the chunks that the sizes remember."""
+        x = self.asarray(x)
+        lead = len(shape) - x.ndim
+        own = [x.chunks[i - lead] if i >= lead and x.shape[i - lead] == n else None for i, n in enumerate(shape)]
+        return da.broadcast_to(x, _plain(shape), chunks=_chunks(shape, x.dtype, own))
+
+    # ---------------------------------------------------------------- elementwise, with the NumPy backend's kernels
+
+    def select(self, mask: Raw, x: Raw) -> Raw:
+        """``x`` where the mask is true, exactly 0 elsewhere."""
+        return _elementwise(_HOST.select, mask, x)
+
+    def denan(self, x: Raw) -> Raw:
+        """NaN replaced by 0."""
+        return _elementwise(_HOST.denan, x)
+
+    def shield(self, factor: Raw, g: Raw) -> Raw:
+        """The factor with 0 in place of what is not finite where the cotangent is exactly 0."""
+        return _elementwise(_HOST.shield, factor, g)
+
+    def scale(self, g: Raw, factor: Raw) -> Raw:
+        """``g * factor``, repaired only in chunks that need it."""
+        return _elementwise(_HOST.scale, g, factor)
+
+    def wrap_index(self, index: Raw, size: int) -> Raw:
+        """Negative positions counted from the end; one out of range is refused when it is computed."""
+        return index.map_blocks(_wrapped, size=int(size), dtype=index.dtype)
+
+    # ---------------------------------------------------------------- contraction and reductions
+
+    def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
+        """Products of chunks, added by tree along the contracted axes."""
+        xs, ys, out = plan.numbers
+        over = [i for i in xs if i not in out]
+        kernel = Kernel(_contract_chunks, plan=plan, guard=guard, over=len(over))
+        parts = _blockwise(kernel, out, over, np.result_type(x, y), (self.asarray(x), xs), (self.asarray(y), ys))
+        return self._added(parts, len(over))
+
+    def total(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Sum over axes by tree."""
+        add = Kernel(np.sum)
+        dtype = np.sum(np.empty((0,), x.dtype)).dtype
+        return da.reduction(x, chunk=add, aggregate=add, axis=axis, dtype=dtype)
+
+    def _added(self, parts: Raw, last: int) -> Raw:
+        """Partial results, one per chunk along each of the ``last`` axes, added in their own dtype."""
+        axis = tuple(range(parts.ndim - last, parts.ndim))
+        if all(parts.shape[i] == 1 for i in axis):
+            return parts[(..., *(0,) * last)]
+        add = Kernel(np.sum, dtype=parts.dtype)
+        return da.reduction(parts, chunk=add, aggregate=add, axis=axis, dtype=parts.dtype)
+
+    # ---------------------------------------------------------------- movement
+
+    def roll(self, x: Raw, axis: tuple[int, ...], shift: tuple[int, ...]) -> Raw:
+        """Cyclic shift, in the chunks of ``x``: else every shift would cut them further."""
+        return da.roll(x, shift, axis=axis).rechunk(x.chunks)
+
+    def argsort(self, x: Raw, axis: int, kind: str) -> Raw:
+        """Positions that sort an axis, whose chunks are joined."""
+        return x.rechunk({axis: -1}).map_blocks(np.argsort, axis=axis, kind=kind, dtype=np.intp)
+
+    # ---------------------------------------------------------------- linear algebra
+
+    def cholesky(self, a: Raw) -> Raw:
+        """Lower Cholesky factors."""
+        return _gufunc(_HOST.cholesky, "(i,j)->(i,j)", a)
+
+    def solve(self, a: Raw, b: Raw) -> Raw:
+        """``a x = b``; the columns of ``b`` keep their chunks."""
+        a, b = self.asarray(a), self.asarray(b)
+        x = _gufunc(_solve_rows, "(i,j),(j)->(i)", a[..., None, :, :], da.swapaxes(b, -1, -2))
+        return da.swapaxes(x, -1, -2)
+
+    # ---------------------------------------------------------------- gather and scatter
+
+    def take(self, x: Raw, index: Raw, axis: int) -> Raw:
+        """Positions of one axis; lazy ones may be taken as well."""
+        if isinstance(index, da.Array):
+            out = self.gather(da.moveaxis(self.asarray(x), axis, -1), index, shared=0)
+            return da.moveaxis(out, -1, axis) if index.ndim else out
+        if np.ndim(index) == 0:
+            return self.cut(x, axis, int(index))
+        return da.take(x, np.asarray(index), axis=axis)
+
+    def gather(self, x: Raw, *index: Raw, shared: int) -> Raw:
+        """Every chunk of ``x`` gives the cells that it has and zeros elsewhere; these are added by tree."""
+        x, at = self.asarray(x), self._lazy(index)
+        lead = list(range(x.ndim - len(at)))
+        core = [-1 - i for i in range(len(at))]
+        new = [len(lead) + i for i in range(at[0].ndim - shared)]
+        spans = [da.arange(n, chunks=(c,)) for n, c in zip(x.shape[len(lead) :], x.chunks[len(lead) :], strict=True)]
+        kernel = Kernel(_gather_chunks, count=len(at), shared=shared)
+        places = [(i, [*lead[:shared], *new]) for i in at]
+        parts = _blockwise(
+            kernel, [*lead, *new], core, x.dtype, (x, [*lead, *core]), *places, *((s, [c]) for s, c in zip(spans, core))
+        )
+        return self._added(parts, len(core))
+
+    def scatter_add(self, g: Raw, *index: Raw, shared: int, sizes: Shape) -> Raw:
+        """Every chunk of ``g`` is added into every chunk of the result; these are added by tree."""
+        return self._added(*self._scattered(_HOST.scatter_add, g, index, shared=shared, sizes=sizes))
+
+    def scatter_max(self, g: Raw, *index: Raw, shared: int, sizes: Shape) -> Raw:
+        """Like :meth:`scatter_add`, the largest writer wins over zeros."""
+        parts, new = self._scattered(_HOST.scatter_max, g, index, shared=shared, sizes=sizes)
+        return da.max(parts, axis=tuple(range(-new, 0)))
+
+    def _scattered(
+        self, scatter: Callable[..., Any], g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape
+    ) -> tuple[Raw, int]:
+        """What each chunk of ``g`` leaves in each chunk of the result, and how many axes of such parts there are."""
+        g, at = self.asarray(g), self._lazy(index)
+        count = at[0].ndim - shared
+        lead = list(range(g.ndim - count))
+        new = [len(lead) + i for i in range(count)]
+        core = [-1 - i for i in range(len(at))]
+        spans = [da.arange(int(n), chunks=(c,)) for n, c in zip(sizes, _chunks(sizes, g.dtype), strict=True)]
+        kernel = Kernel(_scatter_chunks, scatter=scatter, count=len(at), shared=shared)
+        places = [(i, [*lead[:shared], *new]) for i in at]
+        parts = _blockwise(
+            kernel, [*lead, *core], new, g.dtype, (g, [*lead, *new]), *places, *((s, [c]) for s, c in zip(spans, core))
+        )
+        return parts, count
+
+    def _lazy(self, index: Sequence[Raw]) -> list[Raw]:
+        return list(da.broadcast_arrays(*map(self.asarray, index)))
+
+
+# ------------------------------------------------------------------------------------------------ chunks
+
+
+def _plain(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(int, shape))
+
+
+def _chunks(shape: Shape, dtype: Any, own: Sequence[tuple[int, ...] | None] | None = None) -> Any:
+    """Chunks for a shape: those given, those that the sizes remember, else of a convenient size."""
+    given = own or (None,) * len(shape)
+    wanted = tuple(c or getattr(n, "chunks", "auto") for n, c in zip(shape, given, strict=True))
+    return normalize_chunks(wanted, _plain(shape), dtype=dtype)
+
+
+def _blockwise(
+    kernel: Kernel, out: Sequence[int], joined: Sequence[int], dtype: Any, *operands: tuple[Raw, Sequence[int]]
+) -> Raw:
+    """A call per combination of chunks of arrays with lettered axes; ``joined`` axes come last, of size 1 per chunk."""
+    # What da.blockwise would do itself, less its warning: all pairs of chunks is what a contraction is.
+    _, arrays = unify_chunks(*(part for pair in operands for part in pair), warn=False)
+    pairs = [part for a, (_, letters) in zip(arrays, operands, strict=True) for part in (a, letters)]
+    letters = [*out, *joined]
+    meta = np.empty((0,) * len(letters), dtype)
+    return da.blockwise(
+        kernel, letters, *pairs, adjust_chunks=dict.fromkeys(joined, 1), dtype=dtype, meta=meta, align_arrays=False
+    )
+
+
+def _elementwise(kernel: Callable[..., Any], *raw: Raw) -> Raw:
+    return elemwise(Kernel(kernel), *raw)
+
+
+def _gufunc(kernel: Callable[..., Any], signature: str, *raw: Raw) -> Raw:
+    dtype = np.result_type(*raw, np.float32)
+    return da.apply_gufunc(Kernel(kernel), signature, *raw, output_dtypes=dtype, allow_rechunk=True)
+
+
+# ------------------------------------------------------------------------------------------------ functions of chunks
+
+
+def _wrapped(index: Raw, size: int) -> Raw:
+    if index.size and (index.min() < -size or index.max() >= size):
+        bad = index.min() if index.min() < -size else index.max()
+        raise IndexError(f"index {bad} is out of range for a dim of size {size}")
+    return _HOST.wrap_index(index, size)
+
+
+def _contract_chunks(x: Raw, y: Raw, plan: MatmulPlan, guard: bool, over: int) -> Raw:
+    return np.asarray(_HOST.contract(x, y, plan, guard=guard))[(..., *(None,) * over)]
+
+
+def _solve_rows(a: Raw, b: Raw) -> Raw:
+    """Right-hand sides as rows; ``a`` has an axis of size 1 in their place."""
+    return np.swapaxes(_HOST.solve(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)
+
+
+def _inside(index: Sequence[Raw], spans: Sequence[Raw]) -> tuple[Raw, list[Raw]]:
+    """Which positions fall into the chunks that start and end as the spans do, and where in them."""
+    local = [i - (s[0] if s.size else 0) for i, s in zip(index, spans, strict=True)]
+    hits = [(i >= 0) & (i < s.size) for i, s in zip(local, spans, strict=True)]
+    inside = functools.reduce(np.logical_and, hits)
+    return inside, [np.where(inside, i, 0) for i in local]
+
+
+def _gather_chunks(x: Raw, *more: Raw, count: int, shared: int) -> Raw:
+    inside, index = _inside(more[:count], more[count:])
+    own = x.ndim - count - shared
+    out = _HOST.gather(x, *index, shared=shared)
+    mask = inside.reshape((*inside.shape[:shared], *(1,) * own, *inside.shape[shared:]))
+    return np.where(mask, out, out.dtype.type(0))[(..., *(None,) * count)]
+
+
+def _scatter_chunks(g: Raw, *more: Raw, scatter: Callable[..., Any], count: int, shared: int) -> Raw:
+    spans = more[count:]
+    inside, index = _inside(more[:count], spans)
+    own = g.ndim - inside.ndim
+    mask = inside.reshape((*inside.shape[:shared], *(1,) * own, *inside.shape[shared:]))
+    out = scatter(np.where(mask, g, g.dtype.type(0)), *index, shared=shared, sizes=tuple(s.size for s in spans))
+    return out[(..., *(None,) * (inside.ndim - shared))]
