@@ -130,7 +130,7 @@ class DimArray:
 
     @property
     def data(self) -> Any:
-        """The raw array, vectorized axes first, then ``dims``."""
+        """The raw array, vectorized axes first, then ``dims``: a view, on the backend where it is."""
         refuse_while_recording(".data", "the array itself")
         return self._ordered()
 
@@ -147,23 +147,97 @@ class DimArray:
     # ---------------------------------------------------------------- leaving
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
-        """A host copy, vectorized axes first, then ``dims``."""
+        """A host copy, vectorized axes first, then ``dims``.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        TraceError
+            Under differentiation.
+
+        Examples
+        --------
+        >>> import namedgrad as ng
+        >>> ng.ones({"x": 2, "b": 3}, vectorized="b").to_numpy().shape
+        (3, 2)
+        """
         raw = self.data
         return backends.backend_of(raw).to_numpy(raw)
 
     def to(self, backend: str) -> DimArray:
-        """The same values on another backend: ``"numpy"``, ``"cupy"`` or ``"dask"``."""
+        """The same values on another backend; nothing else ever moves data between devices.
+
+        Parameters
+        ----------
+        backend : {"numpy", "cupy", "dask"}
+
+        Returns
+        -------
+        DimArray
+            This array itself if it is there already. Gradients move back on their way.
+
+        Examples
+        --------
+        >>> import namedgrad as ng
+        >>> ng.ones({"x": 2}).to("numpy").backend
+        'numpy'
+        """
         if backend == self.backend:
             return self
         host = backends.call(backends.backend_of(self.raw).to_numpy, self.raw)
         return make(backends.call(backends.get_backend(backend).asarray, host), self.names, self.hidden)
 
     def item(self) -> Any:
-        """The Python scalar of a single element without vectorized axes."""
+        """The Python scalar of a single element, also ``float(a)``.
+
+        Returns
+        -------
+        scalar
+
+        Raises
+        ------
+        TraceError
+            Under differentiation.
+        TypeError
+            If there are vectorized axes: each slice has its own answer.
+        ValueError
+            If there is more than one element.
+
+        Examples
+        --------
+        >>> import namedgrad as ng
+        >>> ng.ones({"x": 3}).sum().item()
+        3.0
+        """
         return self._scalar("item()")
 
     def to_xarray(self, coords: Mapping[Any, Any] | None = None, name: Any = None) -> xr.DataArray:
-        """As a DataArray; vectorized axes become dims, in front."""
+        """As a DataArray; vectorized axes become dims, in front.
+
+        Parameters
+        ----------
+        coords : mapping, optional
+            Coordinates, as for :class:`xarray.DataArray`.
+        name : hashable, optional
+
+        Returns
+        -------
+        xarray.DataArray
+
+        Raises
+        ------
+        TraceError
+            Under differentiation: differentiate xarray objects from the start.
+
+        Examples
+        --------
+        >>> import namedgrad as ng
+        >>> ng.ones({"x": 2}).to_xarray({"x": [10, 20]}, name="ones").sel(x=20).item()
+        1.0
+        """
         import xarray as xr
 
         return xr.DataArray(self.data, coords=coords, dims=(*self.vectorized, *self.dims), name=name)
