@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 
 
 class TraceError(TypeError):
-    """A traced value was asked to leave the trace; the message names the operation and its replacement."""
+    """A traced value was asked to leave the trace; the message names the operation and its replacement.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.grad(lambda x: float(x) ** 2)(3.0)
+    Traceback (most recent call last):
+        ...
+    namedgrad.array.TraceError: float() ... would take a value that is being differentiated out of the trace; ...
+    """
 
 
 class DimArray:

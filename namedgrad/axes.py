@@ -27,7 +27,16 @@ Names = tuple[Name, ...]
 
 
 class AxisError(ValueError):
-    """Names that cannot be reconciled: the message lists the dims, their sizes and the way out."""
+    """Names that cannot be reconciled: the message lists the dims, their sizes and the way out.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones({"x": 2}) + ng.ones({"x": 3})
+    Traceback (most recent call last):
+        ...
+    namedgrad.axes.AxisError: add: sizes of 'x' differ among the operands (x: 2), (x: 3); ...
+    """
 
 
 # ------------------------------------------------------------------------------------------------ names

@@ -785,6 +785,8 @@ def diff(x: DimArray, dim: Any, n: int = 1, *, label: str = "upper") -> DimArray
     dim : name
     n : int
         How many times.
+    label : {"upper", "lower"}
+        xarray's argument: which coordinate a difference has. An array without coordinates is the same either way.
 
     Returns
     -------

@@ -74,12 +74,17 @@ def coordinates(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, An
 
 
 def asdimarray(x: Any) -> DimArray:
-    """A DimArray of the same data: of a DataArray or Variable, a scalar, or a DimArray itself.
+    """A DimArray of the same data.
 
     Parameters
     ----------
     x : DimArray, xarray.DataArray, xarray.Variable or scalar
         Dims become names; vectorized axes stay vectorized, a traced array stays traced. Coordinates are left behind.
+
+    Returns
+    -------
+    DimArray
+        Itself if it is one; the data is not copied.
 
     Raises
     ------
