@@ -140,7 +140,7 @@ class DimArray:
     @property
     def data(self) -> Any:
         """The raw array, vectorized axes first, then ``dims``: a view, on the backend where it is."""
-        refuse_while_recording(".data", "the array itself")
+        refuse_while_recording(".data", "the array itself", self.raw)
         return self._ordered()
 
     def _ordered(self) -> Any:
@@ -260,7 +260,7 @@ class DimArray:
             )
         if self.size != 1:
             raise ValueError(f"{what} needs a single element, got {describe(self)}; reduce or index the dims first")
-        refuse_while_recording(what, "the array itself, where(...) or cond(...)")
+        refuse_while_recording(what, "the array itself, where(...) or cond(...)", self.raw)
         return self.to_numpy().item()
 
     def __float__(self) -> float:
@@ -283,7 +283,7 @@ class DimArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.backend != "numpy":
             raise TypeError(f"no implicit copy from {self.backend} to the host; use .to_numpy()")
-        refuse_while_recording("np.asarray()", "the namedgrad function of the same name")
+        refuse_while_recording("np.asarray()", "the namedgrad function of the same name", self.raw)
         return np.array(self.data, dtype=dtype, copy=copy)
 
     def __len__(self) -> int:
@@ -298,7 +298,7 @@ class DimArray:
         return make(backends.call(backends.backend_of(self.raw).copy, self.raw), self.names, self.hidden)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        refuse_while_recording("pickling", "the value that ng.compile returns")
+        refuse_while_recording("pickling", "the value that ng.compile returns", self.raw)
         return _unpickle, (self.raw, self.names, tuple(self.hidden))
 
     # ---------------------------------------------------------------- repr
@@ -369,7 +369,7 @@ def _unpickle(raw: Any, names: Names, hidden: Names) -> DimArray:
 
 def _host_array(data: Any) -> np.ndarray[Any, Any]:
     out = np.asarray(data)
-    if out.dtype == object:
+    if out.dtype.kind in "OUSV":
         raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
     return out
 
@@ -408,9 +408,9 @@ def extent(a: DimArray, name: Name) -> int:
     return a.full_shape[a.names.index(name)]
 
 
-def refuse_while_recording(what: str, instead: str) -> None:
-    """Raise where a value would steer a program that is being recorded."""
-    if backends.is_recording():
+def refuse_while_recording(what: str, instead: str, *raws: Any) -> None:
+    """Raise where a value would steer a program that is being recorded, unless the program fixes it."""
+    if backends.is_recording() and not (raws and all(map(backends.is_fixed, raws))):
         raise TraceError(f"{what} of a value inside ng.compile would fix this run's answer; use {instead} instead")
 
 

@@ -187,16 +187,7 @@ _method("__matmul__", _matmul)
 _method("__rmatmul__", _matmul)
 
 
-def _round(self: DimArray, decimals: int = 0) -> DimArray:
-    """Rounded values; derivative 0."""
-    if not decimals:
-        return elementwise.rint.one(self)
-    factor = constant(10.0**decimals)
-    return elementwise.divide(elementwise.rint(structure.multiply(self, factor)), factor)
-
-
-_method("round", _round)
-_method("__round__", _round)
+_method("__round__", elementwise.round)
 
 
 def _divmod(self: DimArray, other: Any) -> tuple[DimArray, DimArray]:
@@ -205,11 +196,15 @@ def _divmod(self: DimArray, other: Any) -> tuple[DimArray, DimArray]:
 
 
 _method("__divmod__", _divmod)
+_method("__rdivmod__", lambda self, other: _divmod(constant(other), self))
 
 
 # ------------------------------------------------------------------------------------------------ NumPy's protocols
 
-_RENAMED = {"true_divide": "divide", "conj": "conjugate", "abs": "absolute", "degrees": "rad2deg", "radians": "deg2rad", "amax": "max", "amin": "min"}
+_RENAMED = {"around": "round", "true_divide": "divide", "conj": "conjugate", "abs": "absolute", "degrees": "rad2deg", "radians": "deg2rad", "amax": "max", "amin": "min"}
+_ATTRIBUTES = ("shape", "ndim", "size")
+_ARGUMENTS = {"axis": "dim", "a_min": "min", "a_max": "max"}
+_FLATTENING = ("cumsum", "cumprod")  # where NumPy flattens, unless an axis is named
 _POSITIONAL = {
     "reshape": ".stack or .unstack", "concatenate": "ng.concat", "stack": "ng.concat", "tensordot": "ng.dot", "einsum": "ng.dot",
     "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat", "hstack": "ng.concat",
@@ -235,22 +230,22 @@ def _array_function(self: DimArray, func: Any, types: Any, args: Any, kwargs: An
     name = _RENAMED.get(func.__name__, func.__name__)
     if "linalg" in func.__module__ or "fft" in func.__module__:
         raise TypeError(f"np.{func.__module__.split('.')[-1]}.{name} works on positions; use ng.{name}(a, dims=...)")
-    if name in _POSITIONAL:
+    if name in _POSITIONAL or (name.removeprefix("nan") in _FLATTENING and kwargs.get("axis") is None and len(args) == 1 and self.ndim > 1):
         raise _positional_error(func.__name__)
+    if name in _ATTRIBUTES:
+        return getattr(*args, name)
     if name.startswith("nan") and name[3:] in FUNCTIONS:
         name, kwargs = name[3:], {"skipna": True, **kwargs}
     elif name in FUNCTIONS and "skipna" in inspect.signature(FUNCTIONS[name]).parameters:
         kwargs = {"skipna": False, **kwargs}
     if name not in FUNCTIONS:
         raise TypeError(f"np.{func.__name__} has no named counterpart; use ng.* functions, see the reference")
-    if "axis" in kwargs:
-        kwargs = {**kwargs, "dim": kwargs["axis"]}
-        del kwargs["axis"]
-    return FUNCTIONS[name](*args, **kwargs)
+    return FUNCTIONS[name](*args, **{_ARGUMENTS.get(key, key): value for key, value in kwargs.items()})
 
 
 def _positional_error(name: str) -> TypeError:
-    return TypeError(f"np.{name} works on positions, a DimArray has names: use {_POSITIONAL[name]}")
+    instead = _POSITIONAL.get(name, f"ng.{name}(a, dim), or name the dim with axis=")
+    return TypeError(f"np.{name} works on positions, a DimArray has names: use {instead}")
 
 
 _method("__array_ufunc__", _array_ufunc)

@@ -182,7 +182,33 @@ def _share2(x: DimArray, y: DimArray) -> DimArray:
     return select(structure.logical_not(both), exp2(subtract(x, where(both, c(0.0), y))))
 
 
-# ------------------------------------------------------------------------------------------------ clip
+# ------------------------------------------------------------------------------------------------ round and clip
+
+
+@operation(sample("real(a,b)"), sample("real(a,b)", decimals=1), sample("real(a,b)", decimals=-1), method=True, differentiable=False)
+def round(x: DimArray, decimals: int = 0) -> DimArray:
+    """Values rounded to a number of decimals, halves to even; the derivative is 0.
+
+    Parameters
+    ----------
+    x : DimArray
+    decimals : int
+        Negative: to tens, hundreds, ...
+
+    Returns
+    -------
+    DimArray
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.round(ng.DimArray([0.14, 2.5], ("x",)), 1).data
+    array([0.1, 2.5])
+    """
+    if not decimals:
+        return rint(x)
+    factor = c(10.0 ** abs(decimals))
+    return divide(rint(multiply(x, factor)), factor) if decimals > 0 else multiply(rint(divide(x, factor)), factor)
 
 
 @operation(sample("real(a,b)", min=-0.5, max=0.5), sample("real(a,b)", max=0.25), method=True)

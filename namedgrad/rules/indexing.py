@@ -22,7 +22,20 @@ from namedgrad.primitive import Primitive, check_sizes, operation, place, sample
 from namedgrad.rules.dims import check, mapping
 from namedgrad.rules.elementwise import c, maximum, minimum
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.structure import add, cast, equal, multiply, not_equal, relabel, select, spread, stamp, where
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    constant_like,
+    equal,
+    multiply,
+    not_equal,
+    relabel,
+    reorder,
+    select,
+    spread,
+    stamp,
+    where,
+)
 from namedgrad.trace import apply, innermost
 
 # ------------------------------------------------------------------------------------------------ the index map
@@ -182,7 +195,7 @@ def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
     if value.level is not None:
         value = innermost(value)
     if value.dtype.kind == "b":
-        if not literal:
+        if not literal and not backends.may_look(value.raw):
             refuse_while_recording("a boolean index", "where(mask, x, fill)")
         return _beside(_nonzero(value, name, size), x)
     if value.dtype.kind not in "iu":
@@ -218,7 +231,7 @@ def _nonzero(mask: DimArray, name: Name, size: int) -> DimArray:
 def _wrapped(index: DimArray, name: Name, size: int, x: DimArray) -> DimArray:
     backend = backends.backend_of(index.raw)
     raw = index.raw
-    if backend.may_branch and not backends.is_recording():
+    if backends.may_look(raw):
         if not np.size(raw):
             return index
         low, high = int(np.min(raw)), int(np.max(raw))
@@ -386,6 +399,8 @@ class At:
             raise TypeError("say where: a.at[{dim: index}].set(value)")
         index = list(self.index.values())
         v = constant(value)
+        if v.level is None and not backends.is_array(v.raw):
+            v = constant_like(np.asarray(v.raw, np.result_type(self.x.dtype, v.raw)), self.x)
         sizes = tuple(extent(self.x, d) for d in self.index)
         return v, index, tuple(self.index), sizes
 
@@ -400,14 +415,15 @@ class At:
         """``value`` written at the index; of several writers to one cell the last one counts, also in gradients."""
         v, index, dims, sizes = self._located(value)
         if not dims:
-            return add(multiply(self.x, c(0)), v)
+            return where(c(True), v, self.x)
         last, hit = _last_writer(index, dims, sizes, self.x)
         v = cast(v, np.result_type(self.x.dtype, v.dtype) if v.names or v.level is not None else self.x.dtype)
         joint = _index_names(index)
         v = spread(v, Like((*(n for n in joint if n not in v.names), *v.names),
                            (*(_size_among(index, n) for n in joint if n not in v.names), *v.full_shape), v.dtype))
         v = relabel(v, {}, hide=tuple(n for i in index for n in i.hidden if n not in v.hidden))
-        return where(hit, _spread_out(select(last, v), index, dims, sizes, self.x), self.x)
+        out = where(hit, _spread_out(select(last, v), index, dims, sizes, self.x), self.x)
+        return reorder(out, axes.in_order((*self.x.names, *out.names)))
 
     def _by_expansion(self, value: Any, kind: str) -> DimArray:
         """Combine writers through an indicator of who writes where."""
@@ -419,7 +435,7 @@ class At:
         combine = {"multiply": multiply, "max": maximum, "min": minimum}[kind]
         if not dims:
             return combine(self.x, v)
-        neutral = {"multiply": 1.0, "max": -np.inf, "min": np.inf}[kind]
+        neutral = _neutral(kind, np.result_type(self.x.dtype, v.dtype))
         who = _writers(index, dims, sizes, self.x)
         joint = tuple(n for n in _index_names(index) if n not in who.hidden)
         rename = {n: axes.fresh(n) for n in joint}
@@ -439,6 +455,15 @@ class At:
     def min(self, value: Any) -> DimArray:
         """The smaller of cell and ``value``."""
         return self._by_expansion(value, "min")
+
+
+def _neutral(kind: str, dtype: np.dtype[Any]) -> Any:
+    """What changes nothing when it is combined."""
+    if kind == "multiply":
+        return 1
+    if dtype.kind == "f":
+        return -np.inf if kind == "max" else np.inf
+    return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
 
 
 def _as_positions(i: Any, name: Name, x: DimArray) -> DimArray:

@@ -96,7 +96,7 @@ def _solve(a: xr.DataArray, b: xr.DataArray, dims: tuple[str, str]) -> xr.DataAr
 
 REFERENCES: dict[str, Callable[..., Any]] = {
     **{name: _ufunc(f) for name, f in vars(np).items() if isinstance(f, np.ufunc)},
-    **{name: _ufunc(getattr(np, name)) for name in ("real", "imag", "angle")},
+    **{name: _ufunc(getattr(np, name)) for name in ("real", "imag", "angle", "round")},
     **{
         name: _method(name)
         for name in (
