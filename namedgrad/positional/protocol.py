@@ -40,6 +40,7 @@ class Function(NamedTuple):
 
 FUNCTIONS: dict[Any, Function] = {}
 UFUNCS: dict[Any, Callable[..., Any]] = {}
+GUFUNCS: dict[str, Callable[..., Any]] = {}  #: generalised ufuncs of other packages, by name
 REDUCERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduce`` is
 SCANNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``accumulate`` is
 WRITERS: dict[Any, str] = {}  #: ufunc -> the update of ``.at[...]`` that its ``at`` is
@@ -340,6 +341,8 @@ def _write_all(ufunc: Any, out: Sequence[Any], result: Any) -> Any:
 
 
 def _ufunc_outside(ufunc: Any, kind: Any, inputs: Any, out: Any, kwargs: Any) -> Any:
+    if ufunc.signature is not None and ufunc.__name__ in GUFUNCS and out is None:
+        return GUFUNCS[ufunc.__name__](*inputs, **kwargs)
     arrays = positional_in((*inputs, *(out or ())))
     if out is None and not any(a._x.level is not None or a._x.hidden for a in arrays) and not backends.is_recording():
         return _rewrapped(ufunc(*_bare(inputs), **_bare(kwargs)), kind)
