@@ -9,6 +9,7 @@ from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
 from namedgrad.compile import compile
 from namedgrad.constructors import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
+from namedgrad.fit import FitResult, least_squares, minimize
 from namedgrad.positional import PositionalArray, positional
 from namedgrad.testing.check import check_gradients
 from namedgrad.transforms.checkpoint import checkpoint

@@ -1,0 +1,110 @@
+"""Many independent problems solved together: a batch that stays full.
+
+Cells that are done leave the batch and waiting ones take their place, so that a stubborn cell keeps nobody waiting and
+no cell's answer depends on its neighbours.  Arrays have their cells last: ``x`` is (row, cell), ``cost`` (cell,).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from namedgrad.fit.cells import Index
+from namedgrad.fit.small import Array
+from namedgrad.fit.status import Status
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclasses.dataclass
+class Batch:
+    """The cells at work: where each is, and where it tries to go; a method adds its own arrays."""
+
+    index: Index
+    lower: Array
+    upper: Array
+    x: Array
+    trial: Array
+    cost: Array
+    iterations: Array
+
+    @classmethod
+    def start(cls, index: Index, x: Array, lower: Array, upper: Array, **own: Any) -> Self:
+        """Cells that have not been evaluated: their cost is infinite, and they try the start."""
+        return cls(index, lower, upper, x, x, np.full(len(index), np.inf), np.zeros(len(index), int), **own)
+
+    def only(self, chosen: Any) -> Self:
+        """Some of the cells."""
+        return dataclasses.replace(self, **{n: v[..., chosen] for n, v in self._arrays()})
+
+    def join(self, other: Self) -> Self:
+        """These cells, then those."""
+        return dataclasses.replace(
+            self, **{n: np.concatenate([v, getattr(other, n)], axis=-1) for n, v in self._arrays()}
+        )
+
+    def _arrays(self) -> Iterator[tuple[str, Any]]:
+        return ((n, v) for n, v in vars(self).items() if isinstance(v, np.ndarray))
+
+    def learn(self, at: Any) -> None:
+        """Take in what was found at the trial."""
+        raise NotImplementedError
+
+    def verdict(self, tol: float, max_iterations: int) -> np.ndarray[Any, Any]:
+        """A status for cells that are done, -1 for the others."""
+        raise NotImplementedError
+
+    def propose(self) -> None:
+        """Set the next trial."""
+        raise NotImplementedError
+
+    def judge(self, converged: Flags, stuck: Flags, max_iterations: int) -> np.ndarray[Any, Any]:
+        """The verdict on cells, given which have converged and which cannot go on."""
+        status = np.full(self.cost.shape, -1)
+        status[stuck] = Status.STALLED
+        status[self.iterations >= max_iterations] = Status.MAX_ITERATIONS
+        status[converged] = Status.CONVERGED
+        status[converged & ((self.x <= self.lower) | (self.x >= self.upper)).any(axis=0)] = Status.BOUND
+        status[np.isinf(self.cost)] = Status.NOT_FINITE
+        return status
+
+
+class Found(NamedTuple):
+    """How every cell ended: its status and some arrays of the batch; NaN where the fit could not start."""
+
+    status: np.ndarray[Any, Any]
+    arrays: dict[str, Any]
+
+
+def solve(
+    evaluate: Callable[[Array, Index], Any], enter: Callable[[Index], Batch], cells: Index, count: int, *,
+    keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any],
+) -> Found:  # fmt: skip
+    """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended."""
+    taken = 0
+
+    def more(wanted: int) -> Batch:
+        nonlocal taken
+        taken += wanted
+        return enter(cells[taken - wanted : taken])
+
+    batch = more(size)
+    status = np.full(count, -1)
+    arrays = {n: np.full((*getattr(batch, n).shape[:-1], count), np.nan) for n in keep}
+    while batch.index.size:
+        batch.learn(evaluate(batch.trial, batch.index))
+        ends = batch.verdict(tol, max_iterations)
+        done = ends >= 0
+        if done.any():
+            gone, at = batch.only(done), batch.index[done]
+            status[at] = ends[done]
+            for n in keep:
+                arrays[n][..., at] = np.where(ends[done] == Status.NOT_FINITE, np.nan, getattr(gone, n))
+            report(at.size)
+            batch = batch.only(~done).join(more(at.size))
+        if batch.index.size:
+            batch.propose()
+    return Found(status, arrays)

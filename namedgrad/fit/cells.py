@@ -1,0 +1,145 @@
+"""Independent problems: the arguments of a fit, cut into cells that are taken out in any number and any order.
+
+The dims of ``over`` (and axes that are vectorized already) are flattened into one hidden axis, :data:`CELL`.  A batch
+of cells is a gather along it, so cells that are done can leave the batch and others take their place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, TraceError, make
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.positional.array import PositionalArray, wrap
+from namedgrad.rules.movement import merge
+from namedgrad.rules.structure import reorder
+from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
+from namedgrad.xarray.convert import coordinates
+from namedgrad.xarray.leaves import Opened, XarrayAdapter
+
+CELL = axes.fresh("cells")
+HIDDEN = frozenset({CELL})
+Index = np.ndarray[Any, np.dtype[np.intp]]
+
+
+class Cells:
+    """Named arguments, with one cell for every combination of positions along ``over``.
+
+    Attributes
+    ----------
+    names, sizes : the flattened dims and their sizes
+    count : the number of cells
+    """
+
+    def __init__(self, args: Mapping[str, Any], over: Any) -> None:
+        dims = over_names(over, dict(args))
+        self.labels: dict[Name, Any] = getattr(dims, "labels", {})
+        trees = {key: flatten(vectorize_tree(tree, dims) if dims else tree) for key, tree in args.items()}
+        leaves = [leaf for several, _ in trees.values() for leaf in several]
+        self.names: Names = tuple(dict.fromkeys((*dims, *(n for x in leaves for n in adapter_of(x).vectorized(x)))))
+        found: dict[Name, int] = {}
+        for leaf in leaves:
+            for x in arrays(leaf):
+                self._measure(x, found)
+        self.sizes = {n: found[n] for n in self.names}
+        self.count = math.prod(self.sizes.values())
+        self.groups: dict[Name, Names] = {}  # the axis of a flattened array -> the dims that it joins
+        self.trees = {key: ([map_arrays(x, self._flatten) for x in tree], how) for key, (tree, how) in trees.items()}
+        self._last: tuple[Index, tuple[str, ...], dict[str, Any]] | None = None
+
+    def _measure(self, x: DimArray, found: dict[Name, int]) -> None:
+        if x.level is not None:
+            raise TraceError(
+                "a fit cannot be differentiated through, but its data are being differentiated; fit first, and "
+                "differentiate a function of the parameters that came out"
+            )
+        if x.backend == "dask":
+            raise TypeError("a fit would compute dask arrays anew in every iteration; call .compute() on them first")
+        for n, s in zip(x.names, x.full_shape, strict=True):
+            if n in x.hidden and found.setdefault(n, s) != s:
+                raise AxisError(f"over={self.names}: the arguments have {found[n]} and {s} positions along {n!r}")
+
+    def _flatten(self, x: DimArray) -> DimArray:
+        own = tuple(n for n in self.names if n in x.hidden)
+        if not own:
+            return x
+        name = next((k for k, v in self.groups.items() if v == own), axes.fresh(own))
+        self.groups[name] = own
+        flat = merge(x, own, name)
+        flat = reorder(flat, (name, *(n for n in flat.names if n != name)))
+        raw = backends.call(backends.backend_of(flat.raw).xp.ascontiguousarray, flat.raw)
+        return make(raw, flat.names, frozenset({name}))
+
+    @property
+    def coords(self) -> xr.Coordinates:
+        """Coordinates along the flattened dims."""
+        known = {n: k for n, k in self.labels.items() if set(k.variable.dims) <= set(self.names)}
+        indexes = {n: k.index for n, k in known.items() if k.index is not None}
+        return coordinates({n: k.variable for n, k in known.items()}, indexes)
+
+    def arrays(self) -> Iterator[DimArray]:
+        """Every array, flattened."""
+        return (x for leaves, _ in self.trees.values() for leaf in leaves for x in arrays(leaf))
+
+    def take(self, index: Index, *keys: str) -> dict[str, Any]:
+        """The arguments ``keys`` (all, if none is named) of some cells, under one hidden axis ordered as ``index``."""
+        last = self._last
+        if last is not None and last[0] is index and last[1] == keys:
+            return last[2]
+        at = np.unravel_index(index, tuple(self.sizes.values())) if self.names else ()
+        position = dict(zip(self.names, at, strict=True))
+
+        def gather(x: DimArray) -> DimArray:
+            if not x.names or x.names[0] not in self.groups:
+                return x
+            own = self.groups[x.names[0]]
+            flat = np.ravel_multi_index(tuple(position[n] for n in own), tuple(self.sizes[n] for n in own))
+            backend = backends.backend_of(x.raw)
+            raw = backends.call(backend.take, x.raw, backends.call(backend.asarray, flat), 0)
+            return make(raw, (CELL, *x.names[1:]), HIDDEN)
+
+        taken = {}
+        for key in keys or self.trees:
+            leaves, how = self.trees[key]
+            taken[key] = unflatten(how, [map_arrays(leaf, gather) for leaf in leaves])
+        self._last = index, keys, taken
+        return taken
+
+
+def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:
+    """A leaf with every array in it that has names, coordinates included, replaced by what ``function`` makes of it."""
+    if isinstance(leaf, DimArray):
+        return function(leaf)
+    if isinstance(leaf, PositionalArray):
+        return wrap(function(leaf._x), type(leaf))
+    adapter = adapter_of(leaf)
+    if not isinstance(adapter, XarrayAdapter):
+        return leaf
+    opened = adapter.open(leaf)
+    data, coords = ({n: _map_variable(v, function) for n, v in several.items()} for several in opened[:2])
+    return adapter.close(leaf, Opened(data, coords, opened.indexes))
+
+
+def _map_variable(variable: xr.Variable, function: Callable[[DimArray], DimArray]) -> xr.Variable:
+    data = variable._data
+    if not isinstance(data, PositionalArray):
+        return variable
+    return xr.Variable(variable.dims, wrap(function(data._x), type(data)), variable.attrs, variable.encoding)
+
+
+def arrays(leaf: Any) -> list[DimArray]:
+    """Every array that :func:`map_arrays` would replace."""
+    found: list[DimArray] = []
+
+    def note(x: DimArray) -> DimArray:
+        found.append(x)
+        return x
+
+    map_arrays(leaf, note)
+    return found

@@ -1,0 +1,226 @@
+"""Descent with a line search: quasi-Newton (L-BFGS), truncated Newton and steepest descent, cell by cell in one batch.
+
+All methods share the search for a step that satisfies the weak Wolfe conditions, by bisection and doubling (Lewis and
+Overton 2013, *Nonsmooth optimization via quasi-Newton methods*, algorithm 2.6); they differ in the direction only.
+With bounds, rows that a bound holds back are left out of the direction and the step is projected, in which case
+sufficient decrease is all that is asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from namedgrad.fit import small
+from namedgrad.fit.batch import Batch, Flags
+from namedgrad.fit.cells import Index
+from namedgrad.fit.small import Array
+
+ENOUGH, STEEP = 1e-4, 0.9  # of the promised decrease; of the slope at the start
+ROUNDING = 1e-14  # relative changes of the cost below this say nothing
+MEMORY = 10
+EXACT = 0.01  # how well Newton's equations are met far from the minimum; 0.5, as in the book, zigzags in few dimensions
+SAME, TINY = 1e-15, 1e-30  # steps that cannot be told apart, or from none
+
+
+class Slope(NamedTuple):
+    """What an evaluation gives: (cell,) and (row, cell)."""
+
+    cost: Array
+    gradient: Array
+
+
+@dataclasses.dataclass
+class Descent(Batch):
+    """Cells, the line along which they search, and what they have tried of it: steepest descent."""
+
+    origin: Array  # where it started
+    gradient: Array
+    direction: Array
+    step: Array
+    too_short: Array  # the longest step known to be too short
+    too_long: Array  # the shortest step known to be too long
+
+    @classmethod
+    def enter(cls, index: Index, start: Array, lower: Array, upper: Array, **own: Any) -> Self:
+        """Cells that start; a method gives its own arrays."""
+        flat, n = np.zeros_like(start), start.shape[1]
+        return cls.start(
+            index, start, lower, upper, origin=start, gradient=flat, direction=flat,
+            step=np.zeros(n), too_short=np.zeros(n), too_long=np.full(n, np.inf), **own,
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------- one iteration
+
+    def learn(self, at: Slope) -> None:
+        """Judge the trial: too long, too short, or good; go there if it is good."""
+        new = np.isinf(self.cost)
+        self.iterations = self.iterations + ~new
+        moved = self.trial - self.x
+        slope = small.dot(self.gradient, moved)
+        later = small.dot(at.gradient, moved)
+        finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
+        with np.errstate(invalid="ignore"):
+            lower = at.cost <= self.cost + ENOUGH * slope
+            level = (np.abs(at.cost - self.cost) <= ROUNDING * np.abs(self.cost)) & (np.abs(later) <= np.abs(slope))
+            cut_off = (self.trial != self.x + self.step * self.direction).any(axis=0)
+            steep = (later < STEEP * slope) & ~cut_off & ~level
+        decreases = finite & (lower | level)
+        good = finite & new | decreases & ~steep
+        self.too_long = np.where(decreases, self.too_long, self.step)
+        self.too_short = np.where(decreases & steep, self.step, self.too_short)
+        self._remember(good & ~new, moved, at.gradient - self.gradient)
+        self.x = np.where(good, self.trial, self.x)
+        self.cost = np.where(good, at.cost, self.cost)
+        self.gradient = np.where(good, at.gradient, self.gradient)
+        self._search(good)
+
+    def _search(self, arrived: Flags) -> None:
+        """A new line for the cells that have arrived, another step for the others."""
+        step = np.where(np.isinf(self.too_long), 2 * self.step, 0.5 * (self.too_short + self.too_long))
+        if arrived.any():
+            at, self.direction = self.only(arrived), self.direction.copy()
+            ahead, length = at.line()
+            ahead = np.where(at.free(), ahead, 0.0)
+            downhill = small.dot(at.gradient, ahead) < 0
+            self.direction[:, arrived] = np.where(downhill, ahead, np.where(at.free(), -at.gradient, 0.0))
+            step[arrived] = np.where(downhill, length, at.first_step())
+        self.step = step
+        self.too_short = np.where(arrived, 0.0, self.too_short)
+        self.too_long = np.where(arrived, np.inf, self.too_long)
+
+    def line(self) -> tuple[Array, Array]:
+        """Directions, and the first step to try along them."""
+        return -self.gradient, np.where(self.step > 0, 2 * self.step, self.first_step())
+
+    def _remember(self, good: Flags, moved: Array, change: Array) -> None:
+        """Take note of a step and of how it changed the gradient."""
+
+    def first_step(self) -> Array:
+        """A step down the gradient when nothing is known of the curvature: one unit at most."""
+        return 1 / np.maximum(np.sqrt(small.dot(self.gradient, self.gradient)), 1.0)
+
+    def free(self) -> Flags:
+        """Rows that no bound holds back."""
+        held = ((self.x <= self.lower) & (self.gradient > 0)) | ((self.x >= self.upper) & (self.gradient < 0))
+        return ~held
+
+    def verdict(self, tol: float, max_iterations: int) -> np.ndarray[Any, Any]:
+        """A status for cells that are done, -1 for the others."""
+        converged = self.converged(tol)
+        same = np.isfinite(self.too_long) & (self.too_long - self.too_short <= SAME * self.too_long)
+        stuck = same | (self.step < TINY)
+        if stuck.any():  # rounding is in the way, or a kink
+            converged |= stuck & self.converged(np.sqrt(tol))
+        return self.judge(converged, stuck, max_iterations)
+
+    def converged(self, tol: float) -> Flags:
+        """Whether a change of any parameter by all of itself would change the cost by less than ``tol`` of itself.
+
+        That is the relative gradient of Dennis and Schnabel (1983), section 7.2.5.
+        """
+        slope = np.abs(np.where(self.free(), self.gradient, 0.0))
+        return np.asarray((slope * self.size() <= tol * np.abs(self.cost)).all(axis=0))
+
+    def size(self) -> Array:
+        """How large parameters are: now, or at the start."""
+        size = np.maximum(np.abs(self.x), np.abs(self.origin))
+        return np.where(size > 0, size, 1.0)
+
+    def propose(self) -> None:
+        """The next point along the line, brought back into the bounds."""
+        self.trial = np.clip(self.x + self.step * self.direction, self.lower, self.upper)
+
+
+@dataclasses.dataclass
+class Newton(Descent):
+    """Methods whose direction leads, as far as they know, to the minimum."""
+
+    def converged(self, tol: float) -> Flags:
+        """Also if no parameter has to move by more than ``tol`` of itself."""
+        near = (np.abs(self.direction) <= tol * self.size()).all(axis=0) & self.informed()
+        return super().converged(tol) | near
+
+    def informed(self) -> Flags:
+        """Cells that know something of the curvature."""
+        return np.ones(self.cost.shape, dtype=bool)
+
+
+@dataclasses.dataclass
+class LBFGS(Newton):
+    """Quasi-Newton directions from the last steps (Nocedal and Wright 2006, algorithm 7.4)."""
+
+    steps: Array  # (memory, row, cell), newest first
+    changes: Array  # of the gradient along them
+
+    @classmethod
+    def enter(cls, index: Index, start: Array, lower: Array, upper: Array, **own: Any) -> Self:
+        """Cells that start, and remember nothing."""
+        empty = np.zeros((MEMORY, *start.shape))
+        return super().enter(index, start, lower, upper, steps=empty, changes=empty, **own)
+
+    def informed(self) -> Flags:
+        """Cells that have taken a step."""
+        return np.asarray(self.steps[0].any(axis=0))
+
+    def _remember(self, good: Flags, moved: Array, change: Array) -> None:
+        curved = good & (small.dot(moved, change) > 1e-10 * small.dot(change, change))
+        if curved.any():
+            self.steps = np.where(curved, np.concatenate([moved[None], self.steps[:-1]]), self.steps)
+            self.changes = np.where(curved, np.concatenate([change[None], self.changes[:-1]]), self.changes)
+
+    def line(self) -> tuple[Array, Array]:
+        """The two-loop recursion over the free rows."""
+        free, s, y = self.free(), self.steps, self.changes
+        if not free.all():
+            s, y = np.where(free, s, 0.0), np.where(free, y, 0.0)
+        curvature = np.sum(s * y, axis=1)
+        known = curvature > 0
+        weight = np.where(known, 1 / np.where(known, curvature, 1.0), 0.0)
+        q = np.where(free, self.gradient, 0.0)
+        shares = []
+        for i in range(MEMORY):
+            shares.append(weight[i] * small.dot(s[i], q))
+            q = q - shares[i] * y[i]
+        squares = small.dot(y[0], y[0])
+        q = q * np.where(known[0], curvature[0] / np.where(known[0], squares, 1.0), self.first_step())
+        for i in reversed(range(MEMORY)):
+            q = q + (shares[i] - weight[i] * small.dot(y[i], q)) * s[i]
+        return -q, np.ones(len(self.cost))
+
+
+Curvature = Callable[[Array, Index], Callable[[Array], Array]]
+
+
+@dataclasses.dataclass
+class NewtonCG(Newton):
+    """Newton directions by conjugate gradients, cut short (Nocedal and Wright 2006, algorithm 7.1)."""
+
+    curvature: Curvature  # the Hessian of some cells at some points, as a product with vectors
+
+    def line(self) -> tuple[Array, Array]:
+        """Conjugate gradients until Newton's equations are met well enough, or the curvature is not positive.
+
+        Where it is not, the last step goes as far as it would if the curvature had the other sign.
+        """
+        free, times = self.free(), self.curvature(self.x, self.index)
+        residual = np.where(free, self.gradient, 0.0)
+        left = small.dot(residual, residual)
+        enough = np.minimum(EXACT**2, np.sqrt(left)) * left
+        found, toward = np.zeros_like(residual), -residual
+        active = left > 0
+        for _ in range(2 * len(residual)):
+            image = np.where(free, times(np.where(active, toward, 0.0)), 0.0)
+            bend, squares = np.where(active, small.dot(toward, image), 1.0), left
+            length = np.where(active, np.where(bend != 0, squares / np.abs(bend), self.first_step()), 0.0)
+            found = found + length * toward
+            residual = residual + length * image
+            left = small.dot(residual, residual)
+            active = active & (bend > 0) & (left > enough)
+            if not active.any():
+                break
+            toward = left / np.where(squares > 0, squares, 1.0) * toward - residual
+        return found, np.ones(len(self.cost))

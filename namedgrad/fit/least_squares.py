@@ -1,0 +1,116 @@
+"""``least_squares``: the parameters that make residuals small, in every cell at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from namedgrad.fit.losses import robust
+from namedgrad.fit.problem import require_positive
+from namedgrad.fit.progress import Progress
+from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.result import LeastSquaresResult
+
+
+def least_squares(
+    residual: Callable[..., Any],
+    params: Any,
+    *data: Any,
+    over: Any = (),
+    bounds: Mapping[Any, Any] | None = None,
+    loss: str = "linear",
+    loss_scale: float = 1.0,
+    sigma: Any = None,
+    prior: Mapping[Any, Any] | None = None,
+    fixed: Iterable[Any] = (),
+    tol: float = 1e-8,
+    max_iterations: int = 100,
+    chunk: int | None = None,
+    progress: bool = False,
+) -> LeastSquaresResult:
+    """Fit parameters so that the sum of squared residuals is least, in every cell of ``over`` at once.
+
+    Parameters
+    ----------
+    residual : callable
+        ``residual(params, *data)``: plain Python on the arrays that it is given, as for :func:`namedgrad.grad`. It sees
+        one cell: the dims of ``over`` are hidden. Its derivatives are taken by namedgrad.
+    params : dict or Dataset
+        Start values by name: numbers, or arrays over all dims of ``over``. One number per parameter and cell.
+    *data
+        Arrays and whatever else ``residual`` takes; by convention the observations come last. Residuals that are NaN or
+        infinite because data are missing do not count.
+    over : name or names
+        The dims whose cells are independent problems. None: a single problem.
+    bounds : dict, optional
+        ``{name: (lower, upper)}``, numbers or arrays over dims of ``over``, None for no bound. A start value outside is
+        moved to the bound.
+    loss : {"linear", "huber", "soft_l1", "cauchy", "arctan"}
+        What is summed of the squared residuals, as in :func:`scipy.optimize.least_squares`.
+    loss_scale : float
+        Size of the residuals beyond which a robust loss takes them for outliers.
+    sigma : number or array, optional
+        Standard deviations of the observations: residuals are divided by it. NaN leaves an observation out.
+    prior : dict, optional
+        ``{name: (mean, standard deviation)}``, numbers or arrays over dims of ``over``. Each counts as one more
+        residual, ``(parameter - mean) / standard deviation``; so residuals should be in standard deviations too: give
+        ``sigma``.
+    fixed : names
+        Parameters that are held at their start values.
+    tol : float
+        A cell has converged when an undamped step would move it by less than about ``tol`` standard errors, or every
+        parameter by less than ``tol`` of itself.
+    max_iterations : int
+        Evaluations per cell after the first.
+    chunk : int, optional
+        Cells that are worked on at once, which bounds memory; by default half a million residuals' worth.
+    progress : bool
+        Show a bar that counts finished cells.
+
+    Returns
+    -------
+    LeastSquaresResult
+        Everything in it is labelled: ``params``, ``stderr``, ``covariance``, ``status`` per cell and more. A cell that
+        cannot be fitted says so in ``status``, and disturbs no other.
+
+    Raises
+    ------
+    AxisError
+        If dims do not fit: no argument has a dim of ``over``, a parameter has others, ``residual`` captured an array
+        that has one, or ``sigma`` does not match.
+    TypeError
+        If the residual is not one real floating-point array, or data are dask arrays.
+
+    See Also
+    --------
+    minimize : any loss instead of squared residuals.
+
+    Notes
+    -----
+    Levenberg-Marquardt with a damping per cell, on normal equations that are built from one forward derivative per
+    parameter. Cells that are done make room for waiting ones. The covariance is the inverse of ``J.T @ J`` times the
+    residual variance ``2 cost / dof``, as in :func:`scipy.optimize.curve_fit`, also for a parameter on its bound.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, namedgrad as ng
+    >>> t = xr.DataArray(np.linspace(0, 3, 7), dims="time")
+    >>> rate = xr.DataArray([0.5, 1.0, 2.0], dims="site", coords={"site": ["a", "b", "c"]})
+    >>> y = 3 * np.exp(-rate * t)
+    >>> def residual(p, t, y):
+    ...     return p["size"] * np.exp(-p["rate"] * t) - y
+    >>> fit = ng.least_squares(residual, {"size": 1.0, "rate": 1.0}, t, y, over="site")
+    >>> fit.params["rate"].round(6).to_series()
+    site
+    a    0.5
+    b    1.0
+    c    2.0
+    Name: rate, dtype: float64
+    """
+    require_positive(tol=tol, max_iterations=max_iterations, chunk=chunk)
+    problem = Residuals(
+        residual, params, data, over=over, bounds=bounds, loss=robust(loss, loss_scale), sigma=sigma, prior=prior,
+        fixed=fixed, chunk=chunk,
+    )  # fmt: skip
+    with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
+        return LeastSquaresResult(problem, problem.solve(tol, max_iterations, bar))

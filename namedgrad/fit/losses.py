@@ -1,0 +1,77 @@
+"""Robust losses: rho(z) of squared residuals z = (r / scale)^2, and what they make of residuals and Jacobian.
+
+The cost is ``scale^2 / 2 * sum(rho(z))``, as in :func:`scipy.optimize.least_squares`.  Residuals and rows of the
+Jacobian are reweighted so that their normal equations are those of the cost (Triggs et al., *Bundle adjustment: a
+modern synthesis*, 2000, section 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from namedgrad.array import DimArray
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import add, multiply, negative, where
+
+Rho = Callable[[DimArray], tuple[DimArray, DimArray, DimArray]]
+
+
+def _power(x: DimArray, exponent: float) -> DimArray:
+    return e.power(x, c(exponent))
+
+
+def _huber(z: DimArray) -> tuple[DimArray, DimArray, DimArray]:
+    inside = e.less_equal(z, c(1.0))
+    far = where(inside, c(1.0), z)  # where it is inside nothing is made of it
+    return (
+        where(inside, z, add(multiply(c(2.0), e.sqrt(far)), c(-1.0))),
+        _power(far, -0.5),
+        where(inside, c(0.0), multiply(c(-0.5), _power(far, -1.5))),
+    )
+
+
+def _soft_l1(z: DimArray) -> tuple[DimArray, DimArray, DimArray]:
+    t = add(c(1.0), z)
+    return multiply(c(2.0), add(e.sqrt(t), c(-1.0))), _power(t, -0.5), multiply(c(-0.5), _power(t, -1.5))
+
+
+def _cauchy(z: DimArray) -> tuple[DimArray, DimArray, DimArray]:
+    t = e.reciprocal(add(c(1.0), z))
+    return e.log1p(z), t, negative(e.square(t))
+
+
+def _arctan(z: DimArray) -> tuple[DimArray, DimArray, DimArray]:
+    t = e.reciprocal(add(c(1.0), e.square(z)))
+    return e.arctan(z), t, multiply(multiply(c(-2.0), z), e.square(t))
+
+
+LOSSES: dict[str, Rho | None] = {
+    "linear": None, "huber": _huber, "soft_l1": _soft_l1, "cauchy": _cauchy, "arctan": _arctan,
+}  # fmt: skip
+
+
+class Robust(NamedTuple):
+    """A loss and its scale."""
+
+    rho: Rho
+    scale: float
+
+    def weigh(self, r: DimArray) -> tuple[DimArray, DimArray, DimArray]:
+        """Twice the cost per residual, the reweighted residuals, and the weights of the rows of the Jacobian."""
+        z = e.square(e.divide(r, c(self.scale)))
+        rho, first, second = self.rho(z)
+        curvature = add(first, multiply(multiply(c(2.0), second), z))
+        weight = e.sqrt(e.maximum(curvature, c(2.0**-52)))
+        return multiply(c(self.scale**2), rho), e.divide(multiply(r, first), weight), weight
+
+
+def robust(loss: str, scale: float) -> Robust | None:
+    """The loss of that name, None for plain squares."""
+    if loss not in LOSSES:
+        raise ValueError(f"loss={loss!r} is not one of {', '.join(map(repr, LOSSES))}")
+    if not scale > 0:
+        raise ValueError(f"loss_scale must be positive, got {scale!r}")
+    rho = LOSSES[loss]
+    return None if rho is None else Robust(rho, float(scale))

@@ -1,0 +1,164 @@
+"""``minimize``: parameters that make a loss small, in every cell at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, describe
+from namedgrad.axes import AxisError
+from namedgrad.fit.batch import Found, solve
+from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.descent import LBFGS, Descent, NewtonCG, Slope
+from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.problem import Problem, require_positive, single
+from namedgrad.fit.progress import Progress
+from namedgrad.fit.result import FitResult
+from namedgrad.fit.status import Status
+from namedgrad.rules.structure import reorder
+from namedgrad.transforms.grad import Output
+from namedgrad.transforms.tape import ones_like_output, quiet, record
+
+METHODS: dict[str, type[Descent]] = {"lbfgs": LBFGS, "newton-cg": NewtonCG, "gradient-descent": Descent}
+TOLERANCE = 1e-8
+
+
+class Loss(Problem):
+    """A loss as the descent methods need it."""
+
+    def checked(self, out: Output, args: Any) -> Output:  # noqa: ARG002 - other problems need them
+        """The output as one number per cell."""
+        single(out, "loss")
+        if out.parts[0].dims:
+            raise AxisError(
+                f"the loss must be one number per cell, got {describe(out.parts[0])}: reduce {out.parts[0].dims}, for "
+                "example with .sum() or .mean(), or put them into over="
+            )
+        return out
+
+    def slope(self, free: Matrix, index: Index) -> Slope:
+        """Loss and gradient of some cells."""
+        tape = self.record(self.full(free, index), index)
+        cost = self.table(tape.outs[0], len(index), "loss").to_numpy()
+        return Slope(cost, self._rows(tape.pull([ones_like_output(tape.outs[0])]), len(index)))
+
+    def curvature(self, free: Matrix, index: Index) -> Callable[[Matrix], Matrix]:
+        """The Hessian of some cells, as a product with vectors: forward over reverse."""
+        matrix = self.full(free, index)
+
+        def gradients(parts: Sequence[DimArray]) -> Sequence[DimArray]:
+            tape = self.record(matrix, index, parts)
+            return tape.pull([ones_like_output(tape.outs[0])])
+
+        tape = record(gradients, self.moving(self.parameters.parts(matrix, self.backend)))
+
+        def times(v: Matrix) -> Matrix:
+            whole = np.zeros_like(matrix)
+            whole[self.free] = v
+            return self._rows(tape.push(self.moving(self.parameters.parts(whole, self.backend))), len(index))
+
+        return times
+
+    def _rows(self, gradients: Sequence[DimArray], count: int) -> Matrix:
+        """Gradients of the free entries as a matrix."""
+        owns = self.moving(list(self.parameters.own.values()))
+        rows = []
+        for g, own in zip(gradients, owns, strict=True):
+            x = reorder(self.table(g, count, "gradient"), (*own.names, CELL))
+            rows.append(x.to_numpy().reshape(-1, count))
+        return np.concatenate(rows)
+
+    def _per_cell(self) -> float:
+        """Numbers of data in one cell."""
+        return sum(math.prod(x.full_shape) for x in self.cells.arrays()) / max(self.cells.count, 1)
+
+    def solve(self, method: type[Descent], tol: float, max_iterations: int, progress: Progress) -> Found:
+        """Minimise in every cell; gives ``x``, ``cost`` and ``iterations``."""
+        start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
+        own = {"curvature": self.curvature} if method is NewtonCG else {}
+        usable = np.isfinite(self.start).all(axis=0)
+        with quiet():
+            found = solve(
+                self.slope, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
+                self.everywhere[usable], self.cells.count, keep=("x", "cost", "iterations"),
+                size=self.batch(None, self._per_cell()), tol=tol, max_iterations=max_iterations,
+                report=progress.update,
+            )  # fmt: skip
+        found.status[~usable] = Status.NOT_FINITE
+        progress.update(int((~usable).sum()))
+        return found
+
+
+def minimize(
+    loss: Callable[..., Any],
+    params: Any,
+    *data: Any,
+    over: Any = (),
+    method: str = "lbfgs",
+    bounds: Mapping[Any, Any] | None = None,
+    tol: float | None = None,
+    max_iterations: int = 1000,
+    progress: bool = False,
+) -> FitResult:
+    """Find the parameters for which a loss is least, in every cell of ``over`` at once.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(params, *data)``: plain Python on the arrays that it is given, as for :func:`namedgrad.grad`. It sees one
+        cell: the dims of ``over`` are hidden. It returns one number, and its derivatives are taken by namedgrad.
+    params : dict or Dataset
+        Start values by name: numbers or arrays, with all dims of ``over`` or none, and any dims of their own.
+    *data
+        Arrays and whatever else ``loss`` takes.
+    over : name or names
+        The dims whose cells are independent problems. None: a single problem.
+    method : {"lbfgs", "newton-cg", "gradient-descent"}
+        Quasi-Newton with limited memory; Newton by conjugate gradients on Hessian products; steepest descent. All
+        search along a line for a point that satisfies the weak Wolfe conditions.
+    bounds : dict, optional
+        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter or of ``over``, None for no bound. A
+        start value outside is moved to the bound.
+    tol : float, optional
+        1e-8 by default. A cell has converged when a change of any parameter by all of itself would change the loss by
+        less than ``tol`` of itself, to first order, or when the (quasi-)Newton step moves no parameter by more than
+        ``tol`` of itself.
+    max_iterations : int
+        Evaluations per cell after the first.
+    progress : bool
+        Show a bar that counts finished cells.
+
+    Returns
+    -------
+    FitResult
+        ``params``, ``cost``, ``status`` and ``iterations``, labelled, per cell.
+
+    Raises
+    ------
+    AxisError
+        If the loss has dims, or the dims of the arguments do not fit.
+    TypeError
+        If the loss is not one real floating-point array, or data are dask arrays.
+
+    See Also
+    --------
+    least_squares : faster for sums of squares, and gives standard errors.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> target = ng.DimArray([1.0, 2.0, 3.0], ("cell",))
+    >>> fit = ng.minimize(lambda p, target: (p["x"] ** 2 - target) ** 2, {"x": 1.0}, target, over="cell")
+    >>> fit.params["x"].round(4).values
+    array([1.    , 1.4142, 1.7321])
+    """
+    if method not in METHODS:
+        raise ValueError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
+    require_positive(tol=tol, max_iterations=max_iterations)
+    problem = Loss(loss, params, data, over=over, bounds=bounds)
+    with Progress(problem.cells.count, "minimize", shown=progress) as bar:
+        found = problem.solve(METHODS[method], TOLERANCE if tol is None else tol, max_iterations, bar)
+    return FitResult(problem, found.arrays["x"], found)

@@ -1,0 +1,181 @@
+"""Parameters: what the user calls them, and the matrix of numbers that a solver works on.
+
+A solver sees a matrix with one row per number and one column per cell.  The user's function sees what was given as
+``params``, a dict or Dataset, holding arrays of the kind that the data are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad import backends
+from namedgrad.array import DimArray, describe, make
+from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.backends.base import Backend
+from namedgrad.fit.cells import CELL, HIDDEN, Cells
+from namedgrad.linear import Like
+from namedgrad.positional.array import PositionalArray
+from namedgrad.rules.structure import reorder, spread
+from namedgrad.transforms.leaves import adapter_of, flatten
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+XARRAY = (xr.DataArray, xr.Dataset, xr.Variable)
+
+
+class Parameters:
+    """Names, layout and appearance of the parameters.
+
+    Attributes
+    ----------
+    names : the entries of ``params``
+    own : the dims that each entry has in one cell
+    rows : the rows of the matrix that each entry has
+    """
+
+    def __init__(self, given: Any, entries: dict[Name, Any], cells: Cells, kind: type) -> None:
+        self.given, self.cells = given, cells
+        self.names = list(entries)
+        self.leaves = {n: self._in_one_cell(leaf, kind) for n, leaf in entries.items()}
+        self.own = {n: _layout(leaf) for n, leaf in self.leaves.items()}
+        stops = np.cumsum([math.prod(own.full_shape) for own in self.own.values()]).tolist()
+        self.rows = {n: slice(a, b) for n, a, b in zip(self.names, [0, *stops[:-1]], stops, strict=True)}
+        self.count: int = stops[-1]
+
+    def _in_one_cell(self, leaf: Any, kind: type) -> Any:
+        """What an entry looks like there."""
+        if isinstance(leaf, xr.DataArray):
+            return leaf.isel(dict.fromkeys((d for d in leaf.dims if d in self.cells.names), 0), drop=True)
+        if isinstance(leaf, DimArray):
+            own = {n: s for n, s in zip(leaf.names, leaf.full_shape, strict=True) if n not in self.cells.names}
+            return make(np.zeros(tuple(own.values())), tuple(own), NONE)
+        if isinstance(leaf, float) and kind is not PositionalArray:
+            return xr.DataArray(leaf) if kind is xr.DataArray else make(np.float64(leaf), (), NONE)
+        return leaf
+
+    # ---------------------------------------------------------------- in
+
+    def matrix(self, values: Mapping[Name, Any], default: float) -> Matrix:
+        """Values by entry, taken out for every cell, as (row, cell); an entry that lacks one has the default."""
+        out = np.full((self.count, self.cells.count), default)
+        for name, leaf in values.items():
+            if leaf is not None:
+                out[self.rows[name]] = self._rows(name, leaf)
+        return out
+
+    def _rows(self, name: Name, leaf: Any) -> Matrix:
+        own = self.own[name]
+        (x,) = adapter_of(leaf).parts(leaf)
+        if extra := [n for n in x.names if n not in own.names and n is not CELL]:
+            raise AxisError(
+                f"a value for the parameter {name!r}, {describe(x)}, has the dims {extra}: they are neither the "
+                f"parameter's own, {own.names}, nor those of over={self.cells.names}"
+            )
+        target = Like((*own.names, CELL), (*own.full_shape, self.cells.count), own.dtype)
+        full = reorder(spread(make(x.raw, x.names, NONE), target), target.names)
+        return full.to_numpy().reshape(-1, self.cells.count)
+
+    # ---------------------------------------------------------------- out
+
+    def parts(self, matrix: Matrix, backend: Backend) -> list[DimArray]:
+        """One named array per entry, the cells hidden."""
+        names, hidden, several = ((CELL,), HIDDEN, (-1,)) if self.cells.names else ((), NONE, ())
+        out = []
+        for name, own in self.own.items():
+            raw = backends.call(backend.asarray, matrix[self.rows[name]].reshape((*own.full_shape, *several)))
+            out.append(make(raw, (*own.names, *names), hidden))
+        return out
+
+    def shown(self, parts: Sequence[DimArray]) -> Any:
+        """What the user's function sees."""
+        pairs = zip(self.leaves.items(), parts, strict=True)
+        seen = {n: adapter_of(leaf).rebuild(leaf, [x]) for (n, leaf), x in pairs}
+        return xr.Dataset(seen, attrs=self.given.attrs) if isinstance(self.given, xr.Dataset) else seen
+
+    def dataset(self, matrix: Matrix) -> xr.Dataset:
+        """A (row, cell) matrix as variables over the dims of the cells."""
+        return xr.Dataset({n: self._variable(n, matrix) for n in self.names})
+
+    def _variable(self, name: Name, matrix: Matrix) -> xr.DataArray:
+        own, leaf, sizes = self.own[name], self.leaves[name], self.cells.sizes
+        block = matrix[self.rows[name]].reshape((*own.full_shape, *sizes.values()))
+        block = np.moveaxis(block, range(len(own.names)), range(len(sizes), block.ndim))
+        labelled = isinstance(leaf, xr.DataArray)
+        dims = [f"{name}_{i}" if isinstance(leaf, np.ndarray) else n for i, n in enumerate(own.names)]
+        coords = {**self.cells.coords, **(leaf.coords if labelled else {})}
+        return xr.DataArray(block, coords, (*sizes, *dims), name, leaf.attrs if labelled else None)
+
+
+def _layout(leaf: Any) -> Like:
+    (x,) = adapter_of(leaf).parts(leaf)
+    return Like(x.names, x.full_shape, x.dtype)
+
+
+# ------------------------------------------------------------------------------------------------ reading arguments
+
+
+def as_entries(params: Any) -> dict[Name, Any]:
+    """The parameters by name, floating-point."""
+    if not isinstance(params, (Mapping, xr.Dataset)) or not len(params):
+        raise TypeError(
+            f"params must be a dict or Dataset of start values by name, for example {{'a': 1.0, 'b': 0.0}}; "
+            f"got {params if isinstance(params, Mapping) else type(params).__name__}"
+        )
+    return {n: as_float(params[n], f"params[{n!r}]") for n in params}
+
+
+def as_float(value: Any, what: str) -> Any:
+    """A number or array of float64."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        if isinstance(value, (bool, int, float)):
+            return float(value)
+        raise TypeError(f"{what} is a {type(value).__name__}; give a number or an array")
+    if dtype.kind not in "biuf":
+        raise TypeError(f"{what} has dtype {dtype}, but must be real numbers")
+    return value if dtype == np.float64 else value.astype("float64")
+
+
+def pairs_of(given: Any, entries: Any, what: str, form: str) -> dict[Name, tuple[Any, Any]]:
+    """``{name: (first, second)}``, checked; None stands for nothing."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what} must be a dict of {form} by parameter, got {type(given).__name__}")
+    out = {}
+    for name in names_of(given, entries, what):
+        pair = given[name]
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{what}[{name!r}] must be {form}, got {pair!r}")
+        first, second = (None if v is None else as_float(v, f"{what}[{name!r}]") for v in pair)
+        out[name] = first, second
+    return out
+
+
+def names_of(given: Any, entries: Any, what: str) -> list[Name]:
+    """Names of parameters, checked."""
+    names = [given] if isinstance(given, str) else list(given)
+    for n in names:
+        if n not in entries:
+            raise ValueError(f"{what}: no parameter {n!r}; the parameters are {tuple(entries)}")
+    return names
+
+
+def kind_of(tree: Any) -> type:
+    """The kind of array that a function of these arguments expects numbers to be."""
+    leaves = flatten(tree)[0]
+    for kinds, chosen in ((XARRAY, xr.DataArray), (DimArray, DimArray)):
+        if any(isinstance(leaf, kinds) for leaf in leaves):
+            return chosen
+    return PositionalArray
+
+
+def lacking(leaf: Any, over: Names) -> Names:
+    """The dims of ``over`` that a start value lacks, if it has others of them."""
+    dims = adapter_of(leaf).dims(leaf)
+    missing = tuple(n for n in over if n not in dims)
+    return missing if len(missing) < len(over) else ()

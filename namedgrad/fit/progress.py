@@ -1,0 +1,28 @@
+"""A progress bar that counts finished cells."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+
+class Progress:
+    """Counts cells; shows a bar if asked."""
+
+    def __init__(self, total: int, what: str, *, shown: bool) -> None:
+        self.bar: Any = None
+        if shown:
+            from tqdm.auto import tqdm
+
+            self.bar = tqdm(total=total, desc=what, unit="cell")
+
+    def update(self, count: int) -> None:
+        """So many more cells are done."""
+        if self.bar is not None:
+            self.bar.update(count)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.bar is not None:
+            self.bar.close()

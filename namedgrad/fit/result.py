@@ -1,0 +1,250 @@
+"""What a fit gives back: named, labelled, with a status for every cell."""
+
+from __future__ import annotations
+
+import functools
+import html
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad import axes
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE, Name
+from namedgrad.fit import small
+from namedgrad.fit.batch import Found
+from namedgrad.fit.cells import Cells, Index
+from namedgrad.fit.observations import log_weights, misfit, sums_of_squares
+from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.problem import Problem, batches
+from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.status import Status, attributes
+from namedgrad.xarray.convert import hidden_names
+
+DETERMINED = 1e12  # variance inflation beyond which rounding has eaten the covariance
+
+
+class FitResult:
+    """The outcome of a fit.
+
+    Attributes
+    ----------
+    params : xarray.Dataset
+        One variable per parameter, over the dims of ``over``; NaN where the fit could not start.
+    status : xarray.DataArray
+        How each cell ended; ``flag_values`` and ``flag_meanings`` say what the numbers mean.
+    iterations : xarray.DataArray
+        Evaluations after the first.
+    cost : xarray.DataArray
+        The value that was minimised.
+    """
+
+    def __init__(self, problem: Problem, matrix: Matrix, found: Found) -> None:
+        self._problem, self._matrix = problem, matrix
+        self.params: xr.Dataset = problem.parameters.dataset(matrix)
+        self.status = self._grid(found.status, "status")
+        self.status.attrs = attributes()
+        tries = np.nan_to_num(found.arrays["iterations"]).astype(int)
+        self.iterations = self._grid(tries, "iterations", "iterations of the fit")
+        self.cost = self._grid(found.arrays["cost"], "cost", "value at the solution")
+
+    def _grid(
+        self, values: Any, name: str, long_name: str | None = None, dims: tuple[Name, ...] = (), coords: Any = None
+    ) -> xr.DataArray:
+        """Values (cell, dims...) as an array over the dims of the cells, then ``dims``."""
+        cells = self._problem.cells
+        values = np.asarray(values).reshape((*cells.sizes.values(), *values.shape[1:]))
+        attrs = {} if long_name is None else {"long_name": long_name}
+        return xr.DataArray(values, {**cells.coords, **(coords or {})}, (*cells.sizes, *dims), name, attrs)
+
+    def _summary(self) -> list[str]:
+        cells, ends, tries = self._problem.cells, self.status.values, self.iterations.values
+        where = " × ".join(f"{n}: {s}" for n, s in cells.sizes.items())
+        counts = {s.name.lower(): np.count_nonzero(ends == s) for s in Status}
+        return [
+            f"{cells.count} {'fit' if cells.count == 1 else 'fits'}{f' over ({where})' if where else ''}: "
+            + ", ".join(f"{n} {name}" for name, n in counts.items() if n),
+            f"iterations: median {np.median(tries):.0f}, most {tries.max()}" if tries.size else "no cells",
+        ]
+
+    def _lines(self) -> list[tuple[str, str]]:
+        return [(str(n), _typical(v.values)) for n, v in self.params.items()]
+
+    def __repr__(self) -> str:
+        rows = self._lines()
+        width = max(len(n) for n, _ in rows)
+        return "\n".join([f"<{type(self).__name__}>", *self._summary(), *(f"    {n:<{width}}  {t}" for n, t in rows)])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{html.escape(n)}</td><td>{html.escape(t)}</td></tr>" for n, t in self._lines())
+        head = "<br>".join(html.escape(line) for line in self._summary())
+        return (
+            f"<div><b>{type(self).__name__}</b><br>{head}<table>{rows}</table>"
+            f"<details><summary>params</summary>{self.params._repr_html_()}</details></div>"
+        )
+
+
+class LeastSquaresResult(FitResult):
+    """The outcome of :func:`namedgrad.least_squares`: a :class:`FitResult` that knows how good the fit is.
+
+    What is said of *observations* means the last argument of the residual function.
+
+    Attributes
+    ----------
+    dof : xarray.DataArray
+        Residuals that count (and priors), less free parameters.
+    """
+
+    _problem: Residuals
+
+    def __init__(self, problem: Residuals, found: Found) -> None:
+        cost, dof = found.arrays["cost"], problem.rows_of_data() - problem.free.sum()
+        matrix = np.where(np.isnan(cost), np.nan, problem.start)
+        matrix[problem.free] = found.arrays["x"]
+        self._covariance, lost = covariance(found.arrays["normal"], 2 * cost, dof)
+        ended = (found.status != Status.MAX_ITERATIONS) & np.isfinite(cost)
+        found.status[lost & ended] = Status.SINGULAR
+        super().__init__(problem, matrix, found)
+        self.cost.attrs["long_name"] = "half the sum of squared residuals at the solution"
+        self.dof = self._grid(np.maximum(dof, 0), "dof", "degrees of freedom")
+
+    # ---------------------------------------------------------------- how sure it is
+
+    @functools.cached_property
+    def covariance(self) -> xr.DataArray:
+        """Covariance of the parameters, with the dims ``param`` and ``param_wrt``, scaled by the residual variance.
+
+        It is 0 for fixed parameters, and infinite where the data do not determine all of the others.
+        """
+        p = self._problem.parameters
+        full = np.zeros((p.count, p.count, self._problem.cells.count))
+        full[np.ix_(self._problem.free, self._problem.free)] = self._covariance
+        dims = ("param", "param_wrt")
+        coords = {d: (d, _labels(p.names)) for d in dims}
+        return self._grid(np.moveaxis(full, -1, 0), "covariance", "covariance of the parameters", dims, coords)
+
+    @functools.cached_property
+    def stderr(self) -> xr.Dataset:
+        """Standard errors, one variable per parameter."""
+        full = np.zeros_like(self._matrix)
+        with np.errstate(invalid="ignore"):
+            full[self._problem.free] = np.sqrt(small.diagonal(self._covariance))
+        out = self._problem.parameters.dataset(full)
+        for name, v in out.items():
+            v.attrs["long_name"] = f"standard error of {v.attrs.get('long_name', name)}"
+        return out
+
+    # ---------------------------------------------------------------- how good it is
+
+    @functools.cached_property
+    def _log_likelihood(self) -> Matrix:
+        """Of Gaussian residuals, at the variance that makes it largest."""
+        n = self._problem.rows_of_data()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = 2 * self.cost.values.reshape(-1) / n
+            return log_weights(self._problem) - 0.5 * n * (np.log(2 * np.pi * variance) + 1)
+
+    @functools.cached_property
+    def aic(self) -> xr.DataArray:
+        """Akaike's information criterion, -2 log L + 2 k, for k free parameters and the best residual variance."""
+        values = -2 * self._log_likelihood + 2 * self._problem.free.sum()
+        return self._grid(values, "aic", "Akaike information criterion")
+
+    @functools.cached_property
+    def bic(self) -> xr.DataArray:
+        """The Bayesian information criterion, -2 log L + k log n, for k free parameters and n residuals that count."""
+        n = np.maximum(self._problem.rows_of_data(), 1)
+        values = -2 * self._log_likelihood + self._problem.free.sum() * np.log(n)
+        return self._grid(values, "bic", "Bayesian information criterion")
+
+    @functools.cached_property
+    def r2(self) -> xr.DataArray:
+        """The part of the (weighted) variance of the observations that the fit explains."""
+        unexplained, all_ = sums_of_squares(self._problem, self._matrix)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._grid(1 - unexplained / all_, "r2", "coefficient of determination")
+
+    # ---------------------------------------------------------------- what it says
+
+    @functools.cached_property
+    def residual(self) -> xr.DataArray:
+        """The residual function at the solution, not divided by sigma; NaN where data are missing."""
+        problem = self._problem
+
+        def at(index: Index) -> tuple[DimArray, Any]:
+            out = problem.output(self._matrix[:, index], index, weighted=False)
+            return problem.table(out.parts[0], len(index), "residual"), out.tree.leaves[0]
+
+        return self._tables(at, "residual")
+
+    def predict(self, *data: Any) -> xr.DataArray:
+        """The model, which is where the residual vanishes: for the data of the fit, or for others.
+
+        Parameters
+        ----------
+        *data
+            The arguments of the residual function after ``params``, without the last, the observations; none for those
+            of the fit.
+
+        Raises
+        ------
+        TypeError
+            If their number is another.
+        ValueError
+            If the residual is not linear in the observations.
+        """
+        problem, cells = self._problem, self._problem.cells
+        sound = np.flatnonzero(np.isfinite(self.cost.values))[:1]
+        misfit(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)  # raises if it is not linear
+        if data:
+            if len(data) != len(problem.data) - 1:
+                raise TypeError(f"predict takes {len(problem.data) - 1} arguments, or none; got {len(data)}")
+            zero = {xr.DataArray: xr.DataArray(0.0), DimArray: make(np.float64(0.0), (), NONE)}.get(problem.kind, 0.0)
+            cells = Cells({"params": dict(self.params), "data": (*data, zero)}, cells.names)
+
+        def at(index: Index) -> tuple[DimArray, Any]:
+            found = misfit(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
+            return found.model, found.leaf
+
+        return self._tables(at, "prediction")
+
+    def _tables(self, at: Callable[[Index], tuple[DimArray, Any]], name: str) -> xr.DataArray:
+        """Tables ``(CELL, dims...)`` of all cells as one array, with the dims in the order of the observations."""
+        found = [at(index) for index in batches(self._problem.everywhere, self._problem.size)]
+        (table, leaf), values = found[0], np.concatenate([x.to_numpy() for x, _ in found])
+        dims = tuple(f"dim_{i}" if isinstance(n, axes.Axis) else n for i, n in enumerate(table.names[1:]))
+        known = leaf.coords.variables if isinstance(leaf, xr.DataArray) else {}
+        coords = {n: v for n, v in known.items() if not hidden_names(v) and set(v.dims) <= set(dims)}
+        out = self._grid(values, name, dims=dims, coords=coords)
+        order = getattr(self._problem.data[-1], "dims", ()) if self._problem.data else ()
+        return out.transpose(*order) if set(order) == set(out.dims) else out
+
+
+def covariance(normal: Matrix, squares: Matrix, dof: Any) -> tuple[Matrix, Any]:
+    """Inverse normal matrices times the residual variance, and where they are lost to rounding; infinite there."""
+    lengths = small.diagonal(normal)
+    fitted = np.isfinite(squares)
+    with np.errstate(all="ignore"):
+        scale = np.sqrt(np.where(lengths > 0, lengths, 1.0))
+        inverse = small.inverse(normal / scale[:, None] / scale)
+        lost = fitted & ~(np.max(small.diagonal(inverse), axis=0) <= DETERMINED)
+        out = inverse / scale[:, None] / scale * (squares / np.maximum(dof, 1))
+    out[..., lost | (fitted & (dof <= 0))] = np.inf
+    return out, lost
+
+
+def _labels(names: list[Name]) -> Any:
+    """Names of parameters as a coordinate."""
+    out = np.empty(len(names), dtype=object)
+    out[:] = names
+    return out.astype(str) if all(isinstance(n, str) for n in names) else out
+
+
+def _typical(values: Any) -> str:
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return "nan"
+    low, middle, high = np.percentile(finite, [5, 50, 95])
+    return f"{middle:.6g}" if finite.size == 1 else f"median {middle:.4g}, 5 % to 95 %: {low:.4g} to {high:.4g}"
