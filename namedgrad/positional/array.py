@@ -208,7 +208,7 @@ class PositionalArray:
                 f"{what} of an array with vectorized axes {self._x.vectorized} has one answer per slice; "
                 f"use {instead}, or .devectorize() first"
             )
-        refuse_while_recording(what, instead)
+        refuse_while_recording(what, instead, self._x.raw)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._refuse_leaving(

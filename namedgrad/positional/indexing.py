@@ -58,7 +58,7 @@ def index_arrays(k: Any) -> list[DimArray]:
         raise IndexError(f"arrays used as indices must be of integer or boolean type, not {i.dtype}")
     if i.dtype.kind != "b":
         return [i]
-    if i.hidden or not backends.backend_of(i.raw).may_branch or backends.is_recording():
+    if i.hidden or not backends.may_look(i.raw):
         raise TraceError(
             f"a boolean index {describe(i)} selects a number of cells that depends on values, one per slice; "
             "use np.where(mask, x, fill) or x * mask, which keep the shape"

@@ -149,3 +149,17 @@ def values(y: Any) -> np.ndarray:
 
 
 DATA_DEPENDENT = {"a[a > 0]"}
+
+
+@table
+def test_single_precision_has_the_dtype_of_numpy(case: Case) -> None:
+    args = [np.array(a, dtype=np.float32) for a in case.args]
+    expected = outputs(case.f(*(a.copy() for a in args)))
+    got, pull = ng.pullback(case.f, *args)
+    for y, e in zip(outputs(got), expected, strict=True):
+        assert np.asarray(y).dtype == np.asarray(e).dtype
+        close(y, e, 2e-5)
+    cotangents = [np.ones_like(y) for y in outputs(got)]
+    grads = pull(type(got)(cotangents) if isinstance(got, (tuple, list)) else cotangents[0])
+    for g, a in zip(grads if len(args) > 1 else (grads,), args, strict=True):
+        assert g.dtype == a.dtype

@@ -59,7 +59,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DimArray:
     middle = diff(flat(numbered(ary)))
-    parts = [None if v is None else flat(numbered(v)) for v in (to_begin, to_end)]
+    parts = [None if v is None else cast(flat(numbered(v)), middle.dtype) for v in (to_begin, to_end)]
     return concatenate([p for p in (parts[0], middle, parts[1]) if p is not None])
 
 
@@ -88,7 +88,7 @@ def _slope(x: DimArray, name: Name, h: DimArray, edge_order: int) -> DimArray:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         d = movement.diff(named(h, (name,)), name)
     else:
-        d = multiply(h, constant_like(np.ones(size - 1), x, (name,)))
+        d = multiply(h, constant_like(np.ones(size - 1, x.dtype), x, (name,)))
     d = d if d.dtype.kind in "fc" else cast(d, "float64")
     slopes = e.divide(movement.diff(x, name), d)
     a, b = cut(d, name, None, -1), cut(d, name, 1, None)
@@ -108,7 +108,7 @@ def _even(h: DimArray) -> bool:
     """Whether steps are known to be of one size: a number, or equally spaced positions, as NumPy tells them."""
     if not h.ndim:
         return True
-    if h.level is not None or h.hidden or not backends.backend_of(h.raw).may_branch or backends.is_recording():
+    if h.level is not None or h.hidden or not backends.may_look(h.raw):
         return False
     steps = np.diff(h.raw)
     return bool((steps == steps[0]).all())
@@ -128,7 +128,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DimArray:
     name = name_of(f, axis)
     sides = add(cut(f, name, 1, None), cut(f, name, None, -1))
     if x is None:
-        return multiply(total(sides, (name,)), multiply(c(0.5), numbered(dx)))
+        return multiply(multiply(total(sides, (name,)), c(0.5)), numbered(dx))
     at = numbered(x)
     if at.ndim == 1:
         at = named(at, (name,))
@@ -171,7 +171,7 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DimArray:
-    at, known, values = (_real(numbered(v)) for v in (x, xp, fp))
+    at, known, values = (_double(numbered(v)) for v in (x, xp, fp))
     if period is not None:
         raise TypeError("np.interp with period= has no rule; append the first point, shifted by the period, to xp and fp")
     if known.ndim != 1 or known.shape != values.shape or not known.size:
@@ -191,8 +191,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return ordered(y, own)
 
 
-def _real(x: DimArray) -> DimArray:
-    return x if x.dtype.kind in "fc" else cast(x, "float64")
+def _double(x: DimArray) -> DimArray:
+    return cast(x, "complex128" if x.dtype.kind == "c" else "float64")
 
 
 def _pick(x: DimArray, name: Name, index: DimArray) -> DimArray:
@@ -202,7 +202,7 @@ def _pick(x: DimArray, name: Name, index: DimArray) -> DimArray:
 def _right_of(known: DimArray, knot: Name, points: DimArray) -> DimArray:
     """How many knots are not greater than each point."""
     raw = known.raw
-    if known.hidden or backends.is_recording() or not backends.backend_of(raw).may_branch:
+    if known.hidden or not backends.may_look(raw) or not backends.may_look(points.raw):
         return total(cast(e.less_equal(known, points), np.intp), (knot,))
     return make(np.searchsorted(raw, points.raw, "right"), points.names, points.hidden)
 

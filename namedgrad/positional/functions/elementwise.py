@@ -142,7 +142,7 @@ def _modf(x: DimArray) -> tuple[DimArray, DimArray]:
 
 def _heaviside(x: DimArray, half: DimArray) -> DimArray:
     x, half = meet(x, half)
-    step = choose(e.less(x, c(0)), c(0.0), c(1.0))
+    step = cast(e.greater(x, c(0)), x.dtype if x.dtype.kind == "f" else "float64")
     return choose(logical_not(equal(x, x)), x, choose(equal(x, c(0)), half, step))
 
 
@@ -155,7 +155,7 @@ UFUNCS.update({
     np.modf: _modf,
     np.divmod: _divmod,
     np.heaviside: _heaviside,
-    np.ldexp: lambda x, n: multiply(*meet(x, e.exp2(cast(n, x.dtype) if n.names else n))),
+    np.ldexp: lambda x, n: multiply(*meet(x, e.exp2(cast(n, x.dtype)))),
 })  # fmt: skip
 
 

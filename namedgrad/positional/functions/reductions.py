@@ -39,13 +39,14 @@ def masked(x: DimArray, mask: Any, fill: float) -> DimArray:
     return select(m, x) if fill == 0 else where(m, x, c(fill))
 
 
-def count(x: DimArray, mask: Any, names: Names) -> DimArray:
-    """How many cells take part."""
+def count(x: DimArray, mask: Any, names: Names, less: float = 0) -> DimArray:
+    """How many cells take part, less ``ddof``."""
     if mask is True or mask is None:
-        return c(math.prod(x.sizes[n] for n in names))
+        return c(math.prod(x.sizes[n] for n in names) - less)
     m, _ = meet(numbered(mask, "where"), x)
     rest = math.prod(x.sizes[n] for n in names if n not in m.names)
-    return multiply(total(cast(m, r.real_dtype(x)), tuple(n for n in names if n in m.names)), c(rest))
+    some = total(cast(m, r.real_dtype(x)), tuple(n for n in names if n in m.names))
+    return subtract(multiply(some, c(rest)), c(less))
 
 
 def kept(out: DimArray, x: DimArray, names: Names, keepdims: bool) -> DimArray:
@@ -92,7 +93,7 @@ def var(
     middle = _mean(x, names, where) if mean is None else numbered(mean)
     off = masked(subtract(*meet(x, middle)), where, 0)
     squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
-    return kept(e.divide(total(squares, names), subtract(count(x, where, names), c(ddof))), x, names, keepdims)
+    return kept(e.divide(total(squares, names), count(x, where, names, ddof)), x, names, keepdims)
 
 
 @implements(np.std, method=True)
@@ -263,7 +264,7 @@ def _place(rule: Callable[..., DimArray], fill: float | None) -> Callable[..., A
 def _refuse_empty(gone: DimArray) -> None:
     from namedgrad import backends
 
-    if backends.backend_of(gone.raw).may_branch and not backends.is_recording() and np.any(gone.raw):
+    if backends.may_look(gone.raw) and np.any(gone.raw):
         raise ValueError("All-NaN slice encountered")
 
 

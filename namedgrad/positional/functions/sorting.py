@@ -59,9 +59,10 @@ def _quantile(skipna: bool, scale: float) -> Any:
         if weights is not None:
             raise TypeError("quantiles with weights= have no rule; sort, accumulate the weights and use np.interp")
         x = numbered(a)
-        if x.dtype.kind in "biu":
-            x = cast(x, "float64")
-        levels = np.asarray(static(q, "quantiles: q"), dtype=float) / scale
+        given = static(q, "quantiles: q")
+        if x.dtype.kind in "biu" or not isinstance(given, (int, float)):  # a Python number adds no precision
+            x = cast(x, np.result_type(x.dtype, np.asarray(given).dtype, np.float16))
+        levels = np.asarray(given, dtype=float) / scale
         own = tuple(axes.fresh("quantile") for _ in range(levels.ndim))
         return s.quantiles(x, levels, own, names_of(x, axis), interpolation or method, skipna=skipna, keepdims=keepdims)
 

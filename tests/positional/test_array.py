@@ -1,0 +1,339 @@
+"""The positional array as an object: names, kinds of results, leaving the trace, meeting other kinds of arrays."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+
+rng = np.random.default_rng(11)
+X = rng.normal(size=(3, 4))
+BATCH = rng.normal(size=(5, 3, 4))
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+def test_leading_axes_are_vectorized_and_hidden() -> None:
+    p = ng.positional(BATCH, vectorized=("b",))
+    assert p.shape == (3, 4)
+    assert (p.ndim, p.size, len(p), p.nbytes) == (2, 12, 3, 96)
+    assert p.vectorized == ("b",)
+    assert p.vectorized_sizes == {"b": 5}
+    assert p.data is BATCH
+    assert p.backend == "numpy"
+    assert p.devectorize().shape == (5, 3, 4)
+    assert p.devectorize().vectorized == ()
+    assert p.name("x", "y").dims == ("x", "y")
+    assert p.name("x", "y").vectorized == ("b",)
+    assert ng.positional(BATCH).vectorize("u", "v").vectorized == ("u", "v")
+    assert ng.positional(BATCH).vectorize("u", "v").shape == (4,)
+
+
+def test_devectorized_axes_come_first_in_the_order_asked_for() -> None:
+    p = ng.positional(BATCH, ("u", "v"))
+    np.testing.assert_array_equal(p.devectorize("v", "u").data, BATCH.swapaxes(0, 1))
+    np.testing.assert_array_equal(p.devectorize("v").data, BATCH)
+    assert p.devectorize("v").shape == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda: ng.positional(X, ("a", "b", "c")), r"3 vectorized names .* \(3, 4\)"),
+        (lambda: ng.positional(X, ("a", "a")), "more than once"),
+        (lambda: ng.positional(X, (0,)), "ints are positions"),
+        (lambda: ng.positional(X).vectorize("a", "b", "c"), "3 names"),
+        (lambda: ng.positional(X, "b").vectorize("b"), "vectorized already"),
+        (lambda: ng.positional(X).devectorize("b"), "not vectorized"),
+        (lambda: ng.positional(X).name("x"), "2 axes but 1 dims"),
+        (lambda: ng.positional(X, "b").name("b"), "more than once"),
+    ],
+)
+def test_names_that_do_not_fit(attempt: Any, message: str) -> None:
+    with pytest.raises(ng.AxisError, match=message):
+        attempt()
+
+
+def test_data_that_are_no_numbers() -> None:
+    with pytest.raises(TypeError, match="rectangular"):
+        ng.positional(np.array([{}, None]))
+    with pytest.raises(TypeError, match="its axes have names"):
+        ng.positional(ng.DimArray([1.0], "x"))
+
+
+# ------------------------------------------------------------------------------------------------ kinds of results
+
+
+def test_truth_values_and_integers_are_plain_where_all_slices_agree() -> None:
+    p = ng.positional(X)
+    for y in (p > 0, np.argmax(p, axis=0), np.isnan(p), p.astype(int), np.argsort(p)):
+        assert isinstance(y, np.ndarray)
+    assert isinstance(p > ng.positional(X), np.ndarray)
+    assert np.argmax(p) == np.argmax(X)
+
+
+def test_truth_values_of_slices_stay_positional_and_refuse_to_steer() -> None:
+    p = ng.positional(BATCH, "b")
+    flags, places = p > 0, np.argmax(p)
+    assert isinstance(flags, ng.PositionalArray)
+    np.testing.assert_array_equal(flags.data, BATCH > 0)
+    np.testing.assert_array_equal(places.data, BATCH.reshape(5, -1).argmax(1))
+    for leave in (lambda: bool(flags[0, 0]), lambda: [0, 1][places], lambda: np.asarray(flags), lambda: int(places), lambda: p[flags]):
+        with pytest.raises(ng.TraceError, match=r"np\.|devectorize"):
+            leave()
+
+
+def test_python_if_works_on_a_single_element_while_differentiating() -> None:
+    def f(x: Any) -> Any:
+        return x * 3 if x > 1 else x * x
+
+    assert ng.grad(f)(2.0) == 3.0
+    assert ng.grad(f)(0.5) == 1.0
+    assert ng.grad(lambda x: np.sum(x[x > 0] ** 2))(np.array([-1.0, 2.0])).tolist() == [0.0, 4.0]
+
+
+def test_plain_views_of_integers_cannot_be_written_behind_the_back() -> None:
+    mine = np.arange(4)
+    p = ng.positional(mine)
+    with pytest.raises(ValueError, match="read-only"):
+        p[1:][0] = 7
+    with pytest.raises(ValueError, match="read-only"):
+        p.reshape(2, 2)[0, 0] = 7
+    p.astype(int)[0] = 7
+    assert mine.tolist() == [0, 1, 2, 3]
+
+
+# ------------------------------------------------------------------------------------------------ transforms
+
+
+def test_plain_in_plain_out() -> None:
+    value, slope = ng.value_and_grad(lambda x: np.sum(np.sin(x)))(X)
+    assert isinstance(value, float)
+    assert type(slope) is np.ndarray
+    np.testing.assert_allclose(slope, np.cos(X))
+    out, pull = ng.pullback(np.sin, X)
+    assert type(out) is np.ndarray
+    assert type(pull(X)) is np.ndarray
+    out, pushed = ng.pushforward(np.sin, (X,), (X,))
+    assert type(out) is type(pushed) is np.ndarray
+
+
+def test_numbers_come_back_as_numbers() -> None:
+    value, slope = ng.value_and_grad(lambda x: x**3)(2.0)
+    assert isinstance(value, float)
+    assert type(slope) is float
+    assert (value, slope) == (8.0, 12.0)
+    assert type(ng.grad(lambda z: abs(z) ** 2)(1 + 2j)) is complex
+    single = ng.grad(lambda x: x * x)(np.float32(3))
+    assert type(single) is np.float32
+    assert type(ng.grad(lambda x: x * x)(np.float64(3))) is np.float64
+
+
+def test_vectorized_answers_stay_positional() -> None:
+    data = ng.positional(BATCH, "b")
+    value, slope = ng.value_and_grad(lambda w: np.sum(np.sin(w) * data))(X)
+    assert isinstance(value, ng.PositionalArray)
+    assert isinstance(slope, ng.PositionalArray)
+    assert slope.vectorized == ("b",)
+    np.testing.assert_allclose(slope.data, np.cos(X) * BATCH)
+    total = ng.grad(lambda w: np.sum((np.sin(w) * data).devectorize()))(X)
+    np.testing.assert_allclose(total, np.cos(X) * BATCH.sum(0))
+
+
+def test_two_names_give_the_cross_product() -> None:
+    a, b = ng.positional(BATCH[:, 0], "u"), ng.positional(BATCH[:2, 1], "v")
+    slope = ng.grad(lambda a, b: np.sum(a * b**2))(a, b)
+    assert set(slope.vectorized) == {"u", "v"}
+    np.testing.assert_allclose(slope.name("x").data.reshape(-1, 4), np.tile(BATCH[:2, 1] ** 2, (1, 1)).repeat(5, 0))
+
+
+def test_positional_in_positional_out() -> None:
+    p = ng.positional(X)
+    value, slope = ng.value_and_grad(lambda x: np.sum(x**2))(p)
+    assert isinstance(value, ng.PositionalArray)
+    assert isinstance(slope, ng.PositionalArray)
+    mixed = ng.value_and_grad(lambda x, y: np.sum(x * y))(X, p)
+    assert isinstance(mixed[0], ng.PositionalArray)
+    assert type(mixed[1]) is np.ndarray
+
+
+def test_structures() -> None:
+    tree = {"w": X, "b": [np.float32(1.5), 2.0]}
+    slope = ng.grad(lambda t: np.sum(t["w"] ** 2) * t["b"][0] + t["b"][1])(tree)
+    np.testing.assert_allclose(slope["w"], 3 * X)
+    assert type(slope["b"][0]) is np.float32
+    assert slope["b"][1] == 1.0
+
+
+def test_jacobian_has_the_axes_of_the_output_then_of_the_input() -> None:
+    jac = ng.jacobian(lambda x: np.sum(np.sin(x), axis=0))(X)
+    assert type(jac) is np.ndarray
+    assert jac.shape == (4, 3, 4)
+    expected = np.einsum("jk,ij->kij", np.eye(4), np.cos(X))
+    np.testing.assert_allclose(jac, expected)
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(ng.jacobian(lambda x: np.sum(np.sin(x), axis=0), mode=mode)(X), expected)
+        np.testing.assert_allclose(ng.jacobian(lambda x: np.sum(np.sin(x), axis=0), mode=mode, chunk=2)(X), expected)
+    assert ng.jacobian(lambda x: x * np.arange(3.0))(2.0).tolist() == [0.0, 1.0, 2.0]
+    batched = ng.jacobian(np.sin)(ng.positional(X, "b"))
+    assert batched.vectorized == ("b",)
+    np.testing.assert_allclose(batched.data, np.stack([np.diag(np.cos(row)) for row in X]))
+    named = ng.jacobian(lambda a, s: a * s, wrt=1)(ng.DimArray([1.0, 2.0], "x"), 3.0)
+    assert named.dims == ("x",)
+
+
+def test_hessian_of_plain_arrays() -> None:
+    v = X[0]
+    np.testing.assert_allclose(ng.hessian(lambda x: np.sum(x**3))(v), np.diag(6 * v))
+    np.testing.assert_allclose(ng.hessian(lambda x: np.sum(x**3), part="diagonal")(v), 6 * v)
+    assert ng.hessian(lambda x: np.sum(x**3), part="trace")(v) == pytest.approx(6 * v.sum())
+    np.testing.assert_allclose(ng.hvp(lambda x: np.sum(x**3), v, np.ones(4)), 6 * v)
+    assert ng.hessian(lambda x: x**3)(2.0) == 12.0
+
+
+def test_nested_gradients() -> None:
+    assert ng.grad(lambda x: ng.grad(lambda y: y**3 * x)(x) * x)(2.0) == pytest.approx(12 * 2.0**3)
+    inner = ng.grad(lambda x: np.sum(ng.grad(lambda y: np.sum(y**3))(x) ** 2))(X)
+    np.testing.assert_allclose(inner, 36 * X**3)
+
+
+def test_captured_arrays_count_like_passed_ones() -> None:
+    data = ng.positional(BATCH, "b")
+    captured = ng.grad(lambda w: np.sum(w * data))(X)
+    passed = ng.grad(lambda w, d: np.sum(w * d))(X, data)
+    np.testing.assert_array_equal(captured.data, passed.data)
+
+
+# ------------------------------------------------------------------------------------------------ leaving the trace
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda x: np.asarray(x), lambda x: np.array(x), lambda x: float(x[0, 0]), lambda x: int(x[0, 0]), lambda x: math.sin(x[0, 0]),
+        lambda x: x[0, 0].item(), lambda x: x.tolist(), lambda x: bool(x[0, 0]), lambda x: pickle.dumps(x), lambda x: complex(x[0, 0]),
+        lambda x: x.data, lambda x: np.array([x[0, 0], x[0, 1]]), lambda x: np.sin(np.asarray([x[0]])), lambda x: x.to_numpy(),
+        lambda x: [1, 2, 3][x[0, 0]], lambda x: hash(x),
+    ],
+)  # fmt: skip
+def test_leaving_the_trace_is_a_typed_error(leave: Any) -> None:
+    with pytest.raises(TypeError):
+        ng.grad(lambda x: (leave(x), np.sum(x))[1])(X)
+
+
+def test_a_traced_value_is_dead_after_its_transform() -> None:
+    kept = []
+    ng.grad(lambda x: (kept.append(x), np.sum(x))[1])(X)
+    with pytest.raises(ng.TraceError, match="returned"):
+        kept[0] + 1
+
+
+def test_copies_stay_on_the_tape() -> None:
+    for duplicate in (copy.copy, copy.deepcopy, lambda x: x.copy(), np.copy):
+        np.testing.assert_allclose(ng.grad(lambda x, d=duplicate: np.sum(d(x) ** 2))(X), 2 * X)
+    p = ng.positional(X, "b")
+    again = pickle.loads(pickle.dumps(p))
+    assert again.vectorized == ("b",)
+    np.testing.assert_array_equal(again.data, X)
+
+
+def test_repr_tells_shape_names_and_dtype() -> None:
+    assert repr(ng.positional(BATCH, "b")).startswith("<positional (3, 4) vectorized (b: 5) float64>")
+    seen = []
+    ng.grad(lambda x: (seen.append(repr(x)), np.sum(x))[1])(X)
+    assert "Traced" in seen[0]
+    assert "(3, 4)" in seen[0]
+
+
+# ------------------------------------------------------------------------------------------------ other kinds of arrays
+
+
+@pytest.mark.parametrize(
+    "meet",
+    [lambda p, a: p + a, lambda p, a: a + p, np.add, lambda p, a: np.add(a, p), ng.add, lambda p, a: p.__setitem__(0, a), np.matmul, np.dot],
+)
+def test_a_dimarray_is_refused_with_the_way_out(meet: Any) -> None:
+    with pytest.raises(TypeError, match=r"\.name\("):
+        meet(ng.positional(X), ng.DimArray(X, ("x", "y")))
+
+
+def test_plain_arrays_and_lists_join_in_any_place() -> None:
+    p = ng.positional(BATCH, "b")
+    np.testing.assert_allclose((X + p).data, X + BATCH)
+    np.testing.assert_allclose((p * [1.0, 2.0, 3.0, 4.0]).data, BATCH * [1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose((np.float64(2) * p).data, 2 * BATCH)
+    np.testing.assert_allclose((np.array(2.0) * p).data, 2 * BATCH)
+
+
+def test_shapes_that_do_not_broadcast() -> None:
+    with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(3, 4\) \(3,\)"):
+        ng.positional(X) + np.ones(3)
+    with pytest.raises(ng.AxisError, match="mismatch|sizes of 'b'|differ"):
+        ng.positional(X, "b") + ng.positional(BATCH[:, 0], "b")
+
+
+def test_inside_a_dataarray() -> None:
+    assert not any(hasattr(ng.PositionalArray, name) for name in ("__array_namespace__", "chunks", "compute", "__dask_graph__"))
+
+    def f(x: Any) -> Any:
+        da = xr.DataArray(x, dims=("time", "lat"), coords={"lat": np.arange(4.0)})
+        inside = (da - da.mean("time")) ** 2
+        return inside.sel(lat=slice(1, 3)).sum().data
+
+    weights = np.zeros((3, 4))
+    weights[:, 1:] = 1
+    np.testing.assert_allclose(ng.grad(f)(X), 2 * (X - X.mean(0)) * weights)
+
+
+# ------------------------------------------------------------------------------------------------ ng functions
+
+
+def test_ng_functions_take_axis_numbers() -> None:
+    p = ng.positional(BATCH, "b")
+    checks = {
+        lambda: ng.sum(p, dim=0): BATCH.sum(1), lambda: ng.mean(p): BATCH.mean((1, 2)), lambda: ng.max(p, (0, 1)): BATCH.max((1, 2)),
+        lambda: ng.cumsum(p, dim=-1): BATCH.cumsum(-1), lambda: ng.roll(p, {0: 1}): np.roll(BATCH, 1, 1), lambda: ng.exp(p): np.exp(BATCH),
+        lambda: ng.clip(p, 0, 1): BATCH.clip(0, 1), lambda: ng.concat([p, p], 0): np.concatenate([BATCH, BATCH], 1),
+        lambda: ng.transpose(p): BATCH.swapaxes(1, 2), lambda: ng.take(p, [0, 2], 1): BATCH[:, :, [0, 2]],
+        lambda: ng.isel(p, {0: 1, 1: [0, 3]}): BATCH[:, 1, [0, 3]], lambda: ng.median(p, 0): np.median(BATCH, 1),
+        lambda: ng.pad(p, {1: (1, 0)}, constant_values=0.0): np.pad(BATCH, ((0, 0), (0, 0), (1, 0))),
+        lambda: ng.expand_dims(p, 0): BATCH[:, None], lambda: ng.where(p > 0, p, 0.0): np.where(BATCH > 0, BATCH, 0),
+        lambda: ng.quantile(p, [0.2, 0.8], 0): np.moveaxis(np.quantile(BATCH, [0.2, 0.8], axis=1), 0, 1),
+        lambda: ng.maximum(p, p[:1]): np.maximum(BATCH, BATCH[:, :1]), lambda: ng.diff(p, 0): np.diff(BATCH, axis=1),
+        lambda: ng.logsumexp(p, -1, keepdims=True): np.log(np.exp(BATCH).sum(-1, keepdims=True)),
+    }  # fmt: skip
+    for call, expected in checks.items():
+        got = call()
+        assert got.vectorized == ("b",)
+        np.testing.assert_allclose(got.data, expected, rtol=1e-12)
+
+
+def test_ng_linear_algebra_works_on_the_last_two_axes() -> None:
+    a = BATCH @ BATCH.swapaxes(1, 2) + np.eye(3)
+    p = ng.positional(a, "b")
+    np.testing.assert_allclose(ng.cholesky(p).data, np.linalg.cholesky(a))
+    np.testing.assert_allclose(ng.solve(p, X).data, np.linalg.solve(a, X))
+    np.testing.assert_allclose(ng.matmul(p, X).data, a @ X)
+    np.testing.assert_allclose(ng.cholesky(p, dims=(0, 1)).data, np.linalg.cholesky(a))
+
+
+def test_functions_that_make_names_ask_for_names() -> None:
+    for call in (lambda p: ng.stack(p, z=(0, 1)), lambda p: ng.rename(p, {0: "x"})):
+        with pytest.raises(TypeError, match=r"x\.name\("):
+            call(ng.positional(X))
+    with pytest.raises(ng.AxisError, match="out of bounds"):
+        ng.sum(ng.positional(X), 2)
+
+
+def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
+    p = ng.positional(BATCH, "i")
+    np.testing.assert_allclose(np.einsum("ij->j", p).data, BATCH.sum(1))
+    np.testing.assert_allclose(np.quantile(ng.positional(BATCH, "quantile"), [0.5], axis=0).data[:, 0], np.median(BATCH, 1))
