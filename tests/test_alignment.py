@@ -276,7 +276,7 @@ def test_vectorized_indices_predicates_and_matrices() -> None:
 # ------------------------------------------------------------------------------------------------ names
 
 
-@pytest.mark.parametrize("name", ODD, ids=repr)
+@pytest.mark.parametrize("name", ODD, ids=[type(n).__name__ + str(k) for k, n in enumerate(ODD)])
 def test_any_hashable_is_a_name(name: Any) -> None:
     a = ng.DimArray(np.arange(6.0).reshape(2, 3), (name, "other"))
     assert a.sizes == {name: 2, "other": 3}
