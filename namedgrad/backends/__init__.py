@@ -32,6 +32,10 @@ class Recorder:
         """Note one call; the result, as an object that no other call has returned."""
         raise NotImplementedError
 
+    def fixes(self, raw: Any) -> bool:
+        """Whether a value is the same in every run of what is recorded."""
+        raise NotImplementedError
+
 
 RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 recording = 0  # how many recorders are active anywhere: the context is looked up only if there is one
@@ -57,6 +61,17 @@ def stop_recording(token: Any) -> None:
 def is_recording() -> bool:
     """Whether calls of this context are recorded: values must then not steer the program."""
     return recording > 0 and RECORDER.get() is not None
+
+
+def is_fixed(raw: Any) -> bool:
+    """Whether a value is not one that a program being recorded leaves open."""
+    recorder = RECORDER.get() if recording else None
+    return recorder is None or recorder.fixes(raw)
+
+
+def may_look(raw: Any) -> bool:
+    """Whether a value may steer Python: on NumPy, unless a program is being recorded that leaves it open."""
+    return backend_of(raw).may_branch and is_fixed(raw)
 
 
 def call(function: Callable[..., Any], *raw: Any, **kwargs: Any) -> Any:

@@ -73,10 +73,11 @@ class Program:
         self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}
         # Code that is not recorded may have computed an array of unknown origin from any that it sees.
         self._pins = [_content(x) for x in plain] if recorder.elsewhere else []
+        self._looked = [(v.array, _content(v.array)) for v in recorder.elsewhere] if recorder.looked else []
 
     def holds(self, plain: list[Any]) -> bool:
-        """Whether arrays that entered the recording unseen would be the same now."""
-        return all(_content(x) == pin for x, pin in zip(plain, self._pins, strict=False))
+        """Whether what entered the recording unseen would be the same now."""
+        return all(_content(x) == pin for x, pin in zip(plain, self._pins)) and all(_content(x) == pin for x, pin in self._looked)
 
     @property
     def source(self) -> str:

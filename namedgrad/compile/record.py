@@ -21,13 +21,14 @@ LOOSE = SAME | {"reshape"}  # a view or a copy, as dtype and memory require
 class Var:
     """A value in a program: an input, an array from elsewhere, or the result of a call."""
 
-    __slots__ = ("array", "dtype", "scalar", "shape")
+    __slots__ = ("array", "dtype", "fixed", "scalar", "shape")
 
-    def __init__(self, like: Any, *, array: Any = None, scalar: bool = False) -> None:
+    def __init__(self, like: Any, *, array: Any = None, scalar: bool = False, fixed: bool = False) -> None:
         self.shape: Any = getattr(like, "shape", ())
         self.dtype: Any = getattr(like, "dtype", None)  # None: a Python scalar
         self.array = array  # of an array from elsewhere
         self.scalar = scalar  # immutable, so that it may be handed out as it is
+        self.fixed = fixed  # depends on no input
 
 
 class Step(NamedTuple):
@@ -88,6 +89,7 @@ class Recorder(backends.Recorder):
         self.steps: list[Step] = []
         self.inputs: list[Var] = []
         self.elsewhere: list[Var] = []
+        self.looked = False  # whether Python was steered by a value that the program fixes
         self.quiet = False  # whether floating-point warnings were off at some call
         self._known: dict[int, Var] = {}
         self._alive: list[Any] = []  # identities stay unique as long as nothing is freed
@@ -101,7 +103,7 @@ class Recorder(backends.Recorder):
 
     def leave_out(self, var: Var, raw: Any) -> None:
         """An input is none after all, but an array from elsewhere."""
-        var.array = raw
+        var.array, var.fixed = raw, True
         self.elsewhere.append(var)
 
     def find(self, raw: Any) -> Any:
@@ -114,9 +116,16 @@ class Recorder(backends.Recorder):
             return found if variables(found) else raw
         if isinstance(raw, np.generic) or not backends.is_array(raw):
             return raw
-        var = self._define(raw, Var(raw, array=raw))
+        var = self._define(raw, Var(raw, array=raw, fixed=True))
         self.elsewhere.append(var)
         return var
+
+    def fixes(self, raw: Any) -> bool:
+        """Whether a value depends on no input; if so, the program may come to depend on the values of what it does."""
+        found = self.find(raw)
+        fixed = type(found) is not Var or found.fixed
+        self.looked = self.looked or (fixed and bool(self.elsewhere))
+        return fixed
 
     def _define(self, raw: Any, var: Var) -> Var:
         self._known[id(raw)] = var
@@ -137,9 +146,11 @@ class Recorder(backends.Recorder):
         several = type(out) is tuple or hasattr(out, "_fields")
         results = [self._fresh(o) for o in (out if several else (out,))]
         shows = tuple(self._shown(function, name, args, raw, o) for o in results)
-        outs = tuple(self._define(r, Var(r, scalar=isinstance(o, np.generic)))
+        keywords = {k: self.find(v) for k, v in kwargs.items()}
+        fixed = all(v.fixed for v in variables((args, tuple(keywords.values()))))
+        outs = tuple(self._define(r, Var(r, scalar=isinstance(o, np.generic), fixed=fixed))
                      for r, o in zip(results, out if several else (out,), strict=True))
-        self.steps.append(Step(function, args, {k: self.find(v) for k, v in kwargs.items()}, outs, shows, several))
+        self.steps.append(Step(function, args, keywords, outs, shows, several))
         if not several:
             return results[0]
         return type(out)(*results) if hasattr(out, "_fields") else tuple(results)

@@ -77,7 +77,13 @@ def array_key(a: DimArray, raws: list[Any]) -> Hashable:
     if kind in (bool, np.bool_):
         return (a.names, a.hidden, kind, bool(raw))
     raws.append(raw)
-    return (a.names, a.hidden, kind, getattr(raw, "shape", None), getattr(raw, "dtype", None))
+    return (a.names, a.hidden, kind, getattr(raw, "shape", None), getattr(raw, "dtype", None), repeats(raw))
+
+
+def repeats(raw: Any) -> Hashable:
+    """Which axes of an array repeat one cell: rules make use of that."""
+    strides = getattr(raw, "strides", ())
+    return 0 in strides and tuple(s == 0 and n > 1 for s, n in zip(strides, raw.shape, strict=True))
 
 
 class Surroundings:
@@ -156,7 +162,7 @@ class Surroundings:
         elif backends.is_array(value):
             self.raws.append(value)
             self.plain.append(value)
-            self._parts.append((kind, value.shape, value.dtype))
+            self._parts.append((kind, value.shape, value.dtype, repeats(value)))
         elif is_leaf(value):
             self._leaf(value)
         elif isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):

@@ -59,7 +59,7 @@ def _narrow(a: DimArray, other: DimArray, over: Names) -> DimArray:
     The cotangent of a sum is such an array; keeping its repetition would turn one matrix product into many small ones.
     """
     strides = getattr(a.raw, "strides", None)
-    if strides is None or backends.is_recording():  # a replay may see other strides
+    if strides is None:
         return a
     drop = [n for n, s in zip(a.names, strides, strict=True) if s == 0 and n in other.names and n not in over]
     if not drop:

@@ -35,7 +35,7 @@ def named(variable: xr.Variable) -> DimArray:
 def data_for(x: DimArray, dims: Names) -> Any:
     """What a variable with these dims holds: the plain array if it can, else a positional one."""
     x = settled(x)
-    if x.level is None and not x.hidden:
+    if x.level is None and not x.hidden and not backends.is_recording():
         return reorder(x, dims).data
     return numbered(x, dims)
 

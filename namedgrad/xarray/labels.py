@@ -98,7 +98,7 @@ def agreed(x: DimArray) -> Any:
     visible = make(x.raw, x.names, NONE)
     low, high = (f(visible, x.vectorized) for f in (reductions.all, reductions.any))
     if np.array_equal(low.raw, high.raw):
-        return np.asarray(low.data)
+        return np.asarray(low._ordered())  # a coordinate is fixed by a program that is recorded
     return wrap(x, Disagreement)
 
 

@@ -7,7 +7,7 @@ coordinate along a hidden dim is what it is after ``isel``: a coordinate without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from namedgrad.rules.structure import relabel
 from namedgrad.transforms.leaves import Adapter, Block, Over, add_adapter
 from namedgrad.xarray.attrs import derivative_attrs
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered, settled
+from namedgrad.xarray.fixed import about, content, contents, is_open
 from namedgrad.xarray.jacobians import jacobian
 from namedgrad.xarray.labels import Label
 
@@ -121,6 +122,16 @@ def _original(variable: xr.Variable, names: Names) -> xr.Variable:
     return _show(variable, names)
 
 
+def _open(data: dict[Any, xr.Variable]) -> dict[Any, xr.Variable]:
+    """The variables whose values a compiled program leaves open."""
+    return {n: v for n, v in data.items() if is_open(v)}
+
+
+def _computed(coords: dict[Name, xr.Variable]) -> dict[Name, xr.Variable]:
+    """Coordinates that were made inside a function."""
+    return {n: v for n, v in coords.items() if type(v._data) is PositionalArray}
+
+
 class XarrayAdapter(Adapter):
     """What all kinds have in common; a kind says how it is opened and closed."""
 
@@ -153,6 +164,31 @@ class XarrayAdapter(Adapter):
     def _with(self, leaf: Any, parts: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> Any:
         found = self._floats(leaf)
         return self.holding(leaf, {n: hold(p, v.dims) for (n, v), p in zip(found.items(), parts, strict=True)})
+
+    def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
+        opened = self.open(leaf)
+        return tuple(named(v) for v in (*_open(opened.data).values(), *_computed(opened.coords).values()))
+
+    def fixed(self, leaf: Any) -> Hashable:
+        opened = self.open(leaf)
+        data = tuple((n, about(v) if is_open(v) else content(v)) for n, v in opened.data.items())
+        coords = {n: v for n, v in opened.coords.items() if n not in _computed(opened.coords)}
+        indexes = tuple((n, type(i)) for n, i in opened.indexes.items())
+        return (getattr(leaf, "name", None), repr(leaf.attrs), data, contents(coords), indexes)
+
+    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
+        return self._given(leaf, arrays, numbered)
+
+    def returned(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
+        return self._given(leaf, arrays, data_for)
+
+    def _given(self, leaf: Any, arrays: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> Any:
+        opened, rest = self.open(leaf), iter(arrays)
+        out = self.holding(leaf, {n: hold(next(rest), v.dims) for n, v in _open(opened.data).items()})
+        computed = _computed(opened.coords)
+        coords = {n: xr.Variable(v.dims, hold(next(rest), v.dims), v.attrs) for n, v in computed.items()}
+        coords |= {n: v.copy() for n, v in opened.coords.items() if n not in computed and backends.is_array(v._data)}
+        return out.assign_coords(coords) if coords else out
 
     def vectorize(self, leaf: Any, names: Names) -> Any:
         opened = self.open(leaf)
@@ -312,6 +348,16 @@ class DataTreeAdapter(XarrayAdapter):
 
     def result(self, leaf: xr.DataTree, parts: Sequence[DimArray]) -> xr.DataTree:
         return self._fill(leaf, parts, _DATASET.result)
+
+    def arrays(self, leaf: xr.DataTree) -> tuple[DimArray, ...]:
+        return tuple(x for ds in self._nodes(leaf).values() for x in _DATASET.arrays(ds))
+
+    def fixed(self, leaf: xr.DataTree) -> Hashable:
+        return (leaf.name, *((path, _DATASET.fixed(ds)) for path, ds in self._nodes(leaf).items()))
+
+    def _given(self, leaf: xr.DataTree, arrays: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> xr.DataTree:
+        rest = iter(arrays)
+        return self._map(leaf, lambda _, ds: _DATASET._given(ds, [next(rest) for _ in _DATASET.arrays(ds)], hold))
 
     def vectorize(self, leaf: xr.DataTree, names: Names) -> xr.DataTree:
         return self._map(leaf, lambda _, ds: _DATASET.vectorize(ds, names))

@@ -1,0 +1,68 @@
+"""Unmodified xarray programs: recorded for some data, they give for other data what they give without ``compile``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from tests.xarray.programs import PROGRAMS, Program, field, with_gaps
+
+# What these do depends on values, so that they cannot be recorded.
+BY_VALUE = {"weighted by data", "dropna"}
+NAMELESS = {"as numpy functions"}  # xarray takes the method .name of a positional array for the name of a DataArray
+EACH = pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name not in BY_VALUE], ids=lambda p: p.name)
+
+
+def replayed(f: Callable[..., Any], *points: Any, names: bool = True) -> None:
+    runs = 0
+
+    def counted(x: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        return f(x)
+
+    compiled = ng.compile(counted)
+    for x in (*points, points[0]):
+        got, want = compiled(x), f(x)
+        for a, b in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
+            xr.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+            assert type(a) is type(b)
+            assert a.attrs == b.attrs
+            a, b = (o if names else o.rename(None) for o in (a, b))
+            assert a.to_dict(data=False) == b.to_dict(data=False)
+    assert runs == 1
+
+
+@EACH
+def test_values(program: Program) -> None:
+    replayed(program.function, field(), field(1), with_gaps(2), names=program.name not in NAMELESS)
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in BY_VALUE], ids=lambda p: p.name)
+def test_programs_that_depend_on_values_are_refused(program: Program) -> None:
+    with pytest.raises(ng.TraceError, match="inside ng.compile"):
+        ng.compile(program.function)(field())
+
+
+@EACH
+def test_gradients(program: Program) -> None:
+    def loss(x: xr.DataArray) -> Any:
+        out = program.function(x)
+        total = (out**2).sum() if isinstance(out, xr.DataArray) else sum((v**2).sum() for v in out.data_vars.values())
+        return total.drop_vars(list(total.coords))
+
+    replayed(ng.value_and_grad(loss), field(), field(1), with_gaps(2))
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if "lat" in p.over and p.name not in BY_VALUE], ids=lambda p: p.name)
+def test_gradients_over_a_dim(program: Program) -> None:
+    def loss(x: xr.DataArray) -> Any:
+        out = program.function(x)
+        return (out**2).sum() if isinstance(out, xr.DataArray) else sum((v**2).sum() for v in out.data_vars.values())
+
+    replayed(ng.grad(loss, over="lat"), field(), field(1), with_gaps(2))
