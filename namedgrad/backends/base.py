@@ -177,9 +177,7 @@ class Backend:
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction; ``guard`` takes ``x`` for a cotangent, as :meth:`guarded_matmul` does."""
         b, m, k, n = plan.counts
-        if not (
-            m or n or guard
-        ):  # einsum needs no temporary, and takes a tenth to half of the time of matmul
+        if not (m or n or guard):  # einsum needs no temporary, and takes a tenth to half of the time of matmul
             return self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         xs, left = self._matrix(x, plan.perms[0], b, m, k)
         ys, right = self._matrix(y, plan.perms[1], b, k, n)

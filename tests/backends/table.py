@@ -1,0 +1,53 @@
+"""One case of the table of operations on any backend: values, pullback, pushforward, second order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import namedgrad as ng
+from tests.support.arrays import all_names
+from tests.support.samples import LABELS, Case, outputs
+from tests.support.tolerances import MATRIX, ROUNDING
+from tests.test_operations import Function, cotangents_of, pull, push, rng_of
+
+Place = Callable[[ng.DimArray], ng.DimArray]
+
+
+def placed(x: ng.DimArray, array: Callable[[Any], Any]) -> ng.DimArray:
+    """The same named array with its data made an array of a backend."""
+    return ng.DimArray(array(x.to_numpy()), all_names(x), vectorized=x.vectorized)
+
+
+def tolerance(case: Case) -> float:
+    """Two backends may sum in another order."""
+    return MATRIX if case.tolerance_is_matrix else 10 * ROUNDING
+
+
+def results(
+    case: Case, place: Place, around: Callable[[Callable[[], Any]], Any] = lambda call: call()
+) -> dict[str, Any]:
+    """All that the table asks of a case; ``around`` makes the calls that only pull."""
+    operands = [place(x) for x in case.operands()]
+    found: dict[str, Any] = {"value": outputs(case(*operands))}
+    if case.label not in LABELS:
+        return found
+    host, f = Function(case, case.operands()), Function(case, operands)
+    rng = rng_of(case, "backend")
+    cotangents = [place(c) for c in cotangents_of(host, rng)]
+    tangents = [place(t) for t in host.tangents(rng)]
+
+    def gradients(*xs: ng.DimArray) -> tuple[ng.DimArray, ...]:
+        return tuple(pull(f, xs, cotangents))
+
+    out, back = ng.pullback(f, *f.xs)
+    pulled = around(lambda: back(tuple(cotangents) if isinstance(out, tuple) else cotangents[0]))
+    _, again = ng.pullback(gradients, *f.xs)
+    second = around(lambda: again(tuple(tangents)))
+    one = len(f.xs) == 1
+    return found | {
+        "pull": [pulled] if one else list(pulled),
+        "push": push(f, f.xs, tangents),
+        "second by pull": [second] if one else list(second),
+        "second by push": push(gradients, f.xs, tangents),
+    }

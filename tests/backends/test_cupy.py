@@ -1,0 +1,360 @@
+"""CuPy: every operation is that of NumPy, without waiting for the device and without copies that nobody asked for.
+
+The tests run on a stand-in that refuses what CuPy refuses and counts what it does; those marked ``gpu`` run on CuPy.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from namedgrad import backends
+from tests.backends.table import placed, results, tolerance
+from tests.support import fake_cupy
+from tests.support.fake_cupy.counts import stats
+from tests.support.samples import CASES, LABELS, Case
+from tests.support.tolerances import EXACT, ROUNDING, assert_close
+
+table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
+
+
+@pytest.fixture(params=["stand-in", pytest.param("device", marks=pytest.mark.gpu)])
+def cupy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    if request.param == "device":
+        real = pytest.importorskip("cupy", exc_type=ImportError)
+        if not real.is_available():
+            pytest.skip("CuPy is here, a GPU is not")
+        return real
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    stats.reset()
+    return fake_cupy
+
+
+@pytest.fixture
+def array(cupy: Any) -> Callable[..., ng.DimArray]:
+    """A named array on the device."""
+    return lambda data, dims, **more: ng.DimArray(cupy.asarray(np.asarray(data)), dims, **more)
+
+
+def quietly(call: Callable[[], Any]) -> Any:
+    """The call, which must neither wait for the device nor copy to it."""
+    stats.reset()
+    out = call()
+    assert (stats.syncs, stats.copies) == (0, 0)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ the table
+
+
+@table
+def test_every_operation_is_that_of_numpy(case: Case, cupy: Any) -> None:
+    def place(x: ng.DimArray) -> ng.DimArray:
+        return placed(x, cupy.asarray)
+
+    expected = results(case, lambda x: x)
+    for what, found in results(case, place, quietly).items():
+        for y, e in zip(found, expected[what], strict=True):
+            assert y.backend == "cupy"
+            assert isinstance(y.data, cupy.ndarray), "a scalar is a 0-d array"
+            assert (y.dims, y.vectorized, y.dtype) == (e.dims, e.vectorized, e.dtype), what
+            assert_close(y.to_numpy(), e.to_numpy(), tolerance(case), f"{case.label}: {what}")
+
+
+@table
+def test_no_operation_waits(case: Case, cupy: Any) -> None:
+    operands = [placed(x, cupy.asarray) for x in case.operands()]
+    given = sum(isinstance(v, (list, ng.DimArray)) for v in (case.sample.kwargs.get("indexers") or {}).values())
+    given += isinstance(case.sample.kwargs.get("index", 0), (list, ng.DimArray)) + isinstance(
+        case.sample.kwargs.get("q"), list
+    )
+    given += sum(
+        case.sample.kwargs.get("mode", "constant") != "constant" for _ in case.sample.kwargs.get("pad_width", ())
+    )
+    stats.reset()
+    case(*operands)
+    assert stats.syncs == 0
+    assert stats.copies <= given, "only positions that the user gave are copied, each once"
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.label in LABELS and c.label.endswith("-0")], ids=lambda c: c.label
+)
+def test_launches_do_not_grow_with_the_batch(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    found = []
+    for size in (3, 30):
+        operands = case.operands(dict.fromkeys(range(len(case.sample.operands)), ("B",)), {"B": size})
+        xs = [placed(x.vectorize("B"), fake_cupy.asarray) for x in operands if x.dtype.kind in "fc"]
+        if len(xs) < len(operands):
+            return
+        stats.reset()
+        out, back = ng.pullback(case, *xs)
+        back(out)
+        found.append(stats.launches)
+    assert found[0] == found[1]
+
+
+# ------------------------------------------------------------------------------------------------ transforms
+
+
+def test_transforms_on_the_device(array: Any) -> None:
+    data = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
+    here, there = ng.DimArray(data, ("a", "b")), array(data, ("a", "b"))
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        return (ng.exp(x) * x.sum("b")).mean()
+
+    def v(x: ng.DimArray) -> ng.DimArray:
+        return ng.sin(x)
+
+    calls: list[Callable[[ng.DimArray], ng.DimArray]] = [
+        ng.grad(f),
+        ng.jacobian(v),
+        ng.hessian(f),
+        lambda x: ng.hvp(f, x, x),
+        ng.grad(f, over="a"),
+        ng.grad(ng.checkpoint(f)),
+        ng.vmap(lambda x: x / x.sum(), "a"),
+        ng.compile(ng.grad(f)),
+    ]
+    for call in calls:
+        got, expected = call(there), call(here)
+        assert got.backend == "cupy"
+        assert got.dims == expected.dims
+        assert_close(got.to_numpy(), expected.to_numpy(), 10 * ROUNDING)
+
+
+def test_plain_arrays_come_back_as_plain_arrays(cupy: Any) -> None:
+    data = np.array([0.5, -1.0, 2.0])
+    got = ng.grad(lambda x: (np.exp(x) * x).sum())(cupy.asarray(data))
+    assert isinstance(got, cupy.ndarray)
+    assert_close(backends.backend_of(got).to_numpy(got), np.exp(data) * (1 + data), ROUNDING)
+
+
+def test_gradients_own_their_memory(array: Any) -> None:
+    x = array([[1.0, 2.0], [3.0, 4.0]], ("a", "b"))
+    cotangent = array([[1.0, 1.0], [2.0, 2.0]], ("a", "b"))
+    _, back = ng.pullback(lambda x: x, x)
+    gradients = [back(cotangent), ng.grad(lambda x: x.sum())(x), ng.grad(lambda x: x.sum())(array(1.0, ()))]
+    for g in gradients:
+        assert g.data.flags.owndata
+    gradients[0].data[...] = 7.0
+    assert cotangent.to_numpy().max() == 2.0
+
+
+def test_a_write_into_an_input_does_not_reach_its_pullback(array: Any) -> None:
+    x = array([1.0, 2.0], "a")
+    _, back = ng.pullback(lambda x: x * x, x)
+    x.data[...] = 100.0
+    assert_close(back(array([1.0, 1.0], "a")).to_numpy(), np.array([2.0, 4.0]), EXACT)
+
+
+# ------------------------------------------------------------------------------------------------ guards
+
+
+def test_masked_cells_get_zero_and_infinities_survive(array: Any) -> None:
+    x = array([0.0, 0.0, 2.0], "a")
+    keep = array([False, True, True], "a")
+    w = array(1.0, ())
+
+    def f(x: ng.DimArray, w: ng.DimArray) -> ng.DimArray:
+        return ng.where(keep, w * ng.log(x), 0.0).sum()
+
+    with np.errstate(divide="ignore"):
+        gx, gw = quietly(lambda: ng.grad(f, (0, 1))(x, w))
+    assert_close(gx.to_numpy(), np.array([0.0, math.inf, 0.5]), EXACT)
+    assert gw.item() == -math.inf
+
+
+def test_guarded_on_the_device_also_where_the_output_is_on_the_host(array: Any) -> None:
+    x = array([0.0, 2.0], "a")
+    keep = array([False, True], "a")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        g = ng.grad(lambda x: ng.where(keep, ng.log(x), 0.0).sum().to("numpy"))(x)
+    assert_close(g.to_numpy(), np.array([0.0, 0.5]), EXACT)
+
+
+def test_products_that_meet_missing_values(array: Any) -> None:
+    data = array([[1.0, math.nan], [2.0, 3.0]], ("row", "feature"))
+    w = array([[1.0, 0.5, 2.0], [0.0, 1.0, -1.0]], ("feature", "out"))
+    complete = array([False, True], "row")
+
+    def f(w: ng.DimArray) -> ng.DimArray:
+        return ng.where(complete, ng.dot(data, w, dim="feature"), 0.0).sum()
+
+    g = quietly(lambda: ng.grad(f)(w))
+    assert_close(g.to_numpy(), np.array([[2.0] * 3, [3.0] * 3]), EXACT)
+
+
+# ------------------------------------------------------------------------------------------------ linear algebra
+
+
+def test_what_cannot_be_factored_is_nan_and_disturbs_nothing_else(array: Any) -> None:
+    a = array([[[4.0, 2.0], [2.0, 3.0]], [[1.0, 2.0], [2.0, 1.0]], [[2.0, 0.0], [0.0, 2.0]]], ("k", "i", "j"))
+    got = ng.cholesky(a, ("i", "j")).to_numpy()
+    assert np.isnan(got[1]).all()
+    assert_close(got[[0, 2]], np.linalg.cholesky(a.to_numpy()[[0, 2]]), ROUNDING)
+    b = array([[[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]], ("k", "i", "j"))
+    rhs = np.array([1.0, 0.5])
+    with np.errstate(all="ignore"):
+        x = ng.solve(b, array(rhs, "i"), ("i", "j")).to_numpy()
+    assert_close(x[1], np.linalg.solve(b.to_numpy()[1], rhs), ROUNDING)
+    assert np.isnan(x[0]).all()
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e8, 1e14])
+def test_what_is_merely_ill_conditioned_is_solved(array: Any, condition: float) -> None:
+    rng = np.random.default_rng(3)
+    q = np.linalg.qr(rng.normal(size=(20, 20)))[0]
+    a = (q * np.geomspace(1, 1 / condition, 20)) @ q.T
+    b = rng.normal(size=20)
+    x = ng.solve(array(a, ("i", "j")), array(b, "i"), ("i", "j")).to_numpy()
+    assert_close(x, np.linalg.solve(a, b), 1e-10 * condition)
+    spd = a @ a.T + np.eye(20) / condition
+    factor = ng.cholesky(array(spd, ("i", "j")), ("i", "j")).to_numpy()
+    assert_close(factor, np.linalg.cholesky(spd), 1e-14 * condition)
+
+
+# ------------------------------------------------------------------------------------------------ positions
+
+
+def test_positions_of_the_host_are_copied_once(array: Any) -> None:
+    x = array([1.0, 2.0, 4.0], "a")
+    stats.reset()
+    g = ng.grad(lambda x: (x.isel(a=[0, -1, -1]) * x.isel(a=np.array([1, 1, 0]))).sum())(x)
+    assert stats.copies <= 2
+    assert_close(g.to_numpy(), np.array([2.0 + 4.0, 1.0 + 4.0, 3.0]), EXACT)
+    with pytest.raises(IndexError, match=r"index 3 is out of range for dim 'a' of size 3"):
+        x.isel(a=[0, 3])
+
+
+def test_sizes_that_depend_on_values_are_refused(array: Any) -> None:
+    x = array([1.0, 2.0], "a")
+    with pytest.raises(TypeError, match=r"boolean index on cupy has a data-dependent size; use where"):
+        x.isel(a=x > 1)
+    assert_close(x.isel(a=[False, True]).to_numpy(), np.array([2.0]), EXACT)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "float32", "float16", "int8", "uint16", "int64", "bool"])
+def test_scatter_of_every_dtype(cupy: Any, dtype: str) -> None:
+    backend = backends.get_backend("cupy")
+    rng = np.random.default_rng(1)
+    g, index = rng.integers(0, 2, (3, 5)).astype(dtype), rng.integers(0, 4, 5)
+    if dtype.startswith("complex"):
+        g *= np.array(1 - 2j, dtype)
+    out = backend.scatter_add(cupy.asarray(g), cupy.asarray(index), shared=0, sizes=(4,))
+    expected = np.zeros((3, 4), dtype)
+    for k, i in enumerate(index):
+        expected[:, i] += g[:, k]
+    assert out.dtype == dtype
+    assert_close(backend.to_numpy(out), expected, EXACT)
+
+
+# ------------------------------------------------------------------------------------------------ devices
+
+
+def test_transfer_is_explicit_and_differentiated(cupy: Any, array: Any) -> None:
+    data = np.array([0.5, -1.0])
+    here, there = ng.DimArray(data, "a"), array(data, "a")
+    assert there.to("cupy") is there
+    assert here.to("cupy").backend == "cupy"
+    assert_close(there.to("numpy").to_numpy(), data, EXACT)
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        return (ng.exp(x.to("cupy")) * there).sum().to("numpy") + (x.to("numpy") * here).sum()
+
+    expected = np.exp(data) * data + data
+    for x in (here, there):
+        g = ng.grad(f)(x)
+        assert g.backend == x.backend
+        assert_close(g.to_numpy(), expected, ROUNDING)
+    tangent = ng.pushforward(f, (here,), (here,))[1]
+    assert tangent.backend == "numpy"
+    assert_close(tangent.to_numpy(), (expected * data).sum(), ROUNDING)
+
+
+def test_devices_do_not_mix(array: Any) -> None:
+    import dask.array as da
+
+    here, there, lazy = ng.DimArray([1.0, 2.0], "a"), array([1.0, 2.0], "a"), ng.DimArray(da.ones(2), "a")
+    index = array([0, 1], "p")
+    mixed: list[Callable[[], Any]] = [
+        lambda: here + there,
+        lambda: there * here,
+        lambda: ng.where(there > 1, here, 0.0),
+        lambda: ng.dot(here, there),
+        lambda: ng.concat([here, there], "a"),
+        lambda: here.isel(a=index),
+        lambda: here.at[{"a": index}].add(1.0),
+        lambda: ng.grad(lambda x: (x * there).sum())(here),
+    ]
+    for call in mixed:
+        with pytest.raises(TypeError, match=r"cupy and numpy.*\.to\('cupy'\) or \.to\('numpy'\)"):
+            call()
+    with pytest.raises(TypeError, match=r"cupy and dask.*\.to\('cupy'\) or \.to\('dask'\)"):
+        there + lazy
+    with pytest.raises(TypeError, match=r"cupy and dask and numpy"):
+        ng.where(there > 1, lazy, here)
+
+
+def test_scalars_join(array: Any) -> None:
+    x = array(np.array([1.0, 2.0], np.float32), "a")
+    for scalar in (2, 2.0, np.float32(2), np.array(2.0, np.float32), ng.DimArray(np.array(2.0, np.float32), ())):
+        for y in (x * scalar, scalar * x):
+            assert y.backend == "cupy"
+            assert y.dtype == np.float32
+            assert_close(y.to_numpy(), np.array([2.0, 4.0], np.float32), EXACT)
+    assert (x + np.float64(1)).dtype == np.float64
+
+
+def test_nothing_leaves_the_device_by_itself(array: Any) -> None:
+    x = array([1.0, 2.0], "a")
+    with pytest.raises(TypeError, match=r"no implicit copy from cupy to the host; use \.to_numpy\(\)"):
+        np.asarray(x)
+    stats.reset()
+    assert "cupy" in repr(x)
+    assert float(x.sum()) == 3.0
+    assert (x > 0).all()
+
+
+def test_without_cupy_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(ImportError, match=r"namedgrad\[cupy\]"):
+        ng.DimArray([1.0], "a").to("cupy")
+    with pytest.raises(ValueError, match=r"'jax'.*'numpy', 'cupy' or 'dask'"):
+        ng.DimArray([1.0], "a").to("jax")
+
+
+# ------------------------------------------------------------------------------------------------ imports
+
+
+def run(program: str) -> None:
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=120)  # noqa: S603 - our own text
+
+
+def test_backends_are_not_imported_unasked() -> None:
+    run(
+        "import sys, namedgrad as ng\n"
+        "x = ng.DimArray([1.0, 2.0], 'a')\n"
+        "ng.grad(lambda x: (x * x).sum())(x)\n"
+        "found = {'cupy', 'cupyx', 'dask', 'distributed', 'torch', 'jax', 'matplotlib'} & set(sys.modules)\n"
+        "assert not found, found\n"
+    )
+
+
+@pytest.mark.parametrize("first", ["cupy", "namedgrad"])
+def test_either_may_be_imported_first(first: str) -> None:
+    imports = ["import tests.support.fake_cupy as cupy; sys.modules['cupy'] = cupy", "import namedgrad as ng"]
+    run(
+        "import sys\n" + "\n".join(imports if first == "cupy" else imports[::-1]) + "\n"
+        "x = ng.DimArray(cupy.asarray([1.0, 2.0]), 'a')\n"
+        "assert ng.grad(lambda x: (x * x).sum())(x).backend == 'cupy'\n"
+    )

@@ -1,0 +1,117 @@
+"""The functions of the stand-in: those of NumPy behind CuPy's signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tests.support.fake_cupy.array import device, host, ndarray
+from tests.support.fake_cupy.counts import stats
+
+_MAKERS = {"array", "asarray", "asanyarray", "ascontiguousarray"}
+_VIEWS = {
+    "broadcast_to", "transpose", "moveaxis", "swapaxes", "expand_dims", "squeeze", "reshape", "ravel", "rollaxis",
+    "flip", "diagonal", "broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "split", "array_split",
+    "result_type", "can_cast", "ndim", "shape", "size", "empty", "empty_like",
+}  # fmt: skip
+_WAITING = {
+    "nonzero", "flatnonzero", "argwhere", "unique", "median", "array_equal", "allclose", "bincount", "histogram",
+    "interp", "compress", "extract", "isin", "setdiff1d", "union1d", "intersect1d", "trim_zeros", "delete",
+}  # fmt: skip
+_ATOMIC = {"int32", "int64", "uint32", "uint64", "float32", "float64"}
+
+
+class Ufunc:
+    """A universal function: no ``where=``, and few methods."""
+
+    def __init__(self, f: np.ufunc, with_at: list[str]) -> None:
+        self.f, self.__name__, self.with_at = f, f.__name__, with_at
+
+    def __call__(self, *args: Any, out: Any = None, dtype: Any = None, casting: str = "same_kind", **more: Any) -> Any:
+        if more:
+            raise TypeError(f"Wrong arguments {more}")
+        if any(isinstance(x, (list, tuple)) for x in args):
+            raise TypeError("Unsupported type list")
+        stats.launches += 1
+        target = out[0] if isinstance(out, tuple) else out
+        kwargs = {} if dtype is None else {"dtype": dtype}
+        if target is not None:
+            self.f(*map(host, args), out=target.host, casting=casting, **kwargs)
+            return target
+        return device(self.f(*map(host, args), **kwargs))
+
+    def at(self, a: ndarray, index: Any, b: Any) -> None:
+        allowed = _ATOMIC | ({"float16"} if self.__name__ == "add" else set())
+        if self.__name__ not in self.with_at:
+            raise NotImplementedError(f"`{self.__name__}.at` is not supported yet")
+        if a.dtype.name not in allowed:
+            raise TypeError(f"{self.__name__}.at: unsupported dtype {a.dtype}")
+        stats.launches += 1
+        self.f.at(a.host, host(index), host(b))
+
+    def reduce(self, a: ndarray, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        self._only_sums("reduce")
+        return device(self.f.reduce(a.host, axis=axis, dtype=dtype, keepdims=keepdims))
+
+    def accumulate(self, a: ndarray, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        self._only_sums("accumulate")
+        return device(self.f.accumulate(a.host, axis=axis, dtype=dtype))
+
+    def outer(self, a: ndarray, b: ndarray) -> Any:
+        stats.launches += 1
+        return device(self.f.outer(a.host, b.host))
+
+    def _only_sums(self, method: str) -> None:
+        if self.__name__ not in {"add", "multiply"}:
+            raise NotImplementedError(f"`{self.__name__}.{method}` is not supported yet")
+        stats.launches += 1
+
+
+def function(f: Callable[..., Any], name: str, parameters: Any) -> Callable[..., Any]:
+    """``f`` with CuPy's parameters."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        unknown = set(kwargs) - set(parameters) if isinstance(parameters, list) else set()
+        if unknown:
+            raise TypeError(f"{name}() got an unexpected keyword argument {min(unknown)!r}")
+        if name in _MAKERS and not isinstance(args[0], ndarray):
+            stats.copies += 1
+            return ndarray(np.array(args[0], *args[1:], **kwargs))
+        if name in _MAKERS and name != "array" and len(args) == 1 and not kwargs:
+            return args[0]
+        if name == "where" and not isinstance(args[0], ndarray):
+            raise AttributeError(f"{type(args[0]).__name__!r} object has no attribute 'astype'")
+        stats.syncs += name in _WAITING or (name == "where" and len(args) == 1)
+        stats.launches += name not in _VIEWS
+        return device(f(*map(host, args), **{k: host(v) for k, v in kwargs.items()}))
+
+    call.__name__ = name
+    return call
+
+
+def _each(f: Callable[..., Any], *stacks: np.ndarray) -> np.ndarray:
+    """``f`` of stacks of matrices; one that fails gives arbitrary numbers, the others what they should."""
+    try:
+        return f(*stacks)
+    except np.linalg.LinAlgError as error:
+        if "square" in str(error) or "dimension" in str(error):
+            raise
+        if stacks[0].ndim > 2:
+            return np.array([_each(f, *several) for several in zip(*stacks, strict=True)])
+        return np.full(stacks[-1].shape, 12345.0, np.result_type(*stacks, np.float32))
+
+
+def checked(name: str) -> Callable[..., Any]:
+    """A function of ``numpy.linalg`` that gives arbitrary numbers where NumPy raises for the values of its matrices."""
+    f = getattr(np.linalg, name)
+
+    def call(a: ndarray, *more: ndarray) -> Any:
+        stats.launches += 1
+        if name == "solve" and more[0].ndim > 1 and a.shape[:-1] != more[0].shape[:-1]:
+            raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+        return device(_each(f, a.host, *map(host, more)))
+
+    call.__name__ = name
+    return call
