@@ -264,10 +264,23 @@ def full_like(x: DimArray, value: Any, *, dtype: Any = None, like: Any = None, v
     >>> ng.full_like(ng.ones({"x": 2}), 7.0).data
     array([7., 7.])
     """
+    if not isinstance(x, DimArray):
+        return _without_names(x, value, dtype, given={"like": like, "vectorized": vectorized})
     backend = _backend(x if like is None else like)
     raw = backends.call(backend.copy, backends.call(backend.full, x.full_shape, value, _dtype(dtype, x)))
     out = make(raw, x.names, x.hidden if vectorized is None else NONE)
     return out if vectorized is None else DimArray(raw, x.names, vectorized=vectorized)
+
+
+def _without_names(x: Any, value: Any, dtype: Any, given: Mapping[str, Any]) -> Any:
+    """The same for xarray objects and arrays with numbered axes, by their own function."""
+    if any(v is not None for v in given.values()):
+        raise TypeError(f"full_like: {' and '.join(k for k, v in given.items() if v is not None)} is for DimArrays only")
+    if type(x).__module__.partition(".")[0] == "xarray":
+        import xarray
+
+        return xarray.full_like(x, value, dtype=dtype)
+    return np.full_like(x, value, dtype=dtype)
 
 
 def zeros_like(x: DimArray, *, dtype: Any = None, like: Any = None, vectorized: Any = None) -> DimArray:

@@ -110,5 +110,7 @@ def _join(column: tuple[Any, ...], dim: Name) -> Any:
     if hasattr(column[0], "isel") and not isinstance(column[0], DimArray):
         import xarray as xr
 
-        return xr.concat(list(column), dim)
+        common = set.intersection(*(set(y.coords) for y in column))
+        bare = [y.drop_vars([n for n in y.coords if n not in common]) for y in column]
+        return xr.concat(bare, dim, data_vars="all", coords="different", compat="equals", join="exact")
     return concat([constant(y) for y in column], dim).transpose(dim, ...)

@@ -42,7 +42,8 @@ def _hide(variable: xr.Variable, names: Iterable[Name], kind: type[PositionalArr
     """The variable without those dims, which become vectorized axes of its data."""
     gone = tuple(n for n in names if n in variable.dims)
     dims = tuple(d for d in variable.dims if d not in gone)
-    x = named(variable) if kind is PositionalArray or backends.is_array(variable.data) else _of_objects(variable)
+    odd = kind is Label and not (backends.is_array(variable.data) or isinstance(variable.data, PositionalArray))
+    x = _of_objects(variable) if odd else named(variable)
     data = wrap(ordered(relabel(x, {}, hide=gone), dims), kind)
     return xr.Variable(dims, data, variable.attrs, variable.encoding)
 
@@ -117,7 +118,7 @@ def _shown_coords(result: Opened, dims: Names, names: Names) -> tuple[dict[Name,
 
 def _original(variable: xr.Variable, names: Names) -> xr.Variable:
     source = getattr(variable._data, "source", None)
-    if source is not None and set(hidden_names(variable)).issubset(names):
+    if source is not None and set(hidden_names(variable)).difference(hidden_names(source)).issubset(names):
         return source
     return _show(variable, names)
 
@@ -211,6 +212,9 @@ class XarrayAdapter(Adapter):
         data = {n: _show(v, names, _order(v, old.get(n), names)) for n, v in opened.data.items()}
         dims = tuple(d for v in data.values() for d in v.dims)
         return self.close(result, Opened(data, *_shown_coords(opened, dims, names)))
+
+    def number(self, leaf: Any, x: DimArray) -> xr.DataArray:
+        return xr.DataArray(data_for(x, ()))
 
     def learn(self, leaf: Any, over: Over) -> None:
         opened = self.open(leaf)
