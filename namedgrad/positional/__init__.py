@@ -6,7 +6,21 @@ positional arrays with axis numbers as ``dim=``.
 
 from __future__ import annotations
 
-from namedgrad.positional import faces, functions, indexing, leaves, protocol, writing
+from namedgrad.positional import faces, functions, indexing, leaves, operators, protocol, ufuncs, writing
 from namedgrad.positional.array import PositionalArray, positional, renumber, unwrap, wrap
 
-__all__ = ["PositionalArray", "faces", "functions", "indexing", "leaves", "positional", "protocol", "renumber", "unwrap", "wrap", "writing"]
+__all__ = [
+    "PositionalArray",
+    "faces",
+    "functions",
+    "indexing",
+    "leaves",
+    "operators",
+    "positional",
+    "protocol",
+    "renumber",
+    "ufuncs",
+    "unwrap",
+    "wrap",
+    "writing",
+]

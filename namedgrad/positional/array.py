@@ -39,7 +39,9 @@ def numbers(count: int) -> Names:
     return tuple(axes.axis(i) for i in range(-count, 0))
 
 
-_INSTEAD_OF_FLOAT = "out = np.zeros(n, like=x) for an array that it can be written into, and NumPy functions instead of math"
+_INSTEAD_OF_FLOAT = (
+    "out = np.zeros(n, like=x) for an array that it can be written into, and NumPy functions instead of math"
+)
 
 
 class View(NamedTuple):
@@ -289,7 +291,7 @@ class PositionalArray:
         where = "" if self.backend == "numpy" else f" {self.backend}"
         return f"{self.shape}{f' vectorized ({hidden})' if hidden else ''} {self.dtype}{where}"
 
-    if TYPE_CHECKING:  # installed by namedgrad.positional.protocol and namedgrad.positional.indexing
+    if TYPE_CHECKING:  # installed by the modules of this package
 
         def __getitem__(self, key: Any) -> PositionalArray: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
@@ -434,7 +436,7 @@ def joint_sizes(xs: Sequence[DimArray]) -> dict[Name, int]:
     for x in xs:
         for n, s in x.sizes.items():
             old = sizes.setdefault(n, s)
-            if old != s and s != 1:
+            if s not in (old, 1):
                 if old != 1:
                     shapes = " ".join(str(x.shape) for x in xs)
                     raise ValueError(f"operands could not be broadcast together with shapes {shapes}")

@@ -13,7 +13,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
-from namedgrad.positional.array import numbers, ordered, renumber
+from namedgrad.positional.array import ordered, renumber
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import relabel, spread
@@ -120,11 +120,11 @@ def _resolve(x: DimArray, shape: Any) -> tuple[int, ...]:
 def pairs(value: Any, count: int) -> list[tuple[Any, Any]]:
     """(before, after) per axis of what ``np.pad`` takes: a scalar, a pair, one pair per axis, a mapping."""
     if isinstance(value, Mapping):
-        table = {normalize_axis_index(k, count): v if isinstance(v, (tuple, list)) else (v, v) for k, v in value.items()}
+        table = {
+            normalize_axis_index(k, count): v if isinstance(v, (tuple, list)) else (v, v) for k, v in value.items()
+        }
         return [tuple(table.get(i, (0, 0))) for i in range(count)]  # type: ignore[misc]
     if not isinstance(value, (tuple, list, np.ndarray)):
         return [(value, value)] * count
     return [(b, a) for b, a in np.broadcast_to(np.asarray(value), (count, 2)).tolist()]
 
-
-__all__ = ["along", "expand", "flat", "name_of", "named", "names_of", "numbers", "pairs", "reshape", "squeeze"]

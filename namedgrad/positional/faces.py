@@ -130,16 +130,19 @@ def _solve(a: Any, b: Any, dims: Any = (-2, -1)) -> Any:
 
 
 def _needs_names(name: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"{name} makes new names, a positional array has none; name its axes first: x.name('a', 'b', ...)")
+    def refuse(*args: Any, **kwargs: Any) -> Any:  # noqa: ARG001 - whatever it was called with
+        raise TypeError(
+            f"{name} makes new names, a positional array has none; name its axes first: x.name('a', 'b', ...)"
+        )
 
     return refuse
 
 
 OVERRIDES: dict[str, Callable[..., Any]] = {
-    "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel, "matmul": _matmul,
-    "outer": np.outer, "cholesky": _last_two(_cholesky), "solve": _solve, "squeeze": lambda x, dim=None: np.squeeze(x, dim),
-    "broadcast": lambda *arrays: np.broadcast_arrays(*arrays),
+    "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel,
+    "matmul": _matmul, "outer": np.outer, "cholesky": _last_two(_cholesky), "solve": _solve,
+    "squeeze": lambda x, dim=None: np.squeeze(x, dim),
+    "broadcast": np.broadcast_arrays,
     "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
     **{name: _needs_names(name) for name in ("rename", "stack", "unstack")},
 }  # fmt: skip

@@ -55,7 +55,7 @@ class Positional(Adapter):
         return out if original is None or isinstance(original, PositionalArray) else leave(out._x)
 
     def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
-        """Axes of the output, then those of the input; with the dims of a DimArray on the other side, if that has all."""
+        """Axes of the output, then those of the input; named if all of them belong to a DimArray on one side."""
         block = blocks[0][0]
         x = block.array
         if isinstance(out_leaf, DimArray) or isinstance(in_leaf, DimArray):

@@ -13,8 +13,8 @@ from namedgrad.positional.array import Lifted, PositionalArray
 class Missing(PositionalArray):
     """Truth values of ``np.isnan``.
 
-    Under vectorized axes, ``np.any`` of them is a plain truth value where all slices agree, so that a program may refuse
-    missing values (``if np.isnan(weights).any(): raise ...``), as xarray's ``weighted`` does.
+    Under vectorized axes, ``np.any`` of them is a plain truth value where all slices agree, so that a program may
+    refuse missing values (``if np.isnan(weights).any(): raise ...``), as xarray's ``weighted`` does.
     """
 
     __slots__ = ()

@@ -16,7 +16,17 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, View, numbered, numbers, ordered, renumber, squeezed, unwrap, wrap
+from namedgrad.positional.array import (
+    PositionalArray,
+    View,
+    numbered,
+    numbers,
+    ordered,
+    renumber,
+    squeezed,
+    unwrap,
+    wrap,
+)
 from namedgrad.positional.indexing import Key, is_basic, read_key
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import _uncut_slice, merge, split

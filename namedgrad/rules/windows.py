@@ -27,7 +27,7 @@ class _Windows(Primitive):
         raw = call(self.kernel_for(x.raw), x.raw, x.names.index(dim), size)
         return make(raw, (*x.names, new), x.hidden)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, new: Name, size: int) -> Map:
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], *, dim: Name, new: Name, size: int) -> Map:
         return CoreMap(
             lambda ts: windows(relabel(ts[0], {CELL: PLACE}), PLACE, OFFSET, size),
             lambda g: [relabel(overlap_add(g, PLACE, OFFSET), {PLACE: CELL})],
@@ -49,7 +49,7 @@ class _OverlapAdd(Primitive):
         raw = place(x.raw, order)
         return make(call(self.kernel_for(raw), raw, names.index(dim)), names, x.hidden)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, new: Name) -> Map:
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], *, dim: Name, new: Name) -> Map:
         size = ins[0].full_shape[ins[0].names.index(new)]
         return CoreMap(
             lambda ts: relabel(overlap_add(ts[0], PLACE, OFFSET), {PLACE: CELL}),

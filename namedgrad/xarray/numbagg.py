@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.positional.protocol import GUFUNCS
+from namedgrad.positional.ufuncs import GUFUNCS
 
 
 def _windows(a: Any, window: int, axis: int) -> Any:

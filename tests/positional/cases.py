@@ -238,12 +238,30 @@ case("np.insert several", lambda a, b: np.insert(a, [0, 2, 2], b), V, W)
 case("np.meshgrid", lambda a, b: np.meshgrid(a, b)[0] * np.meshgrid(a, b)[1], V, W)
 case("np.meshgrid ij", lambda a, b: np.meshgrid(a, b, indexing="ij", sparse=True)[1], V, W)
 case("np.array like", lambda a: np.array([[a[0, 0], 2.0], [a[1, 1] * a[0, 1], a[2, 3]]], like=a), A)
-for _mode in ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap"):
+for _mode in (
+    "constant",
+    "edge",
+    "linear_ramp",
+    "maximum",
+    "mean",
+    "median",
+    "minimum",
+    "reflect",
+    "symmetric",
+    "wrap",
+):
     case(f"np.pad {_mode}", lambda a, m=_mode: np.pad(a, ((1, 2), (0, 1)), mode=m), A)
 case("np.pad scalar", lambda a: np.pad(a, 2), A)
 case("np.pad constant values", lambda a: np.pad(a, 1, constant_values=((1, 2), (3, 4))), A)
 case("np.pad end values", lambda a: np.pad(a, (2, 1), "linear_ramp", end_values=(5, -4)), A)
 case("np.pad stat length", lambda a: np.pad(a, 2, "mean", stat_length=2), A)
+
+
+
+def _unpacked(a: Any) -> Any:
+    u, v, w = a
+    return u * v + w
+
 
 # ---- picking
 case("a[1]", lambda a: a[1], A)
@@ -263,7 +281,7 @@ case("a[:, mask]", lambda a: a[:, MASK[0]], A)
 case("a[a > 0]", lambda a: a[a > 0] ** 2, A)
 case("a[2-d index]", lambda a: a[np.array([[0, 1], [2, 2]])], V)
 case("iteration", lambda a: sum(r * r for r in a), A)
-case("unpacking", lambda a: (lambda u, v, w: u * v + w)(*a), W)
+case("unpacking", _unpacked, W)
 case("np.take", lambda a: np.take(a, INDEX, axis=1), A)
 case("np.take flat", lambda a: np.take(a, [[0, 5], [11, 1]]), A)
 case("np.take clip", lambda a: np.take(a, [7, -9], axis=0, mode="clip"), A)
@@ -271,6 +289,7 @@ case("np.take wrap", lambda a: a.take([7, -9], axis=0, mode="wrap"), A)
 case("np.take_along_axis", lambda a: np.take_along_axis(a, INDEX[None, :] % 3, axis=0), A)
 case("np.compress", lambda a: np.compress([True, False, True], a, axis=0), A)
 case("np.extract", lambda a: np.extract(MASK, a), A)
+
 
 # ---- writing
 def _write(key: Any, how: str = "set") -> Callable[..., Any]:
@@ -375,7 +394,9 @@ case("np.trapezoid x", lambda a, x: np.trapezoid(a, x), A, ROW)
 case("np.cross", np.cross, RHS.T.repeat(1, 1) @ np.eye(3), W)
 case("np.cross axis", lambda a, b: np.cross(a, b, axis=0), A, B)
 case("np.interp", lambda x, fp: np.interp(x, GRID, fp), np.array([-0.5, GRID[2] + 0.01, 0.3, 2.0]), V)
-case("np.interp knots", lambda x, xp, fp: np.interp(x, xp, fp, left=0.1, right=0.2), np.linspace(-0.11, 1.13, 6), GRID, V)
+case(
+    "np.interp knots", lambda x, xp, fp: np.interp(x, xp, fp, left=0.1, right=0.2), np.linspace(-0.11, 1.13, 6), GRID, V
+)
 case("np.polyval", np.polyval, W, A)
 for _mode in ("full", "same", "valid"):
     case(f"np.convolve {_mode}", lambda a, v, m=_mode: np.convolve(a, v, m), V, W)
@@ -426,6 +447,7 @@ case("np.linalg.diagonal", np.linalg.diagonal, MM)
 case("np.linalg.outer", np.linalg.outer, V, W)
 case("np.linalg.cross", np.linalg.cross, A[:, :3].copy(), W)
 
+
 # ---- Fourier transforms
 def _parts(z: Any) -> Any:
     return z.real * 2 + z.imag
@@ -433,19 +455,19 @@ def _parts(z: Any) -> Any:
 
 for _name in ("fft", "ifft", "rfft", "ihfft"):
     for _n in (None, 3, 6):
-        case(f"np.fft.{_name} {_n}", lambda a, g=getattr(np.fft, _name), n=_n: _parts(g(a, n)), A)
+        case(f"np.fft.{_name} {_n}", lambda a, g=_name, n=_n: _parts(getattr(np.fft, g)(a, n)), A)
 for _name in ("irfft", "hfft"):
     for _n in (None, 3, 5, 6, 9):
-        case(f"np.fft.{_name} {_n}", lambda a, b, g=getattr(np.fft, _name), n=_n: g(a + 1j * b, n, axis=0), A, B)
+        case(f"np.fft.{_name} {_n}", lambda a, b, g=_name, n=_n: getattr(np.fft, g)(a + 1j * b, n, axis=0), A, B)
 for _norm in ("ortho", "forward"):
     for _name in ("fft", "ifft", "rfft", "ihfft"):
-        case(f"np.fft.{_name} {_norm}", lambda a, g=getattr(np.fft, _name), n=_norm: _parts(g(a, norm=n)), A)
+        case(f"np.fft.{_name} {_norm}", lambda a, g=_name, n=_norm: _parts(getattr(np.fft, g)(a, norm=n)), A)
     for _name in ("irfft", "hfft"):
-        case(f"np.fft.{_name} {_norm}", lambda a, g=getattr(np.fft, _name), n=_norm: g(a, norm=n), A)
+        case(f"np.fft.{_name} {_norm}", lambda a, g=_name, n=_norm: getattr(np.fft, g)(a, norm=n), A)
 for _name in ("fft2", "ifft2", "fftn", "ifftn", "rfft2", "rfftn"):
-    case(f"np.fft.{_name}", lambda a, g=getattr(np.fft, _name): _parts(g(a)), CUBE)
+    case(f"np.fft.{_name}", lambda a, g=_name: _parts(getattr(np.fft, g)(a)), CUBE)
 for _name in ("irfft2", "irfftn"):
-    case(f"np.fft.{_name}", lambda a, b, g=getattr(np.fft, _name): g(a + 1j * b, s=(3, 5), axes=(0, 1)), A, B)
+    case(f"np.fft.{_name}", lambda a, b, g=_name: getattr(np.fft, g)(a + 1j * b, s=(3, 5), axes=(0, 1)), A, B)
 case("np.fft.fftn s", lambda a: _parts(np.fft.fftn(a, s=(2, 6), axes=(0, 1))), A)
 case("np.fft.fftshift", np.fft.fftshift, A)
 case("np.fft.ifftshift", lambda a: np.fft.ifftshift(a, axes=1), A)

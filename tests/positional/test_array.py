@@ -86,7 +86,13 @@ def test_truth_values_of_slices_stay_positional_and_refuse_to_steer() -> None:
     assert isinstance(flags, ng.PositionalArray)
     np.testing.assert_array_equal(flags.data, BATCH > 0)
     np.testing.assert_array_equal(places.data, BATCH.reshape(5, -1).argmax(1))
-    for leave in (lambda: bool(flags[0, 0]), lambda: [0, 1][places], lambda: np.asarray(flags), lambda: int(places), lambda: p[flags]):
+    for leave in (
+        lambda: bool(flags[0, 0]),
+        lambda: [0, 1][places],
+        lambda: np.asarray(flags),
+        lambda: int(places),
+        lambda: p[flags],
+    ):
         with pytest.raises(ng.TraceError, match=r"np\.|devectorize"):
             leave()
 
@@ -240,7 +246,7 @@ def test_copies_stay_on_the_tape() -> None:
     for duplicate in (copy.copy, copy.deepcopy, lambda x: x.copy(), np.copy):
         np.testing.assert_allclose(ng.grad(lambda x, d=duplicate: np.sum(d(x) ** 2))(X), 2 * X)
     p = ng.positional(X, "b")
-    again = pickle.loads(pickle.dumps(p))
+    again = pickle.loads(pickle.dumps(p))  # noqa: S301 - made here
     assert again.vectorized == ("b",)
     np.testing.assert_array_equal(again.data, X)
 
@@ -258,7 +264,16 @@ def test_repr_tells_shape_names_and_dtype() -> None:
 
 @pytest.mark.parametrize(
     "meet",
-    [lambda p, a: p + a, lambda p, a: a + p, np.add, lambda p, a: np.add(a, p), ng.add, lambda p, a: p.__setitem__(0, a), np.matmul, np.dot],
+    [
+        lambda p, a: p + a,
+        lambda p, a: a + p,
+        np.add,
+        lambda p, a: np.add(a, p),
+        ng.add,
+        lambda p, a: p.__setitem__(0, a),
+        np.matmul,
+        np.dot,
+    ],
 )
 def test_a_dimarray_is_refused_with_the_way_out(meet: Any) -> None:
     with pytest.raises(TypeError, match=r"\.name\("):
@@ -276,12 +291,14 @@ def test_plain_arrays_and_lists_join_in_any_place() -> None:
 def test_shapes_that_do_not_broadcast() -> None:
     with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(3, 4\) \(3,\)"):
         ng.positional(X) + np.ones(3)
-    with pytest.raises(ng.AxisError, match="mismatch|sizes of 'b'|differ"):
+    with pytest.raises(ng.AxisError, match="sizes of 'b' differ"):
         ng.positional(X, "b") + ng.positional(BATCH[:, 0], "b")
 
 
 def test_inside_a_dataarray() -> None:
-    assert not any(hasattr(ng.PositionalArray, name) for name in ("__array_namespace__", "chunks", "compute", "__dask_graph__"))
+    assert not any(
+        hasattr(ng.PositionalArray, name) for name in ("__array_namespace__", "chunks", "compute", "__dask_graph__")
+    )
 
     def f(x: Any) -> Any:
         da = xr.DataArray(x, dims=("time", "lat"), coords={"lat": np.arange(4.0)})
@@ -336,4 +353,6 @@ def test_functions_that_make_names_ask_for_names() -> None:
 def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
     p = ng.positional(BATCH, "i")
     np.testing.assert_allclose(np.einsum("ij->j", p).data, BATCH.sum(1))
-    np.testing.assert_allclose(np.quantile(ng.positional(BATCH, "quantile"), [0.5], axis=0).data[:, 0], np.median(BATCH, 1))
+    np.testing.assert_allclose(
+        np.quantile(ng.positional(BATCH, "quantile"), [0.5], axis=0).data[:, 0], np.median(BATCH, 1)
+    )

@@ -130,7 +130,9 @@ def test_vectorized_is_the_loop_of_slices(case: Case, pattern: str) -> None:
     slices = [ng.pullback(case.f, *arguments(i)) for i in range(3)]
     for j, y in enumerate(outputs(got)):
         expected = np.array([outputs(s[0])[j] for s in slices])
-        data = np.broadcast_to(values(y), expected.shape)  # an output that no vectorized operand reaches is the same for all
+        data = np.broadcast_to(
+            values(y), expected.shape
+        )  # an output that no vectorized operand reaches is the same for all
         close(data, expected, 1e-12)
     cotangents = random_like(outputs(slices[0][0]), 7)
     give = (lambda y: type(y)(cotangents)) if isinstance(got, (tuple, list)) else (lambda y: cotangents[0])

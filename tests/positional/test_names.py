@@ -31,16 +31,25 @@ ATTEMPTS: list[Callable[[Callable[..., Any], Any], Any]] = [
     lambda f, x: f(lambda v: v, 0, x) if f is np.apply_along_axis else None,
     lambda f, x: f(x, [x > 0], [lambda v: v]) if f is np.piecewise else None,
 ]
-PRINTED = {"savetxt", "save", "savez", "savez_compressed", "array2string", "array_repr", "array_str", "format_float_positional"}
+PRINTED = {
+    "savetxt",
+    "save",
+    "savez",
+    "savez_compressed",
+    "array2string",
+    "array_repr",
+    "array_str",
+    "format_float_positional",
+}
 
 
 def functions() -> Iterator[tuple[str, Any]]:
     """Every function of NumPy that takes part in its protocol, and every ufunc of NumPy and SciPy."""
     for home in (np, np.linalg, np.fft, np.lib.stride_tricks):
         for name, f in sorted(vars(home).items()):
-            if not name.startswith("_") and name not in PRINTED and not inspect.isclass(f) and callable(f):
-                if hasattr(f, "_implementation") or isinstance(f, np.ufunc):
-                    yield f"{home.__name__}.{name}", f
+            known = not name.startswith("_") and name not in PRINTED and not inspect.isclass(f)
+            if known and (hasattr(f, "_implementation") or isinstance(f, np.ufunc)):
+                yield f"{home.__name__}.{name}", f
     for name, f in sorted(vars(scipy.special).items()):
         if isinstance(f, np.ufunc):
             yield f"scipy.special.{name}", f
@@ -58,7 +67,9 @@ def leaves(y: Any) -> Iterator[Any]:
 
 def silent(y: Any) -> bool:
     """A plain array of floats made from a traced one has lost its derivative."""
-    return isinstance(y, (float, complex, np.ndarray, np.generic)) and np.asarray(y).dtype.kind in "fcO" and np.size(y) > 0
+    return (
+        isinstance(y, (float, complex, np.ndarray, np.generic)) and np.asarray(y).dtype.kind in "fcO" and np.size(y) > 0
+    )
 
 
 CONSTANT = {  # floating-point answers that do not depend on the values of their argument

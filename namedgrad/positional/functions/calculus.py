@@ -52,7 +52,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x = concatenate(parts, axis) if len(parts) > 1 else x
     name = name_of(x, axis)
     for _ in range(n):
-        x = e.not_equal(cut(x, name, 1, None), cut(x, name, None, -1)) if x.dtype.kind == "b" else movement.diff(x, name)
+        x = (
+            e.not_equal(cut(x, name, 1, None), cut(x, name, None, -1))
+            if x.dtype.kind == "b"
+            else movement.diff(x, name)
+        )
     return x
 
 
@@ -75,14 +79,16 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     out = [_slope(x, n, numbered(h), edge_order) for n, h in zip(names, steps)]
-    return out[0] if axis is not None and not isinstance(axis, tuple) or len(out) == 1 else tuple(out)
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 def _slope(x: DimArray, name: Name, h: DimArray, edge_order: int) -> DimArray:
     """Second-order differences inside, of ``edge_order`` at the ends, as :func:`numpy.gradient`."""
     size = extent(x, name)
     if size < edge_order + 1:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+        raise ValueError(
+            f"np.gradient with edge_order={edge_order} needs {edge_order + 1} cells along an axis, got {size}"
+        )
     if h.ndim:
         if h.ndim != 1 or extent(h, h.dims[0]) != size:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
@@ -100,7 +106,9 @@ def _slope(x: DimArray, name: Name, h: DimArray, edge_order: int) -> DimArray:
     first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
     if edge_order == 2:
         first = _extrapolated(first, cut(slopes, name, 1, 2), cut(d, name, 0, 1), cut(d, name, 1, 2))
-        last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), cut(d, name, size - 3, size - 2))
+        last = _extrapolated(
+            last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), cut(d, name, size - 3, size - 2)
+        )
     return ordered(movement.join([first, inner, last] if size > 2 else [first, last], name), x.dims)
 
 
@@ -119,7 +127,7 @@ def _extrapolated(edge: DimArray, next_: DimArray, h: DimArray, k: DimArray) -> 
     return add(edge, multiply(e.divide(h, add(h, k)), subtract(edge, next_)))
 
 
-# ------------------------------------------------------------------------------------------------ integrals and products
+# ------------------------------------------------------------------------------------------------ integrals, products
 
 
 @implements(np.trapezoid)
@@ -173,16 +181,22 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DimArray:
     at, known, values = (_double(numbered(v)) for v in (x, xp, fp))
     if period is not None:
-        raise TypeError("np.interp with period= has no rule; append the first point, shifted by the period, to xp and fp")
+        raise TypeError(
+            "np.interp with period= has no rule; append the first point, shifted by the period, to xp and fp"
+        )
     if known.ndim != 1 or known.shape != values.shape or not known.size:
-        raise ValueError(f"np.interp needs xp and fp of one axis and one length, got shapes {known.shape} and {values.shape}")
+        raise ValueError(
+            f"np.interp needs xp and fp of one axis and one length, got shapes {known.shape} and {values.shape}"
+        )
     knot, size = axes.fresh("knot"), known.shape[0]
     known, values = named(known, (knot,)), named(values, (knot,))
     own = [axes.fresh(n) for n in at.dims]
     at = named(at, own)
     points = stop_gradient(at)
     upper = e.clip(_right_of(stop_gradient(known), knot, points), 1, max(size - 1, 1))
-    (x0, y0), (x1, y1) = ([_pick(v, knot, i) for v in (known, values)] for i in (subtract(upper, c(1)), e.minimum(upper, c(size - 1))))
+    (x0, y0), (x1, y1) = (
+        [_pick(v, knot, i) for v in (known, values)] for i in (subtract(upper, c(1)), e.minimum(upper, c(size - 1)))
+    )
     width = subtract(x1, x0) if size > 1 else c(1.0)
     y = add(y0, multiply(e.divide(subtract(at, x0), width), subtract(y1, y0)))
     (first, low), (last, high) = ([movement.slice_of(v, knot, i) for v in (known, values)] for i in (0, size - 1))
@@ -207,7 +221,7 @@ def _right_of(known: DimArray, knot: Name, points: DimArray) -> DimArray:
     return make(np.searchsorted(raw, points.raw, "right"), points.names, points.hidden)
 
 
-# ------------------------------------------------------------------------------------------------ polynomials and signals
+# ----------------------------------------------------------------------------------------------- polynomials, signals
 
 
 @implements(np.polyval)
@@ -225,13 +239,17 @@ def convolve(a: Any, v: Any, mode: str = "full") -> DimArray:
     x, y = numbered(a), numbered(v)
     if extent(y, y.dims[0]) > extent(x, x.dims[0]):
         x, y = y, x
-    n, m = x.shape[0], y.shape[0]
+    m = y.shape[0]
     pads = {"full": (m - 1, m - 1), "same": ((m - 1) - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
     if mode not in pads:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     place, offset = axes.fresh("place"), axes.fresh("offset")
     before, after = pads[mode]
-    x = movement.pad(named(x, (place,)), {place: (before, after)}, constant_values=0) if before or after else named(x, (place,))
+    x = (
+        movement.pad(named(x, (place,)), {place: (before, after)}, constant_values=0)
+        if before or after
+        else named(x, (place,))
+    )
     runs = windows.windows(x, place, offset, m)
     return ordered(contraction.dot(runs, movement.flip(named(y, (offset,)), offset), dim=(offset,)), (place,))
 

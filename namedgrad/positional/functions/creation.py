@@ -33,7 +33,9 @@ def _filled(shape: Any, value: Any, dtype: Any, x: DimArray) -> DimArray:
 
 
 def _like(value: Any) -> Any:
-    def function(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> DimArray:
+    def function(
+        a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    ) -> DimArray:
         x = numbered(a)
         return _filled(x.shape if shape is None else shape, value, dtype or x.dtype, x)
 
@@ -46,7 +48,14 @@ ones_like = implements(np.ones_like)(_like(1))
 
 @implements(np.full_like)
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> DimArray:
     x = numbered(a)
     return _filled(x.shape if shape is None else shape, fill_value, dtype or x.dtype, x)
@@ -64,7 +73,9 @@ implements(np.ones, like=True)(_shaped(1))
 
 
 @implements(np.full, like=True)
-def full(self: PositionalArray, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> DimArray:
+def full(
+    self: PositionalArray, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> DimArray:
     return _filled(shape, fill_value, dtype, self._x)
 
 

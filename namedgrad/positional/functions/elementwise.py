@@ -10,7 +10,8 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.positional.array import PositionalArray, box, meet, numbered
-from namedgrad.positional.protocol import UFUNCS, implements
+from namedgrad.positional.protocol import implements
+from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
@@ -44,7 +45,16 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 @implements(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None) -> Any:
+def clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    dtype: Any = None,
+) -> Any:
     low, high = (b if c_ is None else c_ for b, c_ in ((a_min, min), (a_max, max)))
     x = numbered(a)
     if low is not None:
@@ -120,10 +130,14 @@ def cast_to(x: DimArray, dtype: Any) -> DimArray:
     return out
 
 
-def _astype(self: PositionalArray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def _astype(
+    self: PositionalArray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     """The same values with another dtype."""
     if not np.can_cast(self.dtype, np.dtype(dtype), casting):  # type: ignore[arg-type]
-        raise TypeError(f"Cannot cast array data from {self.dtype} to {np.dtype(dtype)} according to the rule {casting!r}")
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype} to {np.dtype(dtype)} according to the rule {casting!r}"
+        )
     return box(cast_to(self._x, dtype), self.kin)
 
 
@@ -195,12 +209,17 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return every(same, same.dims)
 
 
+def _conjugate(self: PositionalArray) -> Any:
+    """The complex conjugate."""
+    return np.conjugate(self)
+
+
 for _name, _value in {
     "astype": _astype,
     "clip": _clip,
     "round": lambda self, decimals=0, out=None: np.round(self, decimals, out=out),
-    "conj": lambda self: np.conjugate(self),
-    "conjugate": lambda self: np.conjugate(self),
+    "conj": _conjugate,
+    "conjugate": _conjugate,
     "real": property(lambda self: box(z.real(self._x), self.kin) if self.dtype.kind == "c" else self),
     "imag": property(lambda self: box(z.imag(self._x), self.kin)),
 }.items():

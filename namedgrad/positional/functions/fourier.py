@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
@@ -38,7 +36,9 @@ def _complex(x: DimArray) -> DimArray:
 
 def _float(x: DimArray, what: str) -> DimArray:
     if x.dtype.kind == "c":
-        raise TypeError(f"np.fft.{what} needs a real array, got {x.dtype}; use np.fft.{what.lstrip('r')} or take its real part")
+        raise TypeError(
+            f"np.fft.{what} needs a real array, got {x.dtype}; use np.fft.{what.lstrip('r')} or take its real part"
+        )
     return x if x.dtype.kind == "f" else cast(x, "float64")
 
 
@@ -94,7 +94,8 @@ def _one(step: Callable[..., DimArray]) -> Callable[..., DimArray]:
 
 
 for _key, _step in (
-    (np.fft.fft, fft), (np.fft.ifft, ifft), (np.fft.rfft, rfft), (np.fft.irfft, irfft), (np.fft.hfft, hfft), (np.fft.ihfft, ihfft),
+    (np.fft.fft, fft), (np.fft.ifft, ifft), (np.fft.rfft, rfft), (np.fft.irfft, irfft), (np.fft.hfft, hfft),
+    (np.fft.ihfft, ihfft),
 ):  # fmt: skip
     implements(_key)(_one(_step))
 
@@ -112,7 +113,9 @@ def _plan(x: DimArray, s: Any, axes: Any) -> list[tuple[Name, int | None]]:
     return list(zip(names, sizes))
 
 
-def _many(last: Callable[..., DimArray], other: Callable[..., DimArray], *, last_first: bool, default: Any) -> Callable[..., DimArray]:
+def _many(
+    last: Callable[..., DimArray], other: Callable[..., DimArray], *, last_first: bool, default: Any
+) -> Callable[..., DimArray]:
     def function(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> DimArray:
         x = numbered(a)
         plan = _plan(x, s, axes)
@@ -146,5 +149,3 @@ def _shift(sign: int) -> Callable[..., DimArray]:
 
 implements(np.fft.fftshift)(_shift(1))
 implements(np.fft.ifftshift)(_shift(-1))
-
-__all__ = ["math", "normalize_axis_index"]

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, TraceError, extent, make
-from namedgrad.axes import NONE
+from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.positional.array import PositionalArray, numbered, ordered, squeezed
 from namedgrad.positional.axis import flat, name_of, named, reshape
-from namedgrad.positional.functions.elementwise import truth
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.indexing import index_arrays
 from namedgrad.positional.protocol import implements
@@ -81,7 +79,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return result
 
 
-# ------------------------------------------------------------------------------------------------ triangles and diagonals
+# ------------------------------------------------------------------------------------------------ triangles, diagonals
 
 
 def _triangle(make_mask: Any) -> Any:
@@ -188,5 +186,3 @@ def _fill(self: PositionalArray, value: Any) -> None:
 
 PositionalArray.fill = _fill  # type: ignore[attr-defined]
 PositionalArray.put = lambda self, indices, values, mode="raise": put(self, indices, values, mode)  # type: ignore[attr-defined]
-
-__all__ = ["NONE", "make", "truth"]

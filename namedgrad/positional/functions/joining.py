@@ -16,14 +16,16 @@ from namedgrad.positional.axis import expand, flat, name_of, named, pairs, resha
 from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import movement
 from namedgrad.rules import reductions as r
-from namedgrad.rules.elementwise import c, rint
+from namedgrad.rules.elementwise import rint
 from namedgrad.rules.indexing import take
 from namedgrad.rules.sorting import median
 from namedgrad.rules.structure import add, cast, constant_like, multiply, spread, subtract
 
 
 @implements(np.concatenate)
-def concatenate(arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
+def concatenate(
+    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> DimArray:
     parts = [numbered(a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -80,7 +82,9 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DimArr
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
 
 
-implements(np.vstack)(lambda tup, *, dtype=None, casting="same_kind": concatenate([_two(a) for a in tup], 0, dtype=dtype))
+implements(np.vstack)(
+    lambda tup, *, dtype=None, casting="same_kind": concatenate([_two(a) for a in tup], 0, dtype=dtype)
+)
 implements(np.dstack)(lambda tup: concatenate([_deep(a) for a in tup], 2))
 implements(np.column_stack)(lambda tup: concatenate([_column(a) for a in tup], 1))
 implements(np.append)(lambda arr, values, axis=None: concatenate([arr, values], axis))
@@ -188,20 +192,23 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> D
     if not isinstance(mode, str):
         raise TypeError("np.pad with a function has no rule; use one of NumPy's modes")
     for axis, (before, after) in enumerate(pairs(pad_width, x.ndim)):
-        before, after = int(before), int(after)
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         if before or after:
-            x = _pad_axis(x, axis, before, after, mode, options)
+            x = _pad_axis(x, axis, int(before), int(after), mode, options)
     return x
 
 
 def _pad_axis(x: DimArray, axis: int, before: int, after: int, mode: str, options: dict[str, Any]) -> DimArray:
     name = name_of(x, axis)
-    option = {k: pairs(v, x.ndim)[axis] if not isinstance(v, str) and v is not None else v for k, v in options.items()}
+    option: dict[str, Any] = {
+        k: v if isinstance(v, str) or v is None else pairs(v, x.ndim)[axis] for k, v in options.items()
+    }
     if mode in _BY_INDEX:
         if options.get("reflect_type", "even") != "even":
-            raise TypeError("np.pad with reflect_type='odd' has no rule; use 2 * edge - np.pad(..., reflect_type='even')")
+            raise TypeError(
+                "np.pad with reflect_type='odd' has no rule; use 2 * edge - np.pad(..., reflect_type='even')"
+            )
         return take(x, np.pad(np.arange(x.shape[axis]), (before, after), mode=mode), name)  # type: ignore[call-overload]
     if mode in ("constant", "empty"):
         return movement.pad(x, {name: (before, after)}, constant_values=option.get("constant_values", 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
-from namedgrad.positional.array import meet, numbered, ordered, pair
-from namedgrad.positional.axis import flat, named, names_of
+from namedgrad.positional.array import numbered, ordered, pair
+from namedgrad.positional.axis import named, names_of
 from namedgrad.positional.functions.creation import constant
 from namedgrad.positional.functions.products import matmul
 from namedgrad.positional.functions.reductions import kept
@@ -39,7 +38,9 @@ def square(x: DimArray, what: str) -> DimArray:
     """A square matrix over the last two axes."""
     x = matrix(x, what)
     if extent(x, ROW) != extent(x, COLUMN):
-        raise np.linalg.LinAlgError(f"{what}: the last two axes must be square, got {extent(x, ROW)} and {extent(x, COLUMN)}")
+        raise np.linalg.LinAlgError(
+            f"{what}: the last two axes must be square, got {extent(x, ROW)} and {extent(x, COLUMN)}"
+        )
     return x
 
 
@@ -57,10 +58,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DimArray:
 def solve(a: Any, b: Any) -> DimArray:
     x, y = square(numbered(a), "solve"), numbered(b)
     rhs = axes.fresh("right-hand side")
-    if y.ndim == 1:
-        y = named(y, (ROW,))
-    else:
-        y = named(y, (*y.dims[:-2], ROW, rhs))
+    y = named(y, (ROW,) if y.ndim == 1 else (*y.dims[:-2], ROW, rhs))
     if extent(y, ROW) != extent(x, ROW):
         raise ValueError(f"solve: the matrix has {extent(x, ROW)} rows, the right-hand side {extent(y, ROW)}")
     out = linalg.solve(*pair(x, y), (ROW, COLUMN))
@@ -127,7 +125,9 @@ def _matrix_norm(x: DimArray, names: Any, order: Any) -> DimArray:
         return (r.max if order > 0 else r.min)(r.sum(size, (row,), skipna=False), (col,), skipna=False)
     if order in (math.inf, -math.inf):
         return (r.max if order > 0 else r.min)(r.sum(size, (col,), skipna=False), (row,), skipna=False)
-    raise TypeError(f"np.linalg.norm: ord={order!r} needs singular values, which have no rule; use 'fro', 1, -1, inf or -inf")
+    raise TypeError(
+        f"np.linalg.norm: ord={order!r} needs singular values, which have no rule; use 'fro', 1, -1, inf or -inf"
+    )
 
 
 @implements(np.linalg.norm)
@@ -158,5 +158,3 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DimArray:
     return norm(x, ord, (-2, -1), keepdims)
 
-
-__all__ = ["flat", "functools", "meet"]

@@ -57,15 +57,15 @@ def _owner(a: Any) -> Any:
 implements(np.may_share_memory, np.shares_memory)(lambda a, b, /, max_work=None: _owner(a) is _owner(b))
 implements(np.array_repr, np.array_str, np.array2string)(lambda a, *args, **kwargs: repr(a))
 
-# ------------------------------------------------------------------------------------------------ values without derivative
+# ----------------------------------------------------------------------------------------------- without a derivative
 
 
 def value_of(x: DimArray, what: str) -> Any:
     """The raw values, refused where they differ per slice or are being recorded."""
     if x.hidden:
         raise TraceError(
-            f"{what} of an array with vectorized axes {x.vectorized} has an answer of its own for each slice, whose size "
-            "may depend on values; use np.where, or .devectorize() first"
+            f"{what} of an array with vectorized axes {x.vectorized} has an answer of its own for each slice, "
+            "whose size may depend on values; use np.where, or .devectorize() first"
         )
     refuse_while_recording(what, "np.where")
     return read_only(innermost(x).data)
@@ -85,8 +85,8 @@ def _by_value(function: Callable[..., Any]) -> None:
 
 
 for _function in (
-    np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.unravel_index, np.ravel_multi_index, np.array_equiv,
-    np.bincount,
+    np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.unravel_index, np.ravel_multi_index,
+    np.array_equiv, np.bincount,
 ):  # fmt: skip
     _by_value(_function)
 

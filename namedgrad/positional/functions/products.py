@@ -16,7 +16,8 @@ from namedgrad.axes import Name
 from namedgrad.positional.array import meet, numbered, ordered, pair
 from namedgrad.positional.axis import expand, flat, named, reshape
 from namedgrad.positional.functions.shapes import diagonal_of
-from namedgrad.positional.protocol import UFUNCS, implements
+from namedgrad.positional.protocol import implements
+from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.rules import contraction
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.reductions import sum as total
@@ -45,7 +46,9 @@ def product(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[Name
     y = named(y, (*y.dims[: y.ndim - len(right)], *right))
     for n in {*left} & {*right}:
         if extent(x, n) != extent(y, n):
-            raise ValueError(f"matmul: Input operands have a mismatch in a core dimension: {extent(x, n)} and {extent(y, n)}")
+            raise ValueError(
+                f"matmul: Input operands have a mismatch in a core dimension: {extent(x, n)} and {extent(y, n)}"
+            )
     x, y = pair(x, y)
     summed = contraction.dot(x, y, dim=(K,))
     batch = sorted((n for n in summed.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
@@ -176,7 +179,9 @@ def multi_dot(arrays: Any, *, out: Any = None) -> DimArray:
 
 
 @implements(np.einsum)
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> DimArray:
+def einsum(
+    *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe"
+) -> DimArray:
     terms, result, arrays = parse(*operands)
     letters: dict[str, Name] = {}
     xs = [_labelled(x, term, letters) for x, term in zip(arrays, terms)]
@@ -254,4 +259,6 @@ def _check_labels(xs: Sequence[DimArray], terms: Sequence[str]) -> None:
 
 @implements(np.einsum_path)
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    return np.einsum_path(*(o if isinstance(o, (str, list)) else np.empty(numbered(o).shape) for o in operands), optimize=optimize)
+    return np.einsum_path(
+        *(o if isinstance(o, (str, list)) else np.empty(numbered(o).shape) for o in operands), optimize=optimize
+    )

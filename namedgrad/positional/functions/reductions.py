@@ -12,7 +12,8 @@ from namedgrad.array import DimArray
 from namedgrad.axes import Names
 from namedgrad.positional.array import meet, numbered
 from namedgrad.positional.axis import along, names_of
-from namedgrad.positional.protocol import REDUCERS, SCANNERS, WRITERS, implements
+from namedgrad.positional.protocol import implements
+from namedgrad.positional.ufuncs import REDUCERS, SCANNERS, WRITERS
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import reductions as r
 from namedgrad.rules import scans
@@ -58,33 +59,59 @@ def kept(out: DimArray, x: DimArray, names: Names, keepdims: bool) -> DimArray:
 
 
 @implements(np.sum, method=True)
-def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     x, names = read(a, axis, dtype)
     y = kept(r.sum(masked(x, where, 0), names, skipna=False), x, names, keepdims)
     return y if initial is None else add(y, numbered(initial))
 
 
 @implements(np.prod, method=True)
-def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     x, names = read(a, axis, dtype)
     y = kept(r.prod(masked(x, where, 1), names, skipna=False), x, names, keepdims)
     return y if initial is None else multiply(y, numbered(initial))
 
 
-def _mean(x: DimArray, names: Names, mask: Any) -> DimArray:
+def _mean(x: DimArray, names: Names, mask: Any = True) -> DimArray:
     return e.divide(r.sum(masked(x, mask, 0), names, skipna=False), count(x, mask, names))
 
 
 @implements(np.mean, method=True)
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
     x, names = read(a, axis, dtype)
     return kept(_mean(x, names, where), x, names, keepdims)
 
 
 @implements(np.var, method=True)
 def var(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-    where: Any = True, mean: Any = None, correction: float | None = None,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
 ) -> Any:
     x, names = read(a, axis, dtype)
     ddof = ddof if correction is None else correction
@@ -97,7 +124,15 @@ def var(
 
 
 @implements(np.std, method=True)
-def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, **options: Any) -> Any:
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    **options: Any,
+) -> Any:
     return e.length(var(a, axis, dtype, None, ddof, keepdims, **options))
 
 
@@ -105,7 +140,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: floa
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     x, names = read(a, axis)
     if weights is None:
-        y, scale = _mean(x, names, True), c(float(math.prod(x.sizes[n] for n in names)))
+        y, scale = _mean(x, names), c(float(math.prod(x.sizes[n] for n in names)))
     else:
         w = numbered(weights)
         if w.shape != x.shape:  # one weight per cell of the axes that are averaged
@@ -128,10 +163,14 @@ def _renamed(w: DimArray, names: Names) -> DimArray:
 
 
 def _extreme(rule: Callable[..., DimArray], meets: Any, fill: float) -> Callable[..., Any]:
-    def function(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         x, names = read(a, axis)
         if where is not True and initial is None:
-            raise ValueError("reduction operation does not have an identity, so to use a where mask one has to specify 'initial'")
+            raise ValueError(
+                "reduction operation does not have an identity, so to use a where mask one has to specify 'initial'"
+            )
         y = kept(rule(masked(x, where, fill), names, skipna=False), x, names, keepdims)
         return y if initial is None else meets(y, numbered(initial))
 
@@ -152,7 +191,9 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
 
 
 def _nan(rule: Callable[..., DimArray]) -> Callable[..., Any]:
-    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
         x, names = read(a, axis, dtype)
         if where is not True:
             x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
@@ -163,7 +204,9 @@ def _nan(rule: Callable[..., DimArray]) -> Callable[..., Any]:
 
 def _nan_extreme(rule: Callable[..., DimArray]) -> Callable[..., Any]:
     both = _nan(rule)
-    return lambda a, axis=None, out=None, keepdims=False, *, where=True: both(a, axis, None, None, keepdims, where=where)
+    return lambda a, axis=None, out=None, keepdims=False, *, where=True: both(
+        a, axis, None, None, keepdims, where=where
+    )
 
 
 nansum = implements(np.nansum)(_nan(r.sum))
@@ -175,10 +218,19 @@ nanmin = implements(np.nanmin)(_nan_extreme(r.min))
 
 def _nan_spread(rule: Callable[..., DimArray]) -> Callable[..., Any]:
     def function(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-        where: Any = True, correction: float | None = None,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        correction: float | None = None,
     ) -> Any:
-        kind = _nan(lambda x, names, skipna: rule(x, names, skipna=True, ddof=ddof if correction is None else correction))
+        kind = _nan(
+            lambda x, names, skipna: rule(x, names, skipna=True, ddof=ddof if correction is None else correction)
+        )
         return kind(a, axis, dtype, None, keepdims, where=where)
 
     return function
@@ -206,7 +258,9 @@ nancumprod = implements(np.nancumprod)(_scan(scans.cumprod, skipna=True))
 
 
 def _cumulative(rule: Callable[..., DimArray], start: float) -> Callable[..., Any]:
-    def function(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+    def function(
+        x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    ) -> Any:
         from namedgrad.rules.movement import pad
 
         v = numbered(x)
@@ -274,8 +328,8 @@ nanargmax = implements(np.nanargmax)(_place(r.argmax, -math.inf))
 nanargmin = implements(np.nanargmin)(_place(r.argmin, math.inf))
 
 REDUCERS.update({
-    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any,
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all,
+    np.logical_or: np.any,
 })  # fmt: skip
 SCANNERS.update({np.add: np.cumsum, np.multiply: np.cumprod})
 WRITERS.update({np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.maximum: "max", np.minimum: "min"})
-

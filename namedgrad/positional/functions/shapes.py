@@ -13,7 +13,7 @@ from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, joint_sizes, numbered, numbers, ordered, stretch
 from namedgrad.positional.axis import expand, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
-from namedgrad.positional.protocol import FUNCTIONS, implements, run, static
+from namedgrad.positional.protocol import implements, run, static
 from namedgrad.rules import indexing, movement, windows
 
 # ------------------------------------------------------------------------------------------------ order of axes
@@ -36,7 +36,7 @@ def _transpose(self: PositionalArray, *axes: Any) -> Any:
         (order,) = axes
     else:
         order = axes or None
-    return run(self, np.transpose, FUNCTIONS[np.transpose], self.kin, (self, order), {})
+    return run(self, np.transpose, self.kin, (self, order), {})
 
 
 @implements(np.swapaxes, view="rw", method=True)
@@ -86,7 +86,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """Another shape, same cells in C order."""
     wanted = shape[0] if len(shape) == 1 else shape
-    return run(self, np.reshape, FUNCTIONS[np.reshape], self.kin, (self, wanted), {"order": order, "copy": copy})
+    return run(self, np.reshape, self.kin, (self, wanted), {"order": order, "copy": copy})
 
 
 @implements(np.ravel, view="reshape", method=True)
@@ -139,7 +139,9 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     xs = [numbered(a) for a in args]
     sizes = joint_sizes(xs)
     shape = [sizes[n] for n in numbers(max(x.ndim for x in xs))]
-    return tuple(np.broadcast_to(a, shape) if isinstance(a, PositionalArray) else stretch(x, shape) for a, x in zip(args, xs))
+    return tuple(
+        np.broadcast_to(a, shape) if isinstance(a, PositionalArray) else stretch(x, shape) for a, x in zip(args, xs)
+    )
 
 
 # ------------------------------------------------------------------------------------------------ parts
@@ -256,16 +258,22 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DimArray:
 
 
 @implements(np.lib.stride_tricks.sliding_window_view, view="r")
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False) -> DimArray:
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> DimArray:
     v = numbered(x)
     shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
-    names = v.dims if axis is None else tuple(name_of(v, a) for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    names = (
+        v.dims if axis is None else tuple(name_of(v, a) for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    )
     if len(names) != len(shape):
         raise ValueError(f"Must provide matching length window_shape and axis; got {len(shape)} and {len(names)}")
     old, new = v.dims, []
     for n, size in zip(names, shape):
         if size < 1 or size > extent(v, n):
-            raise ValueError(f"window shape cannot be larger than input array shape: {size} along an axis of {extent(v, n)}")
+            raise ValueError(
+                f"window shape cannot be larger than input array shape: {size} along an axis of {extent(v, n)}"
+            )
         new.append(axes.fresh("window"))
         v = windows.windows(v, n, new[-1], int(size))
     return ordered(v, (*old, *new))

@@ -28,7 +28,9 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
     return s.argsort(stop_gradient(x), name)
 
 
-def _sort_in_place(self: PositionalArray, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def _sort_in_place(
+    self: PositionalArray, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
     """Sort along an axis, in place."""
     self[...] = np.sort(self, axis)
 
@@ -37,7 +39,9 @@ PositionalArray.sort = _sort_in_place  # type: ignore[attr-defined]
 
 
 def _median(skipna: bool) -> Any:
-    def function(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    def function(
+        a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    ) -> Any:
         x = numbered(a)
         if x.dtype.kind in "biu":
             x = cast(x, "float64")
@@ -53,8 +57,16 @@ nanmedian = implements(np.nanmedian)(_median(skipna=True))
 
 def _quantile(skipna: bool, scale: float) -> Any:
     def function(
-        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-        keepdims: bool = False, *, weights: Any = None, interpolation: Any = None,
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+        interpolation: Any = None,
     ) -> Any:
         if weights is not None:
             raise TypeError("quantiles with weights= have no rule; sort, accumulate the weights and use np.interp")

@@ -1,0 +1,86 @@
+"""Python's operators on positional arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE
+from namedgrad.positional.array import PositionalArray, box, numbers, pair, unwrap
+from namedgrad.positional.protocol import write_out
+from namedgrad.positional.ufuncs import stranger
+from namedgrad.rules import complex as complex_rules
+from namedgrad.rules import elementwise, structure
+
+_OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+
+
+def _install(python: str, name: str, *, arithmetic: bool) -> None:
+    two = (getattr(elementwise, name, None) or getattr(structure, name)).two
+
+    def forward(self: PositionalArray, other: Any) -> Any:
+        kind = self.kin
+        if isinstance(other, PositionalArray):
+            y = other._x
+            if other.kin is not kind:
+                kind = PositionalArray
+        elif type(other) is float or type(other) is np.ndarray:
+            y = make(other, numbers(getattr(other, "ndim", 0)), NONE)
+        elif stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
+            return NotImplemented
+        else:
+            y = unwrap(other)
+        return box(two(*pair(self._x, y)), kind)
+
+    def backward(self: PositionalArray, other: Any) -> Any:
+        if stranger(other):
+            return NotImplemented
+        return box(two(*pair(unwrap(other), self._x)), self.kin)
+
+    def inplace(self: PositionalArray, other: Any) -> Any:
+        out = forward(self, other)
+        return out if out is NotImplemented else write_out(two.__self__, self, out)
+
+    setattr(PositionalArray, f"__{python}__", forward)
+    if arithmetic:
+        setattr(PositionalArray, f"__r{python}__", backward)
+        setattr(PositionalArray, f"__i{python}__", inplace)
+
+
+for _python, _name in _OPERATORS.items():
+    _install(_python, _name, arithmetic=True)
+for _python, _name in _COMPARISONS.items():
+    _install(_python, _name, arithmetic=False)
+
+
+def _unary(prim: Callable[[DimArray], DimArray]) -> Callable[[PositionalArray], Any]:
+    return lambda self: box(prim(self._x), self.kin)
+
+
+def _through(function: Any, *, reflected: bool = False) -> Callable[..., Any]:
+    if reflected:
+        return lambda self, other: NotImplemented if stranger(other) else function(other, self)
+    return lambda self, other: NotImplemented if stranger(other) else function(self, other)
+
+
+for _name, _function in {
+    "__neg__": _unary(structure.negative.one),
+    "__pos__": _unary(lambda x: x),
+    "__abs__": _unary(complex_rules.absolute),
+    "__invert__": _unary(elementwise.invert.one),
+    "__matmul__": _through(np.matmul),
+    "__rmatmul__": _through(np.matmul, reflected=True),
+    "__divmod__": _through(np.divmod),
+    "__rdivmod__": _through(np.divmod, reflected=True),
+    "__round__": lambda self, decimals=0: np.round(self, decimals),
+}.items():
+    setattr(PositionalArray, _name, _function)

@@ -1,0 +1,141 @@
+"""NumPy's and SciPy's ufuncs on positional arrays: the protocol ``__array_ufunc__``."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, TraceError
+from namedgrad.positional.array import SCALARS, PositionalArray, box, meet, unwrap
+from namedgrad.positional.missing import Missing
+from namedgrad.positional.protocol import bare, boxed, kind_of, positional_in, rewrapped, write_out
+from namedgrad.primitive import OPERATIONS
+from namedgrad.rules import structure
+
+UFUNCS: dict[Any, Callable[..., Any]] = {}  #: ufuncs that are made of several operations
+GUFUNCS: dict[str, Callable[..., Any]] = {}  #: generalised ufuncs of other packages, by name
+REDUCERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduce`` is
+SCANNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``accumulate`` is
+WRITERS: dict[Any, str] = {}  #: ufunc -> the update of ``.at[...]`` that its ``at`` is
+
+_SPELLINGS = {"degrees": "rad2deg", "radians": "deg2rad"}
+
+
+@functools.cache
+def rule_of(ufunc: Any) -> Callable[..., Any] | None:
+    """The operation that a ufunc of NumPy or SciPy is, on arrays with numbered axes."""
+    if ufunc in UFUNCS:
+        return UFUNCS[ufunc]
+    name = ufunc.__name__
+    homes = (np, sys.modules.get("scipy.special"))
+    op = OPERATIONS.get(_SPELLINGS.get(name, name))
+    if op is None or not any(getattr(home, name, None) is ufunc for home in homes):
+        return None
+    return op.function if ufunc.nin == 1 else lambda *xs: op.function(*meet(*xs))
+
+
+_ONE: dict[Any, Callable[[DimArray], DimArray]] = {}  #: the shortest way for np.exp(x) and its like
+
+
+def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+    """NumPy's and SciPy's ufuncs, and those methods of them that have a counterpart."""
+    one = _ONE.get(ufunc)
+    if one is not None and out is None and not kwargs and method == "__call__":
+        return box(one(self._x), self.kin)
+    if any(stranger(x) for x in inputs):
+        return NotImplemented
+    if method != "__call__":
+        return _method(ufunc, method, inputs, out, kwargs)
+    kind = Missing if ufunc is np.isnan else kind_of(inputs)
+    rule = rule_of(ufunc)
+    if rule is None:
+        return _outside(ufunc, kind, inputs, out, kwargs)
+    if ufunc.nin == ufunc.nout == 1 and ufunc is not np.isnan:
+        _ONE[ufunc] = getattr(getattr(rule, "__self__", None), "one", rule)
+    xs = [unwrap(x) for x in inputs]
+    if kwargs:
+        xs, mask = _options(ufunc, xs, out, kwargs)
+    else:
+        mask = None
+    result = rule(*xs)
+    if mask is not None:
+        (target,) = out
+        result = structure.where(*meet(mask, result, unwrap(target)))
+    result = boxed(result, kind)
+    return result if out is None else _write_all(ufunc, out, result)
+
+
+def _options(
+    ufunc: Any, xs: list[DimArray], out: Any, kwargs: dict[str, Any]
+) -> tuple[list[DimArray], DimArray | None]:
+    """Operands under ``dtype=``, and the mask of ``where=``."""
+    unknown = set(kwargs) - {"dtype", "where", "casting", "order", "subok"}
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__}: {', '.join(sorted(unknown))} is not for positional arrays")
+    if kwargs.get("dtype") is not None:
+        xs = [structure.cast(x, np.dtype(kwargs["dtype"])) if x.names or x.level is not None else x for x in xs]
+    where = kwargs.get("where", True)
+    if where is True:
+        return xs, None
+    if out is None:
+        raise TypeError(
+            f"np.{ufunc.__name__}: where= without out= leaves cells undefined; use out=np.zeros_like(x), or np.where"
+        )
+    return xs, unwrap(where)
+
+
+def _write_all(ufunc: Any, out: Sequence[Any], result: Any) -> Any:
+    results = result if isinstance(result, tuple) else (result,)
+    written = tuple(r if o is None else write_out(ufunc, o, r) for o, r in zip(out, results, strict=True))
+    return written if len(written) > 1 else written[0]
+
+
+def _outside(ufunc: Any, kind: Any, inputs: Any, out: Any, kwargs: Any) -> Any:
+    if ufunc.signature is not None and ufunc.__name__ in GUFUNCS and out is None:
+        return GUFUNCS[ufunc.__name__](*inputs, **kwargs)
+    arrays = positional_in((*inputs, *(out or ())))
+    if out is None and not any(a._x.level is not None or a._x.hidden for a in arrays) and not backends.is_recording():
+        return rewrapped(ufunc(*bare(inputs), **bare(kwargs)), kind)
+    raise TraceError(
+        f"the ufunc {ufunc.__name__!r} has no rule for arrays that are being differentiated or vectorized; write it "
+        "with functions that have one, give it one with ng.custom_pullback, or use ng.stop_gradient(x)"
+    )
+
+
+def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, Any]) -> Any:
+    """``np.add.reduce`` and its kin."""
+    name = f"np.{ufunc.__name__}.{method}"
+    if method == "outer" and not kwargs and rule_of(ufunc) is not None:
+        a, b = inputs
+        return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b)
+    table = {"reduce": REDUCERS, "accumulate": SCANNERS}.get(method, {})
+    if ufunc in table:
+        kwargs = {"axis": 0, **kwargs}
+        if out is not None:
+            kwargs["out"] = out[0]
+        return table[ufunc](*inputs, **kwargs)
+    if method == "at" and ufunc in WRITERS:
+        target, key, value = inputs
+        if not isinstance(target, PositionalArray):
+            raise TraceError(
+                f"{name} would write values that are being differentiated or vectorized into a plain array; make the "
+                "array with np.zeros(shape, like=x)"
+            )
+        target._update(key, value, WRITERS[ufunc])
+        return None
+    raise TypeError(f"{name} is not for positional arrays; use the NumPy function of that meaning with axis=")
+
+
+def stranger(other: Any) -> bool:
+    """Whether another class should answer: it obeys NumPy's protocols and is none of ours."""
+    if isinstance(other, (PositionalArray, DimArray, *SCALARS)) or backends.is_array(other):
+        return False
+    return hasattr(other, "__array_ufunc__")
+
+
+PositionalArray.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
