@@ -17,6 +17,7 @@ from namedgrad.compile.program import Program, Results
 from namedgrad.compile.record import Recorder, Var, distinct
 from namedgrad.compile.surroundings import Slot, Surroundings, Traced, array_key
 from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
+from namedgrad.transforms.tape import quiet
 
 MOST_PROGRAMS = 256  # of one function; a program holds its constants, and the oldest goes first
 
@@ -58,6 +59,7 @@ def compile(f: Callable[..., Any]) -> Compiled:
     - What ``f`` captures (closure, globals, defaults, attributes of objects of the user's classes) is read at every call:
       arrays are inputs, another number or object leads to another recording.  Only what sits deeper, inside installed
       packages or behind a function call, is seen by reference alone.
+    - Floating-point warnings are off, as in every transform.
     - Code that does not compute with arrays of this library, ``print`` for example, runs at the recording only.
     - Under differentiation, and inside another compiled function, ``f`` itself runs: derivatives are those of ``f``, and
       ``ng.compile(ng.grad(f))`` is the way to compile them.
@@ -131,14 +133,13 @@ class Compiled:
             program = cache.programs.get((around.key, key))
             if program is None or not program.holds(around.plain):
                 recorder = Recorder()
-                out = _record(self._f, args, kwargs, around, recorder)
+                out, results = _record(self._f, args, kwargs, around, recorder)
+                if results.traced:  # by a transform around this call, through an array that was captured out of sight
+                    return out
                 if written := around.changed():
                     cache.ignored.update(written)
                     around = _without(self._look_around(), around, recorder, len(raws))
-                try:
-                    program = Program(recorder, Results(out, recorder), around.plain)
-                except Traced:
-                    return out  # it depends on a traced array that was captured out of sight
+                program = Program(recorder, results, around.plain)
                 cache.keep((around.key, key), program)
             cache.last = program
         return program.run(raws + around.raws)
@@ -217,17 +218,20 @@ def _shown(leaf: Any, recorder: Recorder) -> Any:
     return adapter.seen(leaf, seen)
 
 
-def _record(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], around: Surroundings, recorder: Recorder) -> Any:
-    """Run ``f`` under a recorder that knows its inputs."""
+def _record(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], around: Surroundings, recorder: Recorder) -> tuple[Any, Results]:
+    """Run ``f`` under a recorder that knows its inputs; also its output taken apart."""
     values = []
     for value in (*args, *kwargs.values()):
         leaves, treedef = flatten(value)
         values.append(unflatten(treedef, [_shown(leaf, recorder) for leaf in leaves]))
+    plain = set(map(id, around.plain))
     for raw in around.raws:
-        recorder.input(raw)
+        recorder.input(raw, fixed=id(raw) in plain)
     token = backends.start_recording(recorder)
     try:
-        return f(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
+        with quiet():
+            out = f(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
+            return out, Results(out, recorder)  # views are read while they are still recorded
     finally:
         backends.stop_recording(token)
 

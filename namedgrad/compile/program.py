@@ -13,7 +13,6 @@ from namedgrad.array import DimArray
 from namedgrad.compile.emit import Retry, Source, emit
 from namedgrad.compile.optimise import plan
 from namedgrad.compile.record import Recorder
-from namedgrad.compile.surroundings import Traced
 from namedgrad.transforms.leaves import adapter_of, flatten, unflatten
 from namedgrad.transforms.tape import quiet
 
@@ -25,9 +24,8 @@ class Results:
         self.leaves, self.treedef = flatten(value)
         self.adapters = [adapter_of(leaf) for leaf in self.leaves]
         arrays = [a.arrays(leaf) for a, leaf in zip(self.adapters, self.leaves, strict=True)]
-        if any(x.level is not None for several in arrays for x in several):
-            raise Traced
-        self.values = [recorder.find(x.raw) for several in arrays for x in several]
+        self.traced = any(x.level is not None for several in arrays for x in several)
+        self.values = [] if self.traced else [recorder.find(x.raw) for several in arrays for x in several]
         self.marks = [[(x.names, x.hidden) for x in several] for several in arrays]
         self.leaves = [DimArray if isinstance(leaf, DimArray) else leaf for leaf in self.leaves]  # holds no memory
 
@@ -67,12 +65,12 @@ class Program:
     """A recording, and the code made of it for the bets that have held so far."""
 
     def __init__(self, recorder: Recorder, results: Results, plain: list[Any]) -> None:
-        self._steps, self._inputs, self._silent = recorder.steps, recorder.inputs, recorder.quiet
+        self._steps, self._inputs = recorder.steps, recorder.inputs
         self._results = results
         self._lost: frozenset[int] = frozenset()
         self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}
         # Code that is not recorded may have computed an array of unknown origin from any that it sees.
-        self._pins = [_content(x) for x in plain] if recorder.elsewhere else []
+        self._pins = [_content(x) for x in plain] if recorder.elsewhere or recorder.looked else []
         self._looked = [(v.array, _content(v.array)) for v in recorder.elsewhere] if recorder.looked else []
 
     def holds(self, plain: list[Any]) -> bool:
@@ -95,7 +93,7 @@ class Program:
         while True:
             lost = self._lost
             made = self._runs.get(lost) or self._code(lost)
-            out = silently(made[1], inputs) if self._silent else made[1](*inputs)
+            out = silently(made[1], inputs)
             if type(out) is not Retry:
                 return out
             self._lost = self._lost | {int(out)}

@@ -28,7 +28,7 @@ class Var:
         self.dtype: Any = getattr(like, "dtype", None)  # None: a Python scalar
         self.array = array  # of an array from elsewhere
         self.scalar = scalar  # immutable, so that it may be handed out as it is
-        self.fixed = fixed  # depends on no input
+        self.fixed = fixed  # depends only on what Python code sees as it is, and may look at
 
 
 class Step(NamedTuple):
@@ -89,14 +89,13 @@ class Recorder(backends.Recorder):
         self.steps: list[Step] = []
         self.inputs: list[Var] = []
         self.elsewhere: list[Var] = []
-        self.looked = False  # whether Python was steered by a value that the program fixes
-        self.quiet = False  # whether floating-point warnings were off at some call
+        self.looked = False  # whether a value that is no argument may have steered Python
         self._known: dict[int, Var] = {}
         self._alive: list[Any] = []  # identities stay unique as long as nothing is freed
 
-    def input(self, raw: Any) -> None:
+    def input(self, raw: Any, *, fixed: bool = False) -> None:
         """The next input of the program; an object that is given twice is known by its first place."""
-        var = Var(raw)
+        var = Var(raw, fixed=fixed)
         self.inputs.append(var)
         if id(raw) not in self._known:
             self._define(raw, var)
@@ -121,11 +120,12 @@ class Recorder(backends.Recorder):
         return var
 
     def fixes(self, raw: Any) -> bool:
-        """Whether a value depends on no input; if so, the program may come to depend on the values of what it does."""
+        """Whether the program may depend on a value; from then on it does."""
         found = self.find(raw)
-        fixed = type(found) is not Var or found.fixed
-        self.looked = self.looked or (fixed and bool(self.elsewhere))
-        return fixed
+        if type(found) is not Var:
+            return True
+        self.looked = self.looked or found.fixed
+        return found.fixed
 
     def _define(self, raw: Any, var: Var) -> Var:
         self._known[id(raw)] = var
@@ -134,8 +134,6 @@ class Recorder(backends.Recorder):
 
     def record(self, function: Callable[..., Any], raw: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """Note one call; its results as objects that no other call has returned."""
-        if not self.quiet:
-            self.quiet = np.geterr()["invalid"] == "ignore"
         name = getattr(function, "__name__", "")
         if name == "asarray" and id(raw[0]) not in self._known:
             args = raw  # what a rule builds on the host is a constant of the program

@@ -16,7 +16,7 @@ from tests.support.arrays import like
 from tests.support.samples import CASES, FLOATING, Case, outputs
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # values that are not finite, on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of what is compared with: values that are not finite
 table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
 floating = pytest.mark.parametrize("case", FLOATING, ids=lambda c: c.label)
 
