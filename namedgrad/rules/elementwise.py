@@ -61,7 +61,7 @@ floor_divide  = elementwise("floor_divide",  None, None, domain=("real", "nonzer
 
 # ---- arithmetic                          d/dx                                   d/dz
 positive   = elementwise("positive",       1, domain="real")
-divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), z),     lambda y, x, z: negative(divide(y, z)), domain=("real", "nonzero"))
+divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: negative(divide(y, z)), domain=("real", "nonzero"))
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
 square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
 power      = elementwise("power",          lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
@@ -115,6 +115,14 @@ fabs       = elementwise("fabs",           lambda y, x: sign(x), domain="nonzero
 
 
 # ------------------------------------------------------------------------------------------------ partials of more than a line
+
+
+def _as_precise(x: DimArray, y: DimArray) -> DimArray:
+    """``x`` in the precision of ``y``, if it has less."""
+    if x.dtype is y.dtype or x.dtype.kind != "f":
+        return x
+    dtype = y.dtype.type(0).real.dtype
+    return structure.cast(x, dtype) if dtype.itemsize > x.dtype.itemsize else x
 
 
 def sech2(x: DimArray) -> DimArray:
