@@ -1,0 +1,112 @@
+"""The other transforms on xarray objects, and nesting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from tests.xarray.programs import field
+
+
+def small() -> xr.DataArray:
+    return field()[:3, 0]
+
+
+def test_linear_maps():
+    x = small()
+    f = lambda x: (x**2).mean("lon")
+    out, L = ng.linearize(f, x)
+    assert out.identical(f(x))
+    t = x.copy(data=np.random.default_rng(0).normal(size=x.shape))
+    np.testing.assert_allclose(L(t), (2 * x * t).mean("lon"))
+    np.testing.assert_allclose(L.T(out).transpose(*x.dims), (x / 2 * out).transpose(*x.dims))
+    assert L.T(out).coords.identical(x.coords)
+    assert L.dense().dims == ("time", "time_wrt", "lon_wrt")
+    np.testing.assert_allclose(L.to_scipy() @ t.values.ravel(), L(t).values)
+
+
+def test_pullbacks_of_several_arguments_and_outputs():
+    x, y = small(), small() + 1.0
+    out, pull = ng.pullback(lambda x, y: {"p": x * y, "m": x.mean()}, x, y)
+    gx, gy = pull({"p": x, "m": xr.DataArray(2.0)})
+    np.testing.assert_allclose(gx, x * y + 2 / x.size)
+    np.testing.assert_allclose(gy, x * x)
+    assert out["m"].identical(x.mean())
+
+
+def test_vectorized_tangents_give_one_answer_each():
+    x = small()
+    t = ng.vectorize(x.expand_dims(k=[10, 20]) * xr.DataArray([1.0, 3.0], dims="k"), "k")
+    _, pushed = ng.pushforward(lambda x: (x**2).sum("lon"), (x,), (t,))
+    assert pushed.dims == ("time",)
+    shown = ng.devectorize(pushed)
+    np.testing.assert_allclose(shown.isel(k=1), (6 * x**2).sum("lon"))
+
+
+def test_nesting():
+    x = small()
+    g = ng.grad(lambda x: (ng.grad(lambda y: (y**3).sum())(x) ** 2).sum())(x)
+    np.testing.assert_allclose(g, 36 * x**3)
+    inner = ng.grad(lambda y: (y**3).std(), over="lon")
+    both = ng.vmap(inner, "time")(x)
+    for i in range(3):
+        for j in range(4):
+            np.testing.assert_allclose(both[i, j], ng.grad(lambda y: (y**3).std())(x[i, j]), atol=1e-12)
+    assert both.coords.identical(x.coords)
+
+
+def test_checkpoint_scan_and_custom_rules():
+    x = field()[:6]
+    g = ng.grad(lambda x: ng.checkpoint(lambda x: np.exp(x).mean("time"))(x).sum())(x)
+    np.testing.assert_allclose(g, np.exp(x) / 6)
+
+    def step(carry, now):
+        carry = carry * 0.5 + now
+        return carry, carry**2
+
+    def loop(x):
+        return ng.scan(step, x.isel(time=0, drop=True) * 0, x, "time")[1]
+
+    out = loop(x)
+    assert out.dims == x.dims
+    along = x.copy(data=np.random.default_rng(0).normal(size=x.shape))
+    g = ng.grad(lambda x: loop(x).sum())(x)
+    slope = (loop(x + 1e-5 * along).sum() - loop(x - 1e-5 * along).sum()) / 2e-5
+    assert np.vdot(g, along) == pytest.approx(slope.item(), rel=1e-7)
+
+    square = ng.custom_pullback(lambda x: x**2)
+    square.pullback(lambda cotangent, out, x: cotangent * 3 * x)
+    for over in ((), "lat"):
+        np.testing.assert_allclose(ng.grad(lambda x: square(x).sum(), over=over)(x), 3 * x)
+
+
+def test_constants_of_the_same_kind():
+    x = small()
+    assert ng.zeros_like(x).identical(xr.zeros_like(x))
+    assert ng.full_like(x.to_dataset(name="a"), 2.0).identical(xr.full_like(x.to_dataset(name="a"), 2.0))
+    np.testing.assert_array_equal(ng.grad(lambda x: (x * ng.ones_like(x)).sum())(x), 1.0)
+    np.testing.assert_array_equal(ng.grad(lambda x: (x * ng.stop_gradient(x)).sum())(x), x)
+
+
+def test_complex_data():
+    x = small() * (1 + 2j)
+    g = ng.grad(lambda z: (abs(z) ** 2).sum())(x)
+    np.testing.assert_allclose(g, 2 * x)
+    spectrum = lambda x: xr.apply_ufunc(np.fft.rfft, x, input_core_dims=[["lon"]], output_core_dims=[["k"]])
+    g = ng.grad(lambda x: (abs(spectrum(x).isel(k=1)) ** 2).sum())(small())
+    along = np.random.default_rng(0).normal(size=g.shape)
+    ends = [(abs(spectrum(small() + h * along).isel(k=1)) ** 2).sum().item() for h in (1e-6, -1e-6)]
+    assert np.vdot(g, along) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+
+
+def test_copies_and_text_of_vectorized_objects():
+    x = ng.vectorize(small().expand_dims(lat=1), "lat")
+    for text in (repr(x), x._repr_html_(), repr(x.to_dataset(name="a"))):
+        assert "vectorized" in text
+    import copy
+    import pickle
+
+    for y in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):  # noqa: S301 - our own
+        assert ng.devectorize(y).identical(ng.devectorize(x))
