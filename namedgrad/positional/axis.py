@@ -123,7 +123,7 @@ def pairs(value: Any, count: int) -> list[tuple[Any, Any]]:
         table = {
             normalize_axis_index(k, count): v if isinstance(v, (tuple, list)) else (v, v) for k, v in value.items()
         }
-        return [tuple(table.get(i, (0, 0))) for i in range(count)]  # type: ignore[misc]
+        return [tuple(table.get(i, (0, 0))) for i in range(count)]
     if not isinstance(value, (tuple, list, np.ndarray)):
         return [(value, value)] * count
     return [(b, a) for b, a in np.broadcast_to(np.asarray(value), (count, 2)).tolist()]

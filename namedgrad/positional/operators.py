@@ -72,7 +72,7 @@ def _through(function: Any, *, reflected: bool = False) -> Callable[..., Any]:
     return lambda self, other: NotImplemented if stranger(other) else function(self, other)
 
 
-for _name, _function in {
+_OTHERS: dict[str, Callable[..., Any]] = {
     "__neg__": _unary(structure.negative.one),
     "__pos__": _unary(lambda x: x),
     "__abs__": _unary(complex_rules.absolute),
@@ -82,5 +82,6 @@ for _name, _function in {
     "__divmod__": _through(np.divmod),
     "__rdivmod__": _through(np.divmod, reflected=True),
     "__round__": lambda self, decimals=0: np.round(self, decimals),
-}.items():
+}
+for _name, _function in _OTHERS.items():
     setattr(PositionalArray, _name, _function)

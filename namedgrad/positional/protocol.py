@@ -85,7 +85,7 @@ def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwar
 def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any, kwargs: Any) -> Any:
     """Call a declared function."""
     known = FUNCTIONS[func]
-    kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}  # type: ignore[attr-defined]
+    kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}
     target = kwargs.pop("out", None)
     if known.out is not None and len(args) > known.out:
         target, args = args[known.out], (*args[: known.out], None, *args[known.out + 1 :])

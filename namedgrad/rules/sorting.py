@@ -8,7 +8,7 @@ its derivative equally, as ties of ``max`` do.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -287,7 +287,7 @@ def ranks(n: DimArray, q: DimArray, method: str) -> tuple[DimArray, DimArray, Di
         raise ValueError(f"quantile: method {method!r} is not one of {', '.join((*_CONTINUOUS, *_DISCRETE))}")
     low = e.floor(at)
     part = subtract(at, low)
-    weight = _WEIGHTS.get(method, lambda part, low: part)(part, low)
+    weight = _WEIGHTS[method](part, low) if method in _WEIGHTS else part
     top = subtract(n, c(1))
     lower, upper = (
         cast(e.maximum(e.minimum(k, top), c(0)), np.intp) for k in (low, add(low, c(1)))
@@ -300,7 +300,7 @@ def _one_if(condition: DimArray) -> DimArray:
 
 
 # fmt: off
-_WEIGHTS = {
+_WEIGHTS: dict[str, Callable[[DimArray, DimArray], DimArray]] = {
     "lower":                 lambda part, low: multiply(part, c(0.0)),
     "higher":                lambda part, low: _one_if(e.greater(part, c(0))),
     "midpoint":              lambda part, low: multiply(c(0.5), _one_if(e.greater(part, c(0)))),

@@ -20,7 +20,7 @@ from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.structure import add, cast, constant_like, multiply, relabel, subtract, total, where
+from namedgrad.rules.structure import add, cast, constant_like, multiply, not_equal, relabel, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ differences
 
@@ -53,7 +53,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     name = name_of(x, axis)
     for _ in range(n):
         x = (
-            e.not_equal(cut(x, name, 1, None), cut(x, name, None, -1))
+            not_equal(cut(x, name, 1, None), cut(x, name, None, -1))
             if x.dtype.kind == "b"
             else movement.diff(x, name)
         )

@@ -15,7 +15,7 @@ from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, subtract
+from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, not_equal, subtract
 from namedgrad.rules.structure import where as choose
 
 # ------------------------------------------------------------------------------------------------ choice
@@ -31,7 +31,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 def truth(x: DimArray) -> DimArray:
     """Cells that are not 0."""
-    return x if x.dtype.kind == "b" else e.not_equal(x, c(0))
+    return x if x.dtype.kind == "b" else not_equal(x, c(0))
 
 
 @implements(np.select)

@@ -129,13 +129,13 @@ def _many(
     return function
 
 
-for _key, _last, _other, _first, _default in (
+for _several, _last, _other, _first, _default in (
     (np.fft.fft2, fft, fft, True, (-2, -1)), (np.fft.ifft2, ifft, ifft, True, (-2, -1)),
     (np.fft.fftn, fft, fft, True, None), (np.fft.ifftn, ifft, ifft, True, None),
     (np.fft.rfft2, rfft, fft, True, (-2, -1)), (np.fft.rfftn, rfft, fft, True, None),
     (np.fft.irfft2, irfft, ifft, False, (-2, -1)), (np.fft.irfftn, irfft, ifft, False, None),
 ):  # fmt: skip
-    implements(_key)(_many(_last, _other, last_first=_first, default=_default))
+    implements(_several)(_many(_last, _other, last_first=_first, default=_default))
 
 
 def _shift(sign: int) -> Callable[..., DimArray]:

@@ -16,7 +16,7 @@ from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import indexing
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import constant_like
+from namedgrad.rules.structure import constant_like, equal
 from namedgrad.rules.structure import select as keep
 
 # ------------------------------------------------------------------------------------------------ picked
@@ -75,7 +75,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     index = numbered(a)
     result = choices[-1]
     for i in range(len(choices) - 2, -1, -1):
-        result = where(e.equal(index, c(i)), choices[i], result)
+        result = where(equal(index, c(i)), choices[i], result)
     return result
 
 

@@ -238,7 +238,7 @@ def _statistic(x: DimArray, name: Name, mode: str, length: int | None, side: int
     size = extent(x, name)
     n = size if length is None else min(int(length), size)
     part = movement.slice_of(x, name, slice(0, n) if side == 0 else slice(size - n, size))
-    out = _STATISTICS[mode](part, name, skipna=False)  # type: ignore[operator]
+    out = _STATISTICS[mode](part, name, skipna=False)
     return out if x.dtype.kind in "fc" else rint(out)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, numbered
 from namedgrad.positional.protocol import implements, positional_in, read_only
-from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import equal
 from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ what an array is
@@ -44,7 +44,15 @@ def _kinds(values: Any) -> list[Any]:
 
 implements(np.result_type)(lambda *arrays_and_dtypes: np.result_type(*_kinds(arrays_and_dtypes)))
 implements(np.common_type)(lambda *arrays: np.common_type(*(np.empty(0, numbered(a).dtype) for a in arrays)))
-implements(np.can_cast)(lambda from_, to, casting="safe": np.can_cast(*_kinds((from_, to)), casting))
+
+
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    start, end = _kinds((from_, to))
+    return np.can_cast(start, end, casting)
+
+
+
 implements(np.min_scalar_type)(lambda a, /: numbered(a).dtype)
 
 
@@ -105,12 +113,12 @@ def _cells(function: Callable[..., Any]) -> None:
     implements(function)(call)
 
 
-for _function in (np.iscomplex, np.isreal, np.isin, np.digitize):
-    _cells(_function)
+for _each in (np.iscomplex, np.isreal, np.isin, np.digitize):
+    _cells(_each)
 
 
 def _infinite(sign: Any) -> Callable[..., Any]:
-    return lambda x, out=None: e.equal(stop_gradient(numbered(x)), c(sign))
+    return lambda x, out=None: equal(stop_gradient(numbered(x)), c(sign))
 
 
 implements(np.isposinf)(_infinite(math.inf))
@@ -127,7 +135,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 def _nonzero(self: PositionalArray) -> Any:
     """Positions of the cells that are not 0, one array per axis."""
-    return np.nonzero(self)  # type: ignore[call-overload]
+    return np.nonzero(self)
 
 
 PositionalArray.nonzero = _nonzero  # type: ignore[attr-defined]

@@ -93,7 +93,7 @@ def linalg_matmul(x1: Any, x2: Any, /) -> DimArray:
 @implements(np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
     x, y = (_last(numbered(v), axis) for v in (x1, x2))
-    return UFUNCS[np.vecdot](x, y)  # type: ignore[no-any-return]
+    return UFUNCS[np.vecdot](x, y)
 
 
 def _last(x: DimArray, axis: int) -> DimArray:
@@ -172,7 +172,7 @@ def kron(a: Any, b: Any) -> DimArray:
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays: Any, *, out: Any = None) -> DimArray:
-    return functools.reduce(dot, arrays)  # type: ignore[no-any-return]
+    return functools.reduce(dot, arrays)
 
 
 # ------------------------------------------------------------------------------------------------ einsum
@@ -259,6 +259,5 @@ def _check_labels(xs: Sequence[DimArray], terms: Sequence[str]) -> None:
 
 @implements(np.einsum_path)
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    return np.einsum_path(
-        *(o if isinstance(o, (str, list)) else np.empty(numbered(o).shape) for o in operands), optimize=optimize
-    )
+    plain: list[Any] = [o if isinstance(o, (str, list)) else np.empty(numbered(o).shape) for o in operands]
+    return np.einsum_path(*plain, optimize=optimize)

@@ -19,7 +19,7 @@ from namedgrad.rules import reductions as r
 from namedgrad.rules import scans
 from namedgrad.rules.complex import conjugate, real
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, logical_not, multiply, select, subtract, total, where
+from namedgrad.rules.structure import add, cast, logical_not, multiply, not_equal, select, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ what they share
 
@@ -116,7 +116,7 @@ def var(
     x, names = read(a, axis, dtype)
     ddof = ddof if correction is None else correction
     if where is True and mean is None:
-        return kept(r.var(x, names, skipna=False, ddof=ddof), x, names, keepdims)  # type: ignore[arg-type]
+        return kept(r.var(x, names, skipna=False, ddof=ddof), x, names, keepdims)
     middle = _mean(x, names, where) if mean is None else numbered(mean)
     off = masked(subtract(*meet(x, middle)), where, 0)
     squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
@@ -284,7 +284,7 @@ if hasattr(np, "cumulative_sum"):  # NumPy 2.1
 def _truth(rule: Callable[..., DimArray], neutral: bool) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
         x, names = read(a, axis)
-        x = e.not_equal(x, c(0)) if x.dtype.kind != "b" else x
+        x = not_equal(x, c(0)) if x.dtype.kind != "b" else x
         if where is not True:
             m, x = meet(numbered(where, "where"), x)
             x = e.logical_or(x, logical_not(m)) if neutral else e.logical_and(x, m)
@@ -300,7 +300,7 @@ any = implements(np.any, method=True)(_truth(r.any, neutral=False))
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x, names = read(a, axis)
-    return kept(r.counts(e.not_equal(x, c(0)), names, np.intp), x, names, keepdims)
+    return kept(r.counts(not_equal(x, c(0)), names, np.intp), x, names, keepdims)
 
 
 def _place(rule: Callable[..., DimArray], fill: float | None) -> Callable[..., Any]:

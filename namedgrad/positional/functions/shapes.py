@@ -96,7 +96,7 @@ def ravel(a: Any, order: str = "C") -> DimArray:
 
 def _flatten(self: PositionalArray, order: str = "C") -> Any:
     """A copy with one axis."""
-    return np.ravel(self.copy(), order)
+    return self.copy().ravel(order)
 
 
 @implements(np.squeeze, view="rw", method=True)
