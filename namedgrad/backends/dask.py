@@ -187,6 +187,36 @@ class DaskBackend(Backend):
         """Cyclic shift, in the chunks of ``x``: else every shift would cut them further."""
         return da.roll(x, shift, axis=axis).rechunk(x.chunks)
 
+    def windows(self, x: Raw, axis: int, size: int) -> Raw:
+        """Every run of ``size`` cells of an axis, whose chunks are joined."""
+        whole = x.rechunk({axis: -1})
+        chunks = (*whole.chunks[:axis], (int(x.shape[axis]) - size + 1,), *whole.chunks[axis + 1 :], (size,))
+        kernel = Kernel(_HOST.windows, axis=axis, size=size)
+        return whole.map_blocks(kernel, chunks=chunks, new_axis=x.ndim, dtype=x.dtype)
+
+    def overlap_add(self, g: Raw, axis: int) -> Raw:
+        """The transpose of :meth:`windows`."""
+        whole = g.rechunk({axis: -1, g.ndim - 1: -1})
+        count = int(g.shape[axis]) + int(g.shape[-1]) - 1
+        chunks = (*whole.chunks[:axis], (count,), *whole.chunks[axis + 1 : -1])
+        return whole.map_blocks(Kernel(_HOST.overlap_add, axis=axis), chunks=chunks, drop_axis=g.ndim - 1, dtype=g.dtype)
+
+    def fft(self, x: Raw, axis: int) -> Raw:
+        """Discrete Fourier transform of an axis, whose chunks are joined."""
+        return da.fft.fft(x.rechunk({axis: -1}), axis=axis)
+
+    def ifft(self, x: Raw, axis: int) -> Raw:
+        """Its inverse."""
+        return da.fft.ifft(x.rechunk({axis: -1}), axis=axis)
+
+    def rfft(self, x: Raw, axis: int) -> Raw:
+        """The non-negative frequencies of a real array."""
+        return da.fft.rfft(x.rechunk({axis: -1}), axis=axis)
+
+    def irfft(self, x: Raw, axis: int, n: int) -> Raw:
+        """Its inverse, of size ``n``."""
+        return da.fft.irfft(x.rechunk({axis: -1}), n, axis=axis)
+
     def argsort(self, x: Raw, axis: int, kind: str) -> Raw:
         """Positions that sort an axis, whose chunks are joined."""
         return x.rechunk({axis: -1}).map_blocks(np.argsort, axis=axis, kind=kind, dtype=np.intp)
