@@ -45,7 +45,18 @@ class Mask(NamedTuple):
     where: DimArray
 
 
-Factor = DimArray | Mask | int
+class Weight(NamedTuple):
+    """A cotangent as a factor: where it is exactly 0 the product is 0, whatever it is multiplied with."""
+
+    g: DimArray
+
+    @property
+    def names(self) -> Names:
+        """Names of the cotangent."""
+        return self.g.names
+
+
+Factor = DimArray | Mask | Weight | int
 
 
 class Vocabulary:
@@ -54,10 +65,13 @@ class Vocabulary:
     add: Callable[[DimArray, DimArray], DimArray]
     neg: Callable[[DimArray], DimArray]
     mul: Callable[[DimArray, DimArray], DimArray]
+    weigh: Callable[[DimArray, DimArray], DimArray]
+    outweighed: Callable[[DimArray, DimArray], DimArray]
     scale: Callable[[DimArray, DimArray], DimArray]
     select: Callable[[DimArray, DimArray], DimArray]
     total: Callable[[DimArray, Names], DimArray]
     contract: Callable[[DimArray, DimArray, Names], DimArray]
+    weighed_contract: Callable[[DimArray, DimArray, Names], DimArray]
     spread: Callable[[DimArray, Like], DimArray]
     relabel: Callable[..., DimArray]
     cast: Callable[[DimArray, np.dtype[Any]], DimArray]
@@ -76,9 +90,11 @@ def product(g: DimArray, f: Factor) -> DimArray:
     """``g * f`` by name, guarded if the mark of ``g`` asks for it."""
     if type(f) is int:
         return g if f == 1 else ops.neg(g)
-    if type(f) is Mask:
-        return ops.select(f.where, g)
-    return ops.scale(g, f) if g.hidden.guard else ops.mul(g, f)  # type: ignore[attr-defined, arg-type]
+    guard: bool = g.hidden.guard  # type: ignore[attr-defined]
+    if type(f) is Mask or type(f) is Weight:  # what it holds may carry the mark of an inner pass
+        out = ops.select(f.where, g) if type(f) is Mask else (ops.outweighed if guard else ops.weigh)(g, f.g)
+        return out if out.hidden is g.hidden else ops.stamp(out, g.hidden)
+    return ops.scale(g, f) if guard else ops.weigh(g, f)  # type: ignore[arg-type]
 
 
 def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = None) -> DimArray:
@@ -95,7 +111,8 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
         elif kind is int or kind is Mask:
             out = ops.total(product(g, f), extra)
         else:
-            out = (ops.guarded_contract if how.guard else ops.contract)(g, f, extra)  # type: ignore[arg-type]
+            factor: Any = f.g if kind is Weight else f  # type: ignore[union-attr]
+            out = (ops.guarded_contract if how.guard else ops.weighed_contract)(g, factor, extra)
     if dtype is not None:
         out = ops.cast(out, dtype)
     return out if out.hidden is how else ops.stamp(out, how)
@@ -219,7 +236,7 @@ class Bilinear(Map):
 
     __slots__ = ("mixes", "operands", "others")
 
-    def __init__(self, operands: list[Like], others: list[DimArray], over: Names) -> None:
+    def __init__(self, operands: list[Like], others: Sequence[DimArray | Weight], over: Names) -> None:
         self.operands, self.others, self.mixes = operands, others, over
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
@@ -231,9 +248,13 @@ class Bilinear(Map):
         ]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
-        contract = ops.guarded_contract
-        parts = [contract(t, o, self.mixes) for t, o in zip(ts, self.others, strict=True) if t is not None]
+        parts = [self._pushed(t, o) for t, o in zip(ts, self.others, strict=True) if t is not None]
         return add_all(parts) if parts else None
+
+    def _pushed(self, t: DimArray, other: DimArray | Weight) -> DimArray:
+        if type(other) is Weight:
+            return ops.stamp(ops.guarded_contract(other.g, t, self.mixes), t.hidden)
+        return ops.guarded_contract(t, other, self.mixes)  # type: ignore[arg-type]
 
 
 class Pair(NamedTuple):

@@ -8,26 +8,30 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
-from namedgrad.linear import Bilinear, Map, like, ops
+from namedgrad.linear import Bilinear, Map, Weight, like, ops
 from namedgrad.primitive.registry import Primitive, check_sizes
 from namedgrad.trace import apply
 
 
 class Contract(Primitive):
-    """``contract(x, y, over)``: product by name, summed over names; lowered to one batched matrix product."""
+    """``contract(x, y, over)``: product by name, summed over names; lowered to one batched matrix product.
+
+    ``weight`` says that ``x`` is a cotangent (see :class:`~namedgrad.linear.Weight`), ``guard`` that where it is 0 the
+    factor does not count.
+    """
 
     form = "contract"
 
-    def __init__(self, name: str, *, guard: bool = False) -> None:
+    def __init__(self, name: str, *, weight: bool = False, guard: bool = False) -> None:
         super().__init__(name)
-        self.guard = guard
+        self.weight, self.guard = weight, guard
 
     def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
         over = tuple(over)
         x, y = (_presum(a, b, over) for a, b in ((x, y), (y, x)))
         over = tuple(n for n in over if n in x.names and n in y.names)
         if not over:
-            return (ops.scale if self.guard else ops.mul)(x, y)
+            return (ops.scale if self.guard else ops.weigh if self.weight else ops.mul)(x, y)
         return apply(self, (x, y), over=over)
 
     def lower(self, args: Sequence[DimArray], over: Names) -> DimArray:
@@ -44,7 +48,7 @@ class Contract(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins
-        pairs = [(a, b) for a, b, n in ((x, y, need[0]), (y, x, need[1])) if n]
+        pairs = [(a, b) for a, b, n in ((x, y, need[0]), (y, Weight(x) if self.weight else x, need[1])) if n]
         return Bilinear([like(a) for a, _ in pairs], [b for _, b in pairs], over)
 
 

@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import Bilinear, Like, Map, Structural, fold, like, ops
+from namedgrad.linear import Bilinear, Like, Map, Structural, Weight, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
 from namedgrad.trace import Traced, apply, innermost
 
@@ -21,12 +21,20 @@ add      = elementwise("add",         1,                          1)
 subtract = elementwise("subtract",    1,                          -1)
 negative = elementwise("negative",    -1)
 multiply = elementwise("multiply",    lambda o, x, y: y,          lambda o, x, y: x)
-scale    = elementwise("scale",       lambda o, g, f: shield(f, g), lambda o, g, f: g)
+weigh    = elementwise("weigh",       lambda o, g, f: f,          lambda o, g, f: Weight(g), kernel="multiply")
+scale    = elementwise("scale",       lambda o, g, f: shield(f, g), lambda o, g, f: Weight(g))
 select   = elementwise("select",      None,                       lambda o, m, x: mask(m))
 shield   = elementwise("shield",      lambda o, f, g: mask(equal(o, f)), None)
 equal    = elementwise("equal",       None, None)
 # fmt: on
+_ZERO = make(0, (), axes.NONE)
 contract = Contract("contract")
+weighed_contract = Contract("weighed_contract", weight=True)
+
+
+def outweighed(g: DimArray, weight: DimArray) -> DimArray:
+    """``g * weight``, exactly 0 where either is, whatever the other is."""
+    return select.two(not_equal.two(weight, _ZERO), scale.two(g, weight))
 
 
 class Total(Primitive):
@@ -196,7 +204,7 @@ class GuardedContract(Contract):
         x, y = ins
         if not need[0] or _known_finite(y):
             return super().linear(out, ins, need, over)
-        others = [y, x] if need[1] else [y]
+        others = [y, Weight(x)] if need[1] else [y]
         return ShieldedBilinear([like(a) for a, n in zip(ins, need, strict=True) if n], others, over, x)
 
 
@@ -205,9 +213,10 @@ class ShieldedBilinear(Bilinear):
 
     __slots__ = ("finite", "zero")
 
-    def __init__(self, operands: list[Like], others: list[DimArray], over: Names, x: DimArray) -> None:
+    def __init__(self, operands: list[Like], others: Sequence[DimArray | Weight], over: Names, x: DimArray) -> None:
         super().__init__(operands, others, over)
-        self.zero, self.finite = equal(x, make(0, (), axes.NONE)), select(isfinite(others[0]), others[0])
+        y: Any = others[0]
+        self.zero, self.finite = equal(x, _ZERO), select(isfinite(y), y)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         first, *rest = super().pull(g)
@@ -230,7 +239,7 @@ def _known_finite(y: DimArray) -> bool:
     return backend.may_branch and not backends.is_recording() and backend.isfinite_all(raw)
 
 
-guarded_contract = GuardedContract("guarded_contract", guard=True)
+guarded_contract = GuardedContract("guarded_contract", weight=True, guard=True)
 # fmt: off
 isfinite    = elementwise("isfinite", None)
 not_equal   = elementwise("not_equal", None, None)
@@ -305,7 +314,10 @@ class Order(Primitive):
 
 _ORDER = Order("order")
 
-ops.add, ops.neg, ops.mul, ops.scale, ops.select = add.two, negative.one, multiply.two, scale.two, select.two
+ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
+    add.two, negative.one, multiply.two, weigh.two, scale.two, select.two,
+)  # fmt: skip
+ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.cast, ops.stamp = total, spread, relabel, cast, stamp
 ops.contract, ops.guarded_contract, ops.diagonalize = contract, guarded_contract, diagonalize
 

@@ -19,7 +19,7 @@ def data_array(a: Any) -> Any:
 
 
 def _ufunc(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *xs, **kw: xr.apply_ufunc(f, *xs, **kw)
+    return lambda *xs, **kw: xr.apply_ufunc(f, *xs, kwargs=kw)
 
 
 def _method(name: str) -> Callable[..., Any]:
