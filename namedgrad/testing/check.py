@@ -15,6 +15,8 @@ from namedgrad.transforms.tape import Tape, record
 STEP = 1e-5
 RELATIVE = 2e-6
 
+Function = Callable[..., Sequence[DimArray]]
+
 
 class GradientError(AssertionError):
     """Derivatives disagree; the message names the function, the argument, the dims and the index."""
@@ -79,8 +81,8 @@ def _check(f: Callable[..., Sequence[DimArray]], ins: Sequence[DimArray], name: 
     right = sum(_inner(g, t) for g, t in zip(pulled, ts, strict=True))
     scale = max(abs(left), abs(right), 1e-12)
     if abs(left - right) > 1e-8 * scale + 1e-9:
-        for i, x in enumerate(ins):
-            _locate(f, ins, i, x, cts, pulled[i], name)
+        for i in range(len(ins)):
+            _locate(f, ins, i, cts, pulled[i], name=name)
         raise GradientError(f"{name}: adjoint identity fails, <c, J t> = {left!r} but <J^T c, t> = {right!r}")
 
 
@@ -91,7 +93,7 @@ def _random(x: Any, rng: np.random.Generator) -> DimArray:
     return make(np.asarray(raw, dtype=x.dtype), x.names, x.hidden)
 
 
-def _differences(f: Callable[..., Sequence[DimArray]], ins: Sequence[DimArray], ts: Sequence[DimArray]) -> list[np.ndarray[Any, Any]]:
+def _differences(f: Function, ins: Sequence[DimArray], ts: Sequence[DimArray]) -> list[np.ndarray[Any, Any]]:
     """Central differences along the tangents, extrapolated once (Richardson)."""
 
     def at(h: float) -> list[np.ndarray[Any, Any]]:
@@ -114,10 +116,9 @@ def _compare(got: DimArray, want: np.ndarray[Any, Any], message: str) -> None:
         raise GradientError(f"{message} at {index}: {values[worst]!r} against {want[worst]!r}")
 
 
-def _locate(
-    f: Callable[..., Sequence[DimArray]], ins: Sequence[DimArray], i: int, x: DimArray, cts: Sequence[DimArray], got: DimArray, name: str
-) -> None:
+def _locate(f: Function, ins: Sequence[DimArray], i: int, cts: Sequence[DimArray], got: DimArray, *, name: str) -> None:
     """Compare the reverse gradient of one input with finite differences, element by element."""
+    x = ins[i]
     want = np.zeros(x.full_shape, dtype=x.dtype)
     for index in np.ndindex(*x.full_shape):
         unit = np.zeros(x.full_shape, dtype=x.dtype)
