@@ -40,7 +40,8 @@ class Backend:
                 return found
         if (found := getattr(self.special, name, None)) is not None:
             return found
-        raise TypeError(f"the {self.name} backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
+        way = "" if self.name == "numpy" else "; use .to('numpy') to compute it on the host"
+        raise TypeError(f"the {self.name} backend has no kernel {name!r}{way}")
 
     # ---------------------------------------------------------------- creation and transfer
 
@@ -160,13 +161,13 @@ class Backend:
         if y.shape[-1] == 1:
             return self.total(self.scale(x, xp.swapaxes(y, -1, -2)), (-1,))[..., None]
         finite = xp.isfinite(y)
-        clean = self.matmul(x, self.select(finite, y))
+        real = x.dtype.kind != "c" and y.dtype.kind != "c"
+        signs = xp.where(xp.isnan(y), 1, xp.sign(y)) if real else 1
+        clean = self.matmul(x, xp.where(finite, y, signs))  # a sign, not a 0: an infinite cotangent times 0 were NaN
         hits = self.matmul(xp.not_equal(x, 0).astype("float32"), (~finite).astype("float32"))
-        if clean.dtype.kind == "c":
-            added = math.nan
-        else:
-            signs = self.select(xp.isinf(y), xp.sign(y))
-            balance = self.matmul(xp.sign(x).astype("float32"), signs.astype("float32"))
+        added: Any = math.nan
+        if real:
+            balance = self.matmul(xp.sign(x).astype("float32"), self.select(xp.isinf(y), signs).astype("float32"))
             added = xp.where(xp.equal(xp.absolute(balance), hits), xp.copysign(np.float32(math.inf), balance), math.nan)
         return xp.add(clean, xp.where(xp.equal(hits, 0), np.float32(0), added).astype(clean.dtype))
 

@@ -42,32 +42,33 @@ class Size(int):
 
 
 class Kernel:
-    """A function of chunks, run under the floating-point error state in which the operation was called.
+    """A function of chunks, as silent about floating-point errors as the place where the operation was called.
 
-    Inside a transform infinite factors are no occasion for warnings; the chunks are computed later, elsewhere.
+    Inside a transform infinite factors are no occasion for warnings, but the chunks are computed later, elsewhere.
     """
 
-    __slots__ = ("function", "kwargs", "state")
+    __slots__ = ("__name__", "function", "kwargs", "silent")
 
     def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
-        self.function, self.kwargs, self.state = function, kwargs, np.geterr()
+        self.function, self.kwargs, self.__name__ = function, kwargs, function.__name__
+        self.silent = {kind: how for kind, how in np.geterr().items() if how == "ignore"}
 
     def __call__(self, *chunks: Any, **kwargs: Any) -> Any:
-        with np.errstate(**self.state):
+        with np.errstate(**self.silent):
             return self.function(*chunks, **self.kwargs, **kwargs)
 
     def __dask_tokenize__(self) -> Any:
         from dask.base import normalize_token
 
-        return normalize_token((self.function, sorted(self.kwargs.items()), sorted(self.state.items())))
+        return normalize_token((self.function, sorted(self.kwargs.items()), sorted(self.silent)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _kernel, (self.function, self.kwargs, self.state)
+        return _kernel, (self.function, self.kwargs, self.silent)
 
 
-def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], state: Any) -> Kernel:
+def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[str, Any]) -> Kernel:
     out = Kernel(function, **kwargs)
-    out.state = state
+    out.silent = silent
     return out
 
 
@@ -225,13 +226,13 @@ class DaskBackend(Backend):
 
     def cholesky(self, a: Raw) -> Raw:
         """Lower Cholesky factors."""
-        return _gufunc(_HOST.cholesky, "(i,j)->(i,j)", a)
+        return _gufunc(_HOST.cholesky, "(i,j)->(i,j)", a.rechunk({-2: -1, -1: -1}))
 
     def solve(self, a: Raw, b: Raw) -> Raw:
         """``a x = b``; the columns of ``b`` keep their chunks."""
-        a, b = self.asarray(a), self.asarray(b)
-        x = _gufunc(_solve_rows, "(i,j),(j)->(i)", a[..., None, :, :], da.swapaxes(b, -1, -2))
-        return da.swapaxes(x, -1, -2)
+        rows = da.swapaxes(self.asarray(b).rechunk({-2: -1}), -1, -2)
+        whole = self.asarray(a).rechunk({-2: -1, -1: -1})
+        return da.swapaxes(_gufunc(_solve_rows, "(i,j),(j)->(i)", whole[..., None, :, :], rows), -1, -2)
 
     # ---------------------------------------------------------------- gather and scatter
 
@@ -322,7 +323,7 @@ def _elementwise(kernel: Callable[..., Any], *raw: Raw) -> Raw:
 
 def _gufunc(kernel: Callable[..., Any], signature: str, *raw: Raw) -> Raw:
     dtype = np.result_type(*raw, np.float32)
-    return da.apply_gufunc(Kernel(kernel), signature, *raw, output_dtypes=dtype, allow_rechunk=True)
+    return da.apply_gufunc(Kernel(kernel), signature, *raw, output_dtypes=dtype)
 
 
 # ------------------------------------------------------------------------------------------------ functions of chunks

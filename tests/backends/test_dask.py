@@ -1,0 +1,351 @@
+"""dask: lazy in, lazy out.  A scheduler that refuses to work fails every test in which something computes early."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import xarray as xr
+from dask.callbacks import Callback
+
+import namedgrad as ng
+from namedgrad import backends
+from namedgrad.backends.dask import Size
+from tests.backends.table import placed, results, tolerance
+from tests.support.samples import CASES, Case
+from tests.support.tolerances import EXACT, ROUNDING, SINGLE, assert_close
+
+
+def refuse(graph: Any, keys: Any, **options: Any) -> Any:
+    raise AssertionError("something was computed before .compute()")
+
+
+@pytest.fixture(autouse=True)
+def lazily() -> Iterator[None]:
+    with dask.config.set(scheduler=refuse):
+        yield
+
+
+def halves(data: Any) -> da.Array:
+    """A lazy array of two chunks along every axis."""
+    data = np.asarray(data)
+    return da.from_array(data, chunks=tuple(max(1, (n + 1) // 2) for n in data.shape))
+
+
+def lazy(data: Any, dims: Any, **more: Any) -> ng.DimArray:
+    return ng.DimArray(halves(data), dims, **more)
+
+
+def computed(*arrays: ng.DimArray) -> list[np.ndarray]:
+    """The values, all computed together, which must be of the dtype that was announced."""
+    found = dask.compute(*(a.data for a in arrays), scheduler="sync")
+    assert [f.dtype for f in found] == [a.dtype for a in arrays]
+    assert [f.shape for f in found] == [a.data.shape for a in arrays]
+    return list(found)
+
+
+# ------------------------------------------------------------------------------------------------ the table
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
+def test_every_operation_is_that_of_numpy(case: Case) -> None:
+    expected = results(case, lambda x: x)
+    found = results(case, lambda x: placed(x, halves))
+    inputs = [x for x in case.operands() if x.dtype.kind in "fc"]
+    for what, several in found.items():
+        for y, values, e in zip(several, computed(*several), expected[what], strict=True):
+            assert y.backend == "dask", what
+            assert (y.dims, y.vectorized, y.dtype) == (e.dims, e.vectorized, e.dtype), what
+            assert_close(values, e.to_numpy(), tolerance(case), f"{case.label}: {what}")
+        if "pull" in what:
+            assert [g.data.chunks for g in several] == [halves(x.to_numpy()).chunks for x in inputs]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_single_precision_stays_single(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    data = (rng.normal(size=(6, 5)) + (1j * rng.normal(size=(6, 5)) if dtype == "complex64" else 0)).astype(dtype)
+    w = rng.normal(size=(5, 3)).astype(dtype)
+
+    def f(x: ng.DimArray, w: ng.DimArray) -> ng.DimArray:
+        y = ng.dot(x, w, dim="b") / 3 + x.mean("b") - 2.0
+        return ng.absolute(y.isel(a=[0, 0, 5]).cumsum("a") * np.float32(0.5)).sum()
+
+    places: list[Callable[..., ng.DimArray]] = [ng.DimArray, lazy]
+    host, late = (ng.grad(f, (0, 1))(place(data, ("a", "b")), place(w, ("b", "c"))) for place in places)
+    for g, e, values in zip(late, host, computed(*late), strict=True):
+        assert g.dtype == dtype
+        assert_close(values, e.to_numpy(), SINGLE)
+
+
+# ------------------------------------------------------------------------------------------------ transforms
+
+
+def test_transforms_are_lazy() -> None:
+    data = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        return (ng.exp(x) * x.sum("b")).mean()
+
+    calls: list[Callable[[ng.DimArray], ng.DimArray]] = [
+        ng.grad(f),
+        ng.jacobian(ng.sin),
+        ng.hessian(f),
+        lambda x: ng.hvp(f, x, x),
+        ng.grad(f, over="a"),
+        ng.grad(ng.checkpoint(f)),
+        ng.vmap(lambda x: x / x.sum(), "a"),
+        ng.compile(ng.grad(f)),
+        ng.grad(lambda x: ng.scan(lambda c, y: (c * y + y, c), x.isel(a=0), x, "a")[0].sum()),
+    ]
+    for call in calls:
+        got, expected = call(lazy(data, ("a", "b"))), call(ng.DimArray(data, ("a", "b")))
+        assert got.backend == "dask"
+        assert got.dims == expected.dims
+        assert_close(computed(got)[0], expected.to_numpy(), 10 * ROUNDING)
+
+
+def test_a_gradient_per_slice() -> None:
+    rng = np.random.default_rng(1)
+    x, w = rng.normal(size=(5, 3)), rng.normal(size=3)
+
+    def loss(w: ng.DimArray, x: ng.DimArray) -> ng.DimArray:
+        return ng.tanh((w * x).sum("f")) * 2
+
+    g = ng.grad(loss)(lazy(w, "f"), lazy(x, ("b", "f"), vectorized="b"))
+    assert (g.dims, g.vectorized) == (("f",), ("b",))
+    assert_close(computed(g)[0], 2 * x / np.cosh(x @ w)[:, None] ** 2, ROUNDING)
+
+
+def test_plain_and_labelled_arrays_stay_lazy() -> None:
+    data = np.array([0.5, -1.0, 2.0])
+    expected = np.exp(data) * (1 + data)
+    plain = ng.grad(lambda x: (np.exp(x) * x).sum())(halves(data))
+    assert isinstance(plain, da.Array)
+    labelled = ng.grad(lambda x: (np.exp(x) * x).sum())(xr.DataArray(halves(data), dims="x", coords={"x": [1, 2, 3]}))
+    assert isinstance(labelled.data, da.Array)
+    for got in (plain, labelled.data):
+        assert got.chunks == halves(data).chunks
+        assert_close(got.compute(scheduler="sync"), expected, ROUNDING)
+
+
+def test_numpy_arrays_join() -> None:
+    data, factor = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2.0, 3.0])
+    x, y = ng.DimArray(data, "a"), lazy(factor, "a")
+    calls = [
+        lambda x, y: (x * y).sum(),
+        lambda x, y: ng.dot(y, x),
+        lambda x, y: ng.concat([x * x, y * x], "a").isel(a=3),
+    ]
+    for f in calls:
+        got = ng.grad(f, (0, 1))(x, y)
+        expected = ng.grad(f, (0, 1))(x, ng.DimArray(factor, "a"))
+        assert [g.backend for g in got] == ["dask", "dask"]
+        for values, e in zip(computed(*got), expected, strict=True):
+            assert_close(values, e.to_numpy(), ROUNDING)
+
+
+# ------------------------------------------------------------------------------------------------ guards
+
+
+def test_masked_cells_get_zero_without_a_warning() -> None:
+    x, keep = lazy([0.0, 0.0, 2.0, math.nan], "a"), lazy([False, True, True, False], "a")
+    w = lazy(1.0, ())
+
+    def f(x: ng.DimArray, w: ng.DimArray) -> ng.DimArray:
+        return ng.where(keep, w * ng.log(x), 0.0).sum()
+
+    gx, gw = computed(*ng.grad(f, (0, 1))(x, w))
+    assert_close(gx, np.array([0.0, math.inf, 0.5, 0.0]), EXACT)
+    assert gw == -math.inf
+
+
+def test_products_that_meet_missing_values() -> None:
+    rng = np.random.default_rng(2)
+    data, w = rng.normal(size=(9, 4)), rng.normal(size=(4, 3))
+    data[[1, 5], [0, 3]] = math.nan
+    complete = ~np.isnan(data).any(axis=1)
+    x, rows = lazy(data, ("row", "feature")), lazy(complete, "row")
+    g = ng.grad(lambda w: ng.where(rows, ng.dot(x, w, dim="feature"), 0.0).sum())(lazy(w, ("feature", "out")))
+    assert_close(computed(g)[0], np.repeat(data[complete].sum(axis=0)[:, None], 3, axis=1), ROUNDING)
+
+
+# ------------------------------------------------------------------------------------------------ positions
+
+
+def test_lazy_positions() -> None:
+    data, at = np.array([1.0, 2.0, 4.0, 8.0]), np.array([3, 0, -1, 3, 1])
+    x, index = lazy(data, "a"), lazy(at, "p")
+    g = ng.grad(lambda x: (x.isel(a=index) * ng.arange("p", 5.0)).sum())(x)
+    assert_close(computed(x.isel(a=index))[0], data[at], EXACT)
+    assert_close(computed(g)[0], np.array([1.0, 4.0, 0.0, 5.0]), EXACT)
+    one = lazy(2, ())
+    assert_close(computed(x.isel(a=one))[0], data[2], EXACT)
+    wrong = x.isel(a=lazy([0, 4], "p"))
+    with pytest.raises(IndexError, match="index 4 is out of range for a dim of size 4"):
+        computed(wrong)
+
+
+def test_updates_at_lazy_positions() -> None:
+    data, at = np.arange(6.0), np.array([1, 4, 1])
+    expected = data.copy()
+    np.add.at(expected, at, [10.0, 20.0, 30.0])
+    value = ng.DimArray([10.0, 20.0, 30.0], "p")
+    got = lazy(data, "a").at[{"a": lazy(at, "p")}].add(value)
+    assert_close(computed(got)[0], expected, EXACT)
+    assert_close(computed(lazy(data, "a").at[{"a": lazy(at, "p")}].set(value))[0], [0, 30.0, 2, 3, 20.0, 5], EXACT)
+
+
+def test_what_depends_on_values_is_refused() -> None:
+    x = lazy([1.0, 2.0], "a")
+    with pytest.raises(TypeError, match=r"boolean index on dask has a data-dependent size; use where"):
+        x.isel(a=x > 1)
+    data = halves([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"unknown sizes.*compute_chunk_sizes"):
+        ng.DimArray(data[data > 1], "a").sum()
+
+
+# ------------------------------------------------------------------------------------------------ chunks
+
+
+class Largest(Callback):
+    """The size in bytes of the largest array that a task gave; repeated cells count once."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        super().__init__(posttask=self.note)
+
+    def note(self, key: Any, result: Any, *_: Any) -> None:
+        for r in result if isinstance(result, (list, tuple)) else [result]:
+            if isinstance(r, np.ndarray):
+                self.bytes = max(
+                    self.bytes, r.itemsize * math.prod(n for n, s in zip(r.shape, r.strides, strict=True) if s)
+                )
+
+
+def field(seed: int, *sizes: int) -> da.Array:
+    return da.random.default_rng(seed).normal(size=sizes, chunks=tuple(n // 4 for n in sizes))
+
+
+SIZE = 400
+CHUNK = (SIZE // 4) ** 2 * 8
+PROGRAMS: dict[str, Callable[[ng.DimArray, ng.DimArray], ng.DimArray]] = {
+    "difference": lambda x, y: (y - x).sum(),
+    "squares": lambda x, y: ((x - y) ** 2).mean(),
+    "anomalies": lambda x, y: ((x - x.mean("a")) ** 2).mean(),
+    "scan": lambda x, y: (-x.cumsum("a")).sum(),
+    "product": lambda x, y: ng.tanh(ng.dot(x, y.rename(a="b", b="c"), dim="b")).sum(),
+    "products": lambda x, y: ng.dot(x, y, dim="a").sum(),
+    "shifts": lambda x, y: ((x.roll(a=1) - 2 * x + x.roll(a=-1)).diff("b") ** 2).sum(),
+    "joined": lambda x, y: (ng.concat([x, y], "a") ** 2).sum(),
+    "largest": lambda x, y: (x.max("a") * y).sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_task_makes_more_than_chunks(name: str) -> None:
+    x, y = field(1, SIZE, SIZE), field(2, SIZE, SIZE)
+    g = ng.grad(PROGRAMS[name])(ng.DimArray(x, ("a", "b")), ng.DimArray(y, ("a", "b")))
+    assert g.data.chunks == x.chunks
+    with Largest() as largest:
+        chunks = g.data.persist(scheduler="sync")
+    got = chunks.compute(scheduler="sync")
+    assert 0 < largest.bytes <= 2 * CHUNK, "two chunks side by side are what a slice of shifted chunks may be"
+    a, b = dask.compute(x, y, scheduler="sync")
+    expected = ng.grad(PROGRAMS[name])(ng.DimArray(a, ("a", "b")), ng.DimArray(b, ("a", "b")))
+    assert_close(got, expected.to_numpy(), 100 * ROUNDING)
+
+
+def test_sums_go_by_tree() -> None:
+    x = ng.DimArray(da.ones((128, 3), chunks=(1, 3)), ("a", "b"))
+    index = ng.DimArray(da.zeros(128, dtype=int, chunks=1), "a")
+    for out in (x.sum(), ng.dot(x, x, dim="a"), x.at[{"b": 0}].add(1.0).sum("a")):
+        (data,) = dask.optimize(out.data)
+        assert max(len(task.dependencies) for task in data.__dask_graph__().values()) <= 16
+    spread = ng.zeros({"b": 3}, like=x.data).at[{"b": index}].add(ng.DimArray(da.ones(128, chunks=1), "a"))
+    (data,) = dask.optimize(spread.data)
+    assert max(len(task.dependencies) for task in data.__dask_graph__().values()) <= 16
+    assert_close(computed(spread)[0], np.array([128.0, 0.0, 0.0]), EXACT)
+
+
+def test_core_dims_alone_are_joined() -> None:
+    rng = np.random.default_rng(4)
+    a = np.eye(4) * 3 + rng.normal(size=(6, 4, 4)) / 4
+    b = rng.normal(size=(6, 4, 10))
+    A = ng.DimArray(da.from_array(a, chunks=(2, 2, 2)), ("k", "i", "j"))
+    B = ng.DimArray(da.from_array(b, chunks=(2, 2, 5)), ("k", "i", "c"))
+    x = ng.solve(A, B, ("i", "j"))
+    assert dict(zip(x.dims, x.data.chunks, strict=True)) == {"k": (2, 2, 2), "j": (4,), "c": (5, 5)}
+    assert_close(computed(x.transpose("k", "j", "c"))[0], np.linalg.solve(a, b), 100 * ROUNDING)
+    L = ng.cholesky(ng.dot(A, A.rename(i="l"), dim="j").transpose("k", "i", "l"), ("i", "l"))
+    assert L.data.chunks[L.dims.index("k")] == (2, 2, 2)
+
+
+def test_a_matrix_without_factor_is_an_error_when_computed() -> None:
+    L = ng.cholesky(lazy([[1.0, 2.0], [2.0, 1.0]], ("i", "j")), ("i", "j"))
+    with pytest.raises(np.linalg.LinAlgError):
+        computed(L)
+
+
+def test_sizes_remember_chunks() -> None:
+    x = ng.DimArray(da.ones((5, 4), chunks=((2, 3), (4,))), ("a", "b"))
+    size = x.sizes["a"]
+    assert size == 5
+    assert isinstance(size, Size)
+    assert size.chunks == (2, 3)
+    assert type(size + 1) is int
+    assert ng.zeros(x.sizes, like=x.data).data.chunks == x.data.chunks
+    assert ng.grad(lambda x: ng.exp(x.isel(b=0)).sum())(x).data.chunks == x.data.chunks
+
+
+def test_the_same_program_has_the_same_keys() -> None:
+    x = lazy([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], ("a", "b"))
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        return (ng.tanh(ng.dot(x, x.rename(a="c"), dim="b")) * x.isel(b=[0, 0, 1]).sum()).sum()
+
+    kept = [ng.grad(f)(x).data for _ in range(2)]
+    assert set(kept[0].__dask_graph__()) == set(kept[1].__dask_graph__())
+
+
+# ------------------------------------------------------------------------------------------------ transfer and cluster
+
+
+def test_transfer_computes_because_it_is_asked_to() -> None:
+    x = lazy([1.0, 2.0], "a")
+    with dask.config.set(scheduler="sync"):
+        assert x.to("numpy").backend == "numpy"
+        assert_close(x.to_numpy(), np.array([1.0, 2.0]), EXACT)
+        assert float(x.sum()) == 3.0
+        host = ng.grad(lambda x: (x.to("numpy") * 2).sum())(x)
+        assert host.backend == "dask"
+    late = ng.DimArray([1.0, 2.0], "a").to("dask")
+    assert late.backend == "dask"
+    assert "dask" in repr(late)
+
+
+def test_values_that_need_a_kernel_say_which() -> None:
+    with pytest.raises(TypeError, match="no kernel 'no_such_kernel'"):
+        backends.get_backend("dask").function("no_such_kernel")
+
+
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_cluster_computes_a_gradient(processes: bool) -> None:
+    distributed = pytest.importorskip("distributed")
+    rng = np.random.default_rng(5)
+    data, w = rng.normal(size=(40, 6)), rng.normal(size=(6, 3))
+
+    def f(w: ng.DimArray, x: ng.DimArray) -> ng.DimArray:
+        y = ng.tanh(ng.dot(x, w, dim="f"))
+        return (y.isel(row=[0, 3, 3]) ** 2).sum() + ng.log(y * y).mean()
+
+    expected = ng.grad(f)(ng.DimArray(w, ("f", "out")), ng.DimArray(data, ("row", "f")))
+    g = ng.grad(f)(lazy(w, ("f", "out")), ng.DimArray(da.from_array(data, chunks=(10, 3)), ("row", "f")))
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": processes, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        assert_close(client.compute(g.data).result(), expected.to_numpy(), 100 * ROUNDING)

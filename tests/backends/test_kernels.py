@@ -1,0 +1,256 @@
+"""What backends compute themselves, against loops over single cells: on NumPy, on the stand-in for CuPy, on dask."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from namedgrad import axes, backends
+from tests.support import fake_cupy
+from tests.support.tolerances import EXACT, ROUNDING, assert_close
+
+DTYPES = ["float64", "float32", "complex128", "int64"]
+SPECIAL = [0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan]
+
+
+class On(NamedTuple):
+    """A backend, and how to get arrays there and back."""
+
+    name: str
+
+    @property
+    def kernels(self) -> Any:
+        return backends.get_backend(self.name)
+
+    def put(self, x: Any) -> Any:
+        x = np.asarray(x)
+        if self.name == "dask":
+            return da.from_array(x, chunks=tuple(max(1, (n + 1) // 2) for n in x.shape))
+        return fake_cupy.array(x) if self.name == "cupy" else x
+
+    def get(self, x: Any) -> np.ndarray:
+        return np.asarray(self.kernels.to_numpy(x)) if self.name != "numpy" else np.asarray(x)
+
+
+@pytest.fixture(params=["numpy", "cupy", "dask"])
+def on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[On]:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    with dask.config.set(scheduler="sync"), np.errstate(all="ignore"):
+        yield On(request.param)
+
+
+examples = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],  # the fixture says which backend, and holds no state
+)
+sizes = st.lists(st.integers(1, 4), min_size=0, max_size=2).map(tuple)
+
+
+class Indexing(NamedTuple):
+    """An array of axes ``(shared, own, core)`` and positions over ``(shared, new)`` for each core axis."""
+
+    shared: tuple[int, ...]
+    own: tuple[int, ...]
+    core: tuple[int, ...]
+    new: tuple[int, ...]
+    dtype: str
+    seed: int
+
+    def index(self) -> list[np.ndarray]:
+        rng = np.random.default_rng(self.seed)
+        found = [rng.integers(0, n, (*self.shared, *self.new)) for n in self.core]
+        # axes of size 1 stand for those that an index lacks
+        return [i[(slice(0, 1),) * len(self.shared)] if k and self.shared else i for k, i in enumerate(found)]
+
+    def data(self, shape: tuple[int, ...]) -> np.ndarray:
+        rng = np.random.default_rng(self.seed + 1)
+        x = rng.integers(-9, 9, shape).astype(self.dtype)
+        return x * (1 + 2j) if self.dtype == "complex128" else x
+
+    def pairs(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Cells of the indexed array and the cells that they are seen at."""
+        full = [np.broadcast_to(i, (*self.shared, *self.new)) for i in self.index()]
+        for s in np.ndindex(*self.shared):
+            for o, n in itertools.product(np.ndindex(*self.own), np.ndindex(*self.new)):
+                yield (*s, *o, *(int(i[(*s, *n)]) for i in full)), (*s, *o, *n)
+
+
+indexings = st.builds(
+    Indexing,
+    sizes,
+    sizes,
+    st.lists(st.integers(1, 4), min_size=1, max_size=2).map(tuple),
+    st.lists(st.integers(0, 5), min_size=0, max_size=2).map(tuple),
+    st.sampled_from(DTYPES),
+    st.integers(0, 1000),
+)
+
+
+@given(case=indexings)
+@examples
+def test_gather(on: On, case: Indexing) -> None:
+    x = case.data((*case.shared, *case.own, *case.core))
+    expected = np.zeros((*case.shared, *case.own, *case.new), case.dtype)
+    for here, there in case.pairs():
+        expected[there] = x[here]
+    got = on.kernels.gather(on.put(x), *map(on.put, case.index()), shared=len(case.shared))
+    assert got.dtype == case.dtype
+    assert_close(on.get(got), expected, EXACT)
+
+
+@given(case=indexings)
+@examples
+def test_scatter_add(on: On, case: Indexing) -> None:
+    g = case.data((*case.shared, *case.own, *case.new))
+    expected = np.zeros((*case.shared, *case.own, *case.core), case.dtype)
+    for here, there in case.pairs():
+        expected[here] += g[there]
+    got = on.kernels.scatter_add(on.put(g), *map(on.put, case.index()), shared=len(case.shared), sizes=case.core)
+    assert got.dtype == case.dtype
+    assert_close(on.get(got), expected, EXACT)
+
+
+@given(case=indexings)
+@examples
+def test_scatter_max(on: On, case: Indexing) -> None:
+    g = np.abs(Indexing(*case[:4], "int64", case.seed).data((*case.shared, *case.own, *case.new)))
+    expected = np.zeros((*case.shared, *case.own, *case.core), "int64")
+    for here, there in case.pairs():
+        expected[here] = max(expected[here], g[there])
+    got = on.kernels.scatter_max(on.put(g), *map(on.put, case.index()), shared=len(case.shared), sizes=case.core)
+    assert_close(on.get(got), expected, EXACT)
+
+
+def test_scatter_refuses_positions_out_of_range() -> None:
+    with pytest.raises(ValueError, match="invalid entry"):
+        backends.NUMPY.scatter_add(np.ones((2, 2)), np.array([0, 3]), shared=0, sizes=(3,))
+
+
+# ------------------------------------------------------------------------------------------------ cut and put back
+
+slices = st.builds(
+    slice,
+    st.none() | st.integers(-6, 6),
+    st.none() | st.integers(-6, 6),
+    st.none() | st.sampled_from([1, 2, 3, -1, -2]),
+)
+
+
+@given(size=st.integers(1, 5), axis=st.integers(0, 2), index=slices | st.integers(-1, 0), dtype=st.sampled_from(DTYPES))
+@examples
+def test_uncut_puts_back_what_cut_took(on: On, size: int, axis: int, index: slice | int, dtype: str) -> None:
+    shape = (*(2, 3)[:axis], size, *(2, 3)[axis:])
+    x = np.arange(1, math.prod(shape) + 1).reshape(shape).astype(dtype)
+    taken = on.kernels.cut(on.put(x), axis, index)
+    chosen = range(size)[index]
+    chosen = [chosen] if isinstance(chosen, int) else list(chosen)
+    expected = np.zeros_like(x)
+    for i in chosen:
+        expected[(slice(None),) * axis + (i,)] = x[(slice(None),) * axis + (i,)]
+    back = on.kernels.uncut(taken, axis, index, size)
+    assert back.dtype == dtype
+    assert_close(on.get(back), expected, EXACT)
+
+
+# ------------------------------------------------------------------------------------------------ guards
+
+values = st.lists(st.sampled_from(SPECIAL), min_size=6, max_size=6)
+
+
+def guarded(g: Any, f: Any) -> Any:
+    """The product whose factor does not count where the cotangent is exactly 0 and the factor is not finite."""
+    return g * 0 if g == 0 and not np.isfinite(f) else g * f
+
+
+@given(g=values, f=values, dtype=st.sampled_from(["float64", "float32", "complex128"]))
+@examples
+def test_scale_and_shield(on: On, g: list[float], f: list[float], dtype: str) -> None:
+    left, right = np.array(g, dtype), np.array(f, dtype)
+    expected = np.array([guarded(a, b) for a, b in zip(left, right, strict=True)])
+    got = on.kernels.scale(on.put(left), on.put(right))
+    assert got.dtype == dtype
+    assert_close(on.get(got), expected, EXACT)
+    shielded = on.kernels.shield(on.put(right), on.put(left))
+    assert_close(on.get(shielded), np.where((left == 0) & ~np.isfinite(right), 0, right), EXACT)
+    assert on.kernels.shield(2.0, on.put(left)).dtype == dtype
+
+
+class Product(NamedTuple):
+    """The shape of a batch of matrix products, and its values."""
+
+    batch: int
+    rows: int
+    inner: int
+    columns: int
+    seed: int
+    dtype: str
+
+    def operands(self) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(self.seed)
+        left = rng.choice([0.0, 0.0, -0.0, 1.0, -2.5, math.inf], (self.batch, self.rows, self.inner))
+        right = rng.choice([1.0, 0.0, -3.0, 2.0, math.inf, -math.inf, math.nan], (self.batch, self.inner, self.columns))
+        return left.astype(self.dtype), right.astype(self.dtype)
+
+
+count = st.integers(1, 3)
+products = st.builds(Product, count, count, st.integers(0, 4), count, st.integers(0, 9999), st.sampled_from(DTYPES[:2]))
+
+
+@given(case=products)
+@settings(examples, max_examples=200)
+def test_guarded_contraction_is_a_sum_of_guarded_products(on: On, case: Product) -> None:
+    left, right = case.operands()
+    expected = np.zeros((case.batch, case.rows, case.columns), case.dtype)
+    for b, i, j in np.ndindex(*expected.shape):
+        for k in range(case.inner):
+            expected[b, i, j] += guarded(left[b, i, k], right[b, k, j])
+    plan = axes.matmul_plan(("b", "m", "k"), ("b", "k", "n"), ("k",), ("b", "m", "n"))
+    got = on.kernels.contract(on.put(left), on.put(right), plan, guard=True)
+    assert got.dtype == case.dtype
+    assert_close(on.get(got), expected, ROUNDING)
+
+
+def test_guarded_contraction_of_complex_numbers(on: On) -> None:
+    x = np.array([[0, 1 + 1j], [1, 0]])
+    y = np.array([[math.nan, 2], [3j, complex(0, math.inf)]])
+    plan = axes.matmul_plan(("m", "k"), ("k", "n"), ("k",), ("m", "n"))
+    got = on.get(on.kernels.contract(on.put(x), on.put(y), plan, guard=True))
+    assert_close(got[[0, 1], [0, 1]], np.array([(1 + 1j) * 3j, 2]), EXACT)
+    assert not np.isfinite(got[[0, 1], [1, 0]]).any()
+
+
+@given(
+    x=st.lists(st.sampled_from([*SPECIAL, 1e200, -1e308, 5e-324]), max_size=12),
+    order=st.sampled_from("CF"),
+    step=st.sampled_from([1, 2, -1]),
+    dtype=st.sampled_from(["float64", "complex128"]),
+)
+@examples
+def test_isfinite_all(x: list[float], order: Any, step: int, dtype: str) -> None:
+    data = np.array(x[: len(x) // 2 * 2], dtype).reshape(2, -1, order=order)[:, ::step]
+    with np.errstate(all="ignore"):
+        assert backends.NUMPY.isfinite_all(data) == all(np.isfinite(v) for v in data.ravel())
+
+
+@given(shape=sizes, lead=sizes, value=st.floats(-2, 2), dtype=st.sampled_from(DTYPES))
+@examples
+def test_full_and_broadcast(on: On, shape: tuple[int, ...], lead: tuple[int, ...], value: float, dtype: str) -> None:
+    full = on.kernels.full((*lead, *shape), value, np.dtype(dtype))
+    assert full.dtype == dtype
+    assert_close(on.get(full), np.full((*lead, *shape), value).astype(dtype), EXACT)
+    x = np.arange(math.prod(shape)).reshape(shape)
+    assert_close(
+        on.get(on.kernels.broadcast_to(on.put(x), (*lead, *shape))), np.broadcast_to(x, (*lead, *shape)), EXACT
+    )
