@@ -91,8 +91,8 @@ def product(g: DimArray, f: Factor) -> DimArray:
     if type(f) is int:
         return g if f == 1 else ops.neg(g)
     guard: bool = g.hidden.guard  # type: ignore[attr-defined]
-    if type(f) is Mask or type(f) is Weight:  # what it holds may carry the mark of an inner pass
-        out = ops.select(f.where, g) if type(f) is Mask else (ops.outweighed if guard else ops.weigh)(g, f.g)
+    if isinstance(f, (Mask, Weight)):  # what it holds may carry the mark of an inner pass
+        out = ops.select(f.where, g) if isinstance(f, Mask) else (ops.outweighed if guard else ops.weigh)(g, f.g)
         return out if out.hidden is g.hidden else ops.stamp(out, g.hidden)
     return ops.scale(g, f) if guard else ops.weigh(g, f)  # type: ignore[arg-type]
 

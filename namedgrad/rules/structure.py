@@ -99,6 +99,7 @@ class Renaming(Map):
     """The map of :class:`Relabel`: inside push and pull only the renaming is left of it."""
 
     __slots__ = ("mapping",)
+    mapping: dict[Name, Name]
 
     def __init__(self, mapping: dict[Name, Name]) -> None:
         self.mapping = mapping
@@ -204,7 +205,7 @@ class GuardedContract(Contract):
         x, y = ins
         if not need[0] or _known_finite(y):
             return super().linear(out, ins, need, over)
-        others = [y, Weight(x)] if need[1] else [y]
+        others: list[DimArray | Weight] = [y, Weight(x)] if need[1] else [y]
         return ShieldedBilinear([like(a) for a, n in zip(ins, need, strict=True) if n], others, over, x)
 
 
