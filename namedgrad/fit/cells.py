@@ -21,12 +21,22 @@ from namedgrad.rules.movement import merge
 from namedgrad.rules.structure import reorder
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
 from namedgrad.xarray.convert import coordinates
-from namedgrad.xarray.leaves import Opened, XarrayAdapter
+from namedgrad.xarray.hiding import Opened
+from namedgrad.xarray.leaves import XarrayAdapter
 
-CELL = axes.fresh("cells")
+
+class _Cell(axes.Fresh):
+    """The name of the axis of cells."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "cell"
+
+
+CELL: Name = _Cell("cell")
 HIDDEN = frozenset({CELL})
 Index = np.ndarray[Any, np.dtype[np.intp]]
-
 
 class Cells:
     """Named arguments, with one cell for every combination of positions along ``over``.

@@ -21,8 +21,10 @@ from namedgrad.fit.small import Array
 
 ENOUGH, STEEP = 1e-4, 0.9  # of the promised decrease; of the slope at the start
 ROUNDING = 1e-14  # relative changes of the cost below this say nothing
+FIRST = 0.1  # of the parameters, changed by the first step
 MEMORY = 10
 EXACT = 0.01  # how well Newton's equations are met far from the minimum; 0.5, as in the book, zigzags in few dimensions
+CURVED = 1e-8  # cosine between a step and the change of the gradient along it that is worth remembering
 SAME, TINY = 1e-15, 1e-30  # steps that cannot be told apart, or from none
 
 
@@ -100,8 +102,9 @@ class Descent(Batch):
         """Take note of a step and of how it changed the gradient."""
 
     def first_step(self) -> Array:
-        """A step down the gradient when nothing is known of the curvature: one unit at most."""
-        return 1 / np.maximum(np.sqrt(small.dot(self.gradient, self.gradient)), 1.0)
+        """A step down the gradient when nothing is known of the curvature: a part of the size of the parameters."""
+        size, slope = self.size(), self.gradient
+        return FIRST * np.sqrt(small.dot(size, size) / np.where(slope.any(axis=0), small.dot(slope, slope), 1.0))
 
     def free(self) -> Flags:
         """Rows that no bound holds back."""
@@ -167,7 +170,8 @@ class LBFGS(Newton):
         return np.asarray(self.steps[0].any(axis=0))
 
     def _remember(self, good: Flags, moved: Array, change: Array) -> None:
-        curved = good & (small.dot(moved, change) > 1e-10 * small.dot(change, change))
+        lengths = np.sqrt(small.dot(moved, moved) * small.dot(change, change))
+        curved = good & (small.dot(moved, change) > CURVED * lengths)
         if curved.any():
             self.steps = np.where(curved, np.concatenate([moved[None], self.steps[:-1]]), self.steps)
             self.changes = np.where(curved, np.concatenate([change[None], self.changes[:-1]]), self.changes)

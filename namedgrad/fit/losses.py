@@ -1,8 +1,7 @@
-"""Robust losses: rho(z) of squared residuals z = (r / scale)^2, and what they make of residuals and Jacobian.
+"""Robust losses: rho(z) of squared residuals z = (r / scale)^2, and what they weigh residuals and Jacobian with.
 
-The cost is ``scale^2 / 2 * sum(rho(z))``, as in :func:`scipy.optimize.least_squares`.  Residuals and rows of the
-Jacobian are reweighted so that their normal equations are those of the cost (Triggs et al., *Bundle adjustment: a
-modern synthesis*, 2000, section 4.3).
+The cost is ``scale^2 / 2 * sum(rho(z))``, as in :func:`scipy.optimize.least_squares`; what the normal equations make of
+its curvature is in Triggs et al., *Bundle adjustment: a modern synthesis* (2000), section 4.3.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.structure import add, multiply, negative, where
 
+EPS = 2.0**-52
 Rho = Callable[[DimArray], tuple[DimArray, DimArray, DimArray]]
 
 
@@ -58,13 +58,18 @@ class Robust(NamedTuple):
     rho: Rho
     scale: float
 
-    def weigh(self, r: DimArray) -> tuple[DimArray, DimArray, DimArray]:
-        """Twice the cost per residual, the reweighted residuals, and the weights of the rows of the Jacobian."""
+    def weigh(self, r: DimArray, *, bent: bool) -> tuple[DimArray, DimArray, DimArray]:
+        """Twice the cost per residual, the derivative of the cost in it, and its second derivative, never negative.
+
+        Unless it is ``bent``, the loss is taken for the parabola that has its slope: that overestimates the curvature,
+        so steps are safe, and it is what iteratively reweighted least squares does.
+        """
         z = e.square(e.divide(r, c(self.scale)))
         rho, first, second = self.rho(z)
-        curvature = add(first, multiply(multiply(c(2.0), second), z))
-        weight = e.sqrt(e.maximum(curvature, c(2.0**-52)))
-        return multiply(c(self.scale**2), rho), e.divide(multiply(r, first), weight), weight
+        curvature = first
+        if bent:
+            curvature = e.maximum(add(first, multiply(multiply(c(2.0), second), z)), c(EPS))
+        return multiply(c(self.scale**2), rho), multiply(first, r), curvature
 
 
 def robust(loss: str, scale: float) -> Robust | None:

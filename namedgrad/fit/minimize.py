@@ -68,7 +68,7 @@ class Loss(Problem):
         rows = []
         for g, own in zip(gradients, owns, strict=True):
             x = reorder(self.table(g, count, "gradient"), (*own.names, CELL))
-            rows.append(x.to_numpy().reshape(-1, count))
+            rows.append(x.to_numpy().reshape(math.prod(own.full_shape), count))
         return np.concatenate(rows)
 
     def _per_cell(self) -> float:

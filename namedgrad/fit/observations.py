@@ -11,26 +11,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from namedgrad import backends
-from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE, AxisError
+from namedgrad.array import DimArray
+from namedgrad.axes import AxisError
 from namedgrad.fit.cells import CELL
 from namedgrad.fit.parameters import Matrix, as_float
 from namedgrad.fit.problem import batches
-from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.residuals import Residuals, fill
 from namedgrad.rules.elementwise import c, divide, log
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import (
     contract,
-    isfinite,
     multiply,
     relabel,
     reorder,
-    select,
     spread,
     subtract,
     total,
-    where,
 )
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
@@ -50,11 +46,12 @@ class Misfit(NamedTuple):
     @property
     def model(self) -> DimArray:
         """The observations for which the residuals vanish."""
-        return subtract(self.observed, divide(self.residual, self.weight))
+        with quiet():
+            return subtract(self.observed, divide(self.residual, self.weight))
 
 
 def misfit(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) -> Misfit:
-    """Residuals and weights of the cells whose parameters are ``matrix``."""
+    """Residuals and weights of the cells whose parameters are ``matrix``, with missing observations made up."""
     count = matrix.shape[1]
     if not args["data"]:
         raise TypeError("there are no observations: the residual function takes nothing after params")
@@ -71,10 +68,11 @@ def misfit(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) -> 
         return problem.checked(out, args, weighted=weighted).parts
 
     with quiet():
-        tape = record(residual, tree.parts)
+        complete = [fill(x) for x in tree.parts]
+        tape = record(residual, complete)
         r = problem.table(tape.outs[0], count, "residual")
         weight = problem.table(tape.push([c(1.0)])[0], count, "residual")
-        y = problem.table(tree.parts[0], count, "observations")
+        y = problem.table(complete[0], count, "observations")
         if extra := [n for n in y.names if n not in r.names]:
             raise AxisError(f"the residual lacks the dims {extra} of the observations, its last argument")
         found = Misfit(r, weight, spread(y, r), leaf)
@@ -109,8 +107,7 @@ def sums_of_squares(problem: Residuals, matrix: Matrix) -> tuple[Matrix, Matrix]
     for index in batches(problem.everywhere, problem.size):
         at = misfit(problem, matrix[:, index], problem.arguments(index), weighted=True)
         with quiet():
-            seen = isfinite(at.residual)
-            r, w, y = (select(seen, x) for x in (at.residual, at.weight, at.observed))
+            r, w, y = (problem.counted(x, index) for x in (at.residual, at.weight, at.observed))
             squares = multiply(w, w)
             mean = divide(contract(squares, y, problem.dims), total(squares, problem.dims))
             off = multiply(w, subtract(y, mean))
@@ -129,8 +126,5 @@ def log_weights(problem: Residuals) -> Matrix:
             plain = problem.call(problem.parameters.parts(problem.start[:, index], problem.backend), args)
             ones = Output(plain.tree.rebuild([spread(c(1.0), x) for x in plain.parts]))
             weight = problem.table(problem.checked(ones, args).parts[0], len(index), "sigma")
-            if problem.observed is not None:
-                seen = make(backends.call(problem.backend.asarray, problem.observed[index]), weight.names, NONE)
-                weight = where(seen, weight, c(1.0))
-            out[index] = total(log(weight), problem.dims).to_numpy()
+            out[index] = total(problem.counted(log(weight), index), problem.dims).to_numpy()
     return out

@@ -77,13 +77,13 @@ class Parameters:
             )
         target = Like((*own.names, CELL), (*own.full_shape, self.cells.count), own.dtype)
         full = reorder(spread(make(x.raw, x.names, NONE), target), target.names)
-        return full.to_numpy().reshape(-1, self.cells.count)
+        return full.to_numpy().reshape(math.prod(own.full_shape), self.cells.count)
 
     # ---------------------------------------------------------------- out
 
     def parts(self, matrix: Matrix, backend: Backend) -> list[DimArray]:
         """One named array per entry, the cells hidden."""
-        names, hidden, several = ((CELL,), HIDDEN, (-1,)) if self.cells.names else ((), NONE, ())
+        names, hidden, several = ((CELL,), HIDDEN, (matrix.shape[1],)) if self.cells.names else ((), NONE, ())
         out = []
         for name, own in self.own.items():
             raw = backends.call(backend.asarray, matrix[self.rows[name]].reshape((*own.full_shape, *several)))

@@ -45,6 +45,8 @@ class Problem:
         self.everywhere = np.arange(self.cells.count)
         for name, leaf in entries.items():
             _refuse_shared(name, lacking(leaf, self.cells.names), self.cells.names)
+            if name in self.cells.names or name in self.cells.labels:
+                raise AxisError(f"the parameter {name!r} is called like a dim or coordinate of the data; rename one")
         self.kind = kind_of((entries, data, extra))
         self.parameters = Parameters(params, entries, self.cells, self.kind)
         self.backend = backends.backend_of(*(x.raw for x in self.cells.arrays() if x.dtype != object))

@@ -97,7 +97,7 @@ class Residuals(Problem):
             sound = sound | still.all(axis=0)  # masked by the function itself, whatever the parameters
         rest = tuple(range(1, seen.ndim))
         self.observed[index] = seen  # type: ignore[index]
-        self.counts[index] = seen.sum(axis=rest)
+        self.counts[index] = np.logical_or(seen, ~sound).sum(axis=rest)
         self.unusable[index] |= np.logical_not(sound.all(axis=rest))
 
     def arguments(self, index: Index) -> dict[str, Any]:
@@ -139,22 +139,26 @@ class Residuals(Problem):
             ts: list[DimArray | None] = [None] * len(tape.ins)
             ts[k] = c(1.0)
             columns.append(self.table(tape.push(ts)[0], len(index), "residual"))
-        if self.observed is not None:
-            seen = make(backends.call(self.backend.asarray, self.observed[index]), r.names, NONE)
-            r, *columns = (select(seen, x) for x in (r, *columns))
-        return r, columns
+        return self.counted(r, index), [self.counted(column, index) for column in columns]
 
-    def evaluate(self, free: Matrix, index: Index) -> Point:
-        """Cost, gradient and normal matrix of some cells."""
+    def counted(self, table: DimArray, index: Index) -> DimArray:
+        """A table of some cells with 0 where a residual does not count."""
+        if self.observed is None:
+            return table
+        seen = make(backends.call(self.backend.asarray, self.observed[index]), (CELL, *self.dims), NONE)
+        return select(seen, table)
+
+    def evaluate(self, free: Matrix, index: Index, *, bent: bool = False) -> Point:
+        """Cost, gradient and normal matrix of some cells; ``bent``: with the true curvature of a robust loss."""
         r, J = self.jacobian(self.full(free, index), index)
         if self.loss is None:
-            twice = self._sums(r, r)
+            twice, weighted = self._sums(r, r), J
         else:
-            rho, r, weight = self.loss.weigh(r)
-            twice, J = total(rho, self.dims).to_numpy(), [multiply(column, weight) for column in J]
+            rho, r, curvature = self.loss.weigh(r, bent=bent)
+            twice, weighted = total(rho, self.dims).to_numpy(), [multiply(column, curvature) for column in J]
         gradient = np.array([self._sums(column, r) for column in J])
         normal = np.empty((len(J), *gradient.shape))
-        for i, row in enumerate(J):  # two columns at a time: three times as fast as one matrix product per cell
+        for i, row in enumerate(weighted):  # two columns at a time: three times as fast as one matrix product per cell
             for j in range(i + 1):
                 normal[i, j] = normal[j, i] = self._sums(row, J[j])
         return self._with_prior(Point(0.5 * twice, gradient, normal), free, index)
@@ -182,6 +186,9 @@ class Residuals(Problem):
                 self.everywhere[usable], self.cells.count, keep=("x", "cost", "normal", "iterations"),
                 size=self.size, tol=tol, max_iterations=max_iterations, report=progress.update,
             )  # fmt: skip
+            for index in batches(self.everywhere[usable], self.size) if self.loss is not None else ():
+                at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
+                found.arrays["normal"][..., index] = at.normal
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA
         progress.update(int((~usable).sum()))
@@ -193,13 +200,14 @@ class Residuals(Problem):
 
 
 def filled(args: Any) -> Any:
-    """Arguments with missing numbers replaced by the mean, in the same cell, of those that are there."""
+    """Arguments in which no number is missing."""
     tree = Tree((args["data"], args["sigma"]))
-    data, sigma = tree.rebuild([_filled(x) for x in tree.parts])
+    data, sigma = tree.rebuild([fill(x) for x in tree.parts])
     return {**args, "data": data, "sigma": sigma}
 
 
-def _filled(x: DimArray) -> DimArray:
+def fill(x: DimArray) -> DimArray:
+    """Missing numbers replaced by the mean, in the same cell, of those that are there."""
     known = isfinite(x)
     dims = tuple(n for n in x.names if n is not CELL)
     count = maximum(total(cast(known, x.dtype), dims), c(1.0))

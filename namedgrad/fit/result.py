@@ -87,7 +87,7 @@ class FitResult:
 
 
 class LeastSquaresResult(FitResult):
-    """The outcome of :func:`namedgrad.least_squares`: a :class:`FitResult` that knows how good the fit is.
+    """The outcome of :func:`namedgrad.least_squares`: a :class:`~namedgrad.FitResult` that knows how good the fit is.
 
     What is said of *observations* means the last argument of the residual function.
 
@@ -163,8 +163,8 @@ class LeastSquaresResult(FitResult):
     def r2(self) -> xr.DataArray:
         """The part of the (weighted) variance of the observations that the fit explains."""
         unexplained, all_ = sums_of_squares(self._problem, self._matrix)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self._grid(1 - unexplained / all_, "r2", "coefficient of determination")
+        share = unexplained / np.where(all_ > 0, all_, np.nan)
+        return self._grid(1 - share, "r2", "coefficient of determination")
 
     # ---------------------------------------------------------------- what it says
 

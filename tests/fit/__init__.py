@@ -1,0 +1,1 @@
+"""Fits against SciPy, closed forms and finite facts."""

@@ -1,0 +1,86 @@
+"""What cannot be fitted says why, and what to do."""
+
+from __future__ import annotations
+
+import dask.array
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from tests.fit.problems import START, labelled, observations, residual
+
+OVER = ("lat", "lon")
+Y = labelled(observations())
+
+
+def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
+    """One fit with something wrong in it."""
+    return ng.least_squares(residual, start, time, y, over=over, **options)
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "wrong"),
+    [
+        (ng.AxisError, "no argument has a dim 'longitude'", {"over": "longitude"}),
+        (TypeError, "dict or Dataset of start values", {"start": [1.0, 2.0]}),
+        (TypeError, "dict or Dataset of start values", {"start": {}}),
+        (TypeError, r"params\['rate'\] is a str", {"start": START | {"rate": "fast"}}),
+        (TypeError, "complex128", {"start": START | {"rate": np.complex128(1)}}),
+        (ng.AxisError, r"\('time',\), but.*one number per parameter", {"start": START | {"rate": Y.time * 1.0}}),
+        (ng.AxisError, r"lacks \('lon',\)", {"start": START | {"rate": Y.lat * 1.0}}),
+        (ng.AxisError, "called like a dim", {"start": {"lat": 1.0}, "residual": lambda p, t, y: p["lat"] - y}),
+        (ValueError, "no parameter 'ratte'", {"bounds": {"ratte": (0, 1)}}),
+        (TypeError, r"must be \(lower, upper\), got 1", {"bounds": {"rate": 1}}),
+        (TypeError, "must be a dict", {"bounds": [(0, 1)]}),
+        (ValueError, r"bounds\['rate'\].*lower bound", {"bounds": {"rate": (1, 0)}}),
+        (ng.AxisError, r"has the dims \['time'\]", {"bounds": {"rate": (Y.time, None)}}),
+        (ValueError, "sigma must be positive", {"sigma": 0.0}),
+        (ng.AxisError, "sigma does not match", {"sigma": xr.DataArray([1.0, 2.0], dims="q")}),
+        (ng.AxisError, "sigma does not match", {"sigma": xr.ones_like(Y.time[:3] * 1.0)}),
+        (ValueError, "positive standard deviations", {"prior": {"rate": (0, 0)}}),
+        (ValueError, "no parameter is left", {"fixed": START}),
+        (ValueError, "fixed: no parameter 'x'", {"fixed": "x"}),
+        (ValueError, "'linear', 'huber'", {"loss": "l1"}),
+        (ValueError, "loss_scale must be positive", {"loss": "huber", "loss_scale": 0}),
+        (ValueError, "tol must be positive", {"tol": 0}),
+        (ValueError, "chunk must be positive", {"chunk": 0}),
+        (TypeError, "one floating-point array, got 2 leaves", {"residual": lambda p, t, y: (y - p["size"], y)}),
+        (TypeError, "residual is complex", {"residual": lambda p, t, y: p["size"] * 1j - y}),
+        (TypeError, r"call .compute\(\)", {"y": Y.copy(data=dask.array.from_array(Y.values))}),
+        (ng.AxisError, "pass every array that has such a dim", {"residual": lambda p, t, y: p["size"] * t - Y}),
+        (ng.TraceError, "one answer per slice", {"residual": lambda p, t, y: float(p["size"]) - y}),
+    ],
+)
+def test_messages(error, match, wrong):
+    with pytest.raises(error, match=match):
+        fit(**wrong)
+
+
+def test_different_labels_are_not_paired_by_position():
+    with pytest.raises(ng.AxisError, match="differ between the arguments"):
+        fit(start=START | {"rate": xr.ones_like(Y[0]).assign_coords(lat=[1.0, 2.0, 3.0])})
+
+
+def test_sizes_that_differ_are_named():
+    with pytest.raises(ng.AxisError, match="2 and 3 positions along 'lat'"):
+        ng.least_squares(
+            lambda p, w, y: p["a"] * w - y, {"a": 1.0},
+            ng.DimArray([1.0, 2.0], ("lat",)), ng.DimArray(np.ones((3, 4)), ("lat", "t")), over="lat",
+        )  # fmt: skip
+
+
+def test_a_fit_inside_a_derivative_is_refused():
+    with pytest.raises(ng.TraceError, match="cannot be differentiated through"):
+        ng.grad(lambda y: fit(y=y).params["rate"].mean())(Y)
+    with pytest.raises(ng.TraceError, match="being differentiated outside"):
+        ng.grad(lambda s: fit(lambda p, t, y: s * residual(p, t, y)).params["rate"].mean())(xr.DataArray(2.0))
+
+
+def test_a_fit_inside_compile_is_refused():
+    def mean(y):
+        return ng.least_squares(lambda p, y: p["a"] - y, {"a": 1.0}, y).params["a"].item() * y.sum()
+
+    compiled = ng.compile(mean)
+    with pytest.raises(ng.TraceError, match=r"ng\.compile"):
+        compiled(ng.DimArray([1.0, 2.0], ("t",)))

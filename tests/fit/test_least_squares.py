@@ -1,0 +1,337 @@
+"""``least_squares`` against SciPy, cell by cell, on every kind of array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+import xarray as xr
+
+import namedgrad as ng
+from tests.fit.problems import (
+    EXACT,
+    NAMES,
+    START,
+    TIME,
+    each,
+    labelled,
+    model,
+    named,
+    observations,
+    residual,
+    scipy_params,
+    stacked,
+    vector,
+)
+
+OVER = ("lat", "lon")
+
+
+def curve_fit(y, **options):
+    """SciPy's covariance of one series."""
+    keep = np.isfinite(y)
+    return scipy.optimize.curve_fit(
+        lambda t, *p: model(vector(np.array(p)), t), TIME[keep], y[keep], p0=[*START.values()], **EXACT, **options
+    )
+
+
+def test_parameters_cost_and_covariance_are_those_of_scipy():
+    y = observations()
+    fit = ng.least_squares(residual, START, *named(y), over=OVER)
+    want = scipy_params(y)
+    np.testing.assert_allclose(stacked(fit.params), want, rtol=1e-7)
+    np.testing.assert_allclose(fit.covariance, each(y, lambda s: curve_fit(s)[1]), rtol=1e-4)
+    left = model(dict(zip(NAMES, np.moveaxis(want, -1, 0), strict=True)), TIME[:, None, None]) - y
+    np.testing.assert_allclose(fit.cost, 0.5 * np.sum(left**2, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(fit.dof, len(TIME) - 3)
+    assert set(fit.status.values.ravel()) == {0}
+
+
+def test_every_kind_of_array_gives_the_same_answer():
+    y = observations()
+    t, named_y = named(y)
+    da = labelled(y)
+    want = ng.least_squares(residual, START, t, named_y, over=OVER).params
+    for args in ((da.time, da), (da.time, da.transpose("lon", "time", "lat")), (da.time.variable, da.variable)):
+        got = ng.least_squares(residual, START, *args, over=OVER).params
+        np.testing.assert_allclose(stacked(got), stacked(want), rtol=1e-9)
+    hidden = ng.least_squares(residual, START, t, named_y.vectorize(*OVER)).params
+    np.testing.assert_allclose(stacked(hidden), stacked(want), rtol=1e-9)
+    one = ng.least_squares(residual, START, TIME, y[:, 1, 2])
+    np.testing.assert_allclose([one.params[n].item() for n in NAMES], stacked(want)[1, 2], rtol=1e-9)
+
+
+def test_results_carry_labels_and_the_function_sees_one_cell():
+    da = labelled(observations())
+    seen = []
+
+    def looking(p, t, y):
+        seen.append((y.dims, p["size"].dims, y.lat.dims))
+        return residual(p, t, y)
+
+    fit = ng.least_squares(looking, START, da.time, da, over=OVER)
+    assert set(seen) == {(("time",), (), ())}
+    for x in (fit.params, fit.stderr, fit.status, fit.covariance, fit.dof, fit.residual, fit.r2):
+        xr.testing.assert_equal(x.lat, da.lat)
+        xr.testing.assert_equal(x.lon, da.lon)
+    assert fit.covariance.dims == (*OVER, "param", "param_wrt")
+    assert list(fit.covariance.param.values) == list(NAMES)
+    assert fit.residual.dims == da.dims
+    xr.testing.assert_allclose(fit.stderr["rate"] ** 2, fit.covariance.sel(param="rate", param_wrt="rate", drop=True))
+
+
+def test_start_values_per_cell_and_as_a_dataset_keep_their_attributes():
+    y = observations()
+    da = labelled(y)
+    start = xr.Dataset(
+        {"size": (da.max("time") - da.min("time")).assign_attrs(units="K"), "rate": 1.0, "offset": da.min("time")},
+        attrs={"title": "start"},
+    )
+
+    def looking(p, t, y):
+        assert isinstance(p, xr.Dataset)
+        assert p.attrs == {"title": "start"}
+        return p["size"] * np.exp(-p.rate * t) + p.offset - y
+
+    fit = ng.least_squares(looking, start, da.time, da, over=OVER)
+    np.testing.assert_allclose(stacked(fit.params), scipy_params(y), rtol=1e-7)
+    assert fit.params["size"].attrs == {"units": "K"}
+
+
+def test_a_linear_model_is_solved_exactly():
+    rng = np.random.default_rng(3)
+    t = np.linspace(1860.0, 2099.0, 40)
+    y = rng.normal(size=(40, 6)) + 0.02 * t[:, None]
+    fit = ng.least_squares(
+        lambda p, t, y: p["a"] + p["b"] * t - y,
+        {"a": 0.0, "b": 0.0}, ng.DimArray(t, ("t",)), ng.DimArray(y, ("t", "x")), over="x",
+    )  # fmt: skip
+    A = np.stack([np.ones_like(t), t], axis=1)
+    want, squares, *_ = np.linalg.lstsq(A, y, rcond=None)
+    np.testing.assert_allclose(fit.params["a"], want[0], rtol=1e-7)
+    np.testing.assert_allclose(fit.params["b"], want[1], rtol=1e-7)
+    cov = np.linalg.inv(A.T @ A)[..., None] * squares / 38
+    np.testing.assert_allclose(fit.covariance.transpose("param", "param_wrt", "x"), cov, rtol=1e-6)
+
+
+def test_integers_and_single_precision_are_fitted_in_double():
+    t = xr.DataArray(np.arange(4), dims="t")
+    y = xr.DataArray([[0, 2, 4, 6], [0, 3, 6, 9]], dims=("x", "t"))
+    for kind in (int, "float32"):
+        fit = ng.least_squares(lambda p, t, y: p["a"] * t - y, {"a": 1}, t, y.astype(kind), over="x")
+        np.testing.assert_allclose(fit.params["a"], [2, 3], rtol=1e-9)
+        np.testing.assert_allclose(fit.predict(), y, atol=1e-9)
+        np.testing.assert_allclose(fit.r2, 1)
+
+
+# ------------------------------------------------------------------------------------------------ cells are independent
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 7, 100])
+def test_neither_chunks_nor_order_nor_neighbours_change_an_answer(chunk):
+    y = observations()
+    want = stacked(ng.least_squares(residual, START, *named(y), over=OVER).params)
+    got = ng.least_squares(residual, START, *named(y), over=OVER, chunk=chunk)
+    np.testing.assert_allclose(stacked(got.params), want, rtol=1e-12)
+    back = ng.least_squares(residual, START, *named(y[:, ::-1, ::-1].copy()), over=("lon", "lat"), chunk=chunk)
+    np.testing.assert_allclose(stacked(back.params), want[::-1, ::-1], rtol=1e-12)
+
+
+def test_bad_cells_say_so_and_disturb_nobody():
+    y = observations(1)
+    bad = y.copy()
+    bad[:, 0, 0] = np.nan
+    bad[2:, 0, 1] = np.inf
+    bad[:, 0, 2] = 7.0
+    bad[[3, 9, 20], 0, 3] = [np.nan, np.inf, -np.inf]
+    bad[:, 1, 0] = 1e300 * np.sign(bad[:, 1, 0])
+    start = START | {"rate": ng.DimArray(np.where(np.arange(12).reshape(3, 4) == 5, -1e4, 1.0), OVER)}
+    fit = ng.least_squares(residual, start, *named(bad), over=OVER)
+    status = fit.status.values
+    meaning = dict(zip(fit.status.flag_meanings.split(), fit.status.flag_values, strict=True))
+    assert status[0, 0] == status[0, 1] == meaning["no_data"]
+    assert status[1, 1] == meaning["not_finite"]
+    assert np.isnan(stacked(fit.params)[[0, 0, 1], [0, 1, 1]]).all()
+    assert np.isnan(fit.cost.values[[0, 0, 1], [0, 1, 1]]).all()
+    assert fit.params["offset"][0, 2] == pytest.approx(7.0)
+    np.testing.assert_allclose(stacked(fit.params)[0, 3], scipy_params(bad[:, :1, 3:])[0, 0], rtol=1e-7)
+    assert fit.dof[0, 3] == len(TIME) - 3 - 3
+    clean = stacked(ng.least_squares(residual, START, *named(y), over=OVER).params)
+    rest = np.ones((3, 4), bool)
+    rest[0], rest[1, :2] = False, False
+    np.testing.assert_allclose(stacked(fit.params)[rest], clean[rest], rtol=1e-12)
+
+
+def test_missing_data_are_told_from_a_model_that_fails():
+    t, y = named(observations())
+    masked = ng.DimArray(TIME > 1.0, ("time",))
+    fit = ng.least_squares(lambda p, t, y: residual(p, t, y).where(masked), START, t, y, over=OVER)
+    want = ng.least_squares(residual, START, t[{"time": TIME > 1.0}], y[{"time": TIME > 1.0}], over=OVER)
+    np.testing.assert_allclose(stacked(fit.params), stacked(want.params), rtol=1e-9)
+    np.testing.assert_array_equal(fit.dof, want.dof)
+    failing = ng.least_squares(lambda p, t, y: ng.log(p["size"] - t) - y, {"size": 2.0}, t, y, over=OVER)
+    assert (failing.status == 5).all()
+
+
+def test_parameters_that_the_data_do_not_determine_are_reported():
+    t, y = named(observations())
+    fit = ng.least_squares(lambda p, t, y: (p["a"] + p["b"]) * ng.exp(-t) - y, {"a": 1.0, "b": 1.0}, t, y, over=OVER)
+    assert (fit.status == 2).all()
+    assert np.isinf(fit.stderr["a"]).all()
+    enough = ng.least_squares(lambda p, t, y: p["a"] * ng.exp(-t) - y, {"a": 1.0}, t, y, over=OVER)
+    np.testing.assert_allclose(fit.params["a"] + fit.params["b"], enough.params["a"], rtol=1e-6)
+
+
+def test_iterations_run_out_per_cell():
+    y = observations()
+    full = ng.least_squares(residual, START, *named(y), over=OVER)
+    most = int(full.iterations.median())
+    fit = ng.least_squares(residual, START, *named(y), over=OVER, max_iterations=most)
+    assert fit.iterations.max() == most
+    assert ((fit.status == 1) == (full.iterations > most)).all()
+    assert 0 < (fit.status == 1).sum() < 12
+
+
+def test_calls_do_not_grow_with_the_number_of_cells():
+    def calls(copies):
+        count = 0
+
+        def counting(p, t, y):
+            nonlocal count
+            count += 1
+            return residual(p, t, y)
+
+        same = np.repeat(observations()[:, :1, :1], copies, axis=2)
+        ng.least_squares(counting, START, *named(same), over=OVER)
+        return count
+
+    assert calls(300) == calls(3)
+
+
+# ------------------------------------------------------------------------------------------------ what can be asked for
+
+
+def limit_vectors(limits):
+    """Lower and upper bounds as SciPy takes them."""
+    low, high = ([limits.get(n, (None, None))[i] for n in NAMES] for i in (0, 1))
+    return np.array([-np.inf if v is None else v for v in low]), np.array([np.inf if v is None else v for v in high])
+
+
+@pytest.mark.parametrize("limits", [{"rate": (0.8, 1.2)}, {"size": (None, 1.5), "offset": (0.0, None)}])
+def test_bounds_are_kept_and_give_scipys_minimum(limits):
+    y = observations(2)
+    fit = ng.least_squares(residual, START, *named(y), over=OVER, bounds=limits)
+    low, high = limit_vectors(limits)
+    got = stacked(fit.params)
+    assert (got >= low).all()
+    assert (got <= high).all()
+    np.testing.assert_allclose(got, scipy_params(y, low, high), rtol=1e-5, atol=1e-5)
+    at = ((got == low) | (got == high)).any(axis=-1)
+    assert at.sum() > 0
+    np.testing.assert_array_equal(fit.status, np.where(at, 3, 0))
+
+
+def test_bounds_may_differ_from_cell_to_cell():
+    y = observations(2)
+    top = np.linspace(0.5, 2.0, 3)
+    fit = ng.least_squares(residual, START, *named(y), over=OVER, bounds={"rate": (0.1, ng.DimArray(top, ("lat",)))})
+    for i, limit in enumerate(top):
+        want = scipy_params(y[:, i : i + 1], *limit_vectors({"rate": (0.1, limit)}))
+        np.testing.assert_allclose(stacked(fit.params)[i], want[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dims", [(), ("time",), ("time", "lat", "lon")])
+def test_sigma_weighs_and_scales_the_covariance_as_scipy(dims):
+    y = observations(4)
+    sizes = dict(zip(("time", "lat", "lon"), y.shape, strict=True))
+    sigma = np.random.default_rng(5).uniform(0.5, 2.0, tuple(sizes[d] for d in dims))
+    given = float(sigma) if not dims else ng.DimArray(sigma, dims)
+    fit = ng.least_squares(residual, START, *named(y), over=OVER, sigma=given)
+    full = np.broadcast_to(sigma.reshape(sigma.shape + (1,) * (3 - len(dims)) if dims else ()), y.shape)
+    for at in ((0, 0), (2, 1)):
+        p, cov = curve_fit(y[:, *at], sigma=full[:, *at])
+        np.testing.assert_allclose(stacked(fit.params)[at], p, rtol=1e-6)
+        np.testing.assert_allclose(fit.covariance.values[at], cov, rtol=1e-4)
+    off = model({n: fit.params[n].values for n in NAMES}, TIME[:, None, None]) - y
+    np.testing.assert_allclose(fit.residual, off, atol=1e-12)
+    np.testing.assert_allclose(fit.cost, 0.5 * np.sum((off / full) ** 2, axis=0), rtol=1e-9)
+
+
+def test_sigma_that_is_missing_leaves_an_observation_out():
+    da = labelled(observations(4))
+    sigma = xr.full_like(da, 0.5)
+    sigma[4, 1, 2] = np.nan
+    fit = ng.least_squares(residual, START, da.time, da, over=OVER, sigma=sigma)
+    without = da.copy()
+    without[4, 1, 2] = np.nan
+    np.testing.assert_allclose(stacked(fit.params), scipy_params(without.values), rtol=1e-7)
+    assert fit.dof[1, 2] == fit.dof[0, 0] - 1
+
+
+@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy", "arctan"])
+def test_robust_losses_are_those_of_scipy(loss):
+    y = observations(6, 1, 3)
+    y[[3, 17]] += 2.0
+    fit = ng.least_squares(residual, START, *named(y), over=OVER, loss=loss, loss_scale=0.1)
+    assert (fit.status == 0).all()
+    want = scipy_params(y, loss=loss, f_scale=0.1)
+    np.testing.assert_allclose(stacked(fit.params), want, rtol=1e-5, atol=1e-6)
+    p, cov = curve_fit(y[:, 0, 0], method="trf", jac="3-point", loss=loss, f_scale=0.1)
+    np.testing.assert_allclose(fit.covariance[0, 0], cov, rtol=1e-3)
+    best = scipy.optimize.least_squares(
+        lambda q: residual(vector(q), TIME, y[:, 0, 0]), p, loss=loss, f_scale=0.1, **EXACT
+    )  # fmt: skip
+    np.testing.assert_allclose(fit.cost[0, 0], best.cost, rtol=1e-9)
+
+
+def test_a_prior_is_one_more_residual():
+    y = observations(7)
+    mean = np.linspace(0.5, 1.5, 3)
+    fit = ng.least_squares(
+        residual, START, *named(y), over=OVER, sigma=0.05, prior={"rate": (ng.DimArray(mean, ("lat",)), 0.01)}
+    )
+    for i, j in ((0, 0), (2, 3)):
+
+        def rows(p, i=i, j=j):
+            return np.append(residual(vector(p), TIME, y[:, i, j]) / 0.05, (p[1] - mean[i]) / 0.01)
+
+        found = scipy.optimize.least_squares(rows, [*START.values()], jac="3-point", **EXACT)
+        np.testing.assert_allclose(stacked(fit.params)[i, j], found.x, rtol=1e-6)
+        np.testing.assert_allclose(fit.cost[i, j], found.cost, rtol=1e-9)
+        cov = np.linalg.inv(found.jac.T @ found.jac) * 2 * found.cost / (len(TIME) + 1 - 3)
+        np.testing.assert_allclose(fit.covariance[i, j], cov, rtol=1e-5)
+    assert (fit.dof == len(TIME) + 1 - 3).all()
+
+
+def test_fixed_parameters_stay_and_count_neither_in_dof_nor_in_errors():
+    y = observations()
+    held = ng.DimArray(np.linspace(0.5, 1.5, 12).reshape(3, 4), OVER)
+    fit = ng.least_squares(residual, START | {"rate": held}, *named(y), over=OVER, fixed=["rate"])
+    np.testing.assert_array_equal(fit.params["rate"], held.data)
+    assert (fit.stderr["rate"] == 0).all()
+    assert (fit.dof == len(TIME) - 2).all()
+    for i, j in ((0, 0), (2, 3)):
+        A = np.stack([np.exp(-held.data[i, j] * TIME), np.ones_like(TIME)], axis=1)
+        want, squares, *_ = np.linalg.lstsq(A, y[:, i, j], rcond=None)
+        np.testing.assert_allclose(stacked(fit.params)[i, j, [0, 2]], want, rtol=1e-7)
+        cov = np.linalg.inv(A.T @ A) * squares / (len(TIME) - 2)
+        np.testing.assert_allclose(fit.covariance.values[i, j][np.ix_([0, 2], [0, 2])], cov, rtol=1e-6)
+
+
+def test_progress_counts_every_cell(capsys):
+    y = observations()
+    y[:, 0, 0] = np.nan
+    ng.least_squares(residual, START, *named(y), over=OVER, progress=True, chunk=4)
+    assert "12/12" in capsys.readouterr().err
+    ng.least_squares(residual, START, *named(y), over=OVER)
+    assert not capsys.readouterr().err
+
+
+def test_arguments_are_left_as_they_are():
+    y = observations()
+    y[3, 1, 1] = np.nan
+    da, start = labelled(y), xr.Dataset({n: ((), v) for n, v in START.items()})
+    copy, first = da.copy(deep=True), start.copy(deep=True)
+    ng.least_squares(residual, start, da.time, da, over=OVER, bounds={"rate": (0, 1)}, sigma=xr.ones_like(da))
+    xr.testing.assert_identical(da, copy)
+    xr.testing.assert_identical(start, first)

@@ -1,0 +1,138 @@
+"""``minimize`` against SciPy and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+import xarray as xr
+
+import namedgrad as ng
+
+METHODS = ("lbfgs", "newton-cg", "gradient-descent")
+RNG = np.random.default_rng(0)
+STARTS = {n: RNG.normal(size=40) * 2 for n in "xy"}
+
+
+def rosenbrock(p, top=1.0):
+    """The banana valley, with its minimum at (top, top**2)."""
+    return (top - p["x"]) ** 2 + 100 * (p["y"] - p["x"] ** 2) ** 2
+
+
+def valley(v):
+    """The same of a vector."""
+    return rosenbrock({"x": v[0], "y": v[1]})
+
+
+def slope(v):
+    """Its gradient by hand."""
+    bend = v[1] - v[0] ** 2
+    return np.array([-2 * (1 - v[0]) - 400 * v[0] * bend, 200 * bend])
+
+
+def starts():
+    """A start per cell."""
+    return {n: ng.DimArray(v, ("cell",)) for n, v in STARTS.items()}
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
+def test_the_valley_is_followed_to_its_end_from_everywhere(method):
+    top = ng.DimArray(np.linspace(0.5, 2, 40), ("cell",))
+    fit = ng.minimize(rosenbrock, starts(), top, over="cell", method=method)
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(fit.params["x"], top.data, rtol=1e-6)
+    np.testing.assert_allclose(fit.params["y"], top.data**2, rtol=1e-6)
+    assert (fit.cost < 1e-12).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
+def test_a_quadratic_in_any_units(method, scale):
+    A = RNG.normal(size=(5, 8, 4))
+    b = RNG.normal(size=(5, 8))
+    loss = lambda p, A, b: ((ng.dot(A, p["v"] / scale, dim="k") - b) ** 2).sum("row")
+    fit = ng.minimize(
+        loss, {"v": ng.DimArray(np.full(4, 0.1 * scale), ("k",))},
+        ng.DimArray(A, ("cell", "row", "k")), ng.DimArray(b, ("cell", "row")),
+        over="cell", method=method, max_iterations=5000, tol=1e-6 if method == "gradient-descent" else None,
+    )  # fmt: skip
+    assert (fit.status == 0).all()
+    assert fit.params["v"].dims == ("cell", "k")
+    for i in range(5):
+        want = np.linalg.lstsq(A[i], b[i], rcond=None)[0]
+        np.testing.assert_allclose(fit.params["v"][i] / scale, want, atol=1e-4)
+
+
+def test_bounds_give_scipys_minimum():
+    limits = {"x": (0.0, 0.5), "y": (0.3, ng.DimArray(np.linspace(0.4, 4, 40), ("cell",)))}
+    for method in ("lbfgs", "newton-cg"):
+        fit = ng.minimize(rosenbrock, starts(), over="cell", bounds=limits, method=method)
+        assert (fit.status == 3).all()
+        for i in range(0, 40, 7):
+            box = scipy.optimize.Bounds([0.0, 0.3], [0.5, limits["y"][1].data[i]])
+            exact = {"ftol": 1e-16, "gtol": 1e-12}
+            found = scipy.optimize.minimize(valley, [0.1, 0.35], jac=slope, bounds=box, options=exact)
+            assert fit.params["x"][i] <= 0.5
+            assert fit.params["y"][i] >= 0.3
+            np.testing.assert_allclose(fit.cost[i], found.fun, rtol=1e-9)
+            np.testing.assert_allclose([fit.params["x"][i], fit.params["y"][i]], found.x, atol=1e-6)
+
+
+def test_many_parameters_of_a_single_problem():
+    n = 200
+    A = RNG.normal(size=(n, n))
+    A = A @ A.T / n + np.eye(n)
+    b = RNG.normal(size=n)
+    matrix, right = ng.DimArray(A, ("i", "j")), ng.DimArray(b, ("i",))
+
+    def energy(p):
+        x = p["x"]
+        return 0.5 * ng.dot(ng.dot(matrix, x.rename(i="j")), x) - ng.dot(right, x)
+
+    for method in ("lbfgs", "newton-cg"):
+        fit = ng.minimize(energy, {"x": ng.zeros({"i": n})}, method=method)
+        assert fit.status == 0
+        np.testing.assert_allclose(fit.params["x"], np.linalg.solve(A, b), atol=1e-6)
+
+
+def test_xarray_programs_with_labels_and_missing_data():
+    y = xr.DataArray(
+        [[1.0, 2.0, np.nan, 3.0], [4.0, 5.0, 6.0, 7.0]], dims=("site", "time"),
+        coords={"site": ["a", "b"]}, attrs={"units": "K"},
+    )  # fmt: skip
+    start = xr.Dataset({"level": ((), 0.5, {"units": "K"})})
+    fit = ng.minimize(lambda p, y: ((y - p.level) ** 2).mean(), start, y, over="site")
+    np.testing.assert_allclose(fit.params["level"], [2.0, 5.5], rtol=1e-7)
+    np.testing.assert_allclose(fit.cost, [2 / 3, 1.25], rtol=1e-9)
+    assert list(fit.params.site.values) == ["a", "b"]
+    assert fit.params["level"].attrs == {"units": "K"}
+
+
+def test_bad_cells_say_so_and_disturb_nobody():
+    data = np.array([1.0, np.nan, 4.0, 9.0])
+    fit = ng.minimize(lambda p, d: (p["x"] ** 2 - d) ** 2, {"x": 1.5}, ng.DimArray(data, ("cell",)), over="cell")
+    np.testing.assert_array_equal(fit.status, [0, 5, 0, 0])
+    assert np.isnan(fit.params["x"][1])
+    np.testing.assert_allclose(fit.params["x"][[0, 2, 3]], [1, 2, 3], rtol=1e-6)
+    alone = ng.minimize(lambda p, d: (p["x"] ** 2 - d) ** 2, {"x": 1.5}, ng.DimArray(data[2:3], ("cell",)), over="cell")
+    assert alone.params["x"][0] == fit.params["x"][2]
+
+
+def test_an_end_that_is_no_minimum_is_not_called_one():
+    kink = ng.minimize(lambda p: abs(p["x"] - 1.3), {"x": 5.0})
+    assert kink.params["x"].item() == pytest.approx(1.3, abs=1e-6)
+    fit = ng.minimize(rosenbrock, starts(), over="cell", max_iterations=5)
+    assert (fit.status == 1).sum() > 30
+    slope = ng.minimize(lambda p: -p["x"], {"x": 1.0}, max_iterations=30)
+    assert slope.status == 1
+
+
+def test_progress_and_errors(capsys):
+    ng.minimize(rosenbrock, starts(), over="cell", progress=True)
+    assert "40/40" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="'lbfgs', 'newton-cg', 'gradient-descent'"):
+        ng.minimize(rosenbrock, starts(), over="cell", method="simplex")
+    with pytest.raises(ng.AxisError, match=r"one number per cell.*reduce \('cell',\)"):
+        ng.minimize(rosenbrock, starts())
+    with pytest.raises(TypeError, match="one floating-point array"):
+        ng.minimize(lambda p: 3, {"x": 1.0})
