@@ -17,7 +17,7 @@ import numpy as np
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
-from namedgrad.primitive.docstring import describe_elementwise
+from namedgrad.docstrings import describe_elementwise
 from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import (  # noqa: F401 - importing a family registers its operations
     contraction,

@@ -14,47 +14,14 @@ operations, on ``core`` names where the operation has core dims, so every order 
 axes come for free.  They are declared holomorphically: the engine conjugates.
 """
 
-from __future__ import annotations
-
 from namedgrad.primitive.contract import Contract
-from namedgrad.primitive.core import CoreOp, core, transpose_of, zeros_of
+from namedgrad.primitive.core import core, zeros_of
 from namedgrad.primitive.elementwise import Elementwise, elementwise, mask
-from namedgrad.primitive.linear import Linear, linear
-from namedgrad.primitive.reduction import Reduction, reduction
-from namedgrad.primitive.registry import (
-    OPERATIONS,
-    REGISTRY,
-    Operation,
-    Primitive,
-    Sample,
-    check_sizes,
-    mismatch,
-    operation,
-    place,
-    sample,
-)
+from namedgrad.primitive.linear import linear
+from namedgrad.primitive.reduction import reduction
+from namedgrad.primitive.registry import OPERATIONS, Operation, Primitive, Sample, check_sizes, operation, place, sample
 
 __all__ = [
-    "OPERATIONS",
-    "REGISTRY",
-    "Contract",
-    "CoreOp",
-    "Elementwise",
-    "Linear",
-    "Operation",
-    "Primitive",
-    "Reduction",
-    "Sample",
-    "check_sizes",
-    "core",
-    "elementwise",
-    "linear",
-    "mask",
-    "mismatch",
-    "operation",
-    "place",
-    "reduction",
-    "sample",
-    "transpose_of",
-    "zeros_of",
-]
+    "OPERATIONS", "Contract", "Elementwise", "Operation", "Primitive", "Sample", "check_sizes", "core", "elementwise",
+    "linear", "mask", "operation", "place", "reduction", "sample", "zeros_of",
+]  # fmt: skip

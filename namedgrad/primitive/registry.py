@@ -12,8 +12,6 @@ from namedgrad.backends import call
 from namedgrad.linear import Map
 from namedgrad.trace import apply
 
-REGISTRY: dict[str, Primitive] = {}
-
 
 class Sample(NamedTuple):
     """One call that the tests make: operands such as ``"positive(a,b)"`` (a domain and dims), and keyword arguments."""
@@ -64,7 +62,6 @@ class Primitive:
     def __init__(self, name: str, kernel: str | None = None) -> None:
         self.name, self.kernel = name, kernel or name
         self.kernels: dict[Any, Callable[..., Any]] = {}
-        REGISTRY[name] = self
 
     def kernel_for(self, *raw: Any) -> Callable[..., Any]:
         """The backend's function for these raw arrays."""
