@@ -29,8 +29,8 @@ def refuse_captured(f: Callable[..., Any], names: Names) -> None:
         adapter = adapter_of(value)
         if adapter.nameless_inside and (clash := [d for d in adapter.dims(value) if d in names]):
             raise AxisError(
-                f"the function captures {name!r}, a {type(value).__name__} that has the dim {clash[0]!r}, which is hidden "
-                f"by over={tuple(names)}; pass it as an argument: then each slice meets its own slice of it"
+                f"the function captures {name!r}, a {type(value).__name__} that has the dim {clash[0]!r}, which is "
+                f"hidden by over={tuple(names)}; pass it as an argument: then each slice meets its own slice of it"
             )
 
 
@@ -43,14 +43,14 @@ def captured(f: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        found = list(_inside(value, f))
+        found = list(_inside(value))
         if found:
             stack.extend((inner or name, v) for inner, v in found)
         else:
             yield name, value
 
 
-def _inside(value: Any, f: Any) -> Iterator[tuple[str, Any]]:
+def _inside(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, types.FunctionType):
         yield from _of_function(value)
     elif isinstance(value, types.MethodType):
@@ -64,7 +64,7 @@ def _inside(value: Any, f: Any) -> Iterator[tuple[str, Any]]:
         yield from ((str(k), v) for k, v in value.items())
     elif callable(value) and not isinstance(value, type):  # an object with __call__
         yield from getattr(value, "__dict__", {}).items()
-        yield from (("", m) for m in [getattr(type(value), "__call__", None)] if isinstance(m, types.FunctionType))
+        yield "", getattr(type(value), "__call__")  # noqa: B004, B009 - the function itself is asked for
 
 
 def _of_function(f: types.FunctionType) -> Iterator[tuple[str, Any]]:

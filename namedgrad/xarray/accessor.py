@@ -60,7 +60,7 @@ class Grad:
         chunk: int | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Jacobian of ``f(obj, *args, **kwargs)``: dims of the output, then of the input; see :func:`namedgrad.jacobian`."""
+        """Jacobian of ``f(obj, *args, **kwargs)``, output dims first; see :func:`namedgrad.jacobian`."""
         return jacobians.jacobian(f, wrt, over=over, mode=mode, suffix=suffix, chunk=chunk)(self._obj, *args, **kwargs)
 
     def hessian(
@@ -79,7 +79,7 @@ class Grad:
         return jacobians.hessian(f, wrt, over=over, suffix=suffix, chunk=chunk, part=part)(self._obj, *args, **kwargs)
 
     def jvp(self, f: Callable[..., Any], tangent: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Value and derivative of ``f`` along ``tangent``, which is like the object; see :func:`namedgrad.pushforward`."""
+        """Value of ``f`` and its derivative along ``tangent``; see :func:`namedgrad.pushforward`."""
         return gradients.pushforward(lambda x: f(x, *args, **kwargs), (self._obj,), (tangent,))
 
     def vjp(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ class Grad:
         return jacobians.hvp(lambda x: f(x, *args, **kwargs), self._obj, v)
 
     def check(self, f: Callable[..., Any], /, *args: Any, order: int = 2) -> None:
-        """Compare derivatives of ``f`` with finite differences and each other; see :func:`namedgrad.check_gradients`."""
+        """Compare derivatives of ``f`` with finite differences; see :func:`namedgrad.check_gradients`."""
         check_gradients(f, self._obj, *args, order=order)
 
     def sensitivity(
@@ -173,4 +173,4 @@ class _Accessor:
 
 
 for _kind in (xr.DataArray, xr.Dataset, xr.DataTree):
-    _kind.grad = _Accessor()  # type: ignore[attr-defined]
+    setattr(_kind, "grad", _Accessor())  # noqa: B010 - the classes know nothing of it

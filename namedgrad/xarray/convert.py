@@ -1,5 +1,8 @@
-"""xarray objects to named arrays and back: a variable's data is a plain array, or a positional one that is traced or
-has vectorized axes; its names are the dims."""
+"""xarray objects to named arrays and back.
+
+The data of a variable is a plain array, or a positional one that is traced or has vectorized axes; its names are the
+dims.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,16 @@ def named(variable: xr.Variable) -> DimArray:
     data, dims = variable.data, variable.dims
     if not isinstance(data, PositionalArray):
         if not backends.is_array(data):
-            raise TypeError(f"data of type {type(data).__module__}.{type(data).__qualname__} is not a NumPy, CuPy or dask array")
+            raise TypeError(f"data of type {type(data)!r} is not an array of a known backend (numpy, cupy, dask)")
         axes.refuse_repeats(dims)
         return make(data, dims, NONE)
     x = data._x
     if taken := [d for d in dims if d in x.hidden]:
         raise AxisError(
-            f"{taken[0]!r} is a vectorized axis and also a visible dim of an array with dims {dims}; give one of the two "
-            f"another name, or pass every xarray object that has the dim {taken[0]!r} as an argument"
+            f"{taken[0]!r} is a vectorized axis and also a visible dim of an array with dims {dims}; give one of the "
+            f"two another name, or pass every xarray object that has the dim {taken[0]!r} as an argument"
         )
-    return relabel(x, {n: d for n, d in zip(numbers(len(dims)), dims, strict=True)})
+    return relabel(x, dict(zip(numbers(len(dims)), dims, strict=True)))
 
 
 def data_for(x: DimArray, dims: Names) -> Any:
@@ -48,7 +51,7 @@ def numbered(x: DimArray, dims: Names) -> PositionalArray:
 def settled(x: DimArray) -> DimArray:
     """The value at the levels whose transforms are still running."""
     while x.level is not None and not x.level.open:
-        x = x.value  # type: ignore[attr-defined]
+        x = x.value
     return x
 
 
@@ -70,7 +73,8 @@ def coordinates(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, An
     owners: dict[int, list[Name]] = {}
     for n, i in indexes.items():
         owners.setdefault(id(i), []).append(n)
-    return xr.Coordinates(variables, indexes={n: i for n, i in indexes.items() if all(o in variables for o in owners[id(i)])})
+    whole = {n: i for n, i in indexes.items() if all(owner in variables for owner in owners[id(i)])}
+    return xr.Coordinates(variables, indexes=whole)
 
 
 def asdimarray(x: Any) -> DimArray:
@@ -103,15 +107,15 @@ def asdimarray(x: Any) -> DimArray:
     if isinstance(x, xr.Variable):
         return named(x)
     if isinstance(x, xr.Dataset):
-        raise TypeError(f"a Dataset holds several arrays; take one of its variables, ds[name], from {list(x.data_vars)}")
+        raise TypeError(f"a Dataset holds several arrays; take one of its variables {list(x.data_vars)} with ds[name]")
     return constant(x, "x")
 
 
 
 def _refuse(self: DimArray) -> xr.Variable:
     raise TypeError(
-        f"xarray objects do not combine with a DimArray, here one with dims {self.dims}; use .to_xarray() on the DimArray, "
-        "or ng.asdimarray(x) on the xarray object"
+        f"xarray objects do not combine with a DimArray, here one with dims {self.dims}; use .to_xarray() on the "
+        "DimArray, or ng.asdimarray(x) on the xarray object"
     )
 
 

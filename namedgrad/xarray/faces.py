@@ -36,7 +36,7 @@ def on_xarray(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if any(isinstance(a, xr.Dataset) for a in _flat(args, kwargs)):
         return _by_variable(op, args, kwargs)
     arrays = [a for a in _flat(args, kwargs) if isinstance(a, xr.DataArray)]
-    aligned = iter(xr.align(*arrays, join=xr.get_options()["arithmetic_join"], copy=False)) if len(arrays) > 1 else iter(arrays)
+    aligned = iter(xr.align(*arrays, join=xr.get_options()["arithmetic_join"], copy=False))
     met: list[Any] = []
 
     def strip(value: Any) -> Any:
@@ -142,7 +142,7 @@ def _keeps_attrs(option: Any) -> bool:
     return option if isinstance(option, bool) else bool((xr.DataArray(0.0, attrs={"units": "1"}) * 1.0).attrs)
 
 
-# ------------------------------------------------------------------------------------------------ named otherwise in xarray
+# ------------------------------------------------------------------------------------------------ other spellings
 
 
 def _flip(x: Any, dim: Any = None) -> Any:

@@ -103,7 +103,7 @@ def _attrs(out: Any, by: Any) -> dict[str, Any]:
 
 def _named_axes(block: Block) -> tuple[DimArray, tuple[Name, ...]]:
     """The array with a name for numbered axes, as xarray would give; and its visible dims in order."""
-    names = {n: f"dim_{k}" for k, n in enumerate(block.out_names) if isinstance(n, Axis)}
+    names: dict[Name, Name] = {n: f"dim_{k}" for k, n in enumerate(block.out_names) if isinstance(n, Axis)}
     names |= {n: f"dim_{k}{block.suffix}" for k, n in enumerate(block.in_names) if not isinstance(n, (str, tuple))}
     x = relabel(block.array, names)
     return x, x.dims
@@ -125,7 +125,7 @@ def _in_coords(leaf: Any, block: Block) -> tuple[dict[Name, xr.Variable], dict[N
     variables, indexes = _coords_of(leaf)
     table = block.wrt_names
     mine = {n: v for n, v in variables.items() if v.dims and set(v.dims).issubset(table)}
-    new = {n: table[n] if n in table else f"{n}{block.suffix}" if isinstance(n, str) else (n, block.suffix) for n in mine}
-    renamed = {new[n]: xr.Variable(tuple(table[d] for d in v.dims), v.data, v.attrs, v.encoding) for n, v in mine.items()}
+    new = {n: table.get(n) or (f"{n}{block.suffix}" if isinstance(n, str) else (n, block.suffix)) for n in mine}
+    renamed = {new[n]: xr.Variable([table[d] for d in v.dims], v.data, v.attrs, v.encoding) for n, v in mine.items()}
     moved = {id(i): i.rename(new, table) for n, i in indexes.items() if n in mine}
     return renamed, {new[n]: moved[id(i)] for n, i in indexes.items() if n in mine}

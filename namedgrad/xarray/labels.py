@@ -21,16 +21,15 @@ from namedgrad.rules import reductions
 
 
 class Label(PositionalArray):
-    """The data of a coordinate along hidden dims; ``source`` is the coordinate that the user gave, until it is changed."""
+    """The data of a coordinate along hidden dims."""
 
     __slots__ = ("source",)
-    source: Any
+    __hash__ = None  # == is elementwise
+    source: Any  #: the coordinate as the user gave it, None if it was changed
 
     def copy(self, order: str = "C") -> Label:
         """The same coordinate."""
-        out = wrap(self._x, Label)
-        out.source = getattr(self, "source", None)
-        return out
+        return label(self._x, getattr(self, "source", None))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.source = None
@@ -55,6 +54,13 @@ class Label(PositionalArray):
         return super().__array_function__(func, types, args, kwargs)  # type: ignore[misc]
 
 
+def label(x: DimArray, source: Any) -> Label:
+    """The data of a hidden coordinate that was ``source``."""
+    out: Any = wrap(x, Label)
+    out.source = source
+    return out
+
+
 class Disagreement(PositionalArray):
     """Truth values of a comparison of coordinates in which the slices do not agree."""
 
@@ -62,7 +68,7 @@ class Disagreement(PositionalArray):
     _null_aware: bool
 
     def __or__(self, other: Any) -> Any:
-        """What ``xarray`` asks: are they equal, or both missing?"""
+        """Whether cells are equal or both missing, which is how xarray compares coordinates."""
         out = agreed(OPERATIONS["bitwise_or"].function(*meet(self._x, unwrap(other))))
         if isinstance(out, Disagreement):
             out._null_aware = True

@@ -7,26 +7,21 @@ coordinate along a hidden dim is what it is after ``isel``: a coordinate without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
 import xarray as xr
-from xarray.indexes import PandasIndex
 
 from namedgrad import backends
-from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE, AxisError, Name, Names
-from namedgrad.positional.array import PositionalArray, ordered, wrap
-from namedgrad.rules.structure import relabel
+from namedgrad.array import DimArray
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.transforms.leaves import Adapter, Block, Over, add_adapter
 from namedgrad.xarray.attrs import derivative_attrs
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered, settled
 from namedgrad.xarray.fixed import about, content, contents, is_open
+from namedgrad.xarray.hiding import Known, Opened, hidden_coords, hidden_label, hide, show, shown_coords
 from namedgrad.xarray.jacobians import jacobian
-from namedgrad.xarray.labels import Label
-
-# ------------------------------------------------------------------------------------------------ variables
 
 
 def _is_float(variable: xr.Variable) -> bool:
@@ -36,91 +31,6 @@ def _is_float(variable: xr.Variable) -> bool:
 def _holding(variable: xr.Variable, data: Any) -> xr.Variable:
     """Like ``variable`` with other data; an index variable becomes an ordinary one."""
     return xr.Variable(variable.dims, data, variable.attrs, variable.encoding)
-
-
-def _hide(variable: xr.Variable, names: Iterable[Name], kind: type[PositionalArray] = PositionalArray) -> xr.Variable:
-    """The variable without those dims, which become vectorized axes of its data."""
-    gone = tuple(n for n in names if n in variable.dims)
-    dims = tuple(d for d in variable.dims if d not in gone)
-    odd = kind is Label and not (backends.is_array(variable.data) or isinstance(variable.data, PositionalArray))
-    x = _of_objects(variable) if odd else named(variable)
-    data = wrap(ordered(relabel(x, {}, hide=gone), dims), kind)
-    return xr.Variable(dims, data, variable.attrs, variable.encoding)
-
-
-def _of_objects(variable: xr.Variable) -> DimArray:
-    """A coordinate of a type that NumPy does not have, for example categories."""
-    return make(np.asarray(variable.values, dtype=object), variable.dims, NONE)
-
-
-def _show(variable: xr.Variable, names: Iterable[Name], order: Names | None = None) -> xr.Variable:
-    """The variable with those of its vectorized axes as dims, in front unless an order is given."""
-    back = tuple(n for n in names if n in hidden_names(variable))
-    if not back:
-        return variable
-    dims = order or (*back, *variable.dims)
-    return xr.Variable(dims, data_for(relabel(named(variable), {}, show=back), dims), variable.attrs, variable.encoding)
-
-
-# ------------------------------------------------------------------------------------------------ objects
-
-
-class Opened(NamedTuple):
-    """An xarray object taken apart; a DataArray has one variable, called None."""
-
-    data: dict[Any, xr.Variable]
-    coords: dict[Name, xr.Variable]
-    indexes: dict[Name, Any]
-
-
-class Known(NamedTuple):
-    """A coordinate along an ``over`` dim: as the user gave it, its index, and as the function sees it."""
-
-    variable: xr.Variable
-    index: Any
-    label: xr.Variable
-
-
-def _hidden_coords(opened: Opened, names: Names) -> tuple[dict[Name, xr.Variable], dict[Name, Any]]:
-    """Coordinates and indexes as the function sees them; equal ones of several arguments share their data."""
-    labels = names.labels if isinstance(names, Over) else {}
-    coords = {}
-    for n, v in opened.coords.items():
-        if set(names).isdisjoint(v.dims):
-            coords[n] = v
-        elif n in labels and (labels[n].variable is v or labels[n].variable.equals(v)):
-            coords[n] = labels[n].label
-        else:
-            coords[n] = _label(v, names)
-    return coords, {n: i for n, i in opened.indexes.items() if coords[n] is opened.coords[n]}
-
-
-def _label(variable: xr.Variable, names: Names) -> xr.Variable:
-    hidden = _hide(variable, names, Label)
-    hidden.data.source = variable
-    return hidden
-
-
-def _shown_coords(result: Opened, dims: Names, names: Names) -> tuple[dict[Name, xr.Variable], dict[Name, Any]]:
-    """Coordinates of a result whose hidden ``names`` became dims again."""
-    labels: dict[Name, Known] = names.labels if isinstance(names, Over) else {}
-    coords = {n: _original(v, names) for n, v in result.coords.items()}
-    indexes = dict(result.indexes)
-    for n, known in labels.items():
-        if known.index is not None and set(known.variable.dims).issubset(dims) and n not in indexes:
-            if n not in coords or coords[n] is known.variable:
-                coords[n], indexes[n] = known.variable, known.index
-    for n, v in coords.items():
-        if v.dims == (n,) and v is not result.coords.get(n) and n not in indexes:
-            indexes[n] = PandasIndex(v, n)
-    return {n: v for n, v in coords.items() if set(v.dims).issubset(dims)}, indexes
-
-
-def _original(variable: xr.Variable, names: Names) -> xr.Variable:
-    source = getattr(variable._data, "source", None)
-    if source is not None and set(hidden_names(variable)).difference(hidden_names(source)).issubset(names):
-        return source
-    return _show(variable, names)
 
 
 def _open(data: dict[Any, xr.Variable]) -> dict[Any, xr.Variable]:
@@ -195,8 +105,8 @@ class XarrayAdapter(Adapter):
         opened = self.open(leaf)
         if set(names).isdisjoint(self.dims(leaf)):
             return leaf
-        data = {n: v if set(names).isdisjoint(v.dims) else _hide(v, names) for n, v in opened.data.items()}
-        return self.close(leaf, Opened(data, *_hidden_coords(opened, names)))
+        data = {n: v if set(names).isdisjoint(v.dims) else hide(v, names) for n, v in opened.data.items()}
+        return self.close(leaf, Opened(data, *hidden_coords(opened, names)))
 
     def vectorized(self, leaf: Any) -> Names:
         return tuple(dict.fromkeys(n for v in self.open(leaf).data.values() for n in hidden_names(v)))
@@ -209,9 +119,9 @@ class XarrayAdapter(Adapter):
         if set(names).isdisjoint(self.vectorized(result)):
             return result
         old = self.open(original).data if isinstance(original, type(result)) else {}
-        data = {n: _show(v, names, _order(v, old.get(n), names)) for n, v in opened.data.items()}
+        data = {n: show(v, names, _order(v, old.get(n), names)) for n, v in opened.data.items()}
         dims = tuple(d for v in data.values() for d in v.dims)
-        return self.close(result, Opened(data, *_shown_coords(opened, dims, names)))
+        return self.close(result, Opened(data, *shown_coords(opened, dims, names)))
 
     def number(self, leaf: Any, x: DimArray) -> xr.DataArray:
         return xr.DataArray(data_for(x, ()))
@@ -223,12 +133,12 @@ class XarrayAdapter(Adapter):
                 continue
             known = over.labels.get(n)
             if known is None:
-                over.labels[n] = Known(v, opened.indexes.get(n), _label(v, over))
+                over.labels[n] = Known(v, opened.indexes.get(n), hidden_label(v, over))
             elif n in over and not known.variable.equals(v):
                 raise AxisError(
-                    f"over={tuple(over)}: the coordinates of {n!r} differ between the arguments ({known.variable.size} and "
-                    f"{v.size} values), so slices would be paired by position; align them first with xr.align(...), or "
-                    f"leave one out with .drop_vars({n!r})"
+                    f"over={tuple(over)}: the coordinates of {n!r} differ between the arguments ({known.variable.size} "
+                    f"and {v.size} values), so slices would be paired by position; align them first with "
+                    f"xr.align(...), or leave one out with .drop_vars({n!r})"
                 )
 
     def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
@@ -359,7 +269,7 @@ class DataTreeAdapter(XarrayAdapter):
     def fixed(self, leaf: xr.DataTree) -> Hashable:
         return (leaf.name, *((path, _DATASET.fixed(ds)) for path, ds in self._nodes(leaf).items()))
 
-    def _given(self, leaf: xr.DataTree, arrays: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> xr.DataTree:
+    def _given(self, leaf: xr.DataTree, arrays: Sequence[DimArray], hold: Callable[..., Any]) -> xr.DataTree:
         rest = iter(arrays)
         return self._map(leaf, lambda _, ds: _DATASET._given(ds, [next(rest) for _ in _DATASET.arrays(ds)], hold))
 
@@ -380,7 +290,7 @@ class DataTreeAdapter(XarrayAdapter):
         for ds in self._nodes(leaf).values():
             _DATASET.learn(ds, over)
 
-    def annotate(self, gradient: xr.DataTree, out_leaf: Any, in_leaf: xr.DataTree, f: Callable[..., Any]) -> xr.DataTree:
+    def annotate(self, gradient: xr.DataTree, out_leaf: Any, in_leaf: Any, f: Callable[..., Any]) -> xr.DataTree:
         old = self._nodes(in_leaf)
         return self._map(gradient, lambda path, ds: _DATASET.annotate(ds, out_leaf, old[path], f))
 

@@ -24,28 +24,30 @@ def _windows(a: Any, window: int, axis: int) -> Any:
 def _moving(reduce: Any, at_least: int) -> Any:
     def function(a: Any, window: Any, min_count: Any, axis: int = -1) -> Any:
         views = _windows(a, window, axis)
-        count = np.sum(~np.isnan(views), axis=-1)
-        enough = count >= max(int(min_count), at_least)
-        return np.where(enough, reduce(views, count), np.nan)
+        enough = _count(views) >= max(int(min_count), at_least)
+        return np.where(enough, reduce(views), np.nan)
 
     return function
 
 
-def _sum(views: Any, count: Any) -> Any:
+def _count(views: Any) -> Any:
+    return np.sum(~np.isnan(views), axis=-1)
+
+
+def _sum(views: Any) -> Any:
     return np.nansum(views, axis=-1)
 
 
-def _mean(views: Any, count: Any) -> Any:
-    return np.nansum(views, axis=-1) / np.maximum(count, 1)
+def _mean(views: Any) -> Any:
+    return _sum(views) / np.maximum(_count(views), 1)
 
 
-def _variance(views: Any, count: Any) -> Any:
-    mean = _mean(views, count)
-    return np.nansum((views - mean[..., None]) ** 2, axis=-1) / np.maximum(count - 1, 1)
+def _variance(views: Any) -> Any:
+    return _sum((views - _mean(views)[..., None]) ** 2) / np.maximum(_count(views) - 1, 1)
 
 
-def _deviation(views: Any, count: Any) -> Any:
-    return np.sqrt(_variance(views, count))
+def _deviation(views: Any) -> Any:
+    return np.sqrt(_variance(views))
 
 
 def forward_fill(a: Any, limit: Any, axis: int = -1) -> Any:

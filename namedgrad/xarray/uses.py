@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import xarray as xr
@@ -45,40 +45,43 @@ def _attrs(attrs: dict[str, Any], density: Any, *, relative: bool) -> dict[str, 
     return made if units is None else {**made, "units": units}
 
 
-_IN, _OTHER = "_namedgrad_in", "_namedgrad_in2"
+_IN, _OTHER = "_namedgrad_in", "_namedgrad_other"
 
 
 def propagate(
     obj: Any, f: Callable[..., Any], args: Args, kwargs: dict[str, Any], *, cov: Any, over: Any
 ) -> xr.DataArray:
     """``J cov J.T`` by name; see :meth:`Grad.propagate`."""
-    left = jacobian(f, over=over, suffix=_IN)(obj, *args, **kwargs)
-    if not isinstance(left, xr.DataArray):
+    jac = jacobian(f, over=over, suffix=_IN)(obj, *args, **kwargs)
+    if not isinstance(jac, xr.DataArray):
         raise TypeError(
             "propagate needs one array, or a Dataset of numbers, as input and one array as output; "
-            f"this Jacobian is a {type(left).__name__}"
+            f"this Jacobian is a {type(jac).__name__}"
         )
-    ins = [d.removesuffix(_IN) for d in left.dims if isinstance(d, str) and d.endswith(_IN)]
-    c = cov if isinstance(cov, xr.DataArray) else xr.DataArray(cov)
-    coupled = [d for d in ins if f"{d}_wrt" in c.dims]
-    free = [d for d in left.dims if not str(d).endswith(_IN) and d not in _names(over)]
-    known = {*ins, *(f"{d}_wrt" for d in ins), *_names(over)}
-    if unknown := [d for d in c.dims if d not in known]:
-        raise AxisError(f"propagate: cov has the dims {unknown} that the input lacks; its dims are {tuple(sorted(known))}")
-    c = _renamed(c, {**{d: d + _IN for d in ins}, **{f"{d}_wrt": d + _OTHER for d in coupled}})
-    right = _renamed(left, {**{d: f"{d}_wrt" for d in free}, **{d + _IN: d + _OTHER for d in coupled}})
-    inner = [*(d + _IN for d in ins), *(d + _OTHER for d in coupled)]
-    out = xr.dot(left * c if not coupled else xr.dot(left, c, dim=[d + _IN for d in coupled]), right, dim=[
-        d for d in inner if d not in {e + _IN for e in coupled}])
+    shared = tuple(over) if isinstance(over, (tuple, list)) else (over,)
+    ins = [d.removesuffix(_IN) for d in jac.dims if isinstance(d, str) and d.endswith(_IN)]
+    outs = [d for d in jac.dims if d not in shared and d not in {n + _IN for n in ins}]
+    cov = _checked(cov, ins, shared)
+    # Dims along which errors are correlated have a second name on the right; along the others both sides are one.
+    correlated = [d for d in ins if f"{d}_wrt" in cov.dims]
+    cov = _renamed(cov, {d: d + _IN for d in ins} | {f"{d}_wrt": d + _OTHER for d in correlated})
+    right = _renamed(jac, {d: f"{d}_wrt" for d in outs} | {d + _IN: d + _OTHER for d in correlated})
+    half = xr.dot(jac, cov, dim=[d + _IN for d in correlated])
+    out = xr.dot(half, right, dim=[d + (_OTHER if d in correlated else _IN) for d in ins])
     out.attrs, out.name = {}, None
-    return out.transpose(*(d for d in left.dims if d in out.dims), ...)
+    return out.transpose(*(d for d in jac.dims if d in out.dims), ...)
 
 
-def _names(over: Any) -> tuple[Any, ...]:
-    return tuple(over) if isinstance(over, (tuple, list)) else (over,)
+def _checked(cov: Any, ins: list[str], shared: tuple[Any, ...]) -> xr.DataArray:
+    """A covariance as a DataArray, refused if it has dims that the input lacks."""
+    cov = cov if isinstance(cov, xr.DataArray) else xr.DataArray(cov)
+    known = [*ins, *(f"{d}_wrt" for d in ins), *shared]
+    if unknown := [d for d in cov.dims if d not in known]:
+        raise AxisError(f"propagate: cov has the dims {unknown}, but those of the input are {known}")
+    return cov
 
 
-def _renamed(x: xr.DataArray, table: dict[str, str]) -> xr.DataArray:
+def _renamed(x: xr.DataArray, table: Mapping[Any, str]) -> xr.DataArray:
     """Dims and the coordinates called like them renamed; other coordinates do not matter here."""
     bare = x.drop_vars([n for n in x.coords if n not in x.dims])
     return bare.rename({old: new for old, new in table.items() if old in bare.dims})

@@ -53,6 +53,29 @@ def _line(x: xr.DataArray, a: float = 1.0, b: float = 2.0) -> xr.DataArray:
     return a * x + b
 
 
+def _in_place(x: xr.DataArray) -> xr.DataArray:
+    y = x * 2
+    y += x
+    y /= 3
+    y -= y.mean("time")
+    return y * x
+
+
+def _standardised(x: xr.DataArray) -> xr.DataArray:
+    months = x.groupby("time.month")
+    return (months - months.mean("time")).groupby("time.month") / (months.std("time") + 0.1)
+
+
+def _dataset(x: xr.DataArray) -> xr.Dataset:
+    return xr.Dataset({"a": x, "b": np.log(x), "m": x.mean("time")})
+
+
+def _mean_square(a: Any) -> Any:
+    return (a**2).mean(axis=-1)
+
+
+COEFFICIENTS = xr.DataArray([1.0, 0.5, -0.2], dims="degree", coords={"degree": [0, 1, 2]})
+KERNEL = xr.DataArray([1.0, 2.0, 3.0], dims="w")
 WEIGHTS = xr.DataArray([0.5, 1.0, 0.25, 2.0], dims="lon", coords={"lon": LON})
 POINTS = {"lat": xr.DataArray([0, 2, 0], dims="point"), "lon": xr.DataArray([1, 3, 1], dims="point")}
 AT_POINTS = {"time": xr.DataArray([0, 5, 5], dims="point"), "lon": xr.DataArray([1, 3, 1], dims="point")}
@@ -60,8 +83,8 @@ AT_POINTS = {"time": xr.DataArray([0, 5, 5], dims="point"), "lon": xr.DataArray(
 ARITHMETIC = [
     Program("operators", lambda x: (2 * x - x / 3 + x**2) * (1 - x) + (-x) - abs(x) + x % 0.7),
     Program("reflected operators", lambda x: 1 / x + 2**x + (3 - x) + np.float64(2) * x),
-    Program("numpy ufuncs", lambda x: np.exp(-x) + np.sin(x) * np.log(x) + np.sqrt(x) + np.maximum(x, 2.1) + np.arctan2(x, 2)),
-    Program("in place", lambda x: _in_place(x)),
+    Program("numpy ufuncs", lambda x: np.exp(-x) + np.sin(x) * np.log(x) + np.sqrt(x) + np.arctan2(x, 2)),
+    Program("several operands", lambda x: np.maximum(x, 2.1) + np.minimum(x, x.mean("time")) + np.hypot(x, 1)),
     Program("with coordinates", lambda x: x * np.cos(np.deg2rad(x.lat)) + x.area * x + x.lon / 100 * x**2),
     Program("with another array", lambda x: x * WEIGHTS + (x - WEIGHTS) ** 2, ("time", "lat")),
     Program("with its own mean", lambda x: (x - x.mean("time")) / x.std("time")),
@@ -69,9 +92,9 @@ ARITHMETIC = [
     Program("clip at arrays", lambda x: x.clip(max=x.mean("time") + 0.1)),
     Program("round", lambda x: x.round() + x),
     Program("astype", lambda x: x.astype("complex128").real * x.astype(float)),
-    Program("polyval", lambda x: xr.polyval(x, xr.DataArray([1.0, 0.5, -0.2], dims="degree", coords={"degree": [0, 1, 2]}))),
+    Program("polyval", lambda x: xr.polyval(x, COEFFICIENTS)),
     Program("apply_ufunc", lambda x: xr.apply_ufunc(_line, x, kwargs={"a": 3.0}, keep_attrs=True)),
-    Program("apply_ufunc core dims", lambda x: xr.apply_ufunc(lambda a: (a**2).mean(axis=-1), x, input_core_dims=[["time"]])),
+    Program("apply_ufunc core dims", lambda x: xr.apply_ufunc(_mean_square, x, input_core_dims=[["time"]])),
     Program("pipe and assign", lambda x: x.pipe(_line, b=1.0).assign_attrs(k=1).assign_coords(extra=3.0) * x),
     Program("as numpy functions", lambda x: np.sum(x.data, axis=0) * x.isel(time=0)),
 ]
@@ -148,14 +171,13 @@ GROUPS = [
     Program("groupby map", lambda x: x.groupby("time.year").map(lambda g: g - g.mean("time"))),
     Program("groupby coordinate", lambda x: x.groupby("zone").mean(), ("time", "lon")),
     Program("groupby_bins", lambda x: x.groupby_bins("lon", [-1, 100, 300]).mean(), ("time", "lat")),
-    Program("standardised", lambda x: _standardised(x)),
     Program("resample", lambda x: x.resample(time="QS").mean()),
     Program("resample sum", lambda x: x.resample(time="YS").sum()),
     Program("rolling mean", lambda x: x.rolling(time=3).mean()),
     Program("rolling centred", lambda x: x.rolling(time=4, center=True, min_periods=1).sum()),
     Program("rolling others", lambda x: x.rolling(time=3).std() + x.rolling(time=3).max() + x.rolling(time=3).min()),
     Program("rolling two dims", lambda x: x.rolling(time=3, lon=2, min_periods=1).mean()),
-    Program("rolling construct", lambda x: x.rolling(time=3).construct("w", fill_value=0.0).dot(xr.DataArray([1.0, 2, 3], dims="w"))),
+    Program("rolling construct", lambda x: x.rolling(time=3).construct("w", fill_value=0.0).dot(KERNEL)),
     Program("coarsen", lambda x: x.coarsen(time=6).mean() + x.coarsen(time=6).max()),
     Program("coarsen trim", lambda x: x.coarsen(time=5, boundary="trim").sum()),
     Program("coarsen construct", lambda x: x.coarsen(time=12).construct(time=("year", "month")).mean("year")),
@@ -167,7 +189,8 @@ SHAPES = [
     Program("roll", lambda x: x.roll(lon=1, roll_coords=True) * x),
     Program("diff", lambda x: x.diff("time") + x.diff("time", n=2, label="lower")),
     Program("pad", lambda x: x.pad(lon=1, constant_values=1.5)),
-    Program("pad modes", lambda x: x.pad(lon=2, mode="reflect").sum("lon") + x.pad(lon=1, mode="wrap").prod("lon") + x.pad(time=2, mode="edge").sum("time")),
+    Program("pad reflect", lambda x: x.pad(lon=2, mode="reflect").cumsum("lon")),
+    Program("pad wrap", lambda x: x.pad(lon=1, mode="wrap").prod("lon") + x.pad(time=2, mode="edge").sum("time")),
     Program("transpose", lambda x: x.transpose("lon", ..., "time") * 2),
     Program("transposed sum", lambda x: x + x.transpose("lon", ..., "time") ** 2),
     Program("expand_dims", lambda x: x.expand_dims(member=3).sum("member") + x.expand_dims("z").squeeze()),
@@ -175,7 +198,8 @@ SHAPES = [
     Program("stack and unstack", lambda x: x.stack(z=("time", "lon")).unstack("z") ** 2),
     Program("stack all", lambda x: x.stack(z=("time", "lat", "lon")).sum("z"), ()),
     Program("broadcast", lambda x: xr.broadcast(x, WEIGHTS)[0] * x.mean("time").broadcast_like(x)),
-    Program("concat", lambda x: xr.concat([x, 2 * x], "member") + xr.concat([x.isel(time=slice(0, 9)), x.isel(time=slice(9, None))], "time")),
+    Program("concat", lambda x: xr.concat([x, 2 * x], "member")),
+    Program("concat pieces", lambda x: xr.concat([x.isel(time=slice(9, None)) ** 2, x.isel(time=slice(0, 9))], "time")),
     Program("sortby", lambda x: x.sortby("lon", ascending=False)),
     Program("swap_dims", lambda x: x.assign_coords(k=("lon", [4, 3, 2, 1])).swap_dims(lon="k").sum("k")),
     Program("rename", lambda x: x.rename(lon="x").rename("other")),
@@ -196,21 +220,6 @@ DATASETS = [
     Program("dataset concat", lambda x: xr.concat([_dataset(x), _dataset(2 * x)], "k").mean("k")),
 ]
 
-PROGRAMS = [*ARITHMETIC, *REDUCTIONS, *MISSING, *SELECTION, *GROUPS, *SHAPES, *DATASETS]
+BY_NAME = [Program("in place", _in_place), Program("standardised", _standardised)]
 
-
-def _in_place(x: xr.DataArray) -> xr.DataArray:
-    y = x * 2
-    y += x
-    y /= 3
-    y -= y.mean("time")
-    return y * x
-
-
-def _standardised(x: xr.DataArray) -> xr.DataArray:
-    months = x.groupby("time.month")
-    return (months - months.mean("time")).groupby("time.month") / (months.std("time") + 0.1)
-
-
-def _dataset(x: xr.DataArray) -> xr.Dataset:
-    return xr.Dataset({"a": x, "b": np.log(x), "m": x.mean("time")})
+PROGRAMS = [*BY_NAME, *ARITHMETIC, *REDUCTIONS, *MISSING, *SELECTION, *GROUPS, *SHAPES, *DATASETS]

@@ -116,7 +116,8 @@ def test_propagation_of_covariances():
     assert out.dims == ("y", "y_wrt")
     np.testing.assert_allclose(out, jac @ cov.values @ jac.T)
     params = xr.Dataset({"a": 2.0, "b": 3.0})
-    cov = xr.DataArray([[1.0, 0.5], [0.5, 2.0]], dims=("param", "param_wrt"), coords={"param": ["a", "b"], "param_wrt": ["a", "b"]})
+    names = {"param": ["a", "b"], "param_wrt": ["a", "b"]}
+    cov = xr.DataArray([[1.0, 0.5], [0.5, 2.0]], dims=("param", "param_wrt"), coords=names)
     slope = np.array([3.0, 2.0])
     out = params.grad.propagate(lambda p: p.a * p.b, cov=cov)
     assert out.item() == pytest.approx(slope @ cov.values @ slope)

@@ -75,7 +75,9 @@ def test_missing_cells_get_exactly_zero(program):
     np.testing.assert_array_equal(g.values[x.isnull().values], 0.0)
 
 
-@pytest.mark.parametrize(("program", "dim"), [(p, d) for p in PROGRAMS for d in p.over], ids=lambda v: getattr(v, "name", v))
+@pytest.mark.parametrize(
+    ("program", "dim"), [(p, d) for p in PROGRAMS for d in p.over], ids=lambda v: getattr(v, "name", v)
+)
 @pytest.mark.parametrize("data", [field, with_gaps])
 def test_over_is_the_loop_of_slices(program, dim, data):
     x = data()
@@ -97,7 +99,9 @@ def test_over_is_the_loop_of_slices(program, dim, data):
     assert value[dim].variable.identical(x[dim].variable)
 
 
-@pytest.mark.parametrize("name", ["operators", "with its own mean", "groupby anomalies", "rolling mean", "weighted by data", "corr"])
+@pytest.mark.parametrize(
+    "name", ["operators", "with its own mean", "groupby anomalies", "rolling mean", "weighted by data", "corr"]
+)
 def test_second_order(name):
     program = next(p for p in PROGRAMS if p.name == name)
     x = field()
