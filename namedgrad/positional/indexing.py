@@ -98,9 +98,14 @@ def _joint(arrays: dict[Name, DimArray], x: DimArray) -> dict[Name, DimArray]:
     own = {n: axes.fresh(n) for n in numbers(max(i.ndim for i in arrays.values()))}
     out = {}
     for name, i in zip(arrays, meet(*arrays.values()), strict=True):
-        checked = indexing._wrapped(i, name, extent(x, name), x)
+        checked = placed(i, name, x)
         out[name] = relabel(checked, {n: own[n] for n in checked.dims})
     return out
+
+
+def placed(index: DimArray, name: Name, x: DimArray) -> DimArray:
+    """Positions along an axis, in range and where ``x`` is."""
+    return indexing._beside(indexing._wrapped(index, name, extent(x, name), x), x)
 
 
 # ------------------------------------------------------------------------------------------------ p[key]
@@ -134,11 +139,6 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     if read.arrays or (x.level is None and x.dtype.kind in "biu"):
         return box(out, p.kin)
     return view_of(p, out, lambda base: base[key], key)
-
-
-def pointwise(x: DimArray, name: Name, index: DimArray, target: Names) -> DimArray:
-    """``x`` indexed along one axis; ``target`` are the visible names of the result in order."""
-    return ordered(indexing.gather(x, {name: indexing._wrapped(index, name, extent(x, name), x)}), target)
 
 
 PositionalArray.__getitem__ = getitem  # type: ignore[method-assign]

@@ -12,6 +12,7 @@ from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.positional.array import meet, numbered, ordered
 from namedgrad.positional.axis import expand, flat, name_of, named, names_of
+from namedgrad.positional.functions.creation import constant, filled
 from namedgrad.positional.functions.joining import concatenate
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import contraction, movement, windows
@@ -32,11 +33,7 @@ def cut(x: DimArray, name: Name, start: int | None, stop: int | None) -> DimArra
 
 def _attached(value: Any, x: DimArray, axis: int) -> DimArray:
     v = numbered(value)
-    if v.ndim:
-        return v
-    from namedgrad.positional.array import stretch
-
-    return stretch(v, tuple(1 if i == axis else s for i, s in enumerate(x.shape)))
+    return v if v.ndim else filled(tuple(1 if i == axis else s for i, s in enumerate(x.shape)), v, None, x)
 
 
 @implements(np.diff)
@@ -63,7 +60,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DimArray:
     middle = diff(flat(numbered(ary)))
-    parts = [None if v is None else cast(flat(numbered(v)), middle.dtype) for v in (to_begin, to_end)]
+    ends = (constant(v, middle) if isinstance(v, (int, float, list, tuple)) else v for v in (to_begin, to_end))
+    parts = [None if v is None else cast(flat(numbered(v)), middle.dtype) for v in ends]
     return concatenate([p for p in (parts[0], middle, parts[1]) if p is not None])
 
 

@@ -24,7 +24,8 @@ def constant(value: Any, x: DimArray) -> DimArray:
     return make(raw, numbers(raw.ndim), NONE)
 
 
-def _filled(shape: Any, value: Any, dtype: Any, x: DimArray) -> DimArray:
+def filled(shape: Any, value: Any, dtype: Any, x: DimArray) -> DimArray:
+    """An array of one value, on the backend of ``x``."""
     v = numbered(value)
     size = tuple(shape) if np.iterable(shape) else (shape,)
     if v.level is not None or v.hidden or v.dims:
@@ -37,7 +38,7 @@ def _like(value: Any) -> Any:
         a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
     ) -> DimArray:
         x = numbered(a)
-        return _filled(x.shape if shape is None else shape, value, dtype or x.dtype, x)
+        return filled(x.shape if shape is None else shape, value, dtype or x.dtype, x)
 
     return function
 
@@ -58,14 +59,14 @@ def full_like(
     device: Any = None,
 ) -> DimArray:
     x = numbered(a)
-    return _filled(x.shape if shape is None else shape, fill_value, dtype or x.dtype, x)
+    return filled(x.shape if shape is None else shape, fill_value, dtype or x.dtype, x)
 
 
 # ------------------------------------------------------------------------------------------------ like=
 
 
 def _shaped(value: Any) -> Any:
-    return lambda self, shape, dtype=None, order="C", *, device=None: _filled(shape, value, dtype or float, self._x)
+    return lambda self, shape, dtype=None, order="C", *, device=None: filled(shape, value, dtype or float, self._x)
 
 
 implements(np.zeros, np.empty, like=True)(_shaped(0))
@@ -76,7 +77,7 @@ implements(np.ones, like=True)(_shaped(1))
 def full(
     self: PositionalArray, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 ) -> DimArray:
-    return _filled(shape, fill_value, dtype, self._x)
+    return filled(shape, fill_value, dtype, self._x)
 
 
 def _made(function: Any) -> Any:
@@ -98,4 +99,4 @@ def nested(value: Any, x: DimArray) -> DimArray:
     if isinstance(value, (list, tuple)):
         parts = [nested(v, x) for v in value]
         return stack(parts) if parts else constant(np.empty(0), x)
-    return numbered(value)
+    return constant(value, x) if isinstance(value, (int, float, complex)) else numbered(value)

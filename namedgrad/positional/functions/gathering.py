@@ -11,7 +11,7 @@ from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.positional.array import PositionalArray, numbered, ordered, squeezed
 from namedgrad.positional.axis import flat, name_of, named, reshape
 from namedgrad.positional.functions.shapes import diagonal_of
-from namedgrad.positional.indexing import index_arrays
+from namedgrad.positional.indexing import index_arrays, placed
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import indexing
@@ -37,7 +37,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     name = name_of(x, axis)
     index = _index(indices, extent(x, name), mode)
     own = [axes.fresh(n) for n in index.dims]
-    index = indexing._wrapped(named(index, own), name, extent(x, name), x)
+    index = placed(named(index, own), name, x)
     at = x.dims.index(name)
     return ordered(indexing.gather(x, {name: index}), (*x.dims[:at], *own, *x.dims[at + 1 :]))
 
@@ -51,10 +51,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> DimArray:
     (index,) = index_arrays(indices)
     if index.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    size = extent(x, name)
     rest = {n: s for n, s in index.sizes.items() if n is not name}
     wide = {n: s for n, s in x.sizes.items() if n is not name}
-    index = indexing._wrapped(squeezed(index, wide), name, size, x)
+    index = placed(squeezed(index, wide), name, x)
     return ordered(indexing.gather(squeezed(x, rest), {name: index}), x.dims)
 
 

@@ -13,6 +13,7 @@ from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, joint_sizes, numbered, numbers, ordered, stretch
 from namedgrad.positional.axis import expand, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
+from namedgrad.positional.indexing import placed
 from namedgrad.positional.protocol import implements, run, static
 from namedgrad.rules import indexing, movement, windows
 
@@ -196,8 +197,8 @@ def diagonal_of(x: DimArray, row: Any, col: Any, offset: int = 0) -> DimArray:
     first, second = max(-offset, 0), max(offset, 0)
     count = max(0, min(extent(x, row) - first, extent(x, col) - second))
     name = axes.fresh("diagonal")
-    where = {n: make(np.arange(count) + s, (name,), NONE) for n, s in ((row, first), (col, second))}
-    out = indexing.gather(x, where)
+    cells = {n: make(np.arange(count) + s, (name,), NONE) for n, s in ((row, first), (col, second))}
+    out = indexing.gather(x, {n: placed(i, n, x) for n, i in cells.items()})
     return ordered(out, (*(n for n in out.dims if n is not name), name))
 
 

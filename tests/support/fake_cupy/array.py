@@ -112,6 +112,8 @@ class ndarray:  # noqa: N801 - the name that it stands for
         return found(*args, **kwargs) if method == "__call__" else getattr(found, method)(*args, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if any(t is not ndarray and t is not np.ndarray for t in types):
+            return NotImplemented
         place = func.__module__.rpartition(".")[2]
         functions = vars(NAMESPACE[place]) if place in {"linalg", "fft"} else NAMESPACE
         found = functions.get(func.__name__)
