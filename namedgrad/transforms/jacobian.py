@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from namedgrad import axes, backends
@@ -77,7 +78,7 @@ def jacobian(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, wrt, over, args, kwargs)
         _refuse_complex(call)
-        out, _, tape = run_recorded(call)
+        out, tape = run_for_passes(call)
         rows = _blocks(tape, mode, suffix, chunk)
         return _assemble(out, call, rows)
 
@@ -126,7 +127,7 @@ def hessian(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         call = Call(slope, wrt, over, args, kwargs)
         _refuse_complex(call)
-        _, _, tape = run_recorded(call)
+        _, tape = run_for_passes(call)
         diagonals = [_diagonal(tape, i, chunk or _DIAGONAL_CHUNK) for i in range(len(tape.ins))]
         if part == "diagonal":
             return call.results(diagonals)
@@ -206,32 +207,47 @@ def _count(sizes: dict[Name, int]) -> int:
     return math.prod(sizes.values())
 
 
-_PASS = axes.fresh("pass")
+_INSIDE: ContextVar[list[int] | None] = ContextVar("inside", default=None)
 
 
-def _seeds(x: Any, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
-    """Rows of the identity over the visible dims of ``x``, in chunks along the axis ``_PASS``."""
+@functools.cache
+def _pass_name(depth: int) -> Name:
+    return axes.fresh(f"pass {depth}")
+
+
+def run_for_passes(call: Call, *, borrow: bool = False) -> tuple[Output, Tape]:
+    """Record ``f``; its passes go along an axis whose name no pass that was recorded inside has."""
+    depth, outer = [0], _INSIDE.get()
+    token = _INSIDE.set(depth)
+    try:
+        out, _, tape = run_recorded(call, borrow=borrow)
+    finally:
+        _INSIDE.reset(token)
+    tape.along = _pass_name(depth[0])
+    if outer is not None:
+        outer[0] = max(outer[0], depth[0] + 1)
+    return out, tape
+
+
+def _seeds(tape: Tape, x: Any, sizes: dict[Name, int], chunk: int | None) -> Iterator[DimArray]:
+    """Rows of the identity over the visible dims of ``x``, in chunks along the axis of passes."""
     n = _count(sizes)
     step = max(1, min(n, chunk or n))
-    out = []
     for start in range(0, max(n, 1), step):
         rows = min(step, n - start)
         raw = backends.call(x.backend.eye, rows, n, start, x.dtype)
-        out.append(make(backends.call(x.backend.reshape, raw, (rows, *sizes.values())), (_PASS, *sizes), NONE))
-    return out
-
-
+        yield make(backends.call(x.backend.reshape, raw, (rows, *sizes.values())), (tape.along, *sizes), NONE)
 
 
 def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
     """Blocks of one output with every input: names (V..., out dims as ``_Out``, input names)."""
     parts: list[list[DimArray]] = [[] for _ in tape.ins]
-    for seed in _seeds(tape.out_like[k], sizes, chunk):
+    for seed in _seeds(tape, tape.out_like[k], sizes, chunk):
         cts: list[DimArray | None] = [None] * len(tape.out_like)
         cts[k] = seed
-        for i, g in enumerate(tape.pull(cts, (_PASS,))):
+        for i, g in enumerate(tape.pull(cts, (tape.along,))):
             parts[i].append(relabel(g, {n: _Tag.get(n) for n in _visible(tape.ins[i])}))
-    return [split(_joined(p), _PASS, sizes) for p in parts]
+    return [split(_joined(p, tape.along), tape.along, sizes) for p in parts]
 
 
 def _lost(tape: Tape, x: Any) -> list[frozenset[Name]]:
@@ -251,7 +267,7 @@ def _forward_blocks(tape: Tape, i: int, chunk: int | None) -> list[DimArray]:
     for lost in _lost(tape, x):
         sizes = _seeded(x, lost)
         parts: dict[int, list[DimArray]] = {k: [] for k, o in enumerate(tape.out_like) if x.hidden - o.hidden == lost}
-        for seed in _seeds(x, sizes, chunk):
+        for seed in _seeds(tape, x, sizes, chunk):
             ts: list[DimArray | None] = [None] * len(tape.ins)
             ts[i] = seed
             pushed = tape.push(ts)
@@ -259,13 +275,13 @@ def _forward_blocks(tape: Tape, i: int, chunk: int | None) -> list[DimArray]:
                 several.append(pushed[k])
         tagged: dict[Name, int] = {n if n in lost else _Tag.get(n): s for n, s in sizes.items()}
         for k, several in parts.items():
-            blocks[k] = relabel(split(_joined(several), _PASS, tagged), {}, hide=tuple(lost))
+            blocks[k] = relabel(split(_joined(several, tape.along), tape.along, tagged), {}, hide=tuple(lost))
     return [blocks[k] for k in range(len(tape.out_like))]
 
 
-def _joined(parts: list[DimArray]) -> DimArray:
-    parts = [relabel(p, {}, show=(_PASS,)) for p in parts]
-    return parts[0] if len(parts) == 1 else join(parts, _PASS)
+def _joined(parts: list[DimArray], along: Name) -> DimArray:
+    parts = [relabel(p, {}, show=(along,)) for p in parts]
+    return parts[0] if len(parts) == 1 else join(parts, along)
 
 
 class _Tag:
@@ -311,12 +327,12 @@ def _diagonal(tape: Tape, i: int, chunk: int) -> DimArray:
     """The diagonal of the block of one input with itself."""
     sizes = _visible(tape.ins[i])
     parts = []
-    for seed in _seeds(tape.ins[i], sizes, chunk):
+    for seed in _seeds(tape, tape.ins[i], sizes, chunk):
         ts: list[DimArray | None] = [None] * len(tape.ins)
         ts[i] = seed
-        pushed = relabel(tape.push(ts)[i], {}, show=(_PASS,))
+        pushed = relabel(tape.push(ts)[i], {}, show=(tape.along,))
         parts.append(total(multiply(pushed, seed), tuple(sizes)))
-    out = split(_joined(parts), _PASS, sizes)
+    out = split(_joined(parts, tape.along), tape.along, sizes)
     order = tape.ins[i].names
     return reorder(out, (*(n for n in out.names if n not in order), *order))
 

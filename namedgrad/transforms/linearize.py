@@ -9,8 +9,8 @@ import numpy as np
 
 from namedgrad.array import make
 from namedgrad.axes import NONE, AxisError
-from namedgrad.transforms.grad import Call, Output, read_like, run_recorded, tangent_parts
-from namedgrad.transforms.jacobian import _assemble, _blocks
+from namedgrad.transforms.grad import Call, Output, read_like, tangent_parts
+from namedgrad.transforms.jacobian import _assemble, _blocks, run_for_passes
 from namedgrad.transforms.tape import Tape
 
 if TYPE_CHECKING:
@@ -165,6 +165,6 @@ def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
            [0., 4.]])
     """
     call = Call(f, tuple(range(len(args))), (), args, {})
-    out, _, tape = run_recorded(call, borrow=True)
+    out, tape = run_for_passes(call, borrow=True)
     recorded = Recorded(call, out, tape)
     return out.result(tape.outs), LinearMap(recorded.push, recorded.pull, recorded)

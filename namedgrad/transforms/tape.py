@@ -31,6 +31,8 @@ def quiet() -> np.errstate:
 class Tape:
     """A recorded function, linearized at the point where it ran."""
 
+    along: Name = None  #: the axis along which several passes go at once
+
     def __init__(self, level: Level, ins: Parts, leaves: list[Leaf], outs: Parts) -> None:
         self.ins = [Shape(x) for x in ins]
         self.leaves = leaves

@@ -1,0 +1,637 @@
+"""jacobian, hessian, hvp, linearize, vmap, checkpoint, scan, custom rules, check_gradients, nested structures."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import itertools
+import math
+import tracemalloc
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse.linalg
+
+import namedgrad as ng
+from tests.support.arrays import all_names, cut, indices, values
+from tests.support.oracles import moved, richardson
+from tests.support.tolerances import EXACT, FIRST, ROUNDING, SECOND, assert_close
+
+RNG = np.random.default_rng(4)
+SIZES = {"x": 2, "y": 3, "z": 4, "b": 5, "c": 2}
+
+
+def array(dims: str, vectorized: Any = ()) -> ng.DimArray:
+    return ng.DimArray(RNG.normal(size=[SIZES[d] for d in dims]), tuple(dims), vectorized=vectorized)
+
+
+W = array("yx")
+
+
+def f(x: ng.DimArray) -> ng.DimArray:
+    """From (x, z) to (z, y), not symmetric in anything."""
+    return ng.dot(np.sin(x * x.isel(z=0)), W, dim="x").cumsum("z") * x.sum("x")
+
+
+def fd_jacobian(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray, out: tuple[Any, ...]) -> np.ndarray:
+    """Axes ``out``, then those of ``x.data``."""
+    columns = []
+    for at in np.ndindex(*x.to_numpy().shape):
+        unit = np.zeros(x.to_numpy().shape)
+        unit[at] = 1
+        columns.append(richardson(lambda h, unit=unit: values(f(moved(x, h * unit)), out)))
+    full = np.array(columns).reshape((*x.to_numpy().shape, *np.shape(columns[0])))
+    return np.moveaxis(full, range(x.to_numpy().ndim), range(-x.to_numpy().ndim, 0))
+
+
+# ------------------------------------------------------------------------------------------------ jacobian
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+@pytest.mark.parametrize("chunk", [None, 1, 3, 100])
+@pytest.mark.parametrize("order", ["xz", "zx"])
+def test_jacobian(mode: str, chunk: int | None, order: str) -> None:
+    x = array(order)
+    j = ng.jacobian(f, mode=mode, chunk=chunk)(x)
+    assert j.dims == (*f(x).dims, *(f"{n}_wrt" for n in order))
+    assert_close(j.to_numpy(), fd_jacobian(f, x, f(x).dims), FIRST)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_jacobian_under_vectorized_axes(mode: str) -> None:
+    x, w = array("bxz", "b"), array("z")
+    for of in (lambda x: f(x) * w, lambda x: f(x) * array("cz", "c") ** 0):
+        j = ng.jacobian(of, mode=mode)(x)
+        for at in indices(j.vectorized_sizes):
+            one = ng.jacobian(of, mode=mode)(cut(x, at))
+            one = cut(one, at)
+            assert_close(values(cut(j, at), all_names(one)), one.to_numpy(), ROUNDING)
+    plain = ng.jacobian(lambda w: f(x) * w * w, mode=mode)(w)
+    assert (set(plain.vectorized), plain.dims) == ({"b"}, (*f(x).dims, "z_wrt"))
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_jacobian_over_is_block_diagonal(mode: str) -> None:
+    x = array("bxz")
+    j = ng.jacobian(f, mode=mode, over="b")(x)
+    assert "b" in j.dims
+    assert "b_wrt" not in j.dims
+    for at in indices({"b": 5}):
+        one = ng.jacobian(f, mode=mode)(cut(x, at))
+        assert_close(values(cut(j, at), one.dims), one.to_numpy(), ROUNDING)
+
+
+def test_jacobian_of_several_inputs_and_outputs() -> None:
+    x, y = array("xz"), array("z")
+
+    def g(x: ng.DimArray, y: ng.DimArray) -> dict[str, Any]:
+        return {"a": f(x) * y, "b": (x.sum("z"), y * y)}
+
+    j = ng.jacobian(g, wrt=(0, 1))(x, y)
+    assert set(j) == {"a", "b"}
+    for k, (arg, other) in enumerate(((x, y), (y, x))):
+        for pick, out in ((lambda r: r["a"], j["a"]), (lambda r: r["b"][0], j["b"][0]), (lambda r: r["b"][1], j["b"][1])):
+            one = (lambda x, pick=pick: pick(g(x, y))) if k == 0 else (lambda y, pick=pick: pick(g(x, y)))
+            assert_close(out[k].to_numpy(), fd_jacobian(one, arg, one(arg).dims), FIRST)
+            assert out[k].dims == (*one(arg).dims, *(f"{n}_wrt" for n in arg.dims))
+        assert other is not arg
+
+
+def test_jacobian_names() -> None:
+    x = ng.DimArray(RNG.normal(size=(2, 3)), (("t", 1), "x_wrt"))
+    j = ng.jacobian(lambda x: x * x)(x)
+    assert j.dims == (("t", 1), "x_wrt", (("t", 1), "_wrt"), "x_wrt_wrt")
+    clash = ng.DimArray(RNG.normal(size=(2, 2)), ("x", "x_wrt"))
+    with pytest.raises(ng.AxisError, match="suffix"):
+        ng.jacobian(lambda x: x * x)(clash)
+    assert ng.jacobian(lambda x: x * x, suffix="2")(clash).dims == ("x", "x_wrt", "x2", "x_wrt2")
+    assert ng.jacobian(lambda x: x * 2)(ng.DimArray(3.0, ())).dims == ()
+
+
+def test_jacobian_of_jacobian_needs_another_suffix() -> None:
+    with pytest.raises(ng.AxisError, match="suffix"):
+        ng.jacobian(ng.jacobian(lambda x: x * x))(array("z"))
+
+
+@pytest.mark.parametrize("modes", list(itertools.product(["forward", "reverse"], repeat=2)))
+def test_second_derivatives_by_nested_jacobians(modes: tuple[str, str]) -> None:
+    x = array("z")
+
+    def inner(x: ng.DimArray) -> ng.DimArray:
+        return np.sin(x) * x.sum()
+
+    jj = ng.jacobian(ng.jacobian(inner, mode=modes[0]), mode=modes[1], suffix="_2")(x)
+    assert jj.dims == ("z", "z_wrt", "z_2")
+    expected = fd_jacobian(lambda x: ng.jacobian(inner)(x), x, ("z", "z_wrt"))
+    assert_close(jj.to_numpy(), expected, FIRST)
+
+
+def test_jacobian_refusals() -> None:
+    with pytest.raises(ValueError, match="sideways"):
+        ng.jacobian(f, mode="sideways")
+    with pytest.raises(TypeError, match="complex"):
+        ng.jacobian(lambda z: z * z)(ng.DimArray([1j], "x"))
+    with pytest.raises(TypeError, match="complex"):
+        ng.hessian(lambda z: abs(z).sum())(ng.DimArray([1j], "x"))
+    with pytest.raises(TypeError, match="int64"):
+        ng.jacobian(lambda n: n * 1.0)(ng.DimArray([1], "x"))
+
+
+# ------------------------------------------------------------------------------------------------ hessian and hvp
+
+
+def loss(x: ng.DimArray) -> ng.DimArray:
+    return (np.exp(np.sin(x)) * x.isel(z=0)).sum() * x.sum()
+
+
+@pytest.mark.parametrize("chunk", [None, 1, 3])
+def test_hessian(chunk: int | None) -> None:
+    x = array("zx")
+    h = ng.hessian(loss, chunk=chunk)(x)
+    assert h.dims == ("z", "x", "z_wrt", "x_wrt")
+    expected = fd_jacobian(ng.grad(loss), x, ("z", "x"))
+    assert_close(h.to_numpy(), expected, FIRST)
+    diagonal = ng.hessian(loss, part="diagonal", chunk=chunk)(x)
+    assert diagonal.dims == x.dims
+    assert_close(diagonal.to_numpy(), np.einsum("abab->ab", h.to_numpy()), ROUNDING)
+    assert_close(ng.hessian(loss, part="trace", chunk=chunk)(x).to_numpy(), np.einsum("abab->", h.to_numpy()), ROUNDING)
+    v = array("xz")
+    assert_close(ng.hvp(loss, x, v).to_numpy(), np.einsum("abcd,dc->ab", h.to_numpy(), v.to_numpy()), ROUNDING)
+
+
+@pytest.mark.parametrize("part", ["full", "diagonal", "trace"])
+def test_hessian_under_vectorized_axes_and_over(part: str) -> None:
+    x = array("zbx")
+    vectorized = ng.hessian(loss, part=part)(x.vectorize("b"))
+    over = ng.hessian(loss, part=part, over="b")(x)
+    assert vectorized.vectorized == ("b",)
+    assert not over.vectorized
+    for b in range(5):
+        one = ng.hessian(loss, part=part)(cut(x, {"b": b}))
+        for many in (vectorized, over):
+            assert_close(values(cut(many, {"b": b}), one.dims), one.to_numpy(), ROUNDING)
+    if part == "full":
+        assert set(over.dims) == {"z", "b", "x", "z_wrt", "x_wrt"}
+
+
+def test_hessian_of_several_inputs() -> None:
+    x, y = array("xz"), array("z")
+    h = ng.hessian(lambda x, y: (np.sin(x * y) * y).sum() ** 2, wrt=(0, 1))(x, y)
+    g = ng.grad(lambda x, y: (np.sin(x * y) * y).sum() ** 2, wrt=(0, 1))
+    for i, j in itertools.product(range(2), repeat=2):
+        one = lambda a, i=i, j=j: g(*((a, y) if j == 0 else (x, a)))[i]  # noqa: E731 - one line
+        at = (x, y)[j]
+        assert h[i][j].dims == (*(x, y)[i].dims, *(f"{n}_wrt" for n in at.dims))
+        assert_close(h[i][j].to_numpy(), fd_jacobian(one, at, (x, y)[i].dims), SECOND)
+
+
+def test_parts_of_a_hessian_never_form_it() -> None:
+    x = ng.DimArray(RNG.normal(size=3000), "x")
+    tracemalloc.start()
+    trace = ng.hessian(lambda x: (x**3).sum(), part="trace", chunk=10)(x).item()
+    diagonal = ng.hessian(lambda x: (x**3).sum(), part="diagonal", chunk=10)(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert math.isclose(trace, 6 * x.to_numpy().sum(), rel_tol=1e-10)
+    assert_close(diagonal.to_numpy(), 6 * x.to_numpy(), ROUNDING)
+    assert peak < 3000 * 3000 * 8 / 4
+    with pytest.raises(ValueError, match="corner"):
+        ng.hessian(loss, part="corner")
+
+
+# ------------------------------------------------------------------------------------------------ linearize
+
+
+def test_linearize() -> None:
+    x = array("xz")
+    y, linear = ng.linearize(f, x)
+    assert_close(y.to_numpy(), f(x).to_numpy(), EXACT)
+    dense = linear.dense()
+    j = fd_jacobian(f, x, y.dims)
+    assert_close(dense.to_numpy(), j, FIRST)
+    t, c = array("zx"), array("zy")
+    assert_close(linear(t).to_numpy(), np.einsum("abcd,dc->ab", dense.to_numpy(), t.to_numpy()), ROUNDING)
+    assert linear(t).dims == y.dims
+    assert linear.T(c).dims == x.dims
+    assert_close(linear.T(c).to_numpy(), np.einsum("abcd,ab->cd", dense.to_numpy(), values(c, y.dims)), ROUNDING)
+    assert_close(linear.T.T(t).to_numpy(), linear(t).to_numpy(), EXACT)
+    for _ in range(2):  # as often as asked
+        assert_close(linear(t * 2).to_numpy(), 2 * linear(t).to_numpy(), ROUNDING)
+
+
+def test_composition_of_linear_maps() -> None:
+    x = array("xz")
+    y, inner = ng.linearize(f, x)
+    _, outer = ng.linearize(lambda y: np.sin(y) * y.sum(), y)
+    both = outer @ inner
+    _, direct = ng.linearize(lambda x: np.sin(f(x)) * f(x).sum(), x)
+    t = array("xz")
+    assert_close(both(t).to_numpy(), direct(t).to_numpy(), ROUNDING)
+    c = direct(t)
+    assert_close(both.T(c).to_numpy(), direct.T(c).to_numpy(), ROUNDING)
+    with pytest.raises(TypeError):
+        inner @ 3
+
+
+def test_linear_maps_in_scipy() -> None:
+    x = array("z")
+    a = ng.DimArray(RNG.normal(size=(4, 4)) + 5 * np.eye(4), ("z", "q"))
+    y, linear = ng.linearize(lambda x: ng.dot(a, x * x, dim="z").rename(q="z"), x)
+    operator = linear.to_scipy()
+    assert operator.shape == (4, 4)
+    dense = linear.dense().to_numpy()
+    v = RNG.normal(size=4)
+    np.testing.assert_allclose(operator @ v, dense @ v, rtol=1e-12)
+    np.testing.assert_allclose(operator.T @ v, dense.T @ v, rtol=1e-12)
+    np.testing.assert_allclose(operator.H @ v, dense.T @ v, rtol=1e-12)
+    found, status = scipy.sparse.linalg.gmres(operator, y.to_numpy(), rtol=1e-12)
+    assert status == 0
+    np.testing.assert_allclose(dense @ found, y.to_numpy(), rtol=1e-8)
+    _, batched = ng.linearize(lambda x: x * array("bz", "b"), x)
+    with pytest.raises(ng.AxisError, match="'b'"):
+        batched.to_scipy()
+
+
+def test_complex_linear_maps() -> None:
+    z = ng.DimArray(RNG.normal(size=3) + 1j * RNG.normal(size=3), "x")
+    y, linear = ng.linearize(lambda z: z * z.conj() * z + abs(z), z)
+    t = ng.DimArray(RNG.normal(size=3) + 1j * RNG.normal(size=3), "x")
+    c = ng.DimArray(RNG.normal(size=3) + 1j * RNG.normal(size=3), "x")
+    here = np.real(np.vdot(c.to_numpy(), linear(t).to_numpy()))
+    there = np.real(np.vdot(linear.T(c).to_numpy(), t.to_numpy()))
+    assert math.isclose(here, there, rel_tol=1e-12)
+    fd = richardson(lambda h: (lambda z: z * z.conj() * z + abs(z))(z + h * t).to_numpy())
+    assert_close(linear(t).to_numpy(), fd, FIRST)
+
+
+# ------------------------------------------------------------------------------------------------ structures
+
+
+@dataclasses.dataclass
+class Model:
+    weights: list[ng.DimArray]
+    bias: dict[str, Any]
+    name: str = "model"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    weights: list[ng.DimArray]
+    bias: dict[str, Any]
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_nested_structures() -> None:
+    model = Model([array("xz"), array("z")], {"b": 0.5, "n": 3, "none": None})
+
+    def cost(m: Model, data: Pair) -> ng.DimArray:
+        assert m.name == "model"
+        assert isinstance(data, Pair)
+        return (ng.dot(m.weights[0], m.weights[1], dim="z") * data.first).sum() + m.bias["b"] * data.second[0].sum() * 2.0
+
+    data = Pair(array("x"), (array("z"),))
+    g = ng.grad(cost, wrt=1)(model, data)
+    assert isinstance(g, Pair)
+    assert g.first.dims == ("x",)
+    assert_close(g.second[0].to_numpy(), np.full(4, 1.0), ROUNDING)
+    whole = ng.grad(lambda m: cost(Model(m.weights, m.bias), data))(Plain(model.weights, {"b": 0.5}))
+    assert isinstance(whole, Plain)
+    assert isinstance(whole.bias["b"], float)
+    assert math.isclose(whole.bias["b"], 2 * data.second[0].sum().item(), rel_tol=1e-12)
+    assert whole.weights[1].dims == ("z",)
+    with pytest.raises(TypeError, match="int"):
+        ng.grad(lambda m: cost(m, data))(model)
+
+
+def test_floats_and_plain_arrays() -> None:
+    assert ng.grad(lambda x: x**3)(2.0) == 12.0
+    assert isinstance(ng.grad(lambda x: x**3)(2.0), float)
+    assert ng.value_and_grad(lambda x: x * x)(3.0) == (9.0, 6.0)
+    x = RNG.normal(size=(2, 3))
+    g = ng.grad(lambda x: np.sum(np.sin(x) * x))(x)
+    assert type(g) is np.ndarray
+    np.testing.assert_allclose(g, np.cos(x) * x + np.sin(x), rtol=1e-14)
+    assert ng.hessian(lambda x: x**3)(2.0) == 12.0
+    np.testing.assert_allclose(ng.jacobian(lambda x: x * x)(x).reshape(6, 6), np.diag(2 * x.ravel()), rtol=1e-14)
+
+
+def test_wrt() -> None:
+    x, y = array("x"), array("x")
+
+    def g(a: Any, b: Any, *, c: Any = 1.0) -> Any:
+        return (a * b * b * c).sum()
+
+    np.testing.assert_allclose(ng.grad(g, 1)(x, y).data, (2 * x * y).data)
+    np.testing.assert_allclose(ng.grad(g, -1)(x, y).data, (2 * x * y).data)
+    np.testing.assert_allclose(ng.grad(g, "b")(x, y).data, (2 * x * y).data)
+    np.testing.assert_allclose(ng.grad(g, "c")(x, y, c=y).data, (x * y * y).data)
+    np.testing.assert_allclose(ng.grad(g, "b")(x, b=y).data, (2 * x * y).data)
+    both = ng.grad(g, ("b", 0))(x, y)
+    assert isinstance(both, tuple)
+    np.testing.assert_allclose(both[1].data, (y * y).data)
+    for wrt in (2, -3, "nowhere"):
+        with pytest.raises((TypeError, ValueError, IndexError), match=str(wrt)):
+            ng.grad(g, wrt)(x, y)
+    assert ng.grad(g).__name__ == "g"
+
+
+def test_has_aux() -> None:
+    x = array("x")
+    g, aux = ng.grad(lambda x: ((x * x).sum(), {"twice": x * 2, "text": "hello"}), has_aux=True)(x)
+    np.testing.assert_array_equal(g.data, 2 * x.data)
+    np.testing.assert_array_equal(aux["twice"].data, 2 * x.data)
+    (value, aux), g = ng.value_and_grad(lambda x: ((x * x).sum(), [x]), has_aux=True)(x)
+    assert value.item() == pytest.approx((x.data**2).sum())
+    np.testing.assert_array_equal(aux[0].data, x.data)
+
+
+def test_outputs_of_any_structure() -> None:
+    x = array("xz")
+    out, pull = ng.pullback(lambda x: {"a": [f(x), 3, "text"], "b": (x.sum(),)}, x)
+    assert out["a"][1:] == [3, "text"]
+    c = {"a": [array("zy"), None, None], "b": (ng.DimArray(2.0, ()),)}
+    _, one = ng.pullback(f, x)
+    np.testing.assert_allclose(pull(c).data, one(c["a"][0]).data + 2.0, rtol=1e-12)
+    out, tangent = ng.pushforward(lambda x: {"a": f(x), "n": 3}, (x,), (x,))
+    assert tangent["a"].dims == out["a"].dims
+
+
+# ------------------------------------------------------------------------------------------------ vectorize, devectorize, vmap
+
+
+def test_vectorize_trees() -> None:
+    tree = {"a": array("bx"), "n": 3, "l": [array("xb"), array("x")]}
+    hidden = ng.vectorize(tree, "b")
+    assert hidden["a"].vectorized == hidden["l"][0].vectorized == ("b",)
+    assert hidden["l"][1].vectorized == ()
+    assert hidden["n"] == 3
+    back = ng.devectorize(hidden, "b")
+    assert back["l"][0].dims == ("b", "x")
+    with pytest.raises(ng.AxisError, match="'nowhere'"):
+        ng.vectorize(tree, "nowhere")
+
+
+def test_vmap() -> None:
+    x, y = array("bxz"), array("z")
+    out = ng.vmap(lambda x, y: f(x * y), "b")(x, y)
+    assert "b" in out.dims
+    assert not out.vectorized
+    for b in range(5):
+        one = f(cut(x, {"b": b}) * y)
+        assert_close(values(cut(out, {"b": b}), one.dims), one.to_numpy(), ROUNDING)
+    slices = ng.vmap(ng.grad(loss), over="b")(x)
+    for b in range(5):
+        one = ng.grad(loss)(cut(x, {"b": b}))
+        assert_close(values(cut(slices, {"b": b}), one.dims), one.to_numpy(), ROUNDING)
+    g = ng.grad(lambda x: ng.vmap(loss, "b")(x).sum())(x)
+    assert g.dims == x.dims
+    assert_close(values(g, slices.dims), slices.to_numpy(), ROUNDING)
+    nested = ng.vmap(ng.vmap(lambda a, b: (a * b).sum(), "b"), "c")(array("bx"), array("cx"))
+    assert set(nested.dims) == {"b", "c"}
+
+
+# ------------------------------------------------------------------------------------------------ checkpoint, scan, stop_gradient
+
+
+def test_checkpoint_changes_nothing() -> None:
+    x, captured = array("xz"), array("z")
+    plain = lambda x: (np.sin(f(x)) * captured).sum() * x.sum()  # noqa: E731 - one line
+    checked = ng.checkpoint(plain)
+    v = array("xz")
+    assert_close(checked(x).to_numpy(), plain(x).to_numpy(), EXACT)
+    assert_close(ng.grad(checked)(x).to_numpy(), ng.grad(plain)(x).to_numpy(), ROUNDING)
+    assert_close(ng.hvp(checked, x, v).to_numpy(), ng.hvp(plain, x, v).to_numpy(), ROUNDING)
+    assert_close(ng.pushforward(checked, (x,), (v,))[1].to_numpy(), ng.pushforward(plain, (x,), (v,))[1].to_numpy(), ROUNDING)
+    assert_close(ng.linearize(checked, x)[1](v).to_numpy(), ng.linearize(plain, x)[1](v).to_numpy(), ROUNDING)
+    assert_close(ng.hessian(checked)(x).to_numpy(), ng.hessian(plain)(x).to_numpy(), ROUNDING)
+    rr = lambda f: ng.grad(lambda x: (ng.grad(f)(x) * v).sum())(x)  # noqa: E731 - one line
+    assert_close(rr(checked).to_numpy(), rr(plain).to_numpy(), ROUNDING)
+    batched = array("bxz", "b")
+    assert_close(ng.grad(checked)(batched).to_numpy(), ng.grad(plain)(batched).to_numpy(), ROUNDING)
+
+
+def test_checkpoint_differentiates_what_it_captures() -> None:
+    x, y = array("x"), array("x")
+
+    def outer(y: ng.DimArray) -> ng.DimArray:
+        return ng.checkpoint(lambda x: np.sin(x * y).sum())(x * y)
+
+    expected = (np.cos(x * y * y) * 2 * x * y).data
+    np.testing.assert_allclose(ng.grad(outer)(y).data, expected, rtol=1e-13)
+    np.testing.assert_allclose(ng.jacobian(outer, mode="forward")(y).data, expected, rtol=1e-13)
+    twice = ng.grad(lambda y: ng.checkpoint(lambda: ng.checkpoint(lambda: (y * y).sum())())())(y)
+    np.testing.assert_allclose(twice.data, 2 * y.data)
+
+
+def test_checkpoint_runs_again_and_keeps_little() -> None:
+    calls = []
+
+    def deep(x: ng.DimArray) -> ng.DimArray:
+        calls.append(1)
+        for _ in range(50):
+            x = np.sin(x) * 1.01
+        return x
+
+    x = ng.DimArray(RNG.normal(size=20_000), "x")
+
+    def peak(g: Any) -> int:
+        gc.collect()
+        tracemalloc.start()
+        out, pull = ng.pullback(lambda x: g(g(g(g(x)))).sum(), x)
+        kept = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        pull(out)
+        return kept
+
+    plain = peak(deep)
+    assert len(calls) == 4
+    calls.clear()
+    assert peak(ng.checkpoint(deep)) < plain / 5
+    assert len(calls) == 8
+
+
+@pytest.mark.parametrize("every", [None, 1, 2, 100])
+def test_scan(every: int | None) -> None:
+    xs, w = ng.DimArray(RNG.normal(size=(7, 2)), ("t", "x")), array("x")
+
+    def step(carry: Any, x: Any) -> Any:
+        new = np.tanh(carry * w + x["u"])
+        return new, {"out": new * 2, "sum": new.sum()}
+
+    def run(w0: ng.DimArray, xs: ng.DimArray) -> ng.DimArray:
+        carry, ys = ng.scan(step, w0, {"u": xs}, "t", checkpoint_every=every)
+        return carry.sum() + (ys["out"] * ys["sum"]).sum()
+
+    def loop(w0: ng.DimArray, xs: ng.DimArray) -> ng.DimArray:
+        carry, total = w0, 0.0
+        for t in range(7):
+            carry, y = step(carry, {"u": xs.isel(t=t)})
+            total = total + (y["out"] * y["sum"]).sum()
+        return carry.sum() + total
+
+    w0 = array("x")
+    assert_close(run(w0, xs).to_numpy(), loop(w0, xs).to_numpy(), ROUNDING)
+    for k in range(2):
+        assert_close(ng.grad(run, k)(w0, xs).to_numpy(), ng.grad(loop, k)(w0, xs).to_numpy(), ROUNDING)
+    v = ng.ones_like(xs)
+    assert_close(ng.hvp(lambda xs: run(w0, xs), xs, v).to_numpy(), ng.hvp(lambda xs: loop(w0, xs), xs, v).to_numpy(), ROUNDING)
+    batched = ng.DimArray(RNG.normal(size=(7, 3, 2)), ("t", "b", "x"), vectorized="b")
+    g = ng.grad(run, 1)(w0, batched)
+    for b in range(3):
+        assert_close(cut(g, {"b": b}).to_numpy(), ng.grad(loop, 1)(w0, cut(batched, {"b": b})).to_numpy(), ROUNDING)
+
+
+def test_scan_outputs_and_refusals() -> None:
+    xs = ng.DimArray(np.arange(6.0).reshape(2, 3), ("x", "t"))
+    carry, ys = ng.scan(lambda c, x: (c + x, c * x), ng.zeros({"x": 2}), xs, "t")
+    np.testing.assert_array_equal(carry.data, xs.data.sum(1))
+    assert ys.dims == ("t", "x")
+    carry, nothing = ng.scan(lambda c, x: (c + x, None), 0.0, xs.isel(x=0), "t")
+    assert nothing is None
+    assert carry.item() == 3.0
+    with pytest.raises(ng.AxisError, match="'q'"):
+        ng.scan(lambda c, x: (c, c), 0.0, xs, "q")
+    with pytest.raises(ng.AxisError, match=r"3.*4|4.*3"):
+        ng.scan(lambda c, x: (c, c), 0.0, (xs, ng.ones({"t": 4})), "t")
+
+
+def test_stop_gradient() -> None:
+    x = array("x")
+    np.testing.assert_array_equal(ng.grad(lambda x: (x * ng.stop_gradient(x)).sum())(x).data, x.data)
+    assert not ng.grad(lambda x: ng.stop_gradient(x * x).sum())(x).data.any()
+    pushed = ng.pushforward(lambda x: x * ng.stop_gradient(x), (x,), (ng.ones_like(x),))[1]
+    np.testing.assert_array_equal(pushed.data, x.data)
+    inner = ng.grad(lambda x: (x * ng.grad(lambda y: (y * y * ng.stop_gradient(x)).sum())(x)).sum())(x)
+    np.testing.assert_allclose(inner.data, 4 * x.data * x.data, rtol=1e-13)
+
+
+# ------------------------------------------------------------------------------------------------ custom rules
+
+
+def cube_by_pullback() -> Any:
+    @ng.custom_pullback
+    def cube(x: ng.DimArray, y: ng.DimArray) -> ng.DimArray:
+        return ng.dot(x**3, y, dim="z")
+
+    @cube.pullback
+    def _(c: ng.DimArray, out: ng.DimArray, x: ng.DimArray, y: ng.DimArray) -> Any:
+        assert c.dims == out.dims  # core axes only
+        return 3 * x * x * c * y, (x**3 * c).sum("x")
+
+    return cube
+
+
+def cube_by_pushforward() -> Any:
+    @ng.custom_pushforward
+    def cube(x: ng.DimArray, y: ng.DimArray) -> ng.DimArray:
+        return ng.dot(x**3, y, dim="z")
+
+    @cube.pushforward
+    def _(t: Any, out: ng.DimArray, x: ng.DimArray, y: ng.DimArray) -> ng.DimArray:
+        return ng.dot(3 * x * x * t[0], y, dim="z") + ng.dot(x**3, t[1], dim="z")
+
+    return cube
+
+
+@pytest.mark.parametrize("make", [cube_by_pullback, cube_by_pushforward])
+@pytest.mark.parametrize("batch", [((), ()), (("b",), ()), ((), ("b",)), (("b",), ("b",)), (("b",), ("c",))], ids=str)
+def test_custom_rules(make: Any, batch: Any) -> None:
+    cube = make()
+    plain = lambda x, y: ng.dot(x**3, y, dim="z")  # noqa: E731 - one line
+    x = ng.DimArray(RNG.normal(size=[SIZES[n] for n in (*batch[0], "x", "z")]), (*batch[0], "x", "z"), vectorized=batch[0])
+    y = ng.DimArray(RNG.normal(size=[SIZES[n] for n in ("z", *batch[1])]), ("z", *batch[1]), vectorized=batch[1])
+    tx, ty = x * 0.3 + 1.0, y * y
+    assert_close(cube(x, y).to_numpy(), plain(x, y).to_numpy(), EXACT)
+    y1, t1 = ng.pushforward(cube, (x, y), (tx, ty))
+    y2, t2 = ng.pushforward(plain, (x, y), (tx, ty))
+    assert (t1.dims, set(t1.vectorized)) == (t2.dims, set(t2.vectorized))
+    assert_close(values(t1, all_names(t2)), t2.to_numpy(), ROUNDING)
+    for k in range(2):
+        for of in (lambda f, k: ng.grad(lambda x, y: np.sin(f(x, y)).sum(), k)(x, y),
+                   lambda f, k: ng.grad(lambda x, y: (ng.grad(lambda x, y: np.sin(f(x, y)).sum(), k)(x, y) ** 2).sum(), 1 - k)(x, y),
+                   lambda f, k: ng.jacobian(f, k)(x, y), lambda f, k: ng.jacobian(f, k, mode="forward")(x, y)):  # fmt: skip
+            g1, g2 = of(cube, k), of(plain, k)
+            assert (g1.dims, set(g1.vectorized)) == (g2.dims, set(g2.vectorized))
+            assert_close(values(g1, all_names(g2)), g2.to_numpy(), ROUNDING)
+
+
+def test_custom_rules_override() -> None:
+    @ng.custom_pullback
+    def clipped(x: ng.DimArray) -> ng.DimArray:
+        return ng.clip(x, -1.0, 1.0)
+
+    @clipped.pullback
+    def _(c: ng.DimArray, out: ng.DimArray, x: ng.DimArray) -> Any:
+        return c * 7.0
+
+    x = ng.DimArray([-3.0, 0.5], "x")
+    np.testing.assert_array_equal(ng.grad(lambda x: clipped(x).sum())(x).data, [7.0, 7.0])
+    np.testing.assert_array_equal(ng.pushforward(clipped, (x,), (x,))[1].data, 7 * x.data)
+    np.testing.assert_array_equal(clipped(x).data, [-1.0, 0.5])
+
+
+def test_custom_rules_refuse_what_would_be_lost() -> None:
+    x, y = array("x"), array("x")
+    no_rule = ng.custom_pullback(lambda x: x)
+    with pytest.raises(TypeError, match="pullback"):
+        ng.grad(lambda x: no_rule(x).sum())(x)
+
+    captured = ng.custom_pullback(lambda x: x * captured_value[0])
+    captured.pullback(lambda c, out, x: c)
+    captured_value = [y]
+
+    def f(y: ng.DimArray) -> ng.DimArray:
+        captured_value[0] = y
+        return captured(y * 2).sum()
+
+    with pytest.raises(ng.TraceError, match="argument"):
+        ng.grad(f)(y)
+    extra = ng.custom_pullback(lambda x: x * 2)
+    extra.pullback(lambda c, out, x: c.expand_dims(q=2))
+    with pytest.raises(ng.AxisError, match="'q'"):
+        ng.grad(lambda x: extra(x).sum())(x)
+    count = ng.custom_pullback(lambda x, y: x * y)
+    count.pullback(lambda c, out, x, y: (c, c, c))
+    with pytest.raises(TypeError, match="2"):
+        ng.grad(lambda x: count(x, x).sum())(x)
+
+
+def test_custom_rules_of_structures() -> None:
+    @ng.custom_pullback
+    def both(p: dict[str, Any], n: int) -> tuple[Any, Any]:
+        return p["a"] * n, p["b"].sum()
+
+    @both.pullback
+    def _(c: Any, out: Any, p: Any, n: int) -> Any:
+        return {"a": c[0] * n, "b": c[1] + 0 * p["b"]}, None
+
+    p = {"a": array("x"), "b": array("z")}
+    g = ng.grad(lambda p: (lambda r: (r[0] * r[0]).sum() * r[1])(both(p, 3)))(p)
+    np.testing.assert_allclose(g["a"].data, 18 * p["a"].data * p["b"].data.sum(), rtol=1e-12)
+    np.testing.assert_allclose(g["b"].data, np.full(4, 9 * (p["a"].data ** 2).sum()), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------ check_gradients
+
+
+def test_check_gradients_passes_and_fails() -> None:
+    x = array("xz")
+    ng.check_gradients(f, x)
+    ng.check_gradients(lambda x, y: (f(x) * y).sum(), x, array("z"))
+    ng.check_gradients(f, array("bxz", "b"))
+    wrong = ng.custom_pullback(lambda x: np.sin(x))
+    wrong.pullback(lambda c, out, x: c * np.cos(x) * ng.where(x > x.max() - 1e-9, 1.01, 1.0))
+    at = ng.DimArray([0.1, 0.2, 0.9], "x")
+    with pytest.raises(AssertionError, match=r"(?s)x.*2"):
+        ng.check_gradients(wrong, at)
+    second = ng.custom_pullback(lambda x: np.sin(x))
+    second.pullback(lambda c, out, x: c * np.cos(ng.stop_gradient(x)))
+    ng.check_gradients(second, at, order=1)
+    with pytest.raises(AssertionError):
+        ng.check_gradients(second, at, order=2)
