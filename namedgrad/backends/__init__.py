@@ -95,6 +95,8 @@ def choose(fast: Any, safe: Any) -> Any:
 
 def alias(raw: Any) -> Any:
     """The same values as another object: a view, of a lazy array its graph."""
+    if is_number(raw):
+        return raw
     name = backend_of(raw).name
     return raw.view() if name == "numpy" else raw.copy() if name == "dask" else raw[...]
 
@@ -129,6 +131,11 @@ def is_array(raw: Any) -> bool:
         return backend_of_type(type(raw)) is not None
     except TypeError:
         return False
+
+
+def is_number(raw: Any) -> bool:
+    """Whether ``raw`` is a number of Python's, which never changes the dtype of what it meets."""
+    return isinstance(raw, (int, float, complex)) and not isinstance(raw, np.generic)
 
 
 def backend_of_type(kind: type) -> Backend | None:

@@ -238,7 +238,7 @@ def _record(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def _without(now: Surroundings, before: Surroundings, recorder: Recorder, start: int) -> Surroundings:
     """Fit the inputs of a recording to what is looked at from now on: without what the function writes itself."""
-    known = dict(zip(before.labels, recorder.inputs[start:], strict=True))
+    known = dict(zip(before.labels, map(recorder.find, before.raws), strict=True))
     kept = [known.get(label) or Var(raw) for label, raw in zip(now.labels, now.raws, strict=True)]
     for var, raw in zip(recorder.inputs[start:], before.raws, strict=True):
         if var not in kept:

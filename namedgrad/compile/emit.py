@@ -5,6 +5,7 @@ A ufunc whose operand dies with it writes its result there, which is faster at e
 
 from __future__ import annotations
 
+import cmath
 import keyword
 import math
 from collections.abc import Callable, Sequence
@@ -138,6 +139,8 @@ def _write(source: Source, local: _Locals, line: Line | Test, at: int) -> None:
 
 def _finite(source: Source, value: Var, name: str) -> str:
     """A test of a value, written out where it is cheaper than a call of the backend's."""
+    if value.dtype is None:
+        return f"{source.refer(cmath.isfinite, 'isfinite')}({name})"
     whole = f"{source.refer(NUMPY.isfinite_all, 'isfinite_all')}({name})"
     if value.dtype.kind != "f" or (value.shape and (len(value.shape) > 1 or math.prod(value.shape) > BLAS_THREADS_FROM)):
         return whole

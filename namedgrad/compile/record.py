@@ -74,9 +74,9 @@ def distinct(raw: Any) -> Any:
     """The same value as an object that nothing else refers to."""
     if isinstance(raw, np.generic):
         return np.array(raw)
-    if isinstance(raw, int):
-        return Int(raw)
-    return -(-raw) if isinstance(raw, (float, complex)) else backends.alias(raw)
+    if not backends.is_number(raw):
+        return backends.alias(raw)
+    return Int(raw) if isinstance(raw, int) else -(-raw)
 
 
 # ------------------------------------------------------------------------------------------------ recorder
@@ -156,6 +156,8 @@ class Recorder(backends.Recorder):
     def _fresh(self, out: Any) -> Any:
         if isinstance(out, np.generic):  # True and False are single objects
             return np.array(out)
+        if backends.is_number(out):
+            return distinct(out)
         return backends.alias(out) if id(out) in self._known else out
 
     @staticmethod

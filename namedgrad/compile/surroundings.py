@@ -76,6 +76,8 @@ def array_key(a: DimArray, raws: list[Any]) -> Hashable:
     kind = type(raw)
     if kind in (bool, np.bool_):
         return (a.names, a.hidden, kind, bool(raw))
+    if kind is not np.ndarray and isinstance(raw, np.generic):  # an array without axes in all but name
+        kind = np.ndarray
     raws.append(raw)
     return (a.names, a.hidden, kind, getattr(raw, "shape", None), getattr(raw, "dtype", None), repeats(raw))
 
@@ -101,9 +103,10 @@ class Surroundings:
         self.plain: list[Any] = []
         self.volatile = False  # whether it can change without a change of the objects in its slots
         self._cells: list[types.CellType] = []
-        self._names: list[tuple[Any, str]] = []
+        self._names: list[tuple[Any, str, Any]] = []  # in a table, a name, and whose table it is
         self._boxes: list[Any] = []  # lists and dicts, looked into as a whole
         self._seen: dict[int, int] = {}
+        self._visited: set[Slot] = set()
         self._parts: list[Hashable] = []
         for i, root in enumerate(roots):
             self._visit(root, (0, i))
@@ -129,7 +132,7 @@ class Surroundings:
             now = [c.cell_contents for c in self._cells]
         except ValueError:
             now = [_content(c) for c in self._cells]
-        now += [table.get(name, _MISSING) for table, name in self._names]
+        now += [table.get(name, _MISSING) for table, name, _ in self._names]
         for box in self._boxes:
             now += box
             if type(box) is not list:
@@ -138,7 +141,7 @@ class Surroundings:
 
     def changed(self) -> dict[Slot, Any]:
         """Slots, with their owners, that got something since this was read, other than one array in place of another."""
-        slots = [(c, None) for c in self._cells] + self._names
+        slots = [(c, None) for c in self._cells] + [(owner, name) for _, name, owner in self._names]
         found = {(id(owner), key): owner for (owner, key), old, new in zip(slots, self._objects, self._now()) if _differ(old, new)}
         for box, old in zip(self._boxes, self._contents, strict=True):
             new = dict(_items(box))
@@ -152,8 +155,9 @@ class Surroundings:
     # ---------------------------------------------------------------- one object
 
     def _visit(self, value: Any, slot: Slot) -> None:
-        if slot in self.ignored:
+        if slot in self.ignored or slot in self._visited:
             return
+        self._visited.add(slot)
         kind = type(value)
         if isinstance(value, VALUES):
             self._parts.append((kind, repr(value)))
@@ -165,7 +169,7 @@ class Surroundings:
             self._parts.append((kind, value.shape, value.dtype, repeats(value)))
         elif is_leaf(value):
             self._leaf(value)
-        elif isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
+        elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType)) or value is _MISSING:
             self._parts.append(Same(value))
         elif id(value) in self._seen:
             self._parts.append((kind, self._seen[id(value)]))
@@ -197,7 +201,9 @@ class Surroundings:
             self._all(value, value)
         else:
             self._parts.append(Same(value))
-            if callable(value) or not _is_library(kind):
+            if isinstance(value, type):
+                self._classes(value)
+            elif callable(value) or kind is types.SimpleNamespace or not _is_library(kind):
                 self._attributes(value)
 
     def _all(self, owner: Any, values: Iterable[Any]) -> None:
@@ -217,33 +223,35 @@ class Surroundings:
     def _attributes(self, value: Any) -> None:
         if hasattr(value, "__dict__"):
             self._box(vars(value))
-        for base in type(value).__mro__:
+        kind = type(value)
+        self._classes(kind)
+        if not _is_library(kind):
+            slots = [n for base in kind.__mro__ for n in getattr(base, "__slots__", ()) if hasattr(value, n)]
+            self.volatile = self.volatile or bool(slots)
+            self._all(value, [getattr(value, n) for n in slots])
+
+    def _classes(self, kind: type) -> None:
+        for base in kind.__mro__:
             if not _is_library(base):
-                self._class(base)
-                slots = [n for n in getattr(base, "__slots__", ()) if hasattr(value, n)]
-                self.volatile = self.volatile or bool(slots)
-                self._all(value, [getattr(value, n) for n in slots])
+                for name in [n for n in vars(base) if not n.startswith("__") or n == "__call__"]:
+                    self._name(vars(base), name, base)
 
-    def _class(self, kind: type) -> None:
-        table: Any = vars(kind)
-        for name in [n for n in table if not n.startswith("__") or n == "__call__"]:
-            self._name(table, name)
-
-    def _name(self, table: Any, name: str) -> None:
-        if (id(table), name) not in self.ignored:
-            self._names.append((table, name))
+    def _name(self, table: Any, name: str, owner: Any) -> None:
+        slot = (id(owner), name)
+        if slot not in self.ignored and slot not in self._visited:
+            self._names.append((table, name, owner))
             self._parts.append(name)
-            self._visit(table[name], (id(table), name))
+            self._visit(table[name], slot)
 
     # ---------------------------------------------------------------- functions
 
     def _function(self, f: types.FunctionType) -> None:
         self._parts.append(Same(f.__code__))
-        cells = f.__closure__ or ()
-        self._all(f, (f.__defaults__, f.__kwdefaults__))
+        cells, defaults = f.__closure__ or (), (f.__defaults__, f.__kwdefaults__)
         if f.__code__.co_filename.startswith(_LIBRARIES):  # a wrapper of the user's function; its own variables stay
-            self._all(f, (*map(_content, cells), *vars(f).values()))
+            self._all(f, (*defaults, *map(_content, cells), *vars(f).values()))
             return
+        self._all(f, defaults)
         for cell in cells:
             self._cells.append(cell)
             self._visit(_content(cell), (id(cell), None))
@@ -258,7 +266,7 @@ class Surroundings:
                 if not (getattr(value, "__file__", None) or _LIBRARIES[0]).startswith(_LIBRARIES):
                     self._globals(code, vars(value))  # module.name
             elif name in table:
-                self._name(table, name)
+                self._name(table, name, table)
         for inner in code.co_consts:
             if isinstance(inner, types.CodeType):
                 self._globals(inner, table)

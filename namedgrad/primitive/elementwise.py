@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,20 @@ from namedgrad.backends import call
 from namedgrad.linear import Map, Mask, Scale, like
 from namedgrad.primitive.registry import Primitive, check_sizes, mismatch, operation, place, sample
 from namedgrad.trace import apply
+
+
+OPERATORS = frozenset(
+    "add subtract multiply divide floor_divide remainder power negative positive absolute".split()
+)  # those of Python on numbers, by kernel
+
+
+@functools.cache
+def _on_numbers(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(kernel, updated=())
+    def on_numbers(*raw: Any) -> Any:
+        return kernel(*raw).item()
+
+    return on_numbers
 
 
 class Elementwise(Primitive):
@@ -130,6 +145,11 @@ class Elementwise(Primitive):
         if backends.recording:
             out = backends.note(kernel, (a, b), out)
         return make(out, names, hidden)
+
+    def kernel_for(self, *raw: Any) -> Callable[..., Any]:
+        """The backend's function; of Python numbers alone, an operator gives a Python number, as it does in Python."""
+        found = super().kernel_for(*raw)
+        return _on_numbers(found) if self.kernel in OPERATORS and all(map(backends.is_number, raw)) else found
 
     def kernel_for_two(self, a: Any, b: Any) -> Callable[..., Any]:
         """The kernel for two raw operands, remembered if they are of one type."""

@@ -190,6 +190,8 @@ def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
             raise IndexError(f"index {i} is out of range for dim {name!r} of size {size} in {describe(x)}")
         return i % size
     literal = isinstance(value, (list, tuple))
+    if getattr(value, "nameless", None) is not None:
+        value = value.nameless
     if not isinstance(value, DimArray):
         value = _unnamed_index(value, name)
     if value.level is not None:
