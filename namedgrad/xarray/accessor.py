@@ -164,6 +164,42 @@ class Grad:
         """
         return uses.propagate(self._obj, f, args, kwargs, cov=cov, over=over)
 
+    def fit(self, model: Callable[..., Any], coords: Any, params: Any, *, over: Any = (), **options: Any) -> Any:
+        """Fit a model to the array, in every cell of ``over`` at once; see :func:`namedgrad.least_squares`.
+
+        Parameters
+        ----------
+        model : callable
+            ``model(params, *coords)``, in plain Python: what the array should be.
+        coords : name, array, or sequence of them
+            What the model depends on: coordinates of the array by name, or other arrays.
+        params : dict or Dataset
+            Start values by name.
+        over : name or names
+            The dims whose cells are independent problems.
+        **options
+            As for :func:`namedgrad.least_squares`: ``bounds``, ``loss``, ``sigma``, ``prior``, ``fixed`` and more.
+
+        Returns
+        -------
+        LeastSquaresResult
+
+        Raises
+        ------
+        TypeError
+            If this is not a DataArray, or a coordinate is a date: give the model numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, namedgrad, xarray as xr
+        >>> t = np.linspace(0.0, 3.0, 7)
+        >>> y = xr.DataArray([3 * np.exp(-t), 2 * np.exp(-2 * t)], dims=("site", "t"), coords={"t": t})
+        >>> fit = y.grad.fit(lambda p, t: p["a"] * np.exp(-p["b"] * t), "t", {"a": 1.0, "b": 1.0}, over="site")
+        >>> fit.params["b"].values.round(6)
+        array([1., 2.])
+        """
+        return uses.fit(self._obj, model, coords, params, over=over, options=options)
+
 
 class _Accessor:
     """Makes the accessor at every use: nothing is stored on the object, so there is no cycle with it."""

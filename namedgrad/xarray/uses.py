@@ -1,10 +1,11 @@
-"""What derivatives are for: sensitivity maps and the propagation of errors."""
+"""What derivatives are for: sensitivity maps, the propagation of errors, fits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from namedgrad.axes import AxisError
@@ -85,3 +86,26 @@ def _renamed(x: xr.DataArray, table: Mapping[Any, str]) -> xr.DataArray:
     """Dims and the coordinates called like them renamed; other coordinates do not matter here."""
     bare = x.drop_vars([n for n in x.coords if n not in x.dims])
     return bare.rename({old: new for old, new in table.items() if old in bare.dims})
+
+
+def fit(
+    obj: Any, model: Callable[..., Any], coords: Any, params: Any, *, over: Any, options: Mapping[str, Any]
+) -> Any:
+    """``least_squares`` of ``model(params, *coords) - obj``; see :meth:`Grad.fit`."""
+    from namedgrad.fit import least_squares
+
+    if not isinstance(obj, xr.DataArray):
+        raise TypeError(f"a {type(obj).__name__} has no single array to fit; take one of its variables")
+    given = coords if isinstance(coords, (tuple, list)) else (coords,)
+    arrays = [obj[c] if isinstance(c, str) else c for c in given]
+    for c in arrays:
+        if getattr(c, "dtype", np.dtype(float)).kind in "MmO":
+            raise TypeError(
+                f"the coordinate {c.name!r} is of dtype {c.dtype}; give the model numbers, for example "
+                f"(x.time - x.time[0]) / np.timedelta64(1, 'D') for days"
+            )
+
+    def residual(p: Any, *data: Any) -> Any:
+        return model(p, *data[:-1]) - data[-1]
+
+    return least_squares(residual, params, *arrays, obj, over=over, **options)

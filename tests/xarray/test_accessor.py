@@ -123,3 +123,23 @@ def test_propagation_of_covariances():
     assert out.item() == pytest.approx(slope @ cov.values @ slope)
     with pytest.raises(ng.AxisError, match="level"):
         x.grad.propagate(g, cov=xr.DataArray([1.0], dims="level"))
+
+
+def test_fits():
+    rng = np.random.default_rng(0)
+    t = xr.DataArray(np.linspace(0.0, 3.0, 12), dims="t")
+    rate = xr.DataArray([[0.5, 1.0], [1.5, 2.0]], dims=("lat", "lon"), coords={"lat": [10.0, 20.0]})
+    noise = xr.DataArray(rng.normal(size=(2, 2, 12)), dims=("lat", "lon", "t"))
+    y = (3 * np.exp(-rate * t)).assign_coords(t=t) + 0.01 * noise
+    model = lambda p, t: p["a"] * np.exp(-p["b"] * t)
+    fit = y.grad.fit(model, "t", {"a": 1.0, "b": 1.0}, over=("lat", "lon"), bounds={"b": (0.0, None)})
+    direct = ng.least_squares(
+        lambda p, t, y: model(p, t) - y, {"a": 1.0, "b": 1.0}, t, y, over=("lat", "lon"), bounds={"b": (0.0, None)}
+    )
+    np.testing.assert_allclose(fit.params["b"], direct.params["b"], rtol=1e-8)
+    np.testing.assert_allclose(fit.params["b"], rate, rtol=0.05)
+    np.testing.assert_array_equal(fit.params["b"].lat, rate.lat)
+    with pytest.raises(TypeError, match="datetime64"):
+        field().grad.fit(model, "time", {"a": 1.0, "b": 1.0}, over=("lat", "lon"))
+    with pytest.raises(TypeError, match="Dataset"):
+        y.to_dataset(name="y").grad.fit(model, "t", {"a": 1.0, "b": 1.0})

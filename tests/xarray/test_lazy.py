@@ -1,0 +1,42 @@
+"""dask arrays inside xarray objects: lazy in, lazy out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from tests.xarray.programs import PROGRAMS, field
+
+dask = pytest.importorskip("dask")
+
+
+def no_scheduler(*args, **kwargs):
+    raise AssertionError("something was computed before it was asked for")
+
+
+LAZY = (
+    "operators", "where", "mean", "std", "cumsum", "dot", "weighted mean", "groupby anomalies", "rolling mean", "isel",
+    "concat", "stack", "shift",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in LAZY], ids=lambda p: p.name)
+def test_nothing_computes_until_asked(program):
+    x = field()
+    loss = lambda x: (program.function(x) ** 2).sum()
+    with dask.config.set(scheduler=no_scheduler):
+        value, g = ng.value_and_grad(loss)(x.chunk(time=12, lon=2))
+    assert g.chunks is not None
+    assert g.coords.identical(x.coords)
+    expected = ng.grad(loss)(x)
+    np.testing.assert_allclose(g.compute(), expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(value.compute(), loss(x), rtol=1e-12)
+
+
+def test_over_dims_of_a_lazy_array():
+    x = field()
+    f = lambda x: (x * x.lat).std()
+    with dask.config.set(scheduler=no_scheduler):
+        g = ng.grad(f, over="lat")(x.chunk(time=12, lat=1))
+    np.testing.assert_allclose(g.compute(), ng.grad(f, over="lat")(x), rtol=1e-10)
