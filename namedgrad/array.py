@@ -392,8 +392,11 @@ def constant(value: Any, what: str = "operand") -> DimArray:
         )
     if getattr(value, "nameless", None) is not None:
         return value.nameless  # a positional array without axes: it has no names to miss
+    kind = type(value)
+    if kind.__module__ == "builtins":
+        raise TypeError(f"{what} is a {kind.__name__}, not an array; give numbers dims with ng.DimArray(data, dims)")
     raise TypeError(
-        f"{what} is a {type(value).__module__}.{type(value).__qualname__}, which does not combine with a DimArray; "
+        f"{what} is a {kind.__module__}.{kind.__qualname__}, which does not combine with a DimArray; "
         "use ng.asdimarray(x) for xarray objects, .to_xarray() on the DimArray, or .name(...) on a positional array"
     )
 

@@ -47,10 +47,16 @@ def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     """Call an operation on the face that its arguments have."""
     values = (*args, *kwargs.values())
     if any(isinstance(v, DimArray) for v in values) and not any(map(_foreign, values)):
-        return op.function(*args, **kwargs)
+        return _named(op, args, kwargs)
     for recognises, handler in _FACES:
         if any(recognises(v) or (isinstance(v, (list, tuple)) and any(map(recognises, v))) for v in values):
             return handler(op, args, kwargs)
+    return _named(op, args, kwargs)
+
+
+def _named(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if args and not isinstance(args[0], DimArray):
+        args = (constant(args[0], f"{op.name}: the operand"), *args[1:])
     return op.function(*args, **kwargs)
 
 

@@ -171,6 +171,17 @@ def _single(x: ng.DimArray) -> ng.DimArray:
     return ng.DimArray(x.to_numpy().astype(dtype), all_names(x), vectorized=x.vectorized)
 
 
+@table
+def test_operands_that_are_no_arrays_are_named(case: Case) -> None:
+    operands = case.operands()
+    public = getattr(ng, case.name)
+    for k, other in enumerate([np.ones((3, 4)), [1.0, 2.0], "text", None, object()]):
+        wrong = [other, *operands[1:]] if k % 2 else [*operands[:-1], other]
+        with pytest.raises((TypeError, ng.AxisError)) as info:
+            public(wrong, **case.sample.kwargs) if case.name == "concat" else public(*wrong, **case.sample.kwargs)
+        assert type(other).__name__ in str(info.value) or "plain array" in str(info.value)
+
+
 # ------------------------------------------------------------------------------------------------ first order
 
 
