@@ -6,16 +6,17 @@ Passes are batched: the seed carries one fresh axis that rides along by name, ``
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, make
+from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.rules.movement import join, split
-from namedgrad.rules.structure import multiply, relabel, reorder, total
+from namedgrad.rules.structure import identity, multiply, relabel, reorder, total
 from namedgrad.transforms.grad import Call, Output, grad, pushforward, restore_tree, run_recorded
 from namedgrad.transforms.leaves import Block, adapter_of, flatten, unflatten
 from namedgrad.transforms.tape import Tape
@@ -189,6 +190,12 @@ def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[
         columns_needed = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
         mode = "forward" if columns_needed <= sum(map(_count, outs)) else "reverse"
     names = [[_suffixed(i, o, suffix) for i in ins] for o in outs]
+    for x, o in itertools.product(tape.ins, outs):
+        if clash := next((n for n in x.hidden if n in o), None):
+            raise AxisError(
+                f"jacobian: {clash!r} is a vectorized axis of the input and a dim of the output; "
+                f"call .vectorize({clash!r}) on the output, or rename it there"
+            )
     if mode == "forward":
         columns = [_forward_blocks(tape, i, chunk) for i in range(len(ins))]
     else:
@@ -246,8 +253,18 @@ def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | Non
         cts: list[DimArray | None] = [None] * len(tape.out_like)
         cts[k] = seed
         for i, g in enumerate(tape.pull(cts, (tape.along,))):
-            parts[i].append(relabel(g, {n: _Tag.get(n) for n in _visible(tape.ins[i])}))
+            parts[i].append(_tagged(g, _visible(tape.ins[i]), tape.out_like[k].hidden))
     return [split(_joined(p, tape.along), tape.along, sizes) for p in parts]
+
+
+def _tagged(g: DimArray, dims: Iterable[Name], slices: frozenset[Name]) -> DimArray:
+    """The input's side of a gradient; a dim that is a slice of the output too becomes a diagonal over both."""
+    g = relabel(g, {n: _Tag.get(n) for n in dims})
+    for n in dims:
+        if n in slices:
+            tag = _Tag.get(n)
+            g = relabel(multiply(g, identity(extent(g, tag), n, tag, g)), {}, hide=(n,))
+    return g
 
 
 def _lost(tape: Tape, x: Any) -> list[frozenset[Name]]:
