@@ -29,6 +29,6 @@ class Missing(PositionalArray):
             return out
         return raw.max()
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: Any = np._NoValue, **kwargs: Any) -> Any:
+    def any(self, *args: Any, **kwargs: Any) -> Any:
         """As :func:`numpy.any`."""
-        return np.any(self, axis, out, keepdims, **kwargs)
+        return np.any(self, *args, **kwargs)

@@ -308,6 +308,9 @@ def test_what_is_asked_before_computing_is_answered_where_slices_agree():
         ng.grad(weighted, over="lat")(x, x.area * np.nan)
     with pytest.raises(ng.TraceError, match="lat"):
         ng.grad(weighted, over="lat")(x, x.area.where(x.lat > 0))
+    missing = np.isnan(ng.positional(np.ones((3, 4)), "lat"))
+    assert missing.any() is np.False_
+    assert np.any(missing) is np.False_
     with pytest.raises(ng.TraceError, match="lat"):
         ng.vmap(lambda x: x.dropna("time"), "lat")(with_gaps())
 
