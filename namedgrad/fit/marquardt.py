@@ -129,7 +129,7 @@ class Marquardt(Batch):
         return ~held
 
     def factor(self, scale: Array, free: Flags, damping: Any) -> tuple[Array, Array]:
-        """The matrix of the step and its Cholesky factor, scaled and damped; without the bend where it is not positive."""
+        """The matrix of the step and its Cholesky factor, scaled and damped; no bend where that is not positive."""
         matrix = self.normal + np.where(self.bent, self.bend, 0.0)
         factor = damped(matrix, scale, free, damping)
         wrong = self.bent & ~np.isfinite(small.diagonal(factor)).all(axis=0)
