@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,9 @@ def numbers(count: int) -> Names:
 _INSTEAD_OF_FLOAT = (
     "out = np.zeros(n, like=x) for an array that it can be written into, and NumPy functions instead of math"
 )
+
+
+_ASKED: set[str] = set()  # attributes that are not there even when all are declared
 
 
 class View(NamedTuple):
@@ -76,6 +80,10 @@ class PositionalArray:
             return None
         if name == "_x":
             return self._reread()
+        if not name.startswith("_") and name not in _ASKED:
+            import_module("namedgrad.positional.functions")  # declares methods, when the first of them is asked for
+            _ASKED.add(name)
+            return getattr(self, name)
         raise AttributeError(f"a positional array has no attribute {name!r}")
 
     def _reread(self) -> DimArray:

@@ -8,7 +8,8 @@ is being differentiated, and is refused by name otherwise.
 
 from __future__ import annotations
 
-import inspect
+import functools
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -40,9 +41,9 @@ def implements(
     """Declare what NumPy functions do on arrays with numbered axes, and the method of that name."""
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        parameters = inspect.signature(function).parameters
-        by_place = "out" in parameters and parameters["out"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-        out = list(parameters).index("out") if by_place else None
+        code = function.__code__
+        by_place = code.co_varnames[: code.co_argcount]
+        out = by_place.index("out") if "out" in by_place else None
         for f in functions:
             FUNCTIONS[f] = Function(function, view, out, like)
         if method:
@@ -52,6 +53,12 @@ def implements(
         return function
 
     return declare
+
+
+@functools.cache
+def declare_all() -> None:
+    """Import the declarations, when the first of them is asked for: most programs with named arrays need none."""
+    importlib.import_module("namedgrad.positional.functions")
 
 
 def _method(key: Any, name: str) -> Callable[..., Any]:
@@ -77,6 +84,7 @@ def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwar
                 f"an operand of np.{func.__name__}",
             )
     kind = kin_of(t for t in types if issubclass(t, PositionalArray))
+    declare_all()
     if func not in FUNCTIONS:
         return outside(func, kind, args, kwargs)
     return run(self, func, kind, args, kwargs)

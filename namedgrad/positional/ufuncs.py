@@ -13,7 +13,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional.array import SCALARS, PositionalArray, box, meet, unwrap
 from namedgrad.positional.missing import Missing
-from namedgrad.positional.protocol import bare, boxed, kind_of, positional_in, rewrapped, write_out
+from namedgrad.positional.protocol import bare, boxed, declare_all, kind_of, positional_in, rewrapped, write_out
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import structure
 
@@ -29,13 +29,12 @@ _SPELLINGS = {"degrees": "rad2deg", "radians": "deg2rad"}
 @functools.cache
 def rule_of(ufunc: Any) -> Callable[..., Any] | None:
     """The operation that a ufunc of NumPy or SciPy is, on arrays with numbered axes."""
-    if ufunc in UFUNCS:
-        return UFUNCS[ufunc]
     name = ufunc.__name__
     homes = (np, sys.modules.get("scipy.special"))
     op = OPERATIONS.get(_SPELLINGS.get(name, name))
-    if op is None or not any(getattr(home, name, None) is ufunc for home in homes):
-        return None
+    if op is None or ufunc.signature is not None or not any(getattr(home, name, None) is ufunc for home in homes):
+        declare_all()
+        return UFUNCS.get(ufunc)
     return op.function if ufunc.nin == 1 else lambda *xs: op.function(*meet(*xs))
 
 
@@ -109,6 +108,7 @@ def _outside(ufunc: Any, kind: Any, inputs: Any, out: Any, kwargs: Any) -> Any:
 
 def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, Any]) -> Any:
     """``np.add.reduce`` and its kin."""
+    declare_all()
     name = f"np.{ufunc.__name__}.{method}"
     if method == "outer" and not kwargs and rule_of(ufunc) is not None:
         a, b = inputs
