@@ -16,9 +16,9 @@ from namedgrad.axes import NONE
 from namedgrad.linear import Like
 from namedgrad.primitive import linear
 from namedgrad.rules.complex import conjugate, real
-from namedgrad.rules.elementwise import c
+from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.movement import core_size, join, slice_of
-from namedgrad.rules.structure import cast, constant_like, multiply, zeros_spread
+from namedgrad.rules.structure import cast, equal, multiply, positions, where, zeros_spread
 
 LAST = axes.core(-1)
 
@@ -31,13 +31,10 @@ def _rfft_pullback(g: DimArray, x: Like) -> DimArray:
 def _irfft_pullback(g: DimArray, x: Like, n: int) -> DimArray:
     """Every frequency but the first (and the last of an even n) stands for two, of which the other is conjugate."""
     half = core_size(x)
-    weights = np.full(half, 2.0 / n)
-    weights[0] = 1 / n
-    if n % 2 == 0 and half == n // 2 + 1:
-        weights[-1] = 1 / n
-    spectrum = conjugate(resized(rfft(real(g)), half))
-    scale = constant_like(weights.astype(g.dtype.type(0).real.dtype), g, (LAST,))
-    return multiply(spectrum, scale)
+    at = positions(half, LAST, g)
+    alone = logical_or(equal(at, c(0)), equal(at, c(n / 2)))
+    weights = cast(where(alone, c(1 / n), c(2 / n)), g.dtype.type(0).real.dtype)
+    return multiply(conjugate(resized(rfft(real(g)), half)), weights)
 
 
 def _complex(g: DimArray) -> DimArray:

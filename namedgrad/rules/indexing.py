@@ -29,6 +29,7 @@ from namedgrad.rules.structure import (
     equal,
     multiply,
     not_equal,
+    positions,
     relabel,
     reorder,
     select,
@@ -502,8 +503,7 @@ def _targets(dims: Names) -> Names:
 
 def _writers(index: list[DimArray], dims: Names, sizes: tuple[int, ...], x: DimArray) -> DimArray:
     """Boolean (index names..., target dims): which writer writes where; target dims carry core names."""
-    backend = backends.backend_of(innermost(x).raw)
-    cells = [make(call(backend.arange, 0, n), (d,), NONE) for d, n in zip(_targets(dims), sizes, strict=True)]
+    cells = [positions(n, d, x) for d, n in zip(_targets(dims), sizes, strict=True)]
     return functools.reduce(multiply.two, (equal(i, c) for i, c in zip(index, cells, strict=True)))
 
 

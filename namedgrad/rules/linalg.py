@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from namedgrad import axes, backends
-from namedgrad.array import DimArray, constant, extent, make
+from namedgrad import axes
+from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Pair
 from namedgrad.primitive import core, operation, sample
@@ -22,13 +22,13 @@ from namedgrad.rules.structure import (
     equal,
     multiply,
     negative,
+    positions,
     relabel,
     reorder,
     select,
     subtract,
     where,
 )
-from namedgrad.trace import innermost
 
 ROW, COLUMN, INNER = axes.core(-2), axes.core(-1), axes.core(-3)
 
@@ -56,8 +56,7 @@ def column(x: DimArray) -> DimArray:
 def lower_half(x: DimArray) -> DimArray:
     """The lower triangle with the diagonal halved."""
     n = extent(x, COLUMN)
-    backend = backends.backend_of(innermost(x).raw)
-    row, column = (make(backends.call(backend.arange, 0, n), (name,), axes.NONE) for name in (ROW, COLUMN))
+    row, column = positions(n, ROW, x), positions(n, COLUMN, x)
     weights = select(greater_equal(row, column), where(equal(row, column), c(0.5), c(1.0)))
     return multiply(x, cast(weights, x.dtype.type(0).real.dtype))
 

@@ -177,6 +177,11 @@ def constant_like(value: Any, x: DimArray, names: Names = ()) -> DimArray:
     return make(call(backend.asarray, value), names, axes.NONE)
 
 
+def positions(n: int, name: Name, x: DimArray) -> DimArray:
+    """``0, 1, ..., n - 1`` along a name, made on the backend of ``x``."""
+    return make(call(backends.backend_of(innermost(x).raw).arange, 0, n), (name,), axes.NONE)
+
+
 def zeros_spread(x: DimArray, target: Like, value: Any = 0) -> DimArray:
     """One value broadcast to ``target``, on the backend of ``x``."""
     backend = backends.backend_of(innermost(x).raw)
