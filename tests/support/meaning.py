@@ -26,24 +26,32 @@ class Meaning(NamedTuple):
 
 
 def gradient_by_definition(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray) -> Meaning:
-    """The gradient of ``f`` at ``x``."""
-    v = f(x).vectorized
-    own = all_names(x)
+    """The gradient of ``f``, an array without visible dims, at ``x``."""
+    return _derivative(f, x, {n: n for n in x.dims})
+
+
+def jacobian_by_definition(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray) -> Meaning:
+    """The Jacobian of ``f`` at ``x``: the dims of ``x`` have names of their own."""
+    return _derivative(f, x, {n: f"{n}_wrt" for n in x.dims})
+
+
+def _derivative(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray, names_of_dims: dict[Name, Name]) -> Meaning:
+    v = all_names(f(x))
+    own = tuple(names_of_dims.get(n, n) for n in all_names(x))
     shape = x.to_numpy().shape
     cells = []
     for at in np.ndindex(*shape):
         unit = np.zeros(shape, x.dtype)
         unit[at] = 1.0
         cells.append(richardson(lambda h, unit=unit: values(f(moved(x, h * unit)), v)))
-    size = np.shape(cells[0])
-    full = np.array(cells).reshape((*shape, *size))
+    full = np.array(cells).reshape((*shape, *np.shape(cells[0])))
     letters = {n: chr(97 + i) for i, n in enumerate(dict.fromkeys((*own, *v)))}
-    twins = {n: letters[n].upper() for n in v if n in own}
     mixed = False
-    for n in twins:
-        one = full.shape[own.index(n)]
-        off = 1 - np.eye(one).reshape([one if i in (own.index(n), len(own) + v.index(n)) else 1 for i in range(full.ndim)])
-        mixed |= bool(np.abs(full * off).max(initial=0) > 1e-8 * max(1.0, np.abs(full).max(initial=0)))
+    for n in v:
+        if n in own:
+            at = (own.index(n), len(own) + v.index(n))
+            off = 1 - np.eye(full.shape[at[0]]).reshape([full.shape[i] if i in at else 1 for i in range(full.ndim)])
+            mixed |= bool(np.abs(full * off).max(initial=0) > 1e-8 * max(1.0, np.abs(full).max(initial=0)))
     spec = "".join(letters[n] for n in own) + "".join(letters[n] for n in v)
     names = (*v, *(n for n in own if n not in v))
     return Meaning(names, np.einsum(f"{spec}->{''.join(letters[n] for n in names)}", full), mixed)
