@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,8 +25,9 @@ class Call:
     """A call of ``f`` with the arguments in ``wrt`` taken apart."""
 
     def __init__(self, f: Callable[..., Any], wrt: Any, over: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.f, self.several = f, isinstance(wrt, (list, tuple)) and not _is_dataset_wrt(wrt)
+        self.f, self.several = f, isinstance(wrt, (list, tuple, range)) and not _is_dataset_wrt(wrt)
         self.keys = [self._key(w, args, kwargs) for w in (wrt if self.several else (wrt,))]
+        _refuse_twice(wrt, self.keys)
         self.original = [self._get(k, args, kwargs) for k in self.keys]
         self.over: Names = over_names(over, (args, kwargs))
         if self.over:
@@ -46,7 +48,8 @@ class Call:
             if w not in names or names.index(w) >= len(args):
                 raise TypeError(f"wrt={w!r} is not an argument of this call; its parameters are {names}")
             w = names.index(w)
-        if isinstance(w, int):
+        if not isinstance(w, str):
+            w = _position(w)
             if not -len(args) <= w < len(args):
                 raise TypeError(f"wrt={w} is out of range: f was called with {len(args)} positional arguments")
             w %= len(args)
@@ -90,6 +93,25 @@ def _is_dataset_wrt(wrt: Sequence[Any]) -> bool:
     return len(wrt) == 2 and isinstance(wrt, tuple) and isinstance(wrt[0], (int, str)) and isinstance(wrt[1], list)
 
 
+def _position(w: Any) -> int:
+    try:
+        return operator.index(w)
+    except TypeError:
+        raise TypeError(f"wrt={w!r} is neither the position nor the name of an argument, nor a list of them") from None
+
+
+def _refuse_twice(wrt: Any, keys: Sequence[tuple[Any, Any]]) -> None:
+    """An argument has one gradient; ``("ds", ["a"])`` and ``("ds", ["b"])`` are parts that do not overlap."""
+    for i, (key, inner) in enumerate(keys):
+        for other, also in keys[:i]:
+            if key == other and (inner is None or also is None or not _names(inner).isdisjoint(_names(also))):
+                raise TypeError(f"wrt={wrt!r} names one argument more than once; name each once")
+
+
+def _names(inner: Any) -> set[Any]:
+    return {inner} if isinstance(inner, str) else set(inner)
+
+
 def restore_tree(original: Any, result: Any, over: Names) -> Any:
     """``over`` dims visible again, leaf by leaf."""
     if not over:
@@ -123,6 +145,8 @@ def run_recorded(call: Call, *, has_aux: bool = False, borrow: bool = False) -> 
         value = call.run(parts)
         aux = None
         if has_aux:
+            if not isinstance(value, tuple) or len(value) != 2:
+                raise TypeError(f"has_aux=True needs a function that returns (output, aux), got {type(value).__name__}")
             value, aux = value
         out = Output(value)
         kept.append(out)
@@ -353,8 +377,9 @@ def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[An
     >>> dy.data
     array([2., 2.])
     """
-    if len(args) != len(tangents):
-        raise TypeError(f"pushforward: {len(args)} args but {len(tangents)} tangents; give one (or None) per argument")
+    for what, given in (("args", args), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"pushforward: {what} is a {type(given).__name__}; give a tuple, one entry per argument of f")
     call = Call(f, tuple(range(len(args))), (), tuple(args), {})
     ts = tangent_parts(call, tangents)
     kept: list[Output] = []
@@ -369,6 +394,8 @@ def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[An
 
 def tangent_parts(call: Call, tangents: Sequence[Any]) -> list[DimArray | None]:
     """Tangents taken apart along the structure of the arguments."""
+    if len(call.trees) != len(tangents):
+        raise TypeError(f"{len(call.trees)} arguments but {len(tangents)} tangents; give one (or None) per argument")
     ts: list[DimArray | None] = []
     for tree, t in zip(call.trees, tangents, strict=True):
         holder = Output.__new__(Output)
