@@ -16,7 +16,9 @@ NUMERIC = "biufc"
 
 def is_open(variable: xr.Variable) -> bool:
     """Whether the data of a variable may differ between runs of one program."""
-    return variable.dtype.kind in NUMERIC and backends.is_array(variable.data) or isinstance(variable._data, PositionalArray)
+    if isinstance(variable._data, PositionalArray):
+        return True
+    return variable.dtype.kind in NUMERIC and backends.is_array(variable.data)
 
 
 def about(variable: xr.Variable) -> Hashable:

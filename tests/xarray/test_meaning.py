@@ -159,6 +159,27 @@ def test_over_several_dims_keeps_every_coordinate():
             np.testing.assert_allclose(g[:, i, j], ng.grad(f)(x[:, i, j]), rtol=1e-10)
 
 
+def test_a_dataset_over_a_dim():
+    ds = data_set()
+    f = lambda d: (d.a * d.b * d.n).std() + d.b.sum() * d.lat
+    g = ng.grad(f, over="lat")(ds)
+    assert g.coords.identical(ds.coords)
+    for i in range(3):
+        one = ng.grad(f)(ds.isel(lat=i))
+        for n in ("a", "b"):
+            assert g[n].dims == ds[n].dims
+            np.testing.assert_allclose(g[n].isel(lat=i), one[n], rtol=1e-10)
+    some = ng.grad(f, over="lat", wrt=(0, ["b"]))(ds)
+    assert some.identical(g[["b"]])
+
+
+def test_extras_come_back_with_their_dims():
+    x = field()
+    (value, aux), _ = ng.value_and_grad(lambda x: (x.sum(), {"m": x.mean("time")}), over="lat", has_aux=True)(x)
+    assert aux["m"].transpose("lat", "lon").identical(x.mean("time"))
+    assert value.dims == ("lat",)
+
+
 def test_a_parameter_without_the_dim_gets_it_in_front_with_its_coordinate():
     x = field()
     w = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="lon", coords={"lon": LON}, name="w")
