@@ -91,7 +91,8 @@ class Plain(Positional):
         return wrap(parts[0], Lifted) if parts else leaf
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
-        return leave(parts[0]) if parts else leaf
+        out = leave(parts[0]) if parts else leaf
+        return np.asarray(out) if isinstance(leaf, np.ndarray) and isinstance(out, np.generic) else out
 
     def describe(self, leaf: Any) -> str:
         return f"an array of dtype {leaf.dtype}"

@@ -141,6 +141,7 @@ def test_numbers_come_back_as_numbers() -> None:
     single = ng.grad(lambda x: x * x)(np.float32(3))
     assert type(single) is np.float32
     assert type(ng.grad(lambda x: x * x)(np.float64(3))) is np.float64
+    assert type(ng.grad(lambda x: x * x)(np.array(3.0))) is np.ndarray
 
 
 def test_vectorized_answers_stay_positional() -> None:
