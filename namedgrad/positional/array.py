@@ -222,7 +222,7 @@ class PositionalArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._refuse_leaving(
-            "converting to a plain NumPy array (np.asarray, array[...] = x, array[x])",
+            "converting to a plain NumPy array (np.asarray, .values of xarray, array[...] = x, array[x])",
             "NumPy functions on the array itself: np.take(ng.positional(array), x) to index with it, "
             "out = np.zeros(n, like=x) for an array that it can be written into, np.where or np.stack",
         )
