@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from namedgrad import backends
 from tests.positional.cases import CASES, Case
 
 table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
@@ -165,3 +166,36 @@ def test_single_precision_has_the_dtype_of_numpy(case: Case) -> None:
     grads = pull(type(got)(cotangents) if isinstance(got, (tuple, list)) else cotangents[0])
     for g, a in zip(grads if len(args) > 1 else (grads,), args, strict=True):
         assert g.dtype == a.dtype
+
+
+class Counter(backends.Recorder):
+    """Notes which backend functions are called."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def record(self, function: Any, raw: Any, kwargs: Any, out: Any) -> Any:
+        self.calls.append(getattr(function, "__name__", repr(function)))
+        return out
+
+    def fixes(self, raw: Any) -> bool:
+        return True
+
+
+@table
+def test_backend_calls_do_not_grow_with_the_batch(case: Case) -> None:
+    if case.label in DATA_DEPENDENT:
+        return
+    found = []
+    for size in (3, 300):
+        batched = [ng.positional(np.broadcast_to(a, (size, *np.shape(a))), "b") for a in case.args]
+        counter = Counter()
+        token = backends.start_recording(counter)
+        try:
+            out, pull = ng.pullback(case.f, *batched)
+            cotangents = [np.ones(np.shape(y)) for y in outputs(out)]
+            pull(type(out)(cotangents) if isinstance(out, (tuple, list)) else cotangents[0])
+        finally:
+            backends.stop_recording(token)
+        found.append(counter.calls)
+    assert found[0] == found[1]
