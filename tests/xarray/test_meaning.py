@@ -149,6 +149,46 @@ def test_hidden_coordinates_are_scalars():
     assert seen == {**{n: c.dims for n, c in one.coords.items()}, "dims": one.dims}
 
 
+@pytest.mark.parametrize(
+    ("f", "dim"),
+    [
+        (lambda x: x.where(x.lat > 0, 0.0).sum(), "lat"),
+        (lambda x: xr.where(x.zone == "north", x, 2 * x**2).sum(), "lat"),
+        (lambda x: x.where(x.zone != "north", 0.0).sum(), "lat"),
+        (lambda x: x.where(x.zone.isin(["north", "south"]), 0.0).sum(), "lat"),
+        (lambda x: x.where(x.lat.isin([5.0]), 0.0).sum(), "lat"),
+        (lambda x: x.where(x.time > np.datetime64("2002-01-01"), 0.0).sum(), "time"),
+        (lambda x: (x * ((x.time - np.datetime64("2001-01-01")) / np.timedelta64(1, "D"))).sum(), "time"),
+        (lambda x: (x * x.area).sum() / x.area.sum(), "lat"),
+        (lambda x: x.clip(max=x.lat).sum() * x.where(x.area > 0.6).count(), "lat"),
+        (lambda x: (x.assign_coords(lat=x.lat * 2).lat * x).sum(), "lat"),
+        (lambda x: (x.copy(deep=True) * x).sum() if x.lat.equals(x.lat.copy()) else x.sum(), "lat"),
+        (lambda x: xr.merge([x.rename("a"), (x * 2).rename("b")]).to_array().sum(), "lat"),
+    ],
+)
+def test_hidden_coordinates_count_per_slice(f, dim):
+    x = field()
+    g = ng.grad(f, over=dim)(x)
+    slices = [ng.grad(f)(x.isel({dim: i})).values for i in range(x.sizes[dim])]
+    np.testing.assert_allclose(g.values, np.stack(slices, x.dims.index(dim)), rtol=1e-12)
+    assert g.coords.identical(x.coords)
+
+
+@pytest.mark.parametrize(
+    ("leave", "dim"),
+    [
+        (lambda x: x.lat.values, "lat"),
+        (lambda x: float(x.lat), "lat"),
+        (lambda x: x.time.dt.month, "time"),
+        (lambda x: bool(x.lat > 0), "lat"),
+        (lambda x: x.expand_dims("lat"), "lat"),
+    ],
+)
+def test_hidden_coordinates_do_not_leave(leave, dim):
+    with pytest.raises(ng.TraceError, match="slice"):
+        ng.vmap(lambda x: x * leave(x), dim)(field())
+
+
 def test_over_several_dims_keeps_every_coordinate():
     x = field()
     f = lambda x: (x * x.lat + x.lon * x.area).std()
