@@ -16,8 +16,9 @@ import numpy as np
 from namedgrad.array import DimArray
 from namedgrad.backends import NUMPY
 from namedgrad.backends.numpy import BLAS_THREADS_FROM
-from namedgrad.compile.optimise import Constant, Line, Plan, Test
+from namedgrad.compile.optimise import Line, Plan, Test
 from namedgrad.compile.record import Var, variables
+from namedgrad.compile.rewrite import Constant
 
 
 KEYWORD_ONLY = {np.maximum, np.minimum}  # NumPy warns of a third positional argument; elsewhere it is the faster way
@@ -53,7 +54,7 @@ class Source:
         """Text for a value that is not a variable."""
         if type(value) is Constant:
             return self.refer(value.value, "constant")
-        if type(value) in (int, bool, str, type(None)) or (type(value) is float and np.isfinite(value)):
+        if type(value) in (int, bool, str, type(None), type(...)) or (type(value) is float and np.isfinite(value)):
             return repr(value)
         if type(value) is tuple:
             return f"({''.join(self.literal(v) + ', ' for v in value)})"
@@ -71,7 +72,7 @@ class _Locals:
         self.fresh: set[Var] = set()  # results that own their memory
         self.last: dict[Any, int] = {}  # the last line that needs a variable, or memory that it owns
         for at, line in enumerate(plan.code):
-            self._use(variables((line.args, tuple(line.kwargs.values()))) if type(line) is Line else (line.value,), at)
+            self._use((line.value,) if type(line) is Test else line.used, at)
         self._use(variables(tuple(plan.results)), len(plan.code))
         self._count, self._free = 0, list[str]()
 
@@ -86,7 +87,8 @@ class _Locals:
 
     def target(self, line: Line, dying: Sequence[Var], at: int) -> Var | None:
         """A dying operand whose memory may take the result."""
-        if not isinstance(line.function, np.ufunc) or line.function.nout > 1 or line.kwargs or line.function.signature:
+        function = line.call.function
+        if not isinstance(function, np.ufunc) or function.nout > 1 or function.signature or line.call.kwargs:
             return None
         out = line.step.outs[0]
         if math.prod(out.shape) == 1:  # a single element that is written over takes NumPy three times as long as a new one
@@ -157,23 +159,23 @@ def _retry(bet: int) -> Retry:
 
 def _write_call(source: Source, local: _Locals, line: Line, at: int) -> list[str]:
     """Write one call; the local names that it leaves without use."""
-    dying = local.dying(variables((line.args, tuple(line.kwargs.values()))), at)
-    args = [_operand(source, local, a) for a in line.args]
-    args += [f"{k}={_operand(source, local, v)}" for k, v in line.kwargs.items()]
-    function = source.refer(line.function, getattr(line.function, "__name__", "function"))
+    dying = local.dying(line.used, at)
+    args = [_operand(source, local, a) for a in line.call.args]
+    args += [f"{k}={_operand(source, local, v)}" for k, v in line.call.kwargs.items()]
+    function = source.refer(line.call.function, getattr(line.call.function, "__name__", "function"))
     outs = line.step.outs
     target = local.target(line, dying, at)
     gone = [local.names[v] for v in dying]
     if target is not None:
         name = local.take(outs[0], local.names[target])
-        into = f"out={name}" if line.function in KEYWORD_ONLY else name
+        into = f"out={name}" if line.call.function in KEYWORD_ONLY else name
         source.lines.append(f"{function}({', '.join([*args, into])})")
         gone.remove(name)
     else:
         names = [local.take(v, gone.pop() if gone else None) for v in outs]
         source.lines.append(f"{', '.join(names)}{',' if line.step.several else ''} = {function}({', '.join(args)})")
         gone += [n for v, n in zip(outs, names, strict=True) if v not in local.last]
-    if isinstance(line.function, np.ufunc) and not outs[0].scalar and outs[0].shape:
+    if isinstance(line.call.function, np.ufunc) and not outs[0].scalar and outs[0].shape:
         local.fresh.add(outs[0])
     return gone
 

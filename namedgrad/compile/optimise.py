@@ -7,7 +7,7 @@ missing.  A program bets that it is, and holds a :class:`Check` where the bet sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,10 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.backends import NUMPY
 from namedgrad.compile.record import Step, Var, variables
+from namedgrad.compile.rewrite import Call, Constant, cheaper, operand, unguarded
 
 GUARD = 0  # the bet on every guarded product at once; others are numbered by the call that they save
 LARGEST_CONSTANT = 1 << 24  # bytes; what is larger is computed anew by every run rather than kept
-
-
-class Constant(NamedTuple):
-    """A value that is the same in every run."""
-
-    value: Any
 
 
 class Check(NamedTuple):
@@ -41,13 +36,16 @@ class Test(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A call whose operands are variables, constants and literals."""
+    """A call whose operands are variables, constants and literals, and what it defines."""
 
     step: Step
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    call: Call
     needs: frozenset[Check]  # on what it relies
+
+    @property
+    def used(self) -> tuple[Var, ...]:
+        """The variables that it needs."""
+        return variables((self.call.args, tuple(self.call.kwargs.values())))
 
 
 class Plan(NamedTuple):
@@ -68,7 +66,7 @@ def plan(steps: Iterable[Step], results: list[Any], lost: frozenset[int]) -> Pla
         found.add(number, step)
     finals = [found.resolve(r) for r in results]
     needs = _NO_CHECKS.union(*(found.needs.get(v, _NO_CHECKS) for r in results for v in variables(r)))
-    return Plan(_alive(found.code, finals, needs), finals, found.owners)
+    return _merged(Plan(_alive(found.code, finals, needs), finals, found.owners))
 
 
 def _alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check]) -> list[Line | Test]:
@@ -83,10 +81,57 @@ def _alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check])
                     used.add(line.value)
             elif not used.isdisjoint(line.step.outs):
                 kept.append(line)
-                used.update(variables(line.args), variables(tuple(line.kwargs.values())))
+                used.update(line.used)
                 needs |= line.needs
         if needs == known:
             return kept[::-1]
+
+
+def _merged(plan: Plan) -> Plan:
+    """Equal calls made once, where the first result is still needed anyway; elsewhere memory would pay for it."""
+    last: dict[Var, int] = {}
+    for at, line in enumerate(plan.code):
+        last.update((v, at) for v in ((line.value,) if type(line) is Test else line.used))
+    last.update((v, len(plan.code)) for r in plan.results for v in variables(r))
+    first: dict[Hashable, Var] = {}
+    same: dict[Var, Var] = {}
+    code: list[Line | Test] = []
+    for at, line in enumerate(plan.code):
+        if type(line) is Test:
+            code.append(line._replace(value=same.get(line.value, line.value)))
+            continue
+        call = Call(*_replaced(tuple(line.call), same))
+        key, (out, *others) = _identity(tuple(call)), line.step.outs
+        known = first.get(key)
+        if known is not None and last.get(known, -1) >= at and not others:
+            same[out] = known
+            last[known] = max(last[known], last[out])
+        else:
+            first[key] = out
+            code.append(line._replace(call=call))
+    owners = {v: frozenset(same.get(o, o) for o in several) for v, several in plan.owners.items()}
+    return Plan(code, _replaced(plan.results, same), owners)
+
+
+def _replaced(value: Any, same: dict[Var, Var]) -> Any:
+    if type(value) is Var:
+        return same.get(value, value)
+    if type(value) is dict:
+        return {k: _replaced(v, same) for k, v in value.items()}
+    return type(value)(_replaced(v, same) for v in value) if type(value) in (tuple, list) else value
+
+
+def _identity(value: Any) -> Hashable:
+    """Equal for operands that are the same variables, constants and literals."""
+    if type(value) in (tuple, list):
+        return tuple(map(_identity, value))
+    if type(value) is dict:
+        return tuple((k, _identity(v)) for k, v in value.items())
+    if type(value) is Constant:
+        return id(value.value)
+    if type(value) is Var or callable(value):
+        return value  # type: ignore[no-any-return]
+    return (type(value), repr(value)) if type(value) in (int, float, complex, bool, str, slice) else id(value)
 
 
 class _Simplify:
@@ -101,6 +146,7 @@ class _Simplify:
         self.needs: dict[Var, frozenset[Check]] = {}  # on what that relies
         self.owners: dict[Var, frozenset[Any]] = {}
         self.narrow: dict[Var, Var] = {}  # broadcast arrays and what they were made of
+        self.made: dict[Var, Call] = {}
 
     def resolve(self, value: Any) -> Any:
         if type(value) is Var:
@@ -112,32 +158,38 @@ class _Simplify:
     def add(self, number: int, step: Step) -> None:
         used = (*variables(step.args), *variables(tuple(step.kwargs.values())))
         needs = _NO_CHECKS.union(*(self.needs.get(v, _NO_CHECKS) for v in used))
-        args = self.resolve(step.args)
-        kwargs = {k: self.resolve(v) for k, v in step.kwargs.items()}
-        function = step.function
-        if function == backends.choose:
-            self.choose(step.outs[0], *args, needs)
+        args, (out, *_) = self.resolve(step.args), step.outs
+        if step.function == backends.choose:
+            self.choose(out, *args, needs=needs)
             return
-        if function == NUMPY.present and self.bet(step.outs[0], args[0], number, needs):
+        if step.function == NUMPY.present and self.bet(out, args[0], number, needs):
             return
+        call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
         if GUARD not in self.lost:
-            function, kwargs = _unguarded(function, kwargs)
-        if not variables(args) and not variables(tuple(kwargs.values())) and self.fold(step, function, args, kwargs, needs):
+            call = unguarded(call)
+        if not variables((call.args, tuple(call.kwargs.values()))) and self.fold(step, call, needs):
             return
-        same = _operand(function, args, step.outs[0], trusting=GUARD not in self.lost)
+        same = operand(call, out, self.made, trusting=GUARD not in self.lost)
         if same is not None:
-            self.settle(step.outs[0], same, needs)
+            self.settle(out, same, needs)
             return
-        if isinstance(function, np.ufunc) and not kwargs:
-            args = self.narrowed(args, step.outs[0])
-        elif function == NUMPY.broadcast_to and type(args[0]) is Var:
-            self.narrow[step.outs[0]] = args[0]
+        call = cheaper(call)
+        if isinstance(call.function, np.ufunc) and not call.kwargs:
+            call = call._replace(args=self.narrowed(call.args, out))
+        elif call.function == NUMPY.broadcast_to and type(call.args[0]) is Var:
+            self.narrow[out] = call.args[0]
+        self.append(Line(step, call, needs))
+
+    def append(self, line: Line) -> None:
+        """Keep a call."""
+        step, call, _ = line
         for out, shown in zip(step.outs, step.shows, strict=True):
             if shown:
                 self.owners[out] = frozenset[Any]().union(*map(self.owners_of, map(self.resolve, shown)))
-        self.code.append(Line(step, function, args, kwargs, needs))
-        if function == NUMPY.total and args[0] in self.bets:
-            self.test_sum(Check(args[0], self.bets[args[0]]), step.outs[0])
+        self.made[step.outs[0]] = call
+        self.code.append(line)
+        if call.function == NUMPY.total and call.args[0] in self.bets:
+            self.test_sum(Check(call.args[0], self.bets[call.args[0]]), step.outs[0])
 
     def owners_of(self, value: Any) -> frozenset[Any]:
         """Whose memory a value shows; None stands for that of a constant."""
@@ -149,7 +201,7 @@ class _Simplify:
         if needs:
             self.needs[out] = needs
 
-    def choose(self, out: Var, fast: Any, safe: Any, needs: frozenset[Check]) -> None:
+    def choose(self, out: Var, fast: Any, safe: Any, *, needs: frozenset[Check]) -> None:
         """Go on with the unguarded result, checked, unless that bet is lost."""
         checks = None if GUARD in self.lost else self.finite(fast, GUARD)
         if checks is None:
@@ -186,10 +238,10 @@ class _Simplify:
             self.tests[check] = Test(check, total)
             self.code.append(self.tests[check])
 
-    def fold(self, step: Step, function: Any, args: Any, kwargs: Any, needs: frozenset[Check]) -> bool:
+    def fold(self, step: Step, call: Call, needs: frozenset[Check]) -> bool:
         """Compute a constant now; False if it is too large to keep."""
         with np.errstate(all="ignore"):
-            out = function(*_value(args), **{k: _value(v) for k, v in kwargs.items()})
+            out = call.function(*_value(call.args), **{k: _value(v) for k, v in call.kwargs.items()})
         values = tuple(out) if step.several else (out,)
         if any(getattr(v, "base", None) is None and getattr(v, "nbytes", 0) > LARGEST_CONSTANT for v in values):
             return False
@@ -211,41 +263,3 @@ def _value(x: Any) -> Any:
     if type(x) is Constant:
         return x.value
     return type(x)(map(_value, x)) if type(x) in (tuple, list) else x
-
-
-def _unguarded(function: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The kernel without its guard."""
-    if function == NUMPY.scale:
-        return np.multiply, kwargs
-    return (function, {**kwargs, "guard": False}) if function == NUMPY.contract and kwargs.get("guard") else (function, kwargs)
-
-
-def _operand(function: Any, args: tuple[Any, ...], out: Var, *, trusting: bool) -> Any:
-    """The operand that a call returns unchanged, or a constant; None if it has to be made."""
-    same: Any = None
-    if function == NUMPY.select:
-        mask, x = args
-        if _is_all(mask, True):
-            same = x
-        elif _is_all(mask, False):
-            return Constant(np.broadcast_to(out.dtype.type(0), out.shape))
-    elif function is np.where:
-        mask, x, y = args
-        same = x if _is_all(mask, True) else y if _is_all(mask, False) else None
-    elif function is np.multiply:
-        x, y = args
-        same = y if _is_all(x, 1) else x if _is_all(y, 1) else None
-    elif trusting and function == NUMPY.shield:
-        same = args[0]
-    fits = type(same) is Var and same.shape == out.shape and same.dtype == out.dtype
-    return same if fits else None
-
-
-def _is_all(x: Any, what: Any) -> bool:
-    """Whether a constant has one value everywhere."""
-    if type(x) is not Constant:
-        return False
-    value = x.value
-    if isinstance(value, np.ndarray) and value.size and not any(value.strides):
-        value = value[(0,) * value.ndim]
-    return isinstance(value, (np.generic, np.ndarray)) and bool(np.all(value == what))

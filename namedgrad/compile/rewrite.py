@@ -1,0 +1,93 @@
+"""What a single call can be replaced by: its operand, a constant, a cheaper call.
+
+Each rule holds for the values that count: where a bet is on, a result that is not finite is never used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad.backends import NUMPY
+from namedgrad.compile.record import Var
+
+
+class Constant(NamedTuple):
+    """A value that is the same in every run."""
+
+    value: Any
+
+
+class Call(NamedTuple):
+    """A function and its operands."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def unguarded(call: Call) -> Call:
+    """The call without the guard of 0 against factors that are not finite."""
+    function, args, kwargs = call
+    if function == NUMPY.scale:
+        return Call(np.multiply, args, kwargs)
+    if function == NUMPY.contract and kwargs.get("guard"):
+        return Call(function, args, {**kwargs, "guard": False})
+    return call
+
+
+def cheaper(call: Call) -> Call:
+    """The call that NumPy itself would make for the operator."""
+    function, args, kwargs = call
+    if function is np.power and is_all(args[1], 2) and is_float(args[0]):
+        return Call(np.square, args[:1], kwargs)
+    return call
+
+
+def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -> Any:
+    """The operand that a call returns unchanged, or a constant; None if it has to be made.
+
+    ``made`` says how variables were made; ``trusting`` whether guards may be left out.
+    """
+    function, args, _ = call
+    same: Any = None
+    if function == NUMPY.select:
+        mask, x = args
+        if is_all(mask, False):
+            return Constant(np.broadcast_to(out.dtype.type(0), out.shape))
+        if is_all(mask, True) or (trusting and _is_weight(mask, x, made)):
+            same = x
+    elif function is np.where:
+        mask, x, y = args
+        same = x if is_all(mask, True) else y if is_all(mask, False) else None
+    elif function is np.multiply:
+        x, y = args
+        same = y if is_all(x, 1) else x if is_all(y, 1) else None
+    elif (function is np.power and is_all(args[1], 1)) or (trusting and function == NUMPY.shield):
+        same = args[0]
+    fits = type(same) is Var and same.shape == out.shape and same.dtype == out.dtype
+    return same if fits else None
+
+
+def is_all(x: Any, what: Any) -> bool:
+    """Whether a constant or literal has one value everywhere."""
+    value = x.value if type(x) is Constant else x
+    if isinstance(value, np.ndarray) and value.size and not any(value.strides):
+        value = value[(0,) * value.ndim]
+    return isinstance(value, (int, float, np.generic, np.ndarray)) and bool(np.all(value == what))
+
+
+def is_float(x: Any) -> bool:
+    """Whether a variable is an array of floats or complex numbers."""
+    return type(x) is Var and x.dtype is not None and x.dtype.kind in "fc"
+
+
+def _is_weight(mask: Any, x: Any, made: Mapping[Var, Call]) -> bool:
+    """Whether ``x`` is a product with a weight, selected where the weight is not 0: finite, it is 0 elsewhere anyway."""
+    test, product = (made.get(v) if type(v) is Var else None for v in (mask, x))
+    if test is None or product is None or test.function is not np.not_equal or product.function is not np.multiply:
+        return False
+    weight, zero = test.args
+    return is_all(zero, 0) and any(weight is a for a in product.args)
