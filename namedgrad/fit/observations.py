@@ -17,7 +17,7 @@ from namedgrad.fit.cells import CELL
 from namedgrad.fit.parameters import Matrix, as_float
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals, fill
-from namedgrad.rules.elementwise import c, divide, log
+from namedgrad.rules.elementwise import divide, log
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import (
     contract,
@@ -71,7 +71,7 @@ def misfit(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) -> 
         complete = [fill(x) for x in tree.parts]
         tape = record(residual, complete)
         r = problem.table(tape.outs[0], count, "residual")
-        weight = problem.table(tape.push([c(1.0)])[0], count, "residual")
+        weight = problem.table(tape.push([problem.one()])[0], count, "residual")
         y = problem.table(complete[0], count, "observations")
         if extra := [n for n in y.names if n not in r.names]:
             raise AxisError(f"the residual lacks the dims {extra} of the observations, its last argument")
@@ -124,7 +124,7 @@ def log_weights(problem: Residuals) -> Matrix:
         args = problem.arguments(index)
         with quiet():
             plain = problem.call(problem.parameters.parts(problem.start[:, index], problem.backend), args)
-            ones = Output(plain.tree.rebuild([spread(c(1.0), x) for x in plain.parts]))
+            ones = Output(plain.tree.rebuild([spread(problem.one(), x) for x in plain.parts]))
             weight = problem.table(problem.checked(ones, args).parts[0], len(index), "sigma")
             out[index] = total(problem.counted(log(weight), index), problem.dims).to_numpy()
     return out

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, TraceError
-from namedgrad.axes import AxisError, Name, Names
+from namedgrad.array import DimArray, TraceError, make
+from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.fit.cells import CELL, Cells, Index
 from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, lacking, names_of, pairs_of
 from namedgrad.linear import Like
@@ -106,6 +106,10 @@ class Problem:
             return self.checked(self.call(list(full.values()), args), args).parts
 
         return record(function, self.moving(parts) if moving is None else moving)
+
+    def one(self) -> DimArray:
+        """The number 1 where the data are."""
+        return make(backends.call(self.backend.full, (), 1, np.dtype(np.float64)), (), NONE)
 
     def batch(self, wanted: int | None, per_cell: float) -> int:
         """How many cells to work on at once."""

@@ -81,7 +81,7 @@ class Residuals(Problem):
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
         for index in batches(self.everywhere, self.size):
             r = self.residual(start[:, index], index)
-            if not backends.backend_of(r.raw).isfinite_all(r.raw):
+            if not isfinite(r).all().to_numpy():
                 if self.observed is None:
                     self.observed = np.ones((self.cells.count, *shape), bool)
                 self._skip(r, index)
@@ -137,7 +137,7 @@ class Residuals(Problem):
         columns = []
         for k in range(len(tape.ins)):
             ts: list[DimArray | None] = [None] * len(tape.ins)
-            ts[k] = c(1.0)
+            ts[k] = self.one()
             columns.append(self.table(tape.push(ts)[0], len(index), "residual"))
         return self.counted(r, index), [self.counted(column, index) for column in columns]
 

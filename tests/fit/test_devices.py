@@ -1,0 +1,63 @@
+"""Data on another device are fitted there: the same answers, NumPy results."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from tests.fit.problems import START, named, observations, stacked
+from tests.support import fake_cupy
+
+OVER = ("lat", "lon")
+
+
+@pytest.fixture(params=["stand-in", pytest.param("device", marks=pytest.mark.gpu)])
+def cupy(request, monkeypatch):
+    if request.param == "device":
+        return pytest.importorskip("cupy", exc_type=ImportError)
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    return fake_cupy
+
+
+def residual(p, t, y):
+    """The exponential in functions of namedgrad, which take every device."""
+    return p["size"] * ng.exp(-p["rate"] * t) + p["offset"] - y
+
+
+def moved(cupy, *arrays):
+    """The arrays on the device."""
+    return [ng.DimArray(cupy.asarray(a.data), a.dims) for a in arrays]
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "huber", "sigma": 2.0}, {"bounds": {"rate": (0, 1)}}])
+def test_least_squares(cupy, options):
+    y = observations()
+    y[3, 1, 1] = np.nan
+    host = named(y)
+    want = ng.least_squares(residual, START, *host, over=OVER, **options)
+    got = ng.least_squares(residual, START, *moved(cupy, *host), over=OVER, **options)
+    np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-7)
+    np.testing.assert_array_equal(got.status, want.status)
+    for name in ("covariance", "r2", "aic", "residual"):
+        np.testing.assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(got.predict(), want.predict(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
+def test_minimize(cupy, method):
+    def loss(p, t, y):
+        return (residual(p, t, y) ** 2).mean()
+
+    host = named(observations())
+    want = ng.least_squares(residual, START, *host, over=OVER)
+    got = ng.minimize(loss, START, *moved(cupy, *host), over=OVER, method=method)
+    np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-4)
+
+
+def test_two_devices_do_not_mix(cupy):
+    t, y = named(observations())
+    with pytest.raises(TypeError, match="different devices"):
+        ng.least_squares(residual, START, t, *moved(cupy, y), over=OVER)
