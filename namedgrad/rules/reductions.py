@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name, Names
@@ -68,6 +70,14 @@ def counts(mask: DimArray, dims: Names, dtype: Any) -> DimArray:
     return total(cast(mask, dtype), dims)
 
 
+def _if_enough(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, skipna: bool | None, least: int | None) -> DimArray:
+    """NaN where fewer cells than ``least`` take part; as in xarray, only where NaN is left out."""
+    if not least or skipna is False or x.dtype.kind not in "fc":
+        return out
+    here = c(count_of(x, dims) >= least) if mask is None else e.greater_equal(counts(mask, dims, "int64"), c(least))
+    return where(here, out, c(math.nan))
+
+
 def real_dtype(x: DimArray) -> Any:
     """The dtype in which counts and means of ``x`` are formed."""
     return x.dtype.type(0).real.dtype if x.dtype.kind in "fc" else "float64"
@@ -113,11 +123,7 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
     dims = pick(x, dim, "sum")
     mask = present(x, skipna)
     out = total(x if mask is None else select(mask, x), dims)
-    if min_count and x.dtype.kind in "fc":
-        enough = count_of(x, dims) >= min_count if mask is None else e.greater_equal(counts(mask, dims, "int64"), c(min_count))
-        enough = c(enough) if isinstance(enough, bool) else enough
-        out = where(enough, out, c(math.nan))
-    return restore(out, x, dims, keepdims)
+    return restore(_if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim=("a", "c")), sample("missing(a,b)", dim="b"), sample("real(a,b)"), method=True)
@@ -408,13 +414,10 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
     dims = pick(x, dim, "prod")
     mask = present(x, skipna)
     out = x if mask is None else where(mask, x, c(1))
+    out = cast(out, np.prod(np.empty(0, out.dtype)).dtype) if out.dtype.kind in "biu" else out
     for d in dims:
         out = _product(out, d)
-    if min_count and mask is not None:
-        out = where(e.greater_equal(counts(mask, dims, "int64"), c(min_count)), out, c(math.nan))
-    elif min_count and count_of(x, dims) < min_count:
-        out = multiply(out, c(math.nan))
-    return restore(out, x, dims, keepdims)
+    return restore(_if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)
 
 
 def _product(x: DimArray, dim: Name) -> DimArray:
@@ -470,7 +473,9 @@ def logsumexp(x: DimArray, dim: Any = None, *, keepdims: bool = False) -> DimArr
     top = stop_gradient(real(max(x, dims, skipna=False)) if dims else x)
     top = where(isfinite(top), top, c(0.0))
     inside = total(e.exp(subtract(x, top)), dims)
-    return restore(add(e.log(inside), top), x, dims, keepdims)
+    nothing = equal(inside, c(0))
+    out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
+    return restore(add(out, top), x, dims, keepdims)
 
 
 # ------------------------------------------------------------------------------------------------ scans

@@ -33,8 +33,8 @@ weighed_contract = Contract("weighed_contract", weight=True)
 
 
 def outweighed(g: DimArray, weight: DimArray) -> DimArray:
-    """``g * weight``, exactly 0 where either is, whatever the other is."""
-    return select.two(not_equal.two(weight, _ZERO), scale.two(g, weight))
+    """``g * weight``, where 0 times what is not finite is 0 both ways."""
+    return scale.two(shield.two(g, weight), weight)
 
 
 class Total(Primitive):
