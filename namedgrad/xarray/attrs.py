@@ -11,7 +11,8 @@ Attrs = Mapping[str, Any]
 def derivative_attrs(out: Any, name: Any, attrs: Attrs, f: Callable[..., Any]) -> dict[str, Any]:
     """Attributes of the derivative of ``out`` with respect to an input with this name and these attributes.
 
-    ``units`` are those of the output per those of the input; where one of them is unknown the derivative has none.
+    ``units`` are those of the output per those of the input; where one of them is unknown the derivative has none, for
+    those of the input would be wrong.
     """
     made = dict(attrs)
     own = getattr(out, "attrs", {})

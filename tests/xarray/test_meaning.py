@@ -433,8 +433,16 @@ def test_units_of_dataset_variables_and_jacobians():
     f = lambda d: (d.a * d.b).sum().assign_attrs(units="J")
     g = ng.grad(f)(ds)
     assert (g.a.attrs["units"], g.b.attrs["units"]) == ("J / K", "J / m")
-    jac = ng.jacobian(lambda x: x.mean("time").assign_attrs(units="J"), over="lat")(field())
-    assert jac.attrs["units"] == "J / K"
+    mean = lambda x: (x**2).mean("time").assign_attrs(units="J")
+    assert ng.jacobian(mean, over="lat")(field()).attrs["units"] == "J / K"
+    out, pull = ng.pullback(mean, field())
+    assert pull(out).attrs["units"] == "J / K"
+    assert ng.linearize(mean, field())[1].T(out).attrs["units"] == "J / K"
+    out, pull = ng.pullback(lambda x: (x, x.mean()), field())
+    assert "units" not in pull(out).attrs
+    loss = lambda x: (x**3).sum().assign_attrs(units="J")
+    assert ng.hessian(loss, part="diagonal")(field()).attrs["units"] == "J / K / K"
+    assert ng.hessian(loss)(field()[:2, 0]).attrs["units"] == "J / K / K"
 
 
 # ------------------------------------------------------------------------------------------------ Jacobians, Hessians
