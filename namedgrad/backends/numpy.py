@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import cmath
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -65,6 +66,8 @@ class NumpyBackend(Backend):
 
     def isfinite_all(self, x: Raw) -> bool:
         """Whether every element is finite, by one pass without a copy; where that overflows, by a second."""
+        if isinstance(x, (float, complex)):
+            return cmath.isfinite(x)
         flags = x.flags
         if x.size <= BLAS_THREADS_FROM and (flags.c_contiguous or flags.f_contiguous):
             flat = x.T if flags.f_contiguous else x

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from namedgrad.array import DimArray, describe
+from namedgrad.array import DimArray, constant, describe
 from namedgrad.axes import AxisError, Names
 from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.calls import run
@@ -326,21 +326,19 @@ def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[
     """A cotangent or tangent taken apart along the structure of what it belongs to."""
     leaves = out.tree.treedef.flatten_up_to(value)
     parts: list[DimArray | None] = []
-    for leaf, a, n in zip(leaves, out.tree.adapters, out.tree.counts, strict=True):
-        parts.extend(_parts_of(leaf, a, n))
+    for leaf, n in zip(leaves, out.tree.counts, strict=True):
+        parts.extend(_parts_of(leaf, n, what))
     return [None if p is None else check_cotangent(p, o, what) for p, o in zip(parts, likes, strict=True)]
 
 
-def _parts_of(leaf: Any, adapter: Any, count: int) -> list[DimArray | None]:
+def _parts_of(leaf: Any, count: int, what: str) -> list[DimArray | None]:
     if leaf is None or not count:
         return [None] * count
-    own = adapter_of(leaf)
-    parts = own.parts(leaf) or adapter.parts(leaf)
-    if len(parts) != count:
-        from namedgrad.array import constant
-
-        return [constant(leaf, "cotangent")]
-    return list(parts)
+    kind = getattr(getattr(leaf, "dtype", None), "kind", None)
+    if isinstance(leaf, int) or kind in ("b", "i", "u"):
+        leaf = leaf.astype(float) if kind else float(leaf)
+    parts = adapter_of(leaf).parts(leaf)
+    return list(parts) if len(parts) == count else [constant(leaf, what)]
 
 
 def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -75,7 +75,7 @@ class Tape:
                 sizes.update({n: extent(t, n) for n in t.names if n not in x.names})
         with quiet():
             pushed = forward(self.maps, seeds, self.ends)
-            return [finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True)]
+            return own_memory((finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True)), tangents)
 
 
 def _repaired(grads: list[DimArray | None], again: Callable[[], list[DimArray | None]]) -> list[DimArray | None]:
@@ -130,7 +130,7 @@ def record_forward(
             outs = function(traced)
             values = [o.value if o.level is level else o for o in outs]
             pushed = [o.node if o.level is level else None for o in outs]
-            done = [finish_tangent(t, Shape(v), sizes) for t, v in zip(pushed, values, strict=True)]
+            done = own_memory((finish_tangent(t, Shape(v), sizes) for t, v in zip(pushed, values, strict=True)), tangents)
     finally:
         level.close()
     return values, done
@@ -183,17 +183,8 @@ class _Finish:
         self.sizes = sizes
 
     def all(self, grads: Sequence[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]) -> list[DimArray]:
-        taken = {id(_memory(innermost(s).raw)) for s in seeds if s is not None}
-        out = []
-        for g, x in zip(grads, ins, strict=True):
-            done = x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x))
-            raw = innermost(done).raw
-            if id(_memory(raw)) in taken or not _is_whole(raw):
-                done = fresh_copy(done)
-            taken.add(id(_memory(innermost(done).raw)))
-            out.append(done)
-        return out
-
+        pairs = zip(grads, ins, strict=True)
+        return own_memory((x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x)) for g, x in pairs), seeds)
 
     def _with_all(self, g: DimArray) -> DimArray:
         """With every vectorized axis of the outputs, also those that only other outputs have."""
@@ -253,7 +244,20 @@ def _is_whole(raw: Any) -> bool:
     """Whether an array shows all of its memory, each cell once, so that it can be given away without a copy."""
     if isinstance(raw, np.ndarray):
         return raw.flags.writeable and raw.size == _memory(raw).size and 0 not in raw.strides
-    return backends.backend_of(raw).owns(raw)
+    return isinstance(raw, (float, complex)) or backends.backend_of(raw).owns(raw)
+
+
+def own_memory(results: Iterable[DimArray], given: Iterable[DimArray | None]) -> list[DimArray]:
+    """Results that share memory neither with each other nor with what was given, each cell stored once."""
+    taken = {id(_memory(innermost(s).raw)) for s in given if s is not None}
+    out = []
+    for done in results:
+        raw = innermost(done).raw
+        if id(_memory(raw)) in taken or not _is_whole(raw):
+            done = fresh_copy(done)  # noqa: PLW2901 - the same value
+        taken.add(id(_memory(innermost(done).raw)))
+        out.append(done)
+    return out
 
 
 def fresh_copy(a: DimArray) -> DimArray:

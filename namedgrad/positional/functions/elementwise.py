@@ -125,7 +125,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 def cast_to(x: DimArray, dtype: Any) -> DimArray:
     """Another dtype, in memory of its own where the result is a plain array."""
     out = cast(x, np.dtype(dtype))
-    if out.level is None and out.dtype.kind in "biu" and out.raw is x.raw and backends.is_array(x.raw):
+    if x.level is None and out.dtype.kind in "biu" and out.raw is x.raw and backends.is_array(x.raw):
         return make(backends.call(backends.backend_of(x.raw).copy, x.raw), out.names, out.hidden)
     return out
 
