@@ -26,6 +26,7 @@ extensions = [
     "sphinx_design",
     "complete",
     "figures",
+    "numpy_functions",
     "operations",
 ]
 exclude_patterns = ["_build"]
