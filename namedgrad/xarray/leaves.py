@@ -83,7 +83,8 @@ class XarrayAdapter(Adapter):
     def fixed(self, leaf: Any) -> Hashable:
         opened = self.open(leaf)
         data = tuple((n, about(v) if is_open(v) else content(v)) for n, v in opened.data.items())
-        coords = {n: v for n, v in opened.coords.items() if n not in _computed(opened.coords)}
+        computed = _computed(opened.coords)
+        coords = {n: v for n, v in opened.coords.items() if n not in computed}
         indexes = tuple((n, type(i)) for n, i in opened.indexes.items())
         return (getattr(leaf, "name", None), repr(leaf.attrs), data, contents(coords), indexes)
 
@@ -97,9 +98,12 @@ class XarrayAdapter(Adapter):
         opened, rest = self.open(leaf), iter(arrays)
         out = self.holding(leaf, {n: hold(next(rest), v.dims) for n, v in _open(opened.data).items()})
         computed = _computed(opened.coords)
-        coords = {n: xr.Variable(v.dims, hold(next(rest), v.dims), v.attrs) for n, v in computed.items()}
-        coords |= {n: v.copy() for n, v in opened.coords.items() if n not in computed and backends.is_array(v._data)}
-        return out.assign_coords(coords) if coords else out
+        for n, v in self.open(out).coords.items():  # copies that show the data of the original
+            if n in computed:
+                v.data = hold(next(rest), v.dims)
+            elif backends.is_array(v._data):
+                v.data = v._data.copy()
+        return out
 
     def vectorize(self, leaf: Any, names: Names) -> Any:
         opened = self.open(leaf)
