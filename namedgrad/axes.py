@@ -172,9 +172,6 @@ class Move(NamedTuple):
     insert: tuple[Any, ...] | None
 
 
-
-
-
 def _permutation(source: Names, target: Sequence[Name]) -> tuple[int, ...] | None:
     perm = tuple(source.index(n) for n in target)
     return None if perm == tuple(range(len(source))) else perm

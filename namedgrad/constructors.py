@@ -275,11 +275,13 @@ def full_like(x: DimArray, value: Any, *, dtype: Any = None, like: Any = None, v
 def _without_names(x: Any, value: Any, dtype: Any, given: Mapping[str, Any]) -> Any:
     """The same for xarray objects and arrays with numbered axes, by their own function."""
     if any(v is not None for v in given.values()):
-        raise TypeError(f"full_like: {' and '.join(k for k, v in given.items() if v is not None)} is for DimArrays only")
+        raise TypeError(
+            f"full_like: {' and '.join(k for k, v in given.items() if v is not None)} is for DimArrays only"
+        )
     if type(x).__module__.partition(".")[0] == "xarray":
-        import xarray
+        import xarray as xr
 
-        return xarray.full_like(x, value, dtype=dtype)
+        return xr.full_like(x, value, dtype=dtype)
     return np.full_like(x, value, dtype=dtype)
 
 

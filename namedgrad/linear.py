@@ -170,7 +170,8 @@ def ambiguous(name: Name) -> AxisError:
     return AxisError(
         f"the slices of {name!r} are mixed inside the function (devectorized, then reduced, moved or indexed), yet "
         f"{name!r} is still a vectorized axis of its output, so 'one gradient per slice' is ambiguous; "
-        f"give the slices that stay another name, a.devectorize({name!r}).rename({{{name!r}: 'out'}}).vectorize('out'), "
+        f"give the slices that stay another name, "
+        f"a.devectorize({name!r}).rename({{{name!r}: 'out'}}).vectorize('out'), "
         f"or devectorize and reduce the output over {name!r}"
     )
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
-from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.docstrings import describe_elementwise
+from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import (  # noqa: F401 - importing a family registers its operations
     contraction,
@@ -174,14 +174,18 @@ def _foreign(other: Any) -> bool:
     return getattr(other, "__namedgrad_operand__", False) and getattr(other, "nameless", None) is None
 
 
+def _unary(one: Callable[[DimArray], DimArray]) -> Callable[[DimArray], DimArray]:
+    return lambda self: one(self)  # a bound method would not be bound again
+
+
 for _python, _name in _OPERATORS.items():
     _operators(_python, _name, reflected=True)
 for _python, _name in _COMPARISONS.items():
     _operators(_python, _name, reflected=False)
-_method("__neg__", lambda self: structure.negative.one(self))
+_method("__neg__", _unary(structure.negative.one))
 _method("__pos__", lambda self: self)
-_method("__abs__", lambda self: complex_numbers.absolute(self))
-_method("__invert__", lambda self: elementwise.invert.one(self))
+_method("__abs__", complex_numbers.absolute)
+_method("__invert__", _unary(elementwise.invert.one))
 _method("__getitem__", indexing.getitem)
 
 
@@ -207,13 +211,22 @@ _method("__rdivmod__", lambda self, other: _divmod(constant(other), self))
 
 # ------------------------------------------------------------------------------------------------ NumPy's protocols
 
-_RENAMED = {"around": "round", "true_divide": "divide", "conj": "conjugate", "abs": "absolute", "degrees": "rad2deg", "radians": "deg2rad", "amax": "max", "amin": "min"}
+_RENAMED = {
+    "around": "round",
+    "true_divide": "divide",
+    "conj": "conjugate",
+    "abs": "absolute",
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+    "amax": "max",
+    "amin": "min",
+}
 _ATTRIBUTES = ("shape", "ndim", "size")
 _ARGUMENTS = {"axis": "dim", "a_min": "min", "a_max": "max"}
 _FLATTENING = ("cumsum", "cumprod")  # where NumPy flattens, unless an axis is named
 _POSITIONAL = {
-    "reshape": ".stack or .unstack", "concatenate": "ng.concat", "stack": "ng.concat", "tensordot": "ng.dot", "einsum": "ng.dot",
-    "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat", "hstack": "ng.concat",
+    "reshape": ".stack or .unstack", "concatenate": "ng.concat", "stack": "ng.concat", "tensordot": "ng.dot",
+    "einsum": "ng.dot", "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat", "hstack": "ng.concat",
     "matmul": "ng.dot or ng.matmul(x, y, dim)", "inner": "ng.dot", "vdot": "ng.dot", "kron": "ng.outer",
 }  # fmt: skip
 
@@ -221,9 +234,10 @@ _POSITIONAL = {
 def _array_ufunc(self: DimArray, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
     name = _RENAMED.get(ufunc.__name__, ufunc.__name__)
     if method != "__call__" or out is not None or kwargs:
+        asked = f".{method}" if method != "__call__" else "out=, where= and dtype="
         raise TypeError(
-            f"np.{ufunc.__name__}: {'.' + method if method != '__call__' else 'out=, where= and dtype='} is not for arrays "
-            "with names; use the reductions by dim, ng.where and .astype"
+            f"np.{ufunc.__name__}: {asked} is not for arrays with names; "
+            "use the reductions by dim, ng.where and .astype"
         )
     if name in _POSITIONAL:
         raise _positional_error(ufunc.__name__)
@@ -236,7 +250,9 @@ def _array_function(self: DimArray, func: Any, types: Any, args: Any, kwargs: An
     name = _RENAMED.get(func.__name__, func.__name__)
     if "linalg" in func.__module__ or "fft" in func.__module__:
         raise TypeError(f"np.{func.__module__.split('.')[-1]}.{name} works on positions; use ng.{name}(a, dims=...)")
-    if name in _POSITIONAL or (name.removeprefix("nan") in _FLATTENING and kwargs.get("axis") is None and len(args) == 1 and self.ndim > 1):
+    if name in _POSITIONAL or (
+        name.removeprefix("nan") in _FLATTENING and kwargs.get("axis") is None and len(args) == 1 and self.ndim > 1
+    ):
         raise _positional_error(func.__name__)
     if name in _ATTRIBUTES:
         return getattr(*args, name)

@@ -52,8 +52,10 @@ class Level:
         self.owned: dict[int, tuple[DimArray, DimArray]] = {}
 
     def close(self) -> None:
-        """Values of this level must not be used any more."""
+        """Values of this level must not be used any more; what outlives it must not keep the tape alive."""
         self.open = self.fast = False
+        if self.tape is not None:
+            self.tape = []
 
     def record(self, map_: Map, nodes: Sequence[Any], out: Any) -> Any:
         """The traced output of an operation."""
@@ -65,9 +67,7 @@ class Level:
             return Traced(out, self, map_)
         picks = [Pick(map_, i) for i in range(len(out))]
         self.tape.extend(picks)
-        return tuple(
-            Traced(o, self, p) if o.dtype.kind in "fc" else o for o, p in zip(out, picks, strict=True)
-        )
+        return tuple(Traced(o, self, p) if o.dtype.kind in "fc" else o for o, p in zip(out, picks, strict=True))
 
     def _forward(self, map_: Map, nodes: Sequence[Tangent], out: Any) -> Any:
         ts = push(map_, nodes)
@@ -161,7 +161,9 @@ class Traced(DimArray):
         return apply(TRANSFER, (self,), backend=backend)
 
     def _scalar(self, what: str) -> Any:
-        raise leaving(what, "the array itself (0-d arrays take part in arithmetic), or ng.stop_gradient(x) for a constant")
+        raise leaving(
+            what, "the array itself (0-d arrays take part in arithmetic), or ng.stop_gradient(x) for a constant"
+        )
 
     def to_xarray(self, coords: Any = None, name: Any = None) -> Any:
         raise leaving(".to_xarray()", "the namedgrad functions on the DimArray itself, or differentiate xarray objects")
@@ -264,7 +266,9 @@ class demoting:  # noqa: N801 - a context manager reads as a verb
 # ------------------------------------------------------------------------------------------------ passes
 
 
-def backward(tape: Sequence[Map], seeds: Sequence[tuple[Map, DimArray]], leaves: Sequence[Map]) -> list[DimArray | None]:
+def backward(
+    tape: Sequence[Map], seeds: Sequence[tuple[Map, DimArray]], leaves: Sequence[Map]
+) -> list[DimArray | None]:
     """Pull cotangents from the seeded nodes to the leaves, visiting every node at most once."""
     cts: dict[Map, Any] = {}
     for node, g in seeds:
@@ -326,7 +330,7 @@ def forward(tape: Sequence[Map], seeds: Mapping[Map, Tangent], ends: Sequence[Ma
     return [ts.get(n) if n in last else None for n in ends]  # type: ignore[arg-type]
 
 
-# ------------------------------------------------------------------------------------------------ transfer between backends
+# ------------------------------------------------------------------------------------------------ transfer
 
 
 class _Transfer:

@@ -200,7 +200,9 @@ class DaskBackend(Backend):
         whole = g.rechunk({axis: -1, g.ndim - 1: -1})
         count = int(g.shape[axis]) + int(g.shape[-1]) - 1
         chunks = (*whole.chunks[:axis], (count,), *whole.chunks[axis + 1 : -1])
-        return whole.map_blocks(Kernel(_HOST.overlap_add, axis=axis), chunks=chunks, drop_axis=g.ndim - 1, dtype=g.dtype)
+        return whole.map_blocks(
+            Kernel(_HOST.overlap_add, axis=axis), chunks=chunks, drop_axis=g.ndim - 1, dtype=g.dtype
+        )
 
     def fft(self, x: Raw, axis: int) -> Raw:
         """Discrete Fourier transform of an axis, whose chunks are joined."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import cmath
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -14,10 +14,9 @@ from namedgrad.linear import Map, Mask, Scale, like
 from namedgrad.primitive.registry import Primitive, check_sizes, mismatch, operation, place, sample
 from namedgrad.trace import apply
 
-
-OPERATORS = frozenset(
-    "add subtract multiply divide floor_divide remainder power negative positive absolute".split()
-)  # those of Python on numbers, by kernel
+# The operators of Python on numbers, by kernel.
+OPERATORS = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"}
+OPERATORS |= {"negative", "positive", "absolute"}
 
 
 @functools.cache

@@ -25,7 +25,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        Must be pure: the same inputs, the same operations. Arrays that it captures are found while it runs, and count as inputs.
+        Must be pure: the same inputs, the same operations. Arrays that it captures are found while it runs, and count
+        as inputs.
 
     Returns
     -------
@@ -46,15 +47,19 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         tree = Tree((args, kwargs))
-        kept: list[Output] = []
+        first: list[Output] = []
+        again = False
 
         def run(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
             a, k = tree.rebuild(parts)
-            kept.append(Output(f(*a, **k)))
-            return tuple(kept[-1].parts)
+            out = Output(f(*a, **k))
+            if not again:  # what later runs return must not be kept alive from here
+                first.append(out)
+            return tuple(out.parts)
 
         outs = checkpointed(run, tree.parts)
-        return kept[0].tree.rebuild(outs)
+        again = True
+        return first.pop().tree.rebuild(outs)
 
     return wrapped
 
@@ -93,7 +98,9 @@ class Replay(Map):
     __slots__ = ("at", "captured", "home", "ins", "run")
     keeps_record = True
 
-    def __init__(self, run: Run, ins: list[DimArray], at: list[int], captured: dict[Map, DimArray], home: Level) -> None:
+    def __init__(
+        self, run: Run, ins: list[DimArray], at: list[int], captured: dict[Map, DimArray], home: Level
+    ) -> None:
         self.run, self.ins, self.at, self.captured, self.home = run, ins, at, captured, home
 
     def _again(self, level: Level, nodes: Sequence[Any]) -> tuple[DimArray, ...]:

@@ -80,7 +80,13 @@ class _CustomMap(Map):
     __slots__ = ("at", "ins", "outs", "rule", "tree", "tree_out")
 
     def __init__(
-        self, rule: Callable[..., Any], tree: Tree, tree_out: Tree, ins: list[DimArray], outs: Sequence[DimArray], at: list[int]
+        self,
+        rule: Callable[..., Any],
+        tree: Tree,
+        tree_out: Tree,
+        ins: list[DimArray],
+        outs: Sequence[DimArray],
+        at: list[int],
     ) -> None:
         self.rule, self.tree, self.tree_out, self.ins, self.outs, self.at = rule, tree, tree_out, ins, outs, at
 
@@ -125,7 +131,9 @@ def _parts_along(tree: Tree, value: Any, likes: Sequence[DimArray], what: str) -
         parts.extend(own or [None] * n)
     for p, x in zip(parts, likes, strict=True):
         if p is not None and (extra := [d for d in p.dims if d not in x.names]):
-            raise AxisError(f"a custom {what} returned the dims {p.dims} for an array with {x.dims}: {extra} must be summed")
+            raise AxisError(
+                f"a custom {what} returned the dims {p.dims} for an array with {x.dims}: {extra} must be summed"
+            )
     return parts
 
 
@@ -177,7 +185,10 @@ class _PushforwardMap(_CustomMap):
         given = {i: t for i, t in zip(self.at, ts, strict=True) if t is not None}
         how = next(iter(given.values())).hidden
         full = [_show(given[i], x) if i in given else zeros_of(x) for i, x in enumerate(self.ins)]
-        return tuple(None if t is None else stamp(spread(t, like(o)), how) for t, o in zip(self._apply(full), self.outs, strict=True))
+        return tuple(
+            None if t is None else stamp(spread(t, like(o)), how)
+            for t, o in zip(self._apply(full), self.outs, strict=True)
+        )
 
     def pull(self, g: Any) -> list[DimArray | None]:
         level = Level()
@@ -206,9 +217,9 @@ class custom_pullback(_Custom):  # noqa: N801 - used as a decorator
 
     Notes
     -----
-    ``@g.pullback def _(cotangent, out, *args)`` returns one cotangent per argument (None for none). Dims that the function knows are
-    visible; every batch axis is vectorized, and so out of sight. Forward mode is the transpose of the rule, a second derivative
-    differentiates its body.
+    ``@g.pullback def _(cotangent, out, *args)`` returns one cotangent per argument (None for none). Dims that the
+    function knows are visible; every batch axis is vectorized, and so out of sight. Forward mode is the transpose of
+    the rule, a second derivative differentiates its body.
 
     Examples
     --------
@@ -239,8 +250,8 @@ class custom_pushforward(_Custom):  # noqa: N801 - used as a decorator
 
     Notes
     -----
-    ``@g.pushforward def _(tangents, out, *args)`` gets one tangent per argument and returns the tangent of the output; it must be
-    linear in the tangents. Batch axes are out of sight, as for :class:`custom_pullback`.
+    ``@g.pushforward def _(tangents, out, *args)`` gets one tangent per argument and returns the tangent of the output;
+    it must be linear in the tangents. Batch axes are out of sight, as for :class:`custom_pullback`.
 
     Examples
     --------
@@ -259,5 +270,3 @@ class custom_pushforward(_Custom):  # noqa: N801 - used as a decorator
     def pushforward(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator for the rule."""
         return self._decorate(rule)
-
-

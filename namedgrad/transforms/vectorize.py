@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from namedgrad.axes import Name
-from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.calls import run
+from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.grad import restore_tree
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
 
