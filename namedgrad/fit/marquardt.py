@@ -38,6 +38,7 @@ class Marquardt(Batch):
 
     gradient: Array
     normal: Array
+    longest: Array  # that each column of the Jacobian has been
     damping: Array
     growth: Array
     predicted: Array
@@ -51,8 +52,9 @@ class Marquardt(Batch):
         p, n = start.shape
         flat = np.zeros((p, p, n))
         return cls.start(
-            index, start, lower, upper, gradient=flat[0], normal=flat, damping=np.full(n, FIRST_DAMPING),
-            growth=np.full(n, 2.0), predicted=np.zeros(n), bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n),
+            index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0],
+            damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n),
+            bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n),
         )  # fmt: skip
 
     def learn(self, at: Point) -> None:
@@ -72,7 +74,9 @@ class Marquardt(Batch):
         self.cost = np.where(better, at.cost, self.cost)
         self.gradient = np.where(better, at.gradient, self.gradient)
         self.normal = np.where(better, at.normal, self.normal)
-        calmer = self.damping * np.maximum(1 / 3, 1 - (2 * ratio - 1) ** 3)
+        self.longest = np.maximum(self.longest, np.sqrt(small.diagonal(self.normal)))
+        least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
+        calmer = self.damping * np.maximum(least, 1 - (2 * ratio - 1) ** 3)
         self.damping = np.where(better, calmer, self.damping * self.growth)
         self.growth = np.where(better, 2.0, 2 * self.growth)
 
@@ -139,8 +143,12 @@ class Marquardt(Batch):
         return matrix, factor
 
     def propose(self) -> None:
-        """The damped step, ended at the bounds that it meets."""
-        scale, free = self.scale(), self.free()
+        """The damped step, ended at the bounds that it meets.
+
+        The damping is measured by the longest that the columns of the Jacobian have been (Moré 1978), so that a
+        parameter which has lost its influence does not run away.
+        """
+        scale, free = np.where(self.longest > 0, self.longest, 1.0), self.free()
         low, high = self.lower - self.x, self.upper - self.x
         step = np.zeros_like(self.x)
         for _ in range(len(step)):
