@@ -27,7 +27,7 @@ def test_an_argument_is_differentiated_once() -> None:
 
 
 def test_positions_are_any_integers() -> None:
-    f = lambda a, b: (a * b * b).sum()  # noqa: E731
+    f = lambda a, b: (a * b * b).sum()
     np.testing.assert_array_equal(ng.grad(f, wrt=np.int64(1))(X, X).data, 2 * X.data**2)
     assert len(ng.grad(f, wrt=range(2))(X, X)) == 2
     for wrt in (1.5, None, object()):
@@ -89,3 +89,87 @@ def test_a_broadcast_tangent_may_be_written() -> None:
 def test_a_traced_positional_array_becomes_integer_untraced() -> None:
     g = ng.grad(lambda x: (x * x.astype(int)).sum())(np.array([1.5, 2.5]))
     np.testing.assert_array_equal(g, [1.0, 2.0])
+
+
+# ------------------------------------------------------------------------------------------------ Jacobians
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_jacobian_of_a_complex_output_of_real_input(mode: str) -> None:
+    a = RNG.normal(size=(2, 3)) + 1j * RNG.normal(size=(2, 3))
+    m = ng.DimArray(a, ("y", "x"))
+    jac = ng.jacobian(lambda x: ng.dot(m, x * x, dim="x"), mode=mode)(X)
+    np.testing.assert_allclose(jac.data, 2 * a * X.data, rtol=1e-14)
+    single = ng.jacobian(lambda x: (x * 1j).sum(), mode=mode)(X.astype("float32"))
+    assert single.dtype == np.complex64
+    np.testing.assert_array_equal(single.data, [1j, 1j, 1j])
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_jacobian_has_the_precision_of_its_input_in_both_modes(mode: str) -> None:
+    f = lambda a, b: a * b  # noqa: E731
+    one, two = ng.jacobian(f, wrt=(0, 1), mode=mode)(X.astype("float32"), X)
+    assert (one.dtype, two.dtype) == (np.float32, np.float64)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_jacobian_block_has_the_vectorized_axes_of_its_own_output(mode: str) -> None:
+    w = ng.DimArray(RNG.normal(size=(2, 3)), ("b", "x"), vectorized="b")
+    one, two = ng.jacobian(lambda x: (x * w, (x * w).devectorize("b").sum("b")), mode=mode)(X)
+    assert (one.vectorized, two.vectorized) == (("b",), ())
+    np.testing.assert_allclose(two.data, np.diag(w.data.sum(0)), rtol=1e-14)
+
+
+def test_a_suffixed_name_that_is_a_vectorized_axis_is_taken() -> None:
+    w = ng.ones({"x_wrt": 2}, vectorized="x_wrt")
+    with pytest.raises(ng.AxisError, match="choose another suffix="):
+        ng.jacobian(lambda x: x * w)(X)
+    assert ng.jacobian(lambda x: x * w, suffix="_in")(X).dims == ("x", "x_in")
+
+
+def test_a_chunk_is_positive() -> None:
+    for chunk in (0, -2):
+        with pytest.raises(ValueError, match="chunk"):
+            ng.jacobian(lambda x: x * 2, chunk=chunk)(X)
+
+
+# ------------------------------------------------------------------------------------------------ linear maps
+
+
+def test_adjoints_and_compositions_are_linear_maps_too() -> None:
+    w = ng.DimArray(RNG.normal(size=(2, 3)), ("y", "x"))
+    y, inner = ng.linearize(lambda x: ng.sin(x), X)
+    _, outer = ng.linearize(lambda s: ng.dot(w, s, dim="x"), y)
+    both = outer @ inner
+    want = w.data * np.cos(X.data)
+    np.testing.assert_allclose(both.dense().data, want, rtol=1e-14)
+    assert both.dense().dims == ("y", "x_wrt")
+    np.testing.assert_allclose(both.T.dense().data, want.T, rtol=1e-14)
+    assert both.T.dense(suffix="_in").dims == ("x", "y_in")
+    np.testing.assert_allclose(outer.T.dense().data, w.data.T, rtol=1e-14)
+    v = RNG.normal(size=3)
+    np.testing.assert_allclose(both.to_scipy() @ v, want @ v, rtol=1e-13)
+    np.testing.assert_allclose(both.T.to_scipy().T @ v, want @ v, rtol=1e-13)
+
+
+def test_several_results_are_several_arguments_of_the_next_map() -> None:
+    (s, d), inner = ng.linearize(lambda x: (ng.sin(x), 2 * x), X)
+    _, outer = ng.linearize(lambda a, b: (a * b).sum(), s, d)
+    _, direct = ng.linearize(lambda x: (ng.sin(x) * 2 * x).sum(), X)
+    both = outer @ inner
+    np.testing.assert_allclose(both(X).data, direct(X).data, rtol=1e-13)
+    np.testing.assert_allclose(both.T(1.5).data, direct.T(1.5).data, rtol=1e-13)
+    np.testing.assert_allclose((both @ both.T)(1.0).data, (direct.dense().data ** 2).sum(), rtol=1e-13)
+    with pytest.raises(TypeError, match=r"L\(t\)"):
+        inner @ X  # type: ignore[operator]
+
+
+def test_dense_of_complex_maps() -> None:
+    a = RNG.normal(size=(1, 3)) + 1j * RNG.normal(size=(1, 3))
+    z = ng.DimArray(RNG.normal(size=3) + 1j * RNG.normal(size=3), ("x",))
+    _, linear = ng.linearize(lambda z: ng.dot(ng.DimArray(a, ("y", "x")), z, dim="x"), z)  # fewer rows than columns
+    np.testing.assert_allclose(linear.dense().data, a, rtol=1e-14)
+    np.testing.assert_allclose(linear.T.dense().data, a.conj().T, rtol=1e-14)
+    for f in (lambda z: z.conj(), lambda z: abs(z).sum()):
+        with pytest.raises(TypeError, match="real and imaginary parts"):
+            ng.linearize(f, z)[1].dense()

@@ -12,17 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, extent, make
+from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.rules.movement import join, split
-from namedgrad.rules.structure import identity, multiply, relabel, reorder, total
+from namedgrad.rules.structure import add, cast, identity, multiply, relabel, reorder, total
 from namedgrad.transforms.grad import Call, Output, grad, pushforward, restore_tree, run_recorded
 from namedgrad.transforms.leaves import Block, adapter_of, flatten, unflatten
 from namedgrad.transforms.tape import Tape
 
 MODES = ("auto", "forward", "reverse")
 PARTS = ("full", "diagonal", "trace")
+_I = constant(1j)
 
 
 def jacobian(
@@ -186,10 +189,14 @@ def _refuse_complex(call: Call) -> None:
 
 def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[Block]]:
     ins, outs = [_visible(x) for x in tape.ins], [_visible(o) for o in tape.out_like]
+    if chunk is not None and chunk < 1:
+        raise ValueError(f"chunk={chunk} is not a positive number of passes")
     if mode == "auto":
         columns_needed = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
-        mode = "forward" if columns_needed <= sum(map(_count, outs)) else "reverse"
-    names = [[_suffixed(i, o, suffix) for i in ins] for o in outs]
+        rows_needed = sum(_count(o) * (1 + _is_complex(like)) for o, like in zip(outs, tape.out_like, strict=True))
+        mode = "forward" if columns_needed <= rows_needed or any(map(_is_complex, tape.ins)) else "reverse"
+    hidden = NONE.union(*(a.hidden for a in (*tape.ins, *tape.out_like)))
+    names = [[_suffixed(i, hidden.union(o), suffix) for i in ins] for o in outs]
     for x, o in itertools.product(tape.ins, outs):
         if clash := next((n for n in x.hidden if n in o), None):
             raise AxisError(
@@ -202,8 +209,18 @@ def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[
         rows = [_reverse_blocks(tape, k, o, chunk) for k, o in enumerate(outs)]
         columns = [list(c) for c in zip(*rows, strict=True)]
     return [
-        [_finish(columns[i][k], tuple(o), names[k][i], suffix) for i in range(len(ins))] for k, o in enumerate(outs)
+        [_finish(_cast(columns[i][k], x, tape.out_like[k]), tuple(o), names[k][i], suffix) for i, x in enumerate(tape.ins)]
+        for k, o in enumerate(outs)
     ]
+
+
+def _is_complex(x: Any) -> bool:
+    return bool(x.dtype.kind == "c")
+
+
+def _cast(block: DimArray, x: Any, out: Any) -> DimArray:
+    """A block in the precision of the input, as a gradient is; complex where the output is."""
+    return cast(block, np.result_type(x.dtype, np.complex64) if _is_complex(out) else x.dtype)
 
 
 def _visible(x: Any) -> dict[Name, int]:
@@ -247,12 +264,15 @@ def _seeds(tape: Tape, x: Any, sizes: dict[Name, int], chunk: int | None) -> Ite
 
 
 def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
-    """Blocks of one output with every input: names (V..., out dims as ``_Out``, input names)."""
+    """Blocks of one output with every input: names (V..., out dims, tagged input names)."""
     parts: list[list[DimArray]] = [[] for _ in tape.ins]
+    alone = tape.only(k)  # V is that of this output
     for seed in _seeds(tape, tape.out_like[k], sizes, chunk):
-        cts: list[DimArray | None] = [None] * len(tape.out_like)
-        cts[k] = seed
-        for i, g in enumerate(tape.pull(cts, (tape.along,))):
+        rows = alone.pull([seed], (tape.along,))
+        if _is_complex(seed):  # of real inputs: 1 pulls the real parts of a row back, 1j the imaginary parts
+            turned = alone.pull([multiply(seed, _I)], (tape.along,))
+            rows = [add(g, multiply(h, _I)) for g, h in zip(rows, turned, strict=True)]
+        for i, g in enumerate(rows):
             parts[i].append(_tagged(g, _visible(tape.ins[i]), tape.out_like[k].hidden))
     return [split(_joined(p, tape.along), tape.along, sizes) for p in parts]
 
@@ -318,12 +338,12 @@ class _Tag:
         return cls._made.setdefault(name, cls(name))
 
 
-def _suffixed(in_sizes: dict[Name, int], out_sizes: dict[Name, int], suffix: str) -> dict[Name, Name]:
+def _suffixed(in_sizes: dict[Name, int], known: frozenset[Name], suffix: str) -> dict[Name, Name]:
     """New names of the input's dims; a taken one is refused."""
     table: dict[Name, Name] = {}
     for n in in_sizes:
         new: Name = f"{n}{suffix}" if isinstance(n, str) else n if isinstance(n, axes.Axis) else (n, suffix)
-        if new in out_sizes or new in table.values():
+        if new in known or new in table.values():
             if isinstance(n, axes.Axis):
                 new = _Tag.get(n)
             else:

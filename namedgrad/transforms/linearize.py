@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,27 +35,30 @@ class LinearMap:
     (array([2., 8.]), array([2., 8.]))
     """
 
-    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], recorded: Recorded | None = None) -> None:
+    def __init__(self, forward: Side, backward: Side, recorded: Recorded | None = None) -> None:
         self._forward, self._backward, self._recorded = forward, backward, recorded
+
+    def __repr__(self) -> str:
+        return f"<LinearMap of {self._forward.count} argument{'s' * (self._forward.count != 1)}>"
 
     def __call__(self, *tangents: Any) -> Any:
         """The image of a tangent, one per argument."""
-        return self._forward(*tangents)
+        return self._forward.run(*tangents)
 
     @property
     def T(self) -> LinearMap:
         """The adjoint map."""
-        return LinearMap(self._backward, self._forward, None if self._recorded is None else self._recorded.flip())
+        return LinearMap(self._backward, self._forward)
 
     def __matmul__(self, other: LinearMap) -> LinearMap:
         """Composition: ``(L @ M)(t)`` is ``L(M(t))``."""
         if not isinstance(other, LinearMap):
-            return NotImplemented
-        return LinearMap(lambda *t: self(other(*t)), lambda *c: other._backward(self._backward(*c)))
+            raise TypeError(f"@ composes linear maps, got {type(other).__name__}; apply a map to an array with L(t)")
+        return LinearMap(other._forward.then(self._forward), self._backward.then(other._backward))
 
     def dense(self, suffix: str = "_wrt") -> Any:
         """The Jacobian as named arrays, input dims under the suffix."""
-        return self._need("dense").dense(suffix)
+        return self._record().dense(suffix)
 
     def to_scipy(self) -> LinearOperator:
         """A linear operator on flat vectors, inputs and outputs in the order of their leaves.
@@ -65,25 +68,44 @@ class LinearMap:
         AxisError
             If an input or output has vectorized axes: a flat vector cannot say which slice is meant.
         """
-        return self._need("to_scipy").to_scipy()
+        return self._record().to_scipy()
 
-    def _need(self, what: str) -> Recorded:
-        if self._recorded is None or self._recorded.flipped:
-            raise TypeError(f"{what}() needs a map made by linearize; of a composition or adjoint take that of its factors")
-        return self._recorded
+    def _record(self) -> Recorded:
+        """The record; that of an adjoint or composition is made by linearizing it, which it equals."""
+        if self._recorded is None:
+            self._recorded = linearize(self._forward.run, *self._forward.zeros())[1]._recorded
+        return self._recorded  # type: ignore[return-value]
+
+
+class Side(NamedTuple):
+    """One direction of a linear map."""
+
+    run: Callable[..., Any]
+    zeros: Callable[[], tuple[Any, ...]]  #: the zero of the space that it starts from, one per argument
+    count: int  #: of arguments
+
+    def then(self, other: Side) -> Side:
+        """First this, then the other; several results are several arguments."""
+
+        def run(*t: Any) -> Any:
+            out = self.run(*t)
+            return other.run(*out) if other.count != 1 else other.run(out)
+
+        return Side(run, self.zeros, self.count)
 
 
 class Recorded:
     """What ``linearize`` recorded, for dense and flat forms."""
 
     def __init__(self, call: Call, out: Output, tape: Tape) -> None:
-        self.call, self.out, self.tape, self.flipped = call, out, tape, False
+        self.call, self.out, self.tape = call, out, tape
 
-    def flip(self) -> Recorded:
-        """The same record seen from the adjoint."""
-        other = Recorded(self.call, self.out, self.tape)
-        other.flipped = not self.flipped
-        return other
+    def map(self) -> LinearMap:
+        """As users see it."""
+        ins, outs = self.tape.ins, self.tape.out_like
+        there = Side(self.push, lambda: self.call.results([x.zeros({}) for x in ins]), len(self.call.trees))
+        back = Side(self.pull, lambda: (self.out.result([o.zeros({}) for o in outs]),), 1)
+        return LinearMap(there, back, self)
 
     def push(self, *tangents: Any) -> Any:
         """Tangents in, tangent of the output out."""
@@ -167,4 +189,4 @@ def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
     call = Call(f, tuple(range(len(args))), (), args, {})
     out, tape = run_for_passes(call, borrow=True)
     recorded = Recorded(call, out, tape)
-    return out.result(tape.outs), LinearMap(recorded.push, recorded.pull, recorded)
+    return out.result(tape.outs), recorded.map()

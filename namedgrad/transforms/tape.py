@@ -6,6 +6,7 @@ pulls cotangents back and pushes tangents forward as often as asked.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -40,6 +41,12 @@ class Tape:
         self.ends = [o.node if o.level is level else None for o in outs]
         self.outs = [o.value if o.level is level else o for o in outs]
         self.out_like = [Shape(o) for o in self.outs]
+
+    def only(self, k: int) -> Tape:
+        """The same record with one of its outputs."""
+        other = copy.copy(self)
+        other.ends, other.outs, other.out_like = [self.ends[k]], [self.outs[k]], [self.out_like[k]]
+        return other
 
     # ---------------------------------------------------------------- reverse
 
