@@ -199,6 +199,10 @@ class DimArray:
         host = backends.call(backends.backend_of(self.raw).to_numpy, self.raw)
         return make(backends.call(backends.get_backend(backend).asarray, host), self.names, self.hidden)
 
+    def compute(self) -> DimArray:
+        """The same array with a dask array computed; other arrays stay as they are."""
+        return self.to("numpy") if self.backend == "dask" else self
+
     def item(self) -> Any:
         """The Python scalar of a single element, also ``float(a)``.
 

@@ -25,6 +25,7 @@ class Backend:
     xp: Any  #: namespace with NumPy's names
     special: Any  #: namespace of the functions of :mod:`scipy.special`
     may_branch = False  #: whether a value may steer Python: cheap and allowed on NumPy only
+    defers = True  #: whether its functions leave arrays of other classes to NumPy's protocols
 
     def __reduce__(self) -> tuple[Any, ...]:  # kernels travel to the workers of a cluster
         from namedgrad.backends import get_backend
@@ -140,6 +141,8 @@ class Backend:
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
         """``g * factor``, exactly 0 where ``g`` is: there a factor that is not finite does not count."""
+        if isinstance(factor, (int, float, complex, np.number)) and np.isfinite(factor):
+            return self.xp.multiply(g, factor)
         return self.select(self.xp.not_equal(g, 0), self.xp.multiply(g, factor))
 
     # ---------------------------------------------------------------- contraction

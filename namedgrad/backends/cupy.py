@@ -22,6 +22,7 @@ class CupyBackend(Backend):
     """Positional functions on ``cupy.ndarray``."""
 
     name = "cupy"
+    defers = False
 
     @property
     def xp(self) -> Any:

@@ -409,7 +409,8 @@ def ordered(x: DimArray, names: Sequence[Name]) -> DimArray:
 
 def box(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Any:
     """A result: bool and int values leave as plain arrays unless they differ per slice or are being recorded."""
-    if x.level is None and not x.hidden and x.dtype.kind in "biu" and not backends.is_recording():
+    leaves = x.level is None and not x.hidden and x.dtype.kind in "biu" and not backends.is_recording()
+    if leaves and backends.backend_of(x.raw).defers:
         return _plain(x.raw)
     p = _new(kind)
     p._x = x

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import xarray as xr
+
 import namedgrad as ng
 from tests.support.arrays import all_names
 from tests.support.samples import LABELS, Case, outputs
@@ -51,3 +54,20 @@ def results(
         "second by pull": [second] if one else list(second),
         "second by push": push(gradients, f.xs, tangents),
     }
+
+
+# Programs on an xarray object with the dims time and lat.
+LABELLED: dict[str, Callable[[Any], Any]] = {
+    "anomalies": lambda x: ((x - x.mean("time")) ** 2).sum(),
+    "where": lambda x: x.where(x > 0).sum() + xr.where(x > 0.5, x, 0 * x).mean(),
+    "groups": lambda x: ((x.groupby("month") - x.groupby("month").mean()) ** 2).mean(),
+    "weights": lambda x: x.weighted(np.cos(x.isel(time=0, drop=True)) + 2).mean(),
+    "windows": lambda x: (x.rolling(time=3).mean() ** 2).sum() + (x.shift(time=1) * x).sum(),
+    "order": lambda x: x.median("time").sum() + x.isel(time=[0, 0, 2], lat=1).max(),
+}
+
+
+def labelled_data() -> xr.DataArray:
+    """What the programs run on."""
+    data = np.random.default_rng(7).normal(size=(6, 4))
+    return xr.DataArray(data, dims=("time", "lat"), coords={"month": ("time", [0, 1, 2, 0, 1, 2])}, name="t")

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
+from xarray.namedarray import pycompat
 
 import namedgrad as ng
 from namedgrad import backends
-from tests.backends.table import placed, results, tolerance
+from tests.backends.table import LABELLED, labelled_data, placed, results, tolerance
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
 from tests.support.samples import CASES, LABELS, Case
@@ -137,6 +139,25 @@ def test_plain_arrays_come_back_as_plain_arrays(cupy: Any) -> None:
     got = ng.grad(lambda x: (np.exp(x) * x).sum())(cupy.asarray(data))
     assert isinstance(got, cupy.ndarray)
     assert_close(backends.backend_of(got).to_numpy(got), np.exp(data) * (1 + data), ROUNDING)
+
+
+@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("known", [True, False], ids=["known to xarray", "unknown to xarray"])
+def test_xarray_programs_run_on_the_device(name: str, known: bool, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # xarray notes at its first array whether there is a CuPy, and calls CuPy's functions itself if so
+    monkeypatch.setattr(pycompat, "_cached_duck_array_modules", {} if known else {"cupy": xr_module_that_is_missing()})
+    here = labelled_data()
+    there = here.copy(data=cupy.asarray(here.to_numpy()))
+    got, expected = ng.grad(LABELLED[name])(there), ng.grad(LABELLED[name])(here)
+    assert isinstance(got.data, cupy.ndarray)
+    assert_close(backends.backend_of(got.data).to_numpy(got.data), expected.to_numpy(), 10 * ROUNDING)
+
+
+def xr_module_that_is_missing() -> Any:
+    """What xarray remembers of an array library that it could not import."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", None)
+        return pycompat.DuckArrayModule("cupy")
 
 
 def test_gradients_own_their_memory(array: Any) -> None:

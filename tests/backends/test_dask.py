@@ -16,7 +16,7 @@ from dask.callbacks import Callback
 import namedgrad as ng
 from namedgrad import backends
 from namedgrad.backends.dask import Size
-from tests.backends.table import placed, results, tolerance
+from tests.backends.table import LABELLED, labelled_data, placed, results, tolerance
 from tests.support.samples import CASES, Case
 from tests.support.tolerances import EXACT, ROUNDING, SINGLE, assert_close
 
@@ -132,6 +132,16 @@ def test_plain_and_labelled_arrays_stay_lazy() -> None:
     for got in (plain, labelled.data):
         assert got.chunks == halves(data).chunks
         assert_close(got.compute(scheduler="sync"), expected, ROUNDING)
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_xarray_programs_stay_lazy(name: str) -> None:
+    here = labelled_data()
+    there = here.copy(data=halves(here.to_numpy()))
+    got, expected = ng.grad(LABELLED[name])(there), ng.grad(LABELLED[name])(here)
+    assert isinstance(got.data, da.Array)
+    assert got.data.chunks == there.data.chunks
+    assert_close(got.data.compute(scheduler="sync"), expected.to_numpy(), 10 * ROUNDING)
 
 
 def test_numpy_arrays_join() -> None:
@@ -322,6 +332,7 @@ def test_transfer_computes_because_it_is_asked_to() -> None:
         assert x.to("numpy").backend == "numpy"
         assert_close(x.to_numpy(), np.array([1.0, 2.0]), EXACT)
         assert float(x.sum()) == 3.0
+        assert isinstance(x.compute().data, np.ndarray)
         host = ng.grad(lambda x: (x.to("numpy") * 2).sum())(x)
         assert host.backend == "dask"
     late = ng.DimArray([1.0, 2.0], "a").to("dask")

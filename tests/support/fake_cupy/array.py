@@ -107,7 +107,7 @@ class ndarray:  # noqa: N801 - the name that it stands for
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         found = NAMESPACE.get(ufunc.__name__)
-        if found is None:
+        if found is None or any(map(_is_foreign, args)):
             return NotImplemented
         return found(*args, **kwargs) if method == "__call__" else getattr(found, method)(*args, **kwargs)
 
@@ -117,7 +117,8 @@ class ndarray:  # noqa: N801 - the name that it stands for
         place = func.__module__.rpartition(".")[2]
         functions = vars(NAMESPACE[place]) if place in {"linalg", "fft"} else NAMESPACE
         found = functions.get(func.__name__)
-        return NotImplemented if found is None else found(*args, **kwargs)
+        foreign = any(not issubclass(t, (ndarray, np.ndarray)) for t in types)
+        return NotImplemented if found is None or foreign else found(*args, **kwargs)
 
 
 # ------------------------------------------------------------------------------------------------ operators and methods
@@ -179,9 +180,14 @@ def host(x: Any) -> Any:
         return x.host
     if isinstance(x, (tuple, list)):
         return type(x)(host(v) for v in x)
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) or _is_foreign(x):
         raise TypeError(f"Unsupported type {type(x)}")
     return x
+
+
+def _is_foreign(x: Any) -> bool:
+    """Whether another library than NumPy speaks for an array."""
+    return hasattr(x, "__array_ufunc__") and not isinstance(x, (ndarray, np.ndarray, np.generic))
 
 
 def device(x: Any) -> Any:
