@@ -226,8 +226,8 @@ _ARGUMENTS = {"axis": "dim", "a_min": "min", "a_max": "max"}
 _FLATTENING = ("cumsum", "cumprod")  # where NumPy flattens, unless an axis is named
 _POSITIONAL = {
     "reshape": ".stack or .unstack", "concatenate": "ng.concat", "stack": "ng.concat", "tensordot": "ng.dot",
-    "einsum": "ng.dot", "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat", "hstack": "ng.concat",
-    "matmul": "ng.dot or ng.matmul(x, y, dim)", "inner": "ng.dot", "vdot": "ng.dot", "kron": "ng.outer",
+    "einsum": "ng.dot", "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat",
+    "hstack": "ng.concat", "matmul": "ng.dot or ng.matmul(x, y, dim)", "inner": "ng.dot", "vdot": "ng.dot", "kron": "ng.outer",
 }  # fmt: skip
 
 

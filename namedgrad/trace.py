@@ -158,7 +158,7 @@ class Traced(DimArray):
         raise leaving(".to_numpy()")
 
     def to(self, backend: str) -> DimArray:
-        return apply(TRANSFER, (self,), backend=backend)
+        return ops.transfer(self, backend)
 
     def _scalar(self, what: str) -> Any:
         raise leaving(
@@ -328,27 +328,6 @@ def forward(tape: Sequence[Map], seeds: Mapping[Map, Tangent], ends: Sequence[Ma
         if any(t is not None for t in ins):
             ts[node] = push(node, ins)
     return [ts.get(n) if n in last else None for n in ends]  # type: ignore[arg-type]
-
-
-# ------------------------------------------------------------------------------------------------ transfer
-
-
-class _Transfer:
-    """Move a traced array to another backend; the transpose moves the cotangent back."""
-
-    name = "to"
-
-    def lower(self, args: Sequence[DimArray], backend: str) -> DimArray:
-        return args[0].to(backend)
-
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], backend: str) -> Map:
-        from namedgrad.linear import Structural
-
-        home = ins[0].backend
-        return Structural(lambda t: t.to(backend), lambda g: g.to(home))
-
-
-TRANSFER = _Transfer()
 
 
 def innermost(a: DimArray) -> DimArray:

@@ -136,6 +136,27 @@ class Cast(Primitive):
         return Structural(lambda t: cast(t, dtype), lambda g: cast(g, home))
 
 
+class Transfer(Primitive):
+    """Another backend; the transpose moves the cotangent home."""
+
+    form = "linear"
+
+    def lower(self, args: Sequence[DimArray], backend: str) -> DimArray:
+        return args[0].to(backend)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], backend: str) -> Map:
+        home = ins[0].backend
+        return Structural(lambda t: transfer(t, backend), lambda g: transfer(g, home))
+
+
+_TRANSFER = Transfer("transfer")
+
+
+def transfer(x: DimArray, backend: str) -> DimArray:
+    """The same values on another backend."""
+    return apply(_TRANSFER, (x,), backend=backend)
+
+
 _TOTAL, _SPREAD, _RELABEL, _CAST = Total("total"), Spread("spread"), Relabel("relabel"), Cast("cast")
 
 
@@ -326,6 +347,7 @@ ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
 ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.cast, ops.stamp = total, spread, relabel, cast, stamp
 ops.contract, ops.guarded_contract, ops.diagonalize = contract, guarded_contract, diagonalize
+ops.transfer = transfer
 
 __all__ = [
     "AxisError", "Elementwise", "add", "cast", "constant_like", "contract", "diagonalize", "equal", "identity",
