@@ -56,18 +56,19 @@ def results(
     }
 
 
-# Programs on an xarray object with the dims time and lat.
-LABELLED: dict[str, Callable[[Any], Any]] = {
-    "anomalies": lambda x: ((x - x.mean("time")) ** 2).sum(),
-    "where": lambda x: x.where(x > 0).sum() + xr.where(x > 0.5, x, 0 * x).mean(),
-    "groups": lambda x: ((x.groupby("month") - x.groupby("month").mean()) ** 2).mean(),
-    "weights": lambda x: x.weighted(np.cos(x.isel(time=0, drop=True)) + 2).mean(),
-    "windows": lambda x: (x.rolling(time=3).mean() ** 2).sum() + (x.shift(time=1) * x).sum(),
-    "order": lambda x: x.median("time").sum() + x.isel(time=[0, 0, 2], lat=1).max(),
+# Programs on an xarray object with the dims time and lat, and weights along lat.
+LABELLED: dict[str, Callable[[Any, Any], Any]] = {
+    "anomalies": lambda x, w: ((x - x.mean("time")) ** 2).sum(),
+    "where": lambda x, w: x.where(x > 0).sum() + xr.where(x > 0.5, x, 0 * x).mean(),
+    "groups": lambda x, w: ((x.groupby("month") - x.groupby("month").mean()) ** 2).mean(),
+    "weights": lambda x, w: x.weighted(w).mean(),
+    "windows": lambda x, w: (x.rolling(time=3).mean() ** 2).sum() + (x.shift(time=1) * x).sum(),
+    "order": lambda x, w: x.median("time").sum() + x.isel(time=[0, 0, 2], lat=1).max(),
 }
 
 
-def labelled_data() -> xr.DataArray:
+def labelled_data() -> tuple[xr.DataArray, xr.DataArray]:
     """What the programs run on."""
-    data = np.random.default_rng(7).normal(size=(6, 4))
-    return xr.DataArray(data, dims=("time", "lat"), coords={"month": ("time", [0, 1, 2, 0, 1, 2])}, name="t")
+    rng = np.random.default_rng(7)
+    x = xr.DataArray(rng.normal(size=(6, 4)), dims=("time", "lat"), coords={"month": ("time", [0, 1, 2, 0, 1, 2])})
+    return x, xr.DataArray(rng.uniform(size=4), dims="lat")

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 from xarray.namedarray import pycompat
 
 import namedgrad as ng
@@ -147,8 +146,8 @@ def test_xarray_programs_run_on_the_device(name: str, known: bool, cupy: Any, mo
     # xarray notes at its first array whether there is a CuPy, and calls CuPy's functions itself if so
     monkeypatch.setattr(pycompat, "_cached_duck_array_modules", {} if known else {"cupy": xr_module_that_is_missing()})
     here = labelled_data()
-    there = here.copy(data=cupy.asarray(here.to_numpy()))
-    got, expected = ng.grad(LABELLED[name])(there), ng.grad(LABELLED[name])(here)
+    there = [a.copy(data=cupy.asarray(a.to_numpy())) for a in here]
+    got, expected = ng.grad(LABELLED[name])(*there), ng.grad(LABELLED[name])(*here)
     assert isinstance(got.data, cupy.ndarray)
     assert_close(backends.backend_of(got.data).to_numpy(got.data), expected.to_numpy(), 10 * ROUNDING)
 
