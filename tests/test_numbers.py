@@ -44,10 +44,10 @@ def test_products_at_zeros_at_three_orders(name: str, at: tuple[float, ...]) -> 
     }[name]
     assert_close(ng.grad(f)(x).data, fd_gradient(f, x), FIRST)
     v = vector(*RNG.normal(size=len(at)))
-    slope = lambda x: (ng.grad(f)(x) * v).sum()  # noqa: E731 - one line
+    slope = lambda x: (ng.grad(f)(x) * v).sum()
     assert_close(ng.hvp(f, x, v).data, fd_gradient(slope, x), FIRST)
     assert_close(ng.grad(slope)(x).data, fd_gradient(slope, x), FIRST)
-    third = lambda x: (ng.hvp(f, x, v) * v).sum()  # noqa: E731 - one line
+    third = lambda x: (ng.hvp(f, x, v) * v).sum()
     assert_close(ng.grad(third)(x).data, fd_gradient(third, x), SECOND)
 
 
@@ -116,7 +116,7 @@ def test_powers() -> None:
     np.testing.assert_allclose(gn.data[2], np.log(2), rtol=1e-15)
     for exponent in (0, 1, 2, 3, 0.0, 1.0, 2.0):
         at = vector(-1.5, 0.0, 0.5)
-        f = lambda x, exponent=exponent: (x**exponent).sum()  # noqa: E731 - one line
+        f = lambda x, exponent=exponent: (x**exponent).sum()
         assert_close(ng.grad(f)(at).data, fd_gradient(f, at), FIRST)
         assert_close(ng.grad(lambda x, f=f: ng.grad(f)(x).sum())(at).data, fd_gradient(lambda x, f=f: ng.grad(f)(x).sum(), at), FIRST)
     base = ng.grad(lambda b: (0.0**b).sum())(vector(0.5, 3.0))
@@ -154,7 +154,7 @@ def test_missing_cells_and_slices(name: str) -> None:
     data = np.array([[1.0, np.nan, 4.0, 2.5], [np.nan, np.nan, np.nan, np.nan], [np.nan, 7.0, np.nan, np.nan]])
     x = ng.DimArray(data, ("y", "x"))
     c = np.array([2.0, 5.0, -3.0])
-    out, pull = ng.pullback(lambda x: getattr(x, name)("x"), x)
+    _, pull = ng.pullback(lambda x: getattr(x, name)("x"), x)
     g = pull(ng.DimArray(c, "y")).data
     assert (g[np.isnan(data)] == 0).all()
     full = ng.grad(lambda x: getattr(x, name)("x"))(vector(1.0, 4.0, 2.5)).data
@@ -210,7 +210,7 @@ def test_results_and_gradients_keep_the_dtype(dtype: Any) -> None:
     functions: list[Callable[[ng.DimArray], ng.DimArray]] = [
         lambda x: x * 2 + 1, lambda x: x / 3, lambda x: x**2, np.exp, np.sin, lambda x: x.sum(), lambda x: x.mean(), lambda x: x.cumsum("x"),
         lambda x: x.isel(x=[0, 0]), lambda x: x.pad(x=1, constant_values=0), lambda x: ng.dot(x, x, dim="x"), lambda x: x.at[{"x": 0}].set(2.0),
-        lambda x: ng.where(True, x, 0.0), lambda x: ng.concat([x, x], "x"), lambda x: x.prod(), lambda x: x.std(), lambda x: 1.0 - x, lambda x: x.diff("x"),
+        lambda x: ng.where(x.real > 0, x, 0.0), lambda x: ng.concat([x, x], "x"), lambda x: x.prod(), lambda x: x.std(), lambda x: 1.0 - x, lambda x: x.diff("x"),
     ]  # fmt: skip
     for k, f in enumerate(functions):
         out, pull = ng.pullback(f, x)
@@ -240,7 +240,7 @@ def test_mixed_precision_operands_get_their_own_dtype() -> None:
 def test_seeds_are_of_the_outputs_precision() -> None:
     x = ng.DimArray(np.array([1 / 3]), "x")
     assert ng.grad(lambda x: (x / 3).sum())(x).item() == 1 / 3
-    out, pull = ng.pullback(lambda x: x / 3, x)
+    _, pull = ng.pullback(lambda x: x / 3, x)
     assert pull(ng.DimArray(np.float32([1.0]), "x")).dtype == np.float64
 
 
@@ -276,7 +276,7 @@ def test_complex_derivatives(name: str) -> None:
     assert g.dtype == np.complex128
     here = np.real(np.vdot(seed.to_numpy(), expected))
     assert np.real(np.vdot(g.to_numpy(), t.to_numpy())) == pytest.approx(here, rel=1e-7)
-    slope = lambda z: ng.pullback(f, z)[1](seed)  # noqa: E731 - one line
+    slope = lambda z: ng.pullback(f, z)[1](seed)
     second = richardson(lambda h: slope(z + h * t).to_numpy(), 1e-4)
     assert_close(ng.pushforward(slope, (z,), (t,))[1].to_numpy(), second, SECOND)
     assert_close(ng.pullback(slope, z)[1](t).to_numpy(), second, SECOND)  # a Hessian is symmetric
@@ -284,7 +284,7 @@ def test_complex_derivatives(name: str) -> None:
 
 def test_the_gradient_of_a_real_loss_is_dx_plus_i_dy() -> None:
     z = ng.DimArray([1 + 2j, -0.5 + 0.25j], "x")
-    f = lambda z: (abs(z) ** 2 * z.real + z.imag**3).sum()  # noqa: E731 - one line
+    f = lambda z: (abs(z) ** 2 * z.real + z.imag**3).sum()
     expected = [
         richardson(lambda h, u=u, k=k: f(moved(z, h * u * np.eye(2)[k])).item()) for k, u in itertools.product(range(2), (1, 1j))
     ]
@@ -293,13 +293,13 @@ def test_the_gradient_of_a_real_loss_is_dx_plus_i_dy() -> None:
 
 def test_real_inputs_of_complex_programs_have_real_gradients() -> None:
     x = vector(0.3, -1.2)
-    f = lambda x: abs(np.exp(1j * x) + x * (2 - 1j)).sum()  # noqa: E731 - one line
+    f = lambda x: abs(np.exp(1j * x) + x * (2 - 1j)).sum()
     g = ng.grad(f)(x)
     assert g.dtype == np.float64
     assert_close(g.data, fd_gradient(f, x), FIRST)
     h = ng.hessian(f)(x)
     assert h.dtype == np.float64
-    slope = lambda x: ng.grad(f)(x).sum()  # noqa: E731 - one line
+    slope = lambda x: ng.grad(f)(x).sum()
     assert_close(h.data.sum(0), fd_gradient(slope, x), FIRST)
 
 
@@ -321,7 +321,7 @@ def test_cholesky_reads_the_lower_triangle_and_its_gradient_is_symmetric() -> No
     spd = RNG.normal(size=(3, 3))
     spd = spd @ spd.T + np.eye(3)
     upper_changed = spd + np.triu(RNG.normal(size=(3, 3)), 1)
-    f = lambda a: np.sin(ng.cholesky(a, ("i", "j"))).sum()  # noqa: E731 - one line
+    f = lambda a: np.sin(ng.cholesky(a, ("i", "j"))).sum()
     a, b = (ng.DimArray(m, ("i", "j")) for m in (spd, upper_changed))
     np.testing.assert_allclose(ng.cholesky(b, ("i", "j")).data, np.linalg.cholesky(spd), rtol=1e-14)
     g = ng.grad(f)(a).data

@@ -164,7 +164,7 @@ def test_gradients_are_the_definition_or_refused(program: Program) -> None:
         try:
             g = ng.grad(one)(x)
         except ng.AxisError as error:
-            assert "another name" in str(error)  # noqa: PT017 - whether it is right to refuse comes next
+            assert "another name" in str(error)
             assert expected.mixed or crossed
             continue
         assert not expected.mixed
@@ -187,7 +187,7 @@ def test_modes_agree(program: Program) -> None:
     try:
         out, pushed = ng.pushforward(program, tuple(program.inputs), tuple(tangents))
     except ng.AxisError as error:
-        assert "another name" in str(error)  # noqa: PT017 - as above
+        assert "another name" in str(error)
         assert any(s.startswith(("devectorize", "vectorize", "rename")) for s in program.story)
         return
     assert_close(out.to_numpy(), y.to_numpy(), ROUNDING)
@@ -214,7 +214,7 @@ def test_jacobians_are_the_definition_or_refused(program: Program) -> None:
         try:
             j = ng.jacobian(last, mode=mode)(x)
         except ng.AxisError as error:
-            assert "another name" in str(error)  # noqa: PT017 - as above
+            assert "another name" in str(error)
             assert expected.mixed or crossed
             continue
         assert not expected.mixed
@@ -232,7 +232,7 @@ def test_checkpoints_change_nothing(program: Program) -> None:
         lambda f: ng.pushforward(f, tuple(program.inputs), tangents)[1:],
         lambda f: [ng.linearize(f, *program.inputs)[1](*tangents)],
     ):
-        plain, checked = (_attempt(lambda f=f: transform(f)) for f in (program, ng.checkpoint(program)))
+        plain, checked = (_attempt(lambda f=f, transform=transform: transform(f)) for f in (program, ng.checkpoint(program)))
         assert (plain is None) == (checked is None)
         for a, b in zip(plain or (), checked or (), strict=True):
             assert_close(values(a, all_names(b)), b.to_numpy(), 10 * ROUNDING)
@@ -267,7 +267,7 @@ def test_vectorized_programs_are_loops_of_slices(program: Program) -> None:
 
 
 @fuzz
-@given(programs(only_batched=True))
+@given(programs())
 def test_second_derivatives_of_programs(program: Program) -> None:
     x = program.inputs[0]
     t = ng.DimArray(np.random.default_rng(2).normal(size=x.to_numpy().shape), all_names(x), vectorized=x.vectorized)
@@ -275,9 +275,18 @@ def test_second_derivatives_of_programs(program: Program) -> None:
     def slope(x: ng.DimArray) -> ng.DimArray:
         return ng.grad(lambda x: program(x, *program.inputs[1:]))(x)
 
-    g = slope(x)
+    g = _attempt(lambda: slope(x))
+    if g is None:
+        return
     expected = richardson(lambda h: values(slope(moved(x, h * t.to_numpy())), all_names(g)), 1e-4)
-    forward = ng.pushforward(slope, (x,), (t,))[1]
-    assert_close(values(forward, all_names(g)), expected, 10 * SECOND)
-    reverse = ng.grad(lambda x: (slope(x) * t).sum())(x)
-    assert_close(values(reverse, all_names(g)), forward.to_numpy(), 1e3 * ROUNDING)
+    crossed = any(s.startswith(("devectorize", "vectorize", "rename")) for s in program.story)
+    forward = _attempt(lambda: ng.pushforward(slope, (x,), (t,))[1])
+    assert forward is not None or crossed
+    if forward is not None:
+        assert_close(values(forward, all_names(g)), expected, 10 * SECOND)
+    if set(g.vectorized) != set(x.vectorized):
+        return  # the sum below would be per slice, and the product one more step away from a Hessian times t
+    reverse = _attempt(lambda: ng.grad(lambda x: (slope(x) * t).sum())(x))
+    assert reverse is not None or crossed
+    if reverse is not None and forward is not None:
+        assert_close(values(reverse, all_names(g)), forward.to_numpy(), 1e4 * ROUNDING)

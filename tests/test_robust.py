@@ -93,8 +93,8 @@ def test_a_caught_exception_inside_does_not_disturb() -> None:
     def f(x: ng.DimArray) -> ng.DimArray:
         y = x * x
         try:
-            ng.grad(lambda z: (z * y).sum() + undefined)(x)  # type: ignore[name-defined]  # noqa: F821 - that is the point
-        except NameError:
+            ng.grad(lambda z: (z * y).sum() + {}["nothing"])(x)
+        except KeyError:
             y = y * 2
         return y.sum()
 
@@ -188,6 +188,18 @@ def without_collector() -> Iterator[None]:
         gc.enable()
 
 
+def _custom(f: Callable[..., Any]) -> Any:
+    g = ng.custom_pullback(f)
+    g.pullback(lambda c, out, x: c * np.cos(x))
+    return g
+
+
+def _custom_forward(f: Callable[..., Any]) -> Any:
+    g = ng.custom_pushforward(f)
+    g.pushforward(lambda t, out, x: (t[0] * np.cos(x)).sum())
+    return g
+
+
 TRANSFORMS: dict[str, Callable[[Any, ng.DimArray], Any]] = {
     "grad": lambda f, x: ng.grad(f)(x),
     "value_and_grad": lambda f, x: ng.value_and_grad(f)(x),
@@ -198,6 +210,11 @@ TRANSFORMS: dict[str, Callable[[Any, ng.DimArray], Any]] = {
     "hessian": lambda f, x: ng.hessian(f)(x),
     "hvp": lambda f, x: ng.hvp(f, x, x),
     "checkpoint": lambda f, x: ng.grad(ng.checkpoint(f))(x),
+    "custom_pullback": lambda f, x: ng.grad(_custom(f))(x),
+    "custom_pushforward": lambda f, x: ng.grad(_custom_forward(f))(x),
+    "scan": lambda f, x: ng.grad(lambda x: ng.scan(lambda c, k: (c + f(x), None), 0.0, ng.ones({"t": 4}), "t")[0])(x),
+    "vmap": lambda f, x: ng.vmap(ng.grad(f), "b")(x.expand_dims(b=2)),
+    "has_aux": lambda f, x: ng.grad(lambda x: (f(x), {"aux": x * 2}), has_aux=True)(x),
     "second order": lambda f, x: ng.grad(lambda x: ng.grad(f)(x).sum())(x),
 }
 
@@ -220,7 +237,7 @@ def test_no_reference_cycles(name: str, without_collector: None) -> None:
     assert seen
     assert not [r for r in seen if r() is not None], "kept alive by a cycle"
     del result
-    assert gc.collect() == 0 or name == "checkpoint" or gc.collect() == 0
+    assert gc.collect() == 0
 
 
 def test_a_graph_dies_with_its_pullback(without_collector: None) -> None:
@@ -288,7 +305,7 @@ def test_gradients_alias_neither_inputs_nor_cotangents_nor_each_other() -> None:
         lambda x, y: x.rename(x="q").rename(q="x") + y, lambda x, y: ng.stop_gradient(x) + y, lambda x, y: x.real + y.conj(),
     ]  # fmt: skip
     for f in functions:
-        out, pull = ng.pullback(f, x, y)
+        _, pull = ng.pullback(f, x, y)
         first, second = pull(c), pull(c)
         arrays = [g.data for g in (*first, *second)]
         for k, a in enumerate(arrays):
@@ -399,7 +416,7 @@ def _leaves(result: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_results_contain_nothing_traced(name: str) -> None:
-    f = lambda x: (x * x).sum() * 2 + ng.stop_gradient(x).sum()  # noqa: E731 - one line
+    f = lambda x: (x * x).sum() * 2 + ng.stop_gradient(x).sum()
     for r in _leaves(TRANSFORMS[name](f, array(3))):
         assert type(r) is ng.DimArray
         r.to_numpy()
@@ -470,7 +487,7 @@ def test_pullback_inside_a_gradient() -> None:
 
     expected = np.array([richardson(lambda h, k=k: f(moved(x, h * np.eye(3)[k])).item()) for k in range(3)])
     np.testing.assert_allclose(ng.grad(f)(x).data, expected, rtol=1e-7)
-    y, linear = ng.linearize(lambda x: ng.linearize(lambda z: z * z * x, x)[1](x), x)
+    _, linear = ng.linearize(lambda x: ng.linearize(lambda z: z * z * x, x)[1](x), x)
     np.testing.assert_allclose(linear(x).data, 6 * x.data**3, rtol=1e-12)
 
 

@@ -50,7 +50,7 @@ def permuted(a: ng.DimArray, rng: Rng) -> ng.DimArray:
     own = all_names(a)
     order = list(rng.permutation(len(own)))
     if len(own) > 1 and order == sorted(order):
-        order = order[::-1]
+        order.reverse()
     data = np.transpose(a.to_numpy(), order).copy(order="C")
     return ng.DimArray(data, [own[i] for i in order], vectorized=a.vectorized)
 
