@@ -40,8 +40,9 @@ def test_dims_coords_name_attrs_dtype_and_encoding():
 def test_values_keep_what_xarray_gives():
     x = field()
     value, _ = ng.value_and_grad(lambda x: ((x**2).mean(), x.mean("time")), has_aux=True)(x)
-    assert value[0].identical((x**2).mean())
-    assert value[1].identical(x.mean("time"))
+    for ours, theirs in zip(value, ((x**2).mean(), x.mean("time")), strict=True):
+        assert ours.identical(theirs.copy(data=ours.values))  # all but the last digit, where numbagg computes the mean
+        xr.testing.assert_allclose(ours, theirs, rtol=1e-14)
 
 
 def test_a_variable_and_a_coordinate():

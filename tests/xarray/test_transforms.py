@@ -108,5 +108,5 @@ def test_copies_and_text_of_vectorized_objects():
     import copy
     import pickle
 
-    for y in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):  # noqa: S301 - our own
+    for y in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
         assert ng.devectorize(y).identical(ng.devectorize(x))
