@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from namedgrad import ops as _ops
@@ -9,7 +10,6 @@ from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
 from namedgrad.compile import compile
 from namedgrad.constructors import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
-from namedgrad.fit import FitResult, least_squares, minimize
 from namedgrad.positional import PositionalArray, positional
 from namedgrad.testing.check import check_gradients
 from namedgrad.transforms.checkpoint import checkpoint
@@ -23,6 +23,20 @@ from namedgrad.xarray import asdimarray
 
 globals().update(_ops.FUNCTIONS)
 
-if TYPE_CHECKING:
+_LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minimize": "namedgrad.fit"}
 
-    def __getattr__(name: str) -> Any: ...
+if TYPE_CHECKING:
+    from namedgrad.fit import FitResult, least_squares, minimize
+
+
+def __getattr__(name: str) -> Any:
+    """Fits are imported when they are first asked for: most programs do without."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'namedgrad' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_LATER[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

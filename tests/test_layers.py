@@ -14,7 +14,7 @@ LAYERS = [
     {"linear"},
     {"trace"},
     {"primitive"},
-    {"rules"},
+    {"rules", "docstrings"},
     {"ops"},
     {"transforms", "constructors"},
     {"testing", "positional", "compile"},
