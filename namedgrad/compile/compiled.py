@@ -8,15 +8,11 @@ import types
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from namedgrad import backends
-from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE
+from namedgrad.compile.arguments import Read, seen
 from namedgrad.compile.program import Program, Results
-from namedgrad.compile.record import Recorder, Var, distinct
-from namedgrad.compile.surroundings import Slot, Surroundings, Traced, array_key
-from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
+from namedgrad.compile.record import Recorder, Var
+from namedgrad.compile.surroundings import Slot, Surroundings, Traced
 from namedgrad.transforms.tape import quiet
 
 MOST_PROGRAMS = 256  # of one function; a program holds its constants, and the oldest goes first
@@ -32,9 +28,9 @@ class CacheInfo(NamedTuple):
 def compile(f: Callable[..., Any]) -> Compiled:
     """Function with the results of ``f`` that runs ``f`` once and then replays its array calls.
 
-    ``f`` is recorded once per structure of its arguments, dims, vectorized names, shapes, dtypes, backend and values of
-    coordinates.  Later calls run straight-line array calls: constants are computed ahead, what does not reach a result
-    is left out, every buffer is freed or written over after its last use.
+    ``f`` is recorded once per structure of its arguments, dims, vectorized names, shapes, dtypes, backend and values
+    of coordinates.  Later calls run straight-line array calls: constants are computed ahead, what does not reach a
+    result is left out, every buffer is freed or written over after its last use.
 
     Parameters
     ----------
@@ -54,15 +50,16 @@ def compile(f: Callable[..., Any]) -> Compiled:
 
     Notes
     -----
-    - Integers, floats and complex numbers among the arguments are inputs; bools, strings and ``None`` are part of what is
-      recorded.  An integer that must steer Python is captured instead: ``ng.compile(functools.partial(f, n=3))``.
-    - What ``f`` captures (closure, globals, defaults, attributes of objects of the user's classes) is read at every call:
-      arrays are inputs, another number or object leads to another recording.  Only what sits deeper, inside installed
-      packages or behind a function call, is seen by reference alone.
+    - Integers, floats and complex numbers among the arguments are inputs; bools, strings and ``None`` are part of what
+      is recorded.  An integer that must steer Python is captured: ``ng.compile(functools.partial(f, n=3))``.
+    - What ``f`` captures (closure, globals, defaults, attributes of objects of the user's classes) is read at every
+      call: arrays are inputs, another number or object leads to another recording.  Installed packages are taken to
+      hold no arrays of their own; those behind a function call are seen by reference.
+    - Where values are not finite, slower code runs that guards 0 against them, from then on.
     - Floating-point warnings are off, as in every transform.
-    - Code that does not compute with arrays of this library, ``print`` for example, runs at the recording only.
-    - Under differentiation, and inside another compiled function, ``f`` itself runs: derivatives are those of ``f``, and
-      ``ng.compile(ng.grad(f))`` is the way to compile them.
+    - What does not compute with arrays of this library, ``print`` for example, happens at the recording only.
+    - Under differentiation, and inside another compiled function, ``f`` itself runs: derivatives are those of ``f``,
+      and ``ng.compile(ng.grad(f))`` is the way to compile them.
 
     Examples
     --------
@@ -109,40 +106,39 @@ class Compiled:
         """``f`` of the arguments."""
         if backends.recording and backends.is_recording():
             return self._f(*args, **kwargs)
-        cache = self._cache
+        cache, read = self._cache, Read()
         try:
             around = cache.surroundings
             if around is None or not around.current():
                 around = self._look_around()
-            raws: list[Any] = []
-            key = (around.key, _key(args, kwargs, raws))
+            key = (around.key, read.part(args), read.part(kwargs) if kwargs else None)
         except Traced:
             return self._f(*args, **kwargs)
         program = cache.programs.get(key)
-        if program is None or not program.holds(around.plain):
+        if program is None or (program.pinned and not program.holds(read.plain + around.plain)):
             return self._first(args, kwargs)
         cache.last = program
-        return program.run(raws + around.raws)
+        return program.run(read.raws + around.raws)
 
     def _first(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record, unless another thread has done so in the meantime, and run."""
-        cache = self._cache
+        cache, read = self._cache, Read()
         with cache.lock:
-            around, raws = self._look_around(), list[Any]()
-            key = _key(args, kwargs, raws)
-            program = cache.programs.get((around.key, key))
-            if program is None or not program.holds(around.plain):
+            around = self._look_around()
+            parts = (read.part(args), read.part(kwargs) if kwargs else None)
+            program = cache.programs.get((around.key, *parts))
+            if program is None or not program.holds(read.plain + around.plain):
                 recorder = Recorder()
                 out, results = _record(self._f, args, kwargs, around, recorder)
                 if results.traced:  # by a transform around this call, through an array that was captured out of sight
                     return out
                 if written := around.changed():
                     cache.ignored.update(written)
-                    around = _without(self._look_around(), around, recorder, len(raws))
-                program = Program(recorder, results, around.plain)
-                cache.keep((around.key, key), program)
+                    around = _without(self._look_around(), around, recorder, len(read.raws))
+                program = Program(recorder, results, read.plain + around.plain)
+                cache.keep((around.key, *parts), program)
             cache.last = program
-        return program.run(raws + around.raws)
+        return program.run(read.raws + around.raws)
 
     def _look_around(self) -> Surroundings:
         old, new = self._cache.surroundings, Surroundings(self._f, ignored=self._cache.ignored)
@@ -150,6 +146,9 @@ class Compiled:
             new.key = old.key  # found by identity from now on
         self._cache.surroundings = new
         return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return compile, (self._f,)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -167,70 +166,16 @@ class Compiled:
         return f"<compiled {getattr(self, '__qualname__', self._f)!s}>"
 
 
-# ------------------------------------------------------------------------------------------------ arguments
-
-
-def _key(args: tuple[Any, ...], kwargs: dict[str, Any], raws: list[Any]) -> Hashable:
-    """What a program fixes of its arguments; the values that it leaves open are added to ``raws``."""
-    parts = [tuple(kwargs)] if kwargs else []
-    for value in (*args, *kwargs.values()) if kwargs else args:
-        if type(value) is DimArray:
-            parts.append(array_key(value, raws))
-        elif is_leaf(value) or type(value) is int:
-            parts.append(_leaf_key(value, raws))
-        else:
-            leaves, treedef = flatten(value)
-            parts.append((treedef, *(_leaf_key(leaf, raws) for leaf in leaves)))
-    return tuple(parts)
-
-
-def _leaf_key(leaf: Any, raws: list[Any]) -> Hashable:
-    kind = type(leaf)
-    if kind in (int, float, complex):
-        raws.append(leaf)
-        return kind
-    if not is_leaf(leaf):
-        around = Surroundings(leaf)
-        raws += around.raws
-        return around.key
-    adapter = adapter_of(leaf)
-    return (kind, adapter.fixed(leaf), *(array_key(a, raws) for a in adapter.arrays(leaf)))
-
-
-def _shown(leaf: Any, recorder: Recorder) -> Any:
-    """What the function sees of an argument: the same arrays under an identity of their own."""
-    if type(leaf) is int:
-        adapter, arrays = adapter_of(0.0), (make(leaf, (), NONE),)
-    elif is_leaf(leaf):
-        adapter = adapter_of(leaf)
-        arrays = adapter.arrays(leaf)
-    else:
-        for raw in Surroundings(leaf).raws:
-            recorder.input(raw)
-        return leaf
-    seen = []
-    for a in arrays:
-        raw = a.raw
-        if type(raw) not in (bool, np.bool_):
-            raw = distinct(raw)
-            recorder.input(raw)
-        seen.append(make(raw, a.names, a.hidden))
-    return adapter.seen(leaf, seen)
-
-
-def _record(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], around: Surroundings, recorder: Recorder) -> tuple[Any, Results]:
+def _record(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], around: Surroundings, recorder: Recorder
+) -> tuple[Any, Results]:
     """Run ``f`` under a recorder that knows its inputs; also its output taken apart."""
-    values = []
-    for value in (*args, *kwargs.values()):
-        leaves, treedef = flatten(value)
-        values.append(unflatten(treedef, [_shown(leaf, recorder) for leaf in leaves]))
-    plain = set(map(id, around.plain))
-    for raw in around.raws:
-        recorder.input(raw, fixed=id(raw) in plain)
+    args, keywords = seen(args, recorder), seen(kwargs, recorder)
+    recorder.take(around.raws, around.plain)
     token = backends.start_recording(recorder)
     try:
         with quiet():
-            out = f(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
+            out = f(*args, **keywords)
             return out, Results(out, recorder)  # views are read while they are still recorded
     finally:
         backends.stop_recording(token)

@@ -20,7 +20,6 @@ from namedgrad.compile.optimise import Line, Plan, Test
 from namedgrad.compile.record import Var, variables
 from namedgrad.compile.rewrite import Constant
 
-
 KEYWORD_ONLY = {np.maximum, np.minimum}  # NumPy warns of a third positional argument; elsewhere it is the faster way
 
 
@@ -72,7 +71,7 @@ class _Locals:
         self.fresh: set[Var] = set()  # results that own their memory
         self.last: dict[Any, int] = {}  # the last line that needs a variable, or memory that it owns
         for at, line in enumerate(plan.code):
-            self._use((line.value,) if type(line) is Test else line.used, at)
+            self._use(line.used, at)
         self._use(variables(tuple(plan.results)), len(plan.code))
         self._count, self._free = 0, list[str]()
 
@@ -91,10 +90,10 @@ class _Locals:
         if not isinstance(function, np.ufunc) or function.nout > 1 or function.signature or line.call.kwargs:
             return None
         out = line.step.outs[0]
-        if math.prod(out.shape) == 1:  # a single element that is written over takes NumPy three times as long as a new one
+        if math.prod(out.shape) == 1:  # to write over a single element takes NumPy three times as long as to make one
             return None
-        return next((v for v in dying if v in self.fresh and self.last["memory", v] == at
-                     and v.shape == out.shape and v.dtype == out.dtype), None)
+        ours = (v for v in dying if v in self.fresh and self.last["memory", v] == at)
+        return next((v for v in ours if (v.shape, v.dtype) == (out.shape, out.dtype)), None)
 
     def take(self, v: Var, name: str | None = None) -> str:
         """A name for a new result."""
@@ -111,7 +110,9 @@ class _Locals:
         self._free.extend(names)
 
 
-def emit(plan: Plan, inputs: Sequence[Var], finish: Callable[[Source, list[str]], str]) -> tuple[str, Callable[..., Any]]:
+def emit(
+    plan: Plan, inputs: Sequence[Var], finish: Callable[[Source, list[str]], str]
+) -> tuple[str, Callable[..., Any]]:
     """The text of a function of the inputs, and the function.
 
     ``finish`` writes the lines that put the results together, given their names, and returns the expression to return.
@@ -128,10 +129,10 @@ def emit(plan: Plan, inputs: Sequence[Var], finish: Callable[[Source, list[str]]
 
 
 def _write(source: Source, local: _Locals, line: Line | Test, at: int) -> None:
-    if type(line) is Test:
+    if isinstance(line, Test):
         test = _finite(source, line.value, _operand(source, local, line.value))
         source.lines.append(f"if not {test}: return {source.refer(_retry(line.check.bet), 'retry')}")
-        gone = [local.names[v] for v in local.dying((line.value,), at)]
+        gone = [local.names[v] for v in local.dying(line.used, at)]
     else:
         gone = _write_call(source, local, line, at)
     if gone:
@@ -144,10 +145,12 @@ def _finite(source: Source, value: Var, name: str) -> str:
     if value.dtype is None:
         return f"{source.refer(cmath.isfinite, 'isfinite')}({name})"
     whole = f"{source.refer(NUMPY.isfinite_all, 'isfinite_all')}({name})"
-    if value.dtype.kind != "f" or (value.shape and (len(value.shape) > 1 or math.prod(value.shape) > BLAS_THREADS_FROM)):
+    if value.dtype.kind != "f" or len(value.shape) > 1 or math.prod(value.shape) > BLAS_THREADS_FROM:
         return whole
     isfinite = source.refer(math.isfinite, "isfinite")
-    return f"({isfinite}({source.refer(np.vdot, 'vdot')}({name}, {name})) or {whole})" if value.shape else f"{isfinite}({name})"
+    if not value.shape:
+        return f"{isfinite}({name})"
+    return f"({isfinite}({source.refer(np.vdot, 'vdot')}({name}, {name})) or {whole})"
 
 
 _RETRIES: dict[int, Retry] = {}

@@ -34,6 +34,11 @@ class Test(NamedTuple):
     check: Check
     value: Var
 
+    @property
+    def used(self) -> tuple[Var, ...]:
+        """The variables that it needs."""
+        return (self.value,)
+
 
 class Line(NamedTuple):
     """A call whose operands are variables, constants and literals, and what it defines."""
@@ -75,7 +80,7 @@ def _alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check])
         used = {v for r in results for v in variables(r)}
         known, kept = needs, list[Line | Test]()
         for line in reversed(code):
-            if type(line) is Test:
+            if isinstance(line, Test):
                 if line.check in known:
                     kept.append(line)
                     used.add(line.value)
@@ -91,13 +96,13 @@ def _merged(plan: Plan) -> Plan:
     """Equal calls made once, where the first result is still needed anyway; elsewhere memory would pay for it."""
     last: dict[Var, int] = {}
     for at, line in enumerate(plan.code):
-        last.update((v, at) for v in ((line.value,) if type(line) is Test else line.used))
+        last.update((v, at) for v in line.used)
     last.update((v, len(plan.code)) for r in plan.results for v in variables(r))
     first: dict[Hashable, Var] = {}
     same: dict[Var, Var] = {}
     code: list[Line | Test] = []
     for at, line in enumerate(plan.code):
-        if type(line) is Test:
+        if isinstance(line, Test):
             code.append(line._replace(value=same.get(line.value, line.value)))
             continue
         call = Call(*_replaced(tuple(line.call), same))
@@ -130,7 +135,7 @@ def _identity(value: Any) -> Hashable:
     if type(value) is Constant:
         return id(value.value)
     if type(value) is Var or callable(value):
-        return value  # type: ignore[no-any-return]
+        return value
     return (type(value), repr(value)) if type(value) in (int, float, complex, bool, str, slice) else id(value)
 
 
@@ -254,7 +259,8 @@ class _Simplify:
         for i, a in enumerate(args):
             if type(a) is Var and a in self.narrow:
                 rest = (*args[:i], self.narrow[a], *args[i + 1 :])
-                if np.broadcast_shapes(*(np.shape(_value(r)) if type(r) is not Var else r.shape for r in rest)) == out.shape:
+                shapes = (r.shape if type(r) is Var else np.shape(_value(r)) for r in rest)
+                if np.broadcast_shapes(*shapes) == out.shape:
                     args = rest
         return args
 

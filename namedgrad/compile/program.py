@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.array import DimArray
+from namedgrad.array import DimArray, make
 from namedgrad.compile.emit import Retry, Source, emit
 from namedgrad.compile.optimise import plan
 from namedgrad.compile.record import Recorder
@@ -26,8 +26,12 @@ class Results:
         arrays = [a.arrays(leaf) for a, leaf in zip(self.adapters, self.leaves, strict=True)]
         self.traced = any(x.level is not None for several in arrays for x in several)
         self.values = [] if self.traced else [recorder.find(x.raw) for several in arrays for x in several]
-        self.marks = [[(x.names, x.hidden) for x in several] for several in arrays]
-        self.leaves = [DimArray if isinstance(leaf, DimArray) else leaf for leaf in self.leaves]  # holds no memory
+        self.marks = [[_empty(x) for x in several] for several in arrays]
+
+    def empty(self) -> None:
+        """Keep of the leaves what they look like, without their data."""
+        triples = zip(self.leaves, self.adapters, self.marks, strict=True)
+        self.leaves = [adapter.seen(leaf, marks) for leaf, adapter, marks in triples]
 
     def write(self, source: Source, names: list[str]) -> str:
         """Write what puts results together; the expression of the whole."""
@@ -44,21 +48,25 @@ class Results:
         if not marks:
             return source.literal(leaf)
         made = [self._array(source, f"r{i}_{j}", mark, n) for j, (mark, n) in enumerate(zip(marks, names, strict=True))]
-        if leaf is DimArray:
+        if isinstance(leaf, DimArray):
             return made[0]
         returned = functools.partial(adapter.returned, leaf)
         return f"{source.refer(returned, 'returned')}([{', '.join(made)}])"
 
     @staticmethod
-    def _array(source: Source, result: str, mark: tuple[Any, Any], raw: str) -> str:
-        names, hidden = mark
+    def _array(source: Source, result: str, mark: DimArray, raw: str) -> str:
         source.lines += [
             f"{result} = new(DimArray)",
             f"{result}.raw = {raw}",
-            f"{result}.names = {source.refer(names, 'names')}",
-            f"{result}.hidden = {source.refer(hidden, 'hidden')}",
+            f"{result}.names = {source.refer(mark.names, 'names')}",
+            f"{result}.hidden = {source.refer(mark.hidden, 'hidden')}",
         ]
         return result
+
+
+def _empty(x: DimArray) -> DimArray:
+    """An array like ``x`` that occupies one element."""
+    return make(np.broadcast_to(np.zeros((), x.dtype), x.full_shape), x.names, x.hidden)
 
 
 class Program:
@@ -67,15 +75,18 @@ class Program:
     def __init__(self, recorder: Recorder, results: Results, plain: list[Any]) -> None:
         self._steps, self._inputs = recorder.steps, recorder.inputs
         self._results = results
+        results.empty()
         self._lost: frozenset[int] = frozenset()
         self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}
         # Code that is not recorded may have computed an array of unknown origin from any that it sees.
         self._pins = [_content(x) for x in plain] if recorder.elsewhere or recorder.looked else []
         self._looked = [(v.array, _content(v.array)) for v in recorder.elsewhere] if recorder.looked else []
+        self.pinned = bool(self._pins or self._looked)  # whether it holds for some values only
 
     def holds(self, plain: list[Any]) -> bool:
         """Whether what entered the recording unseen would be the same now."""
-        return all(_content(x) == pin for x, pin in zip(plain, self._pins)) and all(_content(x) == pin for x, pin in self._looked)
+        pairs = [*zip(plain, self._pins), *self._looked]
+        return all(_content(x) == pin for x, pin in pairs)
 
     @property
     def source(self) -> str:
@@ -119,5 +130,3 @@ def _quiet_context() -> contextvars.Context:
 
 def _content(x: Any) -> Any:
     return x.tobytes() if isinstance(x, np.ndarray) else None
-
-

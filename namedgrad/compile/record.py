@@ -7,14 +7,14 @@ never computed with ahead of time, so that what its owner writes into it is seen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from namedgrad import backends
 
-SAME = frozenset({"asarray", "broadcast_to", "cast", "settle"})  # return an operand for its shape or dtype, not its values
+SAME = frozenset({"asarray", "broadcast_to", "cast", "settle"})  # may return the operand: its shape or dtype decides
 LOOSE = SAME | {"reshape"}  # a view or a copy, as dtype and memory require
 
 
@@ -76,7 +76,10 @@ def distinct(raw: Any) -> Any:
         return np.array(raw)
     if not backends.is_number(raw):
         return backends.alias(raw)
-    return Int(raw) if isinstance(raw, int) else -(-raw)
+    if isinstance(raw, int):
+        return Int(raw)
+    negative = -raw
+    return -negative
 
 
 # ------------------------------------------------------------------------------------------------ recorder
@@ -93,12 +96,17 @@ class Recorder(backends.Recorder):
         self._known: dict[int, Var] = {}
         self._alive: list[Any] = []  # identities stay unique as long as nothing is freed
 
-    def input(self, raw: Any, *, fixed: bool = False) -> None:
-        """The next input of the program; an object that is given twice is known by its first place."""
-        var = Var(raw, fixed=fixed)
-        self.inputs.append(var)
-        if id(raw) not in self._known:
-            self._define(raw, var)
+    def take(self, raws: Sequence[Any], plain: Sequence[Any] = ()) -> None:
+        """The next inputs of the program; an object that is given twice is known by its first place.
+
+        Those in ``plain`` Python code sees as they are, so that it may look at them.
+        """
+        fixed = set(map(id, plain))
+        for raw in raws:
+            var = Var(raw, fixed=id(raw) in fixed)
+            self.inputs.append(var)
+            if id(raw) not in self._known:
+                self._define(raw, var)
 
     def leave_out(self, var: Var, raw: Any) -> None:
         """An input is none after all, but an array from elsewhere."""
@@ -135,10 +143,9 @@ class Recorder(backends.Recorder):
     def record(self, function: Callable[..., Any], raw: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """Note one call; its results as objects that no other call has returned."""
         name = getattr(function, "__name__", "")
-        if name == "asarray" and id(raw[0]) not in self._known:
-            args = raw  # what a rule builds on the host is a constant of the program
-        else:
-            args = tuple(self.find(r) for r in raw)
+        # What a rule builds on the host, for a backend to take, is a constant of the program.
+        built = name == "asarray" and id(raw[0]) not in self._known
+        args = raw if built else tuple(self.find(r) for r in raw)
         if name in SAME and id(out) in self._known:
             return out
         several = type(out) is tuple or hasattr(out, "_fields")
@@ -146,8 +153,10 @@ class Recorder(backends.Recorder):
         shows = tuple(self._shown(function, name, args, raw, o) for o in results)
         keywords = {k: self.find(v) for k, v in kwargs.items()}
         fixed = all(v.fixed for v in variables((args, tuple(keywords.values()))))
-        outs = tuple(self._define(r, Var(r, scalar=isinstance(o, np.generic), fixed=fixed))
-                     for r, o in zip(results, out if several else (out,), strict=True))
+        outs = tuple(
+            self._define(r, Var(r, scalar=isinstance(o, np.generic), fixed=fixed))
+            for r, o in zip(results, out if several else (out,), strict=True)
+        )
         self.steps.append(Step(function, args, keywords, outs, shows, several))
         if not several:
             return results[0]

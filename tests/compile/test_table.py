@@ -16,7 +16,9 @@ from tests.support.arrays import like
 from tests.support.samples import CASES, FLOATING, Case, outputs
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of what is compared with: values that are not finite
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning"
+)  # of what is compared with: values that are not finite
 table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
 floating = pytest.mark.parametrize("case", FLOATING, ids=lambda c: c.label)
 
@@ -118,7 +120,11 @@ def test_recorded_where_values_are_not_finite(case: Case) -> None:
     replayed(case, derivatives(case), *(with_seeds(case, xs, k) for k, xs in enumerate(points)))
 
 
-SECOND = [c for c in FLOATING if all(d in ("real", "positive", "nonzero", "unit", "well", "spd", "missing", "bool") for d in c.domains)]
+SECOND = [
+    c
+    for c in FLOATING
+    if all(d in ("real", "positive", "nonzero", "unit", "well", "spd", "missing", "bool") for d in c.domains)
+]
 
 
 @pytest.mark.parametrize("case", SECOND, ids=lambda c: c.label)
@@ -137,5 +143,3 @@ def test_second_derivatives(case: Case) -> None:
         return [ng.hvp(loss, operands[k], v), ng.grad(lambda x: (slope(x) * v).sum())(operands[k])]
 
     replayed(case, f, case.operands(), case.operands(seed=1), hazardous(case, 2))
-
-

@@ -59,7 +59,9 @@ def test_gradients(program: Program) -> None:
     replayed(ng.value_and_grad(loss), field(), field(1), with_gaps(2))
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if "lat" in p.over and p.name not in BY_VALUE], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "program", [p for p in PROGRAMS if "lat" in p.over and p.name not in BY_VALUE], ids=lambda p: p.name
+)
 def test_gradients_over_a_dim(program: Program) -> None:
     def loss(x: xr.DataArray) -> Any:
         out = program.function(x)
