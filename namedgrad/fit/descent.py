@@ -143,9 +143,11 @@ class Newton(Descent):
     """Methods whose direction leads, as far as they know, to the minimum."""
 
     def converged(self, tol: float) -> Flags:
-        """Also if no parameter has to move by more than ``tol`` of itself."""
-        near = (np.abs(self.direction) <= tol * self.size()).all(axis=0) & self.informed()
-        return super().converged(tol) | near
+        """Whether the step moves no parameter by ``tol`` of itself, or lowers the cost by less than ``tol**2`` of it."""
+        near = (np.abs(self.direction) <= tol * self.size()).all(axis=0)
+        low = -small.dot(self.direction, self.gradient) <= tol**2 * 2 * np.abs(self.cost)
+        flat = ~np.where(self.free(), self.gradient, 0.0).any(axis=0)
+        return (near | low) & self.informed() | flat
 
     def informed(self) -> Flags:
         """Cells that know something of the curvature."""

@@ -41,16 +41,16 @@ class Loss(Problem):
 
     def slope(self, free: Matrix, index: Index) -> Slope:
         """Loss and gradient of some cells."""
-        tape = self.record(self.full(free, index), index)
+        tape = self.record(self.full(free, index), self.arguments(index))
         cost = self.table(tape.outs[0], len(index), "loss").to_numpy()
         return Slope(cost, self._rows(tape.pull([ones_like_output(tape.outs[0])]), len(index)))
 
     def curvature(self, free: Matrix, index: Index) -> Callable[[Matrix], Matrix]:
         """The Hessian of some cells, as a product with vectors: forward over reverse."""
-        matrix = self.full(free, index)
+        matrix, args = self.full(free, index), self.arguments(index)
 
         def gradients(parts: Sequence[DimArray]) -> Sequence[DimArray]:
-            tape = self.record(matrix, index, parts)
+            tape = self.record(matrix, args, parts)
             return tape.pull([ones_like_output(tape.outs[0])])
 
         tape = record(gradients, self.moving(self.parameters.parts(matrix, self.backend)))
@@ -123,9 +123,9 @@ def minimize(
         ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter or of ``over``, None for no bound. A
         start value outside is moved to the bound.
     tol : float, optional
-        1e-8 by default. A cell has converged when a change of any parameter by all of itself would change the loss by
-        less than ``tol`` of itself, to first order, or when the (quasi-)Newton step moves no parameter by more than
-        ``tol`` of itself.
+        1e-8 by default. A cell has converged when the (quasi-)Newton step moves no parameter by more than ``tol`` of
+        itself, or lowers the loss by less than ``tol**2`` of itself; with gradient descent, when a change of any
+        parameter by all of itself would change the loss by less than ``tol`` of itself, to first order.
     max_iterations : int
         Evaluations per cell after the first.
     progress : bool

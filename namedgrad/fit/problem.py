@@ -95,9 +95,8 @@ class Problem:
         """Of one value per entry, those of the entries that are free."""
         return [x for x, rows in zip(entries, self.parameters.rows.values(), strict=True) if self.free[rows].all()]
 
-    def record(self, matrix: Matrix, index: Index, moving: Sequence[DimArray] | None = None) -> Tape:
+    def record(self, matrix: Matrix, args: Any, moving: Sequence[DimArray] | None = None) -> Tape:
         """One traced call; the inputs of the tape are the entries that are free, or others given in place of them."""
-        args = self.arguments(index)
         parts = self.parameters.parts(matrix, self.backend)
         at = self.moving(range(len(parts)))
 

@@ -21,10 +21,12 @@ from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.progress import Progress
 from namedgrad.fit.status import Status
 from namedgrad.rules.elementwise import c, divide, maximum
-from namedgrad.rules.structure import cast, contract, equal, isfinite, multiply, select, total, where
+from namedgrad.rules.structure import cast, contract, isfinite, multiply, select, total, where
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
 from namedgrad.transforms.tape import quiet
+
+NUDGE = 0.1  # relative change of start values that shows what depends on them
 
 
 class Residuals(Problem):
@@ -90,11 +92,16 @@ class Residuals(Problem):
         """Tell missing data from a model that fails at the start values."""
         start = self.start[:, index]
         seen = isfinite(r).to_numpy()
-        sound = isfinite(self.residual(start, index, fill=True)).to_numpy()
-        if not sound.all():
-            _, J = self.jacobian(start, index)
-            still = np.array([equal(column, c(0.0)).to_numpy() for column in J])
-            sound = sound | still.all(axis=0)  # masked by the function itself, whatever the parameters
+        complete = filled(self.arguments(index))
+        sound = self._finite(start, index, complete)
+        if not sound.all():  # the function masks some itself, if that does not depend on the parameters
+            _, J = self.jacobian(start, index, complete)
+            masked = np.logical_and.reduce([isfinite(column).to_numpy() for column in J])
+            for sign in (1, -1):
+                near = start + sign * NUDGE * np.where(start != 0, start, 1.0)
+                near = np.clip(near, self.lower[:, index], self.upper[:, index])
+                masked &= ~self._finite(near, index, complete)
+            sound |= masked
         rest = tuple(range(1, seen.ndim))
         self.observed[index] = seen  # type: ignore[index]
         self.counts[index] = np.logical_or(seen, ~sound).sum(axis=rest)
@@ -104,17 +111,18 @@ class Residuals(Problem):
         """Data and sigma of some cells."""
         return self.cells.take(index, "data", "sigma")
 
-    def output(self, matrix: Matrix, index: Index, *, fill: bool = False, weighted: bool = True) -> Output:
-        """What the function returns for some cells; ``fill``: with what is missing in the data made up."""
-        args = self.arguments(index)
-        if fill:
-            args = filled(args)
+    def output(self, matrix: Matrix, index: Index, args: Any = None, *, weighted: bool = True) -> Output:
+        """What the function returns for some cells, with their data or other arguments."""
+        args = self.arguments(index) if args is None else args
         with quiet():
             return self.checked(self.call(self.parameters.parts(matrix, self.backend), args), args, weighted=weighted)
 
-    def residual(self, matrix: Matrix, index: Index, *, fill: bool = False) -> DimArray:
+    def residual(self, matrix: Matrix, index: Index, args: Any = None) -> DimArray:
         """Residuals ``(CELL, dims...)`` of some cells."""
-        return self.table(self.output(matrix, index, fill=fill).parts[0], len(index), "residual")
+        return self.table(self.output(matrix, index, args).parts[0], len(index), "residual")
+
+    def _finite(self, matrix: Matrix, index: Index, args: Any) -> Flags:
+        return isfinite(self.residual(matrix, index, args)).to_numpy()
 
     def checked(self, out: Output, args: Any, *, weighted: bool = True) -> Output:
         """The output as one array, divided by sigma."""
@@ -130,9 +138,9 @@ class Residuals(Problem):
 
     # ---------------------------------------------------------------- derivatives
 
-    def jacobian(self, matrix: Matrix, index: Index) -> tuple[DimArray, list[DimArray]]:
+    def jacobian(self, matrix: Matrix, index: Index, args: Any = None) -> tuple[DimArray, list[DimArray]]:
         """Residuals ``(CELL, dims...)`` and their derivative in every free parameter; those that do not count are 0."""
-        tape = self.record(matrix, index)
+        tape = self.record(matrix, self.arguments(index) if args is None else args)
         r = self.table(tape.outs[0], len(index), "residual")
         columns = []
         for k in range(len(tape.ins)):

@@ -202,6 +202,16 @@ def test_missing_data_are_told_from_a_model_that_fails():
     np.testing.assert_array_equal(fit.dof, want.dof)
     failing = ng.least_squares(lambda p, t, y: ng.log(p["size"] - t) - y, {"size": 2.0}, t, y, over=OVER)
     assert (failing.status == 5).all()
+    overflowing = ng.least_squares(residual, START | {"rate": -400.0}, t, y, over=OVER)
+    assert (overflowing.status == 5).all()
+
+
+def test_edges_that_a_program_loses_do_not_count():
+    da = labelled(observations())
+    smooth = lambda x: x.rolling(time=5, center=True).mean()
+    fit = ng.least_squares(lambda p, t, y: model(p, t) - smooth(y), START, da.time, da, over=OVER)
+    np.testing.assert_allclose(stacked(fit.params), scipy_params(smooth(da).values), rtol=1e-6)
+    assert (fit.dof == len(TIME) - 4 - 3).all()
 
 
 def test_parameters_that_the_data_do_not_determine_are_reported():
