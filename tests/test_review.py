@@ -173,3 +173,75 @@ def test_dense_of_complex_maps() -> None:
     for f in (lambda z: z.conj(), lambda z: abs(z).sum()):
         with pytest.raises(TypeError, match="real and imaginary parts"):
             ng.linearize(f, z)[1].dense()
+
+
+# ------------------------------------------------------------------------------------------------ custom rules and scans
+
+
+def _by_hand() -> tuple[Any, Any]:
+    def f(a: Any, b: Any, q: Any) -> Any:
+        return ng.sin(a) * q, (a * b).sum("x")  # the second lacks the batch axes of q
+
+    g = ng.custom_pullback(f)
+
+    @g.pullback
+    def _(c: Any, out: Any, a: Any, b: Any, q: Any) -> Any:
+        return c[0] * ng.cos(a) * q + c[1] * b, c[1] * a + 0 * q, (c[0] * ng.sin(a)).sum("x")
+
+    return f, g
+
+
+@pytest.mark.parametrize("batch", [(), ("b",), ("k",), ("b", "k")])
+@pytest.mark.parametrize("whole", [False, True])
+def test_custom_pullbacks_of_outputs_with_different_batch_axes(batch: tuple[str, ...], whole: bool) -> None:
+    a = ng.DimArray(RNG.normal(size=(2, 3)), ("b", "x"), vectorized="b" if "b" in batch else ())
+    a = a if "b" in batch else a.isel(b=0)
+    q = ng.DimArray(RNG.normal(size=4), ("k",), vectorized="k")
+    q = q if "k" in batch else q.devectorize().isel(k=0)
+    args = (a, ng.DimArray(RNG.normal(size=3), ("x",)), q)
+    ts = tuple(ng.DimArray(RNG.normal(size=z.data.shape), (*z.vectorized, *z.dims), vectorized=z.vectorized) for z in args)
+
+    def loss(h: Any) -> Any:
+        def run(*args: Any) -> Any:
+            s, t = h(*args)
+            out = (s * s).sum() + ng.exp(0.1 * t)
+            return out.devectorize().sum() + ng.sin(t.devectorize()).sum() if whole else out
+
+        return run
+
+    def answers(h: Any) -> list[Any]:
+        slope = ng.grad(loss(h), wrt=(0, 1, 2))
+        jac = [ng.jacobian(h, wrt=(0, 1, 2), mode=m)(*args) for m in ("forward", "reverse")]
+        return [
+            *slope(*args),
+            ng.jvp(loss(h), args, ts)[1],
+            *ng.jvp(slope, args, ts)[1],
+            *ng.grad(lambda *z: ng.jvp(loss(h), z, ts)[1], wrt=(0, 1, 2))(*args),
+            *(block for j in jac for row in j for block in row),
+        ]
+
+    f, g = _by_hand()
+    for mine, want in zip(answers(g), answers(f), strict=True):
+        assert mine.sizes == want.sizes
+        assert mine.vectorized_sizes == want.vectorized_sizes
+        gap = (mine - want).devectorize()
+        assert float(abs(gap).max()) <= 1e-12 * (1 + float(abs(want).devectorize().max()))
+
+
+def test_a_custom_rule_that_returns_a_wrong_size_is_refused() -> None:
+    g = ng.custom_pullback(lambda a: a * 2)
+
+    @g.pullback
+    def _(c: Any, out: Any, a: Any) -> Any:
+        return c.isel(x=slice(2))
+
+    with pytest.raises(ng.AxisError, match=r"returned \(x: 2\) for an array \(x: 3\)"):
+        ng.grad(lambda a: g(a).sum())(X)
+
+
+def test_scan_refuses_what_it_cannot_loop() -> None:
+    for every in (0, -1):
+        with pytest.raises(ValueError, match="checkpoint_every"):
+            ng.scan(lambda c, x: (c + x, c), 0.0, X, "x", checkpoint_every=every)
+    with pytest.raises(TypeError, match=r"must return \(carry, y\)"):
+        ng.scan(lambda c, x: c + x, 0.0, X, "x")  # type: ignore[arg-type, return-value]

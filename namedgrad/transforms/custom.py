@@ -7,15 +7,16 @@ cotangent or tangent carries is vectorized.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from namedgrad.array import DimArray, TraceError
-from namedgrad.axes import AxisError
+from namedgrad.array import DimArray, TraceError, constant, describe, extent
+from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Leaf, Like, Map, fold, like
 from namedgrad.primitive import zeros_of
 from namedgrad.rules.complex import conj_if_complex
-from namedgrad.rules.structure import spread, stamp
+from namedgrad.rules.structure import multiply, spread, stamp
 from namedgrad.trace import Level, Traced, backward, demoting
 from namedgrad.transforms.checkpoint import top_level
 from namedgrad.transforms.grad import Output
@@ -134,6 +135,9 @@ def _parts_along(tree: Tree, value: Any, likes: Sequence[DimArray], what: str) -
             raise AxisError(
                 f"a custom {what} returned the dims {p.dims} for an array with {x.dims}: {extra} must be summed"
             )
+        for n in () if p is None else p.names:
+            if n in x.names and extent(p, n) != extent(x, n):
+                raise AxisError(f"a custom {what} returned {describe(p)} for an array {describe(x)}: sizes of {n!r} differ")
     return parts
 
 
@@ -142,25 +146,43 @@ def _show(g: DimArray, o: DimArray) -> DimArray:
     return stamp(g, frozenset(n for n in g.names if n not in o.dims))
 
 
+def _lacking(a: DimArray, sizes: Mapping[Name, int]) -> int:
+    """The number of slices that share ``a``."""
+    return math.prod(s for n, s in sizes.items() if n not in a.names)
+
+
+def _times(a: DimArray, factor: float) -> DimArray:
+    return a if factor == 1 else multiply(a, constant(factor))
+
+
 class _PullbackMap(_CustomMap):
     """The rule pulls; pushing is its transpose."""
 
     __slots__ = ()
 
-    def _apply(self, cts: Sequence[DimArray]) -> list[DimArray | None]:
-        return self.cotangents_of(self.rule(self.tree_out.rebuild(cts), self.result(), *self.primals))
+    def _apply(self, cts: Sequence[DimArray], keep: frozenset[Name]) -> list[DimArray | None]:
+        """Cotangents of the inputs, one slice at a time.
+
+        An output that lacks a batch axis of the others is one value for all its slices: each slice gets its part of the
+        cotangent, and what a slice gives to an input without the axis counts once per slice.
+        """
+        sizes = {n: extent(a, n) for a in (*self.ins, *self.outs) for n in a.hidden if n not in keep}
+        shares = [_times(c, 1 / _lacking(c, sizes)) for c in cts]
+        parts = self.cotangents_of(self.rule(self.tree_out.rebuild(shares), self.result(), *self.primals))
+        lost = [{n: s for n, s in sizes.items() if n not in x.names} for x in self.ins]
+        return [None if c is None else _times(c, _lacking(c, own)) for c, own in zip(parts, lost, strict=True)]
 
     def pull(self, g: Any) -> list[DimArray | None]:
         how = next(iter(g.values())).hidden
         cts = [_show(conj_if_complex(g[i]), o) if i in g else zeros_of(o) for i, o in enumerate(self.outs)]
-        return self.fold_inputs(self._apply(cts), how)
+        return self.fold_inputs(self._apply(cts, how.keep), how)
 
     def push(self, ts: Sequence[DimArray | None]) -> Any:
         level = Level()
         leaves = [Leaf() for _ in self.outs]
         try:
             cts = [Traced(zeros_of(o), level, n) for o, n in zip(self.outs, leaves, strict=True)]
-            parts = self._apply(cts)
+            parts = self._apply(cts, next(t for t in ts if t is not None).hidden.keep)  # type: ignore[attr-defined]
             seeds = []
             for i, t in zip(self.at, ts, strict=True):
                 c = parts[i]

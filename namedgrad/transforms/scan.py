@@ -50,13 +50,18 @@ def scan(
     array([1., 3., 6.])
     """
     length = _length(xs, dim)
+    if checkpoint_every is not None and checkpoint_every < 1:
+        raise ValueError(f"scan: checkpoint_every={checkpoint_every} is not a positive number of steps")
     every = checkpoint_every or max(1, math.isqrt(length))
 
     @checkpoint
     def segment(carry: Any, part: Any) -> tuple[Any, list[Any]]:
         ys = []
         for i in range(_length(part, dim)):
-            carry, y = step(carry, _slice(part, dim, i))
+            out = step(carry, _slice(part, dim, i))
+            if not isinstance(out, tuple) or len(out) != 2:
+                raise TypeError(f"scan: step must return (carry, y), got {type(out).__name__}; y may be None")
+            carry, y = out
             ys.append(y)
         return carry, ys
 
