@@ -316,7 +316,7 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
     def pull(cotangent: Any) -> Any:
         seeds = read_like(out, cotangent, tape.out_like, "cotangent")
         extra = {n for s in seeds if s is not None for n in s.hidden}
-        grads = call.results(tape.pull(seeds, extra))
+        grads = call.results(tape.pull(seeds, extra), out)
         return grads if len(args) != 1 else grads[0]
 
     return out.result(tape.outs), pull

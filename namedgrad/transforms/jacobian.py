@@ -131,10 +131,10 @@ def hessian(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         call = Call(slope, wrt, over, args, kwargs)
         _refuse_complex(call)
-        _, tape = run_for_passes(call)
+        out, tape = run_for_passes(call)
         diagonals = [_diagonal(tape, i, chunk or _DIAGONAL_CHUNK) for i in range(len(tape.ins))]
         if part == "diagonal":
-            return call.results(diagonals)
+            return call.results(diagonals, out)
         traces = [total(d, d.dims) for d in diagonals]
         tree, value = call.trees[0], functools.reduce(lambda a, b: a + b, traces)
         return restore_tree(None, tree.adapters[0].number(tree.leaves[0], value), call.over)

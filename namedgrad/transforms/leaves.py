@@ -255,11 +255,12 @@ class Tree:
 
     def annotate(self, gradient: Any, out: Tree, f: Callable[..., Any]) -> Any:
         """A gradient with respect to this structure that says of what it is one."""
-        if all(type(a).annotate is Adapter.annotate for a in self.adapters) or len(out.leaves) != 1:
+        if all(type(a).annotate is Adapter.annotate for a in self.adapters):
             return gradient
+        only = out.leaves[0] if len(out.leaves) == 1 else None
         new, treedef = flatten(gradient)
         triples = zip(self.adapters, new, self.leaves, strict=True)
-        return unflatten(treedef, [a.annotate(g, out.leaves[0], leaf, f) for a, g, leaf in triples])
+        return unflatten(treedef, [a.annotate(g, only, leaf, f) for a, g, leaf in triples])
 
     def require_parts(self, what: str) -> None:
         """Raise if a leaf cannot be differentiated."""
