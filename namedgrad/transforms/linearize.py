@@ -114,7 +114,8 @@ class Recorded:
     def pull(self, cotangent: Any) -> Any:
         """Cotangent in, one gradient per argument out."""
         seeds = read_like(self.out, cotangent, self.tape.out_like, "cotangent")
-        grads = self.call.results(self.tape.pull(seeds, {n for s in seeds if s is not None for n in s.hidden}))
+        extra = {n for s in seeds if s is not None for n in s.hidden}
+        grads = self.call.results(self.tape.pull(seeds, extra), self.out)
         return grads if len(self.call.trees) != 1 else grads[0]
 
     def dense(self, suffix: str) -> Any:
