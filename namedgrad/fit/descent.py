@@ -143,7 +143,7 @@ class Newton(Descent):
     """Methods whose direction leads, as far as they know, to the minimum."""
 
     def converged(self, tol: float) -> Flags:
-        """Whether the step moves no parameter by ``tol`` of itself, or lowers the cost by less than ``tol**2`` of it."""
+        """Whether the step moves no parameter by ``tol`` of itself, or lowers the cost by no ``tol**2`` of itself."""
         near = (np.abs(self.direction) <= tol * self.size()).all(axis=0)
         low = -small.dot(self.direction, self.gradient) <= tol**2 * 2 * np.abs(self.cost)
         flat = ~np.where(self.free(), self.gradient, 0.0).any(axis=0)

@@ -39,8 +39,8 @@ def least_squares(
         Start values by name: numbers, or arrays over all dims of ``over``. One number per parameter and cell.
     *data
         Arrays and whatever else ``residual`` takes; by convention the observations come last. Residuals that are NaN or
-        infinite because data are missing, or that ``residual`` itself masks, do not count; a model that is not finite at
-        the start values is reported in ``status``.
+        infinite because data are missing, or that ``residual`` itself masks, do not count; a model that is not finite
+        at the start values is reported in ``status``.
     over : name or names
         The dims whose cells are independent problems. None: a single problem.
     bounds : dict, optional
