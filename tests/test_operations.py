@@ -106,9 +106,9 @@ def test_every_operation_is_in_the_table() -> None:
 
 
 def test_the_table_does_not_shrink() -> None:
-    assert len(OPERATIONS) >= 112
-    assert len(CASES) >= 326
-    assert len(FLOATING) >= 274
+    assert len(OPERATIONS) >= 118
+    assert len(CASES) >= 341
+    assert len(FLOATING) >= 287
 
 
 # ------------------------------------------------------------------------------------------------ values

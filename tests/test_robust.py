@@ -129,7 +129,7 @@ def chain(x: ng.DimArray) -> ng.DimArray:
 @pytest.mark.slow
 def test_a_chain_of_100_000_operations() -> None:
     x = scalar(0.5)
-    start = time.perf_counter()
+    start = time.process_time()  # not wall time: the machine may be busy
     y, pull = ng.pullback(chain, x)
     assert math.isclose(pull(scalar(1.0)).item(), 1.0000001 ** (LENGTH // 2), rel_tol=1e-9)
     _, linear = ng.linearize(chain, x)
@@ -139,7 +139,7 @@ def test_a_chain_of_100_000_operations() -> None:
     ng.grad(lambda x: [traced.append(chain(x)), traced[0]][1])(x)
     del pull, linear, y
     traced.clear()  # freeing the graph must not recurse either
-    assert time.perf_counter() - start < 40
+    assert time.process_time() - start < 40
     assert sys.getrecursionlimit() < LENGTH
 
 
