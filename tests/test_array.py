@@ -290,6 +290,9 @@ def test_bad_indices_say_what_is_wrong(a: ng.DimArray) -> None:
         (lambda: a.isel(x=[True]), ng.AxisError, r"size 1.*size 2"),
         (lambda: a.isel(x=[[0, 1]]), ng.AxisError, "without names"),
         (lambda: a.isel({"x": 0}, y=0), TypeError, "not both"),
+        (lambda: a.roll(x=1.5), TypeError, "integer"),
+        (lambda: a.shift(x=1.5), TypeError, "integer"),
+        (lambda: a.pad(x=1.5), TypeError, ""),
     ):
         with pytest.raises(kind, match=text):
             call()

@@ -635,3 +635,29 @@ def test_check_gradients_passes_and_fails() -> None:
     ng.check_gradients(second, at, order=1)
     with pytest.raises(AssertionError):
         ng.check_gradients(second, at, order=2)
+
+
+# ------------------------------------------------------------------------------------------------ wrong calls
+
+
+def test_wrong_cotangents_and_tangents_are_named() -> None:
+    x = array("x")
+    _, pull = ng.pullback(lambda x: (x, x), x)
+    with pytest.raises(TypeError, match="cotangent is a DimArray"):
+        pull(x)
+    np.testing.assert_array_equal(pull((x, None)).data, x.data)
+    _, pull = ng.pullback(lambda x: x * 2, x)
+    with pytest.raises(ng.AxisError, match=r"cotangent.*ng\.DimArray\(array, dims\)"):
+        pull(np.ones(2))
+    with pytest.raises(ng.AxisError, match=r"tangent.*ng\.DimArray\(array, dims\)"):
+        ng.pushforward(lambda x: x * 2, (x,), (np.ones(2),))
+    np.testing.assert_array_equal(pull(1.5).data, [3.0, 3.0])
+    for call in (lambda: ng.pushforward(lambda x: x, (x,), (x, x)), lambda: ng.pushforward(lambda x: x, x, x)):
+        with pytest.raises(TypeError, match="argument"):
+            call()
+    with pytest.raises(TypeError, match="complex"):
+        ng.pushforward(lambda x: x * 2, (x,), (x * 1j,))
+    for result in (None, "text", 3, [x.sum(), x.sum()]):
+        with pytest.raises(TypeError, match="single"):
+            ng.grad(lambda x, result=result: result)(x)
+    assert not ng.grad(lambda x: 3.0)(x).data.any()

@@ -61,6 +61,8 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     ({'i': 2, 'k': 4}, 24.0)
     """
     operands = given = tuple(constant(a) for a in arrays)
+    if not given:
+        raise TypeError("dot needs at least one array")
     over = _summed(operands, dim)
     check_sizes("dot", operands)
     if len(operands) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -655,7 +656,7 @@ def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, **keywords: in
     array([3., 1., 2.])
     """
     table = mapping(x, shifts, keywords, "roll")
-    return _roll(x, tuple(table), shift=tuple(int(s) for s in table.values())) if table else x
+    return _roll(x, tuple(table), shift=tuple(operator.index(s) for s in table.values())) if table else x
 
 
 @operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 1}, fill_value=0.5), method=True)
@@ -691,7 +692,7 @@ def shift(
     """
     for name, by in mapping(x, shifts, keywords, "shift").items():
         n = extent(x, name)
-        k = max(-n, min(n, int(by)))
+        k = max(-n, min(n, operator.index(by)))
         if k:
             kept = slice_of(x, name, slice(0, n - k) if k > 0 else slice(-k, n))
             x = pad(kept, {name: (k, 0) if k > 0 else (0, -k)}, constant_values=fill_value)
@@ -748,7 +749,7 @@ def pad(
     for name, width in mapping(x, pad_width, keywords, "pad").items():
         before, after = (width, width) if isinstance(width, (int, np.integer)) else width
         if mode == "constant":
-            x = _pad_constant(x, name, int(before), int(after), np.nan if constant_values is None else constant_values)
+            x = _pad_constant(x, name, operator.index(before), operator.index(after), np.nan if constant_values is None else constant_values)
         else:
             index = np.pad(np.arange(extent(x, name)), (before, after), mode=mode)  # type: ignore[call-overload]
             x = take(x, index, name)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from namedgrad.array import DimArray, constant, describe
-from namedgrad.axes import AxisError, Names
+from namedgrad.axes import Axis, AxisError, Names
 from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.calls import run
 from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
@@ -324,11 +324,23 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
 
 def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[DimArray | None]:
     """A cotangent or tangent taken apart along the structure of what it belongs to."""
-    leaves = out.tree.treedef.flatten_up_to(value)
+    try:
+        leaves = out.tree.treedef.flatten_up_to(value)
+    except (ValueError, TypeError):
+        raise TypeError(
+            f"the {what} is a {type(value).__name__}, but must have the structure {out.tree.treedef} of what it belongs to"
+        ) from None
     parts: list[DimArray | None] = []
     for leaf, n in zip(leaves, out.tree.counts, strict=True):
-        parts.extend(_parts_of(leaf, n, what))
+        own = _parts_of(leaf, n, what)
+        belongs = likes[len(parts) : len(parts) + n]
+        parts.extend(constant(leaf, f"the {what}") if _lost_names(p, o) else p for p, o in zip(own, belongs))
     return [None if p is None else check_cotangent(p, o, what) for p, o in zip(parts, likes, strict=True)]
+
+
+def _lost_names(p: DimArray | None, o: Any) -> bool:
+    """Whether a plain array is given for one with names."""
+    return p is not None and any(isinstance(n, Axis) and n not in o.names for n in p.names) and bool(o.names)
 
 
 def _parts_of(leaf: Any, count: int, what: str) -> list[DimArray | None]:
