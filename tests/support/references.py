@@ -99,10 +99,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     **{name: _ufunc(getattr(np, name)) for name in ("real", "imag", "angle", "round")},
     **{
         name: _method(name)
-        for name in (
-            "sum mean var std max min prod cumsum any all count clip transpose expand_dims squeeze "
-            "broadcast_like roll shift diff median cumprod"
-        ).split()
+        for name in ["sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "any", "all", "count", "clip", "transpose", "expand_dims", "squeeze", "broadcast_like", "roll", "shift", "diff", "median", "cumprod"]
     },
     **{name: _position(getattr(np, name)) for name in ("argmax", "argmin")},
     **{name: _along(getattr(np, name)) for name in ("sort", "argsort")},
