@@ -107,7 +107,7 @@ def test_jacobian_of_a_complex_output_of_real_input(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_a_jacobian_has_the_precision_of_its_input_in_both_modes(mode: str) -> None:
-    f = lambda a, b: a * b  # noqa: E731
+    f = lambda a, b: a * b
     one, two = ng.jacobian(f, wrt=(0, 1), mode=mode)(X.astype("float32"), X)
     assert (one.dtype, two.dtype) == (np.float32, np.float64)
 

@@ -247,7 +247,7 @@ def test_copies_stay_on_the_tape() -> None:
     for duplicate in (copy.copy, copy.deepcopy, lambda x: x.copy(), np.copy):
         np.testing.assert_allclose(ng.grad(lambda x, d=duplicate: np.sum(d(x) ** 2))(X), 2 * X)
     p = ng.positional(X, "b")
-    again = pickle.loads(pickle.dumps(p))  # noqa: S301 - made here
+    again = pickle.loads(pickle.dumps(p))
     assert again.vectorized == ("b",)
     np.testing.assert_array_equal(again.data, X)
 
