@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.backends import NUMPY
 from namedgrad.backends.numpy import BLAS_THREADS_FROM
@@ -32,7 +33,7 @@ class Source:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.globals: dict[str, Any] = {"new": object.__new__, "DimArray": DimArray, "copy": np.array}
+        self.globals: dict[str, Any] = {"new": object.__new__, "DimArray": DimArray}
         self._names: dict[Any, str] = {}
 
     def refer(self, value: Any, base: str) -> str:
@@ -196,11 +197,14 @@ def _owned(source: Source, local: _Locals, plan: Plan, i: int) -> str:
     """A result that shares no memory with an input, a constant, an array from elsewhere or an earlier result."""
     value = plan.results[i]
     name = _operand(source, local, value)
-    if type(value) is Constant:
-        return f"copy({name})" if isinstance(value.value, np.ndarray) else name
-    if type(value) is not Var or value.scalar or value.dtype is None:
+    kind = value.kind if type(value) is Var else type(value.value) if type(value) is Constant else int
+    backend = backends.backend_of_type(kind)
+    if backend is None or backend.name == "dask" or (type(value) is Var and value.scalar):  # immutable
         return name
+    copied = f"{source.refer(np.array if backend is NUMPY else backend.copy, 'copy')}({name})"
+    if type(value) is Constant:
+        return copied
     own = plan.owners.get(value, frozenset({value}))
     taken = frozenset[Any]().union(*(plan.owners.get(v, {v}) for v in plan.results[:i] if type(v) is Var))
     ours = all(type(o) is Var and local.names.get(o, "a")[0] == "t" for o in own)
-    return name if ours and own.isdisjoint(taken) else f"copy({name})"
+    return name if ours and own.isdisjoint(taken) else copied

@@ -21,9 +21,10 @@ LOOSE = SAME | {"reshape"}  # a view or a copy, as dtype and memory require
 class Var:
     """A value in a program: an input, an array from elsewhere, or the result of a call."""
 
-    __slots__ = ("array", "dtype", "fixed", "scalar", "shape")
+    __slots__ = ("array", "dtype", "fixed", "kind", "scalar", "shape")
 
     def __init__(self, like: Any, *, array: Any = None, scalar: bool = False, fixed: bool = False) -> None:
+        self.kind = type(like)
         self.shape: Any = getattr(like, "shape", ())
         self.dtype: Any = getattr(like, "dtype", None)  # None: a Python scalar
         self.array = array  # of an array from elsewhere
