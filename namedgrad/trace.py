@@ -77,7 +77,7 @@ class Level:
 
     def own(self, a: DimArray) -> DimArray:
         """A private copy of an array that a rule may retain while the user can still write into it."""
-        if not self.borrow or a.level is not None or not a.names or a.backend == "dask":
+        if not self.borrow or a.level is not None or not (a.names or backends.is_array(a.raw)) or a.backend == "dask":
             return a
         if id(a.raw) not in self.owned:
             self.owned[id(a.raw)] = (a, make(backends.call(backends.backend_of(a.raw).copy, a.raw), a.names, a.hidden))
@@ -229,7 +229,12 @@ def _is_demoted(level: Level) -> bool:
         return True
     if level.open:
         return False
-    raise TraceError(
+    raise used_after_return()
+
+
+def used_after_return() -> TraceError:
+    """The error for a traced value that outlived its transform."""
+    return TraceError(
         "a traced value was used after the transform that made it had returned; return it from the function instead"
     )
 

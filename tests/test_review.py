@@ -245,3 +245,48 @@ def test_scan_refuses_what_it_cannot_loop() -> None:
             ng.scan(lambda c, x: (c + x, c), 0.0, X, "x", checkpoint_every=every)
     with pytest.raises(TypeError, match=r"must return \(carry, y\)"):
         ng.scan(lambda c, x: c + x, 0.0, X, "x")  # type: ignore[arg-type, return-value]
+
+
+# ------------------------------------------------------------------------------------------------ memory and traces
+
+
+@pytest.mark.parametrize("how", ["pullback", "linearize"])
+@pytest.mark.parametrize("f", [np.exp, np.sqrt, lambda a: a, lambda a: a * a])
+def test_a_value_may_be_written_before_its_pullback_runs(f: Any, how: str) -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    y, back = ng.pullback(f, x) if how == "pullback" else ng.linearize(f, x)
+    pull = back if how == "pullback" else back.T
+    want = pull(np.ones(3)).copy()
+    y -= 5.0
+    np.testing.assert_array_equal(pull(np.ones(3)), want)
+    np.testing.assert_array_equal(x, [1.0, 2.0, 3.0])
+
+
+def test_arrays_without_axes_are_memory_too() -> None:
+    given, captured = np.array(2.0), np.array(3.0)
+    _, pull = ng.pullback(lambda a: a * a * ng.DimArray(captured, ()), ng.DimArray(given, ()))
+    given[...] = captured[...] = 7.0
+    assert pull(1.0).item() == 12.0
+    _, pull = ng.pullback(lambda a: a, ng.DimArray(np.array(1.0), ()))
+    c = ng.DimArray(np.array(2.0), ())
+    g = pull(c)
+    g.data[...] = 5.0
+    assert c.item() == 2.0
+
+
+@pytest.mark.parametrize("transform", [ng.value_and_grad, lambda f: lambda x: ng.pushforward(f, (x,), (x,)), ng.jacobian])
+def test_a_result_is_never_a_value_of_a_transform_that_has_returned(transform: Any) -> None:
+    kept: list[Any] = []
+    ng.grad(lambda x: (kept.append(x.sum()), x.sum())[1])(X)
+    with pytest.raises(ng.TraceError, match="had returned"):
+        transform(lambda _: kept[0])(X)
+
+
+def test_plain_arrays_leave_untraced_functions_as_plain_arrays() -> None:
+    twice = ng.custom_pullback(lambda a: 2 * a)
+    twice.pullback(lambda c, out, a: 2 * c)
+    assert type(twice(np.ones(3))) is np.ndarray
+    assert type(ng.checkpoint(np.sin)(np.ones(3))) is np.ndarray
+    carry, ys = ng.scan(lambda c, x: (c + x, c * x), 0.0, np.arange(3.0), 0)
+    assert carry == 3.0
+    assert type(ys) is np.ndarray

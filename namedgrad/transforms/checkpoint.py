@@ -59,7 +59,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
         outs = checkpointed(run, tree.parts)
         again = True
-        return first.pop().tree.rebuild(outs)
+        return first.pop().result(outs)
 
     return wrapped
 

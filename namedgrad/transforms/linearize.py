@@ -11,7 +11,7 @@ from namedgrad.array import make
 from namedgrad.axes import NONE, AxisError
 from namedgrad.transforms.grad import Call, Output, read_like, tangent_parts
 from namedgrad.transforms.jacobian import _assemble, _blocks, run_for_passes
-from namedgrad.transforms.tape import Tape
+from namedgrad.transforms.tape import Tape, fresh_copy
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -119,10 +119,25 @@ class Recorded:
         return grads if len(self.call.trees) != 1 else grads[0]
 
     def dense(self, suffix: str) -> Any:
-        """The Jacobian."""
+        """The Jacobian; of complex inputs only if the map is linear over the complex numbers."""
+        if any(x.dtype.kind == "c" for x in self.tape.ins):
+            self._require_complex_linear()
         blocks = _assemble(self.out, self.call, _blocks(self.tape, "auto", suffix, None))
         single = len(self.call.trees) == 1 and len(self.out.tree.leaves) == 1
         return blocks[0] if single and isinstance(blocks, tuple) else blocks
+
+    def _require_complex_linear(self) -> None:
+        """Raise unless a random direction times 1j has 1j times its image."""
+        rng = np.random.default_rng(0)
+        t = [make(np.asarray(rng.normal(size=x.full_shape), x.dtype), x.names, x.hidden) for x in self.tape.ins]
+        if all(x.dtype.kind == "c" for x in self.tape.ins):
+            images, turned = self.tape.push(t), self.tape.push([x * 1j for x in t])
+            if all(np.allclose(v.to_numpy(), 1j * u.to_numpy(), rtol=1e-4) for u, v in zip(images, turned, strict=True)):
+                return
+        raise TypeError(
+            "dense() of a map that is not linear over the complex numbers (conj, real, abs ... of complex input) is not "
+            "defined; split the input into real and imaginary parts: f(lambda re, im: g(re + 1j * im))"
+        )
 
     def to_scipy(self) -> LinearOperator:
         """The flat operator."""
@@ -190,4 +205,4 @@ def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
     call = Call(f, tuple(range(len(args))), (), args, {})
     out, tape = run_for_passes(call, borrow=True)
     recorded = Recorded(call, out, tape)
-    return out.result(tape.outs), recorded.map()
+    return out.result([fresh_copy(o) for o in tape.outs]), recorded.map()  # rules may retain the arrays on the tape

@@ -18,7 +18,7 @@ from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import Leaf, Like, Map, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
-from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost
+from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost, used_after_return
 
 Parts = Sequence[DimArray]
 QUIET = {"divide": "ignore", "invalid": "ignore", "over": "ignore", "under": "ignore"}
@@ -39,7 +39,7 @@ class Tape:
         self.leaves = leaves
         self.maps: Sequence[Map] = level.tape or ()
         self.ends = [o.node if o.level is level else None for o in outs]
-        self.outs = [o.value if o.level is level else o for o in outs]
+        self.outs = [_below(o, level) for o in outs]
         self.out_like = [Shape(o) for o in self.outs]
 
     def only(self, k: int) -> Tape:
@@ -109,6 +109,15 @@ class Shape:
         return make(raw, (*extra, *self.names), self.hidden.union(extra))
 
 
+def _below(out: DimArray, level: Level) -> DimArray:
+    """An output without the trace of ``level``; one that is left of a transform that has returned is refused."""
+    if out.level is level:
+        return out.value  # type: ignore[no-any-return, attr-defined]
+    if out.level is not None and not out.level.open:
+        raise used_after_return()
+    return out
+
+
 def record(function: Callable[[list[DimArray]], Parts], ins: Parts, *, borrow: bool = False) -> Tape:
     """Run a function of parts on traced inputs; ``borrow``: keep private copies of what the user could still write."""
     level = Level(borrow=borrow)
@@ -135,7 +144,7 @@ def record_forward(
                 for x, t in zip(ins, tangents, strict=True)
             ]
             outs = function(traced)
-            values = [o.value if o.level is level else o for o in outs]
+            values = [_below(o, level) for o in outs]
             pushed = [o.node if o.level is level else None for o in outs]
             done = own_memory((finish_tangent(t, Shape(v), sizes) for t, v in zip(pushed, values, strict=True)), tangents)
     finally:
@@ -269,7 +278,7 @@ def own_memory(results: Iterable[DimArray], given: Iterable[DimArray | None]) ->
 
 def fresh_copy(a: DimArray) -> DimArray:
     """The same values in memory of their own; traced and lazy arrays are values, not memory."""
-    if a.level is not None or a.backend == "dask" or not a.names:
+    if a.level is not None or a.backend == "dask" or not (a.names or backends.is_array(a.raw)):
         return a
     return make(backends.call(backends.backend_of(a.raw).copy, a.raw), a.names, a.hidden)
 
