@@ -16,7 +16,7 @@ from namedgrad.primitive import elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.structure import add, equal, multiply, negative, select, subtract, where
 
-for _name, _prim in {"add": add, "subtract": subtract, "multiply": multiply}.items():
+for _prim in (add, subtract, multiply):
     _prim.publish(("real", "real"))
 negative.publish(("real",))
 where.publish(("bool", "real", "real"))

@@ -190,6 +190,10 @@ def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
         if not -size <= i < size:
             raise IndexError(f"index {i} is out of range for dim {name!r} of size {size} in {describe(x)}")
         return i % size
+    return _array_index(value, name, size, x)
+
+
+def _array_index(value: Any, name: Name, size: int, x: DimArray) -> DimArray:
     literal = isinstance(value, (list, tuple))
     if getattr(value, "nameless", None) is not None:
         value = value.nameless

@@ -188,8 +188,7 @@ def stamp(x: DimArray, hidden: frozenset[Name]) -> DimArray:
     """The same array under another mark, at every level; nothing is recorded because marks have no derivative."""
     if x.level is None:
         return make(x.raw, x.names, hidden)
-    out = Traced(stamp(x.value, hidden), x.level, x.node)
-    return out
+    return Traced(stamp(x.value, hidden), x.level, x.node)
 
 
 def constant_like(value: Any, x: DimArray, names: Names = ()) -> DimArray:

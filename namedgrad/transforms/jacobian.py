@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,15 +29,21 @@ _I = constant(1j)
 
 
 def jacobian(
-    f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), mode: str = "auto", suffix: str = "_wrt", chunk: int | None = None
+    f: Callable[..., Any],
+    wrt: Any = 0,
+    *,
+    over: Any = (),
+    mode: str = "auto",
+    suffix: str = "_wrt",
+    chunk: int | None = None,
 ) -> Callable[..., Any]:
     """Function that returns the Jacobian: output dims keep their names, input dims get the suffix.
 
     Parameters
     ----------
     f : callable
-        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
-        It gets what it is given, traced.
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and
+        dataclasses of them. It gets what it is given, traced.
     wrt : int, str or sequence of them
         The arguments to differentiate.
     over : name or names
@@ -52,8 +58,8 @@ def jacobian(
     Returns
     -------
     callable
-        Results have vectorized axes and ``over`` dims in front, then the output's dims, then the input's. Nested outputs of nested
-        inputs nest output-first.
+        Results have vectorized axes and ``over`` dims in front, then the output's dims, then the input's. Nested
+        outputs of nested inputs nest output-first.
 
     Raises
     ------
@@ -90,7 +96,13 @@ def jacobian(
 
 
 def hessian(
-    f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), suffix: str = "_wrt", chunk: int | None = None, part: str = "full"
+    f: Callable[..., Any],
+    wrt: Any = 0,
+    *,
+    over: Any = (),
+    suffix: str = "_wrt",
+    chunk: int | None = None,
+    part: str = "full",
 ) -> Callable[..., Any]:
     """Function that returns the Hessian with dims ``(x, x_wrt)``, forward over reverse.
 
@@ -125,7 +137,9 @@ def hessian(
     _check_choice("part", part, PARTS)
     slope = grad(f, wrt)
     if part == "full":
-        return functools.wraps(f, updated=())(jacobian(slope, wrt, over=over, mode="forward", suffix=suffix, chunk=chunk))
+        return functools.wraps(f, updated=())(
+            jacobian(slope, wrt, over=over, mode="forward", suffix=suffix, chunk=chunk)
+        )
 
     @functools.wraps(f, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -209,7 +223,10 @@ def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[
         rows = [_reverse_blocks(tape, k, o, chunk) for k, o in enumerate(outs)]
         columns = [list(c) for c in zip(*rows, strict=True)]
     return [
-        [_finish(_cast(columns[i][k], x, tape.out_like[k]), tuple(o), names[k][i], suffix) for i, x in enumerate(tape.ins)]
+        [
+            _finish(_cast(columns[i][k], x, tape.out_like[k]), tuple(o), names[k][i], suffix)
+            for i, x in enumerate(tape.ins)
+        ]
         for k, o in enumerate(outs)
     ]
 
@@ -324,7 +341,7 @@ def _joined(parts: list[DimArray], along: Name) -> DimArray:
 class _Tag:
     """The input's side of a dim while a Jacobian is put together, before it gets its suffix."""
 
-    _made: dict[Name, _Tag] = {}
+    _made: ClassVar[dict[Name, _Tag]] = {}
 
     def __init__(self, name: Name) -> None:
         self.name = name

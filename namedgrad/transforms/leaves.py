@@ -58,9 +58,13 @@ class Adapter:
         return leaf.dims
 
     def restore(self, original: Any, result: Any, names: Names) -> Any:
-        """``result`` with ``names`` visible again: in the order of ``original`` if it is a gradient of it, else in front."""
+        """``result`` with ``names`` visible again: a gradient in the order of ``original``, all else in front."""
         out = devectorize(result, *(n for n in names if n in result.hidden))
-        if isinstance(original, DimArray) and {*out.dims} <= {*original.names, *names} and {*original.names} <= {*out.names}:
+        if (
+            isinstance(original, DimArray)
+            and {*out.dims} <= {*original.names, *names}
+            and {*original.names} <= {*out.names}
+        ):
             out = reorder(out, (*(n for n in out.names if n not in original.names), *original.names))
         return out
 
@@ -96,7 +100,9 @@ class Adapter:
         return f"{type(leaf).__name__} of dtype {leaf.dtype}"
 
     precedence = 0  # which of two adapters builds a Jacobian: the higher
-    nameless_inside = False  # whether names are lost where the leaf meets others, so that a captured one must be refused
+    nameless_inside = (
+        False  # whether names are lost where the leaf meets others, so that a captured one must be refused
+    )
 
 
 class Block(NamedTuple):
@@ -109,7 +115,7 @@ class Block(NamedTuple):
     suffix: str
 
 
-class Over(tuple[Name, ...]):
+class Over(tuple[Name, ...]):  # noqa: SLOT001 - it carries labels
     """Dims that are independent slices, and what the arguments say of them, which results get back."""
 
     labels: dict[Name, Any]
