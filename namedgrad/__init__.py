@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from namedgrad import ops as _ops
 from namedgrad.array import DimArray, TraceError
@@ -24,9 +24,6 @@ from namedgrad.xarray import asdimarray
 globals().update(_ops.FUNCTIONS)
 
 _LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minimize": "namedgrad.fit"}
-
-if TYPE_CHECKING:
-    from namedgrad.fit import FitResult, least_squares, minimize
 
 
 def __getattr__(name: str) -> Any:

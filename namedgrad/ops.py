@@ -255,7 +255,7 @@ def _array_function(self: DimArray, func: Any, types: Any, args: Any, kwargs: An
     ):
         raise _positional_error(func.__name__)
     if name in _ATTRIBUTES:
-        return getattr(*args, name)
+        return getattr(args[0], name)
     if name.startswith("nan") and name[3:] in FUNCTIONS:
         name, kwargs = name[3:], {"skipna": True, **kwargs}
     elif name in FUNCTIONS and "skipna" in inspect.signature(FUNCTIONS[name]).parameters:

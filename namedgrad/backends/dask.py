@@ -51,7 +51,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
         self.function, self.kwargs, self.__name__ = function, kwargs, function.__name__
-        self.silent = {kind: how for kind, how in np.geterr().items() if how == "ignore"}
+        self.silent: dict[str, Any] = {kind: how for kind, how in np.geterr().items() if how == "ignore"}
 
     def __call__(self, *chunks: Any, **kwargs: Any) -> Any:
         with np.errstate(**self.silent):

@@ -58,7 +58,7 @@ class NumpyBackend(Backend):
         strides = tuple(s if n == m else 0 for s, n, m in zip(x.strides, x.shape, shape[lead:], strict=True))
         return np.ndarray(shape, x.dtype, x, 0, (0,) * lead + strides)
 
-    total = staticmethod(np.add.reduce)  # without the 1 us that np.sum takes to find it
+    total: Any = staticmethod(np.add.reduce)  # without the 1 us that np.sum takes to find it
 
     def owns(self, x: Raw) -> bool:
         """Whether nothing else can change the memory of ``x``, and the user may."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, make

@@ -102,7 +102,7 @@ class XarrayAdapter(Adapter):
             if n in computed:
                 v.data = hold(next(rest), v.dims)
             elif backends.is_array(v._data):
-                v.data = v._data.copy()
+                v.data = backends.backend_of(v._data).copy(v._data)
         return out
 
     def vectorize(self, leaf: Any, names: Names) -> Any:
