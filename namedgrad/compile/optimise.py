@@ -45,12 +45,8 @@ class Line(NamedTuple):
 
     step: Step
     call: Call
+    used: tuple[Var, ...]  # the variables among the operands
     needs: frozenset[Check]  # on what it relies
-
-    @property
-    def used(self) -> tuple[Var, ...]:
-        """The variables that it needs."""
-        return variables((self.call.args, tuple(self.call.kwargs.values())))
 
 
 class Plan(NamedTuple):
@@ -105,7 +101,7 @@ def _merged(plan: Plan) -> Plan:
         if isinstance(line, Test):
             code.append(line._replace(value=same.get(line.value, line.value)))
             continue
-        call = Call(*_replaced(tuple(line.call), same))
+        call = Call(*_replaced(tuple(line.call), same)) if same else line.call
         key, (out, *others) = _identity(tuple(call)), line.step.outs
         known = first.get(key)
         if known is not None and last.get(known, -1) >= at and not others:
@@ -113,9 +109,13 @@ def _merged(plan: Plan) -> Plan:
             last[known] = max(last[known], last[out])
         else:
             first[key] = out
-            code.append(line._replace(call=call))
+            code.append(line._replace(call=call, used=_used(call)) if same else line)
     owners = {v: frozenset(same.get(o, o) for o in several) for v, several in plan.owners.items()}
     return Plan(code, _replaced(plan.results, same), owners)
+
+
+def _used(call: Call) -> tuple[Var, ...]:
+    return variables((call.args, tuple(call.kwargs.values())))
 
 
 def _replaced(value: Any, same: dict[Var, Var]) -> Any:
@@ -161,8 +161,7 @@ class _Simplify:
         return value
 
     def add(self, number: int, step: Step) -> None:
-        used = (*variables(step.args), *variables(tuple(step.kwargs.values())))
-        needs = _NO_CHECKS.union(*(self.needs.get(v, _NO_CHECKS) for v in used))
+        needs = _NO_CHECKS.union(*[self.needs[v] for v in step.used if v in self.needs])
         args, (out, *_) = self.resolve(step.args), step.outs
         if step.function == backends.choose:
             self.choose(out, *args, needs=needs)
@@ -172,7 +171,7 @@ class _Simplify:
         call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
         if GUARD not in self.lost:
             call = unguarded(call)
-        if not variables((call.args, tuple(call.kwargs.values()))) and self.fold(step, call, needs):
+        if not _used(call) and self.fold(step, call, needs):
             return
         same = operand(call, out, self.made, trusting=GUARD not in self.lost)
         if same is not None:
@@ -183,11 +182,11 @@ class _Simplify:
             call = call._replace(args=self.narrowed(call.args, out))
         elif call.function == NUMPY.broadcast_to and type(call.args[0]) is Var:
             self.narrow[out] = call.args[0]
-        self.append(Line(step, call, needs))
+        self.append(Line(step, call, _used(call), needs))
 
     def append(self, line: Line) -> None:
         """Keep a call."""
-        step, call, _ = line
+        step, call = line.step, line.call
         for out, shown in zip(step.outs, step.shows, strict=True):
             if shown:
                 self.owners[out] = frozenset[Any]().union(*map(self.owners_of, map(self.resolve, shown)))

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.array import DimArray, make
+from namedgrad.array import DimArray, TraceError, make
 from namedgrad.compile.emit import Retry, Source, emit
 from namedgrad.compile.optimise import plan
 from namedgrad.compile.record import Recorder
-from namedgrad.transforms.leaves import adapter_of, flatten, unflatten
+from namedgrad.compile.surroundings import VALUES
+from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
 from namedgrad.transforms.tape import quiet
 
 
@@ -32,6 +33,15 @@ class Results:
         """Keep of the leaves what they look like, without their data."""
         triples = zip(self.leaves, self.adapters, self.marks, strict=True)
         self.leaves = [adapter.seen(leaf, marks) for leaf, adapter, marks in triples]
+
+    def refuse_unknown(self) -> None:
+        """Raise if a leaf may hold recorded values out of sight, so that a program would return old ones."""
+        for leaf in self.leaves:
+            if not is_leaf(leaf) and not isinstance(leaf, VALUES):
+                raise TraceError(
+                    f"a function under ng.compile returned a {type(leaf).__qualname__}, which a program cannot make anew; "
+                    "return arrays, numbers, strings and structures of them, and compile what uses the rest"
+                )
 
     def write(self, source: Source, names: list[str]) -> str:
         """Write what puts results together; the expression of the whole."""
@@ -75,6 +85,7 @@ class Program:
     def __init__(self, recorder: Recorder, results: Results, plain: list[Any]) -> None:
         self._steps, self._inputs = recorder.steps, recorder.inputs
         self._results = results
+        results.refuse_unknown()
         results.empty()
         self._lost: frozenset[int] = frozenset()
         self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}

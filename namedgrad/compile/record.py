@@ -38,6 +38,7 @@ class Step(NamedTuple):
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    used: tuple[Var, ...]  # the variables among the operands
     outs: tuple[Var, ...]
     shows: tuple[tuple[Var, ...], ...]  # per result: the operands whose memory it may show
     several: bool  # whether the function returns a tuple
@@ -47,9 +48,15 @@ def variables(value: Any) -> tuple[Var, ...]:
     """The variables in an operand."""
     if type(value) is Var:
         return (value,)
-    if type(value) in (tuple, list):
-        return tuple(v for item in value for v in variables(item))
-    return ()
+    found: list[Var] = []
+    if type(value) is tuple or type(value) is list:
+        for item in value:
+            kind = type(item)
+            if kind is Var:
+                found.append(item)
+            elif kind is tuple or kind is list:
+                found += variables(item)
+    return tuple(found)
 
 
 # ------------------------------------------------------------------------------------------------ identity
@@ -153,12 +160,13 @@ class Recorder(backends.Recorder):
         results = [self._fresh(o) for o in (out if several else (out,))]
         shows = tuple(self._shown(function, name, args, raw, o) for o in results)
         keywords = {k: self.find(v) for k, v in kwargs.items()}
-        fixed = all(v.fixed for v in variables((args, tuple(keywords.values()))))
+        used = variables((args, tuple(keywords.values())))
+        fixed = all(v.fixed for v in used)
         outs = tuple(
             self._define(r, Var(r, scalar=isinstance(o, np.generic), fixed=fixed))
             for r, o in zip(results, out if several else (out,), strict=True)
         )
-        self.steps.append(Step(function, args, keywords, outs, shows, several))
+        self.steps.append(Step(function, args, keywords, used, outs, shows, several))
         if not several:
             return results[0]
         return type(out)(*results) if hasattr(out, "_fields") else tuple(results)
