@@ -135,9 +135,9 @@ def _parts_along(tree: Tree, value: Any, likes: Sequence[DimArray], what: str) -
             raise AxisError(
                 f"a custom {what} returned the dims {p.dims} for an array with {x.dims}: {extra} must be summed"
             )
-        for n in () if p is None else p.names:
-            if n in x.names and extent(p, n) != extent(x, n):
-                raise AxisError(f"a custom {what} returned {describe(p)} for an array {describe(x)}: sizes of {n!r} differ")
+        differ = [] if p is None else [d for d in p.names if d in x.names and extent(p, d) != extent(x, d)]
+        if p is not None and differ:
+            raise AxisError(f"a custom {what} returned {describe(p)} for {describe(x)}: {differ} differ in size")
     return parts
 
 

@@ -389,7 +389,7 @@ def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[An
     """
     for what, given in (("args", args), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
-            raise TypeError(f"pushforward: {what} is a {type(given).__name__}; give a tuple, one entry per argument of f")
+            raise TypeError(f"pushforward: {what} is a {type(given).__name__}; give a tuple, one per argument of f")
     call = Call(f, tuple(range(len(args))), (), tuple(args), {})
     ts = tangent_parts(call, tangents)
     kept: list[Output] = []

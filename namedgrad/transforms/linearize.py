@@ -39,7 +39,7 @@ class LinearMap:
         self._forward, self._backward, self._recorded = forward, backward, recorded
 
     def __repr__(self) -> str:
-        return f"<LinearMap of {self._forward.count} argument{'s' * (self._forward.count != 1)}>"
+        return f"<LinearMap of {self._forward.arity} argument{'s' * (self._forward.arity != 1)}>"
 
     def __call__(self, *tangents: Any) -> Any:
         """The image of a tangent, one per argument."""
@@ -82,16 +82,16 @@ class Side(NamedTuple):
 
     run: Callable[..., Any]
     zeros: Callable[[], tuple[Any, ...]]  #: the zero of the space that it starts from, one per argument
-    count: int  #: of arguments
+    arity: int  #: the number of arguments
 
     def then(self, other: Side) -> Side:
         """First this, then the other; several results are several arguments."""
 
         def run(*t: Any) -> Any:
             out = self.run(*t)
-            return other.run(*out) if other.count != 1 else other.run(out)
+            return other.run(*out) if other.arity != 1 else other.run(out)
 
-        return Side(run, self.zeros, self.count)
+        return Side(run, self.zeros, self.arity)
 
 
 class Recorded:
@@ -131,8 +131,8 @@ class Recorded:
         rng = np.random.default_rng(0)
         t = [make(np.asarray(rng.normal(size=x.full_shape), x.dtype), x.names, x.hidden) for x in self.tape.ins]
         if all(x.dtype.kind == "c" for x in self.tape.ins):
-            images, turned = self.tape.push(t), self.tape.push([x * 1j for x in t])
-            if all(np.allclose(v.to_numpy(), 1j * u.to_numpy(), rtol=1e-4) for u, v in zip(images, turned, strict=True)):
+            pairs = zip(self.tape.push(t), self.tape.push([x * 1j for x in t]), strict=True)
+            if all(np.allclose(turned.to_numpy(), 1j * image.to_numpy(), rtol=1e-4) for image, turned in pairs):
                 return
         raise TypeError(
             "dense() of a map that is not linear over the complex numbers (conj, real, abs ... of complex input) is not "

@@ -82,7 +82,8 @@ class Tape:
                 sizes.update({n: extent(t, n) for n in t.names if n not in x.names})
         with quiet():
             pushed = forward(self.maps, seeds, self.ends)
-            return own_memory((finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True)), tangents)
+            done = (finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True))
+            return own_memory(done, tangents)
 
 
 def _repaired(grads: list[DimArray | None], again: Callable[[], list[DimArray | None]]) -> list[DimArray | None]:
@@ -112,7 +113,7 @@ class Shape:
 def _below(out: DimArray, level: Level) -> DimArray:
     """An output without the trace of ``level``; one that is left of a transform that has returned is refused."""
     if out.level is level:
-        return out.value  # type: ignore[no-any-return, attr-defined]
+        return out.value
     if out.level is not None and not out.level.open:
         raise used_after_return()
     return out
@@ -146,7 +147,8 @@ def record_forward(
             outs = function(traced)
             values = [_below(o, level) for o in outs]
             pushed = [o.node if o.level is level else None for o in outs]
-            done = own_memory((finish_tangent(t, Shape(v), sizes) for t, v in zip(pushed, values, strict=True)), tangents)
+            pairs = zip(pushed, values, strict=True)
+            done = own_memory((finish_tangent(t, Shape(v), sizes) for t, v in pairs), tangents)
     finally:
         level.close()
     return values, done
@@ -200,7 +202,8 @@ class _Finish:
 
     def all(self, grads: Sequence[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]) -> list[DimArray]:
         pairs = zip(grads, ins, strict=True)
-        return own_memory((x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x)) for g, x in pairs), seeds)
+        done = (x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x)) for g, x in pairs)
+        return own_memory(done, seeds)
 
     def _with_all(self, g: DimArray) -> DimArray:
         """With every vectorized axis of the outputs, also those that only other outputs have."""
