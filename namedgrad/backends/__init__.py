@@ -75,7 +75,11 @@ def may_look(raw: Any) -> bool:
 
 
 def call(function: Callable[..., Any], *raw: Any, **kwargs: Any) -> Any:
-    """Call a backend function on raw arrays: the one place where that happens."""
+    """Call a backend function on raw arrays: the one place where that happens.
+
+    A recorded call is made again with other values.  So a function writes into no operand, and whether it returns an
+    operand, or a view of one, is decided by shapes, dtypes and arguments that are no arrays, never by values.
+    """
     out = function(*raw, **kwargs)
     if recording and (recorder := RECORDER.get()) is not None:
         return recorder.record(function, raw, kwargs, out)
