@@ -418,7 +418,10 @@ def extent(a: DimArray, name: Name) -> int:
 def refuse_while_recording(what: str, instead: str, *raws: Any) -> None:
     """Raise where a value would steer a program that is being recorded, unless the program fixes it."""
     if backends.is_recording() and not (raws and all(map(backends.is_fixed, raws))):
-        raise TraceError(f"{what} of a value inside ng.compile would fix this run's answer; use {instead} instead")
+        raise TraceError(
+            f"{what} of a value inside ng.compile would fix this run's answer; use {instead} instead, or bind a number "
+            "that has to steer Python beforehand: ng.compile(functools.partial(f, n=3))"
+        )
 
 
 def _sizes_text(sizes: Mapping[Name, int]) -> str:
