@@ -39,7 +39,8 @@ class Results:
         for leaf in self.leaves:
             if not is_leaf(leaf) and not isinstance(leaf, VALUES):
                 raise TraceError(
-                    f"a function under ng.compile returned a {type(leaf).__qualname__}, which a program cannot make anew; "
+                    f"a function under ng.compile returned a {type(leaf).__qualname__}, "
+                    "which a program cannot make anew; "
                     "return arrays, numbers, strings and structures of them, and compile what uses the rest"
                 )
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from namedgrad.array import DimArray, constant, describe
 from namedgrad.axes import Axis, AxisError, Names
-from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.calls import run
+from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
 from namedgrad.transforms.tape import Tape, check_cotangent, fresh_copy, ones_like_output, record, record_forward
 
@@ -24,7 +24,9 @@ Wrt = int | str | Sequence[Any]
 class Call:
     """A call of ``f`` with the arguments in ``wrt`` taken apart."""
 
-    def __init__(self, f: Callable[..., Any], wrt: Any, over: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], wrt: Any, over: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         self.f, self.several = f, isinstance(wrt, (list, tuple, range)) and not _is_dataset_wrt(wrt)
         self.keys = [self._key(w, args, kwargs) for w in (wrt if self.several else (wrt,))]
         _refuse_twice(wrt, self.keys)
@@ -186,19 +188,18 @@ def require_scalar(out: Output, tape: Tape, what: str) -> None:
 # ------------------------------------------------------------------------------------------------ public
 
 
-def value_and_grad(
-    f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_aux: bool = False
-) -> Callable[..., Any]:
+def value_and_grad(f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_aux: bool = False) -> Callable[..., Any]:
     """Function that returns ``(f(x), gradient)``.
 
     Parameters
     ----------
     f : callable
-        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
-        It gets what it is given, traced.
-        It returns an array without visible dims (vectorized axes are allowed).
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and
+        dataclasses of them. It gets what it is given, traced. It returns an array without visible dims (vectorized axes
+        are allowed).
     wrt : int, str or sequence of them
-        The arguments to differentiate: positions or names; ``("ds", ["a", "b"])`` for two variables of the argument ``ds``.
+        The arguments to differentiate: positions or names; ``("ds", ["a", "b"])`` for two variables of the argument
+        ``ds``.
     over : name or names
         Dims to treat as independent slices: hidden on the way in, visible again on the way out.
     has_aux : bool
@@ -207,8 +208,8 @@ def value_and_grad(
     Returns
     -------
     callable
-        Gradients are like the inputs (dims and their order, coords, name, attrs, dtype), with the vectorized axes of the output in
-        front; a tuple of them where ``wrt`` is a sequence.
+        Gradients are like the inputs (dims and their order, coords, name, attrs, dtype), with the vectorized axes of
+        the output in front; a tuple of them where ``wrt`` is a sequence.
 
     Raises
     ------
@@ -282,8 +283,8 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
     Parameters
     ----------
     f : callable
-        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
-        It gets what it is given, traced.
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and
+        dataclasses of them. It gets what it is given, traced.
     *args
         All of them are differentiated, and floating-point.
 
@@ -292,8 +293,9 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
     out
         ``f(*args)``.
     pull : callable
-        ``pull(cotangent)`` gives one gradient per argument, as often as asked. The cotangent has the structure of the output and is
-        aligned by name: vectorized axes that it lacks are broadcast, ones that it adds give one gradient each.
+        ``pull(cotangent)`` gives one gradient per argument, as often as asked. The cotangent has the structure of the
+        output and is aligned by name: vectorized axes that it lacks are broadcast, ones that it adds give one gradient
+        each.
 
     Raises
     ------
@@ -328,7 +330,8 @@ def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[
         leaves = out.tree.treedef.flatten_up_to(value)
     except (ValueError, TypeError):
         raise TypeError(
-            f"the {what} is a {type(value).__name__}, but must have the structure {out.tree.treedef} of what it belongs to"
+            f"the {what} is a {type(value).__name__}, "
+            f"but must have the structure {out.tree.treedef} of what it belongs to"
         ) from None
     parts: list[DimArray | None] = []
     for leaf, n in zip(leaves, out.tree.counts, strict=True):
@@ -359,8 +362,8 @@ def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[An
     Parameters
     ----------
     f : callable
-        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
-        It gets what it is given, traced.
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and
+        dataclasses of them. It gets what it is given, traced.
     args : tuple
     tangents : tuple
         One per argument, of its structure; None for zero. Vectorized axes that a tangent adds give one derivative each.

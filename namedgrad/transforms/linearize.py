@@ -23,8 +23,8 @@ class LinearMap:
     ``L(t)`` pushes a tangent forward, ``L.T(c)`` pulls a cotangent back, ``L @ M`` composes, ``L.dense()`` is the
     Jacobian, ``L.to_scipy()`` a :class:`scipy.sparse.linalg.LinearOperator` over flattened arrays.
 
-    ``L.T`` is the adjoint for the real inner product: Re<conj(c), L t> = Re<conj(L.T c), t>, per slice of the vectorized
-    axes of the output, summed over all else.
+    ``L.T`` is the adjoint for the real inner product: Re<conj(c), L t> = Re<conj(L.T c), t>, per slice of the
+    vectorized axes of the output, summed over all else.
 
     Examples
     --------
@@ -135,8 +135,8 @@ class Recorded:
             if all(np.allclose(turned.to_numpy(), 1j * image.to_numpy(), rtol=1e-4) for image, turned in pairs):
                 return
         raise TypeError(
-            "dense() of a map that is not linear over the complex numbers (conj, real, abs ... of complex input) is not "
-            "defined; split the input into real and imaginary parts: f(lambda re, im: g(re + 1j * im))"
+            "dense() of a map that is not linear over the complex numbers (conj, real, abs ... of complex input) "
+            "is not defined; split the input into real and imaginary parts: f(lambda re, im: g(re + 1j * im))"
         )
 
     def to_scipy(self) -> LinearOperator:
@@ -146,7 +146,9 @@ class Recorded:
         tape = self.tape
         for a in (*tape.ins, *tape.out_like):
             if a.hidden:
-                raise AxisError(f"to_scipy: vectorized axes {tuple(a.hidden)} have no place in a flat operator; devectorize them")
+                raise AxisError(
+                    f"to_scipy: vectorized axes {tuple(a.hidden)} have no place in a flat operator; devectorize them"
+                )
         dtype = np.result_type(*(a.dtype for a in (*tape.ins, *tape.out_like)))
         return LinearOperator(
             shape=(_length(tape.out_like), _length(tape.ins)),
@@ -172,7 +174,9 @@ def _cut(vector: Any, arrays: Any) -> list[Any]:
 
 
 def _join(parts: Any, arrays: Any, dtype: Any) -> Any:
-    return np.concatenate([np.asarray(p.to_numpy(), dtype).reshape(-1) for p in parts]) if arrays else np.zeros(0, dtype)
+    return (
+        np.concatenate([np.asarray(p.to_numpy(), dtype).reshape(-1) for p in parts]) if arrays else np.zeros(0, dtype)
+    )
 
 
 def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
@@ -181,8 +185,8 @@ def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
     Parameters
     ----------
     f : callable
-        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and dataclasses of them.
-        It gets what it is given, traced.
+        A function of DimArrays, xarray objects, NumPy or CuPy arrays, floats, and nested dicts, lists, tuples and
+        dataclasses of them. It gets what it is given, traced.
     *args
         All of them are differentiated, and floating-point.
 

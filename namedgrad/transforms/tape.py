@@ -54,7 +54,12 @@ class Tape:
         """Gradients of all inputs, marked and ordered like the inputs with the kept axes in front."""
         kept = frozenset(keep).union(*(o.hidden for o in self.out_like))
         pairs = frozenset((n, n) for n in kept)
-        sizes = {n: extent(a, n) for a in (*self.outs, *(c for c in cotangents if c is not None)) for n in a.names if n in kept}
+        sizes = {
+            n: extent(a, n)
+            for a in (*self.outs, *(c for c in cotangents if c is not None))
+            for n in a.names
+            if n in kept
+        }
         guard = not all(s.backend.may_branch for s in (*self.ins, *self.out_like))
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
@@ -87,7 +92,7 @@ class Tape:
 
 
 def _repaired(grads: list[DimArray | None], again: Callable[[], list[DimArray | None]]) -> list[DimArray | None]:
-    """The outcome of an unguarded pass, or of the guarded one if something in it is not finite; a recorder gets both."""
+    """The outcome of an unguarded pass, or of the guarded one if it is not finite somewhere; a recorder gets both."""
     if backends.is_recording():
         return [None if g is None or s is None else choose(g, s) for g, s in zip(grads, again(), strict=True)]
     return grads if all_finite(grads) else again()
@@ -137,7 +142,13 @@ def record_forward(
 ) -> tuple[list[DimArray], list[DimArray]]:
     """Run a function of parts with tangents: values and their tangents."""
     level = Level(forward=True)
-    sizes = {n: extent(t, n) for t, x in zip(tangents, ins, strict=True) if t is not None for n in t.names if n not in x.names}
+    sizes = {
+        n: extent(t, n)
+        for t, x in zip(tangents, ins, strict=True)
+        if t is not None
+        for n in t.names
+        if n not in x.names
+    }
     try:
         with quiet():
             traced = [
@@ -182,12 +193,11 @@ def check_cotangent(g: DimArray, out: Any, what: str = "cotangent") -> DimArray:
     for n, s in zip(out.names, out.full_shape, strict=True):
         if n in g.names and extent(g, n) != s:
             raise AxisError(f"the {what} {describe(g)} has {extent(g, n)} along {n!r}, its array has {s}")
-        if n not in g.names and n not in out.hidden:
-            if g.names:
-                raise AxisError(
-                    f"the {what} {describe(g)} lacks the dim {n!r} of its array "
-                    f"{axes.describe_names(out.names, out.hidden, out.full_shape)}"
-                )
+        if g.names and n not in g.names and n not in out.hidden:
+            raise AxisError(
+                f"the {what} {describe(g)} lacks the dim {n!r} of its array "
+                f"{axes.describe_names(out.names, out.hidden, out.full_shape)}"
+            )
     return g
 
 
@@ -200,7 +210,9 @@ class _Finish:
     def __init__(self, sizes: dict[Name, int]) -> None:
         self.sizes = sizes
 
-    def all(self, grads: Sequence[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]) -> list[DimArray]:
+    def all(
+        self, grads: Sequence[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]
+    ) -> list[DimArray]:
         pairs = zip(grads, ins, strict=True)
         done = (x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x)) for g, x in pairs)
         return own_memory(done, seeds)

@@ -225,7 +225,7 @@ def test_what_would_steer_python_is_refused(what: str) -> None:
 
 def test_an_object_that_may_hold_arrays_cannot_be_returned() -> None:
     for f in (lambda x: ng.linearize(ng.sin, x), lambda x: [lambda: x], lambda x: {"a": object()}):
-        with pytest.raises(ng.TraceError, match="returned a .*, which a program cannot make anew"):
+        with pytest.raises(ng.TraceError, match=r"returned a .*, which a program cannot make anew"):
             ng.compile(f)(X)
 
 
