@@ -104,10 +104,6 @@ class Backend:
         """Basic indexing: ints, slices, None."""
         return x[index]
 
-    def astype(self, x: Raw, dtype: Any) -> Raw:
-        """A cast copy."""
-        return self.asarray(x).astype(dtype)
-
     def cast(self, x: Raw, dtype: Any) -> Raw:
         """A cast that takes the real part where a real dtype is asked of a complex array."""
         if x.dtype.kind == "c" and dtype.kind != "c":
@@ -127,10 +123,6 @@ class Backend:
     def present(self, x: Raw) -> Raw:
         """Where ``x`` is not NaN."""
         return ~self.xp.isnan(x)
-
-    def denan(self, x: Raw) -> Raw:
-        """NaN replaced by 0."""
-        return self.select(~self.xp.isnan(x), x)
 
     def shield(self, factor: Raw, g: Raw) -> Raw:
         """The factor with 0 in place of what is not finite where the cotangent is exactly 0."""

@@ -142,10 +142,6 @@ class DaskBackend(Backend):
         """``x`` where the mask is true, exactly 0 elsewhere."""
         return _elementwise(_HOST.select, mask, x)
 
-    def denan(self, x: Raw) -> Raw:
-        """NaN replaced by 0."""
-        return _elementwise(_HOST.denan, x)
-
     def shield(self, factor: Raw, g: Raw) -> Raw:
         """The factor with 0 in place of what is not finite where the cotangent is exactly 0."""
         return _elementwise(_HOST.shield, factor, g)

@@ -357,6 +357,6 @@ def test_a_cluster_computes_a_gradient(processes: bool) -> None:
 
     expected = ng.grad(f)(ng.DimArray(w, ("f", "out")), ng.DimArray(data, ("row", "f")))
     g = ng.grad(f)(lazy(w, ("f", "out")), ng.DimArray(da.from_array(data, chunks=(10, 3)), ("row", "f")))
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": processes, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": processes, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         assert_close(client.compute(g.data).result(), expected.to_numpy(), 100 * ROUNDING)
