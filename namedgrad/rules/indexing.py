@@ -25,7 +25,6 @@ from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import (
     add,
     cast,
-    constant_like,
     equal,
     multiply,
     not_equal,
@@ -407,7 +406,8 @@ class At:
         index = list(self.index.values())
         v = constant(value)
         if v.level is None and not backends.is_array(v.raw):
-            v = constant_like(np.asarray(v.raw, np.result_type(self.x.dtype, v.raw)), self.x)
+            full = backends.backend_of(innermost(self.x).raw).full
+            v = make(call(full, (), v.raw, np.result_type(self.x.dtype, v.raw)), (), NONE)
         sizes = tuple(extent(self.x, d) for d in self.index)
         return v, index, tuple(self.index), sizes
 
