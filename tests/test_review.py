@@ -290,3 +290,17 @@ def test_plain_arrays_leave_untraced_functions_as_plain_arrays() -> None:
     carry, ys = ng.scan(lambda c, x: (c + x, c * x), 0.0, np.arange(3.0), 0)
     assert carry == 3.0
     assert type(ys) is np.ndarray
+
+
+def test_a_custom_pushforward_must_not_bring_axes_of_its_own():
+    g = ng.custom_pushforward(lambda x, q: x * 2)
+
+    @g.pushforward
+    def _(tangents, out, x, q):
+        return tangents[0] * 2 + 0 * q
+
+    x, q = ng.DimArray([1.0, 2.0], ("i",)), ng.DimArray([1.0, 2.0, 3.0], ("b",)).vectorize("b")
+    with pytest.raises(ng.AxisError, match="no tangent brought"):
+        ng.grad(lambda x: g(x, q).sum())(x)
+    with pytest.raises(ng.AxisError, match="no tangent brought"):
+        ng.pushforward(lambda x: g(x, q).sum(), (x,), (x,))

@@ -201,7 +201,15 @@ class _PushforwardMap(_CustomMap):
 
     def _apply(self, ts: Sequence[DimArray]) -> list[DimArray | None]:
         returned = self.rule(tuple(self.tree.rebuild(ts)), self.result(), *self.primals)
-        return _parts_along(self.tree_out, returned, self.outs, "pushforward")
+        parts = _parts_along(self.tree_out, returned, self.outs, "pushforward")
+        added = {n for t, x in zip(ts, self.ins, strict=True) for n in t.names if n not in x.names}
+        for t, o in zip(parts, self.outs, strict=True):
+            if t is not None and (extra := [n for n in t.names if n not in o.names and n not in added]):
+                raise AxisError(
+                    f"a custom pushforward returned {describe(t)} for an output {describe(o)}: "
+                    f"no tangent brought {extra}; sum them in the rule, or let the output have them"
+                )
+        return parts
 
     def push(self, ts: Sequence[DimArray | None]) -> Any:
         given = {i: t for i, t in zip(self.at, ts, strict=True) if t is not None}
