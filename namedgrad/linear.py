@@ -133,7 +133,8 @@ def add_all(parts: Sequence[DimArray]) -> DimArray:
 class Map:
     """A linear map between the tangents of its parents and that of its output."""
 
-    __slots__ = ("parents",)
+    __slots__ = ("names", "parents")
+    names: Names  #: of the array that it gave
     parents: tuple[Map, ...]
     mixes: Names = ()  #: names along which slices are mixed
     mapping: Mapping[Name, Name] | None = None  #: how axes are renamed

@@ -91,7 +91,7 @@ class Tangent:
     the name at the input.
     """
 
-    __slots__ = ("mixed", "origins", "value")
+    __slots__ = ("mixed", "names", "origins", "value")
 
     def __init__(self, value: DimArray, mixed: frozenset[Name] = axes.NONE, origins: Any = None) -> None:
         self.value, self.mixed = value, mixed
@@ -136,7 +136,8 @@ class Traced(DimArray):
     __slots__ = ("level", "node", "value")
 
     def __init__(self, value: DimArray, level: Level, node: Any) -> None:
-        self.value, self.level, self.node, self.names, self.hidden = value, level, node, value.names, value.hidden
+        self.value, self.level, self.node, self.hidden = value, level, node, value.hidden
+        self.names = node.names = value.names
 
     @property
     def full_shape(self) -> tuple[int, ...]:
@@ -277,7 +278,7 @@ def backward(
     """Pull cotangents from the seeded nodes to the leaves, visiting every node at most once."""
     cts: dict[Map, Any] = {}
     for node, g in seeds:
-        cts[node] = accumulate(cts.get(node), g)
+        cts[node] = accumulate(cts.get(node), g, node)
     wanted = set(leaves)
     for node in reversed(tape):
         g = cts.pop(node, None)
@@ -286,34 +287,34 @@ def backward(
         if type(node) is Pick:
             (source,) = node.parents
             slots = cts.setdefault(source, {})
-            slots[node.index] = accumulate(slots.get(node.index), g)
+            slots[node.index] = accumulate(slots.get(node.index), g, node)
             continue
         for parent, c in zip(node.parents, node.pull(g), strict=True):
             if c is not None:
                 old = cts.get(parent)
-                cts[parent] = c if old is None else accumulate(old, c)
+                cts[parent] = c if old is None else accumulate(old, c, parent)
     return [cts.get(n) for n in leaves] if wanted else []
 
 
-def accumulate(old: DimArray | None, new: DimArray) -> DimArray:
+def accumulate(old: DimArray | None, new: DimArray, node: Map) -> DimArray:
     """The sum of two cotangents of one node."""
     if old is None:
         return new
     if old.hidden is not new.hidden:
-        old, new = _agreed(old, new), _agreed(new, old)
+        old, new = _agreed(old, new, node), _agreed(new, old, node)
     return ops.add(old, new)
 
 
-def _agreed(g: DimArray, other: DimArray) -> DimArray:
-    """``g`` with its kept axes under the names that ``other``, which came by other renamings, can have them under."""
+def _agreed(g: DimArray, other: DimArray, node: Map) -> DimArray:
+    """``g`` with its kept axes under names that ``other``, which came by other renamings, can have them under too."""
     how: Any = g.hidden
     there: Any = other.hidden
     for now, then in how.final.items():
         if there.final.get(now) != then:
-            if now in other.names and now not in there.keep:  # an axis of the node itself too
+            if now in node.names and now in g.names:  # an axis of the node itself, and a slice: a diagonal from here on
                 g = ops.diagonalize(g, now)
                 now = axes.slice_name(now)  # noqa: PLW2901 - the name that it has from here on
-            g = ops.relabel(g, {now: axes.slice_name(then)})
+            g = ops.relabel(g, {now: axes.slice_name(axes.slice_name(then))})
     return g
 
 

@@ -72,6 +72,9 @@ PROGRAMS: dict[str, Callable[..., ng.DimArray]] = {
     "renamed and met": lambda w, xb, xk: ng.sin((w * xb).sum()).rename(b="k") * (w * xk).sum(),
     "renamed by two steps": lambda w, xb: ng.sin((w * xb).rename(b="c").sum().rename(c="k")),
     "renamed to leave room": lambda w, xb, zb: ng.sin((w * xb).sum()).devectorize("b").rename(b="other").sum("other") * zb,
+    "two renamings met": lambda w, xb: ng.sin((xb.rename(b="k") * w * xb.rename(b="o")).sum()),
+    "renamed twice and met": lambda w, xb: ng.sin((w * xb.rename(b="k")).sum() * (w * xb.rename(b="k").rename(k="o")).sum()),
+    "three renamings met": lambda xb: (xb.rename(b="k") * xb.rename(b="o") * xb.rename(b="p")).sum() + xb.rename(b="o").sum(),
     "mixed, then renamed": lambda w, xb: ng.sin((w * xb).sum()).devectorize("b").cumsum("b").rename(b="k").vectorize("k"),
     "mixed, renamed and met": lambda w, xb, zk: (w * xb).sum().devectorize("b").roll(b=1).rename(b="k").vectorize("k") * zk,
     "reduced, met, then renamed": lambda w, xb, zb: ((w * xb).sum().devectorize().sum() * zb).rename(b="k"),
@@ -155,8 +158,8 @@ def refused_everywhere(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray) 
 
 
 def test_the_cases_are_many() -> None:
-    assert len(PROGRAMS) >= 46
-    assert len(CASES) >= 102
+    assert len(PROGRAMS) >= 49
+    assert len(CASES) >= 107
 
 
 @cases
