@@ -19,18 +19,7 @@ from namedgrad.axes import AxisError
 from namedgrad.docstrings import describe_elementwise
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
-from namedgrad.rules import (  # noqa: F401 - importing a family registers its operations
-    contraction,
-    control,
-    elementwise,
-    indexing,
-    linalg,
-    movement,
-    reductions,
-    scans,
-    sorting,
-    structure,
-)
+from namedgrad.rules import contraction, elementwise, indexing, movement, structure
 from namedgrad.trace import Traced
 
 Handler = Callable[[Operation, tuple[Any, ...], dict[str, Any]], Any]

@@ -21,8 +21,7 @@ from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, meet, ordered, renumber, unwrap
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
-
-BY_DIM = {"dim", "dims", "pad_width", "shifts"}  #: parameters that name axes, or map them to something
+from namedgrad.rules.dims import DIM_PARAMETERS
 
 
 def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -35,7 +34,7 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     first = next(a for a in arrays if isinstance(a, PositionalArray))
     ready = dict(zip(map(id, arrays), meet(*map(unwrap, arrays))))
     for name, value in given.items():
-        if name in BY_DIM:
+        if name in DIM_PARAMETERS:
             given[name] = numbered(value, first.ndim)
         elif isinstance(value, tuple):
             given[name] = tuple(ready.get(id(v), v) for v in value)

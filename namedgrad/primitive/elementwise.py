@@ -37,12 +37,12 @@ class Elementwise(Primitive):
         super().__init__(name, kernel)
         self.partials = partials
 
-    def publish(self, domains: Sequence[str]) -> None:
+    def publish(self, domains: Sequence[str], family: str = "elementwise") -> None:
         """Make this primitive a public function."""
         dims = (("(a,b)", "(a,b)", "(a,b)"), ("(a,b)", "(b,c)", "(c)"), ("(b)", "(a,b)", "(a)"))
         calls = [sample(*(d + n for d, n in zip(domains, names))) for names in dims[: 3 if len(domains) > 1 else 1]]
         smooth = any(d is not None for d in self.partials)
-        operation(*calls, differentiable=smooth, name=self.name)(self.of_operands)
+        operation(*calls, differentiable=smooth, name=self.name, family=family)(self.of_operands)
 
     def of_operands(self, *args: Any) -> DimArray:
         """Apply to DimArrays and scalars."""
@@ -178,14 +178,15 @@ class Elementwise(Primitive):
         return Scale(terms, short) if any(t[0] is not None for t in terms) else None
 
 
-def elementwise(name: str, *partials: Any, kernel: str | None = None, domain: str | Sequence[str] = "") -> Elementwise:
+def elementwise(name: str, *partials: Any, kernel: str | None = None, domain: str | Sequence[str] = "",
+                family: str = "elementwise") -> Elementwise:
     """Declare an elementwise operation: one partial ``f(out, *operands)``, an int or None per operand.
 
     With a ``domain`` (one for all operands, or one each) the operation is public, and the tests draw from there.
     """
     prim = Elementwise(name, partials, kernel)
     if domain:
-        prim.publish((domain,) * len(partials) if isinstance(domain, str) else tuple(domain))
+        prim.publish((domain,) * len(partials) if isinstance(domain, str) else tuple(domain), family)
     return prim
 
 

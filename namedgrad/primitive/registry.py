@@ -40,14 +40,17 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    *samples: Sample, method: bool = False, differentiable: bool = True, name: str | None = None
+    *samples: Sample, method: bool = False, differentiable: bool = True, name: str | None = None, family: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Publish a function of DimArrays: as ``ng.<name>``, as a method if asked, in the test table and the docs."""
+    """Publish a function of DimArrays: as ``ng.<name>``, as a method if asked, in the test table and the docs.
+
+    The ``family`` is the module or package of the rules where it stands, unless it is given.
+    """
 
     def publish(function: Callable[..., Any]) -> Callable[..., Any]:
         key = name or function.__name__
-        family = function.__module__.rsplit(".", 1)[-1]
-        OPERATIONS[key] = Operation(key, function, family, samples, method, differentiable)
+        group = family or function.__module__.split(".")[2]  # of namedgrad.rules.<family>
+        OPERATIONS[key] = Operation(key, function, group, samples, method, differentiable)
         return function
 
     return publish

@@ -1,1 +1,29 @@
-"""Every operation, declared once; one file per family."""
+"""Rules, a family of operations per module or package; importing this package registers all of them."""
+
+from namedgrad.rules import (
+    complex,
+    contraction,
+    control,
+    elementwise,
+    indexing,
+    linalg,
+    movement,
+    reductions,
+    scans,
+    sorting,
+    structure,
+)
+
+__all__ = [
+    "complex",
+    "contraction",
+    "control",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "movement",
+    "reductions",
+    "scans",
+    "sorting",
+    "structure",
+]

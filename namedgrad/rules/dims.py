@@ -8,6 +8,9 @@ from typing import Any
 from namedgrad.array import DimArray, constant, describe
 from namedgrad.axes import AxisError, Name, Names
 
+#: Parameters that name dims, or map dims to something: on positional arrays they take axis numbers.
+DIM_PARAMETERS = {"dim", "dims", "pad_width", "shifts"}
+
 
 def pick(x: DimArray, dim: Any, what: str) -> Names:
     """The visible dims that ``dim`` names: one, several, or all (None or Ellipsis)."""
