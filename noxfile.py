@@ -31,6 +31,28 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def grid(session: nox.Session) -> None:
+    """Every check of the table on every case: all samples, all tables of sizes."""
+    session.install("-e", ".[dev]")
+    workers = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
+    where = session.posargs or ["tests/test_operations.py", "tests/backends", "tests/compile"]
+    session.run("pytest", *workers, *where, env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_GRID": "1"})
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Random programs, thousands of them."""
+    session.install("-e", ".[dev]")
+    workers = ["-n", "auto", f"--maxprocesses={CORES}"]
+    session.run(
+        "pytest",
+        *workers,
+        *(session.posargs or ["tests/test_programs.py"]),
+        env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_FUZZ": "5000"},
+    )
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Ruff over all Python files."""
     session.install(*(line for line in DEV if line.startswith("ruff")))

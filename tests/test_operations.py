@@ -6,25 +6,26 @@ operation on one slice at a time.  Cotangents and tangents are random and signed
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from namedgrad import backends
 from namedgrad.primitive import OPERATIONS
 from tests.support.arrays import all_names, hidden, like, permuted, sum_of_products, values
 from tests.support.oracles import fd_gradients, fd_push, fd_second, stacked
-from tests.support.references import REFERENCES, data_array
-from tests.support.samples import BATCH, CASES, EQUAL, FLOATING, LABELS, SHARED, SYMMETRIC, Case, outputs
-from tests.support.tolerances import FIRST, MATRIX, REFERENCE, ROUNDING, SECOND, SINGLE, assert_close
+from tests.support.domains import SYMMETRIC, parse
+from tests.support.grid import GRID, Point, data_array
+from tests.support.samples import BATCH, CASES, FIXED, FLOATING, LABELS, SAMPLES_PER_OPERATION, VARIANTS, Case, chosen, outputs, param, table
+from tests.support.tolerances import CLOSED, EXACT, FIRST, MATRIX, REFERENCE, ROUNDING, SECOND, SINGLE, assert_close
 
 Arrays = list[ng.DimArray]
-table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
-floating = pytest.mark.parametrize("case", FLOATING, ids=lambda c: c.label)
 
 # A dim that is added to these would be reduced or moved as well, unless the call names its dims.
 BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip",
@@ -82,43 +83,55 @@ def push(f: Callable[..., Any], xs: Sequence[ng.DimArray], tangents: Arrays) -> 
 
 
 def cotangents_of(f: Function, rng: np.random.Generator, batch: dict[Any, int] | None = None) -> Arrays:
-    """Random cotangents, 0 where an output is NaN because the operands are: its derivative is not a number either."""
+    """Random cotangents, 0 where an output is NaN because the reference is: its derivative is not a number either."""
     out = []
     for y in outputs(f(*f.xs)):
         c = like(y, rng, batch)
-        if f.case.sample.kwargs.get("skipna") is False:
-            gone = np.isnan(y.to_numpy())
-            gone = np.expand_dims(gone, tuple(range(len(y.vectorized), len(c.vectorized))))
-            c = ng.DimArray(np.where(gone, 0, c.to_numpy()), all_names(c), vectorized=c.vectorized)
-        out.append(c)
+        gone = np.isnan(y.to_numpy())
+        gone = np.expand_dims(gone, tuple(range(len(y.vectorized), len(c.vectorized))))
+        out.append(ng.DimArray(np.where(gone, 0, c.to_numpy()), all_names(c), vectorized=c.vectorized))
     return out
 
 
 # ------------------------------------------------------------------------------------------------ completeness
 
 
-def test_every_operation_is_in_the_table() -> None:
-    assert {c.name for c in CASES} == set(OPERATIONS)
+POINTS = [(name, k) for name, e in GRID.items() for k in range(len(e.points))]
+
+
+def test_every_operation_is_in_the_grid() -> None:
+    assert set(GRID) == set(OPERATIONS)
     assert not [name for name, op in OPERATIONS.items() if not op.samples], "an operation without samples"
-    assert set(OPERATIONS) <= set(REFERENCES), f"no reference for {set(OPERATIONS) - set(REFERENCES)}"
     declared = {name for name, op in OPERATIONS.items() if op.differentiable}
-    assert declared <= {c.name for c in FLOATING}, "declared differentiable, but never differentiated here"
+    assert declared <= {c.name for c in FLOATING} | {"stop_gradient"}, "declared differentiable, but never differentiated here"
 
 
-def test_the_table_does_not_shrink() -> None:
+def test_every_operation_has_enough_samples() -> None:
+    counts = {name: sum(c.name == name for c in CASES) + len(GRID[name].points) for name in OPERATIONS}
+    assert not {name: n for name, n in counts.items() if n < SAMPLES_PER_OPERATION}
+    assert not {name: len(GRID[name].points) for name in OPERATIONS if len(GRID[name].points) < 3}, "special points"
+
+
+def test_the_grid_does_not_shrink() -> None:
     assert len(OPERATIONS) >= 118
-    assert len(CASES) >= 341
-    assert len(FLOATING) >= 287
+    assert len(CASES) >= 1700
+    assert len(FLOATING) >= 1200
 
 
 # ------------------------------------------------------------------------------------------------ values
 
 
-@table
-@pytest.mark.parametrize("sizes", [{}, EQUAL], ids=["distinct", "equal"])
-def test_value_is_that_of_the_reference(case: Case, sizes: dict[str, int]) -> None:
-    operands = case.operands(sizes=sizes)
-    expected = outputs(REFERENCES[case.name](*map(data_array, operands), **case.sample.kwargs))
+def reference(case: Case, operands: Arrays) -> list[xr.DataArray]:
+    """What NumPy, SciPy or xarray give; their warnings of values that are not finite are not ours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return outputs(GRID[case.name].reference(*map(data_array, operands), **case.sample.kwargs))
+
+
+@table("value_is_that_of_the_reference", every_sample=True)
+def test_value_is_that_of_the_reference(case: Case) -> None:
+    operands = case.operands()
+    expected = reference(case, operands)
     for y, e in zip(outputs(case(*operands)), expected, strict=True):
         assert set(y.dims) == set(e.dims)
         assert_close(values(y, e.dims), e.to_numpy(), MATRIX if case.tolerance_is_matrix else REFERENCE)
@@ -126,7 +139,7 @@ def test_value_is_that_of_the_reference(case: Case, sizes: dict[str, int]) -> No
         assert y.dtype == e.dtype
 
 
-@table
+@table("public_function_and_method_agree")
 def test_public_function_and_method_agree(case: Case) -> None:
     operands = case.operands()
     here = [y.to_numpy() for y in outputs(case(*operands))]
@@ -139,7 +152,7 @@ def test_public_function_and_method_agree(case: Case) -> None:
             assert np.array_equal(mine, other.to_numpy(), equal_nan=mine.dtype.kind in "fc")
 
 
-@table
+@table("stored_order_is_harmless")
 def test_stored_order_is_harmless(case: Case) -> None:
     if case.name in {"argmax", "argmin"} and case.sample.kwargs.get("dim") is None:
         return  # positions in the flattened array: there the order of the dims is the meaning
@@ -149,7 +162,7 @@ def test_stored_order_is_harmless(case: Case) -> None:
         assert_close(values(y, e.dims), e.to_numpy(), rounding(case))
 
 
-@floating
+@table("single_precision_stays_single", FLOATING)
 def test_single_precision_stays_single(case: Case) -> None:
     f = Function(case, [_single(x) if x.dtype.kind in "fc" else x for x in case.operands()])
     double = Function(case, case.operands())
@@ -171,7 +184,49 @@ def _single(x: ng.DimArray) -> ng.DimArray:
     return ng.DimArray(x.to_numpy().astype(dtype), all_names(x), vectorized=x.vectorized)
 
 
-@table
+def _renamed(value: Any, names: dict[Any, Any]) -> Any:
+    """Dims in arguments, wherever they stand, under other names."""
+    if isinstance(value, ng.DimArray):
+        return value.rename({d: names[d] for d in value.dims if d in names})
+    if isinstance(value, dict):
+        return {_renamed(k, names): _renamed(v, names) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_renamed(v, names) for v in value)
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+@table("renaming_a_dim_renames_the_result")
+def test_renaming_a_dim_renames_the_result_and_nothing_else(case: Case) -> None:
+    names = {d: f"{d} of another name" for d in VARIANTS["distinct"]}
+    operands = case.operands()
+    others = _renamed(operands, names)
+    for y, z in zip(outputs(case(*operands)), outputs(case.op.function(*others, **_renamed(case.sample.kwargs, names))), strict=True):
+        assert z.dims == _renamed(y.dims, names)
+        assert_close(z.to_numpy(), y.to_numpy(), EXACT)
+
+
+@table("no_cells", every_sample=True)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # a mean of nothing
+def test_dims_of_no_cells(case: Case) -> None:
+    first = next((d for o in case.sample.operands for d in parse(o)[1] if d not in FIXED), None)
+    if first is None:
+        return
+    try:
+        operands = case.operands(sizes={first: 0})
+        expected = reference(case, operands)
+    except (ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError):
+        return  # no such operands, or no answer
+    for y, e in zip(outputs(case(*operands)), expected, strict=True):
+        assert y.dims == e.dims
+        assert_close(y.to_numpy(), e.to_numpy(), ROUNDING)
+    if case.label in LABELS:
+        f = Function(case, operands)
+        for x, g in zip(f.xs, pull(f, f.xs, cotangents_of(f, rng_of(case, "none"))), strict=True):
+            assert (g.dims, g.shape, g.dtype) == (x.dims, x.shape, x.dtype)
+            assert np.isfinite(g.to_numpy()).all()
+
+
+@table("operands_that_are_no_arrays_are_named")
 def test_operands_that_are_no_arrays_are_named(case: Case) -> None:
     operands = case.operands()
     public = getattr(ng, case.name)
@@ -185,10 +240,9 @@ def test_operands_that_are_no_arrays_are_named(case: Case) -> None:
 # ------------------------------------------------------------------------------------------------ first order
 
 
-@floating
-@pytest.mark.parametrize("sizes", [{}, EQUAL], ids=["distinct", "equal"])
-def test_gradient_is_that_of_finite_differences(case: Case, sizes: dict[str, int]) -> None:
-    f = Function(case, case.operands(sizes=sizes))
+@table("gradient_is_that_of_finite_differences", FLOATING, every_sample=True)
+def test_gradient_is_that_of_finite_differences(case: Case) -> None:
+    f = Function(case, case.operands())
     cotangents = cotangents_of(f, rng_of(case, "gradient"))
     expected = fd_gradients(f, f.xs, cotangents, f.symmetric)
     for x, g, e in zip(f.xs, pull(f, f.xs, cotangents), expected, strict=True):
@@ -198,7 +252,7 @@ def test_gradient_is_that_of_finite_differences(case: Case, sizes: dict[str, int
         assert_close(g.to_numpy(), np.where(np.isnan(x.to_numpy()), 0, e), FIRST)
 
 
-@floating
+@table("tangent_is_that_of_finite_differences", FLOATING)
 def test_tangent_is_that_of_finite_differences(case: Case) -> None:
     f = Function(case, case.operands())
     rng = rng_of(case, "tangent")
@@ -211,7 +265,7 @@ def test_tangent_is_that_of_finite_differences(case: Case) -> None:
         assert_close(t.to_numpy()[known], np.asarray(e, dtype=y.dtype)[known], FIRST)
 
 
-@floating
+@table("modes_are_adjoint", FLOATING)
 @pytest.mark.parametrize("layout", ["stored", "permuted", "extra"])
 def test_modes_are_adjoint(case: Case, layout: str) -> None:
     rng = rng_of(case, "adjoint" + layout)
@@ -227,10 +281,62 @@ def test_modes_are_adjoint(case: Case, layout: str) -> None:
     assert abs(here - there) <= rounding(case) * size
 
 
+# ------------------------------------------------------------------------------------------------ special points
+
+
+def _point(name: str, k: int) -> tuple[Point, Arrays, Callable[..., Any], list[np.ndarray]]:
+    """A point, its float operands, the operation as a function of them, and one cotangent per output."""
+    at = GRID[name].points[k]
+    places = [i for i, x in enumerate(at.operands) if x.dtype.kind in "fc"]
+
+    def f(*xs: ng.DimArray) -> Any:
+        full = list(at.operands)
+        for i, x in zip(places, xs, strict=True):
+            full[i] = x
+        return OPERATIONS[name].function(*full, **at.kwargs)
+
+    rng = np.random.default_rng(zlib.crc32(f"{name} {k}".encode()))
+    with np.errstate(all="ignore"):
+        outs = outputs(f(*(at.operands[i] for i in places)))
+    given = at.cotangent if isinstance(at.cotangent, tuple) else (at.cotangent,) * len(outs)
+    cotangents = [like(y, rng).to_numpy() if c is None else np.broadcast_to(np.asarray(c, y.dtype), y.shape) for c, y in zip(given, outs, strict=True)]
+    return at, [at.operands[i] for i in places], f, cotangents
+
+
+@pytest.mark.parametrize(("name", "k"), POINTS, ids=[f"{n}-{k}" for n, k in POINTS])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's own, of values that are not finite
+def test_special_point(name: str, k: int) -> None:
+    at, xs, f, cotangents = _point(name, k)
+    outs = outputs(f(*xs))
+    if at.value is not None:
+        for y, e in zip(outs, at.value if isinstance(at.value, tuple) else (at.value,), strict=True):
+            assert_close(y.to_numpy(), np.asarray(e.to_numpy() if isinstance(e, ng.DimArray) else e), CLOSED)
+    if at.gradients is None:
+        return
+    several = cotangents if len(outs) > 1 else cotangents[:1]
+    expected = [np.asarray(e(*several) if callable(e) else e) for e in at.gradients]
+    seeds = [ng.DimArray(c, y.dims) for c, y in zip(cotangents, outs, strict=True)]
+    for x, g, e in zip(xs, pull(f, xs, seeds), expected, strict=True):
+        assert g.dims == x.dims
+        assert_close(g.to_numpy(), np.broadcast_to(e, x.shape), CLOSED, "gradient")
+    # Two slices at once, of which the second has twice the cotangent: what is repaired in one must not touch the other.
+    both = [ng.DimArray(np.stack([c, 2 * c]), ("B", *y.dims), vectorized=["B"]) for c, y in zip(cotangents, outs, strict=True)]
+    for x, g, e in zip(xs, pull(f, xs, both), expected, strict=True):
+        assert_close(values(g, ("B", *x.dims)), np.stack([np.broadcast_to(e, x.shape), 2 * np.broadcast_to(e, x.shape)]), CLOSED, "gradient of slices")
+    if not all(np.isfinite(e).all() for e in expected):
+        return
+    rng = np.random.default_rng(1)
+    tangents = [like(x, rng) for x in xs]
+    pushed = push(f, xs, tangents)
+    here = sum(float(np.real(np.conj(c) * t.to_numpy()).sum()) for c, t in zip(cotangents, pushed, strict=True))
+    there = sum(float(np.real(np.conj(e) * t.to_numpy()).sum()) for e, t in zip(expected, tangents, strict=True))
+    assert_close(here, there, CLOSED, "tangent")
+
+
 # ------------------------------------------------------------------------------------------------ second order
 
 
-@floating
+@table("second_order", FLOATING)
 def test_second_order(case: Case) -> None:
     f = Function(case, case.operands())
     rng = rng_of(case, "second")
@@ -264,14 +370,18 @@ PATTERNS: dict[str, Callable[[int], tuple[dict[int, tuple[str, ...]], tuple[str,
 }
 
 
-@table
-@pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("sizes", [{}, {**EQUAL, **SHARED}], ids=["distinct", "equal"])
-def test_vectorized_is_the_loop_of_slices(case: Case, pattern: str, sizes: dict[str, int]) -> None:
+def in_layouts(check: str, cases: list[Case], patterns: Sequence[str]) -> Any:
+    """Every layout, with a case of its own per operation."""
+    pairs = [(c, p) for p in patterns for c in chosen(f"{check} {p}", cases)]
+    return pytest.mark.parametrize(("case", "pattern"), [param(c, p) for c, p in pairs])
+
+
+@in_layouts("loop", CASES, PATTERNS)
+def test_vectorized_is_the_loop_of_slices(case: Case, pattern: str) -> None:
     batch, added = PATTERNS[pattern](len(case.sample.operands))
-    names = {n: {**BATCH, **sizes}[n] for own in batch.values() for n in own}
-    more = {n: {**BATCH, **sizes}[n] for n in added}
-    operands = [hidden(x, *BATCH) for x in case.operands(batch, sizes)]
+    names = {n: case.batch_sizes[n] for own in batch.values() for n in own}
+    more = {n: case.batch_sizes[n] for n in added}
+    operands = [hidden(x, *BATCH) for x in case.operands(batch)]
     f = Function(case, operands)
     result = outputs(case(*operands))
     expected = stacked(lambda xs: outputs(case(*xs)), names, operands)
@@ -297,15 +407,14 @@ def test_vectorized_is_the_loop_of_slices(case: Case, pattern: str, sizes: dict[
         assert_close(values(t, own), e, rounding(case))
 
 
-@floating
-@pytest.mark.parametrize("pattern", ["all", "different", "cotangent and first"])
+@in_layouts("second", FLOATING, ["all", "different", "cotangent and first"])
 def test_second_order_under_vectorized_axes(case: Case, pattern: str) -> None:
     batch, added = PATTERNS[pattern](len(case.sample.operands))
-    names = {n: BATCH[n] for n in (*(n for own in batch.values() for n in own), *added)}
+    names = {n: case.batch_sizes[n] for n in (*(n for own in batch.values() for n in own), *added)}
     operands = [hidden(x, *BATCH) for x in case.operands(batch)]
     f = Function(case, operands)
     rng = rng_of(case, "second" + pattern)
-    cotangents, tangents = cotangents_of(f, rng, {n: BATCH[n] for n in added}), [like(x, rng, names) for x in f.xs]
+    cotangents, tangents = cotangents_of(f, rng, {n: case.batch_sizes[n] for n in added}), [like(x, rng, names) for x in f.xs]
 
     def forward(ops: Arrays, cs: Arrays, ts: Arrays) -> Arrays:
         inner = Function(case, ops)
@@ -323,7 +432,7 @@ def test_second_order_under_vectorized_axes(case: Case, pattern: str) -> None:
             assert_close(values(g, own), e, rounding(case))
 
 
-@floating
+@table("captured_or_passed_alike", FLOATING)
 def test_captured_or_passed_alike(case: Case) -> None:
     n = len(case.sample.operands)
     operands = [hidden(x, *BATCH) for x in case.operands(PATTERNS["different"](n)[0])]
@@ -337,14 +446,14 @@ def test_captured_or_passed_alike(case: Case) -> None:
         assert_close(values(alone, all_names(together[k])), together[k].to_numpy(), rounding(case))
 
 
-@table
+@table("ordinary_batch_dims_are_slices_too")
 def test_ordinary_batch_dims_are_slices_too(case: Case) -> None:
     dim = case.sample.kwargs.get("dim")
     if dim is ... or (case.name in BY_DEFAULT_ALL and dim is None):
         return
     n = len(case.sample.operands)
     batch = {k: (f"B{k % 2 + 1}",) for k in range(n)} if case.name not in {"dot", "outer"} else {0: ("B1",), n - 1: ("B2",)}
-    names = {name: BATCH[name] for own in batch.values() for name in own}
+    names = {name: case.batch_sizes[name] for own in batch.values() for name in own}
     operands = case.operands(batch)
     expected = stacked(lambda xs: outputs(case(*xs)), names, operands)
     for y, (own, e) in zip(outputs(case(*operands)), expected, strict=True):
@@ -384,7 +493,7 @@ def count() -> Callable[[Callable[[], Any]], list[str]]:
     return run
 
 
-@table
+@table("backend_calls_do_not_grow_with_the_batch")
 def test_backend_calls_do_not_grow_with_the_batch(case: Case, count: Any) -> None:
     found = []
     for size in (3, 300):
@@ -401,7 +510,7 @@ def test_backend_calls_do_not_grow_with_the_batch(case: Case, count: Any) -> Non
     assert found[0] == found[1]
 
 
-@floating
+@table("gradients_alias_nothing", FLOATING)
 def test_gradients_alias_nothing(case: Case) -> None:
     f = Function(case, case.operands())
     cotangents = cotangents_of(f, rng_of(case, "alias"))
@@ -413,7 +522,7 @@ def test_gradients_alias_nothing(case: Case) -> None:
             assert not np.shares_memory(g, other)
 
 
-@table
+@table("operands_stay_as_they_are")
 def test_operands_stay_as_they_are(case: Case) -> None:
     operands = case.operands()
     before = [x.to_numpy() for x in operands]

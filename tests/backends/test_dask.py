@@ -17,7 +17,7 @@ import namedgrad as ng
 from namedgrad import backends
 from namedgrad.backends.dask import Size
 from tests.backends.table import LABELLED, labelled_data, placed, results, tolerance
-from tests.support.samples import CASES, Case
+from tests.support.samples import Case, table
 from tests.support.tolerances import EXACT, ROUNDING, SINGLE, assert_close
 
 
@@ -52,7 +52,7 @@ def computed(*arrays: ng.DimArray) -> list[np.ndarray]:
 # ------------------------------------------------------------------------------------------------ the table
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
+@table("dask", every_sample=True)
 def test_every_operation_is_that_of_numpy(case: Case) -> None:
     expected = results(case, lambda x: x)
     found = results(case, lambda x: placed(x, halves))

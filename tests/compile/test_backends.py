@@ -16,10 +16,9 @@ from tests.backends.table import placed
 from tests.compile.test_table import Counted, derivatives, with_seeds
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
-from tests.support.samples import FLOATING, Case
+from tests.support.samples import FLOATING, Case, table
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
 
-table = pytest.mark.parametrize("case", FLOATING, ids=lambda c: c.label)
 
 
 def moved(tree: Any, place: Callable[[Any], Any]) -> Any:
@@ -49,7 +48,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     return fake_cupy
 
 
-@table
+@table("compiled on a device", FLOATING)
 def test_on_a_device(case: Case, cupy: Any) -> None:
     replayed(case, cupy.asarray, lambda got: [x.to_numpy() for x in got])
 
@@ -80,7 +79,7 @@ def chunked(data: Any) -> da.Array:
     return da.from_array(data, chunks=tuple(max(1, (n + 1) // 2) for n in data.shape))
 
 
-@table
+@table("compiled on lazy arrays", FLOATING)
 def test_on_lazy_arrays(case: Case, lazily: None) -> None:
     replayed(case, chunked, lambda got: list(dask.compute(*(x.data for x in got), scheduler="sync")))
 

@@ -13,14 +13,12 @@ import pytest
 
 import namedgrad as ng
 from tests.support.arrays import like
-from tests.support.samples import CASES, FLOATING, Case, outputs
+from tests.support.samples import FLOATING, Case, outputs, table
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::RuntimeWarning"
 )  # of what is compared with: values that are not finite
-table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
-floating = pytest.mark.parametrize("case", FLOATING, ids=lambda c: c.label)
 
 
 class Counted:
@@ -65,12 +63,12 @@ def hazardous(case: Case, seed: int) -> list[ng.DimArray]:
     return out
 
 
-@table
+@table("compiled values", every_sample=True)
 def test_values(case: Case) -> None:
     replayed(case, case, case.operands(), case.operands(seed=1), hazardous(case, 2))
 
 
-@table
+@table("compiled slices")
 def test_values_of_vectorized_operands(case: Case) -> None:
     def batched(seed: int) -> list[ng.DimArray]:
         xs = case.operands({k: ["B"] for k in range(len(case.domains))}, seed=seed)
@@ -108,13 +106,13 @@ def with_seeds(case: Case, operands: list[ng.DimArray], seed: int) -> list[Any]:
     return [tuple(cotangents) if isinstance(out, tuple) else cotangents[0], tangents, *operands]
 
 
-@floating
+@table("compiled derivatives", FLOATING, every_sample=True)
 def test_derivatives(case: Case) -> None:
     points = [case.operands(), case.operands(seed=1), hazardous(case, 2)]
     replayed(case, derivatives(case), *(with_seeds(case, xs, k) for k, xs in enumerate(points)))
 
 
-@floating
+@table("compiled where not finite", FLOATING)
 def test_recorded_where_values_are_not_finite(case: Case) -> None:
     points = [hazardous(case, 2), case.operands(), hazardous(case, 3)]
     replayed(case, derivatives(case), *(with_seeds(case, xs, k) for k, xs in enumerate(points)))
@@ -127,7 +125,7 @@ SECOND = [
 ]
 
 
-@pytest.mark.parametrize("case", SECOND, ids=lambda c: c.label)
+@table("compiled second derivatives", SECOND)
 def test_second_derivatives(case: Case) -> None:
     """Forward over reverse and reverse over reverse."""
     domains = case.domains

@@ -8,6 +8,7 @@ import numpy as np
 
 EXACT = 0.0
 ROUNDING = 1e-12  # the same sums in another order: batched against a loop of slices
+CLOSED = 1e-12  # the answers at special points
 REFERENCE = 1e-13  # NumPy, SciPy and xarray, which may sum in another order too
 MATRIX = 1e-10  # ROUNDING times the condition number of the sampled matrices
 FIRST = 1e-7  # finite differences: Richardson's, fourth order in the step

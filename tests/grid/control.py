@@ -1,0 +1,5 @@
+"""Steering derivatives."""
+
+from tests.support.grid import entry
+
+entry("stop_gradient", lambda x: x)
