@@ -19,10 +19,23 @@ import namedgrad as ng
 from namedgrad import backends
 from namedgrad.primitive import OPERATIONS
 from tests.support.arrays import all_names, hidden, like, permuted, sum_of_products, values
-from tests.support.oracles import fd_gradients, fd_push, fd_second, stacked
 from tests.support.domains import SYMMETRIC, parse
 from tests.support.grid import GRID, Point, data_array
-from tests.support.samples import BATCH, CASES, FIXED, FLOATING, LABELS, SAMPLES_PER_OPERATION, VARIANTS, Case, chosen, outputs, param, table
+from tests.support.oracles import fd_gradients, fd_push, fd_second, stacked
+from tests.support.samples import (
+    BATCH,
+    CASES,
+    FIXED,
+    FLOATING,
+    LABELS,
+    SAMPLES_PER_OPERATION,
+    VARIANTS,
+    Case,
+    chosen,
+    outputs,
+    param,
+    table,
+)
 from tests.support.tolerances import CLOSED, EXACT, FIRST, MATRIX, REFERENCE, ROUNDING, SECOND, SINGLE, assert_close
 
 Arrays = list[ng.DimArray]

@@ -24,7 +24,6 @@ from tests.support.samples import FLOATING, Case, table
 from tests.support.tolerances import EXACT, ROUNDING, assert_close
 
 
-
 @pytest.fixture(params=["stand-in", pytest.param("device", marks=pytest.mark.gpu)])
 def cupy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     if request.param == "device":

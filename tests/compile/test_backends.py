@@ -20,7 +20,6 @@ from tests.support.samples import FLOATING, Case, table
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
 
 
-
 def moved(tree: Any, place: Callable[[Any], Any]) -> Any:
     if isinstance(tree, (tuple, list)):
         return type(tree)(moved(x, place) for x in tree)
