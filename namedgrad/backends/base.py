@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from namedgrad.axes import MatmulPlan
+from namedgrad.backends.distances import DistanceKernels
 
 Raw = Any
 Shape = tuple[int, ...]
 
 
-class Backend:
+class Backend(DistanceKernels):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str

@@ -1,0 +1,214 @@
+"""Distances between points: the p-norm of differences, without a gradient where two points coincide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from namedgrad import axes
+from namedgrad.array import DimArray, constant, extent
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.linear import Pair, ops
+from namedgrad.primitive import core, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
+from namedgrad.rules.contraction.products import dot
+from namedgrad.rules.dims import as_names, check
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing import gather
+from namedgrad.rules.reductions import max as largest
+from namedgrad.rules.reductions import real_dtype
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    constant_like,
+    equal,
+    multiply,
+    negative,
+    not_equal,
+    relabel,
+    reorder,
+    select,
+    subtract,
+    total,
+    where,
+)
+
+CELL = axes.core(-1)
+
+
+def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
+    """The derivative of a norm ``out`` of differences ``d`` as a product; 0 where the norm, or a difference, is 0.
+
+    ``sign(d) (|d| / out)**(p - 1)``: quotients of at most 1, so that nothing overflows.
+    """
+    some = not_equal(out, c(0))
+    safe = where(some, out, c(1.0))
+    if p == 2:
+        return select(some, e.reciprocal(safe)), d
+    size = e.absolute_real(d)
+    moved = not_equal(size, c(0))
+    ratio = e.divide(where(moved, size, c(1.0)), safe)
+    factor = e.sign(d) if p == 1 else select(moved, multiply(e.sign(d), e.power(ratio, c(p - 1.0))))
+    return cast(some, out.dtype), factor
+
+
+def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, p: float) -> list[Pair]:
+    scale, factor = slope(subtract(x, y), out, p)
+    weight = multiply(g, scale)
+    return [Pair(weight, factor), Pair(negative(weight), factor)]
+
+
+def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: float) -> DimArray:
+    scale, factor = slope(subtract(x, y), out, p)
+    s, t = ts
+    moved = negative(t) if s is None else s if t is None else subtract(s, t)
+    return multiply(scale, ops.guarded_contract(moved, factor, (CELL,)))
+
+
+_distance = core("(n),(n)->()", "distance", pullback=_pullback, pushforward=_pushforward)
+
+
+@operation(sample("real(a,c)", "real(b,c)", dim="c"), sample("real(a,c)", "real(b,c)", dim="c", p=1), sample("real(a,c)", "real(b,c)", dim="c", p=math.inf),
+           sample("real(a,c)", "real(b,c)", dim="c", p=3), sample("real(a,c)", "real(b,c)", dim="c", p=1.5), sample("real(a,c)", "real(b,c)", dim="c", p=0),
+           sample("real(a,c)", "real(b,c)", dim="c", compute_mode="matmul"), sample("complex(a,c)", "complex(a,c,b)", dim="c"))
+def cdist(x: DimArray, y: DimArray, dim: Name, *, p: float = 2.0, compute_mode: str = "direct") -> DimArray:
+    """Distances between points, ``sum(|x - y|**p, dim)**(1 / p)``, by name.
+
+    Parameters
+    ----------
+    x, y : DimArray
+        Points, their coordinates along ``dim``. Every point of ``x`` is measured to every point of ``y`` along dims
+        that only one of them has; along shared dims, pair by pair.
+    dim : name
+        The dim of the coordinates.
+    p : float
+        The norm: 2 (Euclidean), 1, ``inf`` (the largest difference), 0 (how many differ), or any other positive number.
+    compute_mode : {"direct", "matmul"}
+        For ``p=2``: from differences, or from one matrix product, ``|x|**2 + |y|**2 - 2 x y``. That is many times as
+        fast, but of distances below ``1e-8 |x|`` nothing is left.
+
+    Returns
+    -------
+    DimArray
+        Without ``dim``.
+
+    Raises
+    ------
+    AxisError
+        If ``dim`` is unknown or vectorized, or a shared dim has two sizes.
+    ValueError
+        If ``p`` is negative, or ``compute_mode`` is none of the two or does not fit ``p``.
+
+    Notes
+    -----
+    The derivative is ``sign(d) (|d| / distance)**(p - 1)`` of each difference ``d``; 0 at distance 0, at every order.
+    With ``p=inf`` the largest differences share it; with ``p=0`` there is none. ``torch.cdist``,
+    :func:`scipy.spatial.distance.cdist`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([[0.0, 0.0], [3.0, 4.0]], ("i", "xyz"))
+    >>> ng.cdist(x, x.rename(i="j"), "xyz").data
+    array([[0., 5.],
+           [5., 0.]])
+    >>> ng.grad(lambda x: ng.cdist(x, x.rename(i="j"), "xyz").sum())(x).data
+    array([[-1.2, -1.6],
+           [ 1.2,  1.6]])
+    """
+    x, y = constant(x), constant(y)
+    for points in (x, y):
+        check(points, dim, "cdist")
+    if compute_mode not in ("direct", "matmul") or (compute_mode == "matmul" and p != 2):
+        raise ValueError(f"cdist: compute_mode={compute_mode!r} is none of 'direct' and, for p=2, 'matmul'")
+    if not p >= 0:
+        raise ValueError(f"cdist: p={p} must not be negative")
+    names = axes.in_order(n for n in (*x.names, *y.names) if n != dim)
+    return reorder(_measured(x, y, dim, float(p), compute_mode), names)
+
+
+def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimArray:
+    if p == 0:
+        return total(cast(not_equal(x, y), real_dtype(subtract(x, y))), (dim,))
+    if not extent(x, dim):
+        return total(absolute(subtract(x, y)), (dim,))
+    if mode == "matmul":
+        squares = [total(e.square(absolute(v)), (dim,)) for v in (x, y)]
+        product = e.clip_low(subtract(add(*squares), multiply(c(2.0), _real_dot(x, y, dim))), c(0.0))
+        return e.length(product)
+    if p == math.inf:
+        return largest(absolute(subtract(x, y)), dim, skipna=False)
+    if "c" in (x.dtype.kind, y.dtype.kind):
+        x = absolute(subtract(x, y))
+        y = multiply(c(0.0), x)
+    if x.dtype.kind != "f":
+        x = cast(x, real_dtype(subtract(x, y)))
+    return _distance(x, y, dims=((dim,), (dim,)), p=p)
+
+
+def _real_dot(x: DimArray, y: DimArray, dim: Name) -> DimArray:
+    from namedgrad.rules.complex import conjugate, real
+
+    return real(dot(conjugate(x), y, dim=dim)) if "c" in (x.dtype.kind, y.dtype.kind) else dot(x, y, dim=dim)
+
+
+@operation(sample("real(i,c)", dims=("i", "c")), sample("real(i,c)", dims=("i", "c"), p=1), sample("real(b,i,c)", dims=("i", "c"), p=math.inf),
+           sample("real(i,c)", dims=("i", "c"), p=3.5, new_dim="k"))
+def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -> DimArray:
+    """Distances between every two of some points, each pair once.
+
+    Parameters
+    ----------
+    x : DimArray
+    dims : pair of names
+        The dim that counts the points, and that of their coordinates.
+    p : float
+        The norm, as for :func:`cdist`.
+    new_dim : name
+        The dim that counts the pairs: points (0, 1), (0, 2), ..., (1, 2), ...
+
+    Returns
+    -------
+    DimArray
+        With ``new_dim`` last.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or the new name is taken.
+    ValueError
+        If ``p`` is negative.
+
+    Notes
+    -----
+    The derivative is that of :func:`cdist`: 0 at distance 0. ``torch.nn.functional.pdist``,
+    :func:`scipy.spatial.distance.pdist`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([[0.0], [1.0], [3.0]], ("i", "xyz"))
+    >>> ng.pdist(x, ("i", "xyz")).data
+    array([1., 3., 2.])
+    """
+    x = constant(x)
+    if len(as_names(x, dims)) != 2:
+        raise AxisError(f"pdist: dims={dims!r} must be two names, that of the points and that of their coordinates")
+    point, cell = (check(x, n, "pdist") for n in dims)
+    (new,) = axes.check_names((new_dim,))
+    if new in x.names and new != point:
+        raise AxisError(f"pdist: the dim {new!r} exists already in {x.dims}; choose another new_dim")
+    first, second = _pairs(extent(x, point))
+    inside = axes.fresh("pair")
+    other = axes.fresh("point")
+    square = cdist(x, relabel(x, {point: other}), cell, p=p)
+    index = {n: constant_like(i, x, (inside,)) for n, i in ((point, first), (other, second))}
+    return relabel(reorder(out := gather(square, index), (*(n for n in out.names if n != inside), inside)), {inside: new})
+
+
+def _pairs(n: int) -> Any:
+    import numpy as np
+
+    return np.triu_indices(n, 1)
