@@ -42,7 +42,7 @@ Arrays = list[ng.DimArray]
 
 # A dim that is added to these would be reduced or moved as well, unless the call names its dims.
 BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip",
-                  "median", "quantile", "cumprod"}
+                  "median", "quantile", "cumprod", "vdot"}
 SINGLE_BECOMES_DOUBLE = {"float_power"}  # as in NumPy
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent
-from namedgrad.axes import AxisError, Name, Names
+from namedgrad.array import DimArray, constant, describe, extent
+from namedgrad.axes import AxisError, Names
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import as_names, check
-from namedgrad.rules.movement import join, merge
-from namedgrad.rules.structure import cast, relabel, reorder, spread, zeros_spread
+from namedgrad.rules.movement import join, merge, pad
+from namedgrad.rules.structure import cast, relabel, reorder, spread
 
 
 @operation(sample("real(a,b)", "real(a,b)", dims=("a", "b")), sample("real(b,a,c)", "real(a)", "real(b,c)", dims=("a", "b")),
@@ -61,7 +62,9 @@ def block_diag(*arrays: DimArray, dims: Names) -> DimArray:
                 check(b, n, "block_diag")
     blocks = [_wide(b, (row, column)) for b in blocks]
     widths = [extent(b, column) for b in blocks]
-    rows = [_padded(b, column, sum(widths[:i]), sum(widths[i + 1 :])) for i, b in enumerate(blocks)]
+    rows = [
+        pad(b, {column: (sum(widths[:i]), sum(widths[i + 1 :]))}, constant_values=0) for i, b in enumerate(blocks)
+    ]
     out = rows[0] if len(rows) == 1 else join(rows, row)
     return reorder(out, (*(n for n in out.names if n not in (row, column)), row, column))
 
@@ -72,39 +75,29 @@ def _wide(x: DimArray, dims: Names) -> DimArray:
     return spread(x, Like((*missing, *x.names), (*(1,) * len(missing), *x.full_shape), x.dtype)) if missing else x
 
 
-def _padded(x: DimArray, dim: Name, before: int, after: int) -> DimArray:
-    """Zeros in front of and behind the cells of a dim."""
-    parts = [x]
-    for i, size in ((0, before), (2, after)):
-        if size:
-            shape = tuple(size if n == dim else s for n, s in zip(x.names, x.full_shape, strict=True))
-            zero = zeros_spread(x, Like(x.names, shape, x.dtype))
-            parts.insert(min(i, len(parts)), zero)
-    return x if len(parts) == 1 else join(parts, dim)
-
-
-@operation(sample("real(a)", "real(b)"), sample("real(a)", "real(b)", "real(c)", dim="p", new_dim="q"), sample("complex(a)", "real(b)"), sample("real(a)"))
-def cartesian_prod(*arrays: DimArray, dim: Name = "combination", new_dim: Name = "variable") -> DimArray:
+@operation(sample("real(a)", "real(b)", dim=("a", "b")), sample("real(a)", "real(b)", "real(c,i)", dim=("a", "b", "c"), new_dims=("p", "q")),
+           sample("complex(a)", "real(b)", dim=("a", "b")), sample("real(a,b)", dim="b"))
+def cartesian_prod(*arrays: DimArray, dim: Any = None, new_dims: Names = ("combination", "variable")) -> DimArray:
     """Every combination of one cell of each array, the last array varying fastest.
 
     Parameters
     ----------
     *arrays : DimArray
-        One dim each, all different.
-    dim : name
-        The dim that counts the combinations.
-    new_dim : name
-        The dim that counts the arrays.
+    dim : name or names, optional
+        The dim of each array whose cells are combined, all different; by default the only dim that it has. Other dims
+        are aligned by name.
+    new_dims : pair of names
+        The dim that counts the combinations, and the one that counts the arrays.
 
     Returns
     -------
     DimArray
-        With the dims ``(dim, new_dim)``.
+        With the new dims last.
 
     Raises
     ------
     AxisError
-        If an array has no dim, or several, or two of them share one.
+        If a dim is unknown or vectorized, is named twice, or has to be named and is not.
 
     Notes
     -----
@@ -122,16 +115,26 @@ def cartesian_prod(*arrays: DimArray, dim: Name = "combination", new_dim: Name =
     xs = [constant(a) for a in arrays]
     if not xs:
         raise TypeError("cartesian_prod needs at least one array")
-    for x in xs:
-        if x.ndim != 1:
-            raise AxisError(f"cartesian_prod: every array must have one dim, one has {x.dims}")
-    own = tuple(x.dims[0] for x in xs)
-    axes.refuse_repeats(own, "cartesian_prod: ")
-    names = axes.check_names((dim, new_dim))
+    own = _own_dims(xs, dim)
+    combination, variable = axes.check_names(new_dims)
     dtype = functools.reduce(np.promote_types, [x.dtype for x in xs])
-    sizes = tuple(extent(x, n) for x, n in zip(xs, own, strict=True))
-    inside = axes.fresh("variable")
-    wide = [spread(cast(x, dtype), Like(own, sizes, dtype)) for x in xs]
-    out = merge(join(wide, inside), own, joined := axes.fresh("combination"))
-    hidden = tuple(n for n in out.names if n not in (inside, joined))
-    return relabel(reorder(out, (*hidden, joined, inside)), {joined: names[0], inside: names[1]})
+    table = dict(zip(own, (extent(x, n) for x, n in zip(xs, own, strict=True)), strict=True))
+    cells = axes.fresh("combination"), axes.fresh("variable")
+    wide = [spread(cast(x, dtype), Like(own, tuple(table.values()), dtype)) for x in xs]
+    out = merge(join(wide, cells[1]), own, cells[0])
+    rest = tuple(n for n in out.names if n not in cells)
+    return relabel(reorder(out, (*rest, *cells)), {cells[0]: combination, cells[1]: variable})
+
+
+def _own_dims(xs: list[DimArray], dim: Any) -> Names:
+    if dim is None:
+        for x in xs:
+            if x.ndim != 1:
+                raise AxisError(f"cartesian_prod: say by dim= which dim of {describe(x)} is combined with the others")
+        own = tuple(x.dims[0] for x in xs)
+    else:
+        own = as_names(xs[0], dim)
+    if len(own) != len(xs):
+        raise AxisError(f"cartesian_prod: dim={dim!r} must name one dim for each of {len(xs)} arrays")
+    axes.refuse_repeats(own, "cartesian_prod: ")
+    return tuple(check(x, n, "cartesian_prod") for x, n in zip(xs, own, strict=True))

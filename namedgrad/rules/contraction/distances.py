@@ -6,24 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent
+from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.linear import Pair, ops
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import absolute
+from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.indexing import gather
+from namedgrad.rules.indexing import isel
 from namedgrad.rules.reductions import max as largest
 from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import (
     add,
     cast,
-    constant_like,
-    equal,
     multiply,
     negative,
     not_equal,
@@ -71,7 +71,7 @@ _distance = core("(n),(n)->()", "distance", pullback=_pullback, pushforward=_pus
 
 
 @operation(sample("real(a,c)", "real(b,c)", dim="c"), sample("real(a,c)", "real(b,c)", dim="c", p=1), sample("real(a,c)", "real(b,c)", dim="c", p=math.inf),
-           sample("real(a,c)", "real(b,c)", dim="c", p=3), sample("real(a,c)", "real(b,c)", dim="c", p=1.5), sample("real(a,c)", "real(b,c)", dim="c", p=0),
+           sample("real(a,c)", "real(b,c)", dim="c", p=3), sample("above_one(a,c)", "unit(b,c)", dim="c", p=1.5), sample("real(a,c)", "real(b,c)", dim="c", p=0),
            sample("real(a,c)", "real(b,c)", dim="c", compute_mode="matmul"), sample("complex(a,c)", "complex(a,c,b)", dim="c"))
 def cdist(x: DimArray, y: DimArray, dim: Name, *, p: float = 2.0, compute_mode: str = "direct") -> DimArray:
     """Distances between points, ``sum(|x - y|**p, dim)**(1 / p)``, by name.
@@ -149,9 +149,8 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
 
 
 def _real_dot(x: DimArray, y: DimArray, dim: Name) -> DimArray:
-    from namedgrad.rules.complex import conjugate, real
-
-    return real(dot(conjugate(x), y, dim=dim)) if "c" in (x.dtype.kind, y.dtype.kind) else dot(x, y, dim=dim)
+    out = dot(conj_if_complex(x), y, dim=dim)
+    return real(out) if out.dtype.kind == "c" else out
 
 
 @operation(sample("real(i,c)", dims=("i", "c")), sample("real(i,c)", dims=("i", "c"), p=1), sample("real(b,i,c)", dims=("i", "c"), p=math.inf),
@@ -200,15 +199,10 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     (new,) = axes.check_names((new_dim,))
     if new in x.names and new != point:
         raise AxisError(f"pdist: the dim {new!r} exists already in {x.dims}; choose another new_dim")
-    first, second = _pairs(extent(x, point))
+    first, second = np.triu_indices(extent(x, point), 1)
     inside = axes.fresh("pair")
     other = axes.fresh("point")
     square = cdist(x, relabel(x, {point: other}), cell, p=p)
-    index = {n: constant_like(i, x, (inside,)) for n, i in ((point, first), (other, second))}
-    return relabel(reorder(out := gather(square, index), (*(n for n in out.names if n != inside), inside)), {inside: new})
+    out = isel(square, {point: make(first, (inside,), axes.NONE), other: make(second, (inside,), axes.NONE)})
+    return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
 
-
-def _pairs(n: int) -> Any:
-    import numpy as np
-
-    return np.triu_indices(n, 1)

@@ -285,7 +285,6 @@ def vdot(x: DimArray, y: DimArray) -> DimArray:
     x : DimArray
         Conjugated if it is complex.
     y : DimArray
-        With the dims of ``x``, in any order.
 
     Returns
     -------
@@ -295,7 +294,7 @@ def vdot(x: DimArray, y: DimArray) -> DimArray:
     Raises
     ------
     AxisError
-        If one operand has a dim that the other lacks.
+        If a shared dim has two sizes.
 
     Notes
     -----
@@ -307,9 +306,6 @@ def vdot(x: DimArray, y: DimArray) -> DimArray:
     >>> ng.vdot(ng.ones({"x": 2, "y": 3}), ng.ones({"y": 3, "x": 2})).item()
     6.0
     """
-    x, y = constant(x), constant(y)
-    if lone := set(x.dims) ^ set(y.dims):
-        raise AxisError(f"vdot: only one of {describe(x)} and {describe(y)} has {min(lone, key=repr)!r}; use ng.vecdot(x, y, dim)")
     return vecdot(x, y, ...)
 
 
