@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent, make
+from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.linear import Pair, ops
 from namedgrad.primitive import core, operation, sample
@@ -27,6 +25,7 @@ from namedgrad.rules.structure import (
     multiply,
     negative,
     not_equal,
+    positions,
     relabel,
     reorder,
     select,
@@ -199,10 +198,22 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     (new,) = axes.check_names((new_dim,))
     if new in x.names and new != point:
         raise AxisError(f"pdist: the dim {new!r} exists already in {x.dims}; choose another new_dim")
-    first, second = np.triu_indices(extent(x, point), 1)
     inside = axes.fresh("pair")
     other = axes.fresh("point")
     square = cdist(x, relabel(x, {point: other}), cell, p=p)
-    out = isel(square, {point: make(first, (inside,), axes.NONE), other: make(second, (inside,), axes.NONE)})
+    out = isel(square, dict(zip((point, other), _pairs(extent(x, point), inside, x), strict=True)))
     return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
 
+
+
+def _pairs(n: int, name: Name, x: DimArray) -> tuple[DimArray, DimArray]:
+    """Rows and columns of the cells above the diagonal, computed where ``x`` is.
+
+    Row i starts at cell ``k = i (2 n - 1 - i) / 2``; there the square root is that of ``(2 n - 1 - 2 i)**2``, and exact.
+    """
+    k = cast(positions(n * (n - 1) // 2, name, x), "float64")
+    root = e.sqrt(subtract(c(float((2 * n - 1) ** 2)), multiply(c(8.0), k)))
+    row = e.floor(multiply(c(0.5), subtract(c(2.0 * n - 1), root)))
+    start = multiply(multiply(c(0.5), row), subtract(c(2.0 * n - 1), row))
+    column = add(add(subtract(k, start), row), c(1.0))
+    return cast(row, "int64"), cast(column, "int64")
