@@ -66,12 +66,21 @@ class NumpyBackend(NumpyDistanceKernels, Backend):
         if isinstance(x, (float, complex)):
             return cmath.isfinite(x)
         flags = x.flags
-        if x.size <= BLAS_THREADS_FROM and (flags.c_contiguous or flags.f_contiguous):
+        if flags.c_contiguous or flags.f_contiguous:
             flat = x.T if flags.f_contiguous else x
+            if x.size > BLAS_THREADS_FROM:
+                return self._isfinite_long(flat.reshape(-1))
             total = np.vdot(flat, flat)  # BLAS: twice as fast as a sum
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 total = np.add.reduce(x, axis=None)
+        return math.isfinite(total.real) or bool(np.isfinite(x).all())
+
+    def _isfinite_long(self, x: Raw) -> bool:
+        """The same in rows that are short enough for one thread."""
+        rows = x[: x.size // BLAS_THREADS_FROM * BLAS_THREADS_FROM].reshape(-1, BLAS_THREADS_FROM)
+        rest = x[rows.size :]
+        total = np.add.reduce(np.vecdot(rows, rows)) + np.vdot(rest, rest)
         return math.isfinite(total.real) or bool(np.isfinite(x).all())
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
