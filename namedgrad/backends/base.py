@@ -14,12 +14,13 @@ import numpy as np
 
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.distances import DistanceKernels
+from namedgrad.backends.resampling import ResamplingKernels
 
 Raw = Any
 Shape = tuple[int, ...]
 
 
-class Backend(DistanceKernels):
+class Backend(DistanceKernels, ResamplingKernels):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str

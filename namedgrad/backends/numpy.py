@@ -13,6 +13,7 @@ import numpy as np
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.distances import NumpyDistanceKernels
+from namedgrad.backends.resampling import HostResampling
 
 # glibc returns freed memory to the system as soon as 128 kB lie free at the end of the heap, so that a program of
 # 80 kB arrays spends most of its time on page faults.  Freeing one large block that was never touched raises glibc's
@@ -26,7 +27,7 @@ np.empty(31 << 20, np.uint8)
 BLAS_THREADS_FROM = 10_000
 
 
-class NumpyBackend(NumpyDistanceKernels, Backend):
+class NumpyBackend(NumpyDistanceKernels, HostResampling, Backend):
     """Positional functions on :class:`numpy.ndarray`."""
 
     name = "numpy"
