@@ -21,6 +21,7 @@ from dask.array.core import elemwise, normalize_chunks, unify_chunks
 
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.base import Backend, Raw, Shape
+from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.numpy import NumpyBackend
 
 _HOST = NumpyBackend()
@@ -72,7 +73,7 @@ def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[s
     return out
 
 
-class DaskBackend(Backend):
+class DaskBackend(AlongAxis, Backend):
     """Positional functions on :class:`dask.array.Array`."""
 
     name = "dask"

@@ -9,7 +9,7 @@ from namedgrad.array import DimArray, constant, describe
 from namedgrad.axes import AxisError, Name, Names
 
 #: Parameters that name dims, or map dims to something: on positional arrays they take axis numbers.
-DIM_PARAMETERS = {"dim", "dims", "pad_width", "shifts"}
+DIM_PARAMETERS = {"dim", "dims", "pad_width", "scale_factor", "shifts", "size"}
 
 
 def pick(x: DimArray, dim: Any, what: str) -> Names:

@@ -84,18 +84,17 @@ def interpolate(
     >>> ng.interpolate(a, {"x": 4}).data, ng.interpolate(a, {"x": 4}, mode="linear").data
     (array([1., 1., 2., 2.]), array([1.  , 1.25, 1.75, 2.  ]))
     >>> ng.interpolate(a, scale_factor={"x": 1.5}, mode="linear", align_corners=True).data
-    array([1., 1.5, 2. ])
+    array([1. , 1.5, 2. ])
     """
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate: give either size or scale_factor, a mapping of dims")
     kind = _kind(mode, align_corners, antialias)
-    if kind == "area":
-        recompute_scale_factor = True
     given = mapping(x, size if scale_factor is None else scale_factor, {}, "interpolate")
-    grids = {
-        d: _grid(kind, extent(x, d), d, v, bool(align_corners), scale_factor is not None, recompute_scale_factor)
-        for d, v in given.items()
-    }
+    scaled = scale_factor is not None and not recompute_scale_factor and kind != "area"
+    sizes = {d: v if scale_factor is None else math.floor(float(extent(x, d)) * v) for d, v in given.items()}
+    grids = {d: _grid(kind, x, d, operator.index(n), bool(align_corners)) for d, n in sizes.items()}
+    if scaled:
+        grids = {d: _scaled(grid, given[d], len(grids)) for d, grid in grids.items()}
     if x.dtype.kind not in "fc" and not kind.startswith("nearest"):
         x = cast(x, "float64")
     for d, grid in sorted(grids.items(), key=lambda item: item[1].step, reverse=True):  # those that shrink come first
@@ -112,22 +111,26 @@ def _kind(mode: str, align_corners: bool | None, antialias: bool) -> str:
     return f"smooth-{kind}" if antialias else kind
 
 
-def _grid(
-    kind: str, n: int, dim: Name, value: Any, align: bool, scaled: bool, recompute: bool | None
-) -> Grid:
-    size = math.floor(float(n) * value) if scaled else operator.index(value)
+def _grid(kind: str, x: DimArray, dim: Name, size: int, align: bool) -> Grid:
+    n = extent(x, dim)
     if n < 1 or size < 1:
         raise ValueError(f"interpolate: cannot resample dim {dim!r} of size {n} to size {size}")
-    step = 1 / value if scaled and not recompute else n / size
     if align:
-        step = (n - 1) / (size - 1) if size > 1 else 0.0
-    return Grid(kind, n, size, float(step), align)
+        return Grid(kind, n, size, (n - 1) / (size - 1) if size > 1 else 0.0, align)
+    return Grid(kind, n, size, n / size)
+
+
+def _scaled(grid: Grid, factor: float, count: int) -> Grid:
+    """Positions computed with the factor; PyTorch takes nearest cells of two dims that double for just that."""
+    if grid.align or (grid.kind == "nearest" and count == 2 and grid.size == 2 * grid.n):
+        return grid
+    return grid._replace(step=1 / factor)
 
 
 def _stays(grid: Grid, grids: list[Grid]) -> bool:
-    """Whether nothing changes: PyTorch copies where the size is kept, whatever the factor; not so for nearest and cubic."""
+    """Whether nothing changes: PyTorch copies where the size is kept, whatever the factor; not so for some modes."""
     if grid.kind in {"nearest-exact", "cubic"} or (grid.kind == "nearest" and len(grids) != 2):
-        return grid.step == 1 and grid.n == grid.size
+        return grid.n == grid.size and grid.step == 1
     return grid.n == grid.size
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
-from namedgrad.axes import NONE
 from namedgrad.linear import Like
 from namedgrad.primitive import linear
 from namedgrad.rules.complex import conjugate, real
@@ -24,26 +23,31 @@ LAST = axes.core(-1)
 
 
 def _rfft_pullback(g: DimArray, x: Like) -> DimArray:
-    """The transpose of the first half of the full transform: the full transform of the half, padded with zeros."""
-    return real(fft(resized(_complex(g), core_size(x))))
+    """Re(sum of g_k w^kn), which is what the inverse gives of the conjugates, but for the weights and for 1/n."""
+    n = core_size(x)
+    return irfft(multiply(conjugate(to_complex(g)), _weights(g, n, n, n / 2)), n=n)
 
 
 def _irfft_pullback(g: DimArray, x: Like, n: int) -> DimArray:
     """Every frequency but the first (and the last of an even n) stands for two, of which the other is conjugate."""
-    half = core_size(x)
-    at = positions(half, LAST, g)
-    alone = logical_or(equal(at, c(0)), equal(at, c(n / 2)))
-    weights = cast(where(alone, c(1 / n), c(2 / n)), g.dtype.type(0).real.dtype)
-    return multiply(conjugate(resized(rfft(real(g)), half)), weights)
+    return multiply(conjugate(rfft(real(g))), _weights(g, n, 1 / n, 2 / n))
 
 
-def _complex(g: DimArray) -> DimArray:
+def _weights(g: DimArray, n: int, alone: float, paired: float) -> DimArray:
+    """A weight per non-negative frequency of ``n``: most have a negative one, the first and n / 2 have not."""
+    at = positions(n // 2 + 1, LAST, g)
+    single = logical_or(equal(at, c(0)), equal(at, c(n / 2)))
+    return cast(where(single, c(float(alone)), c(float(paired))), g.dtype.type(0).real.dtype)
+
+
+def to_complex(g: DimArray) -> DimArray:
+    """In the complex dtype of the same precision."""
     return g if g.dtype.kind == "c" else cast(g, np.result_type(g.dtype, np.complex64))
 
 
 # fmt: off
-fft   = linear("(n)->(n)", "fft",   transpose=lambda g, x: fft(_complex(g)))
-ifft  = linear("(n)->(n)", "ifft",  transpose=lambda g, x: ifft(_complex(g)))
+fft   = linear("(n)->(n)", "fft",   transpose=lambda g, x: fft(to_complex(g)))
+ifft  = linear("(n)->(n)", "ifft",  transpose=lambda g, x: ifft(to_complex(g)))
 rfft  = linear("(n)->(n)", "rfft",  transpose=_rfft_pullback)
 irfft = linear("(n)->(n)", "irfft", transpose=_irfft_pullback)
 # fmt: on
@@ -62,5 +66,3 @@ def make_like(zeros: DimArray, x: DimArray) -> DimArray:
     """Zeros under the mark of ``x``."""
     return make(zeros.raw, zeros.names, x.hidden)
 
-
-__all__ = ["NONE", "c", "fft", "ifft", "irfft", "resized", "rfft"]

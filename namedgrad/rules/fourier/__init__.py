@@ -1,0 +1,5 @@
+"""Fourier transforms by name."""
+
+from namedgrad.rules.fourier import cosine, named, several
+
+__all__ = ["cosine", "named", "several"]

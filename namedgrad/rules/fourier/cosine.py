@@ -1,0 +1,173 @@
+"""Discrete cosine transforms, as :mod:`scipy.fft` defines them: real transforms of arrays continued symmetrically."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import NONE, Name
+from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import real
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.fourier import transforms as f
+from namedgrad.rules.fourier.named import powers
+from namedgrad.rules.movement import flip, join, slice_of
+from namedgrad.rules.structure import add, cast, equal, multiply, positions, where
+
+_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
+
+
+@operation(
+    sample("real(a,b)", dim="b"), sample("real(a,b)", dim="b", type=3, norm="ortho"), sample("real(a,six)", dim="six", type=1),
+    sample("real(a,b)", dim="a", type=4, n=5), sample("real(a,b)", dim="a", norm="forward", n=2),
+)  # fmt: skip
+def dct(x: DimArray, dim: Name, type: int = 2, n: int | None = None, norm: str | None = None) -> DimArray:
+    r"""Discrete cosine transform along a dim.
+
+    Parameters
+    ----------
+    x : DimArray
+        Real.
+    dim : name
+    type : {1, 2, 3, 4}
+    n : int, optional
+        Length: the dim is cut, or padded with zeros at its end. Its size by default.
+    norm : {"backward", "ortho", "forward"}
+        ``"ortho"`` makes the matrix orthogonal; ``"forward"`` divides by 2n (type 1: by 2(n - 1)), which otherwise the
+        inverse does.
+
+    Returns
+    -------
+    DimArray
+        Real, of the same precision.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    TypeError
+        If ``x`` is complex.
+    ValueError
+        If the type or the norm is unknown, or the length less than 1 (2 for type 1).
+
+    Notes
+    -----
+    Type 2: :math:`y_k = 2 \sum_j x_j \cos(\pi k (2 j + 1) / 2 n)`, as :func:`scipy.fft.dct`. Linear.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.dct(ng.DimArray([1.0, 2.0], ("x",)), "x").data.round(4)
+    array([ 6.    , -1.4142])
+    """
+    return _transform(x, dim, type, n, powers(norm)[0], norm == "ortho", "dct")
+
+
+@operation(
+    sample("real(a,b)", dim="b"), sample("real(a,b)", dim="b", type=3, norm="ortho"), sample("real(a,six)", dim="six", type=1),
+    sample("real(a,b)", dim="a", type=4, n=5), sample("real(a,b)", dim="a", norm="forward", n=2),
+)  # fmt: skip
+def idct(x: DimArray, dim: Name, type: int = 2, n: int | None = None, norm: str | None = None) -> DimArray:
+    """Inverse of :func:`dct` of the same type.
+
+    Parameters
+    ----------
+    x : DimArray
+        Real.
+    dim : name
+    type : {1, 2, 3, 4}
+    n : int, optional
+    norm : {"backward", "ortho", "forward"}
+        All as for :func:`dct`.
+
+    Returns
+    -------
+    DimArray
+        Real, of the same precision.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    TypeError
+        If ``x`` is complex.
+    ValueError
+        If the type or the norm is unknown, or the length less than 1 (2 for type 1).
+
+    Notes
+    -----
+    As :func:`scipy.fft.idct`. Linear.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 2.0, 4.0], ("x",))
+    >>> ng.idct(ng.dct(a, "x"), "x").data.round(12)
+    array([1., 2., 4.])
+    """
+    return _transform(x, dim, _INVERSE.get(type, type), n, powers(norm)[1] - 1, norm == "ortho", "idct")
+
+
+def _transform(x: DimArray, dim: Any, kind: int, n: int | None, power: float, ortho: bool, what: str) -> DimArray:
+    if x.dtype.kind == "c":
+        raise TypeError(f"{what} needs a real array, got {x.dtype}; transform its real and imaginary parts")
+    if kind not in _INVERSE:
+        raise ValueError(f"{what}: type {kind} is not one of 1, 2, 3, 4")
+    (name,) = pick(x, dim, what)
+    n = extent(x, name) if n is None else n
+    if n < 1 + (kind == 1):
+        raise ValueError(f"{what} of type {kind}: invalid number of data points ({n}) along {name!r}")
+    x = f.resized(x if x.dtype.kind == "f" else cast(x, "float64"), n, name)
+    period = 2 * (n - 1) if kind == 1 else 2 * n
+    if ortho:  # the powers that "ortho" means are those of the period
+        power = -0.5
+    if ortho and kind in {1, 3}:
+        x = _weighed(x, name, math.sqrt(2), last=kind == 1)
+    y = _KINDS[kind](x, name, n)
+    if ortho and kind in {1, 2}:
+        y = _weighed(y, name, math.sqrt(0.5), last=kind == 1)
+    return multiply(y, c(float(period) ** power)) if power else y
+
+
+def _weighed(x: DimArray, name: Name, weight: float, *, last: bool) -> DimArray:
+    """With another weight for the first cell, and for the last."""
+    n = extent(x, name)
+    at = positions(n, name, x)
+    ends = equal(at, c(0))
+    ends = e.logical_or(ends, equal(at, c(n - 1))) if last else ends
+    return multiply(x, cast(where(ends, c(weight), c(1.0)), x.dtype))
+
+
+def _turned(n: int, name: Name, x: DimArray, step: float, start: float = 0.0) -> DimArray:
+    """exp(-i (start + step k)) for k = 0 .. n - 1, in the precision of ``x``."""
+    angle = add(multiply(positions(n, name, x), c(step)), c(start))
+    out = add(e.cos(angle), multiply(make(-1j, (), NONE), e.sin(angle)))
+    return cast(out, f.to_complex(x).dtype)
+
+
+def _first(x: DimArray, name: Name, n: int) -> DimArray:
+    whole = join([x, flip(slice_of(x, name, slice(1, n - 1)), name)], name) if n > 2 else x
+    return real(f.rfft(whole, (name,)))
+
+
+def _second(x: DimArray, name: Name, n: int) -> DimArray:
+    half = slice_of(f.rfft(join([x, flip(x, name)], name), (name,)), name, slice(0, n))
+    return real(multiply(half, _turned(n, name, x, math.pi / (2 * n))))
+
+
+def _third(x: DimArray, name: Name, n: int) -> DimArray:
+    turned = multiply(f.to_complex(x), e.reciprocal(_turned(n, name, x, math.pi / (2 * n))))
+    return multiply(slice_of(f.irfft(f.resized(turned, n + 1, name), (name,), n=2 * n), name, slice(0, n)), c(2.0 * n))
+
+
+def _fourth(x: DimArray, name: Name, n: int) -> DimArray:
+    """2 Re(sum of x_j exp(-i pi (2j + 1) (2k + 1) / 4n)): turned before and after a transform of length 2n."""
+    turned = multiply(f.to_complex(x), _turned(n, name, x, math.pi / (2 * n)))
+    half = slice_of(f.fft(f.resized(turned, 2 * n, name), (name,)), name, slice(0, n))
+    return multiply(real(multiply(half, _turned(n, name, x, math.pi / (2 * n), math.pi / (4 * n)))), c(2.0))
+
+
+_KINDS = {1: _first, 2: _second, 3: _third, 4: _fourth}

@@ -1,0 +1,184 @@
+"""Fourier transforms along several dims: one after the other.  And the shift that puts frequency 0 in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.dims import check, pick
+from namedgrad.rules.fourier.named import fft, ifft, irfft, rfft
+from namedgrad.rules.movement import roll
+
+_TEXT = """{summary}
+
+Parameters
+----------
+x : DimArray{kind}
+dim : names or mapping of name to int{default}
+    {dims}
+s : sequence of int, optional
+    Lengths, in the order of ``dim``, as for :func:`{one}`.
+norm : {{"backward", "ortho", "forward"}}
+    As for :func:`fft`.
+
+Returns
+-------
+DimArray
+    {returns}, of the same precision.
+
+Raises
+------
+AxisError
+    If a dim is unknown, or vectorized.
+ValueError
+    If there are no dims, a length is less than 1, or the norm is unknown.
+
+Notes
+-----
+As :func:`numpy.fft.{name}`: :func:`fft` or its inverse along each dim{last}, whose derivatives it has.
+
+Examples
+--------
+>>> import namedgrad as ng
+>>> a = ng.DimArray([[1.0, 2.0], [3.0, 5.0]], ("x", "y"))
+>>> ng.{name}(a, {call}).data
+{result}
+"""
+
+
+def plan(x: DimArray, dim: Any, s: Sequence[int] | None, what: str, count: int | None) -> list[tuple[Name, int | None]]:
+    """The dims and their lengths, None where the size is to stay."""
+    sizes: Sequence[int | None] | None = s
+    if isinstance(dim, Mapping):
+        sizes, dim = tuple(dim.values()), tuple(check(x, name, what) for name in dim)
+    names = pick(x, dim, what)
+    sizes = (None,) * len(names) if sizes is None else tuple(sizes)
+    if not names or len(sizes) != len(names) or (count is not None and len(names) != count):
+        raise ValueError(f"{what}: dims {names} with lengths {sizes}; give {count or 'some'} dims, and a length for each")
+    return [(name, None if n == -1 else n) for name, n in zip(names, sizes, strict=True)]
+
+
+def along(
+    x: DimArray, steps: Sequence[tuple[Name, int | None]], norm: Any, last: Callable[..., DimArray],
+    other: Callable[..., DimArray], *, first: bool,
+) -> DimArray:  # fmt: skip
+    """``last`` along the last dim, ``other`` along those before it; the last comes first for forward transforms."""
+    (end, size), rest = steps[-1], steps[:-1]
+    x = last(x, end, size, norm) if first else x
+    for name, n in reversed(rest):
+        x = other(x, name, n, norm)
+    return x if first else last(x, end, size, norm)
+
+
+def _declare(
+    name: str, summary: str, last: Callable[..., DimArray], other: Callable[..., DimArray], *, first: bool, result: str
+) -> Callable[..., DimArray]:
+    count = 2 if name.endswith("2") else None
+    domain = "real" if last is rfft else "complex"
+    required = "" if count else ", optional"
+    text = _TEXT.format(
+        name=name, summary=summary, one=last.__name__, result=result, default=required,
+        call='("x", "y")' if last is not irfft else '{"x": 2, "y": 2}',
+        kind="\n    Real." if last is rfft else "",
+        dims=f"{'Two dims' if count else 'Dims, all by default'}; a mapping gives their lengths too.",
+        returns="Real" if last is irfft else "Complex",
+        last="" if last is other else f", :func:`{last.__name__}` along the last",
+    )  # fmt: skip
+
+    def two(x: DimArray, dim: Any, s: Any = None, norm: str | None = None) -> DimArray:
+        return along(x, plan(x, dim, s, name, count), norm, last, other, first=first)
+
+    def many(x: DimArray, dim: Any = None, s: Any = None, norm: str | None = None) -> DimArray:
+        return along(x, plan(x, dim, s, name, count), norm, last, other, first=first)
+
+    function = two if count else many
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    samples = [
+        sample(f"{domain}(a,six,c)", dim=("a", "six")),
+        sample(f"{domain}(a,b)", dim=("b", "a"), s=(5, 4), norm="ortho"),
+        sample(f"{domain}(a,b)", dim={"a": 2, "b": 3}, norm="forward"),
+    ]
+    return operation(*samples, name=name)(function)
+
+
+_FULL = "array([[11.+0.j, -3.+0.j],\n       [-5.+0.j,  1.+0.j]])"
+_BACK = "array([[ 2.75+0.j, -0.75+0.j],\n       [-1.25+0.j,  0.25+0.j]])"
+_REAL = "array([[ 2.75, -0.75],\n       [-1.25,  0.25]])"
+# fmt: off
+fft2   = _declare("fft2",   "Fourier transform along two dims.", fft, fft, first=True, result=_FULL)
+ifft2  = _declare("ifft2",  "Inverse of :func:`fft2`.", ifft, ifft, first=True, result=_BACK)
+rfft2  = _declare("rfft2",  "Fourier transform of a real array along two dims.", rfft, fft, first=True, result=_FULL)
+irfft2 = _declare("irfft2", "Inverse of :func:`rfft2`.", irfft, ifft, first=False, result=_REAL)
+fftn   = _declare("fftn",   "Fourier transform along several dims.", fft, fft, first=True, result=_FULL)
+ifftn  = _declare("ifftn",  "Inverse of :func:`fftn`.", ifft, ifft, first=True, result=_BACK)
+rfftn  = _declare("rfftn",  "Fourier transform of a real array along several dims.", rfft, fft, first=True, result=_FULL)
+irfftn = _declare("irfftn", "Inverse of :func:`rfftn`.", irfft, ifft, first=False, result=_REAL)
+# fmt: on
+
+
+@operation(sample("real(a,b)", dim="a"), sample("complex(a,nine)", dim="nine"), sample("real(a,b,c)", dim=("b", "c")))
+def fftshift(x: DimArray, dim: Any = None) -> DimArray:
+    """Frequency 0 to the middle of dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        All by default.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    A cyclic shift, as :func:`numpy.fft.fftshift`; the gradient is shifted back.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.fftshift(ng.DimArray([0.0, 1.0, 2.0, -2.0, -1.0], ("x",))).data
+    array([-2., -1.,  0.,  1.,  2.])
+    """
+    return roll(x, {n: extent(x, n) // 2 for n in pick(x, dim, "fftshift")})
+
+
+@operation(sample("real(a,b)", dim="a"), sample("complex(a,nine)", dim="nine"), sample("real(a,b,c)", dim=("b", "c")))
+def ifftshift(x: DimArray, dim: Any = None) -> DimArray:
+    """Inverse of :func:`fftshift`.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        All by default.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    As :func:`numpy.fft.ifftshift`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ifftshift(ng.DimArray([-2.0, -1.0, 0.0, 1.0, 2.0], ("x",))).data
+    array([ 0.,  1.,  2., -2., -1.])
+    """
+    return roll(x, {n: -(extent(x, n) // 2) for n in pick(x, dim, "ifftshift")})
