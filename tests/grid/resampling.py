@@ -16,7 +16,7 @@ def _keys(x: float, a: float) -> float:
     return a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a if x < 2 else 0.0
 
 
-def _row(n: int, size: int, i: int, step: float, mode: str, align: bool, antialias: bool) -> np.ndarray:
+def _row(n: int, size: int, i: int, step: float, *, mode: str, align: bool, antialias: bool) -> np.ndarray:
     row = np.zeros(n)
     if mode.startswith("nearest"):
         row[min(math.floor((i + (0.5 if mode == "nearest-exact" else 0)) * step), n - 1)] = 1
@@ -39,7 +39,7 @@ def _row(n: int, size: int, i: int, step: float, mode: str, align: bool, antiali
 
 
 def _interpolate(
-    x: xr.DataArray, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
+    x: xr.DataArray, size: Any = None, *, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
     recompute_scale_factor: Any = None, antialias: bool = False,
 ) -> xr.DataArray:  # fmt: skip
     for d, v in (size or scale_factor).items():
@@ -48,7 +48,7 @@ def _interpolate(
         step = 1 / v if scale_factor and not recompute_scale_factor else n / m
         if align_corners:
             step = (n - 1) / (m - 1) if m > 1 else 0
-        matrix = np.array([_row(n, m, i, step, mode, bool(align_corners), antialias) for i in range(m)])
+        matrix = np.array([_row(n, m, i, step, mode=mode, align=bool(align_corners), antialias=antialias) for i in range(m)])
         data = np.moveaxis(np.tensordot(matrix, x.to_numpy(), (1, x.dims.index(d))), 0, x.dims.index(d))
         x = xr.DataArray(data, dims=x.dims)
     return x
