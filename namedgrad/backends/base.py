@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.axes import MatmulPlan
+from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.resampling import ResamplingKernels
 
@@ -20,7 +21,7 @@ Raw = Any
 Shape = tuple[int, ...]
 
 
-class Backend(DistanceKernels, ResamplingKernels):
+class Backend(ActivationKernels, DistanceKernels, ResamplingKernels):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str

@@ -20,11 +20,13 @@ import numpy as np
 from dask.array.core import elemwise, normalize_chunks, unify_chunks
 
 from namedgrad.axes import MatmulPlan
+from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.numpy import NumpyBackend
 
 _HOST = NumpyBackend()
+_CELL_BY_CELL = frozenset(vars(ActivationKernels))
 
 
 class Size(int):
@@ -81,7 +83,8 @@ class DaskBackend(AlongAxis, Backend):
 
     def function(self, name: str) -> Callable[..., Any]:
         """The function called ``name``: a method here, else the NumPy kernel on every chunk."""
-        return getattr(self, name, None) or functools.partial(_elementwise, _HOST.function(name))
+        own = None if name in _CELL_BY_CELL else getattr(self, name, None)
+        return own or functools.partial(_elementwise, _HOST.function(name))
 
     # ---------------------------------------------------------------- creation and transfer
 

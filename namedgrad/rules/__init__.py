@@ -1,6 +1,7 @@
 """Rules, a family of operations per module or package; importing this package registers all of them."""
 
 from namedgrad.rules import (
+    activations,
     complex,
     contraction,
     control,
@@ -17,6 +18,7 @@ from namedgrad.rules import (
 )
 
 __all__ = [
+    "activations",
     "complex",
     "contraction",
     "control",
