@@ -326,7 +326,7 @@ def celu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     array([-0.78693868,  2.        ])
     """
     a = constant(alpha)
-    return multiply(a, _elu.two(e.divide(constant(x), a), c(1)))
+    return multiply(_elu.two(e.divide(constant(x), a), c(1)), a)
 
 
 @operation(sample("real(a,b)"))
@@ -559,7 +559,7 @@ def softplus(x: DimArray, beta: DimArray | float = 1.0, threshold: float = 20.0)
     if isinstance(beta, (int, float)) and beta == 1:
         return _softplus.two(z, limit)
     b = constant(beta)
-    steep = multiply(b, z)
+    steep = multiply(z, b)
     return where(e.greater(steep, limit), z, e.divide(_softplus.two(steep, limit), b))
 
 
