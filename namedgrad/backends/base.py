@@ -14,6 +14,7 @@ import numpy as np
 
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
+from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.resampling import ResamplingKernels
 
@@ -21,7 +22,7 @@ Raw = Any
 Shape = tuple[int, ...]
 
 
-class Backend(ActivationKernels, DistanceKernels, ResamplingKernels):
+class Backend(ActivationKernels, AttentionKernels, DistanceKernels, ResamplingKernels):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str

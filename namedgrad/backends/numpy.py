@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.axes import MatmulPlan
+from namedgrad.backends.attention import NumpyAttentionKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.resampling import HostResampling
@@ -27,7 +28,7 @@ np.empty(31 << 20, np.uint8)
 BLAS_THREADS_FROM = 10_000
 
 
-class NumpyBackend(NumpyDistanceKernels, HostResampling, Backend):
+class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, Backend):
     """Positional functions on :class:`numpy.ndarray`."""
 
     name = "numpy"

@@ -9,7 +9,7 @@ from typing import Any
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.linear import Pair, ops
+from namedgrad.linear import Like, Pair, ops
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex, real
@@ -32,6 +32,7 @@ from namedgrad.rules.structure import (
     subtract,
     total,
     where,
+    zeros_spread,
 )
 
 CELL = axes.core(-1)
@@ -217,3 +218,9 @@ def _pairs(n: int, name: Name, x: DimArray) -> tuple[DimArray, DimArray]:
     start = multiply(multiply(c(0.5), row), subtract(c(2.0 * n - 1), row))
     column = add(add(subtract(k, start), row), c(1.0))
     return cast(row, "int64"), cast(column, "int64")
+
+
+def length_of(x: DimArray, dim: Name, p: float) -> DimArray:
+    """The p-norm of a vector, for finite positive ``p``; its derivative is 0 where it is 0."""
+    zero = zeros_spread(x, Like((dim,), (extent(x, dim),), x.dtype))
+    return _distance(x, zero, dims=((dim,), (dim,)), p=p)
