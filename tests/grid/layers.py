@@ -229,3 +229,154 @@ entry(
               gradients=[[[0.0]], np.zeros((0, 1)), np.zeros((0, 1)), [[0.0]], [[0.0]], [[0.0]], [[0.0]]]),
     ],
 )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------ recurrence
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gates(a, gate, hidden, count):
+    size = a.sizes[gate] // count
+    return [a.isel({gate: slice(i * size, (i + 1) * size)}).rename({gate: hidden}) for i in range(count)]
+
+
+def project(x, w, b, dim):
+    return xr.dot(x, w, dim=dim) + (0.0 if b is None else b)
+
+
+def rnn_step(x, state, w, n):
+    a = project(x, w[0], w[2], n["feature"]) + project(state[0], w[1], w[3], n["hidden"])
+    h = a.rename({n["gate"]: n["hidden"]})
+    return [np.tanh(h) if n["nonlinearity"] == "tanh" else np.maximum(h, 0)]
+
+
+def gru_step(x, state, w, n):
+    xr_, xz, xn = gates(project(x, w[0], w[2], n["feature"]), n["gate"], n["hidden"], 3)
+    hr, hz, hn = gates(project(state[0], w[1], w[3], n["hidden"]), n["gate"], n["hidden"], 3)
+    z = sigmoid(xz + hz)
+    return [(1 - z) * np.tanh(xn + sigmoid(xr_ + hr) * hn) + z * state[0]]
+
+
+def lstm_step(x, state, w, n):
+    h, c = state
+    cell = n["hidden"] if w[4] is None else n["cell"]
+    i, f, g, o = gates(project(x, w[0], w[2], n["feature"]) + project(h, w[1], w[3], n["hidden"]), n["gate"], cell, 4)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    h = sigmoid(o) * np.tanh(c)
+    return [h if w[4] is None else xr.dot(h, w[4], dim=cell), c]
+
+
+def cell(step, states):
+    def run(x, *operands, nonlinearity="tanh", feature, hidden, gate, cell=None):
+        names = {"feature": feature, "hidden": hidden, "gate": gate, "cell": cell, "nonlinearity": nonlinearity}
+        ends = (hidden, hidden if cell is None else cell)
+        w = [*operands[states:], *[None] * (5 - len(operands) + states)]
+        out = [s.transpose(..., n) for s, n in zip(step(x, operands[:states], w, names), ends, strict=False)]
+        return tuple(out) if states > 1 else out[0]
+
+    return run
+
+
+def layers(step, states):
+    def run(x, *operands, dim, nonlinearity="tanh", bias=True, bidirectional=False, projection=False, feature, hidden, gate, cell=None, layer):
+        starts, flat = operands[:states], operands[states:]
+        each = 2 + 2 * bias + projection
+        groups = [flat[i : i + each] for i in range(0, len(flat), each)]
+        names = {"feature": feature, "hidden": hidden, "gate": gate, "cell": cell, "nonlinearity": nonlinearity}
+        ends, below = [], x
+        for i, w in enumerate(groups):
+            w = [*w[:2], *(w[2:4] if bias else (None, None)), w[-1] if projection else None]
+            backward = bidirectional and i % 2 == 1
+            state = [s.isel({layer: i}) for s in starts]
+            outs = []
+            for t in range(x.sizes[dim])[:: -1 if backward else 1]:
+                state = step(below.isel({dim: t}), state, w, names)
+                outs.append(state[0])
+            ends.append(state)
+            column = xr.concat(outs[:: -1 if backward else 1], dim)
+            if bidirectional and not backward:
+                first = column
+                continue
+            below = xr.concat([first, column], hidden) if bidirectional else column
+            names["feature"] = hidden
+        order = [n for n in x.dims if n in below.dims]
+        out = below.transpose(*order, *(n for n in below.dims if n not in order and n != hidden), hidden)
+        return (out, *(xr.concat([e[k] for e in ends], layer).transpose(layer, ...) for k in range(states)))
+
+    return run
+
+
+RNN = {"feature": "f", "hidden": "h", "gate": "g"}
+X1, H1, W1 = D([1.0], "f"), D([0.0], "h"), D([[0.0]], ("g", "f"))
+U1 = D([[0.0]], ("g", "h"))
+BIG = D([100.0], "g")
+entry(
+    "rnn_cell",
+    cell(rnn_step, 1),
+    points=[
+        point(X1, H1, W1, U1, **RNN, value=[0.0], gradients=[[0.0], [0.0], lambda c: [c], lambda c: [0 * c]]),
+        point(X1, H1, W1, U1, BIG, D([0.0], "g"), **RNN, value=[1.0], gradients=[[0.0], [0.0], [[0.0]], [[0.0]], [0.0], [0.0]]),
+        point(X1, H1, W1, U1, **RNN, nonlinearity="relu", value=[0.0], gradients=[[0.0], [0.0], [[0.0]], [[0.0]]]),
+    ],
+)
+W3, U3 = ng.zeros({"g": 3, "f": 1}), ng.zeros({"g": 3, "h": 1})
+ZERO3 = [np.zeros((3, 1))] * 2
+entry(
+    "gru_cell",
+    cell(gru_step, 1),
+    points=[
+        point(X1, D([3.0], "h"), W3, U3, **RNN, value=[1.5],
+              gradients=[[0.0], lambda c: 0.5 * c, lambda c: [[0.0], [0.75 * c[0]], [0.5 * c[0]]], lambda c: [[0.0], [2.25 * c[0]], [0.75 * c[0]]]]),
+        point(X1, D([3.0], "h"), W3, U3, D([0.0, 1e3, 0.0], "g"), ng.zeros({"g": 3}), **RNN, value=[3.0],
+              gradients=[[0.0], lambda c: c, *ZERO3, np.zeros(3), np.zeros(3)]),
+        point(X1, D([3.0], "h"), W3, U3, D([0.0, -1e3, 1e3], "g"), ng.zeros({"g": 3}), **RNN, value=[1.0],
+              gradients=[[0.0], [0.0], *ZERO3, np.zeros(3), np.zeros(3)]),
+    ],
+)  # fmt: skip
+W4, U4 = ng.zeros({"g": 4, "f": 1}), ng.zeros({"g": 4, "h": 1})
+ZERO4 = [np.zeros((4, 1))] * 2
+LSTM = {**RNN, "cell": "h"}
+entry(
+    "lstm_cell",
+    cell(lstm_step, 2),
+    points=[
+        point(X1, H1, D([2.0], "h"), W4, U4, **LSTM, value=([0.5 * np.tanh(1.0)], [1.0])),
+        point(X1, H1, D([2.0], "h"), W4, U4, D([-1e3, 1e3, 5.0, -1e3], "g"), ng.zeros({"g": 4}), **LSTM, value=([0.0], [2.0])),
+        point(X1, H1, D([2.0], "h"), W4, U4, D([1e3, -1e3, 1e3, 1e3], "g"), ng.zeros({"g": 4}), **LSTM, value=([np.tanh(1.0)], [1.0])),
+    ],
+)
+X2 = D([[1.0], [2.0]], ("t", "f"))
+STEPS = {"dim": "t", "layer": "l", **RNN}
+entry(
+    "rnn",
+    layers(rnn_step, 1),
+    points=[
+        point(X2, ng.zeros({"l": 1, "h": 1}), W1, U1, **STEPS, bias=False, value=([[0.0], [0.0]], [[0.0]])),
+        point(X2, ng.zeros({"l": 1, "h": 1}), D([[1.0]], ("g", "f")), D([[1.0]], ("g", "h")), **STEPS, bias=False, nonlinearity="relu", value=([[1.0], [3.0]], [[3.0]])),
+        point(X2, ng.zeros({"l": 2, "h": 1}), D([[1.0]], ("g", "f")), D([[1.0]], ("g", "h")), D([[1.0]], ("g", "f")), D([[1.0]], ("g", "h")), **STEPS, bias=False,
+              nonlinearity="relu", bidirectional=True, value=([[1.0, 3.0], [3.0, 2.0]], [[3.0], [3.0]])),
+    ],
+)  # fmt: skip
+entry(
+    "gru",
+    layers(gru_step, 1),
+    points=[
+        point(X2, D([[3.0]], ("l", "h")), W3, U3, **STEPS, bias=False, value=([[1.5], [0.75]], [[0.75]])),
+        point(X2, D([[3.0]], ("l", "h")), W3, U3, D([0.0, 1e3, 0.0], "g"), ng.zeros({"g": 3}), **STEPS, value=([[3.0], [3.0]], [[3.0]])),
+        point(X2, D([[3.0]], ("l", "h")), W3, U3, D([0.0, -1e3, 1e3], "g"), ng.zeros({"g": 3}), **STEPS, value=([[1.0], [1.0]], [[1.0]])),
+    ],
+)
+ZERO = ng.zeros({"l": 1, "h": 1})
+entry(
+    "lstm",
+    layers(lstm_step, 2),
+    points=[
+        point(X2, ZERO, D([[4.0]], ("l", "h")), W4, U4, **STEPS, bias=False, value=([[0.5 * np.tanh(2.0)], [0.5 * np.tanh(1.0)]], [[0.5 * np.tanh(1.0)]], [[1.0]])),
+        point(X2, ZERO, D([[2.0]], ("l", "h")), W4, U4, D([-1e3, 1e3, 5.0, -1e3], "g"), ng.zeros({"g": 4}), **STEPS, value=([[0.0], [0.0]], [[0.0]], [[2.0]])),
+        point(X2, ZERO, D([[2.0]], ("l", "h")), W4, U4, D([1e3, -1e3, 1e3, 1e3], "g"), ng.zeros({"g": 4}), **STEPS,
+              value=([[np.tanh(1.0)], [np.tanh(1.0)]], [[np.tanh(1.0)]], [[1.0]])),
+    ],
+)  # fmt: skip
