@@ -287,8 +287,8 @@ def layers(step, states):
         groups = [flat[i : i + each] for i in range(0, len(flat), each)]
         names = {"feature": feature, "hidden": hidden, "gate": gate, "cell": cell, "nonlinearity": nonlinearity}
         ends, below = [], x
-        for i, w in enumerate(groups):
-            w = [*w[:2], *(w[2:4] if bias else (None, None)), w[-1] if projection else None]
+        for i, own in enumerate(groups):
+            w = [*own[:2], *(own[2:4] if bias else (None, None)), own[-1] if projection else None]
             backward = bidirectional and i % 2 == 1
             state = [s.isel({layer: i}) for s in starts]
             outs = []
