@@ -7,7 +7,7 @@ cannot be checked without waiting for them: as everywhere in CuPy, those out of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,17 +79,32 @@ class CupyBackend(Backend):
         runs = xp.take(x, start[:, None] + xp.arange(size), axis=axis)
         return xp.transpose(runs, (*range(axis + 1), *range(axis + 2, x.ndim + 1), axis + 1))
 
-    def add_at(self, out: Raw, at: Raw, g: Raw) -> None:
+    def combine_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
         """Accumulate in place; complex numbers part by part, small integers in wider ones."""
         if out.dtype.kind == "c":
-            self.add_at(out.real, at, g.real)
-            self.add_at(out.imag, at, g.imag)
+            self.combine_at(how, out.real, at, g.real)
+            self.combine_at(how, out.imag, at, g.imag)
         elif out.dtype.name in _WIDER:
             wide = out.astype(_WIDER[out.dtype.name])
-            self.xp.add.at(wide, at, g.astype(wide.dtype))
+            getattr(self.xp, how).at(wide, at, g.astype(wide.dtype))
             out[...] = wide.astype(out.dtype)
         else:
-            self.xp.add.at(out, at, g)
+            getattr(self.xp, how).at(out, at, g)
+
+    def accumulate(self, how: str, out: Raw, g: Raw, index: Sequence[Raw], *, shared: int, tail: int) -> Raw:
+        """CuPy has no product at positions: running products of sorted runs, whose last cells are put in place."""
+        if how != "multiply":
+            return super().accumulate(how, out, g, index, shared=shared, tail=tail)
+        xp = self.xp
+        at = self.places(index, out.shape, out.ndim - len(index) - tail, shared, tail)
+        _, key, value = self._sorted(self.reshape(xp.broadcast_to(at, g.shape), (-1,)), self.reshape(g, (-1,)))
+        running = self._running(key, value)
+        last = xp.concatenate([key[1:] != key[:-1], xp.ones(min(1, key.shape[0]), bool)])
+        found = xp.zeros(out.size, out.dtype)
+        self.combine_at("add", found, key, self.select(last, running))
+        hit = xp.zeros(out.size, "int32")
+        self.combine_at("add", hit, key, last.astype("int32"))
+        return out * self.reshape(xp.where(hit > 0, found, xp.ones(1, out.dtype)), out.shape)
 
     def cholesky(self, a: Raw) -> Raw:
         """Lower Cholesky factors; NaN where a matrix is not positive definite."""

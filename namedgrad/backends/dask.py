@@ -24,6 +24,7 @@ from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.numpy import NumpyBackend
+from namedgrad.backends.scatter import neutral
 
 _HOST = NumpyBackend()
 _CELL_BY_CELL = frozenset(vars(ActivationKernels))
@@ -247,45 +248,84 @@ class DaskBackend(AlongAxis, Backend):
             return self.cut(x, axis, int(index))
         return da.take(x, np.asarray(index), axis=axis)
 
-    def gather(self, x: Raw, *index: Raw, shared: int) -> Raw:
+    def gather(self, x: Raw, *index: Raw, shared: int, tail: int = 0) -> Raw:
         """Every chunk of ``x`` gives the cells that it has and zeros elsewhere; these are added by tree."""
         x, at = self.asarray(x), self._lazy(index)
+        if tail:
+            core = x.ndim - len(at) - tail
+            out = self.gather(_swapped(x, core, len(at)), *at, shared=shared)
+            return _swapped(out, core, tail)
         lead = list(range(x.ndim - len(at)))
-        core = [-1 - i for i in range(len(at))]
+        core_axes = [-1 - i for i in range(len(at))]
         new = [len(lead) + i for i in range(at[0].ndim - shared)]
         spans = [da.arange(n, chunks=(c,)) for n, c in zip(x.shape[len(lead) :], x.chunks[len(lead) :], strict=True)]
         kernel = Kernel(_gather_chunks, count=len(at), shared=shared)
         places = [(i, [*lead[:shared], *new]) for i in at]
+        across = ((s, [c]) for s, c in zip(spans, core_axes, strict=True))
         parts = _blockwise(
-            kernel, [*lead, *new], core, x.dtype, (x, [*lead, *core]), *places, *((s, [c]) for s, c in zip(spans, core))
+            kernel, [*lead, *new], core_axes, x.dtype, (x, [*lead, *core_axes]), *places, *across
         )
-        return self._added(parts, len(core))
+        return self._added(parts, len(core_axes))
 
-    def scatter_add(self, g: Raw, *index: Raw, shared: int, sizes: Shape) -> Raw:
-        """Every chunk of ``g`` is added into every chunk of the result; these are added by tree."""
-        return self._added(*self._scattered(_HOST.scatter_add, g, index, shared=shared, sizes=sizes))
-
-    def scatter_max(self, g: Raw, *index: Raw, shared: int, sizes: Shape) -> Raw:
-        """Like :meth:`scatter_add`, the largest writer wins over zeros."""
-        parts, new = self._scattered(_HOST.scatter_max, g, index, shared=shared, sizes=sizes)
-        return da.max(parts, axis=tuple(range(-new, 0)))
-
-    def _scattered(
-        self, scatter: Callable[..., Any], g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape
-    ) -> tuple[Raw, int]:
-        """What each chunk of ``g`` leaves in each chunk of the result, and how many axes of such parts there are."""
+    def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
+        """Every chunk of ``g`` is combined into every chunk of the result; these are combined by tree."""
         g, at = self.asarray(g), self._lazy(index)
         count = at[0].ndim - shared
+        if tail:
+            core = g.ndim - count - tail
+            out = self.scatter(how, _swapped(g, core, count), *at, shared=shared, sizes=sizes)
+            return _swapped(out, core, tail)
         lead = list(range(g.ndim - count))
         new = [len(lead) + i for i in range(count)]
-        core = [-1 - i for i in range(len(at))]
+        core_axes = [-1 - i for i in range(len(at))]
         spans = [da.arange(int(n), chunks=(c,)) for n, c in zip(sizes, _chunks(sizes, g.dtype), strict=True)]
-        kernel = Kernel(_scatter_chunks, scatter=scatter, count=len(at), shared=shared)
+        kernel = Kernel(_scatter_chunks, how=how, count=len(at), shared=shared)
         places = [(i, [*lead[:shared], *new]) for i in at]
-        parts = _blockwise(
-            kernel, [*lead, *core], new, g.dtype, (g, [*lead, *new]), *places, *((s, [c]) for s, c in zip(spans, core))
-        )
-        return parts, count
+        across = ((s, [c]) for s, c in zip(spans, core_axes, strict=True))
+        parts = _blockwise(kernel, [*lead, *core_axes], new, g.dtype, (g, [*lead, *new]), *places, *across)
+        return self._combined(how, parts, count)
+
+    def _combined(self, how: str, parts: Raw, last: int) -> Raw:
+        """Partial results, one per chunk along each of the ``last`` axes, combined by tree in their own dtype."""
+        if how == "add":
+            return self._added(parts, last)
+        reduce = {"multiply": da.prod, "maximum": da.max, "minimum": da.min}[how]
+        options = {"dtype": parts.dtype} if how == "multiply" else {}
+        return reduce(parts, axis=tuple(range(parts.ndim - last, parts.ndim)), **options) if last else parts
+
+    def scatter_into(self, x: Raw, g: Raw, *index: Raw, how: str, shared: int, tail: int = 0) -> Raw:
+        """``x`` combined with what is written, chunk by chunk of both."""
+        x, g = self.asarray(x), self.asarray(g)
+        core = x.ndim - tail - len(index)
+        sizes = tuple(Size(n, c) for n, c in zip(x.shape[core:], x.chunks[core:], strict=True))[: len(index)]
+        if how == "put":
+            return self.put(x, g, self._lazy(index), shared=shared, sizes=sizes, tail=tail)
+        return self.function(how)(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
+
+    def write_block(self, x: Raw, v: Raw, index: tuple[Any, ...], how: str) -> Raw:
+        """A copy with ``v`` put, or added, at a basic index; dask refuses to write nothing."""
+        out = self.asarray(x).copy()
+        if 0 not in v.shape:
+            out[index] = out[index] + v if how == "add" else v
+        return out
+
+    def exclusive_product(
+        self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0
+    ) -> Raw:
+        """For each writer the product of the others to the same cell; the axes of index and cells are joined."""
+        g, whole, at = self.asarray(g), self.asarray(whole), self._lazy(index)
+        count = at[0].ndim - shared
+        core = g.ndim - count - tail
+        if tail:
+            moved = _swapped(g, core, count), _swapped(whole, core, len(at))
+            return _swapped(self.exclusive_product(*moved, *at, shared=shared, sizes=sizes), core, tail)
+        lead, new = list(range(core)), list(range(core, g.ndim))
+        cells = list(range(g.ndim, g.ndim + len(at)))
+        g, whole = g.rechunk(dict.fromkeys(new, -1)), whole.rechunk(dict.fromkeys(range(core, whole.ndim), -1))
+        at = [i.rechunk(dict.fromkeys(range(shared, i.ndim), -1)) for i in at]
+        places = ((i, [*lead[:shared], *new]) for i in at)
+        kernel = Kernel(_exclusive_chunks, shared=shared, sizes=_plain(sizes))
+        return _blockwise(kernel, [*lead, *new], [], g.dtype, (g, [*lead, *new]), (whole, [*lead, *cells]), *places)
 
     def _lazy(self, index: Sequence[Raw]) -> list[Raw]:
         return list(da.broadcast_arrays(*map(self.asarray, index)))
@@ -317,6 +357,12 @@ def _blockwise(
     return da.blockwise(
         kernel, letters, *pairs, adjust_chunks=dict.fromkeys(joined, 1), dtype=dtype, meta=meta, align_arrays=False
     )
+
+
+def _swapped(x: Raw, at: int, count: int) -> Raw:
+    """``count`` axes from ``at`` moved behind all others."""
+    rest = [i for i in range(x.ndim) if not at <= i < at + count]
+    return da.transpose(x, (*rest, *range(at, at + count)))
 
 
 def _elementwise(kernel: Callable[..., Any], *raw: Raw) -> Raw:
@@ -363,10 +409,17 @@ def _gather_chunks(x: Raw, *more: Raw, count: int, shared: int) -> Raw:
     return np.where(mask, out, out.dtype.type(0))[(..., *(None,) * count)]
 
 
-def _scatter_chunks(g: Raw, *more: Raw, scatter: Callable[..., Any], count: int, shared: int) -> Raw:
+def _exclusive_chunks(g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape) -> Raw:
+    while isinstance(whole, list):  # an axis that is joined comes as a list of its one chunk
+        (whole,) = whole
+    return _HOST.exclusive_product(g, whole, *index, shared=shared, sizes=sizes)
+
+
+def _scatter_chunks(g: Raw, *more: Raw, how: str, count: int, shared: int) -> Raw:
     spans = more[count:]
     inside, index = _inside(more[:count], spans)
     own = g.ndim - inside.ndim
     mask = inside.reshape((*inside.shape[:shared], *(1,) * own, *inside.shape[shared:]))
-    out = scatter(np.where(mask, g, g.dtype.type(0)), *index, shared=shared, sizes=tuple(s.size for s in spans))
+    written = np.where(mask, g, neutral(how, g.dtype))
+    out = _HOST.scatter(how, written, *index, shared=shared, sizes=tuple(s.size for s in spans))
     return out[(..., *(None,) * (inside.ndim - shared))]

@@ -95,12 +95,46 @@ class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, 
         out = super().contract(x, y, plan)
         return super().contract(x, y, plan, guard=True) if guard and not self.isfinite_all(out) else out
 
+    # ---------------------------------------------------------------- gather and scatter
+
     def wrap_index(self, index: Raw, size: int) -> Raw:
         """Negative positions counted from the end; one out of range is refused."""
         if np.size(index) and not -size <= np.min(index) <= np.max(index) < size:
             raise IndexError(f"an index from {np.min(index)} to {np.max(index)} is out of range for size {size}")
         return super().wrap_index(index, size)
 
-    def ravel_index(self, index: Sequence[Raw], sizes: Shape) -> Raw:
-        """Positions in C order; an index out of range is refused."""
-        return np.asarray(np.ravel_multi_index(tuple(np.asarray(i, np.intp) for i in index), sizes))
+    def places(self, index: Sequence[Raw], shape: Shape, core: int, shared: int, tail: int) -> Raw:
+        """Flat positions; one out of range is refused, since it would point to another row."""
+        for i, n in zip(index, shape[core:], strict=False):
+            if i.size and not 0 <= i.min() <= i.max() < n:
+                raise IndexError(f"an index from {i.min()} to {i.max()} is out of range for size {n}")
+        return super().places(index, shape, core, shared, tail)
+
+    def put(self, x: Raw, g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape, tail: int) -> Raw:
+        """NumPy assigns in order, so the last writer wins."""
+        out = np.array(x, copy=True, order="C")
+        if shared:
+            at = self.places(index, out.shape, out.ndim - len(index) - tail, shared, tail)
+            out.reshape(-1)[np.broadcast_to(at, g.shape)] = g
+        else:
+            out[(slice(None),) * (out.ndim - len(index) - tail) + tuple(index)] = g
+        return out
+
+    def winners(self, *index: Raw, shared: int, sizes: Shape) -> tuple[Raw, Raw]:
+        """Which writer to a cell is the last one, over the axes of the index; and which cells have any."""
+        shape = np.broadcast_shapes(*(i.shape for i in index))
+        number = np.arange(1, math.prod(shape) + 1).reshape(shape)
+        best = self.put(np.zeros((*shape[:shared], *sizes), np.intp), number, index, shared=shared, sizes=sizes, tail=0)
+        return np.equal(self.gather(best, *index, shared=shared), number), best > 0
+
+    def exclusive_product(
+        self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0
+    ) -> Raw:
+        """By a division where that is exact; sorted where a factor is 0, or a product leaves the normal range."""
+        if g.dtype.kind in "fc" and g.size:
+            size, kind = np.abs(whole), np.finfo(g.dtype)
+            if kind.tiny / kind.eps < size.min() and size.max() < kind.max * kind.eps:
+                core = g.ndim - tail - (self.joint_ndim(index) - shared)
+                at = self.places(index, whole.shape, core, shared, tail)
+                return np.divide(whole.reshape(-1)[at], g)
+        return super().exclusive_product(g, whole, *index, shared=shared, sizes=sizes, tail=tail)

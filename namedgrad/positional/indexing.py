@@ -105,7 +105,7 @@ def _joint(arrays: dict[Name, DimArray], x: DimArray) -> dict[Name, DimArray]:
 
 def placed(index: DimArray, name: Name, x: DimArray) -> DimArray:
     """Positions along an axis, in range and where ``x`` is."""
-    return indexing._beside(indexing._wrapped(index, name, extent(x, name), x), x)
+    return indexing.beside(indexing.wrapped(index, name, extent(x, name), x), x)
 
 
 # ------------------------------------------------------------------------------------------------ p[key]

@@ -150,7 +150,7 @@ def _mask(x: DimArray, key: Any) -> DimArray | None:
     mask = unwrap(key, "index")
     if mask.dtype.kind != "b" or mask.shape != x.shape[: mask.ndim]:
         return None
-    return relabel(indexing._beside(mask, x), dict(zip(mask.dims, x.dims)))
+    return relabel(indexing.beside(mask, x), dict(zip(mask.dims, x.dims)))
 
 
 def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:
@@ -192,7 +192,7 @@ def _put(x: DimArray, cells: DimArray, v: DimArray, how: str) -> DimArray:
     line: Name = axes.fresh("flat")
     sizes = x.sizes
     target = merge(x, x.dims, line) if sizes else spread(x, Like((*x.names, line), (*x.full_shape, 1), x.dtype))
-    at = indexing.At(target, {line: relabel(indexing._beside(cells, x), own)})
+    at = indexing.At(target, {line: relabel(indexing.beside(cells, x), own)})
     out = getattr(at, how)(relabel(v, {n: own[n] for n in v.dims}))
     return ordered(split(out, line, sizes), tuple(sizes)) if sizes else drop(out, (line,))
 

@@ -122,19 +122,44 @@ def test_scatter_add(on: On, case: Indexing) -> None:
     assert_close(on.get(got), expected, EXACT)
 
 
-@given(case=indexings)
+WRITE = {"multiply": (1, lambda a, b: a * b), "maximum": (-np.inf, max), "minimum": (np.inf, min)}
+
+
+@given(case=indexings, how=st.sampled_from(sorted(WRITE)), tail=st.booleans())
 @examples
-def test_scatter_max(on: On, case: Indexing) -> None:
-    g = np.abs(Indexing(*case[:4], "int64", case.seed).data((*case.shared, *case.own, *case.new)))
-    expected = np.zeros((*case.shared, *case.own, *case.core), "int64")
+def test_scatter_of_other_kinds(on: On, case: Indexing, how: str, tail: bool) -> None:
+    first, combine = WRITE[how]
+    new = len(case.new)
+    g = Indexing(*case[:4], "float64", case.seed).data((*case.shared, *case.own, *case.new))
+    expected = np.full((*case.shared, *case.own, *case.core), float(first))
     for here, there in case.pairs():
-        expected[here] = max(expected[here], g[there])
-    got = on.kernels.scatter_max(on.put(g), *map(on.put, case.index()), shared=len(case.shared), sizes=case.core)
+        expected[here] = combine(expected[here], g[there])
+    count = len(case.own) if tail else 0
+    options = {"shared": len(case.shared), "sizes": case.core, "tail": count}
+    if count:  # own axes last
+        g = np.moveaxis(g, range(len(case.shared), len(case.shared) + count), range(-count, 0))
+        expected = np.moveaxis(expected, range(len(case.shared), len(case.shared) + count), range(-count, 0))
+    got = on.kernels.scatter(how, on.put(g), *map(on.put, case.index()), **options)
     assert_close(on.get(got), expected, EXACT)
+    if how == "multiply" and new:
+        others = on.kernels.exclusive_product(on.put(g), got, *map(on.put, case.index()), **options)
+        assert others.shape == g.shape
+        assert_close(on.get(others), _others(case, g, count), EXACT)
+
+
+def _others(case: Indexing, g: np.ndarray, tail: int) -> np.ndarray:
+    ahead = np.moveaxis(g, range(g.ndim - tail, g.ndim), range(len(case.shared), len(case.shared) + tail))
+    pairs = list(case.pairs())
+    out = np.ones(ahead.shape)
+    for here, there in pairs:
+        for other, where in pairs:
+            if here == other and where != there:
+                out[there] *= ahead[where]
+    return np.moveaxis(out, range(len(case.shared), len(case.shared) + tail), range(g.ndim - tail, g.ndim))
 
 
 def test_scatter_refuses_positions_out_of_range() -> None:
-    with pytest.raises(ValueError, match="invalid entry"):
+    with pytest.raises(IndexError, match="from 0 to 3 is out of range for size 3"):
         backends.NUMPY.scatter_add(np.ones((2, 2)), np.array([0, 3]), shared=0, sizes=(3,))
 
 

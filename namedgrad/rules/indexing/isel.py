@@ -1,0 +1,136 @@
+"""Reading by position: isel, take, ``[]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from namedgrad.array import DimArray, describe
+from namedgrad.axes import AxisError, Name
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.dims import check, mapping
+from namedgrad.rules.indexing.maps import gather, index_names
+from namedgrad.rules.indexing.positions import read_all
+from namedgrad.rules.movement import slice_of
+
+
+@operation(sample("real(a,b)", indexers={"a": 1}), sample("real(a,b)", indexers={"a": slice(None, None, -1), "b": slice(0, 3, 2)}),
+           sample("real(a,b)", indexers={"a": [0, 0, 2, -1]}), sample("real(a,b)", indexers={"b": [True, False, True, True]}),
+           method=True)
+def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+    """Index by position.
+
+    Parameters
+    ----------
+    x : DimArray
+    indexers : mapping of dim to indexer, optional
+        Or as keywords: ``a.isel(x=0)``. An int removes the dim; a slice, a list, a 1-D array of integers or booleans indexes its own
+        dim (orthogonally); a DimArray of integers brings its dims, and several that share a dim are taken together (pointwise).
+        It may have vectorized axes: each slice then has its own positions.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, vectorized, or would be repeated, or an array of several axes has no names.
+    IndexError
+        If a position is out of range.
+    TypeError
+        If an indexer is neither integer nor boolean.
+
+    Notes
+    -----
+    Repeated positions accumulate in the gradient.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[1.0, 2.0], [3.0, 4.0]], ("x", "y"))
+    >>> a.isel(x=0).data, a.isel(y=[1, 1]).data.tolist()
+    (array([1., 2.]), [[2.0, 2.0], [4.0, 4.0]])
+    >>> along = ng.DimArray([0, 1], ("point",))
+    >>> a.isel(x=along, y=along).data
+    array([1., 4.])
+    """
+    table = mapping(x, indexers, keywords, "isel")
+    read = read_all(x, table)
+    arrays = {n: i for n, i in read.items() if isinstance(i, DimArray)}
+    for name, i in read.items():
+        if not isinstance(i, DimArray):
+            x = slice_of(x, name, i)
+    if not arrays:
+        return x
+    if all(i.names in ((n,), ()) for n, i in arrays.items()):
+        for name, i in arrays.items():
+            x = gather(x, {name: i})
+        return x
+    _refuse_lost(x, arrays)
+    return gather(x, arrays)
+
+
+def _refuse_lost(x: DimArray, arrays: Mapping[Name, DimArray]) -> None:
+    for name in index_names(list(arrays.values())):
+        if name in x.names and name not in arrays and any(name in i.names and name not in i.hidden for i in arrays.values()):
+            check(x, name, "isel")
+
+
+@operation(sample("real(a,b)", index=[0, 2, 2], dim="a"))
+def take(x: DimArray, index: Any, dim: Name) -> DimArray:
+    """Positions of one dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    index : int, integer array or DimArray
+        As for :func:`isel`.
+    dim : name
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    IndexError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 2.0, 3.0], ("x",))
+    >>> ng.take(a, [2, 2, 0], "x").data
+    array([3., 3., 1.])
+    >>> ng.grad(lambda a: ng.take(a, [2, 2, 0], "x").sum())(a).data
+    array([1., 0., 2.])
+    """
+    return isel(x, {check(x, dim, "take"): index})
+
+
+def getitem(x: DimArray, key: Any) -> DimArray:
+    """``a[{"x": 0}]``, or by order of the visible dims: ``a[0, :, ...]``."""
+    if isinstance(key, Mapping):
+        return isel(x, key)
+    if isinstance(key, DimArray) and key.dtype.kind == "b" and key.names == x.names and x.ndim == 1:
+        return isel(x, {x.dims[0]: key})
+    return isel(x, by_order(x, key if isinstance(key, tuple) else (key,)))
+
+
+def by_order(x: DimArray, key: tuple[Any, ...]) -> dict[Name, Any]:
+    """Indexers in the order of the visible dims, as a mapping."""
+    if sum(k is Ellipsis for k in key) > 1:
+        raise IndexError("an index can have one ellipsis only")
+    gaps = x.ndim - (len(key) - any(k is Ellipsis for k in key))
+    if gaps < 0:
+        raise IndexError(f"too many indices: {len(key)} for {describe(x)}")
+    at = next((i for i, k in enumerate(key) if k is Ellipsis), len(key))
+    full = (*key[:at], *(slice(None),) * gaps, *key[at + 1 :])
+    if any(k is None for k in full):
+        raise AxisError("a new axis needs a name; use .expand_dims(name)")
+    return {n: k for n, k in zip(x.dims, full, strict=True) if not (isinstance(k, slice) and k == slice(None))}

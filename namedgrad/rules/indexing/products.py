@@ -1,0 +1,148 @@
+"""The product of all that is written to one cell.
+
+Each writer's derivative is the product of the others, which is never found by dividing by a factor that may be 0: by
+running products before and after it among the sorted writers to its cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import Names
+from namedgrad.backends import call
+from namedgrad.linear import Like, Map, fold, like, product
+from namedgrad.primitive import Primitive, place
+from namedgrad.rules.elementwise import c, logical_and, maximum, minimum
+from namedgrad.rules.indexing.maps import (
+    Scatter,
+    gather,
+    index_sizes,
+    laid_out_writers,
+    marks,
+    scatter_add,
+    unmarked,
+)
+from namedgrad.rules.movement import merge, split
+from namedgrad.rules.structure import (
+    add,
+    constant_like,
+    equal,
+    multiply,
+    positions,
+    spread,
+    stamp,
+    subtract,
+    where,
+)
+from namedgrad.trace import apply
+
+
+class _Product(Scatter):
+    """The product of all writers to a cell, 1 where there is none."""
+
+    def linear(
+        self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, sizes: tuple[int, ...], summed: Names
+    ) -> Map:
+        v, *index = ins
+        factor = others(v, out, index, dims, sizes, summed)
+        return _ProductMap(like(v), factor, unmarked(index), dims, sizes, summed)
+
+
+class _ProductMap(Map):
+    """Each writer times the product of the others."""
+
+    __slots__ = ("dims", "index", "mixes", "others", "sizes", "summed", "v")
+
+    def __init__(
+        self, v: Like, others: DimArray, index: list[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
+    ) -> None:
+        self.v, self.others, self.index, self.dims, self.sizes, self.summed = v, others, index, dims, sizes, summed
+        self.mixes = tuple(n for n in summed if not isinstance(n, axes.Core))
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        g = self.apart(g, self.dims)
+        found = gather(g, dict(zip(self.dims, self.index, strict=True)))
+        return [fold(found if found.hidden is g.hidden else stamp(found, g.hidden), self.others, self.v.names)]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        (t,) = ts
+        return None if t is None else scatter_add(product(t, self.others), self.index, self.dims, self.sizes, self.summed)
+
+
+class _Others(Primitive):
+    """For each writer the product of the others to the same cell, untraced."""
+
+    form, signature = "linear", "(),(n...),()->()"
+
+    def lower(self, args: Sequence[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names) -> DimArray:
+        v, whole, *index = args
+        order, raw, placed, options = laid_out_writers((v, *index), summed)
+        shared, head, _, tail = order
+        target = (*shared, *head, *dims, *tail)
+        backend = backends.backend_of(*(a.raw for a in args))
+        whole = place(whole.raw, axes.Move(axes.order_plan(whole.names, target), None))
+        out = call(backend.exclusive_product, raw, whole, *placed, sizes=sizes, **options)
+        return make(out, (*shared, *head, *summed, *tail), marks((v, *index), ()))
+
+    def linear(self, *args: Any, **params: Any) -> Map | None:
+        return None
+
+
+_PRODUCT, _OTHERS = _Product("scatter_multiply"), _Others("others")
+
+
+def scatter_product(
+    v: DimArray, index: Sequence[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
+) -> DimArray:
+    """The product of all writers to a cell, 1 where there is none; ``v`` has every name of the index."""
+    return apply(_PRODUCT, (v, *index), dims=dims, sizes=sizes, summed=summed)
+
+
+def others(
+    v: DimArray, whole: DimArray, index: Sequence[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
+) -> DimArray:
+    """For each writer the product of the others to the same cell, where ``whole`` is the product of all."""
+    if v.level is None:
+        return apply(_OTHERS, (v, whole, *index), dims=dims, sizes=sizes, summed=summed)
+    return _running_others(v, index, sizes, summed)
+
+
+def _running_others(v: DimArray, index: Sequence[DimArray], sizes: tuple[int, ...], summed: Names) -> DimArray:
+    """As :func:`others`, in operations that have a derivative: products before and after it in the run of its cell."""
+    from namedgrad.rules.sorting import argsort_of
+
+    if not summed:
+        return spread(constant_like(v.dtype.type(1), v), v)
+    line = axes.fresh("writers")
+    key = index[0]
+    for i, n in zip(index[1:], sizes[1:], strict=True):
+        key = add(multiply(key, c(n)), i)
+    all_sizes = index_sizes(index)
+    key = spread(key, Like(summed, tuple(all_sizes[n] for n in summed), key.dtype))
+    key, v = merge(key, summed, line), merge(v, summed, line)
+    order = argsort_of(key, line)
+    key, v = gather(key, {line: order}), gather(v, {line: order})
+    both = multiply(_running(key, v, line, 1), _running(key, v, line, -1))
+    back = gather(both, {line: argsort_of(order, line)})
+    return split(back, line, {n: all_sizes[n] for n in summed})
+
+
+def _running(key: DimArray, v: DimArray, line: Any, step: int) -> DimArray:
+    """Products of the cells before (``step`` 1) or after (-1) each one in its run, in a logarithmic number of steps."""
+    out = _from_run(key, v, line, step)
+    while abs(step) < key.full_shape[key.names.index(line)]:
+        out = multiply(out, _from_run(key, out, line, step))
+        step *= 2
+    return out
+
+
+def _from_run(key: DimArray, v: DimArray, line: Any, step: int) -> DimArray:
+    """The cell ``step`` before each one, 1 where that belongs to another run."""
+    size = key.full_shape[key.names.index(line)]
+    there = subtract(positions(size, line, key), c(step))
+    inside = minimum(maximum(there, c(0)), c(size - 1))
+    same = logical_and(equal(gather(key, {line: inside}), key), equal(there, inside))
+    return where(same, gather(v, {line: inside}), c(1))
