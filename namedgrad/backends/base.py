@@ -16,6 +16,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.distances import DistanceKernels
+from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.resampling import ResamplingKernels
 from namedgrad.backends.scatter import IndexKernels
 
@@ -23,7 +24,7 @@ Raw = Any
 Shape = tuple[int, ...]
 
 
-class Backend(ActivationKernels, AttentionKernels, DistanceKernels, IndexKernels, ResamplingKernels):
+class Backend(ActivationKernels, AttentionKernels, DistanceKernels, IndexKernels, LossKernels, ResamplingKernels):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str

@@ -23,11 +23,12 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
+from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.scatter import neutral
 
 _HOST = NumpyBackend()
-_CELL_BY_CELL = frozenset(vars(ActivationKernels))
+_CELL_BY_CELL = frozenset((*vars(ActivationKernels), *vars(LossKernels)))
 
 
 class Size(int):

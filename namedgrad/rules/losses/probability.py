@@ -1,0 +1,203 @@
+"""Losses of probabilities: two classes, or whole distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from namedgrad.array import DimArray, extent
+from namedgrad.primitive import elementwise, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.activations import log_sigmoid, sigmoid
+from namedgrad.rules.dims import check
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.losses.reducing import check_reduction, measured, read, reduced
+from namedgrad.rules.structure import add, multiply, negative, scale, subtract
+
+LEAST_SPREAD = 9.999999960041972e-13  # of x (1 - x) in the gradient: PyTorch's 1e-12, as a float32
+
+# fmt: off
+_bce        = elementwise("bce",              lambda y, x, t: e.divide(subtract(x, t), _spread(x)), lambda y, x, t: negative(_log_odds.one(x)))
+_log_odds   = elementwise("clamped_log_odds", lambda y, x: e.reciprocal(_spread(x)))
+bce_logits  = elementwise("bce_logits",       lambda y, x, t, w: subtract(multiply(_both(t, w), sigmoid(x)), multiply(w, t)),
+                                              lambda y, x, t, w: subtract(log_sigmoid(negative(x)), multiply(w, log_sigmoid(x))),
+                                              lambda y, x, t, w: negative(multiply(t, log_sigmoid(x))))
+_xlogx      = elementwise("xlogx",            lambda y, x: add(c(1), e.log(x)))
+# fmt: on
+
+
+def _spread(x: DimArray) -> DimArray:
+    return e.clip_low(multiply(x, subtract(c(1), x)), c(LEAST_SPREAD))
+
+
+def _both(t: DimArray, w: DimArray) -> DimArray:
+    """``1 - t + w t``."""
+    return c(1) if w.level is None and type(w.raw) is int else add(subtract(c(1), t), multiply(w, t))
+
+
+@operation(sample("share(a,b)", "share(a,b)"), sample("share(a,b)", "bit(b)", dim="b"), sample("share(a,b)", "share(b,a)", "positive(b)", reduction="sum"),
+           sample("share(a,b)", "share(a,c)", reduction=None))  # fmt: skip
+def binary_cross_entropy(
+    input: DimArray,
+    target: DimArray,
+    weight: DimArray | None = None,
+    *,
+    dim: Any = None,
+    reduction: str | None = "mean",
+) -> DimArray:
+    """``-(target * log(input) + (1 - target) * log(1 - input))``, the loss of a probability.
+
+    Parameters
+    ----------
+    input, target : DimArray
+        Probabilities, aligned by name.
+    weight : DimArray, optional
+        Of each cell; the mean is divided by their number.
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    reduction : {"mean", "sum", None}
+        None: the loss of each cell.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized, or has two sizes.
+
+    Notes
+    -----
+    As in PyTorch (``torch.nn.functional.binary_cross_entropy``) the logarithms are at least -100, and the derivative is
+    ``(input - target) / max(input * (1 - input), 1e-12)``. Of logits, :func:`binary_cross_entropy_with_logits` is more exact.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.binary_cross_entropy(ng.DimArray([0.5, 0.0], ("x",)), 1.0, reduction=None).data
+    array([  0.69314718, 100.        ])
+    """
+    x, t = read("binary_cross_entropy", input, target=target)
+    loss = _bce.two(x, t)
+    if weight is None:
+        return reduced(loss, (x, t), dim, reduction, "binary_cross_entropy")
+    w = measured(weight, x, "binary_cross_entropy: the weight")
+    return reduced(multiply(loss, w), (x, t, w), dim, reduction, "binary_cross_entropy")
+
+
+@operation(sample("real(a,b)", "share(a,b)"), sample("wide(a,b)", "bit(b)", dim="b"), sample("real(a,b)", "share(b,a)", "positive(b)", reduction="sum"),
+           sample("real(a,b)", "share(a,c)", "positive(c)", "positive(b)", reduction=None))  # fmt: skip
+def binary_cross_entropy_with_logits(
+    input: DimArray,
+    target: DimArray,
+    weight: DimArray | None = None,
+    pos_weight: DimArray | float | None = None,
+    *,
+    dim: Any = None,
+    reduction: str | None = "mean",
+) -> DimArray:
+    """Binary cross entropy of ``sigmoid(input)``, without the loss of precision.
+
+    Parameters
+    ----------
+    input, target : DimArray
+        Log odds and probabilities, aligned by name.
+    weight : DimArray, optional
+        Of each cell; the mean is divided by their number.
+    pos_weight : number or DimArray, optional
+        Of the positive answers: a factor of ``target * log(sigmoid(input))``.
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    reduction : {"mean", "sum", None}
+        None: the loss of each cell.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized, or has two sizes.
+
+    Notes
+    -----
+    ``(1 - target) * softplus(input) + pos_weight * target * softplus(-input)``, where a product with 0 is 0. In PyTorch
+    ``torch.nn.functional.binary_cross_entropy_with_logits``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([0.0, 1000.0], ("x",))
+    >>> ng.binary_cross_entropy_with_logits(x, 0.0, reduction=None).data
+    array([6.93147181e-01, 1.00000000e+03])
+    """
+    what = "binary_cross_entropy_with_logits"
+    x, t = read(what, input, target=target)
+    loss = bce_logits(x, t, c(1) if pos_weight is None else measured(pos_weight, x, f"{what}: pos_weight"))
+    if weight is None:
+        return reduced(loss, (x, t, loss), dim, reduction, what)
+    w = measured(weight, x, f"{what}: the weight")
+    return reduced(multiply(loss, w), (x, t, w, loss), dim, reduction, what)
+
+
+@operation(sample("real(a,b)", "share(a,b)"), sample("real(a,b)", "real(b)", log_target=True, dim="b"), sample("real(a,b)", "share(b,a)", reduction="sum"),
+           sample("real(a,b)", "share(a,c)", reduction=None), sample("real(a,b)", "share(a,b)", reduction="batchmean", batch_dim="a"))  # fmt: skip
+def kl_div(
+    input: DimArray,
+    target: DimArray,
+    *,
+    log_target: bool = False,
+    dim: Any = None,
+    reduction: str | None = "mean",
+    batch_dim: Any = None,
+) -> DimArray:
+    """Kullback-Leibler divergence of a distribution from the logarithm of another: ``target * (log(target) - input)``.
+
+    Parameters
+    ----------
+    input : DimArray
+        Logarithms of probabilities.
+    target : DimArray
+        Probabilities, aligned by name.
+    log_target : bool
+        The target holds logarithms too.
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    reduction : {"mean", "sum", "batchmean", None}
+        The divergence itself is a sum over the outcomes; ``"batchmean"`` is the sum divided by the size of ``batch_dim``.
+        None: the term of each cell.
+    batch_dim : name, optional
+        For ``"batchmean"``.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized, or has two sizes.
+
+    Notes
+    -----
+    Where the target is 0 the term is 0, whatever the input. In PyTorch ``torch.nn.functional.kl_div``; the elementwise
+    function of SciPy is ``scipy.special.rel_entr``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> p = ng.DimArray([0.5, 0.5], ("outcome",))
+    >>> q = ng.DimArray([0.25, 0.75], ("outcome",))
+    >>> round(ng.kl_div(ng.log(q), p, reduction="sum").item(), 4)
+    0.1438
+    """
+    check_reduction(reduction, "kl_div", ("batchmean",))
+    x, t = read("kl_div", input, target=target)
+    loss = scale.two(e.exp(t), subtract(t, x)) if log_target else subtract(_xlogx.one(t), scale.two(t, x))
+    if reduction != "batchmean":
+        return reduced(loss, (x, t), dim, reduction, "kl_div")
+    if batch_dim is None:
+        raise TypeError("kl_div: reduction='batchmean' needs batch_dim, the dim to average")
+    size = extent(loss, check(loss, batch_dim, "kl_div"))
+    return e.divide(reduced(loss, (x, t), dim, "sum", "kl_div"), c(size))
