@@ -19,12 +19,13 @@ from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.resampling import ResamplingKernels
 from namedgrad.backends.scatter import IndexKernels
+from namedgrad.backends.signals import SignalKernels
 
 Raw = Any
 Shape = tuple[int, ...]
 
 
-class Backend(ActivationKernels, AttentionKernels, DistanceKernels, IndexKernels, LossKernels, ResamplingKernels):
+class Backend(ActivationKernels, AttentionKernels, DistanceKernels, IndexKernels, LossKernels, ResamplingKernels, SignalKernels):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from namedgrad.backends.resampling import Grid
 
 Raw = Any
@@ -30,3 +32,27 @@ class AlongAxis:
         chunks = (*whole.chunks[:axis], (int(size),), *whole.chunks[axis + 1 :])
         function = Kernel(NUMPY.function(kernel), axis=axis, **kwargs)
         return whole.map_blocks(function, chunks=chunks, dtype=dtype or x.dtype)
+
+    def convolve(self, x: Raw, y: Raw, *, full: bool) -> Raw:
+        """Convolution of last axes."""
+        n, m = int(x.shape[-1]), int(y.shape[-1])
+        size = n + m - 1 if full else abs(n - m) + 1
+        return self.of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, full=full)
+
+    def pinv(self, a: Raw, rcond: float) -> Raw:
+        """Pseudo-inverses."""
+        return self.of_last("pinv", "(m,n)->(n,m)", a, rcond=rcond)
+
+    def of_last(self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, **kwargs: Any) -> Raw:
+        """A kernel of the host on last axes, whole in every chunk."""
+        import dask.array as da
+
+        from namedgrad.backends import NUMPY
+        from namedgrad.backends.dask import Kernel
+
+        cores = signature.split("->")[0].split("),(")
+        arrays = [da.asarray(r) for r in raw]
+        whole = [r.rechunk({-1 - i: -1 for i in range(c.count(",") + 1)}) for r, c in zip(arrays, cores, strict=True)]
+        function = Kernel(NUMPY.function(kernel), **kwargs)
+        dtype = np.result_type(*(r.dtype for r in arrays), np.float32)
+        return da.apply_gufunc(function, signature, *whole, output_dtypes=dtype, output_sizes=sizes)

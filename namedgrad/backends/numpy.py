@@ -15,6 +15,7 @@ from namedgrad.backends.attention import NumpyAttentionKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.resampling import HostResampling
+from namedgrad.backends.signals import HostSignals
 
 # glibc returns freed memory to the system as soon as 128 kB lie free at the end of the heap, so that a program of
 # 80 kB arrays spends most of its time on page faults.  Freeing one large block that was never touched raises glibc's
@@ -28,7 +29,7 @@ np.empty(31 << 20, np.uint8)
 BLAS_THREADS_FROM = 10_000
 
 
-class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, Backend):
+class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, HostSignals, Backend):
     """Positional functions on :class:`numpy.ndarray`."""
 
     name = "numpy"

@@ -15,6 +15,7 @@ from namedgrad.rules import (
     reductions,
     resampling,
     scans,
+    signal,
     sorting,
     structure,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "reductions",
     "resampling",
     "scans",
+    "signal",
     "sorting",
     "structure",
 ]

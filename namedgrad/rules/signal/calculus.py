@@ -1,0 +1,280 @@
+"""Derivatives and integrals along named dims."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, constant, extent
+from namedgrad.axes import AxisError, Name
+from namedgrad.linear import Like
+from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.dims import check, pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement import diff, join, slice_of
+from namedgrad.rules.reductions import cumsum
+from namedgrad.rules.structure import add, cast, multiply, reorder, subtract, total, zeros_spread
+
+
+def cut(x: DimArray, name: Name, start: int | None, stop: int | None) -> DimArray:
+    """A range of one dim."""
+    return slice_of(x, name, slice(*slice(start, stop).indices(extent(x, name))))
+
+
+def _numbers(x: DimArray) -> DimArray:
+    return x if x.dtype.kind in "fc" else cast(x, "float64")
+
+
+def _read(coord: Any, dim: Any) -> tuple[Any, Any]:
+    """Coordinate and dim; a name may come first, as in xarray's methods."""
+    return (coord, dim) if coord is None or isinstance(coord, (DimArray, numbers.Number)) else (dim, coord)
+
+
+def _steps(coord: Any, x: DimArray, name: Name, what: str) -> DimArray:
+    """Distances between neighbours: an array along the dim, or a number."""
+    h = constant(1.0 if coord is None else coord, f"{what}: coord")
+    if name not in h.names:
+        return h
+    if extent(h, name) != extent(x, name):
+        raise AxisError(f"{what}: coord has {extent(h, name)} cells along {name!r}, the array {extent(x, name)}")
+    return diff(h if h.dtype.kind in "fc" else cast(h, "float64"), check(h, name, what))
+
+
+# ------------------------------------------------------------------------------------------------ derivatives
+
+
+@operation(
+    sample("real(a,six)", dim="six"), sample("real(a,six)", "real(six)", dim="six"),
+    sample("real(a,nine)", "real(nine,a)", dim="nine", edge_order=2), sample("complex(a,six)", "positive()", dim="six", edge_order=2),
+    method=True,
+)  # fmt: skip
+def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: int = 1) -> DimArray:
+    """Derivative along a dim by central differences, of second order also where the distances are uneven.
+
+    Parameters
+    ----------
+    x : DimArray
+    coord : DimArray or scalar, optional
+        Positions along ``dim``, or the distance between neighbours; 1 by default. The name may also come first.
+    dim : name
+    edge_order : {1, 2}
+        Order of the one-sided differences at the ends.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``, and those that ``coord`` adds.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized, or ``coord`` has another size along it.
+    ValueError
+        If the dim has fewer than ``edge_order + 1`` cells.
+
+    Notes
+    -----
+    As :func:`numpy.gradient` and xarray's ``differentiate``, whose coordinate is ``coord`` here. Linear in ``x``, and
+    differentiable in ``coord``. Where distances are equal, a cell itself takes no part in its derivative.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.differentiate(ng.DimArray([0.0, 1.0, 4.0, 9.0], ("x",)), dim="x").data
+    array([1., 2., 4., 5.])
+    """
+    coord, dim = _read(coord, dim)
+    (name,) = pick(x, dim, "differentiate")
+    h = constant(1.0 if coord is None else coord, "differentiate: coord")
+    return slope(_numbers(x), name, _steps(coord, x, name, "differentiate"), edge_order, even=is_even(h, name))
+
+
+def is_even(h: DimArray, name: Name) -> bool:
+    """Whether distances are known to be equal: a number, or equally spaced positions, as NumPy tells them."""
+    if name not in h.names:
+        return True
+    if h.level is not None or h.names != (name,) or not backends.may_look(h.raw):
+        return False
+    steps = np.diff(h.raw)
+    return bool((steps == steps[:1]).all())
+
+
+def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) -> DimArray:
+    """Second-order differences inside, of ``edge_order`` at the ends, as :func:`numpy.gradient`; ``d`` are distances."""
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    size = extent(x, name)
+    if size < edge_order + 1:
+        raise ValueError(f"a derivative with edge_order={edge_order} needs {edge_order + 1} cells along {name!r}, got {size}")
+    slopes = e.divide(diff(x, name), d)
+    along = name in d.names
+
+    def part(start: int | None, stop: int | None) -> DimArray:
+        return cut(d, name, start, stop) if along else d
+
+    a, b = part(None, -1), part(1, None)
+    if even:  # the cell itself takes no part, so a NaN in it does not matter
+        inner = e.divide(subtract(cut(x, name, 2, None), cut(x, name, None, -2)), add(a, b))
+    else:
+        inner = e.divide(add(multiply(b, cut(slopes, name, None, -1)), multiply(a, cut(slopes, name, 1, None))), add(a, b))
+    first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
+    if edge_order == 2:
+        first = _extrapolated(first, cut(slopes, name, 1, 2), part(0, 1), part(1, 2))
+        last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), part(size - 2, None), part(size - 3, size - 2))
+    out = join([first, inner, last] if size > 2 else [first, last], name)
+    return _as(x, out)
+
+
+def _extrapolated(edge: DimArray, next_: DimArray, h: DimArray, k: DimArray) -> DimArray:
+    """The slope at the end of a parabola through three points, from its two secants."""
+    return add(edge, multiply(e.divide(h, add(h, k)), subtract(edge, next_)))
+
+
+@operation(
+    sample("real(a,six)", dim="six"), sample("real(eight,six)", dim=("six", "eight"), spacing={"six": 0.5, "eight": 2.0}),
+    sample("complex(a,six)", dim="six", spacing=0.25, edge_order=2),
+)  # fmt: skip
+def gradient(x: DimArray, dim: Any = None, spacing: Any = 1.0, edge_order: int = 1) -> Any:
+    """Derivatives along several dims by central differences: :func:`differentiate` along each.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        All dims by default.
+    spacing : scalar, DimArray or mapping of dim to either
+        Distances between neighbours, or positions.
+    edge_order : {1, 2}
+        Order of the one-sided differences at the ends.
+
+    Returns
+    -------
+    DimArray or tuple of DimArray
+        One per dim, in the order of ``dim``; not in a tuple if there is but one.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+    ValueError
+        If a dim has fewer than ``edge_order + 1`` cells.
+
+    Notes
+    -----
+    As :func:`numpy.gradient` and :func:`torch.gradient`; for derivatives of functions see :func:`namedgrad.grad`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[0.0, 1.0], [10.0, 13.0]], ("x", "y"))
+    >>> d_dx, d_dy = ng.gradient(a)
+    >>> d_dx.data[0], d_dy.data[:, 0]
+    (array([10., 12.]), array([1., 3.]))
+    """
+    names = pick(x, dim, "gradient")
+    steps = spacing if isinstance(spacing, Mapping) else dict.fromkeys(names, spacing)
+    out = tuple(differentiate(x, steps.get(n, 1.0), n, edge_order) for n in names)
+    return out[0] if len(out) == 1 else out
+
+
+# ------------------------------------------------------------------------------------------------ integrals
+
+
+@operation(
+    sample("real(a,b)", dim="b"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,six)", "real(a,six)", dim="six"),
+    sample("complex(a,six)", "positive()", dim="six"), method=True,
+)  # fmt: skip
+def integrate(x: DimArray, coord: Any = None, dim: Any = None) -> DimArray:
+    """Integral along dims by the trapezoidal rule.
+
+    Parameters
+    ----------
+    x : DimArray
+    coord : DimArray or scalar, optional
+        Positions along ``dim``, or the distance between neighbours; 1 by default. The names may also come first.
+    dim : name or names
+        Along several dims, one after the other, distances are 1.
+
+    Returns
+    -------
+    DimArray
+        Without the dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized, or ``coord`` has another size along it.
+
+    Notes
+    -----
+    As xarray's ``integrate`` and :func:`numpy.trapezoid`. Linear in ``x``, and differentiable in ``coord``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.integrate(ng.DimArray([0.0, 1.0, 4.0], ("x",)), ng.DimArray([0.0, 1.0, 3.0], ("x",)), "x").item()
+    5.5
+    """
+    coord, dim = _read(coord, dim)
+    for name in pick(x, dim, "integrate"):
+        x = total(_areas(x, coord, name, "integrate"), (name,))
+    return x
+
+
+def _areas(x: DimArray, coord: Any, name: Name, what: str) -> DimArray:
+    """The trapezoids between neighbours."""
+    sides = add(cut(x, name, 1, None), cut(x, name, None, -1))
+    return multiply(sides, multiply(c(0.5), _steps(coord, x, name, what)))
+
+
+@operation(
+    sample("real(a,b)", dim="b"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,six)", "real(a,six)", dim="six"),
+    sample("complex(a,six)", "positive()", dim="six"), method=True,
+)  # fmt: skip
+def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None) -> DimArray:
+    """Integral from the first cell of a dim to each, by the trapezoidal rule.
+
+    Parameters
+    ----------
+    x : DimArray
+    coord : DimArray or scalar, optional
+        Positions along ``dim``, or the distance between neighbours; 1 by default. The name may also come first.
+    dim : name
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``; the first value is 0.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized, or ``coord`` has another size along it.
+
+    Notes
+    -----
+    As xarray's ``cumulative_integrate``. Linear in ``x``, and differentiable in ``coord``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.cumulative_integrate(ng.DimArray([0.0, 1.0, 4.0], ("x",)), dim="x").data
+    array([0. , 0.5, 3. ])
+    """
+    coord, dim = _read(coord, dim)
+    (name,) = pick(x, dim, "cumulative_integrate")
+    areas = cumsum(_areas(_numbers(x), coord, name, "cumulative_integrate"), name, skipna=False)
+    start = tuple(1 if n == name else s for n, s in zip(areas.names, areas.full_shape, strict=True))
+    out = join([zeros_spread(areas, Like(areas.names, start, areas.dtype)), areas], name) if extent(x, name) else areas
+    return _as(x, out)
+
+
+
+def _as(x: DimArray, out: DimArray) -> DimArray:
+    """``out`` with the axes of ``x`` in front, in their order."""
+    return reorder(out, (*x.names, *(n for n in out.names if n not in x.names)))

@@ -1,0 +1,241 @@
+"""Polynomials: their values, and least-squares fits along a named dim.  Coefficients count from the highest power."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, constant, extent, make
+from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.primitive import core, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import check, new_name, pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.linalg import mH, mm, mT
+from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.reductions import present
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    contract,
+    equal,
+    multiply,
+    negative,
+    positions,
+    relabel,
+    reorder,
+    select,
+    spread,
+    subtract,
+    total,
+    where,
+)
+
+ROW, COLUMN = axes.core(-2), axes.core(-1)
+
+
+def _pinv_pullback(g: DimArray, p: DimArray, a: DimArray, rcond: float) -> tuple[DimArray]:
+    """Golub and Pereyra (1973), eq. 4.12: dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P."""
+    turned = mT(g)
+    first = negative(mm(mT(p), mm(g, mT(p))))
+    right = mm(turned, mm(p, mH(p)))
+    second = subtract(right, mm(a, mm(p, right)))
+    third = mm(mH(p), mm(p, subtract(turned, mm(turned, mm(p, a)))))
+    return (add(first, conj_if_complex(add(second, third))),)
+
+
+_pinv = core("(m,n)->(n,m)", "pinv", pullback=_pinv_pullback)
+
+
+@operation(
+    sample("real(a)", "real(b)", degree="b"), sample("real(a,b)", "real(a,c)", degree="c"),
+    sample("complex(a)", "real(six,b)", degree="six"),
+)  # fmt: skip
+def polyval(x: DimArray, coefficients: DimArray, degree: Name = "degree") -> DimArray:
+    """Values of a polynomial.
+
+    Parameters
+    ----------
+    x : DimArray or scalar
+    coefficients : DimArray
+        Along ``degree``, from the highest power to the constant, as :func:`polyfit` gives them.
+    degree : name
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``, then those of the coefficients but ``degree``.
+
+    Raises
+    ------
+    AxisError
+        If ``degree`` is no dim of the coefficients.
+
+    Notes
+    -----
+    Horner's scheme, as :func:`numpy.polyval`; xarray objects go to :func:`xarray.polyval`, where labels tell the powers.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.polyval(2.0, ng.DimArray([1.0, 0.0, 3.0], ("degree",))).item()
+    7.0
+    """
+    x, coefficients = constant(x), constant(coefficients)
+    check(coefficients, degree, "polyval")
+    if degree in x.names:
+        raise AxisError(f"polyval: x has the dim {degree!r} of the coefficients; rename it in one of them")
+    size = extent(coefficients, degree)
+    if not size:
+        return multiply(x, c(0))
+    out = slice_of(coefficients, degree, 0)
+    for i in range(1, size):
+        out = add(multiply(out, x), slice_of(coefficients, degree, i))
+    return _spread_over(x, out)
+
+
+def _spread_over(x: DimArray, out: DimArray) -> DimArray:
+    """With the axes of ``x`` in front, which a constant polynomial lacks."""
+    wide = spread(out, x)
+    hide = tuple(n for n in x.hidden if n not in out.names)
+    names = (*x.names, *(n for n in wide.names if n not in x.names))
+    return reorder(relabel(wide, {}, hide=hide) if hide else wide, names)
+
+
+@operation(sample("real(a,b)", n=3), sample("real(a)", n=4, increasing=True), sample("complex(a)", n=2))
+def vander(x: DimArray, n: int, *, increasing: bool = False, degree: Name = "degree") -> DimArray:
+    """Powers of an array along a new dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    n : int
+        How many: the powers from n - 1 down to 0.
+    increasing : bool
+        From 0 up instead.
+    degree : name
+        The new dim, which comes last.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If the new dim exists already.
+    ValueError
+        If ``n`` is negative.
+
+    Notes
+    -----
+    Each power is the one before times ``x``, as in :func:`numpy.vander`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.vander(ng.DimArray([2.0, 3.0], ("x",)), 3).data
+    array([[4., 2., 1.],
+           [9., 3., 1.]])
+    """
+    new_name(x, degree, "vander")
+    axes.check_names((degree,))
+    if n < 0:
+        raise ValueError(f"vander: n must not be negative, got {n}")
+    powers = [e.add(multiply(x, c(0)), c(1))] if n == 0 else [_ones(x)]
+    for _ in range(1, n):
+        powers.append(multiply(powers[-1], x) if len(powers) > 1 else x)
+    out = join(powers if increasing else powers[::-1], degree)
+    out = slice_of(out, degree, slice(0, n))
+    return reorder(out, (*x.names, degree))
+
+
+def _ones(x: DimArray) -> DimArray:
+    """Ones with the axes of ``x``, whatever it holds."""
+    one = spread(make(np.ones((), x.dtype), (), NONE), x)
+    return relabel(one, {}, hide=tuple(x.hidden)) if type(x.hidden) is not axes.ByName else one
+
+
+@operation(
+    sample("real(a,nine)", dim="nine", deg=2), sample("real(a,eight)", "real(eight)", dim="eight", deg=1),
+    sample("real(nine)", "real(nine,a)", "positive(nine)", dim="nine", deg=3), sample("complex(a,six)", dim="six", deg=0),
+    sample("missing(nine,a)", dim="nine", deg=1),
+    method=True,
+)  # fmt: skip
+def polyfit(
+    x: DimArray, coord: Any = None, w: Any = None, *, dim: Name, deg: int, rcond: float | None = None,
+    skipna: bool | None = None, degree: Name = "degree",
+) -> DimArray:  # fmt: skip
+    """Least-squares polynomial along a dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    coord : DimArray, optional
+        Positions along ``dim``; 0, 1, 2 ... by default.
+    w : DimArray, optional
+        Weights of the residuals, not of their squares, along ``dim``.
+    dim : name
+    deg : int
+        The highest power.
+    rcond : float, optional
+        Singular values below this fraction of the largest are left out; the size of the dim times the precision of the
+        dtype by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0. Where all cells are left out, the
+        coefficients are NaN.
+    degree : name
+        The new dim.
+
+    Returns
+    -------
+    DimArray
+        Coefficients, from the highest power to the constant; the dim ``degree`` comes first, as in xarray.
+
+    Raises
+    ------
+    AxisError
+        If ``dim`` is unknown or vectorized, or the new dim exists already.
+    ValueError
+        If ``deg`` is negative, or the dim is empty.
+
+    Notes
+    -----
+    As :func:`numpy.polyfit`: the pseudo-inverse of the scaled Vandermonde matrix. Differentiable in all three arrays
+    (Golub and Pereyra 1973, *The differentiation of pseudo-inverses*, eq. 4.12).
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.polyfit(ng.DimArray([1.0, 3.0, 5.0], ("x",)), dim="x", deg=1).data.round(12)
+    array([2., 1.])
+    """
+    (name,) = pick(x, dim, "polyfit")
+    new_name(x, degree, "polyfit")
+    n = extent(x, name)
+    if deg < 0 or not n:
+        raise ValueError(f"polyfit: deg={deg} along {name!r} of size {n}; deg must not be negative, nor the dim empty")
+    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    kind = x.dtype.type(0).real.dtype
+    t = cast(positions(n, name, x), kind) if coord is None else constant(coord, "polyfit: coord")
+    check(t, name, "polyfit: coord")
+    t = t if t.dtype.kind in "fc" else cast(t, kind)
+    matrix = vander(t, deg + 1, degree=degree)
+    mask = present(x, skipna)
+    for weight in (w, None if mask is None else cast(mask, kind)):
+        if weight is not None:
+            matrix = multiply(matrix, constant(weight, "polyfit: w"))
+    data = x if w is None else multiply(x, constant(w))
+    data = data if mask is None else select(mask, data)
+    norms = stop_gradient(e.sqrt(total(e.square(e.absolute_real(matrix)), (name,))))
+    norms = where(equal(norms, c(0)), c(1), norms)
+    rcond = n * float(np.finfo(matrix.dtype).eps) if rcond is None else rcond
+    inverse = _pinv(e.divide(matrix, norms), dims=((name, degree),), out=(degree, name), rcond=rcond)
+    out = e.divide(contract(inverse, data, (name,)), norms)
+    if mask is not None:
+        out = where(e.greater(total(cast(mask, "int64"), (name,)), c(0)), out, c(np.nan))
+    return reorder(out, (degree, *(k for k in x.names if k in out.names), *(k for k in out.names if k not in (degree, *x.names))))
