@@ -50,7 +50,7 @@ class AlongAxis:
         from namedgrad.backends import NUMPY
         from namedgrad.backends.dask import Kernel
 
-        cores = signature.split("->")[0].split("),(")
+        cores = signature.split("->", maxsplit=1)[0].split("),(")
         arrays = [da.asarray(r) for r in raw]
         whole = [r.rechunk({-1 - i: -1 for i in range(c.count(",") + 1)}) for r, c in zip(arrays, cores, strict=True)]
         function = Kernel(NUMPY.function(kernel), **kwargs)

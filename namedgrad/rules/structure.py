@@ -228,7 +228,7 @@ class GuardedContract(Contract):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins
-        if not need[0] or _known_finite(y):
+        if not need[0] or known_finite(y):
             return super().linear(out, ins, need, over)
         others: list[DimArray | Weight] = [y, Weight(x)] if need[1] else [y]
         return ShieldedBilinear([like(a) for a, n in zip(ins, need, strict=True) if n], others, over, x)
@@ -258,7 +258,7 @@ class ShieldedBilinear(Bilinear):
         return add(contract(select(self.zero, t), self.finite, self.mixes), out)  # type: ignore[arg-type]
 
 
-def _known_finite(y: DimArray) -> bool:
+def known_finite(y: DimArray) -> bool:
     """Whether it may be looked at, and is finite."""
     raw = innermost(y).raw
     backend = backends.backend_of(raw)

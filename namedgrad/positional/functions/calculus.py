@@ -15,20 +15,16 @@ from namedgrad.positional.axis import expand, flat, name_of, named, names_of
 from namedgrad.positional.functions.creation import constant, filled
 from namedgrad.positional.functions.joining import concatenate
 from namedgrad.positional.protocol import implements
-from namedgrad.rules import contraction, movement, windows
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules import movement
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.structure import add, cast, constant_like, multiply, not_equal, relabel, subtract, total, where
+from namedgrad.rules.signal import convolution, polynomials
+from namedgrad.rules.signal.calculus import cut, differentiate
+from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ differences
-
-
-def cut(x: DimArray, name: Name, start: int | None, stop: int | None) -> DimArray:
-    """A range of one axis."""
-    return movement.slice_of(x, name, slice(*slice(start, stop).indices(extent(x, name))))
 
 
 def _attached(value: Any, x: DimArray, axis: int) -> DimArray:
@@ -76,53 +72,13 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
-    out = [_slope(x, n, numbered(h), edge_order) for n, h in zip(names, steps)]
-    return out[0] if len(out) == 1 else tuple(out)
-
-
-def _slope(x: DimArray, name: Name, h: DimArray, edge_order: int) -> DimArray:
-    """Second-order differences inside, of ``edge_order`` at the ends, as :func:`numpy.gradient`."""
-    size = extent(x, name)
-    if size < edge_order + 1:
-        raise ValueError(
-            f"np.gradient with edge_order={edge_order} needs {edge_order + 1} cells along an axis, got {size}"
-        )
-    if h.ndim:
-        if h.ndim != 1 or extent(h, h.dims[0]) != size:
+    out = []
+    for name, h in zip(names, map(numbered, steps)):
+        if h.ndim > 1 or (h.ndim and h.shape[0] != extent(x, name)):
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        d = movement.diff(named(h, (name,)), name)
-    else:
-        d = multiply(h, constant_like(np.ones(size - 1, x.dtype), x, (name,)))
-    d = d if d.dtype.kind in "fc" else cast(d, "float64")
-    slopes = e.divide(movement.diff(x, name), d)
-    a, b = cut(d, name, None, -1), cut(d, name, 1, None)
-    if _even(h):  # the cell itself takes no part, so a NaN in it does not matter
-        inner = e.divide(subtract(cut(x, name, 2, None), cut(x, name, None, -2)), add(a, b))
-    else:
-        left, right = cut(slopes, name, None, -1), cut(slopes, name, 1, None)
-        inner = e.divide(add(multiply(b, left), multiply(a, right)), add(a, b))
-    first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
-    if edge_order == 2:
-        first = _extrapolated(first, cut(slopes, name, 1, 2), cut(d, name, 0, 1), cut(d, name, 1, 2))
-        last = _extrapolated(
-            last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), cut(d, name, size - 3, size - 2)
-        )
-    return ordered(movement.join([first, inner, last] if size > 2 else [first, last], name), x.dims)
-
-
-def _even(h: DimArray) -> bool:
-    """Whether steps are known to be of one size: a number, or equally spaced positions, as NumPy tells them."""
-    if not h.ndim:
-        return True
-    if h.level is not None or h.hidden or not backends.may_look(h.raw):
-        return False
-    steps = np.diff(h.raw)
-    return bool((steps == steps[0]).all())
-
-
-def _extrapolated(edge: DimArray, next_: DimArray, h: DimArray, k: DimArray) -> DimArray:
-    """The slope at the end of a parabola through three points, from its two secants."""
-    return add(edge, multiply(e.divide(h, add(h, k)), subtract(edge, next_)))
+        at = named(h, (name,)) if h.ndim else h
+        out.append(ordered(differentiate(x, at, name, edge_order), x.dims))
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 # ------------------------------------------------------------------------------------------------ integrals, products
@@ -221,38 +177,67 @@ def _right_of(known: DimArray, knot: Name, points: DimArray) -> DimArray:
 
 # ----------------------------------------------------------------------------------------------- polynomials, signals
 
+POWER, LINE = axes.fresh("power"), axes.fresh("line")
+
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> DimArray:
     coefficients, at = numbered(p), numbered(x)
-    out = multiply(at, c(0))
-    (name,) = coefficients.dims
-    for i in range(extent(coefficients, name)):
-        out = add(multiply(out, at), movement.slice_of(coefficients, name, i))
-    return out
+    own = tuple(axes.fresh(n) for n in at.dims)
+    return ordered(polynomials.polyval(named(at, own), named(coefficients, (POWER,)), POWER), own)
+
+
+@implements(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> DimArray:
+    v = numbered(x)
+    if v.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = v.shape[0] if N is None else N
+    return ordered(polynomials.vander(named(v, (LINE,)), n, increasing=increasing, degree=POWER), (LINE, POWER))
+
+
+@implements(np.polyfit)
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+) -> DimArray:
+    if full or cov or not isinstance(deg, (int, np.integer)):
+        raise TypeError("np.polyfit has a rule for the coefficients alone: no full=, no cov=, and an int for deg")
+    at, values = _float(numbered(x)), _float(numbered(y))
+    weights = None if w is None else named(_float(numbered(w)), (LINE,))
+    if at.ndim != 1 or not 1 <= values.ndim <= 2 or not at.size:
+        raise TypeError("np.polyfit expects a 1D vector for x that is not empty, and a 1D or 2D array for y")
+    if at.shape[0] != values.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    more = tuple(axes.fresh(n) for n in values.dims[1:])
+    data = named(values, (LINE, *more))
+    if rcond is None:
+        rcond = at.shape[0] * float(np.finfo(at.dtype).eps)
+    out = polynomials.polyfit(
+        data, named(at, (LINE,)), weights, dim=LINE, deg=int(deg), rcond=rcond, skipna=False, degree=POWER
+    )
+    return ordered(out, (POWER, *more))
+
+
+def _float(x: DimArray) -> DimArray:
+    return x if x.dtype.kind in "fc" else cast(x, "float64")
+
+
+def _two(a: Any, v: Any) -> tuple[DimArray, DimArray]:
+    """Both operands along one axis; a number is an array of one cell."""
+    x, y = (flat(x) if not x.ndim else x for x in map(numbered, (a, v)))
+    for what, z in (("a", x), ("v", y)):
+        if z.ndim != 1:
+            raise ValueError("object too deep for desired array")
+        if not z.shape[0]:
+            raise ValueError(f"{what} cannot be empty")
+    return named(x, (LINE,)), named(y, (LINE,))
 
 
 @implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> DimArray:
-    x, y = numbered(a), numbered(v)
-    if extent(y, y.dims[0]) > extent(x, x.dims[0]):
-        x, y = y, x
-    m = y.shape[0]
-    pads = {"full": (m - 1, m - 1), "same": ((m - 1) - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
-    if mode not in pads:
-        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
-    place, offset = axes.fresh("place"), axes.fresh("offset")
-    before, after = pads[mode]
-    x = (
-        movement.pad(named(x, (place,)), {place: (before, after)}, constant_values=0)
-        if before or after
-        else named(x, (place,))
-    )
-    runs = windows.windows(x, place, offset, m)
-    return ordered(contraction.dot(runs, movement.flip(named(y, (offset,)), offset), dim=(offset,)), (place,))
+    return convolution.convolve(*_two(a, v), LINE, mode)
 
 
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> DimArray:
-    x, y = numbered(a), conj_if_complex(numbered(v))
-    return convolve(x, movement.flip(y, y.dims[0]), mode)
+    return convolution.correlate(*_two(a, v), LINE, mode)

@@ -16,6 +16,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.fourier.transforms import make_like
 from namedgrad.rules.movement import diff, join, slice_of
 from namedgrad.rules.reductions import cumsum
 from namedgrad.rules.structure import add, cast, multiply, reorder, subtract, total, zeros_spread
@@ -32,7 +33,9 @@ def _numbers(x: DimArray) -> DimArray:
 
 def _read(coord: Any, dim: Any) -> tuple[Any, Any]:
     """Coordinate and dim; a name may come first, as in xarray's methods."""
-    return (coord, dim) if coord is None or isinstance(coord, (DimArray, numbers.Number)) else (dim, coord)
+    if coord is None or isinstance(coord, (DimArray, numbers.Number)):
+        return coord, dim
+    return (dim, coord) if dim is None or isinstance(dim, (DimArray, numbers.Number)) else (coord, dim)
 
 
 def _steps(coord: Any, x: DimArray, name: Name, what: str) -> DimArray:
@@ -68,7 +71,7 @@ def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: 
     Returns
     -------
     DimArray
-        With the dims of ``x``, and those that ``coord`` adds.
+        With the dims of ``x``, and those that ``coord`` adds, in the dtype of ``x``.
 
     Raises
     ------
@@ -91,7 +94,8 @@ def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: 
     coord, dim = _read(coord, dim)
     (name,) = pick(x, dim, "differentiate")
     h = constant(1.0 if coord is None else coord, "differentiate: coord")
-    return slope(_numbers(x), name, _steps(coord, x, name, "differentiate"), edge_order, even=is_even(h, name))
+    x = _numbers(x)
+    return cast(slope(x, name, _steps(coord, x, name, "differentiate"), edge_order, even=is_even(h, name)), x.dtype)
 
 
 def is_even(h: DimArray, name: Name) -> bool:
@@ -270,7 +274,8 @@ def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None) -> Di
     (name,) = pick(x, dim, "cumulative_integrate")
     areas = cumsum(_areas(_numbers(x), coord, name, "cumulative_integrate"), name, skipna=False)
     start = tuple(1 if n == name else s for n, s in zip(areas.names, areas.full_shape, strict=True))
-    out = join([zeros_spread(areas, Like(areas.names, start, areas.dtype)), areas], name) if extent(x, name) else areas
+    zeros = make_like(zeros_spread(areas, Like(areas.names, start, areas.dtype)), areas)
+    out = join([zeros, areas], name) if extent(x, name) else areas
     return _as(x, out)
 
 

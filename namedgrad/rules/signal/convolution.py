@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import core, operation, sample
+from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, pick
+from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier.several import fftn, ifftn, irfftn, rfftn
 from namedgrad.rules.movement import flip, pad, slice_of
-from namedgrad.rules.structure import multiply, relabel, reorder
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    isfinite,
+    known_finite,
+    logical_not,
+    multiply,
+    not_equal,
+    relabel,
+    reorder,
+    select,
+    subtract,
+    where,
+)
 
-LAST = axes.core(-1)
+LAST, SECOND = axes.core(-1), axes.core(-2)
 OTHER = axes.fresh("second operand")
 
 
 def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, *, full: bool) -> tuple[DimArray, DimArray]:
     """Of the sums over g_i x_p y_q with p + q = i, what is left without one of the factors."""
     if full:
-        return _convolve(g, _flip(y), full=False), _convolve(g, _flip(x), full=False)
-    return _convolve(g, _flip(y), full=True), _flip(_convolve(x, _flip(g), full=False))
+        return _pulled(g, _flip(y), full=False), _pulled(g, _flip(x), full=False)
+    return _pulled(g, _flip(y), full=True), _flip(_pulled(_flip(g), x, full=False))
+
+
+def _pulled(g: DimArray, y: DimArray, *, full: bool) -> DimArray:
+    """A cotangent with a factor; where a pass is guarded, a cell of 0 meets no factor that is not finite."""
+    if not getattr(g.hidden, "guard", False) or known_finite(y):
+        return _core(g, y, full=full)
+    finite = isfinite(y)
+    hits = _core(_as_real(not_equal(g, c(0)), g), _as_real(logical_not(finite), g), full=full)
+    added: DimArray = c(math.nan)
+    if "c" not in g.dtype.kind + y.dtype.kind:
+        balance = _core(e.sign(stop_gradient(g)), select(e.isinf(y), e.sign(stop_gradient(y))), full=full)
+        added = where(e.greater_equal(e.absolute_real(balance), subtract(hits, c(0.5))), e.copysign(c(math.inf), balance), added)
+    spoiled = where(e.less(hits, c(0.5)), c(0), added)
+    return add(_core(g, select(finite, y), full=full), cast(spoiled, np.result_type(g.dtype, y.dtype)))
+
+
+def _as_real(mask: DimArray, like: DimArray) -> DimArray:
+    return cast(mask, like.dtype.type(0).real.dtype)
+
+
+def _core(x: DimArray, y: DimArray, *, full: bool) -> DimArray:
+    """Along the core dim of both, whose sizes differ: the longer first."""
+    x, y = (x, y) if extent(x, LAST) >= extent(y, LAST) else (y, x)
+    return _convolve(x, relabel(y, {LAST: SECOND}), dims=((LAST,), (SECOND,)), out=(LAST,), full=full)
 
 
 def _flip(x: DimArray) -> DimArray:
@@ -184,12 +227,12 @@ def fftconvolve(x: DimArray, y: DimArray, dim: Any, mode: str = "full") -> DimAr
     sizes = {d: _fast(a + b - 1) for d, a, b in zip(names, n, m, strict=True)}
     forward, backward = (fftn, ifftn) if "c" in x.dtype.kind + y.dtype.kind else (rfftn, irfftn)
     out = backward(multiply(forward(x, sizes), forward(y, sizes)), sizes)
-    if mode == "valid" and any(a < b for a, b in zip(n, m, strict=True)):
-        if any(a > b for a, b in zip(n, m, strict=True)):
-            raise ValueError("fftconvolve: for 'valid' one operand must be at least as large as the other in every dim")
-        n, m = m, n
+    longer = {a > b for a, b in zip(n, m, strict=True) if a != b and min(a, b) > 1}
+    if mode == "valid" and len(longer) > 1:
+        raise ValueError("fftconvolve: for 'valid' one operand must be at least as large as the other in every dim")
     for d, a, b in zip(names, n, m, strict=True):
-        start, count = {"full": (0, a + b - 1), "same": ((b - 1) // 2, a), "valid": (b - 1, a - b + 1)}[mode]
+        whole, middle, inner = (0, a + b - 1), ((b - 1) // 2, a), (min(a, b) - 1, abs(a - b) + 1)
+        start, count = {"full": whole, "same": middle, "valid": inner}[mode]
         out = slice_of(out, d, slice(start, start + count))
     return reorder(out, order)
 

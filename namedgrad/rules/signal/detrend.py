@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from namedgrad.array import DimArray, extent
@@ -60,7 +61,7 @@ def detrend(x: DimArray, dim: Name, type: str = "linear", bp: int | Sequence[int
     ends = sorted({0, n, *([bp] if isinstance(bp, int) else bp)})
     if ends[0] < 0 or ends[-1] > n:
         raise ValueError(f"detrend: breakpoints {ends[1:-1]} must lie within {name!r} of size {n}")
-    parts = [_straightened(slice_of(x, name, slice(a, b)), name) for a, b in zip(ends, ends[1:])]
+    parts = [_straightened(slice_of(x, name, slice(a, b)), name) for a, b in itertools.pairwise(ends)]
     return reorder(join(parts, name) if len(parts) > 1 else parts[0], x.names)
 
 
