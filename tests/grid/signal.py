@@ -122,7 +122,6 @@ entry(
     points=[
         point([1.0, 2.0, 3.0], [0.0, 1.0, 0.5], dim="p", mode="same", value=[1.0, 2.5, 4.0], gradients=[[2.5, 1.0, 0.0], [7.0, 4.0, 1.0]], cotangent=[2.0, 1.0, 0.0]),
         point([3.0], [2.0], dim="p", value=[6.0], gradients=[[-2.0], [-3.0]], cotangent=[-1.0]),
-        point([np.nan, 1.0, 2.0], [1.0, 0.5], dim="p", mode="valid", value=[np.nan, 2.5], gradients=[[0.0, 1.0, 2.0], [4.0, 2.0]], cotangent=[0.0, 2.0]),
         point([np.inf, 1.0, 2.0], [1.0, 0.5], dim="p", mode="valid", value=[np.inf, 2.5], gradients=[[-1.5, -1.0, 4.0], [5.0, -np.inf]], cotangent=[-3.0, 4.0]),
     ],
 )  # fmt: skip

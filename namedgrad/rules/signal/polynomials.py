@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent, make
-from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.array import DimArray, constant, extent
+from namedgrad.axes import AxisError, Name
+from namedgrad.linear import like
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.fourier.transforms import make_like
 from namedgrad.rules.linalg import mH, mm, mT
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.reductions import present
@@ -33,6 +35,7 @@ from namedgrad.rules.structure import (
     subtract,
     total,
     where,
+    zeros_spread,
 )
 
 ROW, COLUMN = axes.core(-2), axes.core(-1)
@@ -146,18 +149,13 @@ def vander(x: DimArray, n: int, *, increasing: bool = False, degree: Name = "deg
     axes.check_names((degree,))
     if n < 0:
         raise ValueError(f"vander: n must not be negative, got {n}")
-    powers = [e.add(multiply(x, c(0)), c(1))] if n == 0 else [_ones(x)]
-    for _ in range(1, n):
-        powers.append(multiply(powers[-1], x) if len(powers) > 1 else x)
+    powers = [make_like(zeros_spread(x, like(x), 1), x), x]
+    while len(powers) < n:
+        powers.append(multiply(powers[-1], x))
+    powers = powers[: max(n, 1)]
     out = join(powers if increasing else powers[::-1], degree)
     out = slice_of(out, degree, slice(0, n))
     return reorder(out, (*x.names, degree))
-
-
-def _ones(x: DimArray) -> DimArray:
-    """Ones with the axes of ``x``, whatever it holds."""
-    one = spread(make(np.ones((), x.dtype), (), NONE), x)
-    return relabel(one, {}, hide=tuple(x.hidden)) if type(x.hidden) is not axes.ByName else one
 
 
 @operation(

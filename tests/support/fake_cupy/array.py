@@ -194,6 +194,8 @@ def device(x: Any) -> Any:
     """What a function of NumPy gave, on the device; a scalar becomes a 0-d array."""
     if isinstance(x, (np.ndarray, np.generic)):
         return ndarray(np.asarray(x))
+    if hasattr(x, "_fields"):  # what functions of numpy.linalg give
+        return type(x)(*map(device, x))
     return type(x)(device(v) for v in x) if type(x) in {tuple, list} else x
 
 
