@@ -19,6 +19,7 @@ from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, meet, ordered, renumber, unwrap
+from namedgrad.positional.layouts import LAYOUTS
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_PARAMETERS
@@ -144,6 +145,7 @@ OVERRIDES: dict[str, Callable[..., Any]] = {
     "broadcast": np.broadcast_arrays,
     "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
     **{name: _needs_names(name) for name in ("rename", "stack", "unstack")},
+    **LAYOUTS,
 }  # fmt: skip
 
 add_face(lambda x: isinstance(x, PositionalArray), on_positional)

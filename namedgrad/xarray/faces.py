@@ -22,7 +22,9 @@ from namedgrad.xarray.convert import coordinates, data_for, named
 _METHODS = frozenset(
     ("isel", "roll", "shift", "pad", "diff", "stack", "rename", "transpose", "expand_dims", "squeeze", "broadcast_like")
 )
-_KEEPS_PLACES = frozenset(("elementwise", "structure", "complex", "reductions", "contraction", "linalg", "control"))
+_KEEPS_PLACES = frozenset(
+    ("elementwise", "structure", "complex", "reductions", "contraction", "linalg", "layers", "control")
+)
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)
 
 
