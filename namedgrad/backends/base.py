@@ -17,15 +17,29 @@ from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.losses import LossKernels
+from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.resampling import ResamplingKernels
 from namedgrad.backends.scatter import IndexKernels
 from namedgrad.backends.signals import SignalKernels
+from namedgrad.backends.softmax import SoftmaxKernels
+from namedgrad.backends.special import SpecialKernels
 
 Raw = Any
 Shape = tuple[int, ...]
 
 
-class Backend(ActivationKernels, AttentionKernels, DistanceKernels, IndexKernels, LossKernels, ResamplingKernels, SignalKernels):
+class Backend(
+    ActivationKernels,
+    AttentionKernels,
+    DistanceKernels,
+    IndexKernels,
+    LossKernels,
+    ParameterKernels,
+    ResamplingKernels,
+    SignalKernels,
+    SoftmaxKernels,
+    SpecialKernels,
+):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
     name: str

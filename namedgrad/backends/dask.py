@@ -25,10 +25,12 @@ from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
+from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.scatter import neutral
+from namedgrad.backends.special import SpecialKernels
 
 _HOST = NumpyBackend()
-_CELL_BY_CELL = frozenset((*vars(ActivationKernels), *vars(LossKernels)))
+_CELL_BY_CELL = frozenset((*vars(ActivationKernels), *vars(LossKernels), *vars(ParameterKernels), *vars(SpecialKernels)))
 
 
 class Size(int):

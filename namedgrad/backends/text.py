@@ -27,6 +27,20 @@ _NUMBERS = {
 }  # fmt: skip
 
 
+_TEMPLATES = {  # of kernels that only derivatives call
+    "square": ("{0}**2", _POWER), "absolute": ("abs({0})", _ATOM), "betainc_order": ("dI/da or dI/db", _ATOM),
+    "sech2": ("1 / cosh({0})**2", _PRODUCT), "part_of_length": ("{0} / {1}", _PRODUCT),
+    "above": ("where({0} > {1}, 1, 0)", _ATOM), "below": ("where({0} < {1}, 1, 0)", _ATOM),
+    "present_above": ("where({0} > {1}, 1, 0)", _ATOM), "present_below": ("where({0} < {1}, 1, 0)", _ATOM),
+    "log_share": ("1 / (1 + exp({1} - {0}))", _PRODUCT),
+    "log_ratio": ("log({0} / {1})", _ATOM), "normal_hazard": ("sqrt(2 / pi) / erfcx(-{0} / sqrt(2))", _PRODUCT),
+    "erfcx_order": ("exp({1}**2) * i{0}erfc({1})", _PRODUCT), "kve_order": ("dkve/dv", _ATOM),
+    "gamma_density": ("{1}**({0} - 1) * exp(-{1}) / gamma({0})", _PRODUCT), "gammainc_order": ("dP/da", _ATOM),
+    "beta_density": ("{2}**({0} - 1) * (1 - {2})**({1} - 1) / beta({0}, {1})", _PRODUCT),
+    "spherical_j": ("(sin({1}) / {1} - cos({1})) / {1}", _PRODUCT),
+}  # fmt: skip
+
+
 class Formula:
     """A number without dims of which only the formula is known."""
 
@@ -56,12 +70,11 @@ def _write(name: str, *operands: Any) -> Formula:
         return Formula(f"{left.within(strength)} {sign} {right.within(strength - 1)}", strength)
     if name == "negative":
         return Formula(f"-{parts[0].within(_SIGN)}", _SIGN)
-    if name == "square":
-        return Formula(f"{parts[0].within(_ATOM)}**2", _POWER)
     if name == "reciprocal":
         return _write("divide", 1, parts[0])
-    if name == "absolute":
-        return Formula(f"|{parts[0].text}|")
+    if name in _TEMPLATES:
+        text, strength = _TEMPLATES[name]
+        return Formula(text.format(*(p.within(_ATOM) for p in parts)), strength)
     if name == "select":
         name, parts = "where", [*parts, formula(0)]
     return Formula(f"{name}({', '.join(p.text for p in parts)})")

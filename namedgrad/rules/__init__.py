@@ -12,12 +12,15 @@ from namedgrad.rules import (
     linalg,
     losses,
     movement,
+    parts,
     reductions,
     resampling,
     scans,
     signal,
     sorting,
+    special,
     structure,
+    values,
 )
 
 __all__ = [
@@ -32,10 +35,13 @@ __all__ = [
     "linalg",
     "losses",
     "movement",
+    "parts",
     "reductions",
     "resampling",
     "scans",
     "signal",
     "sorting",
+    "special",
     "structure",
+    "values",
 ]

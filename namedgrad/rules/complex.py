@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.linear import Map, Structural
+from namedgrad.linear import Map, Structural, like
 from namedgrad.primitive import Elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.structure import cast, multiply, where
+from namedgrad.rules.structure import cast, equal, multiply, stamp, where, zeros_spread
 from namedgrad.trace import apply
 
 
@@ -95,7 +93,7 @@ def imag(x: DimArray) -> DimArray:
     >>> ng.imag(z).data, ng.grad(lambda z: ng.imag(z).sum())(z).data
     (array([4.]), array([0.+1.j]))
     """
-    return _imag.one(x) if _is_complex(x) else multiply(x, e.c(0))
+    return _imag.one(x) if _is_complex(x) else stamp(zeros_spread(x, like(x)), x.hidden)
 
 
 @operation(sample("complex(a,b)"), sample("real(a,b)"))
@@ -173,7 +171,36 @@ def angle(x: DimArray) -> DimArray:
     """
     if _is_complex(x):
         return e.arctan2(_imag.one(x), _real.one(x))
-    return where(e.less(x, e.c(0)), e.c(np.pi), e.c(0.0))
+    return e.arctan2(e.c(0.0), x)
+
+
+@operation(sample("complex(a,b)"), sample("nonzero(a,b)"))
+def sign(x: DimArray) -> DimArray:
+    r"""Sign of a real number, direction of a complex one, as :obj:`numpy.sign`.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    DimArray
+        -1, 0 or 1; z / \|z\| if complex, and 0 at 0.
+
+    Notes
+    -----
+    The derivative is 0 for real numbers, and at 0. PyTorch: ``torch.sign``, ``torch.sgn``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.sign(ng.DimArray([3 + 4j], ("x",))).data
+    array([0.6+0.8j])
+    """
+    if not _is_complex(x):
+        return e.sign.one(x)
+    length = absolute(x)
+    return e.at_zero(length, e.divide(x, where(equal(length, e.c(0)), e.c(1.0), length)))
 
 
 def conj_if_complex(x: DimArray) -> DimArray:

@@ -8,11 +8,17 @@ at its bounds, a rounding function has derivative 0.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
+
+from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.primitive import elementwise, mask, operation, sample
+from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.structure import add, equal, multiply, negative, select, subtract, where
 
@@ -29,6 +35,28 @@ for _prim in (structure.isfinite, structure.logical_not):
 def c(value: float) -> DimArray:
     """A scalar constant; Python scalars never change the dtype of what they meet."""
     return make(value, (), NONE)
+
+
+def ordered(kernel: str, orders: Sequence[int], *partials: Any) -> Callable[..., DimArray]:
+    """One member of a family of functions: the kernel gets its orders first, partials get the operands alone."""
+
+    def behind(partial: Any) -> Any:
+        return (lambda y, *xs: partial(y, *xs[len(orders) :])) if callable(partial) else partial
+
+    prim = Elementwise(kernel, (*(None for _ in orders), *map(behind, partials)))
+    constants = [c(n) for n in orders]
+    return lambda *xs: prim(*constants, *xs)
+
+
+@functools.cache
+def spherical_j(n: int) -> Callable[..., DimArray]:
+    """The spherical Bessel function of the first kind and order ``n``; that of order 0 is sin(x) / x."""
+
+    def slope(y: DimArray, x: DimArray) -> DimArray:  # DLMF 10.51.2
+        after = multiply(c(-(n + 1) / (2 * n + 1)), spherical_j(n + 1)(x))
+        return add(multiply(c(n / (2 * n + 1)), spherical_j(n - 1)(x)), after) if n else after
+
+    return ordered("spherical_j", (n,), slope)
 
 
 def at_zero(x: DimArray, factor: DimArray) -> DimArray:
@@ -52,7 +80,12 @@ invert        = elementwise("invert",        None, domain="bool")
 isnan         = elementwise("isnan",         None, domain="real")
 isinf         = elementwise("isinf",         None, domain="real")
 signbit       = elementwise("signbit",       None, domain="real")
-sign          = elementwise("sign",          None, domain="real")
+sign          = elementwise("sign",          None)
+spacing       = elementwise("spacing",       None, domain="nonzero")
+left_shift    = elementwise("left_shift",    None, None, domain="int")
+right_shift   = elementwise("right_shift",   None, None, domain="int")
+gcd           = elementwise("gcd",           None, None, domain="int")
+lcm           = elementwise("lcm",           None, None, domain="int")
 floor         = elementwise("floor",         None, domain="real")
 ceil          = elementwise("ceil",          None, domain="real")
 trunc         = elementwise("trunc",         None, domain="real")
@@ -67,16 +100,24 @@ square     = elementwise("square",         lambda y, x: multiply(c(2), x), domai
 power      = elementwise("power",          lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(floor_divide(x, z)), domain=("real", "nonzero"))
-fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(trunc(divide(x, z))), domain=("real", "nonzero"))
-hypot      = elementwise("hypot",          lambda y, x, z: at_zero(y, divide(x, y)), lambda y, x, z: at_zero(y, divide(z, y)), domain="nonzero")
+fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
+hypot      = elementwise("hypot",          lambda y, x, z: part_of_length(x, y),  lambda y, x, z: part_of_length(z, y), domain="nonzero")
 arctan2    = elementwise("arctan2",        lambda y, x, z: _turn(z, x, z),        lambda y, x, z: negative(_turn(x, x, z)), domain="nonzero")
 copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), copysign(c(1.0), z)), None, domain="nonzero")
+nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
+heaviside  = elementwise("heaviside",      None,                                  lambda y, x, z: mask(equal(x, c(0))), domain="real")
+ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None, domain=("real", "int"))
+part_of_length = elementwise("part_of_length", lambda y, x, z: at_zero(z, divide(c(1.0), z)), lambda y, x, z: at_zero(z, negative(divide(y, z))))
 
 # ---- ties share                          d/dx                                   d/dz
-maximum    = elementwise("maximum",        lambda y, x, z: _winner(greater, x, z), lambda y, x, z: _winner(less, x, z), domain="real")
-minimum    = elementwise("minimum",        lambda y, x, z: _winner(less, x, z),   lambda y, x, z: _winner(greater, x, z), domain="real")
-fmax       = elementwise("fmax",           lambda y, x, z: _present(x, z, greater), lambda y, x, z: _present(z, x, greater), domain="real")
-fmin       = elementwise("fmin",           lambda y, x, z: _present(x, z, less),  lambda y, x, z: _present(z, x, less), domain="real")
+maximum    = elementwise("maximum",        lambda y, x, z: above(x, z),           lambda y, x, z: above(z, x), domain="real")
+minimum    = elementwise("minimum",        lambda y, x, z: below(x, z),           lambda y, x, z: below(z, x), domain="real")
+fmax       = elementwise("fmax",           lambda y, x, z: present_above(x, z),   lambda y, x, z: present_above(z, x), domain="real")
+fmin       = elementwise("fmin",           lambda y, x, z: present_below(x, z),   lambda y, x, z: present_below(z, x), domain="real")
+above      = elementwise("above",          None, None)
+below      = elementwise("below",          None, None)
+present_above = elementwise("present_above", None, None)
+present_below = elementwise("present_below", None, None)
 
 # ---- exponentials and logarithms
 exp        = elementwise("exp",            lambda y, x: y, domain="real")
@@ -86,8 +127,9 @@ log        = elementwise("log",            lambda y, x: reciprocal(x), domain="p
 log2       = elementwise("log2",           lambda y, x: reciprocal(multiply(c(math.log(2)), x)), domain="positive")
 log10      = elementwise("log10",          lambda y, x: reciprocal(multiply(c(math.log(10)), x)), domain="positive")
 log1p      = elementwise("log1p",          lambda y, x: reciprocal(add(c(1.0), x)), domain="positive")
-logaddexp  = elementwise("logaddexp",      lambda y, x, z: _share(x, y),          lambda y, x, z: _share(z, y), domain="real")
-logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, y),         lambda y, x, z: _share2(z, y), domain="real")
+logaddexp  = elementwise("logaddexp",      lambda y, x, z: log_share(x, z),       lambda y, x, z: log_share(z, x), domain="real")
+logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
+log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
 sqrt       = elementwise("sqrt",           lambda y, x: divide(c(0.5), y), domain="positive")
 cbrt       = elementwise("cbrt",           lambda y, x: reciprocal(multiply(c(3.0), square(y))), domain="nonzero")
 length     = elementwise("length",         lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt")
@@ -96,15 +138,17 @@ length     = elementwise("length",         lambda y, x: at_zero(y, divide(c(0.5)
 sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")
 cos        = elementwise("cos",            lambda y, x: negative(sin(x)), domain="real")
 tan        = elementwise("tan",            lambda y, x: add(c(1.0), square(y)), domain="unit")
-arcsin     = elementwise("arcsin",         lambda y, x: reciprocal(sqrt(_one_minus_square(x))), domain="unit")
-arccos     = elementwise("arccos",         lambda y, x: negative(reciprocal(sqrt(_one_minus_square(x)))), domain="unit")
+arcsin     = elementwise("arcsin",         lambda y, x: _inverse(cos, y) if _is_complex(x) else reciprocal(sqrt(_one_minus_square(x))), domain="unit")
+arccos     = elementwise("arccos",         lambda y, x: negative(_inverse(sin, y) if _is_complex(x) else reciprocal(sqrt(_one_minus_square(x)))), domain="unit")
 arctan     = elementwise("arctan",         lambda y, x: _inverse_one_plus_square(x), domain="real")
 sinh       = elementwise("sinh",           lambda y, x: cosh(x), domain="real")
 cosh       = elementwise("cosh",           lambda y, x: sinh(x), domain="real")
 tanh       = elementwise("tanh",           lambda y, x: sech2(x), domain="real")
-arcsinh    = elementwise("arcsinh",        lambda y, x: reciprocal(hypot(x, c(1.0))) if x.dtype.kind != "c" else reciprocal(sqrt(add(c(1.0), square(x)))), domain="real")
-arccosh    = elementwise("arccosh",        lambda y, x: reciprocal(multiply(sqrt(subtract(x, c(1.0))), sqrt(add(x, c(1.0))))), domain="above_one")
+arcsinh    = elementwise("arcsinh",        lambda y, x: _inverse(cosh, y) if _is_complex(x) else reciprocal(hypot(x, c(1.0))), domain="real")
+arccosh    = elementwise("arccosh",        lambda y, x: _inverse(sinh, y) if _is_complex(x) else reciprocal(multiply(sqrt(subtract(x, c(1.0))), sqrt(add(x, c(1.0))))), domain="above_one")
 arctanh    = elementwise("arctanh",        lambda y, x: reciprocal(_one_minus_square(x)), domain="unit")
+sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
+sinc       = elementwise("sinc",           lambda y, x: multiply(c(-math.pi), spherical_j(1)(multiply(c(math.pi), x))), domain="nonzero")
 deg2rad    = elementwise("deg2rad",        lambda y, x: c(math.pi / 180), domain="real")
 rad2deg    = elementwise("rad2deg",        lambda y, x: c(180 / math.pi), domain="real")
 
@@ -125,14 +169,13 @@ def _as_precise(x: DimArray, y: DimArray) -> DimArray:
     return structure.cast(x, dtype) if dtype.itemsize > x.dtype.itemsize else x
 
 
-def sech2(x: DimArray) -> DimArray:
-    """``1 - tanh(x)**2`` without cancellation: ``4 e / (1 + e)**2`` with ``e = exp(-2 |x|)``."""
-    e = exp(multiply(c(-2.0), _abs(x)))
-    return divide(multiply(c(4.0), e), square(add(c(1.0), e)))
+def _is_complex(x: DimArray) -> bool:
+    return x.dtype.kind == "c"
 
 
-def _abs(x: DimArray) -> DimArray:
-    return absolute_real(x) if x.dtype.kind != "c" else x
+def _inverse(slope: Elementwise, y: DimArray) -> DimArray:
+    """The derivative of an inverse function, on the branch that its value is on."""
+    return reciprocal(slope.one(y))
 
 
 def _one_minus_square(x: DimArray) -> DimArray:
@@ -144,50 +187,33 @@ def _inverse_one_plus_square(x: DimArray) -> DimArray:
 
 
 def _power_base(x: DimArray, z: DimArray) -> DimArray:
-    """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in x is guarded in the same way."""
-    exponent = where(equal(z, c(0)), c(1.0), subtract(z, c(1)))
-    return multiply(z, power(x, exponent))
+    """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too."""
+    if z.level is None and not z.names and backends.is_number(z.raw) and backends.is_fixed(z.raw):
+        if z.raw in (0, 1, 2):
+            return multiply(c(2), x) if z.raw == 2 else c(float(z.raw))
+        return multiply(z, power(x, subtract(z, c(1))))
+    if z.dtype.kind not in "fc":
+        z = structure.cast(z, "float64")
+    kind = x.dtype if x.dtype.kind in "fc" else np.dtype(float)
+    idle = logical_and(equal(z, c(0)), less(absolute_real(x), c(float(np.finfo(kind).tiny))))
+    return multiply(z, power(where(idle, c(1.0), x), subtract(z, c(1))))
 
 
 def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
-    """d(x**z)/dz = x**z log x; 0 at x = 0 for z > 0."""
-    zero = equal(x, c(0))
-    at_origin = where(greater(z, c(0)), c(0.0), c(-math.inf))
-    safe = where(zero, c(1.0), x)
-    return where(zero, at_origin, multiply(power(safe, z), log(safe)))
+    """d(x**z)/dz = x**z log x; 0 at x = 0 for z >= 0."""
+    safe = where(logical_and(equal(x, c(0)), greater_equal(z, c(0))), c(1.0), x)
+    return multiply(y, log(structure.cast(safe, y.dtype) if _is_complex(y) else safe))
 
 
 def _turn(part: DimArray, x: DimArray, z: DimArray) -> DimArray:
     """``part / (x**2 + z**2)`` by scaled quotients; 0 at the origin."""
     r = hypot(x, z)
-    return at_zero(r, divide(divide(part, r), r))
+    return at_zero(r, divide(part_of_length(part, r), r))
 
 
-def _winner(beats: object, x: DimArray, z: DimArray) -> DimArray:
-    half = multiply(c(0.5), structure.cast(equal(x, z), _real(x, z)))
-    return add(structure.cast(beats(x, z), _real(x, z)), half)  # type: ignore[operator]
-
-
-def _present(x: DimArray, z: DimArray, beats: object) -> DimArray:
-    """``fmax`` ignores NaN: a missing partner loses, two missing ones share."""
-    only = logical_and(structure.logical_not(isnan(x)), isnan(z))
-    return where(only, c(1.0), _winner(beats, x, z))
-
-
-def _real(x: DimArray, z: DimArray) -> object:
-    dtype = x.dtype if x.names or not z.names else z.dtype
-    return dtype if dtype.kind == "f" else "float64"
-
-
-def _share(x: DimArray, y: DimArray) -> DimArray:
-    """exp(x - y), 0 where both are -inf."""
-    both = equal(y, c(-math.inf))
-    return select(structure.logical_not(both), exp(subtract(x, where(both, c(0.0), y))))
-
-
-def _share2(x: DimArray, y: DimArray) -> DimArray:
-    both = equal(y, c(-math.inf))
-    return select(structure.logical_not(both), exp2(subtract(x, where(both, c(0.0), y))))
+def _share2(x: DimArray, z: DimArray) -> DimArray:
+    log2_ = c(math.log(2))
+    return log_share(multiply(log2_, x), multiply(log2_, z))
 
 
 # ------------------------------------------------------------------------------------------------ round and clip

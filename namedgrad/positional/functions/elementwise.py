@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.positional.array import PositionalArray, box, meet, numbered
 from namedgrad.positional.protocol import implements
-from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
+from namedgrad.rules import values
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.special import bessel
 from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, not_equal, subtract
 from namedgrad.rules.structure import where as choose
 
@@ -69,15 +69,7 @@ def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = No
 
 @implements(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    v = numbered(x)
-    if v.dtype.kind == "c":
-        parts = (nan_to_num(part, copy, nan, posinf, neginf) for part in (z.real(v), z.imag(v)))
-        re, im = parts
-        return add(re, multiply(c(1j), im))  # type: ignore[arg-type]
-    limits = np.finfo(v.dtype) if v.dtype.kind == "f" else np.iinfo(v.dtype)
-    v = choose(e.isnan(v), numbered(nan), v)
-    v = choose(equal(v, c(math.inf)), numbered(float(limits.max) if posinf is None else posinf), v)
-    return choose(equal(v, c(-math.inf)), numbered(float(limits.min) if neginf is None else neginf), v)
+    return values.nan_to_num(numbered(x), copy, nan, posinf, neginf)
 
 
 # ------------------------------------------------------------------------------------------------ rounding
@@ -96,6 +88,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     return multiply(e.rint(e.divide(x, scale)), scale)
 
 
+implements(np.sinc)(lambda x: e.sinc(numbered(x)))
+implements(np.i0)(lambda x: bessel.i0(numbered(x)))
 implements(np.fix)(lambda x, out=None: e.trunc(numbered(x)))
 
 
@@ -146,31 +140,7 @@ if hasattr(np, "astype"):  # NumPy 2.1
     implements(np.astype)(lambda x, dtype, /, *, copy=True, device=None: cast_to(numbered(x), dtype))
 
 
-# ------------------------------------------------------------------------------------------------ ufuncs made of others
-
-
-def _modf(x: DimArray) -> tuple[DimArray, DimArray]:
-    whole = e.trunc(x)
-    return subtract(x, whole), whole
-
-
-def _heaviside(x: DimArray, half: DimArray) -> DimArray:
-    x, half = meet(x, half)
-    step = cast(e.greater(x, c(0)), x.dtype if x.dtype.kind == "f" else "float64")
-    return choose(logical_not(equal(x, x)), x, choose(equal(x, c(0)), half, step))
-
-
-def _divmod(x: DimArray, y: DimArray) -> tuple[DimArray, DimArray]:
-    x, y = meet(x, y)
-    return e.floor_divide(x, y), e.remainder(x, y)
-
-
-UFUNCS.update({
-    np.modf: _modf,
-    np.divmod: _divmod,
-    np.heaviside: _heaviside,
-    np.ldexp: lambda x, n: multiply(*meet(x, e.exp2(cast(n, x.dtype)))),
-})  # fmt: skip
+# ------------------------------------------------------------------------------------------------ closeness
 
 
 def _near(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> DimArray:

@@ -1,0 +1,281 @@
+"""Kernels of derivatives with respect to parameters: of the incomplete gamma and beta functions, zeta, K and polygamma.
+
+An incomplete gamma or beta function is the integral of a density, and a derivative of any order in its parameters that
+of the density times a polynomial in logarithms, whose integral over the whole range is 0.  So one may integrate on
+either side of ``x``; on the side of the smaller tail the integrand of a first derivative keeps its sign, which leaves a
+small relative error everywhere.  The quadrature is a trapezoidal rule after ``v = exp(u - exp(-u))`` (Takahasi and Mori
+1974), with nodes that are the same for all elements.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.special import double, is_complex, result_dtype
+
+Raw = Any
+_STEP = 1 / 12
+_NODES = [(math.exp(u - math.exp(-u)), math.exp(u - math.exp(-u)) * (1 + math.exp(-u)) * _STEP)
+          for u in (k * _STEP for k in range(-44, 46))]  # fmt: skip
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
+              854513 / 138, -236364091 / 2730)  # fmt: skip
+
+
+class ParameterKernels:
+    """A part of :class:`namedgrad.backends.base.Backend`."""
+
+    xp: Any
+    special: Any
+
+    # ---------------------------------------------------------------- incomplete gamma
+
+    def gamma_density(self, a: Raw, x: Raw) -> Raw:
+        """``x**(a - 1) exp(-x) / gamma(a)``, for any real ``a``."""
+        xp = self.xp
+        dtype, a, x = result_dtype(a, x), double(a), double(x)
+        large = xp.greater(a, 10.0)
+        big = xp.where(large, a, 20.0)
+        d = (x - big) / big
+        stirling = sum(b / (2 * k * (2 * k - 1) * big ** (2 * k - 1)) for k, b in enumerate(_BERNOULLI[:7], 1))
+        logarithm = xp.where(d < -0.5, xp.log(x / big), xp.log1p(d))
+        far = big * (logarithm - d) + 0.5 * xp.log(big / (2 * math.pi)) - stirling - xp.log(x)
+        far = xp.where(xp.equal(x, 0), 0.0, xp.exp(xp.where(xp.isinf(x), -math.inf, far)))
+        small = xp.where(large, 1.0, a)
+        with_x = xp.minimum(x, 800.0)  # beyond, exp(-x) is 0
+        near = with_x ** (small - 1) * xp.exp(-with_x) * _reciprocal_gamma(xp, self.special, small)
+        near = xp.where(xp.equal(near, near), near, 0.0 * x)  # 0**-1 / gamma(0)
+        return xp.where(large, far, near).astype(dtype)
+
+    def gammainc_order(self, n: int, a: Raw, x: Raw) -> Raw:
+        """The n-th derivative in ``a`` of the regularized lower incomplete gamma function."""
+        xp, psi = self.xp, self.special.digamma
+        dtype, a, x = result_dtype(a, x), double(a), double(x)
+        ok = xp.logical_and(xp.logical_and(x > 0, x < math.inf), xp.greater_equal(a, 0))
+        x = xp.where(ok, x, 1.0)
+        shifted = xp.less(a, 1)
+        log_x = xp.log(x)
+        # P(a, x) = P(a + 1, x) + x**a exp(-x) / gamma(a + 1) brings a small a above 1
+        b = xp.where(ok, xp.where(shifted, a + 1, a), 1.0)
+        slopes = [log_x - psi(b), *(-self.special.polygamma(k, b) for k in range(1, n))]
+        left = slopes[0] <= 0
+        k = xp.where(left, b - x, x - b + 1) / xp.where(left, 1.0, x)
+        c = xp.where(left, x, (b - 1) / (x * x))
+        s = 2 / (k + xp.sqrt(k * k + 2 * c))
+        total: Any = 0.0
+        for v, w in _NODES:
+            sv = s * v
+            along = xp.where(left, -sv, xp.log1p(sv / x))  # log(t / x)
+            z = sv / x
+            drop = xp.where(left, -(b - x) * sv - x * (sv + xp.expm1(-sv)), (b - 1) * (along - z) - (x - b + 1) * z)
+            total = total + w * xp.exp(drop) * _bell([slopes[0] + along, *slopes[1:]], n)
+        density = self.gamma_density(b, x)
+        out = density * s * total * xp.where(left, x, -1.0)
+        more = self.gamma_density(xp.where(shifted, b, 1.0), x) * _bell(slopes, n)
+        out = out + xp.where(shifted, more, 0.0)
+        return xp.where(ok, out, xp.where(xp.logical_or(a < 0, x < 0), math.nan, 0.0 * a)).astype(dtype)
+
+    # ---------------------------------------------------------------- incomplete beta
+
+    def beta_density(self, a: Raw, b: Raw, x: Raw) -> Raw:
+        """``x**(a - 1) (1 - x)**(b - 1) / beta(a, b)``, 0 where a parameter is 0."""
+        xp = self.xp
+        dtype, a, b, x = result_dtype(a, b, x), double(a), double(b), double(x)
+        none = xp.logical_or(xp.equal(a, 0), xp.equal(b, 0))
+        a, b = xp.where(none, 1.0, a), xp.where(none, 1.0, b)
+        sign = _gamma_sign(xp, a) * _gamma_sign(xp, b) * _gamma_sign(xp, a + b)
+        logarithm = self.special.xlogy(a - 1, x) + self.special.xlog1py(b - 1, -x) - self.special.betaln(a, b)
+        return xp.where(none, 0.0 * x, sign * xp.exp(logarithm)).astype(dtype)
+
+    def betainc_order(self, m: int, n: int, a: Raw, b: Raw, x: Raw) -> Raw:
+        """The derivative of orders ``m`` in ``a`` and ``n`` in ``b`` of the regularized incomplete beta function."""
+        xp = self.xp
+        dtype, a, b, x = result_dtype(a, b, x), double(a), double(b), double(x)
+        ok = xp.logical_and(xp.logical_and(x > 0, x < 1), xp.logical_and(a > 0, b > 0))
+        a, b, x = (xp.where(ok, v, 0.5) for v in (a, b, x))
+        y = 1 - x
+        log_x, log_y = xp.log(x), xp.log1p(-x)
+        # I(a, b) = I(a + 1, b) + x**a y**b / (a B(a, b)), and = I(a, b + 1) - x**a y**b / (b B(a, b))
+        low_a, low_b = xp.less(a, 1), xp.less(b, 1)
+        up, down = xp.where(low_a, a, 1.0), xp.where(low_b, b, 1.0)
+        a2, b2 = xp.where(low_a, a + 1, a), xp.where(low_b, b + 1, b)
+        out = self._beta_tail(m, n, a2, b2, sides=(x, y), logs=(log_x, log_y))
+        first = self._beta_term(m, n, up, b, tops=(up + 1, b), logs=(log_x, log_y))
+        second = self._beta_term(m, n, a2, down, tops=(a2, down + 1), logs=(log_x, log_y))
+        out = out + xp.where(low_a, first, 0.0) - xp.where(low_b, second, 0.0)
+        return xp.where(ok, out, 0.0 * out).astype(dtype)
+
+    def _beta_slopes(self, upto: int, a: Raw, b: Raw, top_a: Raw, top_b: Raw) -> Callable[[int, int], Raw]:
+        """Derivatives in ``a`` and ``b`` of ``log(gamma(a + b) / (gamma(top_a) gamma(top_b)))``, tops moving along."""
+        psi = [self.special.digamma, *(functools.partial(self.special.polygamma, k) for k in range(1, upto))]
+        both, one, other = ([f(v) for f in psi] for v in (a + b, top_a, top_b))
+
+        def slope(i: int, j: int) -> Raw:
+            k = i + j - 1
+            return both[k] - (one[k] if j == 0 else other[k] if i == 0 else 0.0)
+
+        return slope
+
+    def _beta_term(self, m: int, n: int, a: Raw, b: Raw, *, tops: tuple[Raw, Raw], logs: tuple[Raw, Raw]) -> Raw:
+        """Derivatives of ``x**a y**b gamma(a + b) / (gamma(top_a) gamma(top_b))``."""
+        (top_a, top_b), (log_x, log_y), log_gamma = tops, logs, self.special.gammaln
+        value = self.xp.exp(a * log_x + b * log_y + log_gamma(a + b) - log_gamma(top_a) - log_gamma(top_b))
+        return value * _bell2(self._beta_slopes(m + n, a, b, top_a, top_b), m, n, log_x, log_y)
+
+    def _beta_tail(self, m: int, n: int, a: Raw, b: Raw, *, sides: tuple[Raw, Raw], logs: tuple[Raw, Raw]) -> Raw:
+        """The integral on the side of the smaller tail, for parameters of at least 1."""
+        xp, (x, y), (log_x, log_y) = self.xp, sides, logs
+        slope = self._beta_slopes(m + n, a, b, a, b)
+        if n == 0:
+            left = xp.less(log_x + slope(1, 0), 0)
+        elif m == 0:
+            left = xp.greater(log_y + slope(0, 1), 0)
+        else:
+            left = xp.less(x * (a + b), a)
+        p, q = xp.where(left, a, b), xp.where(left, b, a)
+        u, w = xp.where(left, x, y), xp.where(left, y, x)
+        log_u, log_w = xp.where(left, log_x, log_y), xp.where(left, log_y, log_x)
+        k, c = (p * w - (q - 1) * u) / w, (q - 1) * u / (w * w)
+        s = 2 / (k + xp.sqrt(k * k + 2 * c))
+        total: Any = 0.0
+        for v, weight in _NODES:
+            sv = s * v
+            other = xp.log1p(-u * xp.expm1(-sv) / w)
+            log_t, log_rest = log_u - sv, log_w + other
+            factor = _bell2(slope, m, n, xp.where(left, log_t, log_rest), xp.where(left, log_rest, log_t))
+            total = total + weight * xp.exp((q - 1) * other - p * sv) * factor
+        front = xp.exp(p * log_u + (q - 1) * log_w - self.special.betaln(a, b))
+        return front * s * total * xp.where(left, 1.0, -1.0)
+
+    # ---------------------------------------------------------------- zeta, K, polygamma
+
+    def zeta_order(self, n: int, s: Raw, q: Raw) -> Raw:
+        """The n-th derivative in ``s`` of Hurwitz' zeta function, by Euler-Maclaurin summation (DLMF 25.11.5)."""
+        xp = self.xp
+        dtype, s, q = result_dtype(s, q), double(s), double(q)
+        bad = xp.logical_or(xp.less_equal(q, 0), xp.equal(s, 1))
+        s, q = xp.where(bad, 2.0, s), xp.where(bad, 1.0, q)
+        out: Any = 0.0
+        for k in range(15):
+            out = out + (-xp.log(q + k)) ** n * (q + k) ** -s
+        w = q + 15
+        slope, power = -xp.log(w), w**-s
+        counts = [math.comb(n, i) * (-1) ** i * math.factorial(i) for i in range(n + 1)]
+        tail = sum(count * slope ** (n - i) / (s - 1) ** (i + 1) for i, count in enumerate(counts))
+        out = out + w * power * tail + 0.5 * slope**n * power
+        for j, bernoulli in enumerate(_BERNOULLI, 1):
+            rising = np.polynomial.Polynomial([1.0])
+            for r in range(2 * j - 1):
+                rising = rising * np.polynomial.Polynomial([float(r), 1.0])
+            grown = sum(math.comb(n, i) * slope ** (n - i) * _horner(rising.deriv(i).coef, s) for i in range(n + 1))
+            out = out + bernoulli / math.factorial(2 * j) * grown * power * w ** (1 - 2 * j)
+        return xp.where(bad, math.nan, out).astype(dtype)
+
+    def kve_order(self, n: int, v: Raw, x: Raw) -> Raw:
+        """The n-th derivative in ``v`` of ``exp(x) K_v(x)``: the trapezoidal rule on ``exp(v t - x cosh t)``.
+
+        The integrand falls off doubly exponentially (DLMF 10.32.9), on an interval around its maximum.
+        """
+        xp = self.xp
+        dtype, v, x = result_dtype(v, x), double(v), double(x)
+        sign = xp.where(xp.less(v, 0), -1.0, 1.0) ** n
+        v = xp.absolute(v)
+        ok = x > 0
+        x = xp.where(ok, x, 1.0)
+        count = 160
+        peak, radius = xp.arcsinh(v / x), xp.hypot(v, x)
+        half = xp.arccosh(1 + 44 / radius)
+        # below the maximum the integrand may fall off as slowly as exp(v t)
+        low = xp.maximum(peak - half - 44 / xp.maximum(v, 1e-3), 0.0)
+        step = (peak + half - low) / count
+        at_zero = xp.equal(low, 0)
+        top = v * peak - 2 * x * xp.sinh(peak / 2) ** 2
+        total: Any = 0.0
+        for j in range(count + 1):
+            t = low + j * step
+            wave = 1 + (-1) ** n * xp.exp(-2 * v * t)  # 2 cosh(v t) exp(-v t), or sinh
+            weight = xp.where(at_zero, 0.5, 1.0) if j == 0 else 1.0
+            total = total + weight * t**n * 0.5 * wave * xp.exp(v * t - 2 * x * xp.sinh(t / 2) ** 2 - top)
+        return xp.where(ok, sign * step * total * xp.exp(top), math.nan).astype(dtype)
+
+    def polygamma(self, n: Raw, x: Raw) -> Raw:
+        """SciPy's function in the dtype of ``x``; for complex numbers by recurrence and its asymptotic series."""
+        if not is_complex(x):
+            return self.special.polygamma(n, x).astype(result_dtype(x))
+        n = int(n)
+        if n == 0:
+            return self.special.digamma(x)
+        xp = self.xp
+        dtype, x = result_dtype(x), double(x)
+        left = xp.real(x) < 0.5
+        z = xp.where(left, 1 - x, x)
+        sign = (-1.0) ** (n + 1)
+        out: Any = 0.0
+        for _ in range(18):
+            out = out + sign * math.factorial(n) / z ** (n + 1)
+            z = z + 1
+        out = out + sign * (math.factorial(n - 1) / z**n + math.factorial(n) / (2 * z ** (n + 1)))
+        for k, bernoulli in enumerate(_BERNOULLI, 1):
+            rising = math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+            out = out + sign * bernoulli * rising / z ** (2 * k + n)
+        cotangent = xp.cos(math.pi * x) / xp.sin(math.pi * x)  # reflection, DLMF 5.15.6
+        mirrored = (-1.0) ** n * out - math.pi ** (n + 1) * _horner(_cotangent(n), cotangent)
+        return xp.where(left, mirrored, out).astype(dtype)
+
+
+def _bell(slopes: list[Raw], n: int) -> Raw:
+    """The n-th derivative of ``exp(f)`` over ``exp(f)``, from the derivatives of ``f``."""
+    found: list[Any] = [1.0]
+    for k in range(n):
+        found.append(sum(math.comb(k, i) * slopes[i] * found[k - i] for i in range(k + 1)))
+    return found[n]
+
+
+def _bell2(slope: Callable[[int, int], Raw], m: int, n: int, log_x: Raw, log_y: Raw) -> Raw:
+    """Derivatives of ``exp(f)`` over it; those of ``f`` are ``slope``, and ``log_x`` and ``log_y`` besides."""
+
+    def full(i: int, j: int) -> Raw:
+        return slope(i, j) + (log_x if (i, j) == (1, 0) else log_y if (i, j) == (0, 1) else 0.0)
+
+    found: dict[tuple[int, int], Any] = {(0, 0): 1.0}
+    for i in range(m + 1):
+        for j in range(n + 1):
+            if i:
+                pairs = [(p, r) for p in range(i) for r in range(j + 1)]
+                found[i, j] = sum(
+                    math.comb(i - 1, p) * math.comb(j, r) * full(p + 1, r) * found[i - 1 - p, j - r] for p, r in pairs
+                )
+            elif j:
+                found[i, j] = sum(math.comb(j - 1, r) * full(0, r + 1) * found[0, j - 1 - r] for r in range(j))
+    return found[m, n]
+
+
+def _horner(coefficients: Any, x: Raw) -> Raw:
+    """A polynomial, its lowest coefficient first."""
+    out: Any = 0.0
+    for c in reversed([float(c) for c in coefficients]):
+        out = out * x + c
+    return out
+
+
+def _cotangent(n: int) -> Any:
+    """The n-th derivative of the cotangent as a polynomial in it."""
+    p = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        p = p.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
+    return p.coef
+
+
+def _gamma_sign(xp: Any, a: Raw) -> Raw:
+    """The sign of the gamma function; 1 at its poles."""
+    odd = xp.equal(xp.remainder(xp.floor(a), 2), 1)
+    return xp.where(xp.logical_and(xp.less(a, 0), odd), -1.0, 1.0)
+
+
+def _reciprocal_gamma(xp: Any, special: Any, a: Raw) -> Raw:
+    """One over the gamma function, 0 at its poles."""
+    return _gamma_sign(xp, a) * xp.exp(-special.gammaln(a))

@@ -1,0 +1,246 @@
+"""Kernels that NumPy and SciPy lack: factors of derivatives, accurate in the tails, and functions of few lines.
+
+Written against ``xp`` and ``special``, without a look at a value except where ``may_branch`` allows it.  A family of
+functions that is closed under differentiation has a kernel with the order as its first operand, a plain int.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Raw = Any
+
+
+def double(x: Raw) -> Raw:
+    """In double precision, or a plain number as it is."""
+    return x.astype("complex128" if x.dtype.kind == "c" else "float64") if hasattr(x, "astype") else x
+
+
+def result_dtype(*operands: Raw) -> np.dtype[Any]:
+    """The floating-point dtype of a result; Python numbers change none."""
+    found = np.result_type(*(getattr(x, "dtype", x) for x in operands))
+    return found if found.kind in "fc" else np.dtype(float)
+
+
+def is_complex(x: Raw) -> bool:
+    """Whether a raw operand is complex."""
+    return isinstance(x, complex) or getattr(x, "dtype", np.dtype(float)).kind == "c"
+
+
+class SpecialKernels:
+    """A part of :class:`namedgrad.backends.base.Backend`."""
+
+    xp: Any
+    special: Any
+    may_branch: bool
+    isfinite_all: Callable[[Raw], bool]
+
+    # ---------------------------------------------------------------- factors of NumPy's functions
+
+    def sech2(self, x: Raw) -> Raw:
+        """``1 - tanh(x)**2`` without cancellation."""
+        xp = self.xp
+        if is_complex(x):
+            e = xp.exp(-2 * xp.where(xp.real(x) < 0, -x, x))
+            return 4 * e / xp.square(1 + e)
+        return xp.reciprocal(xp.square(xp.cosh(x)))
+
+    def log_share(self, x: Raw, y: Raw) -> Raw:
+        """``exp(x - logaddexp(x, y))``: half of a tie at infinity, nothing at minus infinity."""
+        xp = self.xp
+        out = self.expit(xp.subtract(x, y))
+        if self.may_branch and self.isfinite_all(out):
+            return out
+        tie = xp.equal(x, y)
+        out = xp.where(xp.logical_and(tie, xp.equal(x, math.inf)), out.dtype.type(0.5), out)
+        return xp.where(xp.logical_and(tie, xp.equal(x, -math.inf)), out.dtype.type(0), out)
+
+    def modf_fraction(self, x: Raw) -> Raw:
+        """The first result of ``modf``."""
+        return self.xp.modf(x)[0]
+
+    def part_of_length(self, part: Raw, length: Raw) -> Raw:
+        """``part / length`` of a coordinate and the length of its vector: 0 at the origin, the sign at infinity."""
+        xp = self.xp
+        out = xp.divide(part, length)
+        if self.may_branch and self.isfinite_all(out):
+            return out
+        zero = out.dtype.type(0)
+        return xp.where(xp.equal(length, 0), zero, xp.where(xp.isinf(part), xp.sign(part), out)).astype(out.dtype)
+
+    def above(self, x: Raw, y: Raw) -> Raw:
+        """The share of ``x`` in ``maximum(x, y)``: half of a tie, all of it for the only NaN."""
+        return self._share(self.xp.greater, x, y, nan=1)
+
+    def below(self, x: Raw, y: Raw) -> Raw:
+        """The share of ``x`` in ``minimum(x, y)``."""
+        return self._share(self.xp.less, x, y, nan=1)
+
+    def present_above(self, x: Raw, y: Raw) -> Raw:
+        """The share of ``x`` in ``fmax(x, y)``: none for the only NaN."""
+        return self._share(self.xp.greater, x, y, nan=0)
+
+    def present_below(self, x: Raw, y: Raw) -> Raw:
+        """The share of ``x`` in ``fmin(x, y)``."""
+        return self._share(self.xp.less, x, y, nan=0)
+
+    def _share(self, beats: Callable[..., Raw], x: Raw, y: Raw, nan: int) -> Raw:
+        xp, kind = self.xp, result_dtype(x, y).type
+        wins, ties = beats(x, y), xp.equal(x, y)
+        out = wins.astype(kind)
+        if not self.may_branch or ties.any():
+            out = out + kind(0.5) * ties
+        if not self.may_branch or np.isnan(x).any() or np.isnan(y).any():
+            gone = [xp.isnan(v) if hasattr(v, "dtype") else math.isnan(v) for v in (x, y)]
+            one, other = kind(nan), kind(1 - nan)
+            out = xp.where(xp.logical_and(*gone), kind(0.5), xp.where(gone[0], one, xp.where(gone[1], other, out)))
+        return out
+
+    def spherical_j(self, n: int, x: Raw) -> Raw:
+        """Spherical Bessel functions: near 0 by the power series, without cancellation, else by recurrence upwards."""
+        xp = self.xp
+        dtype, x = result_dtype(x), double(x)
+        near = xp.absolute(x) < n + 1
+        z = xp.where(near, x, 0.5)
+        term = z**n / float(math.prod(range(1, 2 * n + 2, 2)))
+        series = term
+        for k in range(1, 14 + n):
+            term = term * (-0.5 * z * z) / (k * (2 * (n + k) + 1))
+            series = series + term
+        z = xp.where(near, 1.0, x)
+        below, out = xp.cos(z) / z, xp.sin(z) / z
+        for k in range(n):
+            below, out = out, (2 * k + 1) / z * out - below
+        if not is_complex(x):
+            out = xp.where(xp.isinf(x), 0.0, out)
+        return xp.where(near, series, out).astype(dtype)
+
+    # ---------------------------------------------------------------- logarithms and exponentials
+
+    def _given(self, name: str, x: Raw) -> Callable[[Raw], Raw] | None:
+        """The function of ``special``, which has it for real numbers or not at all."""
+        return None if is_complex(x) else getattr(self.special, name, None)
+
+    def expit(self, x: Raw) -> Raw:
+        """The logistic function, with a small relative error in both tails."""
+        if given := self._given("expit", x):
+            return given(x)
+        xp = self.xp
+        if is_complex(x):
+            right = xp.real(x) >= 0
+            e = xp.exp(xp.where(right, -x, x))
+            return xp.where(right, 1 / (1 + e), e / (1 + e))
+        e = xp.exp(-xp.absolute(x))
+        return (xp.where(xp.less(x, 0), e, 1) / (1 + e)).astype(result_dtype(x))
+
+    def log_expit(self, x: Raw) -> Raw:
+        """The logarithm of the logistic function."""
+        if given := self._given("log_expit", x):
+            return given(x)
+        xp = self.xp
+        return (xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.absolute(x)))).astype(result_dtype(x))
+
+    def logit(self, x: Raw) -> Raw:
+        """The inverse of the logistic function: by ``log1p`` where its argument is near a half."""
+        if given := self._given("logit", x):
+            return given(x)
+        xp = self.xp
+        away = xp.absolute(2 * x - 1) > 0.5
+        middle = xp.where(away, 0.5, x)
+        s = 2 * middle - 1
+        return xp.where(away, xp.log(x) - xp.log1p(-x), xp.log1p(s) - xp.log1p(-s)).astype(result_dtype(x))
+
+    def log1mexp(self, x: Raw) -> Raw:
+        """``log(1 - exp(x))`` for negative ``x`` (Maechler 2012, "Accurately computing log(1 - exp(-|a|))")."""
+        xp = self.xp
+        small = xp.greater(x, -math.log(2))
+        out = xp.where(
+            small, xp.log(-xp.expm1(xp.where(small, x, -1.0))), xp.log1p(-xp.exp(xp.where(small, -1.0, x)))
+        )
+        return out.astype(result_dtype(x))
+
+    def log_ratio(self, x: Raw, y: Raw) -> Raw:
+        """``log(x / y)``, also where the quotient leaves the range of its dtype."""
+        xp = self.xp
+        q = xp.divide(x, y)
+        out = xp.log(q)
+        if self.may_branch and self.isfinite_all(out):
+            return out
+        return xp.where(xp.logical_or(xp.equal(q, 0), xp.isinf(q)), xp.log(x) - xp.log(y), out).astype(out.dtype)
+
+    def frexp_mantissa(self, x: Raw) -> Raw:
+        """The first result of ``frexp``."""
+        return self.xp.frexp(x)[0]
+
+    def frexp_exponent(self, x: Raw) -> Raw:
+        """The second result of ``frexp``."""
+        return self.xp.frexp(x)[1]
+
+    def fillna(self, x: Raw, value: Raw) -> Raw:
+        """``x``, and ``value`` where it is NaN."""
+        return self.xp.where(self.xp.isnan(x), value, x)
+
+    def masked_fill(self, x: Raw, mask: Raw, value: Raw) -> Raw:
+        """``x``, and ``value`` where the mask is true."""
+        return self.xp.where(mask, value, x)
+
+    def i0(self, x: Raw) -> Raw:
+        """SciPy's function: NumPy's of that name is slower and knows no float32."""
+        return self.special.i0(x)
+
+    # ---------------------------------------------------------------- the normal distribution
+
+    def erfcx_order(self, n: int, x: Raw) -> Raw:
+        """Repeated integrals of erfc, scaled: ``exp(x**2) i^n erfc(x)`` (DLMF 7.18)."""
+        xp = self.xp
+        dtype, x = result_dtype(x), double(x)
+        right = x > 1.5
+        up = xp.where(right, 0.0, x)
+        below, out = 2 / math.sqrt(math.pi), self.special.erfcx(up)
+        for k in range(1, n + 1):
+            below, out = out, (below - 2 * up * out) / (2 * k)
+        far = self.special.erfcx(xp.where(right, x, 1.0))
+        for k in range(1, n + 1):
+            far = far * self._erfc_ratio(k, xp.where(right, x, 2.0))
+        return xp.where(right, far, out).astype(dtype)
+
+    def erfcx_ratio(self, x: Raw) -> Raw:
+        """``erfcx_order(1, x) / erfcx(x)``, which is Mills' ratio turned over, less ``x``."""
+        xp = self.xp
+        dtype, x = result_dtype(x), double(x)
+        right = x > 1.5
+        left = xp.where(right, 0.0, x)
+        near = 1 / (math.sqrt(math.pi) * self.special.erfcx(left)) - left
+        return xp.where(right, self._erfc_ratio(1, xp.where(right, x, 2.0)), near).astype(dtype)
+
+    def _erfc_ratio(self, n: int, x: Raw) -> Raw:
+        """``i^n erfc(x) / i^(n-1) erfc(x)`` by its continued fraction (DLMF 7.18.13)."""
+        tail = x
+        for k in range(90, 0, -1):
+            tail = x + ((n + k) / 2) / tail
+        return 0.5 / tail
+
+    def normal_hazard(self, x: Raw) -> Raw:
+        """Density over distribution function of the standard normal distribution: ``(log_ndtr)'``."""
+        out = math.sqrt(2 / math.pi) / self.special.erfcx(double(x) * -math.sqrt(0.5))
+        return out.astype(result_dtype(x))
+
+    def ndtri_exp(self, y: Raw) -> Raw:
+        """The quantile function of the normal distribution at ``exp(y)``; far tails by Newton's method."""
+        if given := self._given("ndtri_exp", y):
+            return given(y)
+        xp = self.xp
+        dtype, y = result_dtype(y), double(y)
+        far = y < -300.0
+        upper = y > -0.01  # there the quantile is that of the complement
+        near = self.special.ndtri(xp.exp(xp.where(far, -1.0, y)))
+        above = -self.special.ndtri(-xp.expm1(xp.where(upper, y, -1.0)))
+        x = -xp.sqrt(-2 * xp.where(far, y, -300.0))
+        for _ in range(6):
+            x = x - (self.special.log_ndtr(x) - xp.where(far, y, -300.0)) / self.normal_hazard(x)
+        out = xp.where(far, x, xp.where(upper, above, near))
+        return xp.where(xp.equal(y, -math.inf), -math.inf, out).astype(dtype)

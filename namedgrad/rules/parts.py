@@ -1,0 +1,155 @@
+"""Elementwise functions of several results, and quotients that are rounded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from namedgrad.array import DimArray, constant
+from namedgrad.primitive import elementwise, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import cast, negative
+
+_FAMILY = "elementwise"
+_fraction = elementwise("modf_fraction", 1)
+_exponent = elementwise("frexp_exponent", None)
+_mantissa = elementwise(
+    "frexp_mantissa", lambda _, x: e.ldexp.two(cast(c(1.0), x.dtype), negative.one(_exponent.one(x)))
+)
+
+
+@operation(sample("nonzero(a,b)"), family=_FAMILY)
+def modf(x: DimArray) -> tuple[DimArray, DimArray]:
+    """Fractional and integral parts, both with the sign of ``x``, as :obj:`numpy.modf`.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    fraction, whole : DimArray
+
+    Notes
+    -----
+    The derivative of the fraction is 1, that of the whole 0. PyTorch: ``torch.frac``, ``torch.trunc``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> fraction, whole = ng.modf(ng.DimArray([1.25, -2.5], ("x",)))
+    >>> fraction.data, whole.data
+    (array([ 0.25, -0.5 ]), array([ 1., -2.]))
+    """
+    return _fraction.one(x), e.trunc.one(x)
+
+
+@operation(sample("nonzero(a,b)"), family=_FAMILY)
+def frexp(x: DimArray) -> tuple[DimArray, DimArray]:
+    """Mantissa and exponent: ``x = mantissa * 2**exponent``, as :obj:`numpy.frexp`.
+
+    Parameters
+    ----------
+    x : DimArray
+
+    Returns
+    -------
+    mantissa : DimArray
+        Between 0.5 and 1 in size, or 0.
+    exponent : DimArray
+        Integers.
+
+    Notes
+    -----
+    The derivative of the mantissa is ``2**-exponent``. PyTorch: ``torch.frexp``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> mantissa, exponent = ng.frexp(ng.DimArray([6.0, -0.5], ("x",)))
+    >>> mantissa.data, exponent.data.tolist()
+    (array([ 0.75, -0.5 ]), [3, 0])
+    """
+    return _mantissa.one(x), _exponent.one(x)
+
+
+@operation(sample("real(a,b)", "nonzero(b)"), sample("real(a)", "nonzero(a,b)"), family=_FAMILY)
+def divmod(x: DimArray, y: DimArray | float) -> tuple[DimArray, DimArray]:
+    """Quotient rounded down and remainder, also ``divmod(x, y)``, as :obj:`numpy.divmod`.
+
+    Parameters
+    ----------
+    x, y : DimArray or scalar
+
+    Returns
+    -------
+    quotient, remainder : DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim has two sizes, or is vectorized in one operand and visible in another.
+
+    Notes
+    -----
+    The derivatives are 0 for the quotient, and 1 in ``x`` and ``-floor(x / y)`` in ``y`` for the remainder.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> quotient, remainder = ng.divmod(ng.DimArray([7.0, -7.0], ("x",)), 2.0)
+    >>> quotient.data, remainder.data
+    (array([ 3., -4.]), array([1., 1.]))
+    """
+    z = constant(y)
+    return e.floor_divide.two(x, z), e.remainder.two(x, z)
+
+
+@operation(
+    sample("real(a,b)", "nonzero(b)"),
+    sample("complex(a,b)", "complex(b)"),
+    sample("real(a,b)", "nonzero(b)", rounding_mode="trunc"),
+    sample("real(a,b)", "nonzero(b)", rounding_mode="floor"),
+    family=_FAMILY,
+)
+def div(x: DimArray, y: DimArray | float, rounding_mode: Literal["trunc", "floor"] | None = None) -> DimArray:
+    """Quotient, rounded if asked, as ``torch.div``.
+
+    Parameters
+    ----------
+    x, y : DimArray or scalar
+    rounding_mode : {None, "trunc", "floor"}
+        Not at all, towards 0 as in C, or down as in Python.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim has two sizes, or is vectorized in one operand and visible in another.
+    ValueError
+        If ``rounding_mode`` is none of these.
+
+    Notes
+    -----
+    The derivative is that of :func:`~namedgrad.divide`, and 0 if the result is rounded.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([7.0, -7.0], ("x",))
+    >>> ng.div(x, 2.0, "trunc").data, ng.div(x, 2.0, "floor").data
+    (array([ 3., -3.]), array([ 3., -4.]))
+    """
+    z = constant(y)
+    if rounding_mode == "floor":
+        return e.floor_divide.two(x, z)
+    if rounding_mode not in (None, "trunc"):
+        raise ValueError(f"div: rounding_mode={rounding_mode!r} is not one of None, 'trunc', 'floor'")
+    out = e.divide.two(x, z)
+    if rounding_mode is None:
+        return out
+    whole = e.trunc.one(out)
+    return cast(whole, x.dtype) if x.dtype.kind in "iu" and z.dtype.kind in "iu" else whole

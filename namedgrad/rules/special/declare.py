@@ -1,0 +1,73 @@
+"""How special functions are declared: elementwise operations that say what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from namedgrad.array import DimArray, TraceError
+from namedgrad.primitive import Elementwise, operation, sample
+from namedgrad.rules.elementwise import c, reciprocal
+from namedgrad.rules.structure import multiply
+
+FAMILY = "special"
+
+
+class About(NamedTuple):
+    """What the docstring of an operation says beyond its declaration."""
+
+    summary: str
+    operands: tuple[str, ...]
+    torch: str
+    source: str
+
+
+class Special(Elementwise):
+    """An elementwise operation with words of its own."""
+
+    about: About
+
+    def publish(self, domains: Sequence[str], family: str = FAMILY) -> None:
+        """Make this primitive a public function; sample calls for up to four operands."""
+        layouts = [("(a,b)",) * 4, ("(a,b)", "(b,c)", "(c)", "(a)"), ("(b)", "(a,b)", "(a)", "(b)")]
+        calls = [sample(*(d + dims for d, dims in zip(domains, layout))) for layout in layouts]
+        operation(*calls[: 3 if len(domains) > 1 else 1], name=self.name, family=family)(self.of_operands)
+
+
+def special(
+    name: str,
+    *partials: Any,
+    domain: str | tuple[str, ...],
+    says: str,
+    operands: tuple[str, ...] = ("x",),
+    torch: str = "",
+    source: str = "",
+    kernel: str | None = None,
+) -> Special:
+    """Declare a public special function: partials as for :func:`namedgrad.primitive.elementwise`, and a definition."""
+    prim = Special(name, partials, kernel)
+    prim.about = About(says, operands, torch, source)
+    prim.publish((domain,) * len(partials) if isinstance(domain, str) else domain)
+    return prim
+
+
+def scaled(factor: float, x: DimArray) -> DimArray:
+    """A number times an array."""
+    return multiply(c(factor), x)
+
+
+def inverse(x: DimArray) -> DimArray:
+    """One over an array."""
+    return reciprocal.one(x)
+
+
+def constant_in(what: str, where: str) -> Callable[..., DimArray]:
+    """A partial that says that there is none: a zero in its place would be a silent error."""
+
+    def refuse(*_: Any) -> DimArray:
+        raise TraceError(
+            f"{where} has no derivative with respect to {what} here; "
+            f"make {what} a constant with ng.stop_gradient, or use ng.custom_pullback"
+        )
+
+    return refuse

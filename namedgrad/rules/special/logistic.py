@@ -1,0 +1,52 @@
+"""The logistic function and its like."""
+
+from __future__ import annotations
+
+from namedgrad.array import DimArray
+from namedgrad.primitive import elementwise, operation, sample
+from namedgrad.rules.elementwise import c, clip, expm1, reciprocal
+from namedgrad.rules.special.declare import FAMILY, special
+from namedgrad.rules.structure import multiply, negative, subtract
+
+# fmt: off
+expit = special(
+    "expit", lambda y, x: multiply(y, expit(negative(x))),
+    domain="real", says="Logistic function, 1 / (1 + exp(-x)).", torch="torch.special.expit, torch.sigmoid")
+log_expit = special(
+    "log_expit", lambda y, x: expit(negative(x)),
+    domain="real", says="Logarithm of the logistic function.", torch="torch.nn.functional.logsigmoid")
+log1mexp = special(
+    "log1mexp", lambda y, x: negative(reciprocal(expm1(subtract(c(0.0), x)))),
+    domain="negative", says="Logarithm of 1 - exp(x), for negative x.",
+    source="Mächler (2012), Accurately computing log(1 - exp(-a)).")
+# fmt: on
+_logit = elementwise("logit", lambda y, x: reciprocal(multiply(x, subtract(c(1.0), x))))
+
+
+@operation(sample("share(a,b)"), sample("share(a,b)", eps=0.2), family=FAMILY)
+def logit(x: DimArray, eps: float | None = None) -> DimArray:
+    """Logarithm of the odds, log(x / (1 - x)).
+
+    Parameters
+    ----------
+    x : DimArray
+    eps : float, optional
+        Limit ``x`` to ``[eps, 1 - eps]`` first.
+
+    Returns
+    -------
+    DimArray
+        NaN outside of ``[0, 1]`` without ``eps``.
+
+    Notes
+    -----
+    The derivative is ``1 / (x (1 - x))``, and 0 where ``x`` was limited. SciPy: :obj:`scipy.special.logit`;
+    PyTorch: ``torch.special.logit``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.logit(ng.DimArray([0.5, 1.0], ("x",))).data
+    array([ 0., inf])
+    """
+    return _logit(x if eps is None else clip(x, eps, 1 - eps))

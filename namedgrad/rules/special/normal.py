@@ -1,0 +1,75 @@
+"""The error function and the normal distribution.
+
+Their scaled forms are members of one family, ``exp(x**2) i^n erfc(x)``, which is closed under differentiation and free
+of cancellation where ``2 x erfcx(x) - 2 / sqrt(pi)`` loses all digits.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+from namedgrad.array import DimArray
+from namedgrad.primitive import elementwise
+from namedgrad.rules.elementwise import c, exp, ordered, reciprocal, square
+from namedgrad.rules.special.declare import scaled, special
+from namedgrad.rules.structure import add, multiply, negative, subtract
+
+_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+_ROOT_HALF = math.sqrt(0.5)
+
+
+def _gauss(x: DimArray) -> DimArray:
+    return exp(negative(square(x)))
+
+
+@functools.cache
+def _erfcx(n: int) -> Callable[..., DimArray]:
+    """``exp(x**2) i^n erfc(x)``; its derivative is -2 (n + 1) times the next one (DLMF 7.18.10)."""
+    return ordered("erfcx_order", (n,), lambda y, x: scaled(-2.0 * (n + 1), _erfcx(n + 1)(x)))
+
+
+def _erfcx_slope(y: DimArray, x: DimArray) -> DimArray:
+    if x.dtype.kind == "c":
+        return subtract(multiply(scaled(2.0, x), y), c(_TWO_OVER_ROOT_PI))
+    return scaled(-2.0, _erfcx(1)(x))
+
+
+_ratio = elementwise("erfcx_ratio", lambda y, x: subtract(scaled(2.0, multiply(y, add(x, y))), c(1.0)))
+_hazard = elementwise(
+    "normal_hazard", lambda y, x: negative(multiply(y, scaled(1 / _ROOT_HALF, _ratio(scaled(-_ROOT_HALF, x)))))
+)
+
+# fmt: off
+erf = special(
+    "erf", lambda y, x: scaled(_TWO_OVER_ROOT_PI, _gauss(x)),
+    domain="real", says="Error function, 2 / √π times the integral of exp(-t²) from 0 to x.", torch="torch.special.erf")
+erfc = special(
+    "erfc", lambda y, x: scaled(-_TWO_OVER_ROOT_PI, _gauss(x)),
+    domain="real", says="Complementary error function, 1 - erf(x), accurate in the right tail.", torch="torch.special.erfc")
+erfcx = special(
+    "erfcx", _erfcx_slope,
+    domain="real", says="Scaled complementary error function, exp(x²) erfc(x).", torch="torch.special.erfcx",
+    source="The derivative -2 exp(x²) i¹erfc(x) is a repeated integral of erfc, DLMF 7.18, so the tail keeps its digits.")
+erfinv = special(
+    "erfinv", lambda y, x: scaled(1 / _TWO_OVER_ROOT_PI, exp(square(y))),
+    domain="unit", says="Inverse of the error function.", torch="torch.special.erfinv")
+erfcinv = special(
+    "erfcinv", lambda y, x: scaled(-1 / _TWO_OVER_ROOT_PI, exp(square(y))),
+    domain="positive", says="Inverse of the complementary error function.")
+ndtr = special(
+    "ndtr", lambda y, x: scaled(1 / math.sqrt(2 * math.pi), exp(scaled(-0.5, square(x)))),
+    domain="real", says="Distribution function of the standard normal distribution.", torch="torch.special.ndtr")
+log_ndtr = special(
+    "log_ndtr", lambda y, x: _hazard(x),
+    domain="real", says="Logarithm of the distribution function of the standard normal distribution.",
+    torch="torch.special.log_ndtr",
+    source="The derivative is √(2/π) / erfcx(-x / √2), which neither over- nor underflows in the left tail.")
+ndtri = special(
+    "ndtri", lambda y, x: scaled(math.sqrt(2 * math.pi), exp(scaled(0.5, square(y)))),
+    domain="share", says="Quantile function of the standard normal distribution.", torch="torch.special.ndtri")
+ndtri_exp = special(
+    "ndtri_exp", lambda y, x: reciprocal(_hazard(y)),
+    domain="negative", says="Quantile function of the standard normal distribution at exp(x).")
+# fmt: on

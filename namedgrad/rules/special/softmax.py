@@ -1,0 +1,130 @@
+"""Exponentials normalized along dims: each has a derivative in which only its own value takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from namedgrad import axes
+from namedgrad.array import DimArray, make
+from namedgrad.axes import Names
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Map, like
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import exp
+from namedgrad.rules.structure import contract, multiply, relabel, subtract, total
+from namedgrad.trace import apply
+
+
+class _Softmax(Primitive):
+    """``exp(x)`` over its sum along dims."""
+
+    form, signature = "core", "(n...)->(n...)"
+
+    def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
+        (x,) = args
+        return make(call(self.kernel_for(x.raw), x.raw, axes.positions(x.names, dims)), x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
+        inner = axes.cores(len(dims))
+        frame = dict(zip(dims, inner, strict=True))
+        y = relabel(out, frame)
+        return CoreMap(
+            lambda ts: self.push(ts[0], y, inner), lambda g: [self.pull(g, y, inner)], [like(ins[0])], [frame], frame
+        )
+
+    def push(self, t: DimArray, y: DimArray, dims: Names) -> DimArray:
+        """The tangent: ``y (t - sum(y t))``."""
+        return multiply(y, subtract(t, contract(t, y, dims)))
+
+    pull = push  # the map is symmetric
+
+
+class _LogSoftmax(_Softmax):
+    """Its logarithm."""
+
+    def push(self, t: DimArray, y: DimArray, dims: Names) -> DimArray:
+        """The tangent: ``t - sum(exp(y) t)``."""
+        return subtract(t, contract(t, exp(y), dims))
+
+    def pull(self, g: DimArray, y: DimArray, dims: Names) -> DimArray:
+        """The cotangent: ``g - exp(y) sum(g)``."""
+        return subtract(g, multiply(exp(y), total(g, dims)))
+
+
+_SOFTMAX, _LOG_SOFTMAX = _Softmax("softmax"), _LogSoftmax("log_softmax")
+_SAMPLES = (
+    sample("real(a,b)", dim="b"),
+    sample("real(a,b,c)", dim=("c", "a")),
+    sample("real(a,b)", dim=...),
+    sample("complex(a,b)", dim="a"),
+)
+
+
+@operation(*_SAMPLES)
+def softmax(x: DimArray, dim: Any = None) -> DimArray:
+    """``exp(x)`` over its sum along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims along which the result sums to 1; all by default.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Shifted by the maximum, so that nothing overflows. Derivative: a cotangent g gives ``y (g - sum(y g))``.
+    SciPy: :obj:`scipy.special.softmax`; PyTorch: ``torch.nn.functional.softmax``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.softmax(ng.DimArray([1000.0, 1000.0], ("x",)), "x").data
+    array([0.5, 0.5])
+    """
+    return apply(_SOFTMAX, (x,), dims=pick(x, dim, "softmax"))
+
+
+@operation(*_SAMPLES)
+def log_softmax(x: DimArray, dim: Any = None) -> DimArray:
+    """Logarithm of :func:`~namedgrad.softmax`: ``x - logsumexp(x)`` along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims along which the exponential of the result sums to 1; all by default.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Shifted by the maximum, so that nothing overflows. Derivative: a cotangent g gives ``g - exp(y) sum(g)``.
+    SciPy: :obj:`scipy.special.log_softmax`; PyTorch: ``torch.nn.functional.log_softmax``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.log_softmax(ng.DimArray([0.0, 1000.0], ("x",)), "x").data
+    array([-1000.,     0.])
+    """
+    return apply(_LOG_SOFTMAX, (x,), dims=pick(x, dim, "log_softmax"))
