@@ -30,7 +30,8 @@ from namedgrad.backends.scatter import neutral
 from namedgrad.backends.special import SpecialKernels
 
 _HOST = NumpyBackend()
-_CELL_BY_CELL = frozenset((*vars(ActivationKernels), *vars(LossKernels), *vars(ParameterKernels), *vars(SpecialKernels)))
+_BY_CELL = (ActivationKernels, LossKernels, ParameterKernels, SpecialKernels)
+_CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 
 
 class Size(int):

@@ -63,6 +63,10 @@ class SpecialKernels:
         """The first result of ``modf``."""
         return self.xp.modf(x)[0]
 
+    def modf_whole(self, x: Raw) -> Raw:
+        """The second result of ``modf``."""
+        return self.xp.modf(x)[1]
+
     def part_of_length(self, part: Raw, length: Raw) -> Raw:
         """``part / length`` of a coordinate and the length of its vector: 0 at the origin, the sign at infinity."""
         xp = self.xp

@@ -23,7 +23,7 @@ REDUCERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduce`` is
 SCANNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``accumulate`` is
 WRITERS: dict[Any, str] = {}  #: ufunc -> the update of ``.at[...]`` that its ``at`` is
 
-_SPELLINGS = {"degrees": "rad2deg", "radians": "deg2rad", "psi": "digamma"}
+_SPELLINGS = {"degrees": "rad2deg", "radians": "deg2rad", "psi": "digamma", "kl_div": "kl_entr"}
 
 
 @functools.cache

@@ -32,7 +32,7 @@ for _prim in (structure.isfinite, structure.logical_not):
     _prim.publish(("real",))
 
 
-def c(value: float) -> DimArray:
+def c(value: complex) -> DimArray:
     """A scalar constant; Python scalars never change the dtype of what they meet."""
     return make(value, (), NONE)
 
@@ -194,8 +194,8 @@ def _power_base(x: DimArray, z: DimArray) -> DimArray:
         return multiply(z, power(x, subtract(z, c(1))))
     if z.dtype.kind not in "fc":
         z = structure.cast(z, "float64")
-    kind = x.dtype if x.dtype.kind in "fc" else np.dtype(float)
-    idle = logical_and(equal(z, c(0)), less(absolute_real(x), c(float(np.finfo(kind).tiny))))
+    tiny = float(np.finfo(x.dtype if x.dtype.kind in "fc" else float).tiny)
+    idle = logical_and(equal(z, c(0)), less(absolute_real(x), c(tiny)))
     return multiply(z, power(where(idle, c(1.0), x), subtract(z, c(1))))
 
 

@@ -12,6 +12,7 @@ from namedgrad.rules.structure import cast, negative
 
 _FAMILY = "elementwise"
 _fraction = elementwise("modf_fraction", 1)
+_whole = elementwise("modf_whole", None)
 _exponent = elementwise("frexp_exponent", None)
 _mantissa = elementwise(
     "frexp_mantissa", lambda _, x: e.ldexp.two(cast(c(1.0), x.dtype), negative.one(_exponent.one(x)))
@@ -41,7 +42,7 @@ def modf(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> fraction.data, whole.data
     (array([ 0.25, -0.5 ]), array([ 1., -2.]))
     """
-    return _fraction.one(x), e.trunc.one(x)
+    return _fraction.one(x), _whole.one(x)
 
 
 @operation(sample("nonzero(a,b)"), family=_FAMILY)

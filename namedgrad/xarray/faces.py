@@ -23,8 +23,11 @@ _METHODS = frozenset(
     ("isel", "roll", "shift", "pad", "diff", "stack", "rename", "transpose", "expand_dims", "squeeze", "broadcast_like")
 )
 _KEEPS_PLACES = frozenset(
-    ("elementwise", "structure", "complex", "reductions", "contraction", "linalg", "layers", "control")
-)
+    (
+        "elementwise", "special", "activations", "structure", "complex", "reductions", "contraction", "linalg",
+        "layers", "control",
+    )
+)  # fmt: skip
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)
 
 

@@ -66,6 +66,7 @@ REFERENCES: dict[str, Any] = {
     "zeta": lambda x, q=1.0: xr.apply_ufunc(scipy.special.zeta, x, q),
     "logit": lambda x, eps=None: xr.apply_ufunc(scipy.special.logit, x if eps is None else x.clip(eps, 1 - eps)),
     "polygamma": ufunc(scipy.special.polygamma),
+    "kl_entr": ufunc(scipy.special.kl_div),
 }
 COMPLEX = ["erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma"]
 SAMPLES = {
@@ -126,6 +127,7 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "xlogy": {(0.0, 0.0): (0, (0, 0)), (0.0, 2.0): (0, (math.log(2), 0)), (2.0, 0.0): (-INF, (-INF, INF)), (0.0, -1.0): (0, (0, 0))},
     "xlog1py": {(0.0, -1.0): (0, (0, 0)), (0.0, 1.0): (0, (math.log(2), 0)), (3.0, 1e-20): (3e-20, (1e-20, 3))},
     "rel_entr": {(0.0, 0.0): (0, (0, 0)), (1.0, 1.0): (0, (1, -1)), (2.0, 1.0): (2 * math.log(2), (1 + math.log(2), -2)), (0.0, 1.0): (0, (-INF, 0))},
+    "kl_entr": {(0.0, 0.0): (0, (0, 1)), (1.0, 1.0): (0, (0, 0)), (0.0, 1.0): (1, (-INF, 1)), (2.0, 1.0): (2 * math.log(2) - 1, (math.log(2), -1))},
     "beta": {(1.0, 1.0): (1, (-1, -1)), (2.0, 1.0): (0.5, (-0.25, -0.75)), (0.5, 0.5): (PI, (-2 * PI * math.log(2),) * 2)},
     "betaln": {(1.0, 1.0): (0, (-1, -1)), (2.0, 1.0): (-math.log(2), (-0.5, -1.5)), (0.5, 0.5): (math.log(PI), (-2 * math.log(2),) * 2)},
     "gammainc": {

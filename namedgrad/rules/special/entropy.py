@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
-from namedgrad.rules.elementwise import c, divide, equal, less_equal, log, log1p, logical_and, reciprocal
+from namedgrad.rules.elementwise import c, divide, less_equal, log, log1p, logical_and, reciprocal
 from namedgrad.rules.special.declare import special
-from namedgrad.rules.structure import add, logical_not, negative, select, subtract
+from namedgrad.rules.structure import add, equal, logical_not, negative, select, subtract
 
 
 def _besides_origin(x: DimArray, y: DimArray, factor: DimArray) -> DimArray:
@@ -34,4 +34,8 @@ rel_entr = special(
     "rel_entr", lambda o, x, y: _besides_origin(x, y, add(c(1.0), log_ratio(x, y))),
     lambda o, x, y: _besides_origin(x, y, negative(divide(x, y))),
     domain="positive", operands=("x", "y"), says="Relative entropy of one outcome, x log(x / y), 0 where x is 0.")
+kl_entr = special(
+    "kl_entr", lambda o, x, y: _besides_origin(x, y, log_ratio(x, y)), lambda o, x, y: subtract(c(1.0), _besides_origin(x, y, divide(x, y))),
+    domain="positive", operands=("x", "y"), says="Kullback-Leibler divergence of one outcome, x log(x / y) - x + y.",
+    kernel="kl_div")
 # fmt: on
