@@ -16,7 +16,7 @@ EULER = 0.57721566490153286061
 ROOT_PI = math.sqrt(PI)
 
 
-@domain("share")
+@domain("fraction")
 def _share(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
     return _spaced(rng, shape, 0.1, 0.9)
 

@@ -98,19 +98,19 @@ betaln = special(
 betainc = special(
     "betainc", lambda y, a, b, x: _lower(1, 0)(a, b, x), lambda y, a, b, x: _lower(0, 1)(a, b, x),
     lambda y, a, b, x: density(a, b, x),
-    domain=("positive", "positive", "share"), operands=_OPERANDS, says="Regularized incomplete beta function I(x; a, b).",
+    domain=("positive", "positive", "fraction"), operands=_OPERANDS, says="Regularized incomplete beta function I(x; a, b).",
     source=_SOURCE)
 betaincc = special(
     "betaincc", lambda y, a, b, x: negative(_lower(1, 0)(a, b, x)), lambda y, a, b, x: negative(_lower(0, 1)(a, b, x)),
     lambda y, a, b, x: negative(density(a, b, x)),
-    domain=("positive", "positive", "share"), operands=_OPERANDS, says="Complement 1 - I(x; a, b) of the incomplete beta function.",
+    domain=("positive", "positive", "fraction"), operands=_OPERANDS, says="Complement 1 - I(x; a, b) of the incomplete beta function.",
     source=_SOURCE)
 betaincinv = special(
     "betaincinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, p: inverse(density(a, b, x)),
-    domain=("positive", "positive", "share"), operands=("a", "b", "p"),
+    domain=("positive", "positive", "fraction"), operands=("a", "b", "p"),
     says="Inverse in x of the incomplete beta function: the x with I(x; a, b) = p.", source="Differentiated implicitly.")
 betainccinv = special(
     "betainccinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, q: negative(inverse(density(a, b, x))),
-    domain=("positive", "positive", "share"), operands=("a", "b", "q"),
+    domain=("positive", "positive", "fraction"), operands=("a", "b", "q"),
     says="Inverse in x of the complement: the x with 1 - I(x; a, b) = q.", source="Differentiated implicitly.")
 # fmt: on

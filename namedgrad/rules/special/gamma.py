@@ -122,11 +122,11 @@ gammaincc = special(
     torch="torch.special.gammaincc (without the derivative in a)", source=_SOURCE)
 gammaincinv = special(
     "gammaincinv", lambda x, a, p: implicit(x, _lower(1)(a, x), density(a, x)), lambda x, a, p: inverse(density(a, x)),
-    domain=("positive", "share"), operands=("a", "p"), says="Inverse in x of the lower function: the x with P(a, x) = p.",
+    domain=("positive", "fraction"), operands=("a", "p"), says="Inverse in x of the lower function: the x with P(a, x) = p.",
     source="Differentiated implicitly.")
 gammainccinv = special(
     "gammainccinv", lambda x, a, q: implicit(x, _lower(1)(a, x), density(a, x)),
     lambda x, a, q: negative(inverse(density(a, x))),
-    domain=("positive", "share"), operands=("a", "q"), says="Inverse in x of the upper function: the x with Q(a, x) = q.",
+    domain=("positive", "fraction"), operands=("a", "q"), says="Inverse in x of the upper function: the x with Q(a, x) = q.",
     source="Differentiated implicitly.")
 # fmt: on

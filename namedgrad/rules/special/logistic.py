@@ -23,7 +23,7 @@ log1mexp = special(
 _logit = elementwise("logit", lambda y, x: reciprocal(multiply(x, subtract(c(1.0), x))))
 
 
-@operation(sample("share(a,b)"), sample("share(a,b)", eps=0.2), family=FAMILY)
+@operation(sample("fraction(a,b)"), sample("fraction(a,b)", eps=0.2), family=FAMILY)
 def logit(x: DimArray, eps: float | None = None) -> DimArray:
     """Logarithm of the odds, log(x / (1 - x)).
 

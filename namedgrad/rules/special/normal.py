@@ -68,7 +68,7 @@ log_ndtr = special(
     source="The derivative is √(2/π) / erfcx(-x / √2), which neither over- nor underflows in the left tail.")
 ndtri = special(
     "ndtri", lambda y, x: scaled(math.sqrt(2 * math.pi), exp(scaled(0.5, square(y)))),
-    domain="share", says="Quantile function of the standard normal distribution.", torch="torch.special.ndtri")
+    domain="fraction", says="Quantile function of the standard normal distribution.", torch="torch.special.ndtri")
 ndtri_exp = special(
     "ndtri_exp", lambda y, x: reciprocal(_hazard(y)),
     domain="negative", says="Quantile function of the standard normal distribution at exp(x).")
