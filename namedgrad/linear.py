@@ -110,7 +110,7 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
         if not extra:
             out = product(g, f)
         elif kind is int or kind is Mask:
-            out = ops.total(product(g, f), extra)
+            out = product(ops.total(g, extra), f) if kind is int else ops.total(product(g, f), extra)
         else:
             factor: Any = f.g if kind is Weight else f  # type: ignore[union-attr]
             out = (ops.guarded_contract if how.guard else ops.weighed_contract)(g, factor, extra)

@@ -1,7 +1,7 @@
 """Operations whose operands have familiar places for their axes: points in rows, channels second, time first.
 
-A layout gives the last axes of every operand a letter, which is its name while the operation runs; axes in front of them
-are batch, and broadcast from the right as NumPy's do.
+A layout gives the last axes of every operand a letter, which is its name while the operation runs; axes in front of
+them are batch, and broadcast from the right as NumPy's do.
 """
 
 from __future__ import annotations
@@ -247,7 +247,8 @@ def _by_numpy(name: str, function: Any, argument: str | None = None) -> Callable
 
 _ATTENTION = {"query": "lf", "key": "sf", "value": "sv", "mask": "ls", "dropout_mask": "ls"}
 _HEADS = {
-    "query": "lf", "key": "sf", "value": "sf", "mask": "hls", "dropout_mask": "hls", "extra_key": "i", "extra_value": "i",
+    "query": "lf", "key": "sf", "value": "sf", "extra_key": "i", "extra_value": "i", "mask": "hls",
+    "dropout_mask": "hls",
     "query_weight": "if", "key_weight": "if", "value_weight": "if", "out_weight": "oi",
     "query_bias": "i", "key_bias": "i", "value_bias": "i", "out_bias": "o",
 }  # fmt: skip

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import AxisError, Name, Names
+from namedgrad.backends import call
 from namedgrad.linear import Like, Pair, ops
-from namedgrad.primitive import core, operation, sample
+from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
@@ -25,7 +26,6 @@ from namedgrad.rules.structure import (
     multiply,
     negative,
     not_equal,
-    positions,
     relabel,
     reorder,
     select,
@@ -34,6 +34,7 @@ from namedgrad.rules.structure import (
     where,
     zeros_spread,
 )
+from namedgrad.trace import innermost
 
 CELL = axes.core(-1)
 
@@ -67,6 +68,7 @@ def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: 
     return multiply(scale, ops.guarded_contract(moved, factor, (CELL,)))
 
 
+_root_above_zero = elementwise("root_above_zero", lambda y, x: e.at_zero(y, e.divide(c(0.5), y)))
 _distance = core("(n),(n)->()", "distance", pullback=_pullback, pushforward=_pushforward)
 
 
@@ -136,8 +138,7 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
         return total(absolute(subtract(x, y)), (dim,))
     if mode == "matmul":
         squares = [total(e.square(absolute(v)), (dim,)) for v in (x, y)]
-        product = e.clip_low(subtract(add(*squares), multiply(c(2.0), _real_dot(x, y, dim))), c(0.0))
-        return e.length(product)
+        return _root_above_zero(subtract(add(*squares), _real_dot(multiply(c(2.0), x), y, dim)))
     if p == math.inf:
         return largest(absolute(subtract(x, y)), dim, skipna=False)
     if "c" in (x.dtype.kind, y.dtype.kind):
@@ -208,16 +209,9 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
 
 
 def _pairs(n: int, name: Name, x: DimArray) -> tuple[DimArray, DimArray]:
-    """Rows and columns of the cells above the diagonal, computed where ``x`` is.
-
-    Row i starts at cell ``k = i (2 n - 1 - i) / 2``; there the square root is that of ``(2 n - 1 - 2 i)**2``, and exact.
-    """
-    k = cast(positions(n * (n - 1) // 2, name, x), "float64")
-    root = e.sqrt(subtract(c(float((2 * n - 1) ** 2)), multiply(c(8.0), k)))
-    row = e.floor(multiply(c(0.5), subtract(c(2.0 * n - 1), root)))
-    start = multiply(multiply(c(0.5), row), subtract(c(2.0 * n - 1), row))
-    column = add(add(subtract(k, start), row), c(1.0))
-    return cast(row, "int64"), cast(column, "int64")
+    """Rows and columns of the cells above the diagonal of a square, on the backend of ``x``."""
+    backend = backends.backend_of(innermost(x).raw)
+    return make(call(backend.pair_rows, n), (name,), axes.NONE), make(call(backend.pair_columns, n), (name,), axes.NONE)
 
 
 def length_of(x: DimArray, dim: Name, p: float) -> DimArray:

@@ -73,7 +73,7 @@ def normalize(x: DimArray, dim: Any, p: float = 2.0, *, eps: float = 1e-12) -> D
     """
     x = constant(x)
     size = e.clip_low(_length(x, pick(x, dim, "normalize"), float(p)), c(float(eps)))
-    return reorder(e.divide(x, size), x.names)
+    return reorder(multiply(x, e.reciprocal(size)), x.names)
 
 
 @operation(sample("nonzero(a,b)", "real(a)"), sample("nonzero(a,b)", "real()"), sample("nonzero(a,b,c)", "real(b)", dim=("a", "c")))
