@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from namedgrad import ops as _ops
+from namedgrad import random
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
 from namedgrad.compile import compile

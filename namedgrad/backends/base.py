@@ -16,6 +16,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.distances import DistanceKernels
+from namedgrad.backends.draws import DrawKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.resampling import ResamplingKernels
@@ -32,6 +33,7 @@ class Backend(
     ActivationKernels,
     AttentionKernels,
     DistanceKernels,
+    DrawKernels,
     IndexKernels,
     LossKernels,
     ParameterKernels,

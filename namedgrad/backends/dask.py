@@ -23,6 +23,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
+from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.parameters import ParameterKernels
@@ -30,7 +31,7 @@ from namedgrad.backends.scatter import neutral
 from namedgrad.backends.special import SpecialKernels
 
 _HOST = NumpyBackend()
-_BY_CELL = (ActivationKernels, LossKernels, ParameterKernels, SpecialKernels)
+_BY_CELL = (ActivationKernels, LossKernels, ParameterKernels, SlopeKernels, SpecialKernels)
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 
 
@@ -229,6 +230,21 @@ class DaskBackend(AlongAxis, Backend):
         """Positions that sort an axis, whose chunks are joined."""
         return x.rechunk({axis: -1}).map_blocks(np.argsort, axis=axis, kind=kind, dtype=np.intp)
 
+    # ---------------------------------------------------------------- draws
+
+    def generator(self, seed: Any) -> Any:
+        """A generator that seeds those of the chunks."""
+        return np.random.default_rng(seed)
+
+    def draw(self, *parameters: Raw, rng: Any, method: str, shape: Shape) -> Raw:
+        """Draws chunk by chunk when computed, from generators that the given one seeds now."""
+        dtype = np.dtype(int if method in WHOLE else float)
+        chunks = _chunks(shape, dtype)
+        seed = tuple(int(n) for n in rng.integers(2**63, size=2))
+        wide = [self.broadcast_to(p, shape).rechunk(chunks) for p in parameters]
+        kernel = functools.partial(_draw_chunk, method=method, seed=seed)
+        return da.map_blocks(kernel, *wide, chunks=chunks, dtype=dtype, meta=np.empty((0,) * len(shape), dtype))
+
     # ---------------------------------------------------------------- linear algebra
 
     def cholesky(self, a: Raw) -> Raw:
@@ -336,6 +352,14 @@ class DaskBackend(AlongAxis, Backend):
 
 
 # ------------------------------------------------------------------------------------------------ chunks
+
+
+def _draw_chunk(
+    *parameters: Raw, method: str, seed: tuple[int, ...], block_info: Any = None
+) -> np.ndarray[Any, Any]:
+    where = block_info[None]
+    rng = np.random.default_rng((*seed, *where["chunk-location"]))
+    return np.asarray(_HOST.draw(*parameters, rng=rng, method=method, shape=where["chunk-shape"]))
 
 
 def _plain(shape: Sequence[int]) -> tuple[int, ...]:

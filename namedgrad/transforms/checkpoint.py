@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from namedgrad.array import DimArray
+from namedgrad.backends.rewind import Rewind
 from namedgrad.linear import Leaf, Map
 from namedgrad.trace import Level, Traced, backward, demoting
 from namedgrad.transforms.grad import Output
@@ -26,7 +27,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     f : callable
         Must be pure: the same inputs, the same operations. Arrays that it captures are found while it runs, and count
-        as inputs.
+        as inputs. Draws of :mod:`namedgrad.random` are the same when it runs again.
 
     Returns
     -------
@@ -49,10 +50,12 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         tree = Tree((args, kwargs))
         first: list[Output] = []
         again = False
+        same_draws = Rewind()
 
         def run(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
             a, k = tree.rebuild(parts)
-            out = Output(f(*a, **k))
+            with same_draws():
+                out = Output(f(*a, **k))
             if not again:  # what later runs return must not be kept alive from here
                 first.append(out)
             return tuple(out.parts)
