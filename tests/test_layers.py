@@ -17,6 +17,7 @@ LAYERS = [
     {"rules", "docstrings"},
     {"ops"},
     {"transforms", "constructors"},
+    {"random"},
     {"testing", "positional", "compile"},
     {"xarray", "fit"},
     {"__init__"},

@@ -154,7 +154,7 @@ class SlopeKernels:
 
     @_double
     def beta_slope(self, x: Raw, a: Raw, b: Raw, i: int, m: int) -> Raw:
-        """The derivative, ``i`` times in ``a`` and ``m`` times in ``b``, of how a draw from Beta(a, b) moves with ``a``.
+        """How a draw from Beta(a, b) moves with ``a``, differentiated ``i`` times in ``a`` and ``m`` times in ``b``.
 
         As for gamma: with ``p`` the density and ``v(s) = (1 - x exp(-s)) / (1 - x)``, the distribution function is
         ``(x / a) p (1 + (b - 1) x / (1 - x) J)``, ``J = ∫ exp(-(a + 1) s) v(s)**(b - 2) ds``, and its complement is the

@@ -45,6 +45,6 @@ def about_to_draw(rng: Any) -> None:
                 rewind.states[id(rng)] = rng, rng.bit_generator.state
             except AttributeError:
                 raise TypeError(
-                    f"a {type(rng).__module__}.{type(rng).__qualname__} cannot draw the same again inside a checkpoint; "
-                    "give an int seed, or draw before and pass the draws"
+                    f"a {type(rng).__module__}.{type(rng).__qualname__} cannot draw the same again inside "
+                    "a checkpoint; give an int seed, or draw before and pass the draws"
                 ) from None

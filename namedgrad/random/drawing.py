@@ -62,7 +62,7 @@ class Draws:
         own = [n for n in table if n not in without]
         self.order: Names = (*axes.in_order(own), *(n for n in more if n not in table))
         table |= {n: s for n, s in more.items() if n not in table} | dict(extra or {})
-        seen = [n for n in sorted(own, key=_key)] + [n for n in self.order if n not in own] + list(extra or {})
+        seen = sorted(own, key=_key) + [n for n in self.order if n not in own] + list(extra or {})
         self.names: Names = tuple(seen)
         self.shape = tuple(table[n] for n in seen)
         self.hidden: Any = hidden

@@ -13,7 +13,7 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import Elementwise, elementwise
 from namedgrad.random.drawing import scalar as c
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.structure import add, multiply, negative, subtract
+from namedgrad.rules.structure import add, multiply, negative, subtract, where
 
 # fmt: off
 #                       name               drawn  parameters
@@ -121,8 +121,8 @@ _mean_cosine = elementwise("mean_cosine", lambda y, k: _mean_cosine_slope(y, k))
 def _mean_cosine_slope(y: DimArray, k: DimArray) -> DimArray:
     """1 - A / κ - A², with the limit 1/2 at 0."""
     small = e.less(k, c(1e-4))
-    ratio = e.divide(y, e.where(small, c(1.0), k))
-    return e.where(small, c(0.5), subtract(subtract(c(1.0), ratio), e.square(y)))
+    ratio = e.divide(y, where(small, c(1.0), k))
+    return where(small, c(0.5), subtract(subtract(c(1.0), ratio), e.square(y)))
 
 
 # ------------------------------------------------------------------------------------------------ Wald

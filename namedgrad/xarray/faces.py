@@ -25,7 +25,7 @@ _METHODS = frozenset(
 _KEEPS_PLACES = frozenset(
     (
         "elementwise", "special", "activations", "structure", "complex", "reductions", "contraction", "linalg",
-        "layers", "control",
+        "layers", "control", "random",
     )
 )  # fmt: skip
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)

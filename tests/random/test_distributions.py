@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.random.table import BY_QUANTILE, CONTINUOUS, DISCRETE, FORMULAS
 
 import namedgrad as ng
+from tests.random.table import BY_QUANTILE, CONTINUOUS, DISCRETE, FORMULAS
 
 N = 20_000
 

@@ -24,7 +24,7 @@ def test_the_generator_is_explicit_and_moves_on():
 
 
 @pytest.mark.parametrize(
-    "name, arguments",
+    ("name", "arguments"),
     [("normal", (1.5, 2.0)), ("gamma", (1.5, 2.0)), ("beta", (1.5, 2.0)), ("laplace", (1.5, 2.0)), ("logistic", (1.5, 2.0)),
      ("gumbel", (1.5, 2.0)), ("exponential", (1.5,)), ("weibull", (1.5,)), ("pareto", (1.5,)), ("power", (1.5,)),
      ("rayleigh", (1.5,)), ("triangular", (0.0, 1.0, 3.0)), ("uniform", (1.5, 2.0)), ("vonmises", (0.0, 2.0)),
@@ -150,7 +150,7 @@ def test_multivariate_normal():
     np.testing.assert_allclose(swapped.data, x.data)
     many = ng.DimArray(np.stack([cov, 2 * cov]), ("b", "x", "y"), vectorized="b")
     assert R.multivariate_normal(0.0, many, ("x", "y"), rng=0).vectorized == ("b",)
-    ng.check_gradients(lambda c: (R.multivariate_normal(0.0, c @ c if False else c, ("x", "y"), rng=0) ** 2).sum(), c)
+    ng.check_gradients(lambda c: (R.multivariate_normal(0.0, (c + c.rename(x="y", y="x")) / 2, ("x", "y"), rng=0) ** 2).sum(), c)
     with pytest.raises(ng.AxisError, match="column dim"):
         R.multivariate_normal(ng.ones({"y": 3}), c, ("x", "y"), rng=0)
 
@@ -230,7 +230,7 @@ def test_inside_transforms():
     one = ng.grad(plain)(shape)
     r.bit_generator.state = state
     np.testing.assert_allclose(ng.grad(nested)(shape).data, one.data, rtol=1e-14)
-    value, g = ng.value_and_grad(lambda s: f(s, 5))(shape)
+    value, _g = ng.value_and_grad(lambda s: f(s, 5))(shape)
     assert value.item() == f(shape, 5).item()
     h = ng.hessian(lambda s: f(s, 5))(shape)
     np.testing.assert_allclose(h.data, h.data.T, rtol=1e-12)
@@ -280,18 +280,40 @@ def test_dask_draws_chunk_by_chunk_when_computed():
 
 
 # By mpmath, from integrals of the derivative of the density at 40 digits.
-GAMMA = []
-BETA = []
+GAMMA = [
+    (5.244206408274974e-302, 0.001, 3.635011195158782e-296),
+    (0.02766048600200111, 0.01, 8.681504395078825),
+    (3.5860743275182387e-16, 0.1, 1.260166186349138e-13),
+    (10.984835632108625, 0.3, 5.6458591069129795),
+    (0.6931471805599455, 1.0, 0.9680448304420446),
+    (0.005742018823720448, 1.7, 0.02016531167418511),
+    (11.228872242412661, 3.0, 1.899985949049227),
+    (16.965773884666373, 19.5, 0.9400037166648892),
+    (23.140837575010913, 21.0, 1.0576892632630106),
+    (193.80847799095295, 300.0, 0.7978415929990262),
+    (9999.666668642047, 10000.0, 0.9999999998024547),
+    (10611.486364888995, 10000.0, 1.0299866718730741),
+]
+BETA = [
+    (1.0, 0.01, 0.01, 0.0),
+    (0.14784084777893497, 0.1, 100.0, 0.10696165918337411),
+    (0.3454915028125263, 0.5, 0.5, 0.9485406783120043),
+    (0.008745321048228618, 1.0, 2.3, 0.036325951969012976),
+    (0.9979919516614258, 5.0, 1.0, 0.00040120617173153896),
+    (0.7064359226907514, 40.0, 0.1, 0.006202993105749614),
+    (0.2306311315478888, 300.0, 1000.0, 0.0005921256821105302),
+    (0.14255931671003072, 2.0, 3.0, 0.11132785639577245),
+]
 
 
-@pytest.mark.parametrize("z, a, slope", GAMMA)
+@pytest.mark.parametrize(("z", "a", "slope"), GAMMA)
 def test_gamma_slopes(z, a, slope):
     from namedgrad.backends import NUMPY
 
     np.testing.assert_allclose(NUMPY.gamma_slope(np.float64(z), np.float64(a), 0), slope, rtol=3e-12)
 
 
-@pytest.mark.parametrize("x, a, b, slope", BETA)
+@pytest.mark.parametrize(("x", "a", "b", "slope"), BETA)
 def test_beta_slopes(x, a, b, slope):
     from namedgrad.backends import NUMPY
 
