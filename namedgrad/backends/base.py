@@ -15,6 +15,7 @@ import numpy as np
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
+from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
 from namedgrad.backends.losses import LossKernels
@@ -32,6 +33,7 @@ Shape = tuple[int, ...]
 class Backend(
     ActivationKernels,
     AttentionKernels,
+    CtcKernels,
     DistanceKernels,
     DrawKernels,
     IndexKernels,

@@ -23,6 +23,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
+from namedgrad.backends.dask_ctc import CtcOnChunks
 from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
@@ -81,7 +82,7 @@ def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[s
     return out
 
 
-class DaskBackend(AlongAxis, Backend):
+class DaskBackend(AlongAxis, CtcOnChunks, Backend):
     """Positional functions on :class:`dask.array.Array`."""
 
     name = "dask"
@@ -282,9 +283,7 @@ class DaskBackend(AlongAxis, Backend):
         kernel = Kernel(_gather_chunks, count=len(at), shared=shared)
         places = [(i, [*lead[:shared], *new]) for i in at]
         across = ((s, [c]) for s, c in zip(spans, core_axes, strict=True))
-        parts = _blockwise(
-            kernel, [*lead, *new], core_axes, x.dtype, (x, [*lead, *core_axes]), *places, *across
-        )
+        parts = _blockwise(kernel, [*lead, *new], core_axes, x.dtype, (x, [*lead, *core_axes]), *places, *across)
         return self._added(parts, len(core_axes))
 
     def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
@@ -329,9 +328,7 @@ class DaskBackend(AlongAxis, Backend):
             out[index] = out[index] + v if how == "add" else v
         return out
 
-    def exclusive_product(
-        self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0
-    ) -> Raw:
+    def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """For each writer the product of the others to the same cell; the axes of index and cells are joined."""
         g, whole, at = self.asarray(g), self.asarray(whole), self._lazy(index)
         count = at[0].ndim - shared

@@ -128,9 +128,7 @@ class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, 
         best = self.put(np.zeros((*shape[:shared], *sizes), np.intp), number, index, shared=shared, sizes=sizes, tail=0)
         return np.equal(self.gather(best, *index, shared=shared), number), best > 0
 
-    def exclusive_product(
-        self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0
-    ) -> Raw:
+    def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """By a division where that is exact; sorted where a factor is 0, or a product leaves the normal range."""
         if g.dtype.kind in "fc" and g.size:
             size, kind = np.abs(whole), np.finfo(g.dtype)

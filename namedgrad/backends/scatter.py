@@ -131,9 +131,7 @@ class IndexKernels:
 
     # ---------------------------------------------------------------- products
 
-    def exclusive_product(
-        self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0
-    ) -> Raw:
+    def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """For each writer the product of the others to the same cell, of whose products ``whole`` consists."""
         core = g.ndim - tail - (self.joint_ndim(index) - shared)
         at = self.xp.broadcast_to(self.places(index, whole.shape, core, shared, tail), g.shape)

@@ -16,6 +16,11 @@ domain("share")(lambda rng, shape: _spaced(rng, shape, 0.03, 0.97))
 domain("bit")(lambda rng, shape: rng.integers(0, 2, shape))
 domain("sign")(lambda rng, shape: 2 * rng.integers(0, 2, shape) - 1)
 domain("counts")(lambda rng, shape: rng.integers(0, 7, shape))
+domain("label")(lambda rng, shape: rng.integers(1, 7, shape))
+domain("time_six")(lambda rng, shape: rng.integers(4, 7, shape))
+domain("time_nine")(lambda rng, shape: rng.integers(7, 10, shape))
+domain("short")(lambda rng, shape: rng.integers(0, 4, shape))
+domain("long")(lambda rng, shape: rng.integers(0, 10, shape))
 domain("labels")(lambda rng, shape: rng.integers(-1, shape[-1], shape) if shape else rng.integers(0, 1, shape))
 
 INF, NAN = np.inf, np.nan
@@ -166,6 +171,26 @@ def triplet(a, y, z, *, swap=False, margin=1.0, reduce_dim=None, reduction="mean
     return reduced(np.maximum(0, margin + near - far), reduce_dim, reduction)
 
 
+def _aligned(x, t, steps, size, blank):
+    """Minus the log-probability of one sequence: the states of one time after the other."""
+    chain = [blank, *(c for label in t[:size] for c in (label, blank))]
+    now = np.array([0.0, *[-INF] * (len(chain) - 1)])
+    for row in x[:steps]:
+        last = now.copy()
+        for s, kind in enumerate(chain):
+            from_ = [last[s], last[s - 1] if s else -INF, last[s - 2] if s > 1 and kind not in (blank, chain[s - 2]) else -INF]
+            now[s] = np.logaddexp.reduce(from_) + row[kind]
+    return -np.logaddexp(now[-1], now[-2] if size else -INF)
+
+
+def ctc(x, t, input_lengths=None, target_lengths=None, *, dims, blank=0, zero_infinity=False, reduce_dim=None, reduction="mean"):
+    steps = x.sizes[dims[0]] if input_lengths is None else input_lengths
+    size = t.sizes[dims[2]] if target_lengths is None else target_lengths
+    loss = xr.apply_ufunc(_aligned, x, t, steps, size, blank, input_core_dims=[dims[:2], dims[2:], [], [], []], vectorize=True, output_dtypes=[float])
+    loss = xr.where(np.isinf(loss), 0.0, loss) if zero_infinity else loss
+    return reduced(loss / np.maximum(size, 1) if reduction == "mean" else loss, reduce_dim, reduction)
+
+
 def in_order(f):
     """Dims in the order of the operands, which xarray's ``where`` and sums of several terms do not keep."""
 
@@ -306,4 +331,14 @@ grid("triplet_margin_with_distance_loss", triplet, [], [
     point([0.0], [1.0], [3.0], distance_function=apart, margin=2.0, value=0, cotangent=5.0, gradients=[[0], [5], [-5]]),
     point([0.0], [1.0], [3.0], distance_function=apart, margin=1.0, value=0, cotangent=5.0, gradients=[[0], [0], [0]]),
     point([0.0], [1.0], [2.0], distance_function=apart, margin=1.0, swap=True, value=1, cotangent=5.0, gradients=[[-5], [10], [-5]]),
+])  # fmt: skip
+HALVES = np.log([[0.5, 0.5], [0.25, 0.75]])
+PQL = {"dims": ("p", "q", "label")}
+grid("ctc_loss", ctc, [], [
+    point(HALVES, X([1], "label"), **PQL, value=-np.log(0.875), cotangent=7.0, gradients=[[[-3.0, -4.0], [-1.0, -6.0]]]),
+    point(HALVES, X([1], "label"), X(1, ()), X(0, ()), **PQL, value=np.log(2), cotangent=7.0, gradients=[[[-7, 0], [0, 0]]]),
+    point(HALVES, X([1, 1], "label"), **PQL, value=INF, cotangent=7.0, gradients=[[[0, 0], [0, 0]]]),
+    point(HALVES, X([1, 1], "label"), **PQL, zero_infinity=True, value=0, cotangent=7.0, gradients=[[[0, 0], [0, 0]]]),
+    point([[-INF, 0.0], [-INF, 0.0]], X([1], "label"), **PQL, value=0, cotangent=7.0, gradients=[[[0, -7], [0, -7]]]),
+    point(HALVES, X(np.empty(0, int), "label"), **PQL, value=3 * np.log(2), cotangent=7.0, gradients=[[[-7, 0], [-7, 0]]]),
 ])  # fmt: skip

@@ -16,10 +16,9 @@ from namedgrad.rules.indexing import gather
 from namedgrad.rules.losses.probability import bce_logits
 from namedgrad.rules.losses.reducing import check_range, class_weights, classes, measured, of_class, read, reduced
 from namedgrad.rules.reductions import any as any_
-from namedgrad.rules.reductions import cumsum
+from namedgrad.rules.reductions import min as min_
 from namedgrad.rules.structure import (
     add,
-    cast,
     equal,
     logical_not,
     multiply,
@@ -296,7 +295,8 @@ def multilabel_margin_loss(
     check_range(t, size, dim, what, low=-(2**62))
     listed = axes.fresh(dim)
     t = relabel(t, {dim: listed})
-    valid = equal(cumsum(cast(e.less(t, c(0)), "int64"), listed), c(0))
+    place = positions(size, listed, x)
+    valid = e.less(place, min_(where(e.less(t, c(0)), place, c(size)), listed))
     t = where(valid, t, c(0))
     is_target = any_(e.logical_and(equal(positions(size, dim, x), t), valid), listed)
     behind = relu(add(x, subtract(c(1), gather(x, {dim: t}))))

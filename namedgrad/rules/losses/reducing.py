@@ -83,15 +83,15 @@ def classes(
         )
     check_range(t, size, dim, what, ignore)
     if ignore is None:
-        return _beside(t, x), None
-    t = _beside(t, x)
+        return beside(t, x), None
+    t = beside(t, x)
     if backends.may_look(t.raw) and not np.any(np.asarray(t.raw) == ignore):
         return t, None
     ignored = equal(t, c(ignore))
     return where(ignored, c(0), t), logical_not(ignored)
 
 
-def _beside(t: DimArray, x: DimArray) -> DimArray:
+def beside(t: DimArray, x: DimArray) -> DimArray:
     """Positions where the backend of ``x`` can index with them."""
     backend = backends.backend_of(innermost(x).raw)
     return t if backend is backends.NUMPY else make(backends.call(backend.indices, t.raw), t.names, t.hidden)

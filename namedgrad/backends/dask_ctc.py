@@ -1,0 +1,49 @@
+"""The recursions of :mod:`namedgrad.backends.ctc` on lazy arrays: on chunks that are whole in time and states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Raw = Any
+
+
+class CtcOnChunks:
+    """What the dask backend computes chunk by chunk."""
+
+    def ctc_forward(self, emitted: Raw, skips: Raw) -> Raw:
+        """Log-probabilities of the states."""
+        return _on_chunks("ctc_forward", "(t,s),(s)->(u,s)", emitted, skips, u=emitted.shape[-2] + 1)
+
+    def ctc_shares(self, y: Raw, skips: Raw) -> Raw:
+        """The share of each way."""
+        return _on_chunks("ctc_shares", "(u,s),(s)->(w,t,s)", y, skips, w=3, t=y.shape[-2] - 1)
+
+    def ctc_origins(self, y: Raw) -> Raw:
+        """Where each way comes from."""
+        return _on_chunks("ctc_origins", "(u,s)->(w,t,s)", y, w=3, t=y.shape[-2] - 1)
+
+    def ctc_collect(self, ways: Raw) -> Raw:
+        """The transpose of :meth:`ctc_origins`."""
+        return _on_chunks("ctc_collect", "(w,t,s)->(u,s)", ways, u=ways.shape[-2] + 1)
+
+    def ctc_scan(self, x: Raw, shares: Raw) -> Raw:
+        """The recursion forwards."""
+        return _on_chunks("ctc_scan", "(u,s),(w,t,s)->(u,s)", x, shares)
+
+    def ctc_scan_back(self, g: Raw, shares: Raw) -> Raw:
+        """The recursion backwards."""
+        return _on_chunks("ctc_scan_back", "(u,s),(w,t,s)->(u,s)", g, shares)
+
+
+def _on_chunks(kernel: str, signature: str, *raw: Raw, **sizes: int) -> Raw:
+    import dask.array as da
+
+    from namedgrad.backends import NUMPY
+    from namedgrad.backends.dask import Kernel
+
+    cores = [len(part.split(",")) for part in signature.partition("->")[0].split("),(")]
+    whole = [da.asarray(x).rechunk(dict.fromkeys(range(-n, 0), -1)) for x, n in zip(raw, cores, strict=True)]
+    new = {letter: int(size) for letter, size in sizes.items()}
+    return da.apply_gufunc(
+        Kernel(NUMPY.function(kernel)), signature, *whole, output_dtypes=whole[0].dtype, output_sizes=new
+    )
