@@ -46,11 +46,12 @@ def lettered(value: Any, text: str) -> DimArray:
 
 
 def _joint(xs: Sequence[DimArray]) -> dict[Name, int]:
-    """The largest size of every name."""
+    """The size of every name after broadcasting."""
     sizes: dict[Name, int] = {}
     for x in xs:
         for n, s in x.sizes.items():
-            sizes[n] = max(s, sizes.get(n, s))
+            if sizes.setdefault(n, s) == 1:
+                sizes[n] = s
     return sizes
 
 
@@ -130,8 +131,8 @@ def _by_channel(first: int) -> Callable[[DimArray, dict[str, Any]], tuple[Names,
     """Weights along axis 1; statistics over all others, or from axis ``first`` on."""
 
     def find(x: DimArray, given: dict[str, Any]) -> tuple[Names, Names]:
-        if x.ndim < 2:
-            raise AxisError(f"an array of shape {x.shape} has no axis 1 for channels")
+        if x.ndim < 2:  # channels alone, of one instance
+            return (), x.dims
         rest = tuple(n for i, n in enumerate(x.dims) if i != 1 and i >= first)
         dims = names_of(x, given.pop("dim")) if "dim" in given else rest
         lone = [n for n in x.dims if n not in dims]
@@ -229,6 +230,8 @@ def _block_diag(*arrays: Any) -> Any:
 def _cartesian_prod(*arrays: Any) -> Any:
     kind = kind_of(positional_in(arrays))
     own = [_named(a, (axes.fresh(i),), ()) for i, a in enumerate(arrays)]
+    if len(own) == 1:  # as in PyTorch
+        return arrays[0]
     return placed(OPERATIONS["cartesian_prod"].function(*own, new_dims=letters("cv")), "cv", kind)
 
 

@@ -136,7 +136,8 @@ def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = N
     Notes
     -----
     With ``n`` the normalised cells and ``s`` their factor, a cotangent ``g`` of ``n`` is pulled to ``s (g - n mean(g n))``
-    (Zhang and Sennrich, 2019). ``torch.nn.functional.rms_norm``.
+    (Zhang and Sennrich, 2019). Complex cells are squared as they are, not their absolute values, as in PyTorch.
+    ``torch.nn.functional.rms_norm``.
 
     Examples
     --------
@@ -147,7 +148,9 @@ def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = N
     x = _floating(x)
     if eps is None:
         eps = float(np.finfo(real_dtype(x)).eps)
-    return _affine(_scaled(x, _variance(x, pick(x, dim, "rms_norm")), eps), x, weight, None)
+    dims = pick(x, dim, "rms_norm")
+    squares = _square_sum(x, dims) if dims else e.square(x)
+    return _affine(_scaled(x, e.divide(squares, c(float(count_of(x, dims)))), eps), x, weight, None)
 
 
 @operation(sample("real(a,eight,b)", channel="eight", groups=2, dim="b"), sample("real(a,six)", "real(six)", "real(six)", channel="six", groups=3),
@@ -228,7 +231,7 @@ def _normalised(what: str, x: DimArray, dims: Names, weight: Any, bias: Any, mea
     if mean is None:
         return y
     count = count_of(x, dims)
-    if count == 1:
+    if count == 1 and x.size:
         raise ValueError(f"{what}: one cell along {dims} has no variance to keep; normalise over more")
     unbiased = multiply(variance, c(count / max(count - 1, 1)))
     return y, _updated(mean, middle, momentum), _updated(var, unbiased, momentum)
