@@ -18,6 +18,7 @@ from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
+from namedgrad.backends.linalg import LinalgKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.resampling import ResamplingKernels
@@ -37,6 +38,7 @@ class Backend(
     DistanceKernels,
     DrawKernels,
     IndexKernels,
+    LinalgKernels,
     LossKernels,
     ParameterKernels,
     ResamplingKernels,
@@ -316,16 +318,6 @@ class Backend(
     def concat(self, *parts: Raw, axis: int) -> Raw:
         """Joined along an axis."""
         return self.xp.concatenate(parts, axis=axis)
-
-    # ---------------------------------------------------------------- linear algebra on the last two axes
-
-    def cholesky(self, a: Raw) -> Raw:
-        """Lower Cholesky factors."""
-        return self.xp.linalg.cholesky(a)
-
-    def solve(self, a: Raw, b: Raw) -> Raw:
-        """``a x = b`` for matrices of right-hand sides; leading axes broadcast."""
-        return self.xp.linalg.solve(a, b)
 
 
 def _zero(x: Raw) -> Any:

@@ -106,7 +106,7 @@ class CupyBackend(Backend):
         self.combine_at("add", hit, key, last.astype("int32"))
         return out * self.reshape(xp.where(hit > 0, found, xp.ones(1, out.dtype)), out.shape)
 
-    def cholesky(self, a: Raw) -> Raw:
+    def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
         """Lower Cholesky factors; NaN where a matrix is not positive definite."""
         xp = self.xp
         factor = xp.linalg.cholesky(a)
@@ -120,7 +120,7 @@ class CupyBackend(Backend):
         right = xp.all(error <= self._tolerance(a) * bound, axis=(-2, -1))
         return xp.where(right[..., None, None], factor, np.nan).astype(factor.dtype)
 
-    def solve(self, a: Raw, b: Raw) -> Raw:
+    def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
         """``a x = b`` for matrices of right-hand sides; NaN where ``a`` is singular."""
         xp = self.xp
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -131,9 +131,6 @@ class CupyBackend(Backend):
         error = xp.max(xp.absolute(self.matmul(a, x) - b), axis=-2, keepdims=True)
         bound = xp.max(self.matmul(xp.absolute(a), xp.absolute(x)) + xp.absolute(b), axis=-2, keepdims=True)
         return xp.where(error <= self._tolerance(a) * bound, x, np.nan).astype(x.dtype)
-
-    def _adjoint(self, a: Raw) -> Raw:
-        return self.xp.conj(self.xp.swapaxes(a, -1, -2))
 
     def _tolerance(self, a: Raw) -> float:
         """Far above the rounding of a factorisation, far below an arbitrary result."""

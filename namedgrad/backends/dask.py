@@ -24,6 +24,7 @@ from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_ctc import CtcOnChunks
+from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
@@ -82,7 +83,7 @@ def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[s
     return out
 
 
-class DaskBackend(AlongAxis, CtcOnChunks, Backend):
+class DaskBackend(AlongAxis, CtcOnChunks, DaskLinalg, Backend):
     """Positional functions on :class:`dask.array.Array`."""
 
     name = "dask"
@@ -246,18 +247,6 @@ class DaskBackend(AlongAxis, CtcOnChunks, Backend):
         kernel = functools.partial(_draw_chunk, method=method, seed=seed)
         return da.map_blocks(kernel, *wide, chunks=chunks, dtype=dtype, meta=np.empty((0,) * len(shape), dtype))
 
-    # ---------------------------------------------------------------- linear algebra
-
-    def cholesky(self, a: Raw) -> Raw:
-        """Lower Cholesky factors."""
-        return _gufunc(_HOST.cholesky, "(i,j)->(i,j)", a.rechunk({-2: -1, -1: -1}))
-
-    def solve(self, a: Raw, b: Raw) -> Raw:
-        """``a x = b``; the columns of ``b`` keep their chunks."""
-        rows = da.swapaxes(self.asarray(b).rechunk({-2: -1}), -1, -2)
-        whole = self.asarray(a).rechunk({-2: -1, -1: -1})
-        return da.swapaxes(_gufunc(_solve_rows, "(i,j),(j)->(i)", whole[..., None, :, :], rows), -1, -2)
-
     # ---------------------------------------------------------------- gather and scatter
 
     def take(self, x: Raw, index: Raw, axis: int) -> Raw:
@@ -394,11 +383,6 @@ def _elementwise(kernel: Callable[..., Any], *raw: Raw) -> Raw:
     return elemwise(Kernel(kernel), *raw)
 
 
-def _gufunc(kernel: Callable[..., Any], signature: str, *raw: Raw) -> Raw:
-    dtype = np.result_type(*raw, np.float32)
-    return da.apply_gufunc(Kernel(kernel), signature, *raw, output_dtypes=dtype)
-
-
 # ------------------------------------------------------------------------------------------------ functions of chunks
 
 
@@ -411,11 +395,6 @@ def _wrapped(index: Raw, size: int) -> Raw:
 
 def _contract_chunks(x: Raw, y: Raw, plan: MatmulPlan, guard: bool, over: int) -> Raw:
     return np.asarray(_HOST.contract(x, y, plan, guard=guard))[(..., *(None,) * over)]
-
-
-def _solve_rows(a: Raw, b: Raw) -> Raw:
-    """Right-hand sides as rows; ``a`` has an axis of size 1 in their place."""
-    return np.swapaxes(_HOST.solve(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)
 
 
 def _inside(index: Sequence[Raw], spans: Sequence[Raw]) -> tuple[Raw, list[Raw]]:

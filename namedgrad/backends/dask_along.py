@@ -39,10 +39,6 @@ class AlongAxis:
         size = n + m - 1 if full else abs(n - m) + 1
         return self.of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, full=full)
 
-    def pinv(self, a: Raw, rcond: float) -> Raw:
-        """Pseudo-inverses."""
-        return self.of_last("pinv", "(m,n)->(n,m)", a, rcond=rcond)
-
     def of_last(self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, **kwargs: Any) -> Raw:
         """A kernel of the host on last axes, whole in every chunk."""
         import dask.array as da

@@ -42,20 +42,6 @@ class SignalKernels:
             x = xp.concatenate((zeros, x, zeros), axis=-1)
         return xp.einsum("...km,...m->...k", backend.windows(x, x.ndim - 1, m), xp.flip(y, axis=-1))
 
-    def pinv(self, a: Raw, rcond: float) -> Raw:
-        """Pseudo-inverses, without singular values below ``rcond`` times the largest."""
-        xp = self.xp
-        tall = a.shape[-2] > a.shape[-1]
-        if tall:  # the singular values of R are those of QR
-            q, a = xp.linalg.qr(a)
-        u, s, vh = xp.linalg.svd(a, full_matrices=False)
-        if tall:
-            u = xp.matmul(q, u)
-        kept = s > rcond * xp.max(s, axis=-1, keepdims=True)
-        inverse = xp.where(kept, 1 / xp.where(kept, s, 1), 0).astype(s.dtype)
-        v = xp.conj(xp.swapaxes(vh, -1, -2))
-        return xp.matmul(v * inverse[..., None, :], xp.conj(xp.swapaxes(u, -1, -2)))
-
 
 class HostSignals(SignalKernels):
     """Kernels for the host."""

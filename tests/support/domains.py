@@ -65,12 +65,16 @@ MATRICES = {"well", "cwell", "spd", "hermitian"}
 SYMMETRIC = {"spd", "hermitian"}
 
 
-def domain(name: str) -> Callable[[Draw], Draw]:
-    """Register a domain: a function of a generator and a shape."""
+def domain(name: str, *, matrix: bool = False, symmetric: bool = False) -> Callable[[Draw], Draw]:
+    """Register a domain: a function of a generator and a shape, whose last two sizes are those of a matrix if it says so."""
 
     def register(draw: Draw) -> Draw:
         assert name not in DOMAINS, f"the domain {name!r} exists"
         DOMAINS[name] = draw
+        if matrix:
+            MATRICES.add(name)
+        if symmetric:
+            SYMMETRIC.add(name)
         return draw
 
     return register

@@ -22,7 +22,7 @@ from tests.support.grid import GRID
 FULL = os.environ.get("NAMEDGRAD_GRID") == "1"
 SAMPLES_PER_OPERATION = 12  # special points included
 
-FIXED = {"one": 1, "two": 2, "six": 6, "eight": 8, "nine": 9}
+FIXED = {"one": 1, "three": 3, "two": 2, "six": 6, "eight": 8, "nine": 9}
 SIZES = {"a": 3, "b": 4, "c": 2, "i": 5, "j": 5, **FIXED}  # all distinct, but for the square matrices
 VARIANTS = {
     "distinct": SIZES,

@@ -10,14 +10,13 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import like
-from namedgrad.primitive import core, operation, sample
+from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier.transforms import make_like
-from namedgrad.rules.linalg import mH, mm, mT
+from namedgrad.rules.linalg.solving import pseudoinverse
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.reductions import present
 from namedgrad.rules.structure import (
@@ -26,32 +25,15 @@ from namedgrad.rules.structure import (
     contract,
     equal,
     multiply,
-    negative,
     positions,
     relabel,
     reorder,
     select,
     spread,
-    subtract,
     total,
     where,
     zeros_spread,
 )
-
-ROW, COLUMN = axes.core(-2), axes.core(-1)
-
-
-def _pinv_pullback(g: DimArray, p: DimArray, a: DimArray, rcond: float) -> tuple[DimArray]:
-    """Golub and Pereyra (1973), eq. 4.12: dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P."""
-    turned = mT(g)
-    first = negative(mm(mT(p), mm(g, mT(p))))
-    right = mm(turned, mm(p, mH(p)))
-    second = subtract(right, mm(a, mm(p, right)))
-    third = mm(mH(p), mm(p, subtract(turned, mm(turned, mm(p, a)))))
-    return (add(first, conj_if_complex(add(second, third))),)
-
-
-_pinv = core("(m,n)->(n,m)", "pinv", pullback=_pinv_pullback)
 
 
 @operation(
@@ -232,7 +214,7 @@ def polyfit(
     norms = stop_gradient(e.sqrt(total(e.square(e.absolute_real(matrix)), (name,))))
     norms = where(equal(norms, c(0)), c(1), norms)
     rcond = n * float(np.finfo(matrix.dtype).eps) if rcond is None else rcond
-    inverse = _pinv(e.divide(matrix, norms), dims=((name, degree),), out=(degree, name), rcond=rcond)
+    inverse = pseudoinverse(e.divide(matrix, norms), (name, degree), rtol=rcond, hermitian=False)
     out = e.divide(contract(inverse, data, (name,)), norms)
     if mask is not None:
         out = where(e.greater(total(cast(mask, "int64"), (name,)), c(0)), out, c(np.nan))

@@ -1,0 +1,117 @@
+"""Linear algebra on dask arrays: the last two axes are joined to whole matrices, stacks stay in their chunks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from namedgrad.backends.linalg import LinalgKernels
+
+Raw = Any
+
+
+class DaskLinalg(LinalgKernels):
+    """NumPy's kernels on chunks of stacks."""
+
+    asarray: Any
+
+    def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("cholesky", a.shape[-2:], a, errors=errors)
+
+    def inv(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("inv", a.shape[-2:], a, errors=errors)
+
+    def pinv(self, a: Raw, rtol: float | None, hermitian: bool, errors: str = "raise") -> Raw:
+        how = {"rtol": rtol, "hermitian": hermitian, "errors": errors}
+        return self._stack("pinv", a.shape[:-3:-1], a, **how)
+
+    def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
+        m, n = a.shape[-2:]
+        return self._stack("qr_packed", (m if complete else min(m, n), m + n), a, complete=complete, errors=errors)
+
+    def lu_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("lu_packed", (a.shape[-1], 2 * a.shape[-1]), a, errors=errors)
+
+    def pivots(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("pivots", a.shape[-2:-1], a, dtype=np.intp, errors=errors)
+
+    def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("eigh_packed", (a.shape[-1] + 1, a.shape[-1]), a, errors=errors)
+
+    def eig_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        dtype = np.result_type(a.dtype, np.complex64)
+        return self._stack("eig_packed", (a.shape[-1] + 1, a.shape[-1]), a, dtype=dtype, errors=errors)
+
+    def svd_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        m, n = a.shape[-2:]
+        return self._stack("svd_packed", (m + n + 1, min(m, n)), a, errors=errors)
+
+    def full_svd_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        m, n = a.shape[-2:]
+        return self._stack("full_svd_packed", (m + n + 1, max(m, n)), a, errors=errors)
+
+    def det(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("det", (), a, errors=errors)
+
+    def logabsdet(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("logabsdet", (), a, dtype=a.dtype.type(0).real.dtype, errors=errors)
+
+    def sign_of_det(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("sign_of_det", (), a, errors=errors)
+
+    def cofactor(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("cofactor", a.shape[-2:], a, errors=errors)
+
+    def expm(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("expm", a.shape[-2:], a, errors=errors)
+
+    def sqrtm(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("sqrtm", a.shape[-2:], a, errors=errors)
+
+    def logm(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("logm", a.shape[-2:], a, errors=errors)
+
+    def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
+        return self._pair("cofactor_along", a, t, whole=True, errors=errors)
+
+    def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
+        return self._pair("solve", a, b, errors=errors)
+
+    def triangular_solve(self, a: Raw, b: Raw, lower: bool, unit: bool, errors: str = "raise") -> Raw:
+        return self._pair("triangular_solve", a, b, lower=lower, unit=unit, errors=errors)
+
+    def _stack(self, name: str, shape: tuple[int, ...], a: Raw, *, dtype: Any = None, **how: Any) -> Raw:
+        """One kernel of one stack of matrices; ``shape`` takes the place of the last two axes."""
+        from namedgrad.backends import NUMPY
+        from namedgrad.backends.dask import Kernel
+
+        axes = tuple(f"o{k}" for k in range(len(shape)))
+        return da.apply_gufunc(
+            Kernel(NUMPY.function(name), **how),
+            f"(i,j)->({','.join(axes)})",
+            a.rechunk({-2: -1, -1: -1}),
+            output_dtypes=dtype or a.dtype,
+            output_sizes=dict(zip(axes, map(int, shape), strict=True)),
+        )
+
+    def _pair(self, name: str, a: Raw, b: Raw, *, whole: bool = False, **how: Any) -> Raw:
+        """Matrices and matrices of columns, which keep their chunks unless they are needed whole."""
+        from namedgrad.backends import NUMPY
+        from namedgrad.backends.dask import Kernel
+
+        a, b = self.asarray(a).rechunk({-2: -1, -1: -1}), self.asarray(b)
+        dtype = np.result_type(a.dtype, b.dtype)
+        kernel = Kernel(NUMPY.function(name), **how)
+        if whole:
+            return da.apply_gufunc(kernel, "(i,j),(i,j)->(i,j)", a, b.rechunk({-2: -1, -1: -1}), output_dtypes=dtype)
+        columns = da.swapaxes(b.rechunk({-2: -1}), -1, -2)
+        by_rows = Kernel(_by_rows, solve=kernel)
+        out = da.apply_gufunc(by_rows, "(i,j),(j)->(i)", a[..., None, :, :], columns, output_dtypes=dtype)
+        return da.swapaxes(out, -1, -2)
+
+
+def _by_rows(a: Raw, b: Raw, solve: Any) -> Raw:
+    """Right-hand sides as rows; ``a`` has an axis of size 1 in their place."""
+    return np.swapaxes(solve(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)

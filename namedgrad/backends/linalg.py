@@ -1,0 +1,244 @@
+"""Kernels of linear algebra on the last two axes.
+
+Several results of one factorisation come packed in one matrix, so that a rule sees the cotangents of all of them.
+``errors="nan"`` gives NaN for the matrices that cannot be done, and for those alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Raw = Any
+
+
+class LinalgKernels:
+    """For every backend whose namespace has NumPy's ``linalg``."""
+
+    xp: Any
+
+    def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
+        """Lower Cholesky factors."""
+        return self.xp.linalg.cholesky(a)
+
+    def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
+        """``a x = b`` for matrices of right-hand sides."""
+        return self.xp.linalg.solve(a, b)
+
+    def inv(self, a: Raw, errors: str = "raise") -> Raw:
+        """Inverses."""
+        return self.xp.linalg.inv(a)
+
+    def pinv(self, a: Raw, rtol: float | None, hermitian: bool, errors: str = "raise") -> Raw:
+        """Pseudoinverses."""
+        xp = self.xp
+        if hermitian:
+            low = xp.tril(a, -1)
+            a = xp.tril(a) + xp.conj(xp.swapaxes(low, -1, -2))
+        if 0 in a.shape:
+            return xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), dtype=a.dtype)
+        q = None
+        if a.shape[-2] > a.shape[-1]:  # the singular values of R are those of QR
+            q, a = xp.linalg.qr(a)
+        u, s, vh = xp.linalg.svd(a, full_matrices=False)
+        u = u if q is None else xp.matmul(q, u)
+        part = max(u.shape[-2], vh.shape[-1]) * float(np.finfo(a.dtype).eps) if rtol is None else rtol
+        large = s > part * xp.max(s, axis=-1, keepdims=True)
+        inverse = xp.where(large, 1 / xp.where(large, s, 1), 0).astype(a.dtype)
+        return xp.matmul(self._adjoint(vh) * inverse[..., None, :], self._adjoint(u))
+
+    def triangular_solve(self, a: Raw, b: Raw, lower: bool, unit: bool, errors: str = "raise") -> Raw:
+        """``a x = b`` with one triangle of ``a``."""
+        xp = self.xp
+        a = (xp.tril if lower else xp.triu)(a, (-1 if lower else 1) if unit else 0)
+        if unit:
+            a = a + xp.eye(a.shape[-1], dtype=a.dtype)
+        return self.solve(a, b, errors)
+
+    # ---------------------------------------------------------------- factors
+
+    def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
+        """``(Q^T, R)`` side by side."""
+        xp = self.xp
+        q, r = xp.linalg.qr(a, mode="complete" if complete else "reduced")
+        return xp.concatenate([xp.swapaxes(q, -1, -2), r], axis=-1)
+
+    def lu_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        """``(L^T, U)`` side by side, of square matrices whose rows are in order."""
+        low, up = self._eliminated(a)
+        return self.xp.concatenate([self.xp.swapaxes(low, -1, -2), up], axis=-1)
+
+    def _eliminated(self, a: Raw) -> tuple[Raw, Raw]:
+        """L and U by outer products, a column at a time (Golub and Van Loan 2013, algorithm 3.2.1)."""
+        xp = self.xp
+        n = a.shape[-1]
+        low = xp.zeros_like(a) + xp.eye(n, dtype=a.dtype)
+        for k in range(n):
+            factor = a[..., k + 1 :, k] / a[..., k, k][..., None]
+            low[..., k + 1 :, k] = factor
+            a = a - self._below(factor, a[..., k, :], k)
+        return low, xp.triu(a)
+
+    def _below(self, factor: Raw, row: Raw, k: int) -> Raw:
+        xp = self.xp
+        zeros = xp.zeros((*factor.shape[:-1], k + 1), dtype=factor.dtype)
+        return xp.concatenate([zeros, factor], axis=-1)[..., :, None] * row[..., None, :]
+
+    def pivots(self, a: Raw, errors: str = "raise") -> Raw:
+        """Rows in the order in which elimination with partial pivoting takes them."""
+        xp = self.xp
+        m, n = a.shape[-2:]
+        order = xp.broadcast_to(xp.arange(m), a.shape[:-1])
+        for k in range(min(m - 1, n)):
+            best = k + xp.argmax(xp.absolute(a[..., k:, k]), axis=-1)[..., None]
+            rows = xp.broadcast_to(xp.arange(m), order.shape)
+            swap = xp.where(rows == k, best, xp.where(rows == best, k, rows))
+            order = xp.take_along_axis(order, swap, axis=-1)
+            a = xp.take_along_axis(a, xp.broadcast_to(swap[..., None], a.shape), axis=-2)
+            pivot = a[..., k, k][..., None]
+            factor = xp.where(pivot == 0, 0, a[..., k + 1 :, k] / xp.where(pivot == 0, 1, pivot))
+            a = a - self._below(factor, a[..., k, :], k)
+        return order
+
+    # ---------------------------------------------------------------- eigenvalues and singular values
+
+    def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        """Vectors, and the values in a last row; the lower triangle is read."""
+        return self._stacked(*self.xp.linalg.eigh(a)[::-1])
+
+    def eig_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        """Vectors, and the values in a last row, complex."""
+        w, v = self.xp.linalg.eig(a)
+        dtype = np.result_type(a.dtype, np.complex64)
+        return self._stacked(v.astype(dtype), w.astype(dtype))
+
+    def svd_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        """U, the values in a row, V."""
+        u, s, vh = self.xp.linalg.svd(a, full_matrices=False)
+        return self._stacked(u, s, self._adjoint(vh))
+
+    def full_svd_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        """The same with square U and V; what is too narrow is filled with zeros."""
+        xp = self.xp
+        u, s, vh = xp.linalg.svd(a, full_matrices=True)
+        k = max(a.shape[-2:])
+
+        def widened(x: Raw) -> Raw:
+            return xp.concatenate([x, xp.zeros((*x.shape[:-1], k - x.shape[-1]), dtype=x.dtype)], axis=-1)
+
+        return self._stacked(*map(widened, (u, s, self._adjoint(vh))))
+
+    def _stacked(self, u: Raw, s: Raw, *v: Raw) -> Raw:
+        return self.xp.concatenate([u, s[..., None, :].astype(u.dtype), *v], axis=-2)
+
+    def _adjoint(self, a: Raw) -> Raw:
+        return self.xp.conj(self.xp.swapaxes(a, -1, -2))
+
+    # ---------------------------------------------------------------- determinants
+
+    def det(self, a: Raw, errors: str = "raise") -> Raw:
+        """Determinants."""
+        return self.xp.linalg.det(a)
+
+    def logabsdet(self, a: Raw, errors: str = "raise") -> Raw:
+        """Logarithms of their absolute values."""
+        return self.xp.linalg.slogdet(a)[1]
+
+    def sign_of_det(self, a: Raw, errors: str = "raise") -> Raw:
+        """Signs of determinants."""
+        return self.xp.linalg.slogdet(a)[0]
+
+    def cofactor(self, a: Raw, errors: str = "raise") -> Raw:
+        """Cofactors, from singular values: right for singular matrices (Stewart 1998, *On the adjugate matrix*)."""
+        xp = self.xp
+        u, s, vh = xp.linalg.svd(a)
+        rest = self._exclusive(s)
+        phase = xp.linalg.det(u) * xp.linalg.det(vh)
+        return phase[..., None, None] * xp.matmul(xp.conj(u) * rest[..., None, :].astype(a.dtype), xp.conj(vh))
+
+    def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
+        """The derivative of the cofactors in a direction, by the same decomposition."""
+        xp = self.xp
+        a, t = xp.broadcast_arrays(a, t)
+        u, s, vh = xp.linalg.svd(a)
+        b = xp.matmul(xp.matmul(self._adjoint(u), t), self._adjoint(vh))
+        pairs = self._exclusive_pairs(s).astype(a.dtype)
+        n = s.shape[-1]
+        eye = xp.eye(n, dtype=a.dtype)
+        along = xp.sum(pairs * xp.sum(b * eye, axis=-1)[..., None, :], axis=-1)
+        inner = eye * along[..., :, None] - (1 - eye) * pairs * xp.swapaxes(b, -1, -2)
+        phase = xp.linalg.det(u) * xp.linalg.det(vh)
+        return phase[..., None, None] * xp.matmul(xp.matmul(xp.conj(u), inner), xp.conj(vh))
+
+    def _exclusive(self, s: Raw) -> Raw:
+        """Products of all values but one."""
+        xp = self.xp
+        one = xp.ones((*s.shape[:-1], 1), dtype=s.dtype)
+        before = xp.cumprod(xp.concatenate([one, s[..., :-1]], axis=-1), axis=-1)
+        after = xp.flip(xp.cumprod(xp.concatenate([one, xp.flip(s, -1)[..., :-1]], axis=-1), axis=-1), -1)
+        return before * after
+
+    def _exclusive_pairs(self, s: Raw) -> Raw:
+        """Products of all values but two; 0 on the diagonal."""
+        xp = self.xp
+        n = s.shape[-1]
+        one = xp.ones((*s.shape[:-1], 1), dtype=s.dtype)
+        before = xp.cumprod(xp.concatenate([one, s[..., :-1]], axis=-1), axis=-1)
+        after = xp.flip(xp.cumprod(xp.concatenate([one, xp.flip(s, -1)[..., :-1]], axis=-1), axis=-1), -1)
+        later = xp.triu(xp.ones((n, n), dtype=bool), 1)
+        steps = xp.where(xp.triu(xp.ones((n, n), dtype=bool), 2), xp.roll(s, 1, axis=-1)[..., None, :], 1)
+        between = xp.cumprod(steps, axis=-1)  # of s_l for i < l < j
+        upper = xp.where(later, before[..., :, None] * between * after[..., None, :], 0)
+        return upper + xp.swapaxes(upper, -1, -2)
+
+    # ---------------------------------------------------------------- functions of matrices
+
+    def expm(self, a: Raw, errors: str = "raise") -> Raw:
+        """Exponential: Padé approximant of degree 13, scaling and squaring (Higham 2005), without looking at values."""
+        xp = self.xp
+        n = a.shape[-1]
+        size = xp.max(xp.sum(xp.absolute(a), axis=-2), axis=-1)[..., None, None]
+        times = xp.clip(xp.ceil(xp.log2(xp.where(size > 0, size, 1) / THETA_13)), 0, SQUARINGS)
+        eye = xp.eye(n, dtype=a.dtype)
+        x = a / xp.exp2(times).astype(a.dtype)
+        x2 = xp.matmul(x, x)
+        x4 = xp.matmul(x2, x2)
+        x6 = xp.matmul(x4, x2)
+        b = PADE_13
+        odd = xp.matmul(x6, b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * eye
+        u = xp.matmul(x, odd)
+        v = xp.matmul(x6, b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
+        out = self.solve(v - u, v + u)
+        for k in range(SQUARINGS):
+            out = xp.where(times > k, xp.matmul(out, out), out)
+        return out
+
+    def sqrtm(self, a: Raw, errors: str = "raise") -> Raw:
+        """Principal square root: Denman and Beavers' iteration in product form (Higham 2008, eq. 6.17)."""
+        xp = self.xp
+        eye = xp.eye(a.shape[-1], dtype=a.dtype)
+        x = m = a
+        for _ in range(ITERATIONS):
+            inverse = self.inv(m)
+            x = xp.matmul(x, eye + inverse) / 2
+            m = (eye + (m + inverse) / 2) / 2
+        return x
+
+    def logm(self, a: Raw, errors: str = "raise") -> Raw:
+        """Principal logarithm: square roots, then Gauss-Legendre quadrature (Higham 2008, section 11.4)."""
+        xp = self.xp
+        eye = xp.eye(a.shape[-1], dtype=a.dtype)
+        for _ in range(ROOTS):
+            a = self.sqrtm(a)
+        x = a - eye
+        rule = zip(*(v.tolist() for v in np.polynomial.legendre.leggauss(8)), strict=True)
+        return 2**ROOTS * sum(w / 2 * self.solve(eye + (1 + t) / 2 * x, x) for t, w in rule)
+
+
+THETA_13 = 5.371920351148152  #: Higham (2005), table 2.3
+PADE_13 = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+SQUARINGS, ITERATIONS, ROOTS = 16, 30, 6

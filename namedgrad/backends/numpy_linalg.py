@@ -1,0 +1,164 @@
+"""Linear algebra on NumPy arrays: LAPACK through NumPy where it takes stacks, else SciPy, a matrix at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.linalg import LinalgKernels
+
+Raw = np.ndarray[Any, Any]
+SMALL = 12  #: up to this size a stack is faster through LAPACK's general solver, without a call per matrix
+WELL = 1e6  #: condition up to which cofactors come from the inverse
+
+
+class NumpyLinalg(LinalgKernels):
+    """Kernels that raise for the matrices that cannot be done, or go on without them."""
+
+    def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(np.linalg.cholesky, errors, a)
+
+    def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(np.linalg.solve, errors, a, b)
+
+    def inv(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(np.linalg.inv, errors, a)
+
+    def pinv(self, a: Raw, rtol: float | None, hermitian: bool, errors: str = "raise") -> Raw:
+        return _salvaged(lambda a: super(NumpyLinalg, self).pinv(a, rtol, hermitian), errors, a)
+
+    def triangular_solve(self, a: Raw, b: Raw, lower: bool, unit: bool, errors: str = "raise") -> Raw:
+        if a.ndim > 2 and a.shape[-1] <= SMALL:
+            return super().triangular_solve(a, b, lower, unit, errors)
+        return _each(_substitution(a.dtype, b.dtype, lower, unit, errors), a, b, shape=b.shape[-2:])
+
+    def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
+        return _salvaged(lambda a: super(NumpyLinalg, self).qr_packed(a, complete), errors, a)
+
+    def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(super().eigh_packed, errors, a)
+
+    def eig_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(super().eig_packed, errors, a)
+
+    def svd_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(super().svd_packed, errors, a)
+
+    def full_svd_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(super().full_svd_packed, errors, a)
+
+    def pivots(self, a: Raw, errors: str = "raise") -> Raw:
+        from scipy.linalg import lu
+
+        return np.argsort(lu(a, p_indices=True, check_finite=False)[0], axis=-1)
+
+    def lu_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        from scipy.linalg import lu
+
+        p, low, up = lu(a, p_indices=True, check_finite=False)
+        if not (p == np.arange(a.shape[-1])).all():  # the rows were in order, up to a tie
+            return super().lu_packed(a)
+        return np.concatenate([np.swapaxes(low, -1, -2), up], axis=-1)
+
+    def cofactor(self, a: Raw, errors: str = "raise") -> Raw:
+        try:
+            x = np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            return super().cofactor(a)
+        out = np.linalg.det(a)[..., None, None] * np.swapaxes(x, -1, -2)
+        condition = np.abs(a).sum(-1).max(-1, initial=0) * np.abs(x).sum(-1).max(-1, initial=0)
+        bad = ~(condition < WELL) & np.isfinite(a).all((-1, -2))
+        if bad.any():
+            out[bad] = super().cofactor(a[bad])
+        return out
+
+    def expm(self, a: Raw, errors: str = "raise") -> Raw:
+        from scipy.linalg import expm
+
+        return expm(a)
+
+    def sqrtm(self, a: Raw, errors: str = "raise") -> Raw:
+        from scipy.linalg import sqrtm
+
+        return _function(sqrtm, a)
+
+    def logm(self, a: Raw, errors: str = "raise") -> Raw:
+        from scipy.linalg import logm
+
+        return _function(logm, a)
+
+
+# ------------------------------------------------------------------------------------------------ a matrix at a time
+
+
+def _each(f: Callable[..., Raw], *arrays: Raw, shape: Sequence[int]) -> Raw:
+    """``f`` of the matrices of several stacks: the one place with a loop, for what LAPACK and SciPy do one by one."""
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
+    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in arrays]
+    if not batch:
+        return f(*(x[0] for x in flat))
+    found = [f(*several) for several in zip(*flat, strict=True)]
+    out = np.stack(found) if found else np.empty((0, *shape), np.result_type(*arrays))
+    return out.reshape(*batch, *shape)
+
+
+def _substitution(a: Any, b: Any, lower: bool, unit: bool, errors: str) -> Callable[[Raw, Raw], Raw]:
+    """LAPACK's solver for triangular matrices; a transposed one is told so instead of copied."""
+    from scipy.linalg import get_lapack_funcs
+
+    dtype = np.result_type(a, b)
+    (trtrs,) = get_lapack_funcs(("trtrs",), (np.empty(0, dtype),))
+
+    def solve(a: Raw, b: Raw) -> Raw:
+        if not b.size:
+            return np.zeros(b.shape, dtype)
+        turned = a.flags.c_contiguous and not a.flags.f_contiguous
+        x, info = trtrs(a.T if turned else a, b, lower=lower != turned, trans=int(turned), unitdiag=unit)
+        if info == 0:
+            return x
+        if errors != "nan":
+            raise np.linalg.LinAlgError("Singular matrix")
+        return np.full_like(x, np.nan)
+
+    return solve
+
+
+def _function(f: Callable[[Raw], Raw], a: Raw) -> Raw:
+    """A function of matrices, real where all results are."""
+    if not a.size:
+        return a.copy()
+    with np.errstate(all="ignore"):
+        out = _each(lambda x: np.asarray(f(x)), a, shape=a.shape[-2:])
+    dtype = np.result_type(a.dtype, np.complex64) if out.dtype.kind == "c" else a.dtype
+    return out.astype(dtype)
+
+
+# ------------------------------------------------------------------------------------------------ failures
+
+
+def _salvaged(f: Callable[..., Raw], errors: str, *arrays: Raw) -> Raw:
+    """``f`` of stacks of matrices; with ``errors="nan"`` those that fail are found by bisection."""
+    try:
+        return f(*arrays)
+    except np.linalg.LinAlgError:
+        if errors != "nan":
+            raise
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
+    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in arrays]
+    out = _bisected(f, flat)
+    return out.reshape(*batch, *out.shape[1:])
+
+
+def _bisected(f: Callable[..., Raw], arrays: Sequence[Raw]) -> Raw:
+    count = len(arrays[0])
+    try:
+        return f(*arrays)
+    except np.linalg.LinAlgError:
+        if count == 1:
+            first = np.broadcast_to(np.eye(*arrays[0].shape[-2:], dtype=arrays[0].dtype), arrays[0].shape)
+            return np.full_like(f(first, *arrays[1:]), math.nan)
+    half = count // 2
+    return np.concatenate([_bisected(f, [x[:half] for x in arrays]), _bisected(f, [x[half:] for x in arrays])])

@@ -1,0 +1,266 @@
+"""Determinants and what else makes one number of a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, constant, extent
+from namedgrad.axes import Name
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.complex import conj_if_complex, imag, real
+from namedgrad.rules.elementwise import c, log
+from namedgrad.rules.linalg.matrices import (
+    COLUMN,
+    MATRIX,
+    ROW,
+    MatrixOp,
+    Plain,
+    diagonal,
+    gradients,
+    inexact,
+    matrix_dims,
+    mH,
+    mm,
+    mT,
+    typed,
+)
+from namedgrad.rules.linalg.solving import _inv
+from namedgrad.rules.structure import add, cast, equal, multiply, positions, relabel, select, subtract, total
+
+# ------------------------------------------------------------------------------------------------ determinant
+
+
+def _det_pullback(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """Magnus and Neudecker (2019), section 8.3: d det A = tr(adj(A) dA), for singular matrices too."""
+    return (multiply(g, _cofactor(a)),)
+
+
+def _det_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    return total(multiply(_cofactor(a), ts[0]), MATRIX)
+
+
+def _cofactor_pullback(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """Bilinear and symmetric: the second derivative of the determinant in two directions."""
+    return (_cofactor_along(a, g),)
+
+
+def _cofactor_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    return _cofactor_along(a, ts[0])
+
+
+def _along_pullback(g: DimArray, y: DimArray, a: DimArray, t: DimArray, **_: Any) -> tuple[DimArray, DimArray]:
+    """The third derivative, by the inverse: for regular matrices."""
+    return _third(a, t, g), _cofactor_along(a, g)
+
+
+def _along_pushforward(ts: list[Any], y: DimArray, a: DimArray, t: DimArray, **_: Any) -> DimArray:
+    parts = [] if ts[0] is None else [_third(a, t, ts[0])]
+    parts += [] if ts[1] is None else [_cofactor_along(a, ts[1])]
+    return parts[0] if len(parts) == 1 else add(*parts)
+
+
+def _third(a: DimArray, t: DimArray, u: DimArray) -> DimArray:
+    """Derivative of ``tr(X t) tr(X u) - tr(X t X u)`` times the determinant, X the inverse."""
+    x = _inv(a, errors="nan")
+    xt, xu = mm(x, t), mm(x, u)
+    tt, tu = _trace(xt), _trace(xu)
+    det = _det(a)
+    xtx, xux = mm(xt, x), mm(xu, x)
+    pair = subtract(multiply(tt, tu), _trace(mm(xt, xu)))
+    inner = multiply(x, pair)
+    inner = subtract(inner, add(multiply(xtx, tu), multiply(xux, tt)))
+    inner = add(inner, add(mm(xt, xux), mm(xu, xtx)))
+    return mT(multiply(inner, det))
+
+
+def _trace(x: DimArray) -> DimArray:
+    return total(diagonal(x), (COLUMN,))
+
+
+_det = MatrixOp("(m,m)->()", "det", _det_pullback, pushforward=_det_pushforward)
+_cofactor = MatrixOp("(m,m)->(m,m)", "cofactor", _cofactor_pullback, pushforward=_cofactor_pushforward)
+_cofactor_along = MatrixOp("(m,m),(m,m)->(m,m)", "cofactor_along", _along_pullback, pushforward=_along_pushforward)
+
+
+@operation(sample("well(i,j)", dims=("i", "j")), sample("cwell(i,j)", dims=("i", "j")))
+def det(a: DimArray, dims: tuple[Name, Name]) -> DimArray:
+    """Determinant of square matrices.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+
+    Returns
+    -------
+    DimArray
+        Without ``dims``.
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, or a dim is unknown or vectorized.
+
+    Notes
+    -----
+    The derivative is the matrix of cofactors, which is right for singular matrices too (Magnus, J. R. and Neudecker, H.
+    (2019), *Matrix differential calculus*, section 8.3), and so is the second one. ``numpy.linalg.det``,
+    ``torch.linalg.det``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> float(ng.det(ng.DimArray([[2.0, 0.0], [1.0, 3.0]], ("i", "j")), ("i", "j")))
+    6.0
+    """
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, "det")
+    return _det(relabel(a, {row: ROW, col: COLUMN}))
+
+
+# ------------------------------------------------------------------------------------------------ its logarithm
+
+
+def _logabsdet_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """Magnus and Neudecker (2019), section 8.4: d log |det A| = Re tr(A^-1 dA)."""
+    return (multiply(typed(g, a), mH(_inv(a, errors="nan"))),)
+
+
+def _logabsdet_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    return real(total(multiply(mT(_inv(a, errors="nan")), ts[0]), MATRIX))
+
+
+def _sign_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """The phase: d sign = i sign Im tr(A^-1 dA)."""
+    turn = cast(imag(multiply(conj_if_complex(y), g)), a.dtype)
+    return (multiply(multiply(turn, constant(1j)), mH(_inv(a, errors="nan"))),)
+
+
+def _sign_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    turn = imag(total(multiply(mT(_inv(a, errors="nan")), ts[0]), MATRIX))
+    return multiply(multiply(y, constant(1j)), cast(turn, y.dtype))
+
+
+_logabsdet = MatrixOp("(m,m)->()", "logabsdet", gradients(_logabsdet_gradient), pushforward=_logabsdet_pushforward)
+_phase = MatrixOp("(m,m)->()", "sign_of_det", gradients(_sign_gradient), pushforward=_sign_pushforward)
+_sign = Plain("(m,m)->()", "sign_of_det")
+
+
+@operation(sample("well(i,j)", dims=("i", "j")), sample("cwell(i,j)", dims=("i", "j")))
+def slogdet(a: DimArray, dims: tuple[Name, Name]) -> tuple[DimArray, DimArray]:
+    """Sign and logarithm of the absolute value of the determinant of square matrices.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+
+    Returns
+    -------
+    sign, logabsdet : DimArray
+        Without ``dims``; of complex matrices the sign is a number of absolute value 1, of a singular one 0 and -inf.
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, or a dim is unknown or vectorized.
+
+    Notes
+    -----
+    The derivative of the logarithm is the transposed inverse (Magnus, J. R. and Neudecker, H. (2019), *Matrix
+    differential calculus*, section 8.4); it is NaN for a singular matrix. ``numpy.linalg.slogdet``,
+    ``torch.linalg.slogdet``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> sign, log = ng.slogdet(ng.DimArray([[-2.0, 0.0], [1.0, 1.0]], ("i", "j")), ("i", "j"))
+    >>> float(sign), round(float(log), 12)
+    (-1.0, 0.69314718056)
+    """
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, "slogdet")
+    x = relabel(a, {row: ROW, col: COLUMN})
+    return (_phase if x.dtype.kind == "c" else _sign)(x), _logabsdet(x)
+
+
+@operation(sample("spd(i,j)", dims=("i", "j")), sample("cwell(i,j)", dims=("i", "j")))
+def logdet(a: DimArray, dims: tuple[Name, Name]) -> DimArray:
+    """Logarithm of the determinant of square matrices; NaN where a real one is negative.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+
+    Returns
+    -------
+    DimArray
+        Without ``dims``; complex if ``a`` is.
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, or a dim is unknown or vectorized.
+
+    Notes
+    -----
+    The derivative is the transposed inverse; see :func:`slogdet`. ``torch.logdet``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> round(float(ng.logdet(ng.eye("i", "j", 3) * 2.0, ("i", "j"))), 12)
+    2.079441541680
+    """
+    sign_, size = slogdet(a, dims)
+    return add(log(sign_), typed(size, sign_))
+
+
+# ------------------------------------------------------------------------------------------------ trace
+
+
+@operation(sample("real(i,j)", dims=("i", "j")), sample("complex(a,b)", dims=("a", "b")), method=False)
+def trace(a: DimArray, dims: tuple[Name, Name], *, offset: int = 0) -> DimArray:
+    """Sum of the diagonal of matrices.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices of any shape over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+    offset : int
+        Which diagonal; positive ones are above the main one.
+
+    Returns
+    -------
+    DimArray
+        Without ``dims``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized.
+
+    Notes
+    -----
+    The derivative is 1 on the diagonal. ``numpy.trace``, ``torch.trace``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.trace(ng.DimArray([[1.0, 2.0], [3.0, 4.0]], ("i", "j")), ("i", "j")).item()
+    5.0
+    """
+    row, col = matrix_dims(a, dims, "trace", square=False)
+    cells = equal(add(positions(extent(a, row), row, a), c(offset)), positions(extent(a, col), col, a))
+    return total(select(cells, a if a.dtype.kind != "b" else cast(a, np.int64)), (row, col))

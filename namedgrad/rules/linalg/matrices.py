@@ -1,0 +1,261 @@
+"""What the rules of linear algebra share: matrices on the names ``ROW`` and ``COLUMN``.
+
+The rules of this package are written for the gradient dL/dx + i dL/dy, as the papers are; the engine transposes without
+conjugating, so :func:`gradients` turns one convention into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, describe, extent
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.linear import Like, Pair
+from namedgrad.primitive.core import CoreOp
+from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.dims import check, new_name
+from namedgrad.rules.elementwise import c, greater, greater_equal
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    contract,
+    equal,
+    multiply,
+    not_equal,
+    positions,
+    relabel,
+    reorder,
+    select,
+    spread,
+    subtract,
+    total,
+    where,
+)
+
+# Not the names of a signature: the operations that a rule is made of have signatures of their own.
+ROW, COLUMN, INNER = axes.core(-12), axes.core(-11), axes.core(-13)
+MATRIX = (ROW, COLUMN)
+_OUTSIDE: dict[Name, Name] = dict(zip(MATRIX, axes.cores(2), strict=True))
+_INSIDE = axes.invert(_OUTSIDE)
+
+
+# ------------------------------------------------------------------------------------------------ operations on matrices
+
+
+class MatrixOp(CoreOp):
+    """A core operation on matrices: an error says which of them it is about, and cells that do not count stay away.
+
+    Its kernel takes ``errors="raise"`` or ``"nan"``.
+    """
+
+    def __init__(
+        self, signature: str, name: str, pullback: Callable[..., Sequence[Any]], pushforward: Callable[..., Any], **options: Any
+    ) -> None:
+        super().__init__(
+            signature, name, _of_live_slices(_pulled_inside(pullback)), pushforward=_pushed_inside(pushforward), **options
+        )
+
+    def __call__(self, *args: DimArray, dims: tuple[Names, ...] | None = None, out: Names | None = None, **params: Any) -> Any:
+        dims = tuple(MATRIX[-len(core) :] for core in self.ins) if dims is None else dims
+        return super().__call__(*args, dims=dims, out=MATRIX[2 - len(self.out) :] if out is None else out, **params)
+
+    def lower(self, args: Sequence[DimArray], dims: tuple[Names, ...], out: Names, **params: Any) -> DimArray:
+        try:
+            return super().lower(args, dims=dims, out=out, **params)
+        except np.linalg.LinAlgError as error:
+            try:
+                result = super().lower(args, dims=dims, out=out, **params | {"errors": "nan"})
+            except np.linalg.LinAlgError:
+                raise error from None
+            raise np.linalg.LinAlgError(f"{self.name}: {error}{_places(result, out)}") from None
+
+
+class Plain(MatrixOp):
+    """One without a derivative."""
+
+    def __init__(self, signature: str, name: str) -> None:
+        super().__init__(signature, name, lambda *_, **__: (), lambda *_, **__: None)
+
+    def linear(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def _inside(x: DimArray) -> DimArray:
+    return relabel(x, {o: i for o, i in _INSIDE.items() if o in x.names})
+
+
+def _outside(x: Any) -> Any:
+    if type(x) is Pair:
+        return Pair(_outside(x.g), _outside(x.factor))
+    return relabel(x, {i: o for i, o in _OUTSIDE.items() if i in x.names})
+
+
+def _pulled_inside(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """A rule on the names of this package as one on those of a signature."""
+    return lambda g, out, *xs, **params: [_outside(p) for p in rule(_inside(g), _inside(out), *map(_inside, xs), **params)]
+
+
+def _pushed_inside(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def push(ts: list[Any], out: DimArray, *xs: DimArray, **params: Any) -> Any:
+        inside = [None if t is None else _inside(t) for t in ts]
+        return _outside(rule(inside, _inside(out), *map(_inside, xs), **params))
+
+    return push
+
+
+def _places(result: DimArray, core: Names) -> str:
+    """Where the first matrices are that could not be done, by the names of the batch axes."""
+    batch = [n for n in result.names if n not in core]
+    if not batch:
+        return ""
+    order = tuple(i for i, n in enumerate(result.names) if n not in core)
+    bad = np.isnan(result.raw).any(axis=tuple(i for i in range(result.raw.ndim) if i not in order))
+    first = [", ".join(f"{n}={i}" for n, i in zip(batch, at)) for at in np.argwhere(bad)[:3].tolist()]
+    more = f" and {bad.sum() - 3} more" if bad.sum() > 3 else ""
+    return f", at {'; '.join(first)}{more} of {describe(result)}; errors='nan' gives NaN there and goes on"
+
+
+def _of_live_slices(pullback: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """A slice whose cotangent is exactly 0 gets exactly 0, whatever its matrix holds (under guarded products)."""
+
+    def pull(g: DimArray, out: DimArray, *xs: DimArray, **params: Any) -> Sequence[Any]:
+        parts = pullback(g, out, *xs, **params)
+        if not getattr(g.hidden, "guard", False):
+            return parts
+        inner = tuple(n for n in g.names if isinstance(n, axes.Core))
+        live = not_equal(total(cast(not_equal(g, c(0)), np.float32), inner), c(0))
+        return [Pair(select(live, p.g), p.factor) if type(p) is Pair else select(live, p) for p in parts]
+
+    return pull
+
+
+def gradients(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """A rule for gradients as a pullback."""
+
+    def pullback(g: DimArray, out: DimArray, *xs: DimArray, **params: Any) -> Sequence[Any]:
+        return [conj_if_complex(p) for p in rule(conj_if_complex(g), out, *xs, **params)]
+
+    return pullback
+
+
+# ------------------------------------------------------------------------------------------------ matrices by name
+
+
+def mT(x: DimArray) -> DimArray:
+    """Transposed matrices."""
+    return relabel(x, {ROW: COLUMN, COLUMN: ROW})
+
+
+def mH(x: DimArray) -> DimArray:
+    """Conjugate-transposed matrices."""
+    return conj_if_complex(mT(x))
+
+
+def mm(x: DimArray, *more: DimArray) -> DimArray:
+    """Matrix product, from the left."""
+    for y in more:
+        x = contract(relabel(x, {COLUMN: INNER}), relabel(y, {ROW: INNER}), (INNER,))
+    return x
+
+
+def hermitian(x: DimArray) -> DimArray:
+    """The Hermitian part."""
+    return multiply(c(0.5), add(x, mH(x)))
+
+
+def skew(x: DimArray) -> DimArray:
+    """``x - x^H``."""
+    return subtract(x, mH(x))
+
+
+def down(x: DimArray) -> DimArray:
+    """A vector along the columns, along the rows."""
+    return relabel(x, {COLUMN: ROW})
+
+
+def as_row(x: DimArray) -> DimArray:
+    """A vector along the columns as a matrix of one row."""
+    return spread(x, Like((ROW, *x.names), (1, *x.full_shape), x.dtype))
+
+
+def typed(x: DimArray, like: DimArray) -> DimArray:
+    """``x`` with the dtype of ``like``."""
+    return x if x.dtype == like.dtype else cast(x, like.dtype)
+
+
+def on_diagonal(x: DimArray) -> DimArray:
+    """Which cells of a square matrix are on the diagonal."""
+    n = extent(x, COLUMN)
+    return equal(positions(n, ROW, x), positions(n, COLUMN, x))
+
+
+def off_diagonal(x: DimArray) -> DimArray:
+    """Which cells of a square matrix are not on the diagonal."""
+    n = extent(x, COLUMN)
+    return not_equal(positions(n, ROW, x), positions(n, COLUMN, x))
+
+
+def diagonal(x: DimArray) -> DimArray:
+    """The diagonal of a square matrix, along the columns."""
+    return total(select(on_diagonal(x), x), (ROW,))
+
+
+def lower_part(x: DimArray, strictly: bool = False) -> DimArray:
+    """The lower triangle, with or without the diagonal."""
+    row, col = positions(extent(x, ROW), ROW, x), positions(extent(x, COLUMN), COLUMN, x)
+    return select((greater if strictly else greater_equal)(row, col), x)
+
+
+def upper_part(x: DimArray, strictly: bool = False) -> DimArray:
+    """The upper triangle, with or without the diagonal."""
+    row, col = positions(extent(x, ROW), ROW, x), positions(extent(x, COLUMN), COLUMN, x)
+    return select((greater if strictly else greater_equal)(col, row), x)
+
+
+def lower_half(x: DimArray) -> DimArray:
+    """The lower triangle with the diagonal halved."""
+    weights = where(on_diagonal(x), c(0.5), c(1.0))
+    return multiply(lower_part(x), cast(weights, x.dtype.type(0).real.dtype))
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+
+
+def matrix_dims(a: DimArray, dims: tuple[Name, Name], what: str, *, square: bool = True) -> tuple[Name, Name]:
+    """The two dims of a matrix, checked."""
+    if not isinstance(dims, (tuple, list)) or len(dims) != 2 or dims[0] == dims[1]:
+        raise AxisError(f"{what}: dims must be two different names, (row, column); got {dims!r}")
+    row, col = dims
+    check(a, row, what)
+    check(a, col, what)
+    if square and extent(a, row) != extent(a, col):
+        raise AxisError(f"{what}: needs a square matrix, got {row!r}: {extent(a, row)} and {col!r}: {extent(a, col)}")
+    return row, col
+
+
+def inexact(a: DimArray) -> DimArray:
+    """Integers and booleans as float64, as NumPy takes them."""
+    return a if a.dtype.kind in "fc" else cast(a, np.float64)
+
+
+def inner_name(a: DimArray, col: Name, given: Name | None, what: str) -> Name:
+    """The name of the dim between two factors: the column's with a 2 appended, unless given."""
+    if given is None:
+        given = f"{col}2" if isinstance(col, str) else (col, "2")
+    return new_name(a, given, what)
+
+
+def in_place_of(a: DimArray, out: DimArray, names: dict[Name, Name]) -> DimArray:
+    """``out`` with its dims where ``a`` has them, or those that they are made from."""
+    order = [names.get(n, n) for n in a.names]
+    return reorder(out, tuple(n for n in order if n in out.names))
+
+
+def in_order_of(out: DimArray, *operands: DimArray) -> DimArray:
+    """``out`` with its dims in order of their first appearance among the operands, new ones last."""
+    seen = dict.fromkeys([*(n for x in operands for n in x.names), *out.names])
+    return reorder(out, tuple(n for n in seen if n in out.names))

@@ -1,0 +1,222 @@
+"""Singular values and vectors.
+
+The kernel packs U, the values and V, which share the dim between them, into one matrix: rows of U, a row of values, rows
+of V.  The columns that complete U and V stand behind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.complex import conj_if_complex, real
+from namedgrad.rules.elementwise import c, logical_or
+from namedgrad.rules.fourier.transforms import resized
+from namedgrad.rules.linalg.coinciding import coincide, quotient
+from namedgrad.rules.linalg.matrices import (
+    COLUMN,
+    ROW,
+    MatrixOp,
+    as_row,
+    diagonal,
+    down,
+    gradients,
+    in_order_of,
+    in_place_of,
+    inexact,
+    inner_name,
+    matrix_dims,
+    mH,
+    mm,
+    mT,
+    off_diagonal,
+    on_diagonal,
+    skew,
+    typed,
+)
+from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, relabel, select, subtract
+
+Parts = tuple[DimArray, DimArray, DimArray]
+
+
+def _split(y: DimArray, m: int) -> Parts:
+    """U, the values along the columns, V."""
+    return slice_of(y, ROW, slice(0, m)), real(slice_of(y, ROW, m)), slice_of(y, ROW, slice(m + 1, None))
+
+
+def _pack(u: DimArray, s: DimArray, v: DimArray) -> DimArray:
+    return join([u, as_row(typed(s, u)), v], ROW)
+
+
+def _over(x: DimArray, s: DimArray) -> DimArray:
+    """Columns divided by the values; where both are 0, 0."""
+    return quotient(x, s, coincide(s, s), equal(x, c(0)))
+
+
+def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """Townsend (2016), *Differentiating the singular value decomposition*, with sums and differences of the values apart.
+
+    For complex matrices Wan and Zhang (2019), arXiv:1909.02659.
+    """
+    (u, s, v), (gu, gs, gv) = _split(y, extent(a, ROW)), _split(g, extent(a, ROW))
+    x, z = mm(mH(u), gu), mm(mH(v), gv)
+    asked = add(_asked(x), _asked(z))
+    none = equal(asked, c(0))
+    minus, plus = subtract(s, down(s)), add(s, down(s))
+    fx, fz = skew(x), skew(z)
+    inner = select(off_diagonal(x), quotient(add(fx, fz), minus, coincide(minus, s), none))
+    rest = subtract(fx, fz)
+    inner = add(inner, quotient(rest, plus, coincide(plus, s), _nothing(rest, none)))
+    inner = add(multiply(c(0.5), inner), select(on_diagonal(x), typed(gs, x)))
+    out = mm(mm(u, inner), mH(v))
+    if extent(u, ROW) > extent(u, COLUMN):
+        out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
+    if extent(v, ROW) > extent(v, COLUMN):
+        out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
+    return (out,)
+
+
+def _asked(x: DimArray) -> DimArray:
+    """How many of a cell and its mirror image are not 0."""
+    found = multiply(not_equal(x, c(0)), c(1.0))
+    return add(found, mT(found))
+
+
+def _nothing(rest: DimArray, none: DimArray) -> DimArray:
+    """Where nothing is asked; on the diagonal only the phase counts."""
+    return logical_or(none, select(on_diagonal(rest), equal(rest, c(0))))
+
+
+def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    """Townsend (2016), eqs. 13 to 15."""
+    (t,) = ts
+    u, s, v = _split(y, extent(a, ROW))
+    d = mm(mm(mH(u), t), v)
+    both, rest = add(d, mH(d)), skew(d)
+    minus, plus = subtract(s, down(s)), add(s, down(s))
+    e = select(off_diagonal(d), quotient(both, minus, coincide(minus, s), equal(both, c(0))))
+    f = quotient(rest, plus, coincide(plus, s), equal(rest, c(0)))
+    du = mm(u, multiply(c(0.5), add(e, f)))
+    dv = mm(v, multiply(c(0.5), subtract(e, f)))
+    if extent(u, ROW) > extent(u, COLUMN):
+        tv = mm(t, v)
+        du = add(du, _over(subtract(tv, mm(u, d)), s))
+    if extent(v, ROW) > extent(v, COLUMN):
+        tu = mm(mH(t), u)
+        dv = add(dv, _over(subtract(tu, mm(v, mH(d))), s))
+    return _pack(du, diagonal(real(d)), dv)
+
+
+_svd = MatrixOp("(m,n)->(p,k)", "svd_packed", gradients(_gradient), pushforward=_pushforward)
+
+
+# ------------------------------------------------------------------------------------------------ completed bases
+# Columns that complete a basis are any basis of the rest of the space.  They turn no more than they must to stay
+# orthogonal: dU2 = -U1 (dU1^H U2).
+
+
+def _full_split(y: DimArray, m: int, n: int) -> tuple[DimArray, DimArray, DimArray]:
+    """U and V with what completes them behind, and the packed thin factors."""
+    u, s, v = _split(y, m)
+    cut = slice(0, min(m, n))
+    thin = _pack(*(slice_of(x, COLUMN, cut) for x in (u, s, v)))
+    return slice_of(u, COLUMN, slice(min(m, n), m)), slice_of(v, COLUMN, slice(min(m, n), n)), thin
+
+
+def _full_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    m, n = extent(a, ROW), extent(a, COLUMN)
+    (u2, v2, thin), (g2, h2, gthin) = _full_split(y, m, n), _full_split(g, m, n)
+    u1, s, v1 = _split(thin, m)
+    (out,) = _gradient(gthin, thin, a)
+    if m > n:
+        out = subtract(out, mm(mm(u2, _over(mm(mH(g2), u1), s)), mH(v1)))
+    if n > m:
+        out = subtract(out, mm(u1, mm(mH(_over(mm(mH(h2), v1), s)), mH(v2))))
+    return (out,)
+
+
+def _full_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    m, n = extent(a, ROW), extent(a, COLUMN)
+    u2, v2, thin = _full_split(y, m, n)
+    u1, s, v1 = _split(thin, m)
+    du, ds, dv = _split(_pushforward(ts, thin, a), m)
+    if m > n:
+        du = join([du, negative(mm(u1, mH(_over(mm(mm(mH(u2), ts[0]), v1), s))))], COLUMN)
+    if n > m:
+        dv = join([dv, negative(mm(v1, mH(_over(mm(mm(mH(v2), mH(ts[0])), u1), s))))], COLUMN)
+    return _pack(*(resized(x, max(m, n)) for x in (du, ds, dv)))
+
+
+_full_svd = MatrixOp("(m,n)->(p,k)", "full_svd_packed", gradients(_full_gradient), pushforward=_full_pushforward)
+
+
+# ------------------------------------------------------------------------------------------------ public
+
+
+@operation(
+    sample("well(i,j)", dims=("i", "j")), sample("tall(six,b)", dims=("six", "b")), sample("tall(b,six)", dims=("b", "six")),
+    sample("well(i,j)", dims=("i", "j"), compute_uv=False),
+)
+def svd(
+    a: DimArray, dims: tuple[Name, Name], *, full_matrices: bool = False, compute_uv: bool = True,
+    new_dim: Name | None = None, errors: str = "raise",
+) -> Any:
+    """Singular values and vectors, ``a = U diag(s) V^H``.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices of any shape over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+    full_matrices : bool
+        Complete U and V to square matrices.
+    compute_uv : bool
+        Give all three; else the values alone.
+    new_dim : name, optional
+        Of the dim that counts the values; the column's with "2" appended by default.
+    errors : {"raise", "nan"}
+        What to do with a matrix whose singular values cannot be found.
+
+    Returns
+    -------
+    u, s, vh : DimArray
+        With the dims (row, new_dim), (new_dim), descending, and (new_dim, column).
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or ``new_dim`` exists.
+
+    Notes
+    -----
+    The derivative is that of Townsend, J. (2016), *Differentiating the singular value decomposition*, and for complex
+    matrices of Wan, Z.-Q. and Zhang, S.-X. (2019), arXiv:1909.02659. Pairs of vectors are determined up to a factor of
+    absolute value 1; it does not turn. Those of equal values are not determined, and of the values that are 0 in
+    part: there the derivative is NaN, unless nothing depends on them. ``numpy.linalg.svd``, ``torch.linalg.svd``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> u, s, vh = ng.svd(ng.DimArray([[0.0, 2.0], [1.0, 0.0]], ("i", "j")), ("i", "j"))
+    >>> s.data, u.dims, vh.dims
+    (array([2., 1.]), ('i', 'j2'), ('j2', 'j'))
+    """
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, "svd", square=False)
+    new = inner_name(a, col, new_dim, "svd")
+    x = relabel(a, {row: ROW, col: COLUMN})
+    m, n = extent(x, ROW), extent(x, COLUMN)
+    u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors), m)
+    cut = slice(0, min(m, n))
+    values = in_order_of(relabel(slice_of(s, COLUMN, cut), {COLUMN: new}), a)
+    if not compute_uv:
+        return values
+    if full_matrices:
+        u, v = slice_of(u, COLUMN, slice(0, m)), slice_of(v, COLUMN, slice(0, n))
+    left = in_place_of(a, relabel(u, {ROW: row, COLUMN: new}), {col: new})
+    right = in_place_of(a, relabel(conj_if_complex(v), {ROW: col, COLUMN: new}), {row: new})
+    return left, values, right

@@ -1,0 +1,281 @@
+"""Linear equations and inverses: solve, inv, pinv, lstsq."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from namedgrad.array import DimArray, constant
+from namedgrad.axes import Name
+from namedgrad.linear import Pair
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.linalg.matrices import (
+    COLUMN,
+    ROW,
+    MatrixOp,
+    down,
+    gradients,
+    in_order_of,
+    in_place_of,
+    inexact,
+    matrix_dims,
+    mH,
+    mm,
+    mT,
+)
+from namedgrad.rules.linalg.triangular import right_hand_side
+from namedgrad.rules.structure import add, contract, negative, relabel, subtract
+
+# ------------------------------------------------------------------------------------------------ equations
+
+
+def _solve_pullback(g: DimArray, x: DimArray, a: DimArray, b: DimArray, errors: str = "raise") -> tuple[Pair, DimArray]:
+    """Giles (2008), section 2.3: b' = A^-T g, A' = -b' x^T."""
+    gb = _solve(mT(a), g, errors=errors)
+    return Pair(negative(down(gb)), x), gb
+
+
+def _solve_pushforward(ts: list[Any], x: DimArray, a: DimArray, b: DimArray, errors: str = "raise") -> DimArray:
+    """Giles (2008), section 2.3.1: dx = A^-1 (db - dA x)."""
+    ta, tb = ts
+    if ta is not None:
+        moved = negative(relabel(contract(ta, x, (COLUMN,)), {ROW: COLUMN}))
+        tb = moved if tb is None else add(tb, moved)
+    return _solve(a, tb, errors=errors)
+
+
+_solve = MatrixOp("(m,m),(m)->(m)", "solve", _solve_pullback, pushforward=_solve_pushforward, columns=1)
+
+
+@operation(sample("well(i,j)", "real(i)", dims=("i", "j")), sample("well(i,j)", "real(i,a)", dims=("i", "j")),
+           sample("well(a,i,j)", "real(i)", dims=("i", "j")))
+def solve(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, errors: str = "raise") -> DimArray:
+    """Solve the linear equations ``a x = b``.
+
+    Parameters
+    ----------
+    a : DimArray
+        Square matrices over ``dims``.
+    b : DimArray
+        Has the dim ``row``; every other dim of it is a right-hand side.
+    dims : (row, column)
+        Every other dim that ``a`` has is a batch, met by name with that of ``b``.
+    errors : {"raise", "nan"}
+        What to do with a singular matrix: raise, or give NaN for that matrix alone.
+
+    Returns
+    -------
+    DimArray
+        ``x``, with ``column`` in place of the ``row`` of ``b``.
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, a dim is unknown or vectorized, or ``b`` has the column dim.
+    numpy.linalg.LinAlgError
+        If a matrix is singular; the message says where it is, by name.
+
+    Notes
+    -----
+    The derivative is that of Giles, M. (2008), *An extended collection of matrix derivative results for forward and
+    reverse mode algorithmic differentiation*, section 2.3.1. ``numpy.linalg.solve``, ``torch.linalg.solve``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[2.0, 0.0], [1.0, 1.0]], ("i", "j"))
+    >>> ng.solve(a, ng.DimArray([2.0, 3.0], ("i",)), ("i", "j"))
+    <DimArray (j: 2) float64>
+    array([1., 2.])
+    """
+    a, b = inexact(constant(a)), inexact(constant(b))
+    row, col = matrix_dims(a, dims, "solve")
+    right_hand_side(b, row, col, "solve")
+    return _solve(a, b, dims=((row, col), (row,)), out=(col,), errors=errors)
+
+
+# ------------------------------------------------------------------------------------------------ inverses
+
+
+def _inv_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """Giles (2008), section 2.2.3: A' = -Y^H g Y^H."""
+    return (negative(mm(mH(y), g, mH(y))),)
+
+
+def _inv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    """Giles (2008), section 2.2.3: dY = -Y dA Y."""
+    return negative(mm(y, ts[0], y))
+
+
+_inv = MatrixOp("(m,m)->(m,m)", "inv", gradients(_inv_gradient), pushforward=_inv_pushforward)
+
+
+@operation(sample("well(i,j)", dims=("i", "j")), sample("well(i,a,j)", dims=("j", "i")))
+def inv(a: DimArray, dims: tuple[Name, Name], *, errors: str = "raise") -> DimArray:
+    """Inverse of square matrices.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+    errors : {"raise", "nan"}
+        What to do with a singular matrix: raise, or give NaN for that matrix alone.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``a`` in their places: the names are not exchanged.
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, or a dim is unknown or vectorized.
+    numpy.linalg.LinAlgError
+        If a matrix is singular; the message says where it is, by name.
+
+    Notes
+    -----
+    The derivative is that of Giles, M. (2008), *An extended collection of matrix derivative results for forward and
+    reverse mode algorithmic differentiation*, section 2.2.3. ``numpy.linalg.inv``, ``torch.linalg.inv``. Equations are
+    better solved by :func:`solve`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.inv(ng.DimArray([[2.0, 0.0], [1.0, 1.0]], ("i", "j")), ("i", "j")).data
+    array([[ 0.5,  0. ],
+           [-0.5,  1. ]])
+    """
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, "inv")
+    return in_place_of(a, _inv(a, dims=((row, col),), out=(row, col), errors=errors), {})
+
+
+def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """Golub and Pereyra (1973), eq. 4.12, transposed term by term; the rank does not change."""
+    yh, gh = mH(y), mH(g)
+    first = negative(mm(yh, g, yh))
+    x = mm(gh, mm(y, yh))
+    second = subtract(x, mm(a, mm(y, x)))
+    z = mm(mm(yh, y), gh)
+    return (add(add(first, second), subtract(z, mm(mm(z, y), a))),)
+
+
+def _pinv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    """Golub and Pereyra (1973), eq. 4.12: -Y dA Y + Y Y^H dA^H (1 - A Y) + (1 - Y A) dA^H Y^H Y."""
+    t = ts[0]
+    th, yh = mH(t), mH(y)
+    first = negative(mm(y, t, y))
+    x = mm(y, mm(yh, th))
+    second = subtract(x, mm(mm(x, a), y))
+    z = mm(mm(th, yh), y)
+    return add(add(first, second), subtract(z, mm(y, mm(a, z))))
+
+
+_pinv = MatrixOp("(m,n)->(n,m)", "pinv", gradients(_pinv_gradient), pushforward=_pinv_pushforward)
+
+
+@operation(
+    sample("well(i,j)", dims=("i", "j")), sample("tall(six,b)", dims=("six", "b")), sample("tall(b,six)", dims=("b", "six")),
+    sample("spd(i,j)", dims=("i", "j"), hermitian=True),
+)
+def pinv(
+    a: DimArray, dims: tuple[Name, Name], *, rtol: float | None = None, hermitian: bool = False, errors: str = "raise"
+) -> DimArray:
+    """Pseudoinverse of matrices of any shape.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+    rtol : float, optional
+        Singular values up to this part of the largest count as 0; by default the larger size times the rounding unit.
+    hermitian : bool
+        Whether the matrices are symmetric (Hermitian); their lower triangle is read then.
+    errors : {"raise", "nan"}
+        What to do with a matrix whose singular values cannot be found.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``a`` in their places. The rows of the pseudoinverse of a matrix that is not square are as
+        many as its columns: there ``row`` has the size of ``column``, and the reverse.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or symmetric matrices are not square.
+
+    Notes
+    -----
+    The derivative is that of Golub, G. H. and Pereyra, V. (1973), *The differentiation of pseudo-inverses and
+    nonlinear least squares problems whose variables separate*, SIAM Journal on Numerical Analysis 10, eq. 4.12. It
+    holds as long as the rank stays. ``numpy.linalg.pinv``, ``torch.linalg.pinv``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.pinv(ng.DimArray([[2.0], [0.0]], ("i", "j")), ("i", "j")).data
+    array([[0.5, 0. ]])
+    """
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, "pinv", square=hermitian)
+    out = pseudoinverse(a, (row, col), rtol=rtol, hermitian=hermitian, errors=errors)
+    return in_place_of(a, relabel(out, {row: col, col: row}), {})
+
+
+def pseudoinverse(a: DimArray, dims: tuple[Name, Name], **options: Any) -> DimArray:
+    """With rows along the column dim of ``a``, and the reverse."""
+    return _pinv(a, dims=(dims,), out=dims[::-1], **options)
+
+
+@operation(
+    sample("well(i,j)", "real(i)", dims=("i", "j")), sample("tall(six,b)", "real(six)", dims=("six", "b")),
+    sample("tall(b,six)", "real(b,a)", dims=("b", "six")),
+)
+def lstsq(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | None = None, errors: str = "raise") -> DimArray:
+    """The shortest ``x`` that makes ``|a x - b|`` smallest.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices of any shape and rank over ``dims``.
+    b : DimArray
+        Has the dim ``row``; every other dim of it is a right-hand side.
+    dims : (row, column)
+        Every other dim that ``a`` has is a batch, met by name with that of ``b``.
+    rtol : float, optional
+        Singular values up to this part of the largest count as 0; by default the larger size times the rounding unit.
+    errors : {"raise", "nan"}
+        What to do with a matrix whose singular values cannot be found.
+
+    Returns
+    -------
+    DimArray
+        ``x``, with ``column`` in place of the ``row`` of ``b``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or ``b`` has the column dim.
+
+    Notes
+    -----
+    The pseudoinverse of ``a`` times ``b``, and so is the derivative: see :func:`pinv`. ``numpy.linalg.lstsq`` (the
+    first of what it returns), ``torch.linalg.lstsq``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], ("i", "j"))
+    >>> ng.lstsq(a, ng.DimArray([1.0, 3.0, 5.0], ("i",)), ("i", "j")).data.round(12)
+    array([1., 2.])
+    """
+    a, b = inexact(constant(a)), inexact(constant(b))
+    row, col = matrix_dims(a, dims, "lstsq", square=False)
+    right_hand_side(b, row, col, "lstsq")
+    inverse = pseudoinverse(a, (row, col), rtol=rtol, hermitian=False, errors=errors)
+    return in_order_of(contract(inverse, b, (row,)), a, b)

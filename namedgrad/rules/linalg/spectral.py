@@ -1,0 +1,307 @@
+"""Eigenvalues and singular values.
+
+A kernel packs all that it finds into one matrix, whose parts are cut out; so each may be used alone, and a rule sees the
+cotangents of all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.complex import conj_if_complex, real
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.linalg.coinciding import coincide, quotient
+from namedgrad.rules.linalg.matrices import (
+    COLUMN,
+    ROW,
+    MatrixOp,
+    as_row,
+    diagonal,
+    down,
+    gradients,
+    hermitian,
+    in_order_of,
+    in_place_of,
+    inexact,
+    inner_name,
+    matrix_dims,
+    mH,
+    mm,
+    mT,
+    off_diagonal,
+    on_diagonal,
+    skew,
+    typed,
+)
+from namedgrad.rules.linalg.solving import _inv
+from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.structure import (
+    add,
+    equal,
+    multiply,
+    not_equal,
+    relabel,
+    select,
+    subtract,
+)
+
+Parts = tuple[DimArray, ...]
+
+
+# ------------------------------------------------------------------------------------------------ Hermitian matrices
+
+
+def _eigh_split(y: DimArray, m: int) -> tuple[DimArray, DimArray]:
+    """Vectors, and values along the columns."""
+    return slice_of(y, ROW, slice(0, m)), real(slice_of(y, ROW, m))
+
+
+def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
+    """Giles (2008), section 3.1: A' = V (diag(w') + E o (V^H V')) V^H, E_ij = 1 / (w_j - w_i)."""
+    m = extent(a, ROW)
+    (v, w), (gv, gw) = _eigh_split(y, m), _eigh_split(g, m)
+    f = mm(mH(v), gv)
+    gap = subtract(w, down(w))
+    asked = multiply(not_equal(f, c(0)), c(1.0))
+    none = equal(add(asked, mT(asked)), c(0))
+    inner = select(off_diagonal(f), quotient(multiply(c(0.5), skew(f)), gap, coincide(gap, w), none))
+    inner = add(inner, select(on_diagonal(f), typed(gw, f)))
+    return (hermitian(mm(mm(v, inner), mH(v))),)
+
+
+def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    """Giles (2008), section 3.1: dw = diag(V^H dA V), dV = V (E o (V^H dA V))."""
+    v, w = _eigh_split(y, extent(a, ROW))
+    d = mm(mm(mH(v), hermitian(ts[0])), v)
+    gap = subtract(w, down(w))
+    e = select(off_diagonal(d), quotient(d, gap, coincide(gap, w), equal(d, c(0))))
+    return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)
+
+
+_eigh = MatrixOp("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), pushforward=_eigh_pushforward)
+
+
+@operation(sample("levels(i,j)", dims=("i", "j")), sample("levels(i,a,j)", dims=("j", "i")))
+def eigh(
+    a: DimArray, dims: tuple[Name, Name], *, lower: bool = True, new_dim: Name | None = None, errors: str = "raise"
+) -> tuple[DimArray, DimArray]:
+    """Eigenvalues, ascending, and orthonormal eigenvectors of symmetric (Hermitian) matrices.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``, of which one triangle is read; the derivative is that of the symmetrised matrix.
+    dims : (row, column)
+        Every other dim is a batch.
+    lower : bool
+        Which triangle is read.
+    new_dim : name, optional
+        Of the dim that counts the eigenvalues; the column's with "2" appended by default.
+    errors : {"raise", "nan"}
+        What to do with a matrix whose eigenvalues cannot be found.
+
+    Returns
+    -------
+    w, v : DimArray
+        Real values along ``new_dim``, and vectors with the dims (row, new_dim).
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, a dim is unknown or vectorized, or ``new_dim`` exists.
+
+    Notes
+    -----
+    The derivative is that of Giles, M. (2008), *An extended collection of matrix derivative results for forward and
+    reverse mode algorithmic differentiation*, section 3.1. Vectors are determined up to a factor of absolute value 1;
+    it does not turn. Those of equal values are not determined: their derivative is NaN, unless nothing depends on them.
+    ``numpy.linalg.eigh``, ``torch.linalg.eigh``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> w, v = ng.eigh(ng.DimArray([[2.0, 1.0], [1.0, 2.0]], ("i", "j")), ("i", "j"))
+    >>> w.data.round(12), v.dims
+    (array([1., 3.]), ('i', 'j2'))
+    """
+    w, v, row, new = _eigh_parts(a, dims, lower, new_dim, errors, "eigh")
+    a = inexact(a)
+    vectors = relabel(v, {ROW: row, COLUMN: new})
+    return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {dims[1]: new})
+
+
+def _eigh_parts(
+    a: DimArray, dims: tuple[Name, Name], lower: bool, new_dim: Name | None, errors: str, what: str
+) -> tuple[DimArray, DimArray, Name, Name]:
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, what)
+    new = inner_name(a, col, new_dim, what)
+    x = relabel(a, {row: ROW, col: COLUMN} if lower else {row: COLUMN, col: ROW})
+    y = _eigh(x if lower else conj_if_complex(x), errors=errors)
+    v, w = _eigh_split(y, extent(x, ROW))
+    return w, v, row, new
+
+
+@operation(sample("spd(i,j)", dims=("i", "j")), sample("hermitian(i,j)", dims=("i", "j")))
+def eigvalsh(
+    a: DimArray, dims: tuple[Name, Name], *, lower: bool = True, new_dim: Name | None = None, errors: str = "raise"
+) -> DimArray:
+    """Eigenvalues of symmetric (Hermitian) matrices, ascending; see :func:`eigh`.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``, of which one triangle is read.
+    dims : (row, column)
+        Every other dim is a batch.
+    lower : bool
+        Which triangle is read.
+    new_dim : name, optional
+        Of the dim that counts them; the column's with "2" appended by default.
+    errors : {"raise", "nan"}
+        What to do with a matrix whose eigenvalues cannot be found.
+
+    Returns
+    -------
+    DimArray
+        Real, along ``new_dim``.
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, a dim is unknown or vectorized, or ``new_dim`` exists.
+
+    Notes
+    -----
+    The derivative is the diagonal of V^H dA V. ``numpy.linalg.eigvalsh``, ``torch.linalg.eigvalsh``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.eigvalsh(ng.DimArray([[2.0, 1.0], [1.0, 2.0]], ("i", "j")), ("i", "j")).data.round(12)
+    array([1., 3.])
+    """
+    w, _, _, new = _eigh_parts(a, dims, lower, new_dim, errors, "eigvalsh")
+    return in_order_of(relabel(w, {COLUMN: new}), a)
+
+
+# ------------------------------------------------------------------------------------------------ any square matrix
+
+
+def _eig_split(y: DimArray, m: int) -> tuple[DimArray, DimArray]:
+    return slice_of(y, ROW, slice(0, m)), slice_of(y, ROW, m)
+
+
+def _eig_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
+    """Boeddeker et al. (2017), eqs. 4.60 and 4.77, for vectors of length 1."""
+    m = extent(a, ROW)
+    (v, w), (gv, gw) = _eig_split(y, m), _eig_split(g, m)
+    f = mm(mH(v), gv)
+    along = real(diagonal(f))
+    f = subtract(f, multiply(mm(mH(v), v), typed(along, f)))
+    gap = conj_if_complex(subtract(w, down(w)))
+    inner = select(off_diagonal(f), quotient(f, gap, coincide(gap, w), equal(mm(mH(v), gv), c(0))))
+    inner = add(inner, select(on_diagonal(f), gw))
+    out = mm(mm(mH(_inv(v, errors="nan")), inner), mH(v))
+    return (out if a.dtype.kind == "c" else typed(real(out), a),)
+
+
+def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    """Giles (2008), section 3.1, and the length of the vectors kept."""
+    v, w = _eig_split(y, extent(a, ROW))
+    d = mm(mm(_inv(v, errors="nan"), typed(ts[0], y)), v)
+    gap = subtract(w, down(w))
+    dv = mm(v, select(off_diagonal(d), quotient(d, gap, coincide(gap, w), equal(d, c(0)))))
+    dv = subtract(dv, multiply(v, typed(real(diagonal(mm(mH(v), dv))), v)))
+    return join([dv, as_row(diagonal(d))], ROW)
+
+
+_eig = MatrixOp("(m,m)->(p,m)", "eig_packed", gradients(_eig_gradient), pushforward=_eig_pushforward)
+
+
+@operation(sample("apart(i,j)", dims=("i", "j")), sample("apart(i,a,j)", dims=("j", "i")))
+def eig(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None, errors: str = "raise") -> tuple[DimArray, DimArray]:
+    """Eigenvalues and eigenvectors of square matrices, complex.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+    new_dim : name, optional
+        Of the dim that counts the eigenvalues; the column's with "2" appended by default.
+    errors : {"raise", "nan"}
+        What to do with a matrix whose eigenvalues cannot be found.
+
+    Returns
+    -------
+    w, v : DimArray
+        Complex values along ``new_dim``, and vectors of length 1 with the dims (row, new_dim).
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, a dim is unknown or vectorized, or ``new_dim`` exists.
+
+    Notes
+    -----
+    The derivative is that of Boeddeker, C. et al. (2017), *On the computation of complex-valued gradients with
+    application to statistically optimum beamforming*, arXiv:1701.00392. Vectors are determined up to a factor of
+    absolute value 1, which does not turn here. Those of equal values are not determined: their derivative is NaN,
+    unless nothing depends on them. ``numpy.linalg.eig``, ``torch.linalg.eig``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> w, v = ng.eig(ng.DimArray([[0.0, -1.0], [1.0, 0.0]], ("i", "j")), ("i", "j"))
+    >>> w.data
+    array([0.+1.j, 0.-1.j])
+    """
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, "eig")
+    new = inner_name(a, col, new_dim, "eig")
+    v, w = _eig_split(_eig(relabel(a, {row: ROW, col: COLUMN}), errors=errors), extent(a, row))
+    vectors = relabel(v, {ROW: row, COLUMN: new})
+    return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {col: new})
+
+
+@operation(sample("apart(i,j)", dims=("i", "j")), sample("capart(i,j)", dims=("i", "j")))
+def eigvals(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None, errors: str = "raise") -> DimArray:
+    """Eigenvalues of square matrices, complex; see :func:`eig`.
+
+    Parameters
+    ----------
+    a : DimArray
+        Matrices over ``dims``.
+    dims : (row, column)
+        Every other dim is a batch.
+    new_dim : name, optional
+        Of the dim that counts them; the column's with "2" appended by default.
+    errors : {"raise", "nan"}
+        What to do with a matrix whose eigenvalues cannot be found.
+
+    Returns
+    -------
+    DimArray
+        Complex, along ``new_dim``.
+
+    Raises
+    ------
+    AxisError
+        If the matrices are not square, a dim is unknown or vectorized, or ``new_dim`` exists.
+
+    Notes
+    -----
+    The derivative is the diagonal of V^-1 dA V. ``numpy.linalg.eigvals``, ``torch.linalg.eigvals``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.eigvals(ng.DimArray([[0.0, -1.0], [1.0, 0.0]], ("i", "j")), ("i", "j")).data
+    array([0.+1.j, 0.-1.j])
+    """
+    return eig(a, dims, new_dim=new_dim, errors=errors)[0]
