@@ -20,6 +20,7 @@ from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, meet, ordered, renumber, unwrap
 from namedgrad.positional.layouts import LAYOUTS
+from namedgrad.positional.matrices import on_matrices
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_PARAMETERS
@@ -29,6 +30,8 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Call an operation with numbered axes; integer dims count the axes of the first array, from either end."""
     if op.name in OVERRIDES:
         return OVERRIDES[op.name](*args, **kwargs)
+    if op.family == "linalg" and "dims" in _signature(op.function).parameters:
+        return on_matrices(op, args, kwargs)
     bound = _signature(op.function).bind(*args, **kwargs)
     given = bound.arguments
     arrays = _arrays(given)
@@ -114,21 +117,6 @@ def _matmul(x: Any, y: Any, dim: Any = None) -> Any:
     return np.matmul(x, y)
 
 
-def _last_two(function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(a: Any, *rest: Any, dims: Any = (-2, -1), **options: Any) -> Any:
-        return np.moveaxis(function(np.moveaxis(a, dims, (-2, -1)), *rest, **options), (-2, -1), dims)
-
-    return call
-
-
-def _cholesky(a: Any, *, lower: bool = True) -> Any:
-    return np.linalg.cholesky(a, upper=not lower)
-
-
-def _solve(a: Any, b: Any, dims: Any = (-2, -1)) -> Any:
-    return np.linalg.solve(np.moveaxis(a, dims, (-2, -1)), b)
-
-
 def _needs_names(name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:  # noqa: ARG001 - whatever it was called with
         raise TypeError(
@@ -140,7 +128,7 @@ def _needs_names(name: str) -> Callable[..., Any]:
 
 OVERRIDES: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel,
-    "matmul": _matmul, "outer": np.outer, "cholesky": _last_two(_cholesky), "solve": _solve,
+    "matmul": _matmul, "outer": np.outer, "multi_dot": lambda *arrays: np.linalg.multi_dot(arrays),
     "squeeze": lambda x, dim=None: np.squeeze(x, dim),
     "broadcast": np.broadcast_arrays,
     "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from namedgrad.positional.functions import (
     calculus,
     creation,
+    decompositions,
     elementwise,
     fourier,
     gathering,
@@ -18,6 +19,6 @@ from namedgrad.positional.functions import (
 )
 
 __all__ = [
-    "calculus", "creation", "elementwise", "fourier", "gathering", "joining", "linalg", "plain", "products",
+    "calculus", "creation", "decompositions", "elementwise", "fourier", "gathering", "joining", "linalg", "plain", "products",
     "reductions", "shapes", "sorting",
 ]  # fmt: skip

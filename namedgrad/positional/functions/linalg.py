@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import numbered, ordered, pair
 from namedgrad.positional.axis import named, names_of
-from namedgrad.positional.functions.creation import constant
-from namedgrad.positional.functions.products import matmul
 from namedgrad.positional.functions.reductions import kept
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
@@ -20,9 +19,9 @@ from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
 from namedgrad.rules.complex import absolute, imag, real
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, identity, not_equal, where
+from namedgrad.rules.structure import add, cast, not_equal, where
 
-ROW, COLUMN = axes.fresh("row"), axes.fresh("column")
+ROW, COLUMN, RHS = axes.fresh("row"), axes.fresh("column"), axes.fresh("right-hand side")
 
 
 def matrix(x: DimArray, what: str) -> DimArray:
@@ -44,7 +43,8 @@ def square(x: DimArray, what: str) -> DimArray:
     return x
 
 
-def _batch(x: DimArray) -> tuple[Any, ...]:
+def batch_of(x: DimArray) -> tuple[Any, ...]:
+    """The stacked axes, in their order."""
     return tuple(sorted((n for n in x.dims if isinstance(n, axes.Axis)), key=lambda n: n.number))
 
 
@@ -54,42 +54,31 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DimArray:
     return ordered(linalg.cholesky(x, (ROW, COLUMN), lower=not upper), x.dims)
 
 
+def right_hand_side(b: DimArray) -> DimArray:
+    """A vector, or columns of a matrix, under names."""
+    b = cast(b, "float64") if b.dtype.kind in "biu" else b
+    return named(b, (ROW,) if b.ndim == 1 else (*b.dims[:-2], ROW, RHS))
+
+
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> DimArray:
-    x, y = square(numbered(a), "solve"), numbered(b)
-    rhs = axes.fresh("right-hand side")
-    y = named(y, (ROW,) if y.ndim == 1 else (*y.dims[:-2], ROW, rhs))
+    x, y = square(numbered(a), "solve"), right_hand_side(numbered(b))
     if extent(y, ROW) != extent(x, ROW):
         raise ValueError(f"solve: the matrix has {extent(x, ROW)} rows, the right-hand side {extent(y, ROW)}")
     out = linalg.solve(*pair(x, y), (ROW, COLUMN))
-    return ordered(out, (*_batch(out), COLUMN, *((rhs,) if rhs in out.names else ())))
+    return ordered(out, (*batch_of(out), COLUMN, *((RHS,) if RHS in out.names else ())))
 
 
 @implements(np.linalg.inv)
 def inv(a: Any) -> DimArray:
     x = square(numbered(a), "inv")
-    other = axes.fresh("inverse")
-    out = linalg.solve(x, identity(extent(x, ROW), ROW, other, x), (ROW, COLUMN))
-    return ordered(out, (*_batch(x), COLUMN, other))
+    return ordered(linalg.inv(x, (ROW, COLUMN)), x.dims)
 
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> DimArray:
-    x = numbered(a)
-    square(x, "matrix_power")
-    if n < 0:
-        x, n = ordered(inv(x), inv(x).dims), -n
-    if n == 0:
-        size = x.shape[-1]
-        eye = constant(np.broadcast_to(np.eye(size), x.shape), x)
-        return cast(eye, x.dtype)
-    powers, out = x, None
-    while n:
-        if n % 2:
-            out = powers if out is None else matmul(out, powers)
-        n //= 2
-        powers = matmul(powers, powers) if n else powers
-    return out  # type: ignore[return-value]
+    x = square(numbered(a), "matrix_power")
+    return ordered(linalg.matrix_power(x, (ROW, COLUMN), operator.index(n)), x.dims)
 
 
 # ------------------------------------------------------------------------------------------------ norms
@@ -117,17 +106,7 @@ def _vector_norm(x: DimArray, names: Any, order: Any) -> DimArray:
 
 
 def _matrix_norm(x: DimArray, names: Any, order: Any) -> DimArray:
-    row, col = names
-    if order in (None, "fro", "f"):
-        return _vector_norm(x, names, 2)
-    size = absolute(x)
-    if order in (1, -1):
-        return (r.max if order > 0 else r.min)(r.sum(size, (row,), skipna=False), (col,), skipna=False)
-    if order in (math.inf, -math.inf):
-        return (r.max if order > 0 else r.min)(r.sum(size, (col,), skipna=False), (row,), skipna=False)
-    raise TypeError(
-        f"np.linalg.norm: ord={order!r} needs singular values, which have no rule; use 'fro', 1, -1, inf or -inf"
-    )
+    return linalg.matrix_norm(x, names, "fro" if order == "f" else order)
 
 
 @implements(np.linalg.norm)

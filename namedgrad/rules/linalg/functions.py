@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
-from namedgrad.linear import like
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.elementwise import c
+from namedgrad.rules.elementwise import c, less
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, MatrixOp, in_place_of, inexact, matrix_dims, mm, mT
 from namedgrad.rules.linalg.solving import inv
 from namedgrad.rules.movement import join, slice_of
-from namedgrad.rules.structure import cast, identity, multiply, relabel, spread
+from namedgrad.rules.structure import add, identity, multiply, positions, relabel, select
 
 
 def _along(f: MatrixOp, a: DimArray, e: DimArray, errors: str) -> DimArray:
@@ -205,8 +204,15 @@ def matrix_power(a: DimArray, dims: tuple[Name, Name], n: int) -> DimArray:
     if n < 0:
         a, n = inv(a, dims), -n
     x = relabel(a, {row: ROW, col: COLUMN})
-    out = _powered(x, n) if n else spread(cast(identity(extent(x, ROW), ROW, COLUMN, x), x.dtype), like(x))
+    out = _powered(x, n) if n else _first_power(x)
     return in_place_of(a, relabel(out, {ROW: row, COLUMN: col}), {})
+
+
+def _first_power(x: DimArray) -> DimArray:
+    """The identity, for every matrix."""
+    size = extent(x, ROW)
+    nowhere = less(positions(size, ROW, x), c(0))
+    return add(select(nowhere, x), identity(size, ROW, COLUMN, x))
 
 
 def _powered(x: DimArray, n: int) -> DimArray:

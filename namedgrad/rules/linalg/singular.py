@@ -147,7 +147,7 @@ def _full_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
         du = join([du, negative(mm(u1, mH(_over(mm(mm(mH(u2), ts[0]), v1), s))))], COLUMN)
     if n > m:
         dv = join([dv, negative(mm(v1, mH(_over(mm(mm(mH(v2), mH(ts[0])), u1), s))))], COLUMN)
-    return _pack(*(resized(x, max(m, n)) for x in (du, ds, dv)))
+    return _pack(*(resized(x, max(m, n), COLUMN) for x in (du, ds, dv)))
 
 
 _full_svd = MatrixOp("(m,n)->(p,k)", "full_svd_packed", gradients(_full_gradient), pushforward=_full_pushforward)

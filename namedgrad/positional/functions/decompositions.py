@@ -1,0 +1,156 @@
+"""``np.linalg``: factors, spectra, determinants, least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.positional.array import numbered, ordered, pair
+from namedgrad.positional.axis import named, reshape
+from namedgrad.positional.functions.linalg import COLUMN, ROW, batch_of, inv, matrix, right_hand_side, solve, square
+from namedgrad.positional.protocol import implements
+from namedgrad.rules import elementwise as e
+from namedgrad.rules import linalg
+from namedgrad.rules import reductions as r
+from namedgrad.rules.complex import absolute
+from namedgrad.rules.structure import contract, subtract
+from namedgrad.trace import innermost
+
+NEW = axes.fresh("value")
+_EXAMPLE = np.eye(1)
+EIG, EIGH, QR, SLOGDET, SVD = (
+    type(f(_EXAMPLE)) for f in (np.linalg.eig, np.linalg.eigh, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
+)
+
+
+def placed(x: DimArray, *core: Name) -> DimArray:
+    """Stacked axes in front, in their order, then the core."""
+    return ordered(x, (*batch_of(x), *core))
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> DimArray:
+    return placed(linalg.det(square(numbered(a), "det"), (ROW, COLUMN)))
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    return SLOGDET(*map(placed, linalg.slogdet(square(numbered(a), "slogdet"), (ROW, COLUMN))))
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    w, v = linalg.eigh(square(numbered(a), "eigh"), (ROW, COLUMN), lower=UPLO.upper() == "L", new_dim=NEW)
+    return EIGH(placed(w, NEW), placed(v, ROW, NEW))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> DimArray:
+    x = square(numbered(a), "eigvalsh")
+    return placed(linalg.eigvalsh(x, (ROW, COLUMN), lower=UPLO.upper() == "L", new_dim=NEW), NEW)
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    w, v = linalg.eig(square(numbered(a), "eig"), (ROW, COLUMN), new_dim=NEW)
+    return EIG(placed(w, NEW), placed(v, ROW, NEW))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> DimArray:
+    return placed(linalg.eigvals(square(numbered(a), "eigvals"), (ROW, COLUMN), new_dim=NEW), NEW)
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    x = (square if hermitian else matrix)(numbered(a), "svd")
+    if not compute_uv:
+        return placed(linalg.svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW), NEW)
+    u, s, vh = linalg.svd(x, (ROW, COLUMN), full_matrices=full_matrices, new_dim=NEW)
+    return SVD(placed(u, ROW, NEW), placed(s, NEW), placed(vh, NEW, COLUMN))
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> DimArray:
+    return svd(x, compute_uv=False)
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    if mode not in {"reduced", "complete", "r"}:
+        raise ValueError(f"qr: mode={mode!r} has no rule; choose 'reduced', 'complete' or 'r'")
+    x = matrix(numbered(a), "qr")
+    q, right = linalg.qr(x, (ROW, COLUMN), mode="complete" if mode == "complete" else "reduced", new_dim=NEW)
+    right = placed(right, NEW, COLUMN)
+    return right if mode == "r" else QR(placed(q, ROW, NEW), right)
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> DimArray:
+    x = matrix(numbered(a), "pinv")
+    if rtol is np._NoValue:
+        rtol = 1e-15 if rcond is None else rcond
+    out = linalg.pinv(x, (ROW, COLUMN), rtol=rtol, hermitian=hermitian)
+    return placed(out, ROW, COLUMN)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    x, y = pair(matrix(numbered(a), "lstsq"), right_hand_side(numbered(b)))
+    if rcond == -1:
+        rcond = float(np.finfo(x.dtype).eps)
+    values = linalg.svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
+    rank = linalg.matrix_rank(innermost(x), (ROW, COLUMN), rtol=rcond)
+    out = linalg.lstsq(x, y, (ROW, COLUMN), rtol=rcond)
+    rest = tuple(n for n in out.dims if n != COLUMN)
+    off = absolute(subtract(contract(x, out, (COLUMN,)), y))
+    residuals = r.sum(e.square(off), ROW, skipna=False)
+    known = backends.may_look(rank.raw)
+    full = extent(x, ROW) > extent(x, COLUMN) and not (known and (rank.raw != extent(x, COLUMN)).any())
+    kept: Any = np.empty(0, x.dtype)
+    if full:
+        kept = residuals if rest else reshape(residuals, (1,))
+    number = int(rank.raw) if known and not rank.hidden else rank
+    return ordered(out, (COLUMN, *rest)), kept, number, ordered(values, (NEW,))
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> DimArray:
+    a = matrix(numbered(x), "cond") if p in {None, 2, -2} else square(numbered(x), "cond")
+    return placed(linalg.cond(a, (ROW, COLUMN), p))
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    x = numbered(A)
+    if x.ndim < 2:
+        return e.not_equal(r.sum(absolute(x), skipna=False), e.c(0)) * 1
+    if tol is not None:
+        values = linalg.svd(matrix(x, "matrix_rank"), (ROW, COLUMN), compute_uv=False, new_dim=NEW)
+        return placed(r.sum(e.greater(values, numbered(tol)) * 1, NEW))
+    return placed(linalg.matrix_rank(matrix(x, "matrix_rank"), (ROW, COLUMN), rtol=rtol))
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> DimArray:
+    x = numbered(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rows = math.prod(x.shape[:ind])
+    return reshape(numbered(inv(reshape(x, (rows, -1)))), (*x.shape[ind:], *x.shape[:ind]))
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> DimArray:
+    x, y = numbered(a), numbered(b)
+    if axes is not None:
+        last = [k % x.ndim for k in axes]
+        order = [*(k for k in range(x.ndim) if k not in last), *last]
+        x = named(ordered(x, [x.dims[k] for k in order]), x.dims)
+    shape = x.shape[y.ndim :]
+    return reshape(numbered(solve(reshape(x, (-1, math.prod(shape))), reshape(y, (-1,)))), shape)

@@ -1,0 +1,44 @@
+"""Linear algebra of the public functions on positional arrays: on the last two axes, or those that ``dims`` numbers."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+from namedgrad.positional.array import PositionalArray, box, numbered, ordered, pair, renumber
+from namedgrad.positional.axis import named
+from namedgrad.positional.protocol import kind_of
+from namedgrad.primitive import Operation
+
+ROW, NEW, COLUMN, RHS = (axes.fresh(n) for n in ("row", "value", "column", "right-hand side"))
+
+
+def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an operation of matrices; a second operand is a vector or columns, as in :mod:`numpy.linalg`."""
+    bound = inspect.signature(op.function).bind_partial(*args, **kwargs)
+    given = dict(bound.arguments)
+    given.pop("new_dim", None)
+    dims = given.pop("dims", (-2, -1))
+    a, *more = (given.pop(name) for name in ("a", "b") if name in given)
+    x = numbered(np.moveaxis(a, dims, (-2, -1)) if tuple(dims) != (-2, -1) else a)
+    if x.ndim < 2:
+        raise np.linalg.LinAlgError(f"{op.name}: an array of shape {x.shape} is no matrix; it needs two axes at least")
+    operands = [named(x, (*x.dims[:-2], ROW, COLUMN))]
+    for b in map(numbered, more):
+        y = named(b, (ROW,) if b.ndim == 1 else (*b.dims[:-2], ROW, RHS))
+        operands = list(pair(operands[0], y))
+    if "new_dim" in inspect.signature(op.function).parameters:
+        given["new_dim"] = NEW
+    out = op.function(*operands, dims=(ROW, COLUMN), **given)
+    kind = kind_of([v for v in (a, *more) if isinstance(v, PositionalArray)])
+    return tuple(_placed(o, kind) for o in out) if isinstance(out, tuple) else _placed(out, kind)
+
+
+def _placed(x: DimArray, kind: type[PositionalArray]) -> Any:
+    """Stacked axes in front, then those of the matrix."""
+    stacked = sorted((n for n in x.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
+    return box(renumber(ordered(x, (*stacked, *(n for n in (ROW, NEW, COLUMN, RHS) if n in x.dims)))), kind)
