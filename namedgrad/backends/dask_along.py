@@ -39,7 +39,15 @@ class AlongAxis:
         size = n + m - 1 if full else abs(n - m) + 1
         return self.of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, full=full)
 
-    def of_last(self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, **kwargs: Any) -> Raw:
+    def locate(self, known: Raw, points: Raw, side: str) -> Raw:
+        """How many sorted cells lie before each point."""
+        return self.of_last("locate", "(n),()->()", known, points, dtype=np.intp, side=side)
+
+    def tridiagonal(self, lower: Raw, middle: Raw, upper: Raw, b: Raw) -> Raw:
+        """Tridiagonal equations along last axes."""
+        return self.of_last("tridiagonal", "(n),(n),(n),(n)->(n)", lower, middle, upper, b)
+
+    def of_last(self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, dtype: Any = None, **kwargs: Any) -> Raw:
         """A kernel of the host on last axes, whole in every chunk."""
         import dask.array as da
 
@@ -48,7 +56,8 @@ class AlongAxis:
 
         cores = signature.split("->", maxsplit=1)[0].split("),(")
         arrays = [da.asarray(r) for r in raw]
-        whole = [r.rechunk({-1 - i: -1 for i in range(c.count(",") + 1)}) for r, c in zip(arrays, cores, strict=True)]
+        counts = [len([name for name in c.strip("()").split(",") if name]) for c in cores]
+        whole = [r.rechunk({-1 - i: -1 for i in range(n)}) for r, n in zip(arrays, counts, strict=True)]
         function = Kernel(NUMPY.function(kernel), **kwargs)
-        dtype = np.result_type(*(r.dtype for r in arrays), np.float32)
+        dtype = dtype or np.result_type(*(r.dtype for r in arrays), np.float32)
         return da.apply_gufunc(function, signature, *whole, output_dtypes=dtype, output_sizes=sizes)

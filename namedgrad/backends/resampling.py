@@ -122,6 +122,36 @@ class ResamplingKernels:
         out = scatter.scatter_add(full, index, shared=0, sizes=(grid.n,))
         return self.xp.moveaxis(out, -1, axis)
 
+    def locate(self, known: Raw, points: Raw, side: str) -> Raw:
+        """How many sorted cells lie before each point."""
+        return self.xp.searchsorted(known, points, side=side)
+
+    def tridiagonal(self, lower: Raw, middle: Raw, upper: Raw, b: Raw) -> Raw:
+        """Equations along the last axis by parallel cyclic reduction: each step doubles the distance of the neighbours.
+
+        Stable without pivoting where the diagonal is dominant (Hockney and Jesshope 1981, section 5.4).
+        """
+        xp, n = self.xp, b.shape[-1]
+        lower, upper = xp.where(xp.arange(n) > 0, lower, 0), xp.where(xp.arange(n) < n - 1, upper, 0)
+        k = 1
+        while k < n:
+            before = [self._moved(v, k, fill) for v, fill in ((lower, 0), (middle, 1), (upper, 0), (b, 0))]
+            after = [self._moved(v, -k, fill) for v, fill in ((lower, 0), (middle, 1), (upper, 0), (b, 0))]
+            p, q = lower / before[1], upper / after[1]
+            middle = middle - p * before[2] - q * after[0]
+            b = b - p * before[3] - q * after[3]
+            lower, upper = -p * before[0], -q * after[2]
+            k *= 2
+        return b / middle
+
+    def _moved(self, x: Raw, by: int, fill: float) -> Raw:
+        """Cells moved along the last axis."""
+        xp, n = self.xp, x.shape[-1]
+        empty = xp.full((*x.shape[:-1], abs(by)), fill, dtype=x.dtype)
+        if by > 0:
+            return xp.concatenate((empty, x[..., : n - by]), axis=-1)
+        return xp.concatenate((x[..., -by:], empty), axis=-1)
+
     def _weighed(self, x: Raw, w: Raw, axis: int) -> Raw:
         """``x * w``, exactly 0 where the weight is, whatever the cell holds."""
         w = _along(w, axis, x.ndim).astype(x.dtype.type(0).real.dtype)
@@ -225,3 +255,16 @@ class HostResampling(ResamplingKernels):
     def resample_back(self, g: Raw, axis: int, grid: Grid) -> Raw:
         """The transpose of :meth:`resample`."""
         return _plans(grid)[1](g, axis)
+
+    def tridiagonal(self, lower: Raw, middle: Raw, upper: Raw, b: Raw) -> Raw:
+        """By elimination where there is one matrix."""
+        if max(lower.ndim, middle.ndim, upper.ndim) > 1 or b.shape[-1] < 2:
+            return super().tridiagonal(lower, middle, upper, b)
+        import scipy.linalg
+
+        n = b.shape[-1]
+        bands = np.zeros((3, n), np.result_type(lower, middle, upper))
+        bands[0, 1:], bands[1], bands[2, :-1] = upper[:-1], middle, lower[1:]
+        kind = np.result_type(bands, b)
+        x = scipy.linalg.solve_banded((1, 1), bands, b.reshape(-1, n).T, check_finite=False)
+        return x.T.reshape(b.shape).astype(kind, copy=False)

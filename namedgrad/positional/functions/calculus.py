@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from namedgrad import axes, backends
-from namedgrad.array import DimArray, extent, make
-from namedgrad.axes import Name
+from namedgrad import axes
+from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import meet, numbered, ordered
 from namedgrad.positional.axis import expand, flat, name_of, named, names_of
 from namedgrad.positional.functions.creation import constant, filled
@@ -20,9 +19,11 @@ from namedgrad.rules import movement
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
+from namedgrad.rules.resampling.interp import interp as interpolated
 from namedgrad.rules.signal import convolution, polynomials
 from namedgrad.rules.signal.calculus import cut, differentiate
-from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, subtract, total, where
+from namedgrad.rules.sorting import argsort_of
+from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, subtract, total
 
 # ------------------------------------------------------------------------------------------------ differences
 
@@ -131,48 +132,42 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
 # ------------------------------------------------------------------------------------------------ interpolation
 
 
+KNOT = axes.fresh("knot")
+
+
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DimArray:
     at, known, values = (_double(numbered(v)) for v in (x, xp, fp))
-    if period is not None:
-        raise TypeError(
-            "np.interp with period= has no rule; append the first point, shifted by the period, to xp and fp"
-        )
     if known.ndim != 1 or known.shape != values.shape or not known.size:
         raise ValueError(
             f"np.interp needs xp and fp of one axis and one length, got shapes {known.shape} and {values.shape}"
         )
-    knot, size = axes.fresh("knot"), known.shape[0]
-    known, values = named(known, (knot,)), named(values, (knot,))
-    own = [axes.fresh(n) for n in at.dims]
+    known, values = named(known, (KNOT,)), named(values, (KNOT,))
+    own = tuple(axes.fresh(n) for n in at.dims)
     at = named(at, own)
-    points = stop_gradient(at)
-    upper = e.clip(_right_of(stop_gradient(known), knot, points), 1, max(size - 1, 1))
-    (x0, y0), (x1, y1) = (
-        [_pick(v, knot, i) for v in (known, values)] for i in (subtract(upper, c(1)), e.minimum(upper, c(size - 1)))
-    )
-    width = subtract(x1, x0) if size > 1 else c(1.0)
-    y = add(y0, multiply(e.divide(subtract(at, x0), width), subtract(y1, y0)))
-    (first, low), (last, high) = ([movement.slice_of(v, knot, i) for v in (known, values)] for i in (0, size - 1))
-    y = where(e.less(points, stop_gradient(first)), low if left is None else numbered(left), y)
-    y = where(e.greater(points, stop_gradient(last)), high if right is None else numbered(right), y)
-    return ordered(y, own)
+    if period is not None:
+        at, known, values = _periodic(at, known, values, period)
+        left = right = None
+    low, high = (movement.slice_of(values, KNOT, i) for i in (0, extent(known, KNOT) - 1))
+    fill = (low if left is None else numbered(left), high if right is None else numbered(right))
+    return ordered(interpolated(values, at, known, dim=KNOT, fill_value=fill, assume_sorted=True), own)
+
+
+def _periodic(at: DimArray, known: DimArray, values: DimArray, period: Any) -> tuple[DimArray, ...]:
+    """One more knot on either side."""
+    if period == 0:
+        raise ValueError("period must be a non-zero value")
+    length = numbered(abs(period))
+    at, known = e.remainder(at, length), e.remainder(known, length)
+    order = argsort_of(stop_gradient(known), KNOT)
+    known, values = (gather(v, {KNOT: order}) for v in (known, values))
+    (first, low), (last, high) = ([cut(v, KNOT, *ends) for v in (known, values)] for ends in ((0, 1), (-1, None)))
+    known = movement.join([subtract(last, length), known, add(first, length)], KNOT)
+    return at, known, movement.join([high, values, low], KNOT)
 
 
 def _double(x: DimArray) -> DimArray:
     return cast(x, "complex128" if x.dtype.kind == "c" else "float64")
-
-
-def _pick(x: DimArray, name: Name, index: DimArray) -> DimArray:
-    return gather(x, {name: index})
-
-
-def _right_of(known: DimArray, knot: Name, points: DimArray) -> DimArray:
-    """How many knots are not greater than each point."""
-    raw = known.raw
-    if known.hidden or not backends.may_look(raw) or not backends.may_look(points.raw):
-        return total(cast(e.less_equal(known, points), np.intp), (knot,))
-    return make(np.searchsorted(raw, points.raw, "right"), points.names, points.hidden)
 
 
 # ----------------------------------------------------------------------------------------------- polynomials, signals
