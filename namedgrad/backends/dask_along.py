@@ -47,7 +47,9 @@ class AlongAxis:
         """Tridiagonal equations along last axes."""
         return self.of_last("tridiagonal", "(n),(n),(n),(n)->(n)", lower, middle, upper, b)
 
-    def of_last(self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, dtype: Any = None, **kwargs: Any) -> Raw:
+    def of_last(
+        self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, dtype: Any = None, **kwargs: Any
+    ) -> Raw:
         """A kernel of the host on last axes, whole in every chunk."""
         import dask.array as da
 

@@ -130,7 +130,7 @@ def _cells(p: DimArray, n: int, order: int, mode: str) -> list[Tap]:
         return [tap(nearest, None, n, bounded=bounded)]
     low, high = linear_taps(p, n, bounded=bounded)
     if mode == "grid-wrap":
-        last = equal(low.index, c(n - 1))
-        high = high._replace(index=where(last, c(0), high.index))
+        last = equal(low.at, c(n - 1))
+        high = high._replace(at=where(last, c(0), high.at))
     return [low, high]
 

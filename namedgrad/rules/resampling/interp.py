@@ -17,7 +17,7 @@ from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.resampling.neighbours import Tap, locate, weighted
+from namedgrad.rules.resampling.neighbours import Tap, locate, weigh, weighted
 from namedgrad.rules.resampling.splines import HERMITE, hermite
 from namedgrad.rules.sorting import argsort_of
 from namedgrad.rules.structure import (
@@ -297,13 +297,9 @@ def _grouped(x: DimArray, prepared: Mapping[Name, Along], method: str) -> DimArr
 
 
 def _linear(x: DimArray, along: Along) -> DimArray:
-    low, high = gather(x, {along.dim: along.at}), gather(x, {along.dim: along.right()})
-    if not known_finite(x):  # a cell at whose neighbour a target lies exactly takes no part
-        t = stop_gradient(along.t)
-        low, high = (
-            where(e.logical_and(equal(t, c(1)), logical_not(isfinite(low))), high, low),
-            where(e.logical_and(equal(t, c(0)), logical_not(isfinite(high))), low, high),
-        )
-    return add(low, multiply(along.t, subtract(high, low)))
-
-
+    low, high, t = gather(x, {along.dim: along.at}), gather(x, {along.dim: along.right()}), along.t
+    rise = subtract(high, low)
+    if known_finite(x):
+        return add(low, multiply(t, rise))
+    at_end = e.logical_and(equal(stop_gradient(t), c(1)), logical_not(isfinite(stop_gradient(low))))
+    return where(at_end, add(high, weigh(subtract(t, c(1)), rise)), add(low, weigh(t, rise)))

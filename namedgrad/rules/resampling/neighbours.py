@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -10,12 +11,13 @@ from namedgrad import backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
-from namedgrad.primitive import Primitive
+from namedgrad.linear import Weight
+from namedgrad.primitive import Primitive, elementwise
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.structure import add, cast, known_finite, multiply, not_equal, select, where
+from namedgrad.rules.structure import add, cast, known_finite, multiply, select, where
 from namedgrad.trace import apply
 
 Index = DimArray
@@ -55,34 +57,32 @@ def locate(known: DimArray, dim: Name, points: DimArray, side: str = "right") ->
     return found
 
 
+#: ``weight * value``, exactly 0 where the weight is; its derivative in the weight is the value nevertheless.
+weigh = elementwise("weigh_cell", lambda o, w, v: v, lambda o, w, v: Weight(w), kernel="scale")
+
+
 class Tap(NamedTuple):
     """One neighbour along a dim: its position, its weight (None: 1) and where it counts (None: everywhere)."""
 
-    index: Index
+    at: Index
     weight: DimArray | None
     inside: DimArray | None = None
 
 
 def weighted(x: DimArray, taps: Mapping[Name, Sequence[Tap]]) -> DimArray:
     """The sum over all neighbours; one whose weight is 0 takes no part, whatever it holds."""
-    careful = not known_finite(x)
-    terms = [_term(x, dict(zip(taps, several, strict=True)), careful=careful) for several in itertools.product(*taps.values())]
-    out = terms[0]
-    for term in terms[1:]:
-        out = add(out, term)
-    return out
+    times = multiply.two if known_finite(x) else weigh.two
+    several = itertools.product(*taps.values())
+    terms = [_term(x, dict(zip(taps, each, strict=True)), times) for each in several]
+    return functools.reduce(add.two, terms)
 
 
-def _term(x: DimArray, taps: Mapping[Name, Tap], *, careful: bool) -> DimArray:
-    value = gather(x, {d: t.index for d, t in taps.items()})
-    weight = _joined(multiply, [t.weight for t in taps.values()])
-    mask = _joined(e.logical_and, [t.inside for t in taps.values()])
-    if careful and weight is not None:
-        heavy = not_equal(stop_gradient(weight), c(0))
-        mask = heavy if mask is None else e.logical_and(mask, heavy)
-    if mask is not None:
-        value = select(mask, value)
-    return value if weight is None else multiply(value, weight)
+def _term(x: DimArray, taps: Mapping[Name, Tap], times: Callable[[DimArray, DimArray], DimArray]) -> DimArray:
+    value = gather(x, {d: t.at for d, t in taps.items()})
+    weight = _joined(multiply.two, [t.weight for t in taps.values()])
+    mask = _joined(e.logical_and.two, [t.inside for t in taps.values()])
+    value = value if mask is None else select(mask, value)
+    return value if weight is None else times(weight, value)
 
 
 def _joined(two: Callable[[DimArray, DimArray], DimArray], parts: Sequence[DimArray | None]) -> DimArray | None:

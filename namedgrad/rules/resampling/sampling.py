@@ -128,10 +128,11 @@ def _outer(x: DimArray, a: float = CUBIC) -> DimArray:
 
 
 @operation(
-    sample("real(a,b,c)", "unit(two,six,a)", dims=("b", "c"), coord="two"), sample("real(b,c)", "unit(nine,two)", dims=("b", "c"), coord="two", align_corners=True),
-    sample("real(a,b,c)", "wide(two,six)", dims=("b", "c"), coord="two", padding_mode="reflection"),
-    sample("real(b,c)", "wide(two,a)", dims=("b", "c"), coord="two", mode="bicubic", padding_mode="border"),
-    sample("real(b,c)", "wide(two,a)", dims=("b", "c"), coord="two", mode="nearest"),
+    sample("real(a,six,eight)", "between(two,b,a)", dims=("six", "eight"), coord="two"),
+    sample("real(six,eight)", "between(b,two)", dims=("six", "eight"), coord="two", align_corners=True),
+    sample("real(a,eight)", "beyond(one,b)", dims=("eight",), coord="one", padding_mode="reflection"),
+    sample("real(six,eight)", "beyond(two,a)", dims=("eight", "six"), coord="two", mode="bicubic", padding_mode="border"),
+    sample("real(six,eight)", "beyond(two,a)", dims=("six", "eight"), coord="two", mode="nearest"),
 )  # fmt: skip
 def grid_sample(
     x: DimArray, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", *, align_corners: bool = False,
@@ -213,8 +214,9 @@ def replacing(x: DimArray, out: DimArray, given: Mapping[Name, DimArray]) -> Dim
 
 
 @operation(
-    sample("real(a,two,three)", size={"p": 4, "q": 3}, dims=("two", "three")),
-    sample("real(two,three)", size={"p": 1, "q": 5}, dims=("two", "three"), align_corners=True),
+    sample("real(a,one,two)", size={"p": 4}, dims=("one", "two")),
+    sample("real(one,two,b)", size={"p": 5}, dims=("one", "two"), align_corners=True),
+    sample("real(two,one,a)", size={"p": 1}, dims=("one", "two"), align_corners=True),
 )
 def affine_grid(
     theta: DimArray, size: Mapping[Any, int], dims: tuple[Name, Name] = ("row", "column"), *, align_corners: bool = False
@@ -259,7 +261,7 @@ def affine_grid(
         raise AxisError(f"affine_grid: {describe(theta)} must have {count} rows and {count + 1} columns for {tuple(size)}")
     theta = theta if theta.dtype.kind == "f" else cast(theta, "float64")
     out = slice_of(theta, column, count)
-    for i, (d, n) in enumerate(reversed(size.items())):
+    for i, (d, n) in enumerate(reversed(list(size.items()))):
         new_name(theta, d, "affine_grid")
         steps = positions(n, d, theta)
         if align_corners:
