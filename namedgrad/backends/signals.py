@@ -1,4 +1,4 @@
-"""Discrete convolution along the last axis, and least squares of small matrices."""
+"""Discrete convolution along the last axis."""
 
 from __future__ import annotations
 
