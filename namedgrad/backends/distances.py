@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 Raw = Any
+BLOCK = 1 << 15  # cells that are worked on at a time
 
 
 class DistanceKernels:
@@ -19,31 +20,32 @@ class DistanceKernels:
     def distance(self, x: Raw, y: Raw, p: float) -> Raw:
         """``sum(|x - y|**p)**(1 / p)`` over the last axis, for finite ``p > 0``; the other axes broadcast."""
         size = self.xp.absolute(self.xp.subtract(x, y))
-        return self._root(self.total(self._power(size, p), (-1,)), p)
+        if p == 1:
+            return self.total(size, (size.ndim - 1,))
+        return self._norm(size, p)
 
-    def _power(self, size: Raw, p: float) -> Raw:
-        return size if p == 1 else self.xp.multiply(size, size) if p == 2 else self.xp.power(size, p)
-
-    def _root(self, total: Raw, p: float) -> Raw:
-        return total if p == 1 else self.xp.sqrt(total) if p == 2 else self.xp.power(total, 1 / p)
+    def _norm(self, size: Raw, p: float) -> Raw:
+        """The p-norm by quotients with the largest, so that nothing overflows."""
+        xp = self.xp
+        top = xp.max(size, axis=-1, keepdims=True)
+        safe = xp.where(xp.logical_or(top == 0, xp.isinf(top)), xp.ones_like(top), top)
+        ratio = xp.divide(size, safe)
+        whole = self.total(xp.multiply(ratio, ratio) if p == 2 else xp.power(ratio, p), (size.ndim - 1,))
+        return xp.multiply(xp.sqrt(whole) if p == 2 else xp.power(whole, 1 / p), safe[..., 0])
 
     def root_above_zero(self, x: Raw) -> Raw:
         """The square root of ``max(x, 0)``."""
         return self.xp.sqrt(self.xp.maximum(x, 0))
 
-    def pair_rows(self, n: int) -> Raw:
-        """The smaller number of every two out of ``n``: 0, 0, ..., 1, ...
+    def pair_cells(self, n: int) -> Raw:
+        """The cells above the diagonal of a flattened square: (0, 1), (0, 2), ..., (1, 2), ...
 
-        Row i starts at cell ``k = i (2 n - 1 - i) / 2``; there the root is that of ``(2 n - 1 - 2 i)**2``, and exact.
+        Row i starts at pair ``k = i (2 n - 1 - i) / 2``; there the root is that of ``(2 n - 1 - 2 i)**2``, and exact.
         """
         k = self.arange(0, n * (n - 1) // 2)
         root = self.xp.sqrt(float((2 * n - 1) ** 2) - 8.0 * k)
-        return self.xp.floor(0.5 * (2.0 * n - 1 - root)).astype("int64")
-
-    def pair_columns(self, n: int) -> Raw:
-        """The larger number of every two out of ``n``: 1, 2, ..., 2, ..."""
-        row = self.pair_rows(n)
-        return self.arange(0, n * (n - 1) // 2) - row * (2 * n - 1 - row) // 2 + row + 1
+        row = self.xp.floor(0.5 * (2.0 * n - 1 - root)).astype("int64")
+        return row * n + k - row * (2 * n - 1 - row) // 2 + row + 1
 
     def square_sum(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Sum of squares over axes."""
@@ -54,36 +56,60 @@ class NumpyDistanceKernels(DistanceKernels):
     """Without temporary arrays of all coordinates of all pairs."""
 
     def distance(self, x: Raw, y: Raw, p: float) -> Raw:
-        """The p-norm; of many pairs coordinate by coordinate, in place."""
+        """The p-norm; of many pairs coordinate by coordinate, in blocks that stay in the cache."""
         pairs = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
-        if 16 * x.shape[-1] > np.prod(pairs, dtype=int):
+        if p > 2 or 16 * x.shape[-1] > np.prod(pairs, dtype=int):
             return super().distance(x, y, p)
-        total: Any = 0
-        for i in range(x.shape[-1]):
-            size = np.subtract(x[..., i], y[..., i])
-            if p == 2:
-                size *= size
-            else:
-                np.absolute(size, out=size)
-                if p != 1:
-                    np.power(size, p, out=size)
-            total = size if i == 0 else np.add(total, size, out=total)
-        return np.sqrt(total, out=total) if p == 2 else self._root(total, p)
+        x, y = (v.reshape((1,) * (len(pairs) + 1 - v.ndim) + v.shape) for v in (x, y))
+        out = np.zeros(pairs, np.result_type(x, y))
+        axis = int(np.argmax(pairs))
+        step = max(1, BLOCK * pairs[axis] // out.size)
+        with np.errstate(over="ignore", under="ignore"):
+            for start in range(0, pairs[axis], step):
+                at = (*(slice(None),) * axis, slice(start, start + step))
+                left, right = (v[at] if v.shape[axis] > 1 else v for v in (x, y))
+                _add_powers(out[at], left, right, p)
+        return out if p <= 1 else self._repaired(out, x, y, p)
+
+    def _repaired(self, out: Raw, x: Raw, y: Raw, p: float) -> Raw:
+        """Those distances again whose powers may have over- or underflown."""
+        limits = np.finfo(out.dtype)
+        low, high = float(limits.tiny) ** (1 / p) * 1e8, float(limits.max) ** (1 / p) * 1e-8
+        with np.errstate(invalid="ignore"):
+            lost = np.nonzero(~((out > low) & (out < high)))
+        if lost[0].size:
+            ends = (np.broadcast_to(v, (*out.shape, v.shape[-1]))[lost] for v in (x, y))
+            out[lost] = self._norm(np.absolute(np.subtract(*ends)), p)
+        return out
 
     def root_above_zero(self, x: Raw) -> Raw:
         """The square root of ``max(x, 0)``, with one array of that size."""
         out = np.maximum(x, 0)
         return np.sqrt(out, out=out) if isinstance(out, np.ndarray) else np.sqrt(out)
 
-    def pair_rows(self, n: int) -> Raw:
-        """The smaller number of every two."""
-        return np.triu_indices(n, 1)[0]
-
-    def pair_columns(self, n: int) -> Raw:
-        """The larger number of every two."""
-        return np.triu_indices(n, 1)[1]
+    def pair_cells(self, n: int) -> Raw:
+        """The cells above the diagonal of a flattened square, row by row."""
+        row = np.arange(n)
+        start = row * (2 * n - 1 - row) // 2
+        return np.arange(n * (n - 1) // 2) + np.repeat(row * n - start + row + 1, n - 1 - row)
 
     def square_sum(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Sum of squares over axes, in one pass."""
         every = list(range(x.ndim))
         return np.einsum(x, every, x, every, [i for i in every if i - x.ndim not in axis and i not in axis])
+
+
+def _add_powers(out: Raw, x: Raw, y: Raw, p: float) -> None:
+    """The p-norm of differences, written into zeros."""
+    size = np.empty_like(out)
+    for i in range(x.shape[-1]):
+        np.subtract(x[..., i], y[..., i], out=size)
+        if p == 2:
+            np.multiply(size, size, out=size)
+        else:
+            np.absolute(size, out=size)
+            if p != 1:
+                np.power(size, p, out=size)
+        np.add(out, size, out=out)
+    if p != 1:
+        np.sqrt(out, out=out) if p == 2 else np.power(out, 1 / p, out=out)

@@ -18,6 +18,7 @@ from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import isel
+from namedgrad.rules.movement import merge
 from namedgrad.rules.reductions import max as largest
 from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import (
@@ -200,18 +201,12 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     (new,) = axes.check_names((new_dim,))
     if new in x.names and new != point:
         raise AxisError(f"pdist: the dim {new!r} exists already in {x.dims}; choose another new_dim")
-    inside = axes.fresh("pair")
-    other = axes.fresh("point")
-    square = cdist(x, relabel(x, {point: other}), cell, p=p)
-    out = isel(square, dict(zip((point, other), _pairs(extent(x, point), inside, x), strict=True)))
-    return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
-
-
-
-def _pairs(n: int, name: Name, x: DimArray) -> tuple[DimArray, DimArray]:
-    """Rows and columns of the cells above the diagonal of a square, on the backend of ``x``."""
+    inside, other = axes.fresh("pair"), axes.fresh("point")
+    square = merge(cdist(x, relabel(x, {point: other}), cell, p=p), (point, other), inside)
     backend = backends.backend_of(innermost(x).raw)
-    return make(call(backend.pair_rows, n), (name,), axes.NONE), make(call(backend.pair_columns, n), (name,), axes.NONE)
+    cells = make(call(backend.pair_cells, extent(x, point)), (inside,), axes.NONE)
+    out = isel(square, {inside: cells})
+    return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
 
 
 def length_of(x: DimArray, dim: Name, p: float) -> DimArray:

@@ -18,13 +18,24 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.dropout import dropout
 from namedgrad.rules.movement import join, merge, split
 from namedgrad.rules.reductions import mean
-from namedgrad.rules.structure import add, contract, multiply, positions, reorder, subtract, where, zeros_spread
+from namedgrad.rules.structure import (
+    add,
+    guarded_contract,
+    multiply,
+    positions,
+    reorder,
+    scale,
+    subtract,
+    where,
+    zeros_spread,
+)
 
 CELL = axes.core(-1)
 
 
 def _pull(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
-    return (multiply(y, subtract(g, contract(g, y, (CELL,)))),)
+    """Where a weight is 0, a value that is not finite does not count."""
+    return (scale(y, subtract(g, guarded_contract(y, g, (CELL,)))),)
 
 
 def _push(ts: Sequence[Any], y: DimArray, x: DimArray) -> DimArray:
@@ -51,7 +62,8 @@ def _attend(q: DimArray, k: DimArray, v: DimArray, dims: Names, mask: Any, is_ca
         scores = _masked(scores, e.greater_equal(positions(extent(q, query), query, q), positions(extent(k, key), key, q)))
     weights = _weights(scores, dims=((key,),), out=(key,)) if extent(k, key) else scores
     used = weights if dropout_mask is None and rng is None else dropout(weights, dropout_mask, p=p, rng=rng)
-    return dot(used, v, dim=(key,)), weights
+    seen = mask is None and not is_causal
+    return dot(used, v, dim=(key,)) if seen else guarded_contract(used, v, (key,)), weights
 
 
 def _three(what: str, q: DimArray, k: DimArray, v: DimArray, dims: Any) -> Names:
@@ -114,7 +126,8 @@ def scaled_dot_product_attention(query: DimArray, key: DimArray, value: DimArray
     Notes
     -----
     ``softmax(scale q k^T + mask) v`` (Vaswani et al., 2017). With weights w, a cotangent g of them is pulled to
-    ``w (g - sum(g w))``. A query that sees no key gets 0, and its gradients are 0.
+    ``w (g - sum(g w))``. A query that sees no key gets 0, and its gradients are 0;
+    what is masked may be NaN.
     ``torch.nn.functional.scaled_dot_product_attention``, which gives NaN or 0 there, depending on its kernel.
 
     Examples
