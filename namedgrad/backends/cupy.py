@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.base import Backend, Raw, Shape
+from namedgrad.backends.cupy_special import CupySpecial, NoFunctions
 
 # What ``add.at`` does not take is accumulated in one of the dtypes that it does.
 _WIDER = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
 
-class CupyBackend(Backend):
+class CupyBackend(CupySpecial, Backend):
     """Positional functions on ``cupy.ndarray``."""
 
     name = "cupy"
@@ -35,11 +36,11 @@ class CupyBackend(Backend):
 
     @property
     def special(self) -> Any:
-        """``cupyx.scipy.special``, None if there is none."""
+        """``cupyx.scipy.special``, or nothing."""
         try:
             import cupyx.scipy.special
         except ImportError:
-            return None
+            return NoFunctions()
         return cupyx.scipy.special
 
     def function(self, name: str) -> Callable[..., Any]:

@@ -61,7 +61,7 @@ class ParameterKernels:
         log_x = xp.log(x)
         # P(a, x) = P(a + 1, x) + x**a exp(-x) / gamma(a + 1) brings a small a above 1
         b = xp.where(ok, xp.where(shifted, a + 1, a), 1.0)
-        slopes = [log_x - psi(b), *(-self.special.polygamma(k, b) for k in range(1, n))]
+        slopes = [log_x - psi(b), *(-self.real_polygamma(k, b) for k in range(1, n))]
         left = slopes[0] <= 0
         k = xp.where(left, b - x, x - b + 1) / xp.where(left, 1.0, x)
         c = xp.where(left, x, (b - 1) / (x * x))
@@ -111,7 +111,7 @@ class ParameterKernels:
 
     def _beta_slopes(self, upto: int, a: Raw, b: Raw, top_a: Raw, top_b: Raw) -> Callable[[int, int], Raw]:
         """Derivatives in ``a`` and ``b`` of ``log(gamma(a + b) / (gamma(top_a) gamma(top_b)))``, tops moving along."""
-        psi = [self.special.digamma, *(functools.partial(self.special.polygamma, k) for k in range(1, upto))]
+        psi = [self.special.digamma, *(functools.partial(self.real_polygamma, k) for k in range(1, upto))]
         both, one, other = ([f(v) for f in psi] for v in (a + b, top_a, top_b))
 
         def slope(i: int, j: int) -> Raw:
@@ -203,12 +203,15 @@ class ParameterKernels:
         return xp.where(ok, sign * step * total * xp.exp(top), math.nan).astype(dtype)
 
     def polygamma(self, n: Raw, x: Raw) -> Raw:
-        """SciPy's function in the dtype of ``x``; for complex numbers by recurrence and its asymptotic series."""
-        if not is_complex(x):
-            return self.special.polygamma(n, x).astype(result_dtype(x))
-        n = int(n)
-        if n == 0:
-            return self.special.digamma(x)
+        """The polygamma function in the dtype of ``x``."""
+        return self.complex_polygamma(int(n), x) if is_complex(x) else self.real_polygamma(n, x).astype(result_dtype(x))
+
+    def real_polygamma(self, n: Raw, x: Raw) -> Raw:
+        """SciPy's function."""
+        return self.special.polygamma(n, x)
+
+    def complex_polygamma(self, n: int, x: Raw) -> Raw:
+        """Recurrence to the right, there the asymptotic series; reflection on the left."""
         xp = self.xp
         dtype, x = result_dtype(x), double(x)
         left = xp.real(x) < 0.5
@@ -218,7 +221,8 @@ class ParameterKernels:
         for _ in range(18):
             out = out + sign * math.factorial(n) / z ** (n + 1)
             z = z + 1
-        out = out + sign * (math.factorial(n - 1) / z**n + math.factorial(n) / (2 * z ** (n + 1)))
+        leading = math.factorial(n - 1) / z**n if n else -xp.log(z)
+        out = out + sign * (leading + math.factorial(n) / (2 * z ** (n + 1)))
         for k, bernoulli in enumerate(_BERNOULLI, 1):
             rising = math.factorial(2 * k + n - 1) / math.factorial(2 * k)
             out = out + sign * bernoulli * rising / z ** (2 * k + n)

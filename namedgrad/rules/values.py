@@ -182,7 +182,7 @@ def nan_to_num(
     return x
 
 
-@operation(sample("real(a,b)", dtype="float64"), sample("real(a,b)", dtype="complex128"), family=_FAMILY)
+@operation(sample("real(a,b)", dtype="float64"), sample("complex(a,b)", dtype="float64"), family=_FAMILY)
 def astype(x: DimArray, dtype: Any) -> DimArray:
     """The same values with another dtype, also ``x.astype(dtype)``.
 
@@ -209,7 +209,7 @@ def astype(x: DimArray, dtype: Any) -> DimArray:
     return cast(x, np.dtype(dtype))
 
 
-@operation(sample("real(a,b)", other=constant(1j)), sample("complex(a,b)", other=constant(1.0)), family=_FAMILY)
+@operation(sample("real(a,b)", other=constant(2.0)), sample("complex(a,b)", other=constant(1.0)), family=_FAMILY)
 def type_as(x: DimArray, other: DimArray) -> DimArray:
     """The same values with the dtype of another array, as ``torch.Tensor.type_as``.
 

@@ -14,7 +14,9 @@ Kernel launches, waits for the device and copies to it are counted in :data:`sta
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ import numpy as np
 from tests.support.fake_cupy.array import NAMESPACE, ndarray
 from tests.support.fake_cupy.counts import Counts, stats
 from tests.support.fake_cupy.functions import Ufunc, checked, function
+from tests.support.fake_cupy.special import special_functions
 
 SURFACE: dict[str, Any] = json.loads(Path(__file__).with_name("surface.json").read_text(encoding="utf-8"))
 __version__ = SURFACE["version"]
@@ -47,6 +50,16 @@ for _name in ("solve", "inv", "cholesky"):
     setattr(linalg, _name, checked(_name))
 NAMESPACE.update(linalg=linalg, fft=fft)
 globals().update(NAMESPACE)
+
+
+SPECIAL = types.ModuleType("cupyx.scipy.special")
+vars(SPECIAL).update(special_functions(SURFACE["at"]))
+if importlib.util.find_spec("cupyx") is None:  # the stand-in stands for this package too
+    for _place, _module in (("cupyx", types.ModuleType("cupyx")), ("cupyx.scipy", types.ModuleType("cupyx.scipy"))):
+        sys.modules[_place] = _module
+    sys.modules["cupyx.scipy.special"] = SPECIAL
+    sys.modules["cupyx"].scipy = sys.modules["cupyx.scipy"]  # type: ignore[attr-defined]
+    sys.modules["cupyx.scipy"].special = SPECIAL  # type: ignore[attr-defined]
 
 
 def asnumpy(x: Any) -> Any:
