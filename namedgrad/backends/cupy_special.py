@@ -18,7 +18,7 @@ Raw = Any
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 
-class NoKernel(TypeError, AttributeError):
+class NoKernelError(TypeError, AttributeError):
     """A function that this backend lacks."""
 
 
@@ -26,7 +26,7 @@ class NoFunctions:
     """What stands for ``cupyx.scipy.special`` where that is missing."""
 
     def __getattr__(self, name: str) -> Any:
-        raise NoKernel(f"the cupy backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
+        raise NoKernelError(f"the cupy backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
 
 
 class CupySpecial:
@@ -160,12 +160,12 @@ class CupySpecial:
 
     def _real(self, name: str, x: Raw) -> None:
         if is_complex(x):
-            raise NoKernel(f"the cupy backend has no kernel {name!r} for complex numbers; use .to('numpy')")
+            raise NoKernelError(f"the cupy backend has no kernel {name!r} for complex numbers; use .to('numpy')")
 
     def _known(self, name: str, v: Raw, x: Raw) -> int:
         self._real(name, x)
         if isinstance(v, (int, float, np.generic)) and v == int(v):
             return int(v)
-        raise NoKernel(
+        raise NoKernelError(
             f"the cupy backend has {name!r} for orders that are plain integers only; use .to('numpy') for others"
         )
