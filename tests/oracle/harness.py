@@ -1,0 +1,223 @@
+"""One call here and in PyTorch: values, gradients, batched gradients, gradients per slice, second order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+import namedgrad as ng
+
+Call = Callable[..., Any]
+FLOAT = (torch.float64, torch.complex128)
+SCALES = (1.0, 0.75, 1.25)  # of the slices: ties stay ties
+
+
+class Sample:
+    """A call of PyTorch's with its tensors taken out; those that are differentiated are the leaves."""
+
+    def __init__(self, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        flat, self.tree = tree_flatten((tuple(args), kwargs))
+        self.flat = [x.detach() if isinstance(x, torch.Tensor) else x for x in flat]
+        self.at = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor) and x.requires_grad and x.dtype in FLOAT]
+
+    @property
+    def leaves(self) -> list[np.ndarray]:
+        return [_numpy(self.flat[i]).copy() for i in self.at]
+
+    def call(self, f: Call, leaves: Sequence[Any], other: Call) -> list[Any]:
+        """The outputs of ``f`` as a flat list, with other tensors made what ``other`` makes of them."""
+        flat = [other(x) if isinstance(x, torch.Tensor) else x for x in self.flat]
+        for i, x in zip(self.at, leaves, strict=True):
+            flat[i] = x
+        args, kwargs = tree_unflatten(flat, self.tree)
+        out = f(*args, **kwargs)
+        return list(out) if isinstance(out, (tuple, list)) else [out]
+
+
+# ------------------------------------------------------------------------------------------------ PyTorch
+
+
+class Torch:
+    """What PyTorch says of a sample."""
+
+    def __init__(self, f: Call, sample: Sample) -> None:
+        self.f, self.sample = f, sample
+
+    def outputs(self, leaves: Sequence[np.ndarray]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        xs = [torch.tensor(x, requires_grad=True) for x in leaves]
+        return xs, self.sample.call(self.f, [x.clone() for x in xs], torch.clone)
+
+    def values(self, leaves: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return [_numpy(y) for y in self.outputs(leaves)[1]]
+
+    def gradients(self, leaves: Sequence[np.ndarray], cotangents: dict[int, np.ndarray]) -> list[np.ndarray]:
+        xs, ys = self.outputs(leaves)
+        return _filled(self._grad(xs, ys, cotangents), xs)
+
+    def second(
+        self, leaves: Sequence[np.ndarray], cotangents: dict[int, np.ndarray], directions: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        xs, ys = self.outputs(leaves)
+        gs = self._grad(xs, ys, cotangents, create_graph=True)
+        terms = [torch.sum((g * torch.tensor(v).conj()).real) for g, v in zip(gs, directions) if g is not None and g.requires_grad]
+        if not terms:
+            return [np.zeros_like(x) for x in leaves]
+        return _filled(torch.autograd.grad(sum(terms), xs, allow_unused=True), xs)
+
+    def differentiable(self, leaves: Sequence[np.ndarray]) -> list[int]:
+        return [i for i, y in enumerate(self.outputs(leaves)[1]) if isinstance(y, torch.Tensor) and y.requires_grad]
+
+    def _grad(self, xs: Any, ys: Any, cotangents: dict[int, np.ndarray], **how: Any) -> Any:
+        at = list(cotangents)
+        cs = [torch.tensor(cotangents[i]) for i in at]
+        return torch.autograd.grad([ys[i] for i in at], xs, cs, allow_unused=True, **how)
+
+
+def _numpy(y: Any) -> Any:
+    return y.numpy(force=True) if isinstance(y, torch.Tensor) else np.asarray(y)
+
+
+def _filled(gs: Any, xs: Any) -> list[np.ndarray]:
+    return [np.zeros(x.shape, _numpy(x).dtype) if g is None else _numpy(g) for g, x in zip(gs, xs, strict=True)]
+
+
+# ------------------------------------------------------------------------------------------------ namedgrad
+
+
+def host(x: torch.Tensor) -> np.ndarray:
+    return _numpy(x)
+
+
+class Ours:
+    """What namedgrad says of the same sample, on positional arrays."""
+
+    def __init__(self, f: Call, sample: Sample) -> None:
+        self.f, self.sample = f, sample
+
+    def values(self, leaves: Sequence[Any]) -> list[Any]:
+        other = host if leaves else lambda x: ng.positional(host(x))
+        return [_data(y) for y in self.sample.call(self.f, [ng.positional(x) for x in leaves], other)]
+
+    def gradients(self, leaves: Sequence[Any], cotangents: dict[int, Any]) -> list[Any]:
+        return [_data(g) for g in self._gradients(leaves, cotangents)]
+
+    def second(self, leaves: Sequence[Any], cotangents: dict[int, Any], directions: Sequence[Any]) -> list[Any]:
+        _, pull = ng.pullback(lambda *xs: tuple(self._gradients(xs, cotangents)), *leaves)
+        out = pull(tuple(directions))
+        return [_data(g) for g in (out if len(leaves) > 1 else (out,))]
+
+    def _gradients(self, leaves: Sequence[Any], cotangents: dict[int, Any]) -> list[Any]:
+        at = list(cotangents)
+
+        def chosen(*xs: Any) -> Any:
+            ys = self.sample.call(self.f, xs, host)
+            return tuple(ys[i] for i in at)
+
+        _, pull = ng.pullback(chosen, *leaves)
+        out = pull(tuple(cotangents[i] for i in at))
+        return list(out) if len(leaves) > 1 else [out]
+
+
+def _data(x: Any) -> Any:
+    return np.asarray(x.data) if isinstance(x, (ng.PositionalArray, ng.DimArray)) else np.asarray(x)
+
+
+# ------------------------------------------------------------------------------------------------ comparison
+
+
+class Different(AssertionError):
+    """They differ."""
+
+
+def same(ours: Any, theirs: Any, what: str, rtol: float) -> None:
+    """Both are equal up to rounding of the largest number; shapes are equal, and what is not finite is so in both."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    if ours.shape != theirs.shape:
+        raise Different(f"{what}: shape {ours.shape}, PyTorch's {theirs.shape}")
+    if not ours.size:
+        return
+    if theirs.dtype.kind not in "fc":
+        if not np.array_equal(ours, theirs):
+            raise Different(f"{what}: {ours!r}, PyTorch's {theirs!r}")
+        return
+    finite = np.isfinite(theirs)
+    with np.errstate(all="ignore"):
+        off = ~np.where(finite, np.isfinite(ours), (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
+        if not off.any() and finite.any():
+            scale = max(float(np.max(np.abs(theirs[finite]))), 1e-30)
+            off = np.where(finite, np.abs(ours - theirs) > rtol * scale, False)
+    if off.any():
+        at = tuple(int(k[0]) for k in np.nonzero(np.atleast_1d(off)))
+        mine, its = np.atleast_1d(ours)[at], np.atleast_1d(theirs)[at]
+        raise Different(f"{what}: {int(off.sum())} of {off.size} differ, at {at}: {mine!r}, PyTorch's {its!r}")
+
+
+def random_like(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    out = rng.normal(size=x.shape)
+    return np.asarray(out + 1j * rng.normal(size=x.shape) if x.dtype.kind == "c" else out)
+
+
+def stacked(parts: Sequence[np.ndarray], name: str) -> Any:
+    return ng.positional(np.stack(parts), vectorized=(name,))
+
+
+def compare(ours: Ours, torch_: Torch, rng: np.random.Generator, *, rtol: float, second: bool, scales: Sequence[float] = SCALES) -> list[str]:
+    """The stages in which they differ, each with what was found."""
+    found: list[str] = []
+    leaves = ours.sample.leaves
+
+    def stage(name: str, check: Callable[[], None]) -> bool:
+        try:
+            with np.errstate(all="ignore"):
+                check()
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong is what was found
+            found.append(f"{name}: {type(error).__name__}: {str(error)[:600]}")
+            return False
+        return True
+
+    def values() -> None:
+        theirs, mine = torch_.values(leaves), ours.values(leaves)
+        if len(theirs) != len(mine):
+            raise Different(f"{len(mine)} outputs, PyTorch's {len(theirs)}")
+        for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            same(a, b, f"output {i}", rtol)
+
+    if not stage("values", values) or not leaves:
+        return found
+    outputs = torch_.values(leaves)
+    cotangents = [{i: random_like(rng, outputs[i]) for i in torch_.differentiable(leaves)} for _ in range(3)]
+    if not cotangents[0]:
+        return found
+    at = list(cotangents[0])
+    one = cotangents[0]
+
+    def equal(mine: Any, theirs: Any, what: str, tolerance: float = rtol) -> None:
+        for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            same(a, b, f"{what} of input {i}", tolerance)
+
+    def batched() -> None:
+        many = {i: stacked([c[i] for c in cotangents], "V") for i in at}
+        theirs = [torch_.gradients(leaves, c) for c in cotangents]
+        equal(ours.gradients(leaves, many), [np.stack(parts) for parts in zip(*theirs, strict=True)], "gradient")
+
+    def per_slice() -> None:
+        slices = [[np.asarray(s * x) for x in leaves] for s in scales]
+        xs = [stacked(parts, "B") for parts in zip(*slices, strict=True)]
+        many = {i: stacked([c[i] for c in cotangents], "B") for i in at}
+        theirs = [torch_.gradients(x, c) for x, c in zip(slices, cotangents, strict=True)]
+        equal(ours.gradients(xs, many), [np.stack(parts) for parts in zip(*theirs, strict=True)], "gradient")
+
+    def hessian() -> None:
+        directions = [random_like(rng, x) for x in leaves]
+        equal(ours.second(leaves, one, directions), torch_.second(leaves, one, directions), "second", 100 * rtol)
+
+    if stage("gradient", lambda: equal(ours.gradients(leaves, one), torch_.gradients(leaves, one), "gradient")):
+        stage("batched", batched)
+        stage("per slice", per_slice)
+        if second:
+            stage("second order", hessian)
+    return found
