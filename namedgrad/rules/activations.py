@@ -14,6 +14,7 @@ from namedgrad.axes import AxisError
 from namedgrad.backends.activations import FAR, GELU_CUBE, GELU_SCALE, TANH_IS_ONE
 from namedgrad.primitive import elementwise, mask, operation, sample
 from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
@@ -588,7 +589,10 @@ def softsign(x: DimArray) -> DimArray:
     >>> ng.softsign(x).data
     array([-0.5 ,  0.  ,  0.75])
     """
-    return _softsign.one(constant(x))
+    x = constant(x)
+    if x.dtype.kind == "c":
+        return e.divide(x, add(c(1), absolute(x)))
+    return _softsign.one(x)
 
 
 @operation(sample("real(a,b)"))

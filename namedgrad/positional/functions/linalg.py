@@ -100,9 +100,17 @@ def _vector_norm(x: DimArray, names: Any, order: Any) -> DimArray:
         return r.sum(cast(not_equal(x, c(0)), r.real_dtype(x)), names, skipna=False)
     if order == 1:
         return r.sum(size, names, skipna=False)
-    inside = r.sum(e.power(size, c(order)), names, skipna=False)
+    inside = r.sum(_powers(size, order), names, skipna=False)
     some = not_equal(inside, c(0))
     return where(some, e.power(where(some, inside, c(1.0)), c(1.0 / order)), inside)
+
+
+def _powers(size: DimArray, order: float) -> DimArray:
+    """``size**order``; a cell that is 0 has derivative 0, where the power has none or an infinite one."""
+    if order < 0:
+        return e.power(size, c(order))
+    some = not_equal(size, c(0))
+    return where(some, e.power(where(some, size, c(1.0)), c(order)), c(0.0))
 
 
 def _matrix_norm(x: DimArray, names: Any, order: Any) -> DimArray:
