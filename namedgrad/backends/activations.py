@@ -23,7 +23,9 @@ class ActivationKernels:
     """Elementwise kernels on raw arrays."""
 
     xp: Any
+    may_branch: bool
     function: Callable[[str], Callable[..., Any]]
+    isfinite_all: Callable[[Raw], bool]
 
     def relu(self, x: Raw) -> Raw:
         """``max(x, 0)``."""
@@ -69,10 +71,10 @@ class ActivationKernels:
     def softsign(self, x: Raw) -> Raw:
         """``x / (1 + |x|)``."""
         xp = self.xp
-        kind = getattr(x, "dtype", np.dtype(float))
-        most = float(np.finfo(kind if kind.kind == "f" else float).max)
-        x = xp.clip(x, -most, most)
-        return x / (1 + xp.absolute(x))
+        out = x / (1 + xp.absolute(x))
+        if self.may_branch and self.isfinite_all(out):
+            return out
+        return self.function("where")(xp.isinf(x), xp.sign(x), out)
 
     def sigmoid(self, x: Raw) -> Raw:
         """``1 / (1 + exp(-x))``: where the exponential overflows the result is 0 as it should be."""

@@ -16,6 +16,9 @@ class LossKernels:
     """Elementwise kernels on raw arrays."""
 
     xp: Any
+    may_branch: bool
+    function: Callable[[str], Callable[..., Any]]
+    isfinite_all: Callable[[Raw], bool]
     scale: Callable[[Raw, Raw], Raw]
 
     def huber(self, d: Raw, delta: Raw) -> Raw:
@@ -23,9 +26,15 @@ class LossKernels:
         near = self.xp.clip(d, -delta, delta)
         return near * (d - 0.5 * near)
 
-    def xlogx(self, x: Raw) -> Raw:
-        """``x log(x)``, 0 at 0."""
-        return x * self.xp.log(x + (x == 0))
+    def kl_div(self, x: Raw, target: Raw) -> Raw:
+        """``target * (log(target) - x)``, 0 where the target is."""
+        xp = self.xp
+        if self.may_branch:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out = target * (xp.log(target) - x)
+            if self.isfinite_all(out):
+                return out
+        return self.scale(target, xp.log(target + xp.equal(target, 0)) - x)
 
     def clamped_log_odds(self, x: Raw) -> Raw:
         """``log(x) - log(1 - x)`` with both logarithms bounded from below."""
@@ -46,7 +55,26 @@ class LossKernels:
     def bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         """``(1 - target) softplus(x) + weight target softplus(-x)``; a product with 0 is 0 at infinity too."""
         xp = self.xp
+        bend = xp.log1p(xp.exp(-xp.absolute(x)))
+        if self.may_branch and type(weight) is int:
+            with np.errstate(invalid="ignore"):
+                out = xp.maximum(x, 0) - target * x + bend
+            if self.isfinite_all(out):
+                return out
         positive = xp.greater(x, 0)
         other, own = 1 - target, weight * target
         line = self.scale(positive * other - xp.logical_not(positive) * own, x)
-        return line + (other + own) * xp.log1p(xp.exp(-xp.absolute(x)))
+        return line + (other + own) * bend
+
+    def hinge_embedding(self, x: Raw, target: Raw, margin: Raw) -> Raw:
+        """``x``, but for targets of -1, and ``max(0, margin - x)``, but for targets of 1."""
+        xp = self.xp
+        near, apart = xp.not_equal(target, -1), xp.not_equal(target, 1)
+        beyond = xp.maximum(margin - x, 0)
+        if self.may_branch:
+            with np.errstate(invalid="ignore"):
+                out = near * x + apart * beyond
+            if self.isfinite_all(out):
+                return out
+        where = self.function("where")
+        return where(near, x, 0) + where(apart, beyond, 0)

@@ -18,7 +18,7 @@ from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.reductions import logsumexp
+from namedgrad.rules.special.softmax import softmax
 from namedgrad.rules.structure import add, logical_not, multiply, negative, select, subtract, where
 
 # The parameters of SELU, from Klambauer et al. (2017).
@@ -358,7 +358,9 @@ def selu(x: DimArray) -> DimArray:
 
 
 @operation(
-    sample("real(a,b)"), sample("real(a,b)", min_val=-0.5, max_val=1.25), sample("real(a,b)", "minus_quarters(b)", "quarters(a)")
+    sample("real(a,b)"),
+    sample("real(a,b)", min_val=-0.5, max_val=1.25),
+    sample("real(a,b)", "minus_quarters(b)", "quarters(a)"),
 )
 def hardtanh(x: DimArray, min_val: DimArray | float = -1.0, max_val: DimArray | float = 1.0) -> DimArray:
     """``x`` between two bounds.
@@ -867,5 +869,4 @@ def softmin(x: DimArray, dim: Any) -> DimArray:
     >>> ng.softmin(x, "x").data
     array([0.5, 0.5])
     """
-    y = negative(constant(x))
-    return e.exp(subtract(y, logsumexp(y, dim)))
+    return softmax(negative(constant(x)), dim)

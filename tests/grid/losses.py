@@ -251,7 +251,7 @@ grid("binary_cross_entropy_with_logits", logits, [], [
     point([800.0, -800.0], [0.0, 1.0], value=800, cotangent=2.0, gradients=[[1, -1], [-800, 800]]),
 ])  # fmt: skip
 grid("kl_div", kl, [], [
-    point([-INF, 0.0], [0.0, 1.0], reduction=None, value=[0, 0], cotangent=[2.0, 3.0], gradients=[[0, -3], [-INF, 3]]),
+    point([-INF, 0.0], [0.0, 1.0], reduction=None, value=[0, 0], cotangent=[2.0, 3.0], gradients=[[0, -3], [NAN, 3]]),
     point([0.0, -1.0], [0.0, 1.0], reduction="sum", value=1, cotangent=2.0, gradients=[[0, -2], [-INF, 4]]),
     point([-1.0, -1.0], [-INF, 0.0], log_target=True, reduction=None, value=[0, 1], cotangent=[2.0, 3.0], gradients=[[0, -3], [0, 6]]),
     point([[-1.0, -1.0]], [[1.0, 1.0]], reduction="batchmean", batch_dim="p", value=2, cotangent=3.0, gradients=[[[-3, -3]], [[6, 6]]]),

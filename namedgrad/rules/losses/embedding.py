@@ -12,9 +12,10 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.contraction.distances import cdist
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.layers.normalisation import square_sum
 from namedgrad.rules.losses.reducing import at_least, read, reduced
 from namedgrad.rules.reductions import restore
-from namedgrad.rules.structure import add, contract, equal, multiply, select, subtract, total
+from namedgrad.rules.structure import add, contract, equal, multiply, select, subtract
 
 EPSILON = 9.999999960041972e-13  # of squared lengths: PyTorch's 1e-12, as a float32
 
@@ -57,7 +58,7 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
     0.6
     """
     x, y = constant(x1), constant(x2, "cosine_similarity: the second vector")
-    lengths = [at_least.two(e.length(total(e.square(v), pick(v, dim, "cosine_similarity"))), c(eps)) for v in (x, y)]
+    lengths = [at_least.two(e.length(square_sum(v, pick(v, dim, "cosine_similarity"))), c(eps)) for v in (x, y)]
     dims = pick(x, dim, "cosine_similarity")
     return e.divide(e.divide(contract(x, y, dims), lengths[0]), lengths[1])
 
@@ -104,8 +105,13 @@ def pairwise_distance(
     5.0
     """
     x, y = constant(x1), constant(x2, "pairwise_distance: the second vector")
-    out = cdist(add(x, c(eps)), y, dim, p=p)
-    return restore(out, add(x, y), (dim,), keepdims)
+    d = subtract(x, y)
+    if p == 2:
+        d = add(d, c(eps)) if eps else d
+        out = e.length(square_sum(d, pick(d, dim, "pairwise_distance")))
+    else:
+        out = cdist(add(x, c(eps)), y, dim, p=p)
+    return restore(out, d, (dim,), keepdims)
 
 
 @operation(sample("real(a,b)", "real(a,b)", "sign(a)", dim="b"), sample("real(a,b)", "real(c,b)", "sign(a)", dim="b", margin=-0.5),
@@ -160,7 +166,7 @@ def cosine_embedding_loss(
     what = "cosine_embedding_loss"
     x, y, t = read(what, input1, input2=input2, target=target)
     dims = pick(x, dim, what)
-    squares = [add(total(e.square(v), pick(v, dim, what)), c(EPSILON)) for v in (x, y)]
+    squares = [add(square_sum(v, pick(v, dim, what)), c(EPSILON)) for v in (x, y)]
     cos = e.divide(contract(x, y, dims), e.sqrt(multiply(*squares)))
     near = select(equal(t, c(1)), subtract(c(1), cos))
     apart = select(equal(t, c(-1)), e.clip_low(subtract(cos, c(margin)), c(0)))

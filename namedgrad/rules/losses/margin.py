@@ -7,7 +7,7 @@ from typing import Any
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
-from namedgrad.primitive import operation, sample
+from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, relu
 from namedgrad.rules.dims import check
@@ -19,6 +19,7 @@ from namedgrad.rules.reductions import any as any_
 from namedgrad.rules.reductions import min as min_
 from namedgrad.rules.structure import (
     add,
+    cast,
     equal,
     logical_not,
     multiply,
@@ -31,6 +32,16 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
+
+
+def _pulled(x: DimArray, t: DimArray, margin: DimArray) -> DimArray:
+    """The derivative of the hinge embedding loss."""
+    near = cast(not_equal(t, c(-1)), x.dtype)
+    inside = e.logical_and(not_equal(t, c(1)), e.less_equal(x, margin))
+    return subtract(near, cast(inside, x.dtype))
+
+
+_hinge_embedding = elementwise("hinge_embedding", lambda y, x, t, m: _pulled(x, t, m), None, None)
 
 
 @operation(sample("real(a,b)", "sign(a,b)"), sample("wide(a,b)", "sign(b)", dim="b"), sample("real(a,b)", "sign(a,c)", reduction=None),
@@ -110,8 +121,7 @@ def hinge_embedding_loss(
     array([0.25, 0.75])
     """
     x, t = read("hinge_embedding_loss", input, target=target)
-    apart = select(not_equal(t, c(1)), e.clip_low(subtract(c(margin), x), c(0)))
-    loss = add(select(not_equal(t, c(-1)), x), apart)
+    loss = _hinge_embedding(x, t, c(margin))
     return reduced(loss, (x, t), dim, reduction, "hinge_embedding_loss")
 
 

@@ -21,7 +21,7 @@ _log_odds   = elementwise("clamped_log_odds", lambda y, x: e.reciprocal(_spread(
 bce_logits  = elementwise("bce_logits",       lambda y, x, t, w: subtract(multiply(_both(t, w), sigmoid(x)), multiply(w, t)),
                                               lambda y, x, t, w: subtract(log_sigmoid(negative(x)), multiply(w, log_sigmoid(x))),
                                               lambda y, x, t, w: negative(multiply(t, log_sigmoid(x))))
-_xlogx      = elementwise("xlogx",            lambda y, x: add(c(1), e.log(x)))
+_kl_div     = elementwise("kl_div",           lambda y, x, t: negative(t), lambda y, x, t: subtract(add(c(1), e.log(t)), x))
 # fmt: on
 
 
@@ -194,7 +194,7 @@ def kl_div(
     """
     check_reduction(reduction, "kl_div", ("batchmean",))
     x, t = read("kl_div", input, target=target)
-    loss = scale.two(e.exp(t), subtract(t, x)) if log_target else subtract(_xlogx.one(t), scale.two(t, x))
+    loss = scale.two(e.exp(t), subtract(t, x)) if log_target else _kl_div.two(x, t)
     if reduction != "batchmean":
         return reduced(loss, (x, t), dim, reduction, "kl_div")
     if batch_dim is None:

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import backends
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import bounded
 from namedgrad.rules.complex import absolute, conjugate, real
+from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.layers.normalisation import square_sum
 from namedgrad.rules.losses.reducing import at_least, measured, read, reduced
-from namedgrad.rules.structure import add, multiply, negative, scale, subtract, where
+from namedgrad.rules.reductions import count_of
+from namedgrad.rules.structure import add, multiply, negative, reorder, scale, subtract, where
 from namedgrad.trace import innermost
 
 _huber = elementwise(
@@ -78,6 +81,10 @@ def mse_loss(
     """
     x, t = read("mse_loss", input, target=target)
     d = subtract(x, t)
+    if d.dtype.kind == "f" and weight is None and reduction in {"mean", "sum"}:  # in one pass
+        dims = pick(d, dim, "mse_loss")
+        out = square_sum(reorder(d, axes.in_order((*x.names, *t.names))), dims)
+        return out if reduction == "sum" else e.divide(out, c(count_of(d, dims)))
     loss = real(multiply(d, conjugate(d))) if d.dtype.kind == "c" else e.square(d)
     return _weighted(loss, x, t, weight, dim, reduction, "mse_loss", by_weight=True)
 
@@ -175,6 +182,8 @@ def smooth_l1_loss(
             raise ValueError(f"smooth_l1_loss: beta={beta} is negative")
         if beta == 0:
             return reduced(e.absolute_real(d), (x, t), dim, reduction, "smooth_l1_loss")
+        if beta == 1:
+            return reduced(_huber.two(d, c(1)), (x, t), dim, reduction, "smooth_l1_loss")
     b = constant(beta)
     return reduced(e.divide(_huber.two(d, b), b), (x, t, b), dim, reduction, "smooth_l1_loss")
 
