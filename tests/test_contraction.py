@@ -1,0 +1,193 @@
+"""Contractions, distances and blocks beyond the grid: order of pairs, extreme values, refusals."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from namedgrad import backends
+
+
+class Shapes(backends.Recorder):
+    """Notes the shapes of every result, and the kernels."""
+
+    def __init__(self):
+        self.shapes, self.names = [], []
+
+    def record(self, function, raw, kwargs, out):
+        self.shapes.append(np.shape(out))
+        self.names.append(function.__name__)
+        return out
+
+    def fixes(self, raw):
+        return True
+
+
+def recorded(f):
+    recorder = Shapes()
+    token = backends.start_recording(recorder)
+    try:
+        f()
+    finally:
+        backends.stop_recording(token)
+    return recorder
+
+
+def draw(rng, **sizes):
+    return ng.DimArray(rng.normal(size=tuple(sizes.values())), tuple(sizes))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+# ------------------------------------------------------------------------------------------------ dot
+
+
+def test_many_operands_are_paired_in_a_cheap_order(rng):
+    a, b, c, d = draw(rng, i=30, j=31), draw(rng, j=31, k=32), draw(rng, k=32, m=33), draw(rng, m=33)
+    sizes = [math.prod(s) for s in recorded(lambda: ng.dot(a, b, c, d)).shapes]
+    assert max(sizes) <= 32, "matrix times vector, never matrix times matrix"
+    np.testing.assert_allclose(ng.dot(a, b, c, d).data, np.linalg.multi_dot([a.data, b.data, c.data, d.data]), rtol=1e-12)
+
+
+def test_a_contraction_is_one_batched_product(rng):
+    x, y = draw(rng, b=5, i=3, k=4), draw(rng, k=4, j=2, b=5)
+    assert recorded(lambda: ng.dot(x, y, dim="k")).names.count("contract") == 1
+    np.testing.assert_allclose(ng.dot(x, y, dim="k").data, np.einsum("bik,kjb->bij", x.data, y.data), rtol=1e-12)
+
+
+def test_dims_of_two_names_meet(rng):
+    x, y = draw(rng, a=3, b=4, c=2), draw(rng, u=4, v=3, c=2)
+    z = ng.dot(x, y, dim={"a": "v", "b": "u"})
+    np.testing.assert_allclose(z.data, np.einsum("abc,bac->c", x.data, y.data), rtol=1e-12)
+    z = ng.dot(x, y, dim={"a": "v"})
+    np.testing.assert_allclose(z.transpose("b", "c", "u").data, np.einsum("abc,uac->bcu", x.data, y.data), rtol=1e-12)
+
+
+def test_dot_refuses(rng):
+    x, y = draw(rng, a=3, b=4), draw(rng, u=4, v=3)
+    with pytest.raises(TypeError, match="two operands, 3 are given"):
+        ng.dot(x, y, x, dim={"a": "v"})
+    with pytest.raises(ng.AxisError, match=r"sizes of 'a'.*'u'.*differ"):
+        ng.dot(x, y, dim={"a": "u"})
+    with pytest.raises(ng.AxisError, match="twice"):
+        ng.dot(draw(rng, a=3, b=3), draw(rng, u=3), dim={"a": "u", "b": "u"})
+    with pytest.raises(ng.AxisError, match="no operand has a dim 'q'"):
+        ng.dot(x, y, dim="q")
+    with pytest.raises(ng.AxisError, match="vectorized"):
+        ng.dot(x.vectorize("a"), y, dim="a")
+    with pytest.raises(TypeError, match="at least one"):
+        ng.dot()
+
+
+def test_dot_of_a_vectorized_and_a_plain_operand_sums_a_shared_dim_only(rng):
+    x, w = draw(rng, B=4, i=3), draw(rng, i=3, j=2)
+    g = ng.grad(lambda w: (ng.dot(x.vectorize("B"), w, dim="i") ** 2).sum())(w)
+    assert (g.vectorized, g.dims) == (("B",), ("i", "j"))
+    np.testing.assert_allclose(g.data, 2 * np.einsum("bi,bj->bij", x.data, x.data @ w.data), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------ distances
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, 64, math.inf])
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-300])
+@pytest.mark.parametrize("count", [2, 200])
+def test_distances_neither_overflow_nor_vanish(rng, p, scale, count):
+    x, y = draw(rng, i=count, k=3), draw(rng, j=100, k=3)
+    y.data[0] = x.data[0]
+    plain, large = ng.cdist(x, y, "k", p=p), ng.cdist(x * scale, y * scale, "k", p=p)
+    np.testing.assert_allclose(large.data / scale, plain.data, rtol=1e-11)
+    slope = ng.grad(lambda x: ng.cdist(x, y, "k", p=p).sum())(x)
+    there = ng.grad(lambda x: ng.cdist(x, y * scale, "k", p=p).sum())(x * scale)
+    np.testing.assert_allclose(there.data, slope.data, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 1.5, 2, 3, math.inf])
+def test_second_derivatives_of_distances_are_finite_where_points_meet(rng, p):
+    x = draw(rng, i=4, k=3)
+    x.data[1], x.data[2, 0] = x.data[0], x.data[3, 0]
+    for f in (lambda x: ng.cdist(x, x.rename(i="j"), "k", p=p).sum(), lambda x: ng.pdist(x, ("i", "k"), p=p).sum()):
+        assert np.isfinite(ng.grad(f)(x).data).all()
+        assert np.isfinite(ng.hessian(f)(x).data).all()
+
+
+def test_distance_to_a_close_point_far_from_the_origin_keeps_its_digits():
+    x = ng.DimArray([[1e8, 1e8]], ("i", "k"))
+    y = ng.DimArray([[1e8 + 3e-3, 1e8 + 4e-3]], ("j", "k"))
+    exact = y.data - x.data  # what is left of 3e-3 and 4e-3
+    assert ng.cdist(x, y, "k").item() == pytest.approx(np.hypot(*exact[0]), rel=1e-14)
+    assert ng.grad(lambda x: ng.cdist(x, y, "k").sum())(x).data[0] == pytest.approx(-exact[0] / np.hypot(*exact[0]), rel=1e-12)
+
+
+def test_both_ways_to_distances_agree(rng):
+    x, y, g = draw(rng, i=30, k=3), draw(rng, j=40, k=3), draw(rng, i=30, j=40)
+    results = []
+    for mode in ("direct", "matmul"):
+        out, pull = ng.pullback(lambda x, y, mode=mode: ng.cdist(x, y, "k", compute_mode=mode), x, y)
+        results.append((out, *pull(g)))
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a.data, b.data, rtol=1e-10, atol=1e-10)
+    assert "contract" in recorded(lambda: ng.cdist(x, y, "k", compute_mode="matmul")).names
+
+
+def test_distances_refuse(rng):
+    x = draw(rng, i=3, k=2)
+    with pytest.raises(ValueError, match="compute_mode"):
+        ng.cdist(x, x, "k", p=1, compute_mode="matmul")
+    with pytest.raises(ValueError, match="negative"):
+        ng.cdist(x, x, "k", p=-1)
+    with pytest.raises(ng.AxisError, match="no dim 'q'"):
+        ng.cdist(x, x, "q")
+    with pytest.raises(ng.AxisError, match="two names"):
+        ng.pdist(x, "k")
+    with pytest.raises(ng.AxisError, match="choose another new_dim"):
+        ng.pdist(draw(rng, i=3, k=2, b=2), ("i", "k"), new_dim="b")
+
+
+def test_distances_of_integers_are_floats():
+    x = ng.DimArray([[0, 0], [3, 4]], ("i", "k"))
+    np.testing.assert_array_equal(ng.pdist(x, ("i", "k")).data, [5.0])
+    assert ng.cdist(x.astype("float32"), x.astype("float32").rename(i="j"), "k").dtype == "float32"
+
+
+def test_coordinates_of_points_stay():
+    x = xr.DataArray([[0.0, 0.0], [3.0, 4.0]], dims=("i", "k"), coords={"i": [10, 20]})
+    d = ng.cdist(x, x.rename(i="j"), dim="k")
+    assert d.dims == ("i", "j")
+    assert d.sel(i=10, j=20).item() == 5.0
+
+
+# ------------------------------------------------------------------------------------------------ blocks
+
+
+def test_blocks_of_different_sizes(rng):
+    a, b, c = draw(rng, r=2, c=3), draw(rng, c=1, r=3), draw(rng, n=2, c=2)
+    out = ng.block_diag(a, b, c, dims=("r", "c"))
+    assert out.sizes == {"n": 2, "r": 6, "c": 6}
+    np.testing.assert_array_equal(out.data[1, 5, 4:], c.data[1])
+    g = draw(rng, n=2, r=6, c=6)
+    ga, gb, gc = ng.pullback(lambda *x: ng.block_diag(*x, dims=("r", "c")), a, b, c)[1](g)
+    np.testing.assert_allclose(ga.data, g.data[:, :2, :3].sum(0), rtol=1e-13)
+    np.testing.assert_allclose(gb.transpose("r", "c").data, g.data[:, 2:5, 3:4].sum(0), rtol=1e-13)
+    np.testing.assert_array_equal(gc.data, g.data[:, 5, 4:])
+
+
+def test_blocks_and_combinations_refuse(rng):
+    x = draw(rng, r=2, c=3)
+    with pytest.raises(ng.AxisError, match="two names"):
+        ng.block_diag(x, dims="r")
+    with pytest.raises(ng.AxisError, match="vectorized"):
+        ng.block_diag(x.vectorize("r"), dims=("r", "c"))
+    with pytest.raises(ng.AxisError, match="say by dim="):
+        ng.cartesian_prod(x)
+    with pytest.raises(ng.AxisError, match="more than once"):
+        ng.cartesian_prod(draw(rng, a=2), draw(rng, a=2))
+    with pytest.raises(ng.AxisError, match="one dim for each"):
+        ng.cartesian_prod(x, x, dim=("r",))
+    with pytest.raises(ng.AxisError, match="kron: no dim 'q'"):
+        ng.kron(x, x, "q")
