@@ -12,6 +12,7 @@ from namedgrad.axes import AxisError
 from namedgrad.compile import compile
 from namedgrad.constructors import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
 from namedgrad.positional import PositionalArray, positional
+from namedgrad.positional import layers as _layers
 from namedgrad.testing.check import check_gradients
 from namedgrad.transforms.checkpoint import checkpoint
 from namedgrad.transforms.custom import custom_pullback, custom_pushforward
@@ -23,6 +24,7 @@ from namedgrad.transforms.vectorize import devectorize, vectorize, vmap
 from namedgrad.xarray import asdimarray
 
 globals().update(_ops.FUNCTIONS)
+globals().update({name: getattr(_layers, name) for name in _layers.__all__})
 
 _LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minimize": "namedgrad.fit"}
 

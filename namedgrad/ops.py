@@ -20,6 +20,7 @@ from namedgrad.docstrings import describe_elementwise
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import contraction, elementwise, indexing, movement, structure
+from namedgrad.rules.windows.rolling import rolling
 from namedgrad.trace import Traced
 
 Handler = Callable[[Operation, tuple[Any, ...], dict[str, Any]], Any]
@@ -118,6 +119,7 @@ def _astype(self: DimArray, dtype: Any) -> DimArray:
     return structure.cast(self, np.dtype(dtype))
 
 
+_method("rolling", rolling)
 _method("where", _where)
 _method("dot", _dot)
 _method("astype", _astype)

@@ -26,6 +26,7 @@ from namedgrad.backends.scatter import IndexKernels
 from namedgrad.backends.signals import SignalKernels
 from namedgrad.backends.softmax import SoftmaxKernels
 from namedgrad.backends.special import SpecialKernels
+from namedgrad.backends.windows import WindowKernels
 
 Raw = Any
 Shape = tuple[int, ...]
@@ -45,6 +46,7 @@ class Backend(
     SignalKernels,
     SoftmaxKernels,
     SpecialKernels,
+    WindowKernels,
 ):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 
@@ -204,21 +206,33 @@ class Backend(
             return self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         xs, left = self._matrix(x, plan.perms[0], b, m, k)
         ys, right = self._matrix(y, plan.perms[1], b, k, n)
-        out = (self.guarded_matmul if guard else self.matmul)(left, right)
+        if guard:
+            out = self.guarded_matmul(left, right)
+        elif left.size > right.size and _by_columns(left):  # the result is laid out as the larger operand is
+            out = self.xp.swapaxes(self.matmul(self.xp.swapaxes(right, -1, -2), self.xp.swapaxes(left, -1, -2)), -1, -2)
+        else:
+            out = self.matmul(left, right)
         shape = (*xs[: b + m], *ys[b + k :])
         if out.shape != shape:
             out = self.reshape(out, shape)
         return out if plan.back is None else self.transpose(out, plan.back)
 
     def _matrix(self, x: Raw, perm: tuple[int, ...] | None, b: int, rows: int, columns: int) -> tuple[Shape, Raw]:
-        """Permuted and flattened to ``[batch..., rows, columns]``; the permuted shape in front."""
+        """Permuted and flattened to ``[batch..., rows, columns]``; the permuted shape in front.
+
+        A copy, where one is needed, keeps that axis innermost which is so in memory: with windows, whose axes overlap,
+        a long run of cells instead of the few that a window has.
+        """
         if perm is not None:
             x = self.transpose(x, perm)
         shape = x.shape
         if rows == columns == 1:
             return shape, x
-        flat = (*shape[:b], math.prod(shape[b : b + rows]), math.prod(shape[b + rows :]))
-        return shape, self.reshape(x, flat)
+        sizes = (math.prod(shape[b : b + rows]), math.prod(shape[b + rows :]))
+        if rows and columns and b <= _innermost(x) < b + rows:
+            turned = self.transpose(x, (*range(b), *range(b + rows, x.ndim), *range(b, b + rows)))
+            return shape, self.xp.swapaxes(self.reshape(turned, (*shape[:b], *sizes[::-1])), -1, -2)
+        return shape, self.reshape(x, (*shape[:b], *sizes))
 
     # ---------------------------------------------------------------- reductions and scans along given axes
 
@@ -254,20 +268,7 @@ class Backend(
         """Cumulative sum."""
         return self.xp.cumsum(x, axis=axis)
 
-    # ---------------------------------------------------------------- windows and Fourier transforms along one axis
-
-    def windows(self, x: Raw, axis: int, size: int) -> Raw:
-        """A view of every run of ``size`` cells, along a new last axis."""
-        return self.xp.lib.stride_tricks.sliding_window_view(x, size, axis)
-
-    def overlap_add(self, g: Raw, axis: int) -> Raw:
-        """The transpose of :meth:`windows`: the last axis added back along ``axis``, one addition per offset."""
-        count, size = g.shape[axis], g.shape[-1]
-        shape = (*g.shape[:axis], count + size - 1, *g.shape[axis + 1 : -1])
-        out = self.xp.zeros(shape, dtype=g.dtype)
-        for k in range(size):
-            out[(slice(None),) * axis + (slice(k, k + count),)] += g[..., k]
-        return out
+    # ---------------------------------------------------------------- Fourier transforms along one axis
 
     def fft(self, x: Raw, axis: int) -> Raw:
         """Discrete Fourier transform."""
@@ -323,3 +324,14 @@ class Backend(
 def _zero(x: Raw) -> Any:
     """A 0 of the dtype of ``x``."""
     return getattr(x, "dtype", np.dtype(type(x))).type(0)
+
+
+def _innermost(x: Raw) -> int:
+    """The axis whose cells lie closest together; of several the longest; -1 if there is none."""
+    steps = ((abs(step), -n, i) for i, (step, n) in enumerate(zip(x.strides, x.shape, strict=True)) if n > 1)
+    return min(steps, default=(0, 0, -1))[-1]
+
+
+def _by_columns(x: Raw) -> bool:
+    """Whether the cells of a column of a matrix lie closer together than those of a row."""
+    return x.shape[-2] > 1 and 0 < x.strides[-2] < x.strides[-1]

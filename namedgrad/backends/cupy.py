@@ -73,13 +73,6 @@ class CupyBackend(CupySpecial, Backend):
         """``x`` where the mask is true, else ``y``; the mask may be a scalar."""
         return self.xp.where(mask if isinstance(mask, self.xp.ndarray) else self.full((), bool(mask), bool), x, y)
 
-    def windows(self, x: Raw, axis: int, size: int) -> Raw:
-        """Every run of ``size`` cells, along a new last axis: a gather, as CuPy has no view of windows."""
-        xp = self.xp
-        start = xp.arange(x.shape[axis] - size + 1)
-        runs = xp.take(x, start[:, None] + xp.arange(size), axis=axis)
-        return xp.transpose(runs, (*range(axis + 1), *range(axis + 2, x.ndim + 1), axis + 1))
-
     def combine_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
         """Accumulate in place; complex numbers part by part, small integers in wider ones."""
         if out.dtype.kind == "c":

@@ -25,6 +25,7 @@ from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_ctc import CtcOnChunks
 from namedgrad.backends.dask_linalg import DaskLinalg
+from namedgrad.backends.dask_windows import DaskWindowKernels
 from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
@@ -83,7 +84,7 @@ def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[s
     return out
 
 
-class DaskBackend(AlongAxis, CtcOnChunks, DaskLinalg, Backend):
+class DaskBackend(AlongAxis, CtcOnChunks, DaskLinalg, DaskWindowKernels, Backend):
     """Positional functions on :class:`dask.array.Array`."""
 
     name = "dask"
@@ -195,22 +196,6 @@ class DaskBackend(AlongAxis, CtcOnChunks, DaskLinalg, Backend):
     def roll(self, x: Raw, axis: tuple[int, ...], shift: tuple[int, ...]) -> Raw:
         """Cyclic shift, in the chunks of ``x``: else every shift would cut them further."""
         return da.roll(x, shift, axis=axis).rechunk(x.chunks)
-
-    def windows(self, x: Raw, axis: int, size: int) -> Raw:
-        """Every run of ``size`` cells of an axis, whose chunks are joined."""
-        whole = x.rechunk({axis: -1})
-        chunks = (*whole.chunks[:axis], (int(x.shape[axis]) - size + 1,), *whole.chunks[axis + 1 :], (size,))
-        kernel = Kernel(_HOST.windows, axis=axis, size=size)
-        return whole.map_blocks(kernel, chunks=chunks, new_axis=x.ndim, dtype=x.dtype)
-
-    def overlap_add(self, g: Raw, axis: int) -> Raw:
-        """The transpose of :meth:`windows`."""
-        whole = g.rechunk({axis: -1, g.ndim - 1: -1})
-        count = int(g.shape[axis]) + int(g.shape[-1]) - 1
-        chunks = (*whole.chunks[:axis], (count,), *whole.chunks[axis + 1 : -1])
-        return whole.map_blocks(
-            Kernel(_HOST.overlap_add, axis=axis), chunks=chunks, drop_axis=g.ndim - 1, dtype=g.dtype
-        )
 
     def fft(self, x: Raw, axis: int) -> Raw:
         """Discrete Fourier transform of an axis, whose chunks are joined."""

@@ -16,6 +16,7 @@ from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.signals import HostSignals
+from namedgrad.backends.windows import Span
 
 # glibc returns freed memory to the system as soon as 128 kB lie free at the end of the heap, so that a program of
 # 80 kB arrays spends most of its time on page faults.  Freeing one large block that was never touched raises glibc's
@@ -110,6 +111,17 @@ class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, 
         """A named contraction, guarded only if something in it is not finite."""
         out = super().contract(x, y, plan)
         return super().contract(x, y, plan, guard=True) if guard and not self.isfinite_all(out) else out
+
+    def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
+        """The cells of every window: a view, of a padded copy where cells are missing."""
+        x = self._extended(x, axis, spans)
+        shape, strides = list(x.shape), list(x.strides)
+        for a, s in zip(axis, spans, strict=True):
+            shape[a] = s.number
+            shape.append(s.size)
+            strides.append(strides[a] * s.dilation)
+            strides[a] *= s.stride
+        return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
     # ---------------------------------------------------------------- gather and scatter
 

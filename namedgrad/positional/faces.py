@@ -23,7 +23,7 @@ from namedgrad.positional.layouts import LAYOUTS
 from namedgrad.positional.matrices import on_matrices
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
-from namedgrad.rules.dims import DIM_PARAMETERS
+from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
 
 
 def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -38,7 +38,7 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     first = next(a for a in arrays if isinstance(a, PositionalArray))
     ready = dict(zip(map(id, arrays), meet(*map(unwrap, arrays))))
     for name, value in given.items():
-        if name in DIM_PARAMETERS:
+        if name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
             given[name] = numbered(value, first.ndim)
         elif isinstance(value, tuple):
             given[name] = tuple(ready.get(id(v), v) for v in value)

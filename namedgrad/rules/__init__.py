@@ -21,6 +21,7 @@ from namedgrad.rules import (
     special,
     structure,
     values,
+    windows,
 )
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "special",
     "structure",
     "values",
+    "windows",
 ]

@@ -15,7 +15,8 @@ from namedgrad.positional.axis import expand, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.indexing import placed
 from namedgrad.positional.protocol import implements, run, static
-from namedgrad.rules import indexing, movement, windows
+from namedgrad.rules import indexing, movement
+from namedgrad.rules.windows.views import windows
 
 # ------------------------------------------------------------------------------------------------ order of axes
 
@@ -276,7 +277,7 @@ def sliding_window_view(
                 f"window shape cannot be larger than input array shape: {size} along an axis of {extent(v, n)}"
             )
         new.append(axes.fresh("window"))
-        v = windows.windows(v, n, new[-1], int(size))
+        v = windows(v, n, new[-1], int(size))
     return ordered(v, (*old, *new))
 
 

@@ -1,0 +1,107 @@
+"""Kernels of sliding windows on lazy arrays, whose chunks are joined along the windowed axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.windows import Shape, Span
+
+Raw = Any
+
+
+class DaskWindowKernels:
+    """What :class:`namedgrad.backends.windows.WindowKernels` has, chunk by chunk."""
+
+    def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
+        """The cells of every window."""
+        chunks = [(s.number,) for s in spans], [(s.size,) for s in spans]
+        new = list(range(x.ndim, x.ndim + len(axis)))
+        return _whole("windows", x, axis, chunks, new_axis=new, spans=spans)
+
+    def overlap_add(self, g: Raw, axis: tuple[int, ...], spans: tuple[Span, ...], sizes: Shape) -> Raw:
+        """The transpose of :meth:`windows`."""
+        last = list(range(g.ndim - len(axis), g.ndim))
+        plain = tuple(map(int, sizes))
+        return _whole("overlap_add", g, axis, ([(n,) for n in plain], []), drop_axis=last, spans=spans, sizes=plain)
+
+    def window_sum(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The sum of each window along an axis."""
+        return self.along("window_sum", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+
+    def window_spread(self, g: Raw, axis: int, span: Span, n: int) -> Raw:
+        """The transpose of :meth:`window_sum`."""
+        return self.along("window_spread", g, axis, n, span=span, n=int(n))  # type: ignore[attr-defined]
+
+    def window_max(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The largest cell of each window along an axis."""
+        return self.along("window_max", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+
+    def window_fmax(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The largest cell of each window that is not NaN."""
+        return self.along("window_fmax", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+
+    def window_won(self, x: Raw, y: Raw, axis: int, span: Span) -> Raw:
+        """The offset of the first largest cell of each window."""
+        import dask.array as da
+
+        from namedgrad.backends import NUMPY
+        from namedgrad.backends.dask import Kernel
+
+        letters = list(range(x.ndim))
+        others = [i if i != axis else x.ndim for i in letters]
+        kernel = Kernel(NUMPY.function("window_won"), axis=axis, span=span)
+        whole = (x.rechunk({axis: -1}), letters, y.rechunk({axis: -1}), others)
+        return da.blockwise(kernel, others, *whole, dtype=np.int8 if span.size < 128 else np.int64, concatenate=True)
+
+    def window_pick(self, x: Raw, won: Raw, span: Span) -> Raw:
+        """The cell of each window along the last axis that is at the offset ``won``."""
+        return _with_offsets("window_pick", x, won, span.number, span=span)
+
+    def window_put(self, g: Raw, won: Raw, span: Span, size: int) -> Raw:
+        """The transpose of :meth:`window_pick`."""
+        return _with_offsets("window_put", g, won, int(size), span=span, size=int(size))
+
+
+def _whole(
+    kernel: str, x: Raw, axis: tuple[int, ...], chunks: tuple[Sequence[Any], Sequence[Any]], *, new_axis: Any = None,
+    drop_axis: Sequence[int] = (), **params: Any,
+) -> Raw:  # fmt: skip
+    """NumPy's kernel of chunks that are whole along these axes and those dropped.
+
+    ``chunks`` are those that these axes get, and those of new axes.
+    """
+    from namedgrad.backends import NUMPY
+    from namedgrad.backends.dask import Kernel
+
+    whole = x.rechunk(dict.fromkeys((*axis, *drop_axis), -1))
+    made = dict(zip(axis, chunks[0], strict=True))
+    kept = [made.get(a, c) for a, c in enumerate(whole.chunks) if a not in drop_axis]
+    out = (*kept, *chunks[1])
+    return whole.map_blocks(
+        Kernel(NUMPY.function(kernel), axis=axis, **params), chunks=out, new_axis=new_axis, drop_axis=list(drop_axis),
+        dtype=x.dtype, meta=np.empty((0,) * len(out), x.dtype),
+    )  # fmt: skip
+
+
+def _with_offsets(kernel: str, x: Raw, won: Raw, new: int, **params: Any) -> Raw:
+    """NumPy's kernel of arrays and offsets on their last axes, which are whole; ``new`` cells come of these."""
+    import dask.array as da
+
+    from namedgrad.backends import NUMPY
+    from namedgrad.backends.dask import Kernel
+
+    arrays = [da.asarray(a).rechunk({a.ndim - 1: -1}) for a in (x, won)]
+    lead = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+    last = len(lead)
+    pairs: list[Any] = []
+    for i, a in enumerate(arrays):
+        pairs += [da.broadcast_to(a, (*lead, a.shape[-1])), (*range(last), last + i)]
+    _, aligned = da.core.unify_chunks(*pairs, warn=False)
+    pairs[::2] = aligned
+    return da.blockwise(
+        Kernel(NUMPY.function(kernel), **params), (*range(last), last + 2), *pairs, new_axes={last + 2: new},
+        concatenate=True, dtype=x.dtype, align_arrays=False,
+    )  # fmt: skip

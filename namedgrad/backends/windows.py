@@ -1,0 +1,178 @@
+"""Kernels of sliding windows: one backend call each, with a step per offset within a window, never per window."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Raw = Any
+Shape = tuple[int, ...]
+
+
+class Span(NamedTuple):
+    """How windows lie along an axis.
+
+    The offset ``k`` of the window ``o`` is the cell ``o * stride + k * dilation - before``.
+    """
+
+    size: int  #: cells of a window
+    number: int  #: of windows
+    stride: int = 1
+    dilation: int = 1
+    before: int = 0  #: cells that are missing in front; negative: cells that no window has
+
+    @property
+    def reach(self) -> int:
+        """Cells from the first one of the first window to the last one of the last."""
+        return (self.number - 1) * self.stride + (self.size - 1) * self.dilation + 1 if self.number > 0 else 0
+
+    def cells(self, k: int, n: int) -> tuple[slice, slice]:
+        """Of the windows whose offset ``k`` is one of ``n`` cells: the windows, and the cells."""
+        first = k * self.dilation - self.before  # the cell of window 0
+        low = max(0, -(first // self.stride))
+        high = min(self.number, (n - 1 - first) // self.stride + 1)
+        if high <= low:
+            return slice(0, 0), slice(0, 0)
+        start = low * self.stride + first
+        return slice(low, high), slice(start, start + (high - low - 1) * self.stride + 1, self.stride)
+
+
+class WindowKernels:
+    """Windows along axes of an array, and what is added, picked and put by them."""
+
+    xp: Any
+    may_branch: bool
+
+    def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
+        """The cells of every window, 0 where there are none: counted along the axes, offsets along new last axes."""
+        xp = self.xp
+        x = self._extended(x, axis, spans)
+        for a, s in zip(axis, spans, strict=True):
+            at = xp.arange(s.number)[:, None] * s.stride + xp.arange(s.size) * s.dilation
+            x = xp.moveaxis(xp.take(x, at, axis=a), a + 1, -1)
+        return x
+
+    def overlap_add(self, g: Raw, axis: tuple[int, ...], spans: tuple[Span, ...], sizes: Shape) -> Raw:
+        """The transpose of :meth:`windows`: the last axes of ``g`` added back into axes of these sizes."""
+        shape = list(g.shape[: g.ndim - len(axis)])
+        for a, n in zip(axis, sizes, strict=True):
+            shape[a] = int(n)
+        out = self._empty_as(g[(..., *(0,) * len(axis))], shape, zeros=True) if 0 not in g.shape else None
+        if out is None:
+            return self.xp.zeros(tuple(shape), dtype=g.dtype)
+        for offset in itertools.product(*(range(s.size) for s in spans)):
+            places, cells = [slice(None)] * len(shape), [slice(None)] * len(shape)
+            for a, s, k, n in zip(axis, spans, offset, sizes, strict=True):
+                places[a], cells[a] = s.cells(k, int(n))
+            out[tuple(cells)] += g[(*places, *offset)]
+        return out
+
+    def window_sum(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The sum of each window along an axis."""
+        return self._accumulated(x, axis, span, self.xp.add, 0)
+
+    def window_spread(self, g: Raw, axis: int, span: Span, n: int) -> Raw:
+        """The transpose of :meth:`window_sum`: every cell gets the sum over the windows that have it."""
+        out = self._empty_as(g, _resized(g.shape, axis, int(n)), zeros=True)
+        for places, cells in _steps(axis, span, int(n)):
+            out[cells] += g[places]
+        return out
+
+    def window_max(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The largest cell of each window, NaN if it has one."""
+        return self._accumulated(x, axis, span, self.xp.maximum, _lowest(x.dtype))
+
+    def window_fmax(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The largest cell of each window that is not NaN, -inf if there is none."""
+        low = _lowest(x.dtype)
+        return self.xp.fmax(self._accumulated(x, axis, span, self.xp.fmax, low), low)
+
+    def window_won(self, x: Raw, y: Raw, axis: int, span: Span) -> Raw:
+        """The offset of the first largest cell of each window, of the last NaN if there is one; -1 without cells."""
+        xp, n = self.xp, x.shape[axis]
+        out = xp.full(y.shape, -1, dtype="int8" if span.size < 128 else "int64")
+        steps = list(enumerate(_steps(axis, span, n)))
+        for k, (places, cells) in reversed(steps):
+            out[places] = xp.where(xp.equal(x[cells], y[places]), out.dtype.type(k), out[places])
+        if x.dtype.kind == "f" and not (self.may_branch and not np.isnan(y).any()):
+            for k, (places, cells) in steps:
+                out[places] = xp.where(xp.isnan(x[cells]), out.dtype.type(k), out[places])
+        return out
+
+    def window_pick(self, x: Raw, won: Raw, span: Span) -> Raw:
+        """The cell of each window along the last axis that is at the offset ``won``."""
+        shape = np.broadcast_shapes(x.shape[:-1], won.shape[:-1])
+        out = self.xp.zeros((*shape, span.number), dtype=x.dtype)
+        for k, (places, cells) in enumerate(_steps(out.ndim - 1, span, x.shape[-1])):
+            ours = (..., places[-1])
+            out[ours] = self.xp.where(self.xp.equal(won[ours], k), x[..., cells[-1]], out[ours])
+        return out
+
+    def window_put(self, g: Raw, won: Raw, span: Span, size: int) -> Raw:
+        """The transpose of :meth:`window_pick`."""
+        shape = np.broadcast_shapes(g.shape[:-1], won.shape[:-1])
+        out = self._empty_as(g if g.shape[:-1] == shape else won, (*shape, int(size)), zeros=True, dtype=g.dtype)
+        for k, (places, cells) in enumerate(_steps(out.ndim - 1, span, int(size))):
+            ours = (..., places[-1])
+            out[..., cells[-1]] += self.xp.where(self.xp.equal(won[ours], k), g[ours], g.dtype.type(0))
+        return out
+
+    # ---------------------------------------------------------------- helpers
+
+    def _extended(self, x: Raw, axis: Sequence[int], spans: Sequence[Span]) -> Raw:
+        """``x`` with zeros, or without cells, such that the first window starts at the first cell."""
+        shape, places, cells = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
+        for a, s in zip(axis, spans, strict=True):
+            n = x.shape[a]
+            cells[a] = slice(max(0, -s.before), max(0, min(n, s.reach - s.before)))
+            shape[a] = s.reach
+            room = max(0, s.before)
+            places[a] = slice(room, room + max(0, cells[a].stop - cells[a].start))
+            if s.before <= 0 and s.reach - s.before <= n:  # nothing is missing
+                shape[a], places[a] = cells[a].stop - cells[a].start, slice(None)
+        x = x[tuple(cells)]
+        if tuple(shape) == x.shape:
+            return x
+        out = self._empty_as(x, shape, zeros=True)
+        out[tuple(places)] = x
+        return out
+
+    def _accumulated(self, x: Raw, axis: int, span: Span, combine: Any, start: Any) -> Raw:
+        shape = _resized(x.shape, axis, span.number)
+        steps = list(_steps(axis, span, x.shape[axis]))
+        whole = [i for i, (places, _) in enumerate(steps) if places[axis] == slice(0, span.number)]
+        out = self._empty_as(x, shape, zeros=False)
+        # nothing to fill where one offset has a cell in every window
+        out[...] = x[steps.pop(whole[0])[1]] if whole and span.number else start
+        for places, cells in steps:
+            if out.dtype.kind == "b":
+                out[places] = combine(out[places], x[cells])
+            else:
+                combine(out[places], x[cells], out=out[places])
+        return out
+
+    def _empty_as(self, x: Raw, shape: Sequence[int], *, zeros: bool, dtype: Any = None) -> Raw:
+        """An array of another shape whose axes lie in memory in the order of those of ``x``."""
+        make = self.xp.zeros_like if zeros else self.xp.empty_like
+        return make(x, dtype=dtype or x.dtype, shape=tuple(shape))
+
+
+def _steps(axis: int, span: Span, n: int) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """For each offset, the index of the windows that have it and that of its cells."""
+    lead = (slice(None),) * axis
+    for k in range(span.size):
+        places, cells = span.cells(k, n)
+        yield (*lead, places), (*lead, cells)
+
+
+def _resized(shape: Shape, axis: int, size: int) -> Shape:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def _lowest(dtype: Any) -> Any:
+    if dtype.kind == "f":
+        return -np.inf
+    return False if dtype.kind == "b" else np.iinfo(dtype).min
