@@ -19,7 +19,7 @@ from namedgrad.axes import AxisError
 from namedgrad.docstrings import describe_elementwise
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
-from namedgrad.rules import contraction, elementwise, indexing, movement, structure
+from namedgrad.rules import contraction, elementwise, indexing, movement, sorting, structure
 from namedgrad.rules.windows.rolling import rolling
 from namedgrad.trace import Traced
 
@@ -86,6 +86,7 @@ def concat(arrays: Any, dim: Any) -> Any:
 
 concat.__doc__ = movement.concat.__doc__
 FUNCTIONS["concat"] = concat
+FUNCTIONS |= {"unique": sorting.unique, "nonzero": sorting.nonzero}  # sizes that depend on values: no face but this one
 
 
 # ------------------------------------------------------------------------------------------------ methods and operators
@@ -98,7 +99,7 @@ def _method(name: str, function: Callable[..., Any]) -> None:
 for _op in OPERATIONS.values():
     if _op.method:
         _method(_op.name, _op.function)
-for _name in ("vectorize", "devectorize"):
+for _name in ("vectorize", "devectorize", "coarsen"):
     _method(_name, getattr(movement, _name))
 for _name in ("where", "dot"):
     _method(_name, None)  # type: ignore[arg-type]

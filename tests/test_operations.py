@@ -43,7 +43,12 @@ Arrays = list[ng.DimArray]
 
 # A dim that is added to these would be reduced or moved as well, unless the call names its dims.
 BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip",
-                  "median", "quantile", "cumprod", "vdot"}
+                  "median", "quantile", "cumprod", "vdot", "average", "cov", "corr", "ptp", "count_nonzero", "vector_norm", "norm", "dist", "renorm"}
+BY_DEFAULT_ALL |= {f"nan{name}" for name in BY_DEFAULT_ALL}
+ALONG_THE_ONLY_DIM = {"sort", "argsort", "partition", "topk", "kthvalue", "mode", "cummax", "cummin", "logcumsumexp", "trapezoid", "cumulative_trapezoid",
+                      "diff", "ediff1d", "split", "chunk", "unbind", "diag_embed", "idxmax", "idxmin", "ffill", "bfill", "head", "tail", "thin",
+                      "meshgrid", "unique"}  # fmt: skip
+BY_DEFAULT_ALL |= ALONG_THE_ONLY_DIM
 SINGLE_BECOMES_DOUBLE = {"float_power", "jv", "yv", "iv", "hyp2f1", "astype", "type_as"}  # as in NumPy, and in SciPy with orders that are int64
 
 

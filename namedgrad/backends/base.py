@@ -19,6 +19,7 @@ from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
 from namedgrad.backends.linalg import LinalgKernels
+from namedgrad.backends.lines import LineKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.resampling import ResamplingKernels
@@ -26,6 +27,7 @@ from namedgrad.backends.scatter import IndexKernels
 from namedgrad.backends.signals import SignalKernels
 from namedgrad.backends.softmax import SoftmaxKernels
 from namedgrad.backends.special import SpecialKernels
+from namedgrad.backends.statistics import StatisticKernels
 from namedgrad.backends.windows import WindowKernels
 
 Raw = Any
@@ -40,6 +42,7 @@ class Backend(
     DrawKernels,
     IndexKernels,
     LinalgKernels,
+    LineKernels,
     LossKernels,
     ParameterKernels,
     ResamplingKernels,
@@ -47,6 +50,7 @@ class Backend(
     SoftmaxKernels,
     SpecialKernels,
     WindowKernels,
+    StatisticKernels,
 ):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 

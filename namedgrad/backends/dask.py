@@ -25,6 +25,7 @@ from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_ctc import CtcOnChunks
 from namedgrad.backends.dask_linalg import DaskLinalg
+from namedgrad.backends.dask_lines import DaskLines
 from namedgrad.backends.dask_windows import DaskWindowKernels
 from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.losses import LossKernels
@@ -84,7 +85,14 @@ def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[s
     return out
 
 
-class DaskBackend(AlongAxis, CtcOnChunks, DaskLinalg, DaskWindowKernels, Backend):
+class DaskBackend(
+    AlongAxis,
+    CtcOnChunks,
+    DaskLinalg,
+    DaskWindowKernels,
+    DaskLines,
+    Backend,
+):
     """Positional functions on :class:`dask.array.Array`."""
 
     name = "dask"
@@ -212,10 +220,6 @@ class DaskBackend(AlongAxis, CtcOnChunks, DaskLinalg, DaskWindowKernels, Backend
     def irfft(self, x: Raw, axis: int, n: int) -> Raw:
         """Its inverse, of size ``n``."""
         return da.fft.irfft(x.rechunk({axis: -1}), n, axis=axis)
-
-    def argsort(self, x: Raw, axis: int, kind: str) -> Raw:
-        """Positions that sort an axis, whose chunks are joined."""
-        return x.rechunk({axis: -1}).map_blocks(np.argsort, axis=axis, kind=kind, dtype=np.intp)
 
     # ---------------------------------------------------------------- draws
 

@@ -14,6 +14,8 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.attention import NumpyAttentionKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.distances import NumpyDistanceKernels
+from namedgrad.backends.numpy_lines import NumpyLines
+from namedgrad.backends.numpy_statistics import NumpyStatistics
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import Span
@@ -33,7 +35,7 @@ MANY = 10_000  # cells from which on a detour over their bits pays
 _BITS = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
 
 
-class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, HostSignals, Backend):
+class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, HostSignals, NumpyLines, NumpyStatistics, Backend):
     """Positional functions on :class:`numpy.ndarray`."""
 
     name = "numpy"

@@ -29,7 +29,8 @@ from namedgrad.positional.array import (
 )
 from namedgrad.positional.indexing import Key, is_basic, read_key
 from namedgrad.rules import indexing
-from namedgrad.rules.movement import _uncut_slice, merge, split
+from namedgrad.rules.movement import merge, split
+from namedgrad.rules.movement.cuts import uncut_slice
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import cast, constant_like, relabel, spread, where
 
@@ -167,7 +168,7 @@ def _overwrite(x: DimArray, key: Key, v: DimArray, shape: tuple[int, ...]) -> Di
     cut = {n: k for n, k in key.slices.items() if k != slice(None)}
     for n, k in cut.items():
         if n in v.names:
-            v = _uncut_slice(v, (n,), index=k, size=extent(x, n))
+            v = uncut_slice(v, (n,), index=k, size=extent(x, n))
     if not cut:
         return ordered(spread(cast(v, x.dtype), Like(x.dims, x.shape, x.dtype)), x.dims)
     mask = np.zeros(tuple(extent(x, n) for n in cut), dtype=bool)

@@ -77,3 +77,13 @@ def new_name(x: DimArray, name: Name, what: str) -> Name:
 def operand(x: Any) -> DimArray:
     """A DimArray, or a scalar as one."""
     return constant(x)
+
+
+def pick_one(x: DimArray, dim: Any, what: str) -> Name:
+    """The one visible dim that ``dim`` names; the only one there is by default."""
+    if dim is None and x.ndim != 1:
+        raise AxisError(f"{what}: dim= must name one of {x.dims}")
+    names = pick(x, dim, what)
+    if len(names) != 1:
+        raise AxisError(f"{what}: works along one dim, not {names}")
+    return names[0]

@@ -251,9 +251,9 @@ def _scan(rule: Callable[..., DimArray], skipna: bool) -> Callable[..., Any]:
     return function
 
 
-cumsum = implements(np.cumsum, method=True)(_scan(r.cumsum, skipna=False))
+cumsum = implements(np.cumsum, method=True)(_scan(scans.cumsum, skipna=False))
 cumprod = implements(np.cumprod, method=True)(_scan(scans.cumprod, skipna=False))
-nancumsum = implements(np.nancumsum)(_scan(r.cumsum, skipna=True))
+nancumsum = implements(np.nancumsum)(_scan(scans.cumsum, skipna=True))
 nancumprod = implements(np.nancumprod)(_scan(scans.cumprod, skipna=True))
 
 
@@ -274,7 +274,7 @@ def _cumulative(rule: Callable[..., DimArray], start: float) -> Callable[..., An
 
 
 if hasattr(np, "cumulative_sum"):  # NumPy 2.1
-    implements(np.cumulative_sum)(_cumulative(r.cumsum, 0))
+    implements(np.cumulative_sum)(_cumulative(scans.cumsum, 0))
     implements(np.cumulative_prod)(_cumulative(scans.cumprod, 1))
 
 

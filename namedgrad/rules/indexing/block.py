@@ -13,7 +13,7 @@ from namedgrad.backends import call
 from namedgrad.linear import Like, Map, fold, like
 from namedgrad.primitive import Primitive, check_sizes
 from namedgrad.rules.indexing.maps import laid_out, outer_part
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import cast, spread, stamp, zeros_spread
 from namedgrad.trace import apply
 

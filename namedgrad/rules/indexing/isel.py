@@ -11,7 +11,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, mapping
 from namedgrad.rules.indexing.maps import gather, index_names
 from namedgrad.rules.indexing.positions import read_all
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.movement.cuts import slice_of
 
 
 @operation(sample("real(a,b)", indexers={"a": 1}), sample("real(a,b)", indexers={"a": slice(None, None, -1), "b": slice(0, 3, 2)}),

@@ -96,7 +96,7 @@ class _Gather(Primitive):
         return make(out if perm is None else call(backend.transpose, out, perm), order, hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
-        return _IndexMap(like(ins[0]), unmarked(ins[1:]), dims)
+        return IndexMap(like(ins[0]), unmarked(ins[1:]), dims)
 
 
 def outer_part(x: DimArray, dims: Names) -> DimArray:
@@ -120,7 +120,7 @@ def unmarked(index: Sequence[DimArray]) -> list[DimArray]:
     return [stamp(i, axes.by_name()) for i in index]
 
 
-class _IndexMap(Map):
+class IndexMap(Map):
     """Gather forward, scatter-add backward; kept names of the index stay apart."""
 
     __slots__ = ("dims", "index", "mixes", "x")

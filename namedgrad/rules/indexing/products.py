@@ -25,7 +25,7 @@ from namedgrad.rules.indexing.maps import (
     scatter_add,
     unmarked,
 )
-from namedgrad.rules.movement import merge, split
+from namedgrad.rules.movement.stacking import merge, split
 from namedgrad.rules.structure import (
     add,
     constant_like,

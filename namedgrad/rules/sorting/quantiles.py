@@ -1,9 +1,4 @@
-"""Order along a dim: sort, argsort, median, quantile.
-
-The order is taken at the point and stays fixed under differentiation: equal cells keep the order in which they are
-stored (stable).  A median or quantile is made of one or two cells of that order; cells that tie with one of them share
-its derivative equally, as ties of ``max`` do.
-"""
+"""Median and quantiles: cells of one or two ranks; cells that tie with one of them share its derivative equally."""
 
 from __future__ import annotations
 
@@ -13,120 +8,66 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import Map
+from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import new_name, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.movement import merge, slice_of
-from namedgrad.rules.reductions import counts, present, real_dtype, restore
+from namedgrad.rules.movement.cuts import slice_of
+from namedgrad.rules.movement.joining import join
+from namedgrad.rules.movement.stacking import merge
+from namedgrad.rules.reductions.common import counts, present, real_dtype, restore
+from namedgrad.rules.reductions.extremes import pushed_ties, shared_ties
+from namedgrad.rules.reductions.places import all
+from namedgrad.rules.sorting.order import sort_axis
 from namedgrad.rules.structure import (
     add,
     cast,
     constant_like,
     equal,
-    isfinite,
     multiply,
     not_equal,
+    relabel,
     reorder,
-    select,
     subtract,
     total,
     where,
 )
 from namedgrad.trace import apply
 
+LINE = axes.fresh("order")
+SIDE = axes.fresh("side")
 
-class _ArgSort(Primitive):
-    """Positions that sort along one axis; no derivative."""
 
-    form, signature = "linear", "(n)->(n)"
+class _Ranked(Primitive):
+    """The cells of given ranks along one axis, which goes; the axes of the ranks come."""
+
+    form, signature = "core", "(n),()->()"
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
-        (x,) = args
-        raw = call(self.kernel_for(x.raw), x.raw, axis=x.names.index(dim), kind="stable")
-        return make(raw, x.names, x.hidden)
+        x, k = args
+        if not (k.names and set(k.names).isdisjoint(x.names) and backends.may_look(x.raw) and backends.may_look(k.raw)):
+            return gather(sort_axis(x, dim), {dim: k})
+        at = x.names.index(dim)
+        kernel = backends.backend_of(x.raw).partition
+        part = call(kernel, x.raw, at, tuple(np.unique(k.raw).tolist()))
+        raw = call(backends.backend_of(x.raw).take, part, k.raw, at)
+        return make(raw, (*x.names[:at], *k.names, *x.names[at + 1 :]), x.hidden)
 
-    def linear(self, *args: Any, **params: Any) -> Map | None:
-        return None
-
-
-_ARGSORT = _ArgSort("argsort")
-
-
-@operation(sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b"), method=True, differentiable=False)
-def argsort(x: DimArray, dim: Name) -> DimArray:
-    """Positions along ``dim`` that would sort it.
-
-    Parameters
-    ----------
-    x : DimArray
-    dim : name
-
-    Returns
-    -------
-    DimArray
-        Integers with the dims of ``x``; no gradient passes. Equal cells keep their order, NaN comes last.
-
-    Raises
-    ------
-    AxisError
-        If a dim is unknown, or vectorized.
-
-    Examples
-    --------
-    >>> import namedgrad as ng
-    >>> ng.argsort(ng.DimArray([3.0, 1.0, 2.0], ("x",)), "x").data
-    array([1, 2, 0])
-    """
-    (name,) = pick(x, dim, "argsort")
-    return apply(_ARGSORT, (x,), dim=name)
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
+        frame: dict[Name, Name] = {dim: axes.core(-1)}
+        x, y = relabel(ins[0], frame), out
+        return CoreMap(
+            lambda ts: pushed_ties(ts[0], y, x), lambda g: shared_ties(g, y, x), [like(ins[0])], [frame], {}
+        )
 
 
-@operation(sample("real(a,b,c)", dim="b"), method=True)
-def sort(x: DimArray, dim: Name) -> DimArray:
-    """Values in ascending order along ``dim``.
-
-    Parameters
-    ----------
-    x : DimArray
-    dim : name
-
-    Returns
-    -------
-    DimArray
-        With the dims of ``x``. Equal cells keep their order, NaN comes last.
-
-    Raises
-    ------
-    AxisError
-        If a dim is unknown, or vectorized.
-
-    Notes
-    -----
-    The order is fixed at the point: the derivative moves with the cells.
-
-    Examples
-    --------
-    >>> import namedgrad as ng
-    >>> x = ng.DimArray([3.0, 1.0, 2.0], ("x",))
-    >>> ng.sort(x, "x").data
-    array([1., 2., 3.])
-    >>> weights = ng.DimArray([1.0, 10.0, 100.0], ("x",))
-    >>> ng.grad(lambda x: (ng.sort(x, "x") * weights).sum())(x).data
-    array([100.,   1.,  10.])
-    """
-    (name,) = pick(x, dim, "sort")
-    return gather(x, {name: argsort(stop_gradient(x), name)})
-
-
-# ------------------------------------------------------------------------------------------------ median and quantile
+_RANKED = _Ranked("ranked")
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b"), sample("real(a,b)"), method=True)
@@ -228,40 +169,23 @@ def quantiles(
     return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
 
 
-_LINE = axes.fresh("order")
-
-
 def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method: str) -> DimArray:
-    name: Name = _LINE if len(dims) > 1 else dims[0]
+    name: Name = LINE if len(dims) > 1 else dims[0]
     line = merge(x, dims, name) if len(dims) > 1 else x
+    if not extent(line, name):
+        nothing = add(multiply(cast(q, real_dtype(x)), c(0)), total(line, (name,)))
+        return add(nothing, c(math.nan))
     mask = present(line, skipna)
     n = c(extent(line, name)) if mask is None else counts(mask, (name,), "int64")
     low, high, weight = ranks(n, q, method)
+    both = apply(_RANKED, (line, join([low, high], SIDE)), dim=name)
+    below, above = (slice_of(both, SIDE, k) for k in (0, 1))
     weight = cast(weight, real_dtype(x))
-    at = stop_gradient(line)
-    order = gather(at, {name: argsort_of(at, name)})
-    below, above = (_at_rank(line, order, name, k) for k in (low, high))
     out = where(equal(below, above), below, add(below, multiply(weight, subtract(above, below))))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
-    last = slice_of(order, name, extent(line, name) - 1)
-    return where(e.isnan(last), c(math.nan), out) if x.dtype.kind in "fc" else out
-
-
-def argsort_of(x: DimArray, name: Name) -> DimArray:
-    """Positions that sort an axis, whatever its name."""
-    return apply(_ARGSORT, (x,), dim=name)
-
-
-def _at_rank(x: DimArray, order: DimArray, name: Name, k: DimArray) -> DimArray:
-    """The cells of rank ``k``, with the derivative shared among the cells that tie with them."""
-    y = gather(order, {name: k})
-    tie = equal(x, y)
-    if x.dtype.kind not in "fc":
-        return y
-    n = e.maximum(counts(tie, (name,), real_dtype(x)), c(1))
-    moved = total(select(e.logical_and(tie, isfinite(y)), subtract(x, y)), (name,))
-    return add(y, e.divide(moved, n))
+    gone = None if skipna is not False else present(line, None)
+    return out if gone is None else where(all(gone, name), out, c(math.nan))
 
 
 _CONTINUOUS = {

@@ -1,0 +1,58 @@
+"""Kernels along one axis on dask: the chunks along it are joined, the others stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from namedgrad.backends.lines import LineKernels
+
+Raw = Any
+
+
+class DaskLines(LineKernels):
+    """On :class:`dask.array.Array`, with the NumPy backend's kernels."""
+
+    along: Any  #: see :class:`namedgrad.backends.dask_along.AlongAxis`
+
+    def cumprod(self, x: Raw, axis: int) -> Raw:
+        """Cumulative product."""
+        return self.along("cumprod", x, axis, x.shape[axis])
+
+    def cummax(self, x: Raw, axis: int) -> Raw:
+        """Running maximum."""
+        return self.along("cummax", x, axis, x.shape[axis])
+
+    def cummin(self, x: Raw, axis: int) -> Raw:
+        """Running minimum."""
+        return self.along("cummin", x, axis, x.shape[axis])
+
+    def sort(self, x: Raw, axis: int) -> Raw:
+        """Values in ascending order, NaN last."""
+        return self.along("sort", x, axis, x.shape[axis])
+
+    def argsort(self, x: Raw, axis: int) -> Raw:
+        """Positions that sort; equal cells keep their order."""
+        return self.along("argsort", x, axis, x.shape[axis], dtype=np.intp)
+
+    def partition(self, x: Raw, axis: int, kth: tuple[int, ...]) -> Raw:
+        """Values such that those at ``kth`` are where they are in sorted order."""
+        return self.along("partition", x, axis, x.shape[axis], kth=kth)
+
+    def recurrence(self, a: Raw, b: Raw) -> Raw:
+        """``s[k] = a[k] s[k - 1] + b[k]`` along the last axis."""
+        from namedgrad.backends import NUMPY
+        from namedgrad.backends.dask import Kernel
+
+        a, b = (da.asarray(x).rechunk({-1: -1}) for x in da.broadcast_arrays(da.asarray(a), da.asarray(b)))
+        return da.map_blocks(Kernel(NUMPY.recurrence), a, b, dtype=np.result_type(a, b))
+
+    def step(self, x: Raw, axis: int) -> Raw:
+        """Every cell but the first, less the one before it."""
+        return self.along("step", x, axis, x.shape[axis] - 1)
+
+    def unstep(self, g: Raw, axis: int) -> Raw:
+        """The transpose of :meth:`step`."""
+        return self.along("unstep", g, axis, g.shape[axis] + 1)

@@ -1,0 +1,34 @@
+"""Kernels that reduce over axes, beyond sums and extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Raw = Any
+
+
+class StatisticKernels:
+    """Functions of given axes."""
+
+    xp: Any
+
+    def count_true(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Number of true cells."""
+        return self.xp.sum(x, axis=axis, dtype=np.int64)
+
+    def prod(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Product."""
+        return self.xp.prod(x, axis=axis)
+
+    def var(self, x: Raw, axis: tuple[int, ...], ddof: float) -> Raw:
+        """Mean square distance from the mean, the count lessened by ``ddof``."""
+        xp = self.xp
+        count = int(np.prod([x.shape[i] for i in axis], dtype=int))
+        off = x - xp.mean(x, axis=axis, keepdims=True)
+        return xp.true_divide(xp.sum(off * off, axis=axis), count - ddof).astype(x.dtype)
+
+    def length2(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Euclidean length."""
+        return self.xp.sqrt(self.xp.sum(x * x, axis=axis))

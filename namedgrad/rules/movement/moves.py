@@ -1,0 +1,160 @@
+"""Cells moved along dims: flip, roll, shift, rot90."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.dims import mapping, pick
+from namedgrad.rules.movement.cuts import flip_axes, roll_axes, slice_of
+from namedgrad.rules.movement.padding import pad
+from namedgrad.rules.movement.triangles import two_dims
+from namedgrad.rules.structure import relabel, reorder
+
+
+@operation(sample("real(a,b)", dim="a"), sample("real(a,b)"), method=True)
+def flip(x: DimArray, dim: Any = None) -> DimArray:
+    """Reverse the order along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reverse; all by default.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).flip("x").data
+    array([3., 2., 1.])
+    """
+    dims = pick(x, dim, "flip")
+    return flip_axes(x, dims) if dims else x
+
+
+@operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 5}), method=True)
+def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, **keywords: int) -> DimArray:
+    """Shift cyclically along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    shifts : mapping of dim to int, optional
+        Or as keywords: ``a.roll(x=1)``, which moves the last cell to the front.
+    **keywords : int
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).roll(x=1).data
+    array([3., 1., 2.])
+    """
+    table = mapping(x, shifts, keywords, "roll")
+    return roll_axes(x, tuple(table), shift=tuple(operator.index(s) for s in table.values())) if table else x
+
+
+@operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 1}, fill_value=0.5), method=True)
+def shift(
+    x: DimArray, /, shifts: Mapping[Any, int] | None = None, fill_value: Any = np.nan, **keywords: int
+) -> DimArray:
+    """Shift along dims; cells that leave are lost.
+
+    Parameters
+    ----------
+    x : DimArray
+    shifts : mapping of dim to int, optional
+        Or as keywords: ``a.shift(x=1)``.
+    fill_value : scalar
+        What enters: NaN by default, as in xarray.
+    **keywords : int
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).shift(x=1).data
+    array([nan,  1.,  2.])
+    """
+    for name, by in mapping(x, shifts, keywords, "shift").items():
+        n = extent(x, name)
+        k = max(-n, min(n, operator.index(by)))
+        if k:
+            kept = slice_of(x, name, slice(0, n - k) if k > 0 else slice(-k, n))
+            x = pad(kept, {name: (k, 0) if k > 0 else (0, -k)}, constant_values=fill_value)
+    return x
+
+
+@operation(sample("real(a,b,c)", dims=("a", "b")), sample("real(a,b)", dims=("b", "a"), k=2), sample("complex(a,b)", dims=("a", "b"), k=-1))
+def rot90(x: DimArray, dims: Sequence[Name], k: int = 1) -> DimArray:
+    """Rotate by quarter turns in the plane of two dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dims : (first, second)
+        One turn moves cells from the first dim towards the second.
+    k : int
+        How many turns.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``; an odd number of turns exchanges the sizes of the two.
+
+    Raises
+    ------
+    AxisError
+        If ``dims`` are not two visible dims.
+
+    Notes
+    -----
+    As :func:`numpy.rot90` and ``torch.rot90``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.rot90(ng.DimArray([[1, 2], [3, 4]], ("x", "y")), ("x", "y")).data
+    array([[2, 4],
+           [1, 3]])
+    """
+    first, second = two_dims(x, dims, "rot90")
+    if k % 4 == 0:
+        return x
+    if k % 4 == 2:
+        return flip_axes(x, (first, second))
+    turned = relabel(flip_axes(x, (second if k % 4 == 1 else first,)), {first: second, second: first})
+    return reorder(turned, x.names)

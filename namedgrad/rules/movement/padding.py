@@ -1,0 +1,212 @@
+"""Cells added at both ends of dims."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, constant, extent
+from namedgrad.axes import Name
+from namedgrad.linear import Like
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.dims import mapping
+from namedgrad.rules.elementwise import floor, rint
+from namedgrad.rules.movement.cuts import flip_axes, slice_of
+from namedgrad.rules.movement.joining import join
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    constant_like,
+    multiply,
+    relabel,
+    reorder,
+    spread,
+    subtract,
+    zeros_spread,
+)
+
+INDEXED = ("edge", "reflect", "symmetric", "wrap")
+STATISTICS = ("maximum", "mean", "median", "minimum")
+MODES = ("constant", "empty", "linear_ramp", *INDEXED, *STATISTICS)
+
+
+@operation(sample("real(a,b)", pad_width={"a": (1, 2)}, constant_values=0.25), sample("real(a,b)", pad_width={"b": 1, "a": 2}, mode="reflect"),
+           sample("real(a,b)", pad_width={"b": (2, 1)}, mode="wrap"), sample("real(a,b)", pad_width={"b": (0, 3)}, mode="edge"),
+           sample("real(a,b)", pad_width={"a": (3, 3)}, mode="symmetric"), sample("real(a,b)", pad_width={"b": (2, 1)}, mode="linear_ramp", end_values=(0.5, -1.0)),
+           sample("real(nine,b)", pad_width={"nine": (2, 1)}, mode="mean", stat_length=4), sample("real(nine,b)", pad_width={"nine": (2, 1)}, mode="maximum"),
+           sample("real(nine,b)", pad_width={"nine": (2, 1)}, mode="median", stat_length=(3, 2)), sample("real(nine)", pad_width={"nine": (2, 3)}, mode="reflect", reflect_type="odd"),
+           sample("real(six,b)", pad_width={"six": (-1, 2)}, mode="edge"), method=True)
+def pad(
+    x: DimArray,
+    /,
+    pad_width: Mapping[Any, Any] | None = None,
+    mode: str = "constant",
+    stat_length: Any = None,
+    constant_values: Any = None,
+    end_values: Any = None,
+    reflect_type: str | None = None,
+    **keywords: Any,
+) -> DimArray:
+    """Add cells at both ends of dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    pad_width : mapping of dim to int or (before, after), optional
+        Or as keywords: ``a.pad(x=(1, 2))``. Negative numbers take cells away, before the others are added.
+    mode : str
+        One of ``"constant"``, ``"edge"``, ``"linear_ramp"``, ``"maximum"``, ``"mean"``, ``"median"``, ``"minimum"``,
+        ``"reflect"``, ``"symmetric"``, ``"wrap"`` and ``"empty"``, as in :func:`numpy.pad`.
+    stat_length : int or (before, after), or mapping of dim to them, optional
+        For ``"maximum"``, ``"mean"``, ``"median"`` and ``"minimum"``: how many cells at each end are used; all by default.
+    constant_values : scalar or (before, after), or mapping of dim to them, optional
+        For ``"constant"``; NaN by default, as in xarray. They may be arrays, which are differentiated too.
+    end_values : scalar or (before, after), or mapping of dim to them, optional
+        For ``"linear_ramp"``: what the ramps end in; 0 by default.
+    reflect_type : {"even", "odd"}, optional
+        For ``"reflect"`` and ``"symmetric"``: whether the reflection is taken as it is, or subtracted from twice the
+        edge.
+    **keywords
+        ``pad_width`` in keyword form.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+    ValueError
+        If the mode is unknown, or there are no cells to pad from.
+
+    Notes
+    -----
+    Dims are padded one after the other, in the order given. The gradient of a cell is the sum over its copies. Cells of
+    ``"empty"`` are 0.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 2.0, 3.0], ("x",))
+    >>> a.pad(x=(1, 2), mode="edge").data
+    array([1., 1., 2., 3., 3., 3.])
+    >>> a.pad(x=1, constant_values=0.0).data
+    array([0., 1., 2., 3., 0.])
+    """
+    if mode not in MODES:
+        raise ValueError(f"pad: mode {mode!r} is not one of {', '.join(map(repr, MODES))}")
+    if reflect_type not in (None, "even", "odd"):
+        raise ValueError(f"pad: reflect_type {reflect_type!r} is neither 'even' nor 'odd'")
+    if mode == "constant" and constant_values is None:
+        constant_values = np.nan
+    for name, width in mapping(x, pad_width, keywords, "pad").items():
+        sides = tuple(map(operator.index, _sides(width, name)))
+        option = {"constant": constant_values, "empty": 0, "linear_ramp": 0 if end_values is None else end_values}.get(mode, stat_length)
+        x = pad_axis(x, name, sides, mode, _sides(option, name), odd=reflect_type == "odd")
+    return x
+
+
+def _sides(value: Any, name: Name) -> tuple[Any, Any]:
+    """What holds before and behind a dim: one value for both, a pair, or either for each dim."""
+    if isinstance(value, Mapping):
+        value = value.get(name)
+    if isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1:
+        before, after = value if len(value) > 1 else (value[0], value[0])
+        return before, after
+    return value, value
+
+
+def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option: tuple[Any, Any], *, odd: bool) -> DimArray:
+    """One axis, whatever its name, longer (or shorter) at both ends."""
+    n = extent(x, name)
+    x = slice_of(x, name, slice(max(0, -width[0]), max(n - max(0, -width[1]), 0)))
+    before, after = (max(0, w) for w in width)
+    if not (before or after):
+        return x
+    if mode in ("constant", "empty"):
+        ends = [_filled(x, name, w, v) for w, v in zip((before, after), option, strict=True)]
+    elif not extent(x, name):
+        raise ValueError(f"pad: {name!r} has no cells that mode {mode!r} could take values from; use mode='constant'")
+    elif mode in INDEXED:
+        skip = int(mode == "reflect")
+        if odd and mode in ("reflect", "symmetric") and extent(x, name) > skip:
+            return _turned(x, name, before, after, skip)
+        ends = _indexed(x, name, before, after, mode)
+    elif mode == "linear_ramp":
+        ends = [_ramp(x, name, w, v, side) for side, (w, v) in enumerate(zip((before, after), option, strict=True))]
+    else:
+        ends = [_statistic(x, name, mode, w, v, side) for side, (w, v) in enumerate(zip((before, after), option, strict=True))]
+    parts = [p for p, w in ((ends[0], before), (x, 1), (ends[1], after)) if w]
+    return reorder(join(parts, name), axes.in_order((*x.names, *(n for p in parts for n in p.names))))
+
+
+def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
+    shape = tuple(size if n == name else s for n, s in zip(x.names, x.full_shape, strict=True))
+    cell = constant(value)
+    if cell.level is None and not cell.names:
+        cell = zeros_spread(x, Like((), (), x.dtype), value)
+    return relabel(spread(cell, Like(x.names, shape, x.dtype)), {}, hide=tuple(n for n in x.hidden if n not in cell.names))
+
+
+def _indexed(x: DimArray, name: Name, before: int, after: int, mode: str) -> list[DimArray]:
+    """Cells taken from the axis itself."""
+    from namedgrad.rules.indexing import take
+
+    n = extent(x, name)
+    index = np.pad(np.arange(n), (before, after), mode=mode)  # type: ignore[call-overload]
+    return [take(x, index[:before], name), take(x, index[before + n :], name)]
+
+
+def _turned(x: DimArray, name: Name, before: int, after: int, skip: int) -> DimArray:
+    """Beyond an edge of value e the cell for v is 2 e - v; ``skip`` 1 leaves the edge itself out."""
+    period = extent(x, name) - skip
+    while before or after:
+        n = extent(x, name)
+        left, right = min(before, period), min(after, period)
+        ends = [(slice(0, 1), slice(skip, skip + left)), (slice(n - 1, n), slice(n - skip - right, n - skip))]
+        parts = [_opposite(x, name, edge, part) for edge, part in ends]
+        x = reorder(join([parts[0], x, parts[1]], name), x.names)
+        before, after = before - left, after - right
+    return x
+
+
+def _opposite(x: DimArray, name: Name, edge: slice, part: slice) -> DimArray:
+    e = slice_of(slice_of(x, name, edge), name, 0)
+    return subtract(multiply(e, constant(2)), flip_axes(slice_of(x, name, part), (name,)))
+
+
+def _ramp(x: DimArray, name: Name, width: int, end: Any, side: int) -> DimArray:
+    """From the end value, outermost, to the edge, which is not repeated."""
+    edge = slice_of(x, name, (extent(x, name) - 1) * side)
+    steps = np.arange(width) / max(width, 1)
+    kind = np.dtype(real_type(x))
+    weight = constant_like((steps if side == 0 else steps[::-1]).astype(kind), x, (name,))
+    last = constant(end)
+    ramp = add(last, multiply(subtract(edge, last), weight))
+    return ramp if x.dtype.kind in "fc" else cast(floor(ramp), x.dtype)
+
+
+def real_type(x: DimArray) -> Any:
+    """The real dtype of the precision of ``x``."""
+    return x.dtype.type(0).real.dtype if x.dtype.kind in "fc" else "float64"
+
+
+def _statistic(x: DimArray, name: Name, mode: str, width: int, length: Any, side: int) -> DimArray:
+    from namedgrad.rules import reductions
+    from namedgrad.rules.sorting import median
+
+    n = extent(x, name)
+    used = n if length is None else min(int(length), n)
+    if used < 1:
+        raise ValueError(f"pad: stat_length={length!r} leaves no cells for mode {mode!r}")
+    part = slice_of(x, name, slice(0, used) if side == 0 else slice(n - used, n))
+    functions = {"maximum": reductions.max, "mean": reductions.mean, "median": median, "minimum": reductions.min}
+    cell = functions[mode](part, (name,), skipna=False)
+    if x.dtype.kind not in "fc":
+        cell = cast(rint(cell), x.dtype)
+    return spread(cell, Like((*cell.names, name), (*cell.full_shape, width), cell.dtype))

@@ -1,0 +1,162 @@
+"""Several dims as one, and one as several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Map, like
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.rules.dims import mapping, new_name, pick, rename_mapping
+from namedgrad.trace import apply
+
+
+class _Merge(Primitive):
+    """Several axes as one, in the call's order."""
+
+    form, signature = "linear", "(a,b...)->(n)"
+
+    def lower(self, args: Sequence[DimArray], dims: Names, name: Name) -> DimArray:
+        (x,) = args
+        rest = tuple(n for n in x.names if n not in dims)
+        perm = axes.order_plan(x.names, (*rest, *dims))
+        backend = backends.backend_of(x.raw)
+        raw = x.raw if perm is None else call(backend.transpose, x.raw, perm)
+        size = int(np.prod([extent(x, d) for d in dims], dtype=int))
+        raw = call(backend.reshape, raw, (*raw.shape[: len(rest)], size))
+        return make(raw, (*rest, name), x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, name: Name) -> Map:
+        (x,) = ins
+        inner, one = tuple(axes.core(i) for i in range(-len(dims), 0)), axes.core(-1)
+        sizes: dict[Name, int] = dict(zip(inner, (extent(x, d) for d in dims), strict=True))
+        return CoreMap(
+            lambda ts: merge(ts[0], inner, one),
+            lambda g: [split(g, one, sizes)],
+            [like(x)],
+            [dict(zip(dims, inner, strict=True))],
+            {name: one},
+        )
+
+
+class _Split(Primitive):
+    """One axis as several."""
+
+    form, signature = "linear", "(n)->(a,b...)"
+
+    def lower(self, args: Sequence[DimArray], name: Name, sizes: dict[Name, int]) -> DimArray:
+        (x,) = args
+        rest = tuple(n for n in x.names if n != name)
+        perm = axes.order_plan(x.names, (*rest, name))
+        backend = backends.backend_of(x.raw)
+        raw = x.raw if perm is None else call(backend.transpose, x.raw, perm)
+        raw = call(backend.reshape, raw, (*raw.shape[:-1], *sizes.values()))
+        return make(raw, (*rest, *sizes), x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int]) -> Map:
+        inner, one = tuple(axes.core(i) for i in range(-len(sizes), 0)), axes.core(-1)
+        table: dict[Name, int] = dict(zip(inner, sizes.values(), strict=True))
+        return CoreMap(
+            lambda ts: split(ts[0], one, table),
+            lambda g: [merge(g, inner, one)],
+            [like(ins[0])],
+            [{name: one}],
+            dict(zip(sizes, inner, strict=True)),
+        )
+
+
+_MERGE, _SPLIT = _Merge("merge"), _Split("split")
+
+
+def merge(x: DimArray, dims: Names, name: Name) -> DimArray:
+    """Several axes, visible or hidden, as one."""
+    return apply(_MERGE, (x,), dims=dims, name=name)
+
+
+def split(x: DimArray, name: Name, sizes: Mapping[Name, int]) -> DimArray:
+    """One axis as several."""
+    return apply(_SPLIT, (x,), name=name, sizes=dict(sizes))
+
+
+@operation(sample("real(a,b,c)", dim={"z": ("c", "a")}), method=True)
+def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+    """Join dims into one.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : mapping of new name to dims, optional
+        Or as keywords: ``a.stack(z=("x", "y"))``. The first dim varies slowest.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+        The new dim comes last.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or the new name is taken.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([[1, 2], [3, 4]], ("x", "y"))
+    >>> a.stack(z=("x", "y")).data, a.stack(z=("y", "x")).data
+    (array([1, 2, 3, 4]), array([1, 3, 2, 4]))
+    """
+    for name, dims in rename_mapping(dim, keywords, "stack").items():
+        joined = pick(x, dims, "stack")
+        if name not in joined:
+            new_name(x, name, "stack")
+        x = merge(x, joined, axes.check_names((name,))[0])
+    return x
+
+
+@operation(sample("real(a,six)", dim={"six": {"p": 2, "q": 3}}), method=True)
+def unstack(x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, **keywords: Any) -> DimArray:
+    """Split a dim into several; the inverse of :func:`stack`.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : mapping of dim to {name: size}, optional
+        Or as keywords: ``a.unstack(z={"x": 2, "y": 3})``.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+        The new dims come last.
+
+    Raises
+    ------
+    AxisError
+        If the sizes do not multiply to that of the dim, or a new name is taken.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.arange("z", 4).unstack(z={"x": 2, "y": 2})
+    <DimArray (x: 2, y: 2) int64>
+    array([[0, 1],
+           [2, 3]])
+    """
+    for name, sizes in mapping(x, dim, keywords, "unstack").items():
+        total = int(np.prod(list(sizes.values()), dtype=int))
+        if total != extent(x, name):
+            raise AxisError(f"unstack: {name!r} has size {extent(x, name)}, not {total} = the product of {dict(sizes)}")
+        for new in axes.check_names(sizes):
+            if new != name:
+                new_name(x, new, "unstack")
+        x = split(x, name, sizes)
+    return x

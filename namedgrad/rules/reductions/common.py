@@ -1,0 +1,108 @@
+"""What reductions share: which cells take part, how many, and the reduced dims put back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from namedgrad import backends
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Names
+from namedgrad.linear import like
+from namedgrad.primitive import elementwise, reduction
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.structure import cast, not_equal, select, spread, total, where
+from namedgrad.trace import innermost
+
+
+def count_of(x: DimArray, dims: Names) -> int:
+    """Number of cells that a reduction over dims joins."""
+    return math.prod(extent(x, d) for d in dims)
+
+
+def restore(out: DimArray, x: DimArray, dims: Names, keepdims: bool) -> DimArray:
+    """Put reduced dims back with size 1, in the place they had."""
+    if not keepdims:
+        return out
+    names = tuple(n for n in x.names)
+    sizes = tuple(1 if n in dims else s for n, s in zip(x.names, x.full_shape, strict=True))
+    return spread(out, like(out)._replace(names=names, full_shape=sizes))
+
+
+_present = elementwise("present", None)
+_count_true = reduction("count_true")
+
+
+def present(x: DimArray, skipna: bool | None) -> DimArray | None:
+    """Mask of the cells that are not NaN, or None if all take part."""
+    if skipna is False or x.dtype.kind not in "fc":
+        return None
+    raw = innermost(x).raw
+    backend = backends.backend_of(raw)
+    if backend.may_branch and not backends.is_recording() and backend.isfinite_all(raw):
+        return None
+    return _present(x)
+
+
+def over_present(
+    x: DimArray, skipna: bool | None, reduce: Callable[[DimArray | None], DimArray]
+) -> tuple[DimArray, DimArray | None]:
+    """``reduce(mask)`` of the cells that are present, and the mask; None stands for all of them.
+
+    ``reduce`` must give NaN where a NaN takes part: then it is tried on all cells first, which is right, and one pass
+    over them less, unless there is a NaN in the result.
+    """
+    if skipna is False or x.dtype.kind not in "fc":
+        return reduce(None), None
+    raw = innermost(x).raw
+    if backends.backend_of(raw).may_branch and not backends.is_recording():
+        out = reduce(None)
+        if not has_nan(out):
+            return out, None
+    mask = _present(x)
+    return reduce(mask), mask
+
+
+def has_nan(x: DimArray) -> bool:
+    """Whether there is a NaN; only where values may be looked at."""
+    raw = innermost(x).raw
+    return bool(backends.backend_of(raw).has_nan(raw))
+
+
+def counts(mask: DimArray, dims: Names, dtype: Any) -> DimArray:
+    """Number of true cells."""
+    return cast(_count_true(mask, dims), dtype) if dims else cast(mask, dtype)
+
+
+def if_enough(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, skipna: bool | None, least: int | None) -> DimArray:
+    """NaN where fewer cells than ``least`` take part; as in xarray, only where NaN is left out."""
+    if not least or skipna is False or x.dtype.kind not in "fc":
+        return out
+    here = c(count_of(x, dims) >= least) if mask is None else e.greater_equal(counts(mask, dims, "int64"), c(least))
+    return where(here, out, c(math.nan))
+
+
+def real_dtype(x: DimArray) -> Any:
+    """The dtype in which counts and means of ``x`` are formed."""
+    return x.dtype.type(0).real.dtype if x.dtype.kind in "fc" else "float64"
+
+
+def divide_counted(x: DimArray, n: DimArray) -> DimArray:
+    """``x / n``; NaN, with gradient 0, where nothing was counted."""
+    some = e.greater(n, c(0))
+    return where(some, e.divide(x, where(some, n, c(1))), c(math.nan))
+
+
+def ratio(x: DimArray, n: DimArray) -> DimArray:
+    """``x / n``; NaN, with gradient 0, where ``n`` is 0."""
+    some = not_equal(n, c(0))
+    return where(some, e.divide(x, where(some, n, c(1))), c(math.nan))
+
+
+def mean_of(x: DimArray, dims: Names, mask: DimArray | None) -> DimArray:
+    """Mean of the cells that are present."""
+    if mask is None:
+        return e.divide(total(x, dims), c(count_of(x, dims)))
+    return divide_counted(total(select(mask, x), dims), counts(mask, dims, real_dtype(x)))

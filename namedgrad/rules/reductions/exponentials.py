@@ -1,0 +1,61 @@
+"""Sums of exponentials, shifted so that nothing overflows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from namedgrad.array import DimArray, constant
+from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import real
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.reductions.common import count_of, restore
+from namedgrad.rules.reductions.extremes import max
+from namedgrad.rules.structure import add, contract, equal, isfinite, subtract, total, where
+
+
+@operation(sample("real(a,b,c)", dim=("a", "b")), sample("real(a,b)"), method=True)
+def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bool = False) -> DimArray:
+    """``log(sum(exp(x)))`` over dims, shifted by the maximum so that nothing overflows.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    weights : DimArray, optional
+        Factors of the exponentials, met with ``x`` by name; SciPy calls them ``b``.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Where every cell is -inf the result is -inf, with gradient 0. As :func:`scipy.special.logsumexp`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1000.0, 1000.0], ("x",)).logsumexp("x").item()
+    1000.6931471805599
+    """
+    dims = pick(x, dim, "logsumexp")
+    top = real(max(stop_gradient(x), dims, skipna=False)) if count_of(x, dims) else c(0.0)
+    top = where(isfinite(top), top, c(0.0))
+    parts = e.exp(subtract(x, top))
+    inside = total(parts, dims) if weights is None else contract(parts, constant(weights), dims)
+    nothing = equal(inside, c(0))
+    out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
+    return restore(add(out, top), x, dims, keepdims)

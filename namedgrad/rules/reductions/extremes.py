@@ -1,0 +1,154 @@
+"""Extremes: the largest and smallest value over dims, and their distance; ties share the gradient equally."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from namedgrad.array import DimArray
+from namedgrad.primitive import operation, reduction, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.reductions.common import counts, over_present, real_dtype, restore
+from namedgrad.rules.structure import equal, select, spread, subtract, total, where
+
+
+def shared_ties(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
+    """The cotangent of a value that ``x`` has somewhere: its cells equal to it share it."""
+    tie = equal(spread(y, x), x)  # in the layout of x, whatever axes y has beside
+    n = counts(tie, tuple(n for n in x.names if n not in y.names), real_dtype(x))
+    return (select(tie, e.divide(g, e.maximum(n, c(1)))),)
+
+
+def pushed_ties(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
+    """The tangent of such a value: the mean of those of the cells equal to it."""
+    gone = tuple(n for n in x.names if n not in y.names)
+    tie = equal(spread(y, x), x)
+    return e.divide(total(select(tie, t), gone), e.maximum(counts(tie, gone, real_dtype(x)), c(1)))
+
+
+_max = reduction("max", pullback=shared_ties, pushforward=pushed_ties)
+_min = reduction("min", pullback=shared_ties, pushforward=pushed_ties)
+
+
+def _extreme(prim: Any, x: DimArray, dim: Any, skipna: bool | None, keepdims: bool, fill: float) -> DimArray:
+    dims = pick(x, dim, prim.name)
+    if not dims:
+        return x
+
+    def reduce(mask: DimArray | None) -> DimArray:
+        if mask is None:
+            return prim(x, dims)
+        y = prim(where(mask, x, c(fill)), dims)
+        return where(e.greater(counts(mask, dims, "int64"), c(0)), y, c(math.nan))
+
+    out, _ = over_present(x, skipna, reduce)
+    return restore(out, x, dims, keepdims)
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)
+def max(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
+    """Largest value over dims; ties share the gradient equally.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, 4.0, 4.0], ("x",))
+    >>> a.max("x").item()
+    4.0
+    >>> ng.grad(lambda a: a.max())(a).data
+    array([0. , 0.5, 0.5])
+    """
+    return _extreme(_max, x, dim, skipna, keepdims, -math.inf)
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)
+def min(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
+    """Smallest value over dims; ties share the gradient equally.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([[1.0, 4.0], [2.0, 0.0]], ("x", "y")).min("y").data
+    array([1., 0.])
+    """
+    return _extreme(_min, x, dim, skipna, keepdims, math.inf)
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"))
+def ptp(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
+    """Peak to peak: the largest value less the smallest one.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The derivative is that of ``max - min``: ties share, of equal cells all have 0. As :func:`numpy.ptp`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ptp(ng.DimArray([3.0, -1.0, 2.0], ("x",))).item()
+    4.0
+    """
+    high = max(x, dim, skipna=skipna, keepdims=keepdims)
+    return subtract(high, min(x, dim, skipna=skipna, keepdims=keepdims))

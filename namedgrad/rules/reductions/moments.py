@@ -1,0 +1,307 @@
+"""Variances, standard deviations, covariances and correlations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, constant, make
+from namedgrad.axes import Names
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Map, like
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import conj_if_complex, conjugate, real
+from namedgrad.rules.dims import as_names, check, pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement.order import broadcast_like
+from namedgrad.rules.reductions.common import (
+    count_of,
+    counts,
+    divide_counted,
+    mean_of,
+    present,
+    ratio,
+    real_dtype,
+    restore,
+)
+from namedgrad.rules.structure import (
+    cast,
+    contract,
+    multiply,
+    relabel,
+    scale,
+    select,
+    spread,
+    subtract,
+    total,
+    zeros_spread,
+)
+from namedgrad.trace import apply
+
+
+class _Variance(Primitive):
+    """Of real numbers, all of which take part: its gradient is ``2 / n`` times the distance from the mean."""
+
+    form, signature = "core", "(n...)->()"
+
+    def lower(self, args: Sequence[DimArray], dims: Names, ddof: float) -> DimArray:
+        (x,) = args
+        raw = call(self.kernel_for(x.raw), x.raw, axes.positions(x.names, dims), ddof=ddof)
+        return make(raw, tuple(n for n in x.names if n not in dims), x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, ddof: float) -> Map:
+        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
+        x, inner = relabel(ins[0], frame), axes.cores(len(dims))
+        double = e.divide(c(2.0), c(count_of(ins[0], dims) - ddof))
+
+        def off() -> DimArray:
+            return subtract(x, mean_of(x, inner, None))
+
+        return CoreMap(
+            lambda ts: scale(contract(ts[0], off(), inner), double),
+            lambda g: [_weighed(scale(g, double), off())],
+            [like(ins[0])],
+            [frame],
+            {},
+        )
+
+
+def _weighed(g: DimArray, off: DimArray) -> DimArray:
+    """The product in the layout of ``off``; exactly 0 where ``g`` is."""
+    return scale(spread(g, off), off)
+
+
+_VARIANCE = _Variance("var")
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"),
+           sample("complex(a,b)", dim="a"), method=True)
+def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False) -> DimArray:
+    """Variance over dims: the mean square distance from the mean, divided by the count less ``ddof``.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    ddof : float
+        Delta degrees of freedom: 0 as in xarray and NumPy; 1 for the unbiased estimate.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Of complex numbers, the mean of the squared absolute distance: a real array.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).var("x", ddof=1).item()
+    1.0
+    """
+    dims = pick(x, dim, "var")
+    mask = present(x, skipna)
+    if mask is None and x.dtype.kind == "f" and dims:
+        return restore(apply(_VARIANCE, (x,), dims=dims, ddof=ddof), x, dims, keepdims)
+    off = _off(x, dims, mask)
+    squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
+    return restore(_per_freedom(total(squares, dims), x, dims, mask, ddof), x, dims, keepdims)
+
+
+def _off(x: DimArray, dims: Names, mask: DimArray | None) -> DimArray:
+    """Distances from the mean, 0 where a cell takes no part."""
+    off = subtract(x, mean_of(x, dims, mask))
+    return off if mask is None else select(mask, off)
+
+
+def _per_freedom(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, ddof: float) -> DimArray:
+    if mask is None:
+        return e.divide(out, c(count_of(x, dims) - ddof))
+    return divide_counted(out, subtract(counts(mask, dims, real_dtype(x)), c(ddof)))
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"), method=True)
+def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False) -> DimArray:
+    """Standard deviation over dims: the square root of :func:`var`.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    ddof : float
+        Delta degrees of freedom: 0 as in xarray and NumPy; 1 for the unbiased estimate.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Where the deviation is 0 its derivative is 0, the subgradient of least norm.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).std("x", ddof=1).item()
+    1.0
+    >>> ng.grad(lambda a: a.std())(ng.ones({"x": 2})).data
+    array([0., 0.])
+    """
+    return e.length(var(x, dim, skipna=skipna, ddof=ddof, keepdims=keepdims))
+
+
+# ------------------------------------------------------------------------------------------------ two arrays
+
+
+@operation(sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("missing(a,b)", "real(a,b)", dim="b", ddof=0),
+           sample("complex(a,b)", "complex(b)", dim="b"))
+def cov(x: DimArray, y: DimArray, dim: Any = None, *, ddof: float = 1, weights: Any = None) -> DimArray:
+    """Covariance of two arrays over dims.
+
+    Parameters
+    ----------
+    x, y : DimArray
+        Cells that are NaN in either take no part, with gradient 0. Dims of one of them alone are paired with each other:
+        ``cov(x, x.rename(channel="channel2"), "time")`` is the covariance matrix.
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    ddof : float
+        Delta degrees of freedom: 1 as in xarray, for the unbiased estimate.
+    weights : DimArray, optional
+        Met by name; they weigh the cells of the sum, whose mean is then corrected for ``ddof`` as xarray does.
+
+    Returns
+    -------
+    DimArray
+        ``sum(conj(x - mean(x)) * (y - mean(y))) / (n - ddof)``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    As :func:`xarray.cov`; on positional arrays :func:`numpy.cov` gives the matrix of the rows.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0, 3.0], ("t",))
+    >>> ng.cov(x, 2 * x).item()
+    2.0
+    """
+    return _covariance(*_pair(x, y, dim, "cov"), ddof, weights)
+
+
+@operation(sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("missing(a,b)", "real(a,b)", dim="b"))
+def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> DimArray:
+    """Pearson's correlation coefficient of two arrays over dims.
+
+    Parameters
+    ----------
+    x, y : DimArray
+        Cells that are NaN in either take no part, with gradient 0.
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    weights : DimArray, optional
+        Met by name.
+
+    Returns
+    -------
+    DimArray
+        ``cov(x, y) / (std(x) * std(y))``; NaN where one of them is constant.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    As :func:`xarray.corr`; on positional arrays :func:`numpy.corrcoef` gives the matrix of the rows.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0, 3.0], ("t",))
+    >>> ng.corr(x, -x).item().__round__(12)
+    -1.0
+    """
+    pair = _pair(x, y, dim, "corr")
+    first, second, dims, mask = pair
+    spread_of = [e.length(real(_covariance(a, a, dims, mask, 0, weights))) for a in (first, second)]
+    scales = multiply(*spread_of)
+    return ratio(_covariance(*pair, 0, weights), scales)
+
+
+def _pair(x: DimArray, y: Any, dim: Any, what: str) -> tuple[DimArray, DimArray, Names, DimArray | None]:
+    """Both arrays, the dims to reduce, and the mask of the cells that are present in both."""
+    x, y = constant(x), constant(y)
+    every = tuple(dict.fromkeys((*x.dims, *y.dims)))
+    chosen = every if dim is None or dim is Ellipsis else as_names(x, dim)
+    dims = tuple(check(x if d in x.names else y, d, what) for d in chosen)
+    masks = [m for m in (present(x, None), present(y, None)) if m is not None]
+    mask = None if not masks else masks[0] if len(masks) == 1 else e.logical_and(*masks)
+    return x, y, dims, mask
+
+
+def _covariance(x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, ddof: float, weights: Any) -> DimArray:
+    if weights is None and mask is None and all(d in x.names and d in y.names for d in dims):
+        first, second = (_off(a, dims, None) for a in (x, y))
+        return e.divide(contract(conj_if_complex(first), second, dims), c(_freedom(x, dims, ddof)))
+    return _weighted_covariance(x, y, dims, mask, ddof, weights)
+
+
+def _freedom(x: DimArray, dims: Names, ddof: float) -> float:
+    """What sums of squares are divided by; of nothing there is no variance."""
+    n = count_of(x, dims)
+    return n - ddof if n else math.nan
+
+
+def _weighted_covariance(
+    x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, ddof: float, weights: Any
+) -> DimArray:
+    """Means over the cells that take part, as :func:`xarray.cov` forms them."""
+    x = broadcast_like(x, y)
+    y = broadcast_like(y, x)
+    kind = np.dtype(real_dtype(x))
+    one = zeros_spread(x, like(x)._replace(dtype=kind), 1) if mask is None else cast(mask, kind)
+    w = one if weights is None else multiply(one, constant(weights))
+    n, whole = total(broadcast_like(one, x), dims), total(broadcast_like(w, x), dims)
+
+    def centred(a: DimArray) -> DimArray:
+        a = a if mask is None else select(mask, a)
+        return multiply(one, subtract(a, ratio(total(multiply(w, a), dims), whole)))
+
+    first, second = conj_if_complex(centred(x)), centred(y)
+    mean = ratio(total(multiply(w, multiply(first, second)), dims), whole)
+    return multiply(mean, ratio(n, subtract(n, c(ddof))))

@@ -1,0 +1,252 @@
+"""Norms of vectors over dims, and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, constant
+from namedgrad.axes import Names
+from namedgrad.primitive import operation, reduction, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute, conjugate, real
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.reductions.common import count_of, counts, real_dtype, restore
+from namedgrad.rules.reductions.extremes import max, min
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    contract,
+    equal,
+    isfinite,
+    multiply,
+    not_equal,
+    subtract,
+    total,
+    where,
+)
+from namedgrad.trace import innermost
+
+
+def _direction(y: DimArray, x: DimArray) -> DimArray:
+    """``x / |x|``, 0 where the length is 0."""
+    zero = equal(y, c(0))
+    return where(zero, c(0.0), e.divide(x, where(zero, c(1.0), y)))
+
+
+def _gone(y: DimArray, x: DimArray) -> Names:
+    return tuple(n for n in x.names if n not in y.names)
+
+
+_length = reduction(
+    "length2",
+    pullback=lambda g, y, x: (multiply(_direction(y, g), x),),
+    pushforward=lambda t, y, x: _direction(y, contract(x, t, _gone(y, x))),
+)
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("nonzero(a,b)", dim="b", ord=1), sample("real(a,b)", dim="a", ord=math.inf),
+           sample("nonzero(a,b)", dim="a", ord=-math.inf), sample("nonzero(a,b)", dim="b", ord=3), sample("nonzero(a,b)", dim=("a", "b"), ord=0.5),
+           sample("nonzero(a,b)", dim="b", ord=-2, keepdims=True), sample("complex(a,b)", dim="b"), sample("complex(a,b)", dim="b", ord=3))
+def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool = False) -> DimArray:
+    """Norm of the vectors along dims; several dims are one vector.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    ord : float
+        The order: any number, inf for the largest absolute value, -inf for the smallest, 0 for the count of cells that
+        are not 0.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Real: ``sum(|x| ** ord) ** (1 / ord)``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The derivative is 0 where the norm is 0, and in cells that are 0; ties of inf and -inf share. Vectors whose squares
+    would overflow or vanish are scaled first. As :func:`numpy.linalg.vector_norm` and ``torch.linalg.vector_norm``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([3.0, -4.0], ("x",))
+    >>> ng.vector_norm(x).item(), ng.vector_norm(x, ord=1).item()
+    (5.0, 7.0)
+    >>> ng.grad(ng.vector_norm)(0 * x).data
+    array([0., 0.])
+    """
+    dims = pick(x, dim, "vector_norm")
+    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    return restore(_norm(x, dims, float(ord)), x, dims, keepdims)
+
+
+def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
+    if order == 0:
+        return cast(counts(not_equal(x, c(0)), dims, "int64"), real_dtype(x))
+    if not dims:
+        return absolute(x)
+    if order == 1 or (order > 0 and not count_of(x, dims)):
+        return total(absolute(x), dims)
+    if math.isinf(order):
+        return (max if order > 0 else min)(absolute(x), dims, skipna=False)
+    plain = _length_of if order == 2 else lambda x, dims: _powers(absolute(x), dims, order)
+    out = plain(x, dims)
+    if not count_of(x, dims) or _in_range(out, order):
+        return out
+    largest = stop_gradient(max(absolute(x), dims, skipna=False))
+    usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
+    scale = where(usable, largest, c(1.0))
+    return multiply(plain(e.divide(x, scale), dims), scale)
+
+
+def _in_range(out: DimArray, order: float) -> bool:
+    """Whether norms are known to be so near 1 that the powers of no cell that counts overflow or vanish."""
+    raw = innermost(out).raw
+    backend = backends.backend_of(raw)
+    if not backend.may_branch or backends.is_recording():
+        return False
+    info = np.finfo(np.asarray(raw).dtype)
+    edge = float(info.max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
+    return bool(np.all((raw > 1 / edge) & (raw < edge)))
+
+
+def _length_of(x: DimArray, dims: Names) -> DimArray:
+    if x.dtype.kind == "f":
+        return _length(x, dims)
+    return e.length(real(contract(x, conjugate(x), dims)))
+
+
+def _powers(size: DimArray, dims: Names, order: float) -> DimArray:
+    zero = equal(size, c(0))
+    power = where(zero, c(0.0 if order > 0 else math.inf), e.power(where(zero, c(1.0), size), c(order)))
+    inside = total(power, dims)
+    nothing = e.logical_or(equal(inside, c(0)), e.isinf(inside))
+    root = e.power(where(nothing, c(1.0), inside), c(1 / order))
+    return where(nothing, e.power(stop_gradient(inside), c(1 / order)), root)
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("nonzero(a,b)", dim="b", ord=1))
+def norm(x: DimArray, dim: Any = None, *, ord: float | None = None, keepdims: bool = False) -> DimArray:
+    """Norm of the vectors along a dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to reduce; all by default. Several are one vector, for which only the length is defined.
+    ord : float, optional
+        The order, as for :func:`vector_norm`; the length by default.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+    ValueError
+        If an order is given and there are several dims: those of a matrix have other meanings.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.norm(ng.DimArray([3.0, -4.0], ("x",))).item()
+    5.0
+    """
+    dims = pick(x, dim, "norm")
+    if ord is not None and len(dims) > 1:
+        raise ValueError(f"norm: ord={ord!r} of the dims {dims}; vector_norm(x, dim, ord=...) takes them as one vector")
+    return vector_norm(x, dims, ord=2 if ord is None else ord, keepdims=keepdims)
+
+
+@operation(sample("real(a,b)", "nonzero(b)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(a,b)", dim="a", ord=3))
+def dist(x: DimArray, y: DimArray, dim: Any = None, *, ord: float = 2) -> DimArray:
+    """Norm of the difference of two arrays.
+
+    Parameters
+    ----------
+    x, y : DimArray
+        Met by name.
+    dim : name or names, optional
+        Dims to reduce; all by default.
+    ord : float
+        The order, as for :func:`vector_norm`.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    As ``torch.dist``; the derivative is 0 where the distance is 0.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.dist(ng.DimArray([3.0, 0.0], ("x",)), ng.DimArray([0.0, 4.0], ("x",))).item()
+    5.0
+    """
+    return vector_norm(subtract(x, constant(y)), dim, ord=ord)
+
+
+@operation(sample("real(a,b)", dim="b", maxnorm=1.5), sample("real(a,b,c)", dim=("a", "c"), maxnorm=2.0, ord=1))
+def renorm(x: DimArray, dim: Any = None, *, maxnorm: float, ord: float = 2) -> DimArray:
+    """Vectors along dims made shorter, where their norm exceeds a bound.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims of the vectors; all by default. (``torch.renorm`` names the dim that counts them.)
+    maxnorm : float
+        The largest norm that stays.
+    ord : float
+        The order, as for :func:`vector_norm`.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The factor is ``maxnorm / (norm + 1e-7)``, as in PyTorch; it is differentiated too.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.renorm(ng.DimArray([3.0, 4.0], ("x",)), maxnorm=1.0).data.round(3)
+    array([0.6, 0.8])
+    """
+    size = vector_norm(x, dim, ord=ord)
+    long = e.greater(size, c(maxnorm))
+    return multiply(x, where(long, e.divide(c(maxnorm), add(size, c(1e-7))), c(1.0)))

@@ -1,0 +1,186 @@
+"""Truth and places: any, all, argmax and their like; no gradient passes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray
+from namedgrad.axes import Name, Names
+from namedgrad.primitive import operation, reduction, sample
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick, pick_one
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement.stacking import merge
+from namedgrad.rules.reductions.common import present, restore
+from namedgrad.rules.structure import cast, where
+
+_TRUTH = """{first}
+
+Parameters
+----------
+x : DimArray
+dim : name or names, optional
+    Dims to reduce; all by default.
+keepdims : bool
+    Keep the reduced dims with size 1.
+
+Returns
+-------
+DimArray
+    Booleans; no gradient passes.
+
+Raises
+------
+AxisError
+    If a dim is unknown, or vectorized.
+
+Examples
+--------
+>>> import namedgrad as ng
+>>> ng.{kernel}(ng.DimArray([False, True], ("x",)), "x").item()
+{result}
+"""
+
+
+def _truth(kernel: str, first: str, result: str) -> Any:
+    prim = reduction(kernel)
+
+    def function(x: DimArray, dim: Any = None, *, keepdims: bool = False) -> DimArray:
+        dims = pick(x, dim, kernel)
+        return restore(prim(x, dims) if dims else x, x, dims, keepdims)
+
+    function.__name__ = function.__qualname__ = kernel
+    function.__doc__ = _TRUTH.format(kernel=kernel, first=first, result=result)
+    return operation(sample("real(a,b)", dim="a"), sample("bool(a,b)"), method=True, differentiable=False)(function)
+
+
+any = _truth("any", "Whether any cell is true.", "True")
+all = _truth("all", "Whether every cell is true.", "False")
+
+
+# ------------------------------------------------------------------------------------------------ positions
+
+_PLACE = """Position of the {kind} value.
+
+Parameters
+----------
+x : DimArray
+dim : name or names, optional
+    Dims to reduce; all by default.
+skipna : bool, optional
+    Leave NaN out; the default for floats. Else the first NaN is the {kind} value, as in NumPy.
+keepdims : bool
+    Keep the reduced dims with size 1.
+
+Returns
+-------
+DimArray
+    The first of several; over several dims a position among them joined in the call's order. No gradient passes.
+
+Raises
+------
+AxisError
+    If a dim is unknown, or vectorized.
+ValueError
+    If NaN is left out and nothing remains.
+
+Examples
+--------
+>>> import namedgrad as ng
+>>> ng.{kernel}(ng.DimArray([4.0, 7.0, 7.0], ("x",)), "x").item()
+{result}
+"""
+
+_ARG = {kernel: (reduction(kernel), fill) for kernel, fill in (("argmax", -math.inf), ("argmin", math.inf))}
+
+
+def _filled(x: DimArray, kernel: str, skipna: bool | None) -> tuple[DimArray, DimArray | None]:
+    """The array with its NaN out of the way, and the mask of the others."""
+    mask = present(x, skipna)
+    return (x, None) if mask is None else (where(mask, x, c(_ARG[kernel][1])), mask)
+
+
+def _position(x: DimArray, dims: Names, kernel: str) -> DimArray:
+    if len(dims) > 1:
+        name: Name = axes.fresh(dims)
+        x, dims = merge(x, dims, name), (name,)
+    return _ARG[kernel][0](x, dims)
+
+
+def _place(kernel: str, kind: str, result: str) -> Any:
+    def function(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
+        dims = pick(x, dim, kernel)
+        if not dims:
+            return x
+        y, mask = _filled(stop_gradient(x), kernel, skipna)
+        if mask is not None:
+            _refuse_empty(any(mask, dims), kernel)
+        return restore(_position(y, dims, kernel), x, dims, keepdims)
+
+    function.__name__ = function.__qualname__ = kernel
+    function.__doc__ = _PLACE.format(kernel=kernel, kind=kind, result=result)
+    return operation(sample("real(a,b)", dim="a"), sample("real(a,b)"), sample("missing(a,b)", dim="b", skipna=False), method=True,
+                     differentiable=False)(function)
+
+
+def _refuse_empty(some: DimArray, what: str) -> None:
+    if backends.may_look(some.raw) and not backends.backend_of(some.raw).to_numpy(some.raw).all():
+        raise ValueError(f"{what}: all cells of a slice are NaN; fill them first, with .fillna or ng.where")
+
+
+argmax = _place("argmax", "largest", "1")
+argmin = _place("argmin", "smallest", "0")
+
+_LABEL = """Where along a dim the {kind} value is.
+
+Parameters
+----------
+x : DimArray
+dim : name, optional
+    Needed unless there is one dim only.
+skipna : bool, optional
+    Leave NaN out; the default for floats.
+fill_value : scalar
+    What a slice without any number gives.
+
+Returns
+-------
+DimArray
+    Positions, since a DimArray has no coordinates; on a DataArray, labels. Of floats with NaN left out they are floats
+    themselves, so that ``fill_value`` has a place, as in xarray. No gradient passes.
+
+Raises
+------
+AxisError
+    If the dim is unknown, or vectorized.
+
+Examples
+--------
+>>> import namedgrad as ng
+>>> ng.{name}(ng.DimArray([4, 7, 7], ("x",)), "x").item()
+{result}
+"""
+
+
+def _label(name: str, kernel: str, kind: str, result: str) -> Any:
+    def function(x: DimArray, dim: Any = None, *, skipna: bool | None = None, fill_value: Any = math.nan) -> DimArray:
+        own = pick_one(x, dim, name)
+        x = stop_gradient(x)
+        y, mask = _filled(x, kernel, skipna)
+        at = _position(y, (own,), kernel)
+        if skipna is False or x.dtype.kind not in "fc":
+            return at
+        at = cast(at, "float64")
+        return at if mask is None else where(any(mask, (own,)), at, c(fill_value))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _LABEL.format(name=name, kind=kind, result=result)
+    return operation(sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b", fill_value=-1.0), method=True, differentiable=False)(
+        function
+    )
+
+
+idxmax = _label("idxmax", "argmax", "largest", "1")
+idxmin = _label("idxmin", "argmin", "smallest", "0")

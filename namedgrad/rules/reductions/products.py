@@ -1,0 +1,97 @@
+"""Products over dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name, Names
+from namedgrad.primitive import operation, reduction, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement.stacking import merge, split
+from namedgrad.rules.reductions.common import if_enough, over_present, restore
+from namedgrad.rules.scans.products import before, may_divide
+from namedgrad.rules.structure import cast, contract, multiply, total, where
+
+
+def _others(x: DimArray, dims: Names) -> DimArray:
+    """For every cell the product of those before it times that of those behind it."""
+    sizes: dict[Name, int] = {d: extent(x, d) for d in dims}
+    line: Name = axes.fresh("cells") if len(dims) > 1 else dims[0]
+    one = merge(x, dims, line) if len(dims) > 1 else x
+    out = multiply(before(one, line), before(one, line, reverse=True))
+    return split(out, line, sizes) if len(dims) > 1 else out
+
+
+def _pulled(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
+    dims = tuple(n for n in x.names if n not in y.names)
+    if may_divide(y):
+        return (e.divide(multiply(_prod(x, dims), g), x),)
+    return (multiply(_others(x, dims), g),)
+
+
+def _pushed(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
+    dims = tuple(n for n in x.names if n not in y.names)
+    if may_divide(y):
+        return multiply(_prod(x, dims), total(e.divide(t, x), dims))
+    return contract(_others(x, dims), t, dims)
+
+
+_prod = reduction("prod", pullback=_pulled, pushforward=_pushed)
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("missing(a,b)", dim="a"), method=True)
+def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: int | None = None,
+         keepdims: bool = False) -> DimArray:
+    """Product over dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to multiply; all by default.
+    skipna : bool, optional
+        Leave NaN out; the default for floats. A cell left out has gradient 0.
+    min_count : int, optional
+        Fewer present cells than this give NaN.
+    keepdims : bool
+        Keep the reduced dims with size 1.
+
+    Returns
+    -------
+    DimArray
+        Without the reduced dims.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The derivative in a cell is the product of the others: the product of all divided by the cell where that is exact to
+    rounding, else of those before and those behind it. It is right where cells are 0, at every order.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([0.0, 3.0, 4.0], ("x",))
+    >>> a.prod("x").item()
+    0.0
+    >>> ng.grad(lambda a: a.prod())(a).data
+    array([12.,  0.,  0.])
+    """
+    dims = pick(x, dim, "prod")
+
+    def reduce(mask: DimArray | None) -> DimArray:
+        y = x if mask is None else where(mask, x, c(1))
+        y = cast(y, np.prod(np.empty(0, y.dtype)).dtype) if y.dtype.kind in "biu" else y
+        return _prod(y, dims) if dims else y
+
+    out, mask = over_present(x, skipna, reduce)
+    return restore(if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)

@@ -1,0 +1,165 @@
+"""Running maxima and minima along a dim; cells that tie for one share its derivative equally."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import Name
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Like, Map, like
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick_one
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing.maps import IndexMap
+from namedgrad.rules.movement.cuts import slice_of
+from namedgrad.rules.movement.joining import join
+from namedgrad.rules.reductions.common import has_nan, present, real_dtype
+from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
+from namedgrad.rules.structure import (
+    cast,
+    equal,
+    logical_not,
+    not_equal,
+    positions,
+    relabel,
+    reorder,
+    select,
+    stamp,
+    where,
+    zeros_spread,
+)
+from namedgrad.trace import apply, innermost
+
+
+class _Running(Primitive):
+    """The extreme of all cells up to each one."""
+
+    form, signature = "core", "(n)->(n)"
+
+    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
+        (x,) = args
+        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim)), x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
+        x, y = (innermost(a) for a in (ins[0], out))
+        new = run_starts(y, dim)
+        fill = c(-math.inf if self.name == "cummax" else math.inf)  # cells that are left out hold it, and tie with nothing
+        hits = e.logical_and(equal(x, y), e.logical_or(new, not_equal(y, fill)))
+        if _known(y) and not has_nan(y) and not _any(e.logical_and(hits, logical_not(new))):
+            start = stamp(_running_start(new, dim), axes.by_name())
+            return IndexMap(like(ins[0]), [start], (dim,))
+        return _tied_map(ins[0], new, hits, dim)
+
+
+def _tied_map(x: DimArray, new: DimArray, hits: DimArray, dim: Name) -> Map:
+    """The mean of the cells that tie so far: a recurrence that starts anew with each new extreme."""
+    frame: dict[Name, Name] = {dim: LINE}
+    dtype = real_dtype(x)
+    hits, same = relabel(hits, frame), cast(relabel(logical_not(new), frame), dtype)
+    n = e.maximum(recurrence(same, cast(hits, dtype), LINE), c(1))
+
+    def push(ts: list[DimArray]) -> DimArray:
+        return e.divide(recurrence(same, select(hits, ts[0]), LINE), n)
+
+    def pull(g: DimArray) -> list[DimArray]:
+        return [select(hits, suffixes(same, e.divide(g, n)))]
+
+    return CoreMap(push, pull, [like(x)], [frame], frame)
+
+
+def run_starts(y: DimArray, dim: Name) -> DimArray:
+    """Where a cell differs from the one before it."""
+    n = extent(y, dim)
+    first = zeros_spread(y, Like((dim,), (min(n, 1),), np.dtype(bool)), value=True)
+    later = not_equal(slice_of(y, dim, slice(1, n)), slice_of(y, dim, slice(0, max(n - 1, 0))))
+    return reorder(join([first, later], dim), y.names)
+
+
+def _running_start(new: DimArray, dim: Name) -> DimArray:
+    """Position of the last true cell up to each one."""
+    return running_position(new, dim, 0)
+
+
+def running_position(true: DimArray, dim: Name, none: int) -> DimArray:
+    """Position of the last true cell up to each one, ``none`` where there is none yet."""
+    at = positions(extent(true, dim), dim, true)
+    return apply(_CUMMAX, (where(true, at, c(none)),), dim=dim)
+
+
+def _known(x: DimArray) -> bool:
+    return backends.backend_of(x.raw).may_branch and not backends.is_recording()
+
+
+def _any(x: DimArray) -> bool:
+    return bool(x.raw.any())
+
+
+_CUMMAX, _CUMMIN = _Running("cummax"), _Running("cummin")
+
+_DOC = """{first}
+
+Parameters
+----------
+x : DimArray
+dim : name, optional
+    Needed unless there is one dim only.
+skipna : bool, optional
+    Leave NaN out; the default for floats. It stays NaN until the first number is met. A cell left out has gradient 0.
+return_indices : bool
+    Give the positions as well.
+
+Returns
+-------
+DimArray
+    With the dims of ``x``; with ``return_indices`` a tuple of it and of the positions, those of the first of equal cells.
+
+Raises
+------
+AxisError
+    If the dim is unknown, or vectorized.
+
+Notes
+-----
+Where a cell is the {kind} so far it has the derivative, cells that tie share it equally, as in :func:`{kind}`.
+The counterpart of ``numpy.{ufunc}.accumulate`` and ``torch.{name}``.
+
+Examples
+--------
+>>> import namedgrad as ng
+>>> x = ng.DimArray([1.0, 3.0, 2.0, 4.0], ("x",))
+>>> ng.{name}(x, "x").data
+{result}
+"""
+
+
+def _declare(prim: _Running, kind: str, fill: float, first: str, result: str) -> Any:
+    def function(
+        x: DimArray, dim: Any = None, *, skipna: bool | None = None, return_indices: bool = False
+    ) -> DimArray | tuple[DimArray, DimArray]:
+        name = pick_one(x, dim, prim.name)
+        mask = present(x, skipna)
+        y = apply(prim, (x if mask is None else where(mask, x, c(fill)),), dim=name)
+        if mask is not None:
+            seen = e.greater_equal(running_position(mask, name, -1), c(0))
+            y = where(seen, y, c(math.nan))
+        if not return_indices:
+            return y
+        return y, _running_start(run_starts(stop_gradient(y), name), name)
+
+    function.__name__ = function.__qualname__ = prim.name
+    function.__doc__ = _DOC.format(first=first, kind=kind, name=prim.name, ufunc=f"{kind}imum", result=result)
+    return operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("missing(a,b)", dim="b", skipna=False))(
+        function
+    )
+
+
+cummax = _declare(_CUMMAX, "max", -math.inf, "Largest value so far along a dim.", "array([1., 3., 3., 4.])")
+cummin = _declare(_CUMMIN, "min", math.inf, "Smallest value so far along a dim.", "array([1., 1., 1., 1.])")

@@ -1,0 +1,100 @@
+"""Missing cells filled with the nearest ones before or behind them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from namedgrad.array import DimArray, extent
+from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick_one
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing import gather
+from namedgrad.rules.movement.cuts import flip_axes
+from namedgrad.rules.reductions.common import present
+from namedgrad.rules.scans.extremes import running_position
+from namedgrad.rules.structure import positions, subtract, where
+
+
+@operation(sample("missing(a,b)", dim="b"), sample("missing(a,b)", dim="a", limit=1), method=True)
+def ffill(x: DimArray, dim: Any = None, limit: int | None = None) -> DimArray:
+    """NaN filled with the last number before it.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name, optional
+        Needed unless there is one dim only.
+    limit : int, optional
+        How many cells in a row are filled at most.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``; NaN where no number comes before.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The derivative goes to the cell that the value comes from. As :meth:`xarray.DataArray.ffill`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> nan = float("nan")
+    >>> ng.DimArray([nan, 1.0, nan, nan], ("x",)).ffill("x", limit=1).data
+    array([nan,  1.,  1., nan])
+    """
+    name = pick_one(x, dim, "ffill")
+    mask = present(stop_gradient(x), None)
+    if mask is None:
+        return x
+    last = running_position(mask, name, -1)
+    known = e.greater_equal(last, c(0))
+    if limit is not None:
+        away = subtract(positions(extent(x, name), name, x), last)
+        known = e.logical_and(known, e.less_equal(away, c(limit)))
+    return where(known, gather(x, {name: e.maximum(last, c(0))}), c(math.nan))
+
+
+@operation(sample("missing(a,b)", dim="b"), sample("missing(a,b)", dim="a", limit=1), method=True)
+def bfill(x: DimArray, dim: Any = None, limit: int | None = None) -> DimArray:
+    """NaN filled with the next number behind it.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name, optional
+        Needed unless there is one dim only.
+    limit : int, optional
+        How many cells in a row are filled at most.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``; NaN where no number comes behind.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The derivative goes to the cell that the value comes from. As :meth:`xarray.DataArray.bfill`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> nan = float("nan")
+    >>> ng.DimArray([nan, 1.0, nan, 2.0], ("x",)).bfill("x").data
+    array([1., 1., 2., 2.])
+    """
+    name = pick_one(x, dim, "bfill")
+    return flip_axes(ffill(flip_axes(x, (name,)), name, limit), (name,))

@@ -1,0 +1,60 @@
+"""Cumulative sums of exponentials."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from namedgrad.array import DimArray
+from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import real
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick_one
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.scans.extremes import cummax
+from namedgrad.rules.scans.recurrence import delayed, recurrence
+from namedgrad.rules.structure import add, cast, equal, isfinite, select, subtract, where
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("complex(a,b)", dim="b"))
+def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
+    """``log(cumsum(exp(x)))`` along a dim, shifted by the running maximum so that nothing overflows.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name, optional
+        Needed unless there is one dim only.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+
+    Notes
+    -----
+    As long as every cell is -inf the result is -inf, with gradient 0. The counterpart of ``torch.logcumsumexp`` and of
+    ``numpy.logaddexp.accumulate``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.logcumsumexp(ng.DimArray([1000.0, 1000.0], ("x",)), "x").data.round(4)
+    array([1000.    , 1000.6931])
+    """
+    name = pick_one(x, dim, "logcumsumexp")
+    top = cummax(stop_gradient(real(x)), name, skipna=False)
+    some = isfinite(top)
+    top = where(some, top, c(0.0))
+    drop = select(delayed(some, name), e.exp(subtract(delayed(top, name), top)))
+    parts = e.exp(subtract(x, top))
+    inside = recurrence(cast(drop, parts.dtype), parts, name)
+    nothing = equal(inside, c(0))
+    out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
+    return add(out, top)

@@ -1,0 +1,126 @@
+"""Cumulative products along a dim.
+
+The derivative never divides by a cell that may be 0: where every product is far from 0 and from infinity it is a
+cumulative sum divided by the cells, else a linear recurrence, which is right at one and at several zeros, at every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from namedgrad import backends
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import Name
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Like, Map, like
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.dims import pick
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement.cuts import flip_axes, slice_of
+from namedgrad.rules.movement.joining import join
+from namedgrad.rules.reductions.common import over_present
+from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
+from namedgrad.rules.scans.sums import cumsum_axis
+from namedgrad.rules.structure import multiply, relabel, where, zeros_spread
+from namedgrad.trace import apply, innermost
+
+
+def may_divide(y: DimArray) -> bool:
+    """Whether products are known to be so far from 0 and infinity that dividing by a factor is exact to rounding."""
+    raw = innermost(y).raw
+    backend = backends.backend_of(raw)
+    return backend.may_branch and not backends.is_recording() and bool(backend.divisible(raw))
+
+
+def before(x: DimArray, dim: Name, *, reverse: bool = False) -> DimArray:
+    """For every cell the product of those before it, or behind it."""
+    if reverse:
+        return flip_axes(before(flip_axes(x, (dim,)), dim), (dim,))
+    n = extent(x, dim)
+    one = zeros_spread(x, Like((dim,), (min(n, 1),), x.dtype), 1)
+    return _cumprod(join([one, slice_of(x, dim, slice(0, max(n - 1, 0)))], dim), dim)
+
+
+class _CumProd(Primitive):
+    """Products of all cells up to each one."""
+
+    form, signature = "core", "(n)->(n)"
+
+    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
+        (x,) = args
+        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim)), x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
+        frame: dict[Name, Name] = {dim: LINE}
+        x, y = (relabel(a, frame) for a in (ins[0], out))
+        push, pull = (_pushed, _pulled) if may_divide(out) else (_pushed_by_recurrence, _pulled_by_recurrence)
+        return CoreMap(lambda ts: push(ts[0], x, y), lambda g: [pull(g, x, y)], [like(ins[0])], [frame], frame)
+
+
+def _pushed(t: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    return multiply(y, cumsum_axis(e.divide(t, x), LINE))
+
+
+def _pulled(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    later = flip_axes(cumsum_axis(flip_axes(multiply(g, y), (LINE,)), LINE), (LINE,))
+    return e.divide(later, x)
+
+
+def _pushed_by_recurrence(t: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    return recurrence(x, multiply(before(x, LINE), t), LINE)
+
+
+def _pulled_by_recurrence(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    return multiply(before(x, LINE), suffixes(x, g))
+
+
+_CUMPROD = _CumProd("cumprod")
+
+
+def _cumprod(x: DimArray, dim: Name) -> DimArray:
+    return apply(_CUMPROD, (x,), dim=dim)
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), method=True)
+def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
+    """Cumulative product along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to multiply along; all by default.
+    skipna : bool, optional
+        Count NaN as 1; the default for floats. Such a cell has gradient 0.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Its derivative divides only where that is exact to rounding; it is right where cells are 0, at every order.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([2.0, 3.0, 4.0], ("x",)).cumprod("x").data
+    array([ 2.,  6., 24.])
+    """
+    dims = pick(x, dim, "cumprod")
+
+    def scan(mask: DimArray | None) -> DimArray:
+        y = x if mask is None else where(mask, x, c(1))
+        for d in dims:
+            y = _cumprod(y, d)
+        return y
+
+    return over_present(x, skipna, scan)[0]

@@ -1,0 +1,63 @@
+"""Cumulative sums along dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from namedgrad.array import DimArray
+from namedgrad.axes import Name
+from namedgrad.primitive import linear, operation, sample
+from namedgrad.rules.dims import pick
+from namedgrad.rules.movement.cuts import flip_axes
+from namedgrad.rules.reductions.common import over_present
+from namedgrad.rules.structure import select
+
+_cumsum = linear("(n)->(n)", "cumsum", transpose=lambda g, x: flip_axes(_cumsum(flip_axes(g))))
+
+
+def cumsum_axis(x: DimArray, dim: Name) -> Any:
+    """Cumulative sum along one axis, whatever its name."""
+    return _cumsum(x, (dim,))
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), method=True)
+def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
+    """Cumulative sum along dims.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names, optional
+        Dims to sum along; all by default.
+    skipna : bool, optional
+        Count NaN as 0; the default for floats. Such a cell has gradient 0.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
+    Notes
+    -----
+    Its transpose is the cumulative sum from the other end.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).cumsum("x").data
+    array([1., 3., 6.])
+    """
+    dims = pick(x, dim, "cumsum")
+
+    def scan(mask: DimArray | None) -> DimArray:
+        y = x if mask is None else select(mask, x)
+        for d in dims:
+            y = cumsum_axis(y, d)
+        return y
+
+    return over_present(x, skipna, scan)[0]

@@ -1,0 +1,24 @@
+"""Order along a dim: sort, topk, median, quantiles, and which values there are."""
+
+from namedgrad.rules.reductions.absent import without_nan
+from namedgrad.rules.sorting.order import argsort, argsort_of, kthvalue, partition, sort, topk
+from namedgrad.rules.sorting.quantiles import median, quantile, quantiles
+from namedgrad.rules.sorting.values import mode, nonzero, unique
+
+without_nan(median, "2.5")
+without_nan(quantile, "2.5", ", 0.5", q=0.5)
+
+__all__ = [
+    "argsort",
+    "argsort_of",
+    "kthvalue",
+    "median",
+    "mode",
+    "nonzero",
+    "partition",
+    "quantile",
+    "quantiles",
+    "sort",
+    "topk",
+    "unique",
+]

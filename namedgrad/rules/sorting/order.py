@@ -1,0 +1,300 @@
+"""Order along a dim: sort, argsort, partition, and the largest cells.
+
+The order is taken at the point and stays fixed under differentiation: equal cells keep the order in which they are
+stored (stable).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from namedgrad import axes
+from namedgrad.array import DimArray, extent, make
+from namedgrad.axes import Name
+from namedgrad.backends import call
+from namedgrad.linear import Map, like
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dims import pick_one
+from namedgrad.rules.indexing.maps import IndexMap, gather
+from namedgrad.rules.movement.cuts import flip_axes, slice_of
+from namedgrad.rules.structure import constant_like, stamp, subtract
+from namedgrad.trace import apply, innermost
+
+
+class _ArgSort(Primitive):
+    """Positions that sort along one axis; no derivative."""
+
+    form, signature = "linear", "(n)->(n)"
+
+    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
+        (x,) = args
+        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim)), x.names, x.hidden)
+
+    def linear(self, *args: Any, **params: Any) -> Map | None:
+        return None
+
+
+_ARGSORT = _ArgSort("argsort")
+
+
+def argsort_of(x: DimArray, name: Name) -> DimArray:
+    """Positions that sort an axis, whatever its name."""
+    return apply(_ARGSORT, (x,), dim=name)
+
+
+class _Arranged(Primitive):
+    """The cells of one axis in an order that their values decide."""
+
+    form, signature = "linear", "(n)->(n)"
+
+    def lower(self, args: Sequence[DimArray], dim: Name, **params: Any) -> DimArray:
+        (x,) = args
+        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), **params), x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, **params: Any) -> Map:
+        order = argsort_of(innermost(ins[0]), dim)
+        if params:  # not the sorted order: the cell of every rank goes where the arrangement has that rank
+            places = argsort_of(innermost(out), dim)
+            order = gather(order, {dim: argsort_of(places, dim)})
+        return IndexMap(like(ins[0]), [stamp(order, axes.by_name())], (dim,))
+
+
+_SORT, _PARTITION = _Arranged("sort"), _Arranged("partition")
+
+
+@operation(sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b"), sample("real(a,b)", dim="b", descending=True), method=True,
+           differentiable=False)
+def argsort(x: DimArray, dim: Any = None, *, descending: bool = False) -> DimArray:
+    """Positions along a dim that would sort it.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name, optional
+        Needed unless there is one dim only.
+    descending : bool
+        From the largest value to the smallest; NaN comes first then.
+
+    Returns
+    -------
+    DimArray
+        Integers with the dims of ``x``; no gradient passes. Equal cells keep their order, NaN comes last.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+
+    Notes
+    -----
+    As :func:`numpy.argsort` with ``kind="stable"``, and ``torch.argsort`` with ``stable=True``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.argsort(ng.DimArray([3.0, 1.0, 2.0], ("x",)), "x").data
+    array([1, 2, 0])
+    """
+    name = pick_one(x, dim, "argsort")
+    return _order(stop_gradient(x), name, descending)
+
+
+def _order(x: DimArray, name: Name, descending: bool) -> DimArray:
+    if not descending:
+        return argsort_of(x, name)
+    last = constant_like(extent(x, name) - 1, x)  # of the reversed array, so that equal cells keep their order
+    return flip_axes(subtract(last, argsort_of(flip_axes(x, (name,)), name)), (name,))
+
+
+@operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", descending=True), sample("missing(a,b)", dim="b"), method=True)
+def sort(x: DimArray, dim: Any = None, *, descending: bool = False) -> DimArray:
+    """Values in order along a dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name, optional
+        Needed unless there is one dim only.
+    descending : bool
+        From the largest value to the smallest; NaN comes first then.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``; NaN comes last.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+
+    Notes
+    -----
+    The order is fixed at the point: the derivative moves with the cells, equal ones keep their order. As
+    :func:`numpy.sort`, ``torch.sort`` (whose positions are :func:`argsort`) and ``torch.msort``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([3.0, 1.0, 2.0], ("x",))
+    >>> ng.sort(x, "x").data
+    array([1., 2., 3.])
+    >>> weights = ng.DimArray([1.0, 10.0, 100.0], ("x",))
+    >>> ng.grad(lambda x: (ng.sort(x, "x") * weights).sum())(x).data
+    array([100.,   1.,  10.])
+    """
+    name = pick_one(x, dim, "sort")
+    if descending:
+        return flip_axes(apply(_SORT, (flip_axes(x, (name,)),), dim=name), (name,))
+    return apply(_SORT, (x,), dim=name)
+
+
+@operation(sample("real(a,b,c)", dim="b", kth=0), sample("real(nine,b)", dim="nine", kth=(2, -3)))
+def partition(x: DimArray, dim: Any = None, *, kth: int | Sequence[int]) -> DimArray:
+    """Values along a dim, those at ``kth`` in their sorted place, smaller ones before and larger ones behind.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name, optional
+        Needed unless there is one dim only.
+    kth : int or sequence of int
+        Places that are to be right.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    IndexError
+        If a place is out of range.
+
+    Notes
+    -----
+    The derivative moves with the cells. As :func:`numpy.partition`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.partition(ng.DimArray([3.0, 1.0, 2.0], ("x",)), kth=0).data[0]
+    np.float64(1.0)
+    """
+    name = pick_one(x, dim, "partition")
+    return apply(_PARTITION, (x,), dim=name, kth=places(kth, extent(x, name), "partition"))
+
+
+def places(kth: int | Sequence[int], size: int, what: str) -> tuple[int, ...]:
+    """Places counted from the front, in order."""
+    given = (kth,) if isinstance(kth, int) else tuple(kth)
+    for k in given:
+        if not -size <= k < size:
+            raise IndexError(f"{what}: place {k} is out of range for {size} cells")
+    return tuple(sorted({k % size for k in given}))
+
+
+@operation(sample("real(a,b)", k=2, dim="b"), sample("real(nine,b)", k=3, dim="nine", largest=False))
+def topk(
+    x: DimArray, k: int, dim: Any = None, *, largest: bool = True, return_indices: bool = False
+) -> DimArray | tuple[DimArray, DimArray]:
+    """The ``k`` largest cells along a dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    k : int
+        How many.
+    dim : name, optional
+        Needed unless there is one dim only.
+    largest : bool
+        Else the smallest ones.
+    return_indices : bool
+        Give the positions as well.
+
+    Returns
+    -------
+    DimArray
+        In order, the largest (smallest) first, of equal cells the first first; with ``return_indices`` a tuple of it
+        and of the positions.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    ValueError
+        If there are fewer cells than ``k``.
+
+    Notes
+    -----
+    The derivative goes to the cells chosen. As ``torch.topk``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> values, at = ng.topk(ng.DimArray([3.0, 1.0, 4.0], ("x",)), 2, return_indices=True)
+    >>> values.data, at.data
+    (array([4., 3.]), array([2, 0]))
+    """
+    name = pick_one(x, dim, "topk")
+    if not 0 <= k <= extent(x, name):
+        raise ValueError(f"topk: k={k} of the {extent(x, name)} cells along {name!r}")
+    at = slice_of(_order(stop_gradient(x), name, largest), name, slice(0, k))
+    out = gather(x, {name: at})
+    return (out, at) if return_indices else out
+
+
+@operation(sample("real(a,b)", k=2, dim="b"), sample("real(nine)", k=9))
+def kthvalue(
+    x: DimArray, k: int, dim: Any = None, *, return_indices: bool = False
+) -> DimArray | tuple[DimArray, DimArray]:
+    """The ``k``-th smallest cell along a dim, counted from 1.
+
+    Parameters
+    ----------
+    x : DimArray
+    k : int
+        From 1 to the size of the dim.
+    dim : name, optional
+        Needed unless there is one dim only.
+    return_indices : bool
+        Give the position as well.
+
+    Returns
+    -------
+    DimArray
+        Without the dim; with ``return_indices`` a tuple of it and of the position.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    ValueError
+        If there is no such cell.
+
+    Notes
+    -----
+    The derivative goes to the cell at that position; equal cells count in their order. As ``torch.kthvalue``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> value, at = ng.kthvalue(ng.DimArray([3.0, 1.0, 4.0], ("x",)), 2, return_indices=True)
+    >>> value.item(), at.item()
+    (3.0, 0)
+    """
+    name = pick_one(x, dim, "kthvalue")
+    if not 1 <= k <= extent(x, name):
+        raise ValueError(f"kthvalue: k={k} is not between 1 and {extent(x, name)}, the size of {name!r}")
+    at = slice_of(argsort_of(stop_gradient(x), name), name, k - 1)
+    out = gather(x, {name: at})
+    return (out, at) if return_indices else out
+
+
+def sort_axis(x: DimArray, name: Name) -> DimArray:
+    """Values in ascending order along an axis, whatever its name."""
+    return apply(_SORT, (x,), dim=name)
