@@ -35,7 +35,15 @@ MANY = 10_000  # cells from which on a detour over their bits pays
 _BITS = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
 
 
-class NumpyBackend(NumpyAttentionKernels, NumpyDistanceKernels, HostResampling, HostSignals, NumpyLines, NumpyStatistics, Backend):
+class NumpyBackend(
+    NumpyAttentionKernels,
+    NumpyDistanceKernels,
+    HostResampling,
+    HostSignals,
+    NumpyLines,
+    NumpyStatistics,
+    Backend,
+):
     """Positional functions on :class:`numpy.ndarray`."""
 
     name = "numpy"

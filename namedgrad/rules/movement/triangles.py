@@ -201,4 +201,5 @@ def embed(x: DimArray, line: Name, row: Name, col: Name, offset: int) -> DimArra
     size = n + abs(offset)
     along = positions(n, line, x)
     index = [add(along, c(max(-offset, 0))), add(along, c(max(offset, 0)))]
-    return scatter_add(x, index, (row, col), (size, size), (line,))
+    out = scatter_add(x, index, (row, col), (size, size), (line,))
+    return reorder(out, (*(n for n in out.names if n not in (row, col)), row, col))

@@ -18,7 +18,7 @@ from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier.transforms import make_like
 from namedgrad.rules.movement import diff, join, slice_of
-from namedgrad.rules.reductions import cumsum
+from namedgrad.rules.scans import cumsum
 from namedgrad.rules.structure import add, cast, multiply, reorder, subtract, total, zeros_spread
 
 
