@@ -14,6 +14,14 @@ class StatisticKernels:
 
     xp: Any
 
+    def has_nan(self, x: Raw) -> bool:
+        """Whether there is a NaN; only where ``may_branch``."""
+        raise NotImplementedError
+
+    def divisible(self, y: Raw) -> bool:
+        """Whether products are so far from 0 and infinity that they can be divided; only where ``may_branch``."""
+        raise NotImplementedError
+
     def count_true(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Number of true cells."""
         return self.xp.sum(x, axis=axis, dtype=np.int64)

@@ -70,7 +70,8 @@ class Coarsen:
         table = dict(window_dim or keywords)
         if set(table) != set(self.blocks):
             raise AxisError(f"construct: give two names for each of {tuple(self.blocks)}, got {tuple(table)}")
-        x, names = self.x, {}
+        x = self.x
+        names: dict[Name, Name] = {}
         for dim, (block, cell) in table.items():
             for new in axes.check_names((block, cell)):
                 if new != dim:

@@ -6,7 +6,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
-from namedgrad.primitive import linear
+from namedgrad.primitive.linear import linear
 
 
 def core_size(x: Like) -> int:

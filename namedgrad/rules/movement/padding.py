@@ -105,9 +105,9 @@ def pad(
     if mode == "constant" and constant_values is None:
         constant_values = np.nan
     for name, width in mapping(x, pad_width, keywords, "pad").items():
-        sides = tuple(map(operator.index, _sides(width, name)))
+        before, after = map(operator.index, _sides(width, name))
         option = {"constant": constant_values, "empty": 0, "linear_ramp": 0 if end_values is None else end_values}.get(mode, stat_length)
-        x = pad_axis(x, name, sides, mode, _sides(option, name), odd=reflect_type == "odd")
+        x = pad_axis(x, name, (before, after), mode, _sides(option, name), odd=reflect_type == "odd")
     return x
 
 

@@ -27,7 +27,7 @@ def _counts(x: DimArray, indexers: Any, keywords: Mapping[Any, int], what: str) 
     """How many cells of which dims: a number for all of them, a mapping, or xarray's default."""
     if indexers is None and not keywords:
         indexers = FEW
-    table = dict.fromkeys(x.dims, indexers) if isinstance(indexers, (int, np.integer)) else mapping(x, indexers, keywords, what)
+    table: dict[Name, Any] = dict.fromkeys(x.dims, indexers) if isinstance(indexers, (int, np.integer)) else mapping(x, indexers, keywords, what)
     for name, n in table.items():
         if n < 0 or (what == "thin" and n == 0):
             raise ValueError(f"{what}: {name!r} needs a positive number, got {n}")
