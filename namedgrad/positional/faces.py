@@ -20,6 +20,7 @@ from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, meet, ordered, renumber, unwrap
 from namedgrad.positional.layouts import LAYOUTS
+from namedgrad.positional.losses import FUNCTIONS as LOSSES
 from namedgrad.positional.matrices import on_matrices
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
@@ -134,6 +135,7 @@ OVERRIDES: dict[str, Callable[..., Any]] = {
     "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
     **{name: _needs_names(name) for name in ("rename", "stack", "unstack")},
     **LAYOUTS,
+    **LOSSES,
 }  # fmt: skip
 
 add_face(lambda x: isinstance(x, PositionalArray), on_positional)

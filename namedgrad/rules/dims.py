@@ -9,13 +9,12 @@ from namedgrad.array import DimArray, constant, describe
 from namedgrad.axes import AxisError, Name, Names
 
 #: Parameters that name dims, or map dims to something: on positional arrays they take axis numbers.
-DIM_PARAMETERS = {"channel", "contract", "dim", "dims", "pad_width", "shifts"}
+DIM_PARAMETERS = {"batch_dim", "channel", "contract", "dim", "dims", "pad_width", "reduce_dim", "shifts"}
 #: Parameters that are one value for all dims or a mapping of dims: only the mapping has axis numbers.
 DIM_OPTIONS = {
     "center", "dilation", "factor", "new_dim", "output", "output_padding", "padding", "scale_factor", "size", "sizes",
     "stride", "window",
 }  # fmt: skip
-
 
 
 def pick(x: DimArray, dim: Any, what: str) -> Names:

@@ -25,7 +25,7 @@ _METHODS = frozenset(
 _KEEPS_PLACES = frozenset(
     (
         "elementwise", "special", "activations", "structure", "complex", "reductions", "contraction", "linalg",
-        "layers", "control", "random",
+        "layers", "losses", "control", "random",
     )
 )  # fmt: skip
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)

@@ -98,7 +98,7 @@ def _mean_of_classes(loss: DimArray, order: tuple[DimArray, ...], x: DimArray, t
     if weight is None:
         own = None if keep is None else counted(x, keep)
     else:
-        w = class_weights(weight, dim, what)
+        w = class_weights(weight, x, dim, what)
         own, order = of_class(w, dim, t, keep), (*order, w)
         loss = multiply(loss, own)
     return reduced(loss if more is None else add(loss, more), order, reduce_dim, reduction, what, own)
@@ -187,7 +187,7 @@ def cross_entropy(
         return _mean_of_classes(loss, (x, t), x, t, keep, weight, dim, reduce_dim, reduction, "cross_entropy")
     each = subtract(log_sum, scores)
     even = (
-        total(each, (dim,)) if weight is None else contract(each, class_weights(weight, dim, "cross_entropy"), (dim,))
+        total(each, (dim,)) if weight is None else contract(each, class_weights(weight, x, dim, "cross_entropy"), (dim,))
     )
     even = multiply(c(label_smoothing / n), even if keep is None else select(keep, even))
     loss = multiply(c(1 - label_smoothing), loss)
@@ -207,6 +207,6 @@ def _of_probabilities(log: DimArray, goal: DimArray, weight: Any, dim: Name, smo
     if smoothing:
         t = add(multiply(t, c(1 - smoothing)), c(smoothing / extent(log, dim)))
     if weight is not None:
-        w = class_weights(weight, dim, "cross_entropy")
+        w = class_weights(weight, log, dim, "cross_entropy")
         t, order = multiply(t, w), (*order, w)
     return reduced(negative(guarded_contract(t, log, (dim,))), order, reduce_dim, reduction, "cross_entropy")

@@ -247,7 +247,7 @@ def multi_margin_loss(
     loss = e.divide(total(e.square(others) if p == 2 else others, (dim,)), c(size))
     if weight is None:
         return reduced(loss, (x, t), reduce_dim, reduction, "multi_margin_loss")
-    w = class_weights(weight, dim, "multi_margin_loss")
+    w = class_weights(weight, x, dim, "multi_margin_loss")
     return reduced(multiply(loss, of_class(w, dim, t, None)), (x, t, w), reduce_dim, reduction, "multi_margin_loss")
 
 

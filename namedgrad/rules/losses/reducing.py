@@ -122,8 +122,8 @@ def counted(x: DimArray, keep: DimArray | None) -> DimArray:
     return c(1) if keep is None else cast(keep, real_dtype(x))
 
 
-def class_weights(weight: Any, dim: Name, what: str) -> DimArray:
+def class_weights(weight: Any, x: DimArray, dim: Name, what: str) -> DimArray:
     """Weights per class."""
-    w = constant(weight, f"{what}: the weight")
+    w = measured(weight, x, f"{what}: the weight")
     check(w, dim, f"{what}: the weight")
     return w

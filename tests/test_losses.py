@@ -1,0 +1,190 @@
+"""Losses and activations beyond the table: numbered axes, refusals, derivatives at kinks, targets of every kind."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+
+X = ng.DimArray
+RNG = np.random.default_rng(0)
+TABLE = RNG.normal(size=(3, 5, 2))
+NAMED = X(TABLE, ("n", "k", "d"))
+OTHER = RNG.normal(size=(3, 5))
+CLASSES = RNG.integers(0, 5, (3, 2))
+WEIGHTS = RNG.uniform(0.5, 2, 5)
+SIGNS = np.array([1, -1, 1])
+LISTS = np.array([[0, 1, -1, 2, 0], [4, -1, 0, 0, 0], [-1, 1, 2, 3, 4]])
+FLAT, OTHER_NAMED = NAMED.isel(d=0), X(OTHER, ("n", "k"))
+K = {"dim": "k", "reduction": None}
+
+
+# ------------------------------------------------------------------------------------------------ numbered axes
+
+PLACES = {
+    "cross_entropy": (lambda f, x: f(x, CLASSES, WEIGHTS, reduction=None), TABLE, lambda f: f(NAMED, X(CLASSES, ("n", "d")), X(WEIGHTS, "k"), **K)),
+    "nll_loss": (lambda f, x: f(x, CLASSES, reduction=None), TABLE, lambda f: f(NAMED, X(CLASSES, ("n", "d")), **K)),
+    "multi_margin_loss": (lambda f, x: f(x, CLASSES[:, 0], WEIGHTS, reduction=None), TABLE[:, :, 0], lambda f: f(FLAT, X(CLASSES[:, 0], "n"), X(WEIGHTS, "k"), **K)),
+    "multilabel_margin_loss": (lambda f, x: f(x, LISTS, reduction=None), TABLE[:, :, 0], lambda f: f(FLAT, X(LISTS, ("n", "k")), **K)),
+    "multilabel_soft_margin_loss": (lambda f, x: f(x, 1.0 * (LISTS > 0), WEIGHTS, reduction=None), TABLE[:, :, 0], lambda f: f(FLAT, X(1.0 * (LISTS > 0), ("n", "k")), X(WEIGHTS, "k"), **K)),
+    "cosine_embedding_loss": (lambda f, x: f(x, OTHER, SIGNS, reduction=None), TABLE[:, :, 0], lambda f: f(FLAT, OTHER_NAMED, X(SIGNS, "n"), **K)),
+    "triplet_margin_loss": (lambda f, x: f(x, OTHER, -OTHER, reduction=None), TABLE[:, :, 0], lambda f: f(FLAT, OTHER_NAMED, -OTHER_NAMED, **K)),
+    "cosine_similarity": (lambda f, x: f(x, OTHER), TABLE[:, :, 0], lambda f: f(FLAT, OTHER_NAMED, dim="k")),
+    "pairwise_distance": (lambda f, x: f(x, OTHER[0]), TABLE[:, :, 0], lambda f: f(FLAT, OTHER_NAMED.isel(n=0), dim="k")),
+    "gaussian_nll_loss": (lambda f, x: f(x, OTHER, np.ones(3), reduction=None), TABLE[:, :, 0], lambda f: f(FLAT, OTHER_NAMED, ng.ones({"n": 3}), reduction=None)),
+    "kl_div": (lambda f, x: f(x, OTHER**2, reduction="batchmean"), TABLE[:, :, 0], lambda f: f(FLAT, OTHER_NAMED**2, reduction="batchmean", batch_dim="n")),
+    "glu": (lambda f, x: f(x), TABLE, lambda f: f(NAMED, "d")),
+    "prelu": (lambda f, x: f(x, WEIGHTS), TABLE, lambda f: f(NAMED, X(WEIGHTS, "k"))),
+    "ctc_loss": (lambda f, x: f(x, LISTS[:2] % 3 + 1, np.array([3, 2]), np.array([1, 0]), reduction=None), TABLE.transpose(0, 2, 1),
+                 lambda f: f(NAMED, X(LISTS[:2] % 3 + 1, ("d", "label")), X([3, 2], "d"), X([1, 0], "d"), dims=("n", "k", "label"), reduction=None)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_numbered_axes_have_their_usual_places(name):
+    by_number, data, by_name = PLACES[name]
+    f = getattr(ng, name)
+    expected = by_name(f)
+    assert np.allclose(by_number(f, ng.positional(data)).data, expected.to_numpy(), rtol=1e-13, atol=1e-13)
+    gradient = ng.grad(lambda x: by_number(f, x).sum())(data)
+    assert np.allclose(gradient, _finite(lambda x: float(by_number(f, ng.positional(x)).data.sum()), data), atol=1e-6)
+
+
+def _finite(f, x, step=1e-5):
+    out = np.zeros_like(x)
+    for at in np.ndindex(x.shape):
+        hop = np.zeros_like(x)
+        hop[at] = step
+        out[at] = (f(x + hop) - f(x - hop)) / (2 * step)
+    return out
+
+
+def test_a_distance_of_ones_own_sees_numbered_axes():
+    def loss(x):
+        return ng.triplet_margin_with_distance_loss(x, OTHER, -OTHER, distance_function=lambda a, b: np.abs(a - b).max(axis=1), margin=9.0)
+
+    x = TABLE[:, :, 0]
+    expected = np.mean(9 + np.abs(x - OTHER).max(1) - np.abs(x + OTHER).max(1))
+    assert np.isclose(float(loss(ng.positional(x)).data), expected)
+
+
+def test_labels_stay_on_xarray_objects():
+    x = xr.DataArray(TABLE, dims=("n", "k", "d"), coords={"n": [1, 2, 3], "k": list("abcde")})
+    y = xr.DataArray(CLASSES, dims=("n", "d"), coords={"n": [1, 2, 3]})
+    out = ng.cross_entropy(x, y, dim="k", reduction=None)
+    assert out.dims == ("n", "d")
+    assert list(out.coords) == ["n"]
+    assert ng.gelu(x).coords.equals(x.coords)
+
+
+# ------------------------------------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says"),
+    [
+        (lambda: ng.mse_loss(FLAT, OTHER_NAMED, reduction="average"), ValueError, "average"),
+        (lambda: ng.mse_loss(FLAT, OTHER_NAMED, dim="time"), ng.AxisError, "time"),
+        (lambda: ng.mse_loss(FLAT.vectorize("n"), OTHER_NAMED), ng.AxisError, "vectorize"),
+        (lambda: ng.smooth_l1_loss(FLAT, 0.0, beta=-1.0), ValueError, "beta"),
+        (lambda: ng.huber_loss(FLAT, 0.0, delta=0.0), ValueError, "delta"),
+        (lambda: ng.gaussian_nll_loss(FLAT, 0.0, OTHER_NAMED), ValueError, "negative"),
+        (lambda: ng.kl_div(FLAT, OTHER_NAMED**2, reduction="batchmean"), TypeError, "batch_dim"),
+        (lambda: ng.nll_loss(FLAT, X([0, 5, 1], "n"), dim="k"), IndexError, "5"),
+        (lambda: ng.nll_loss(FLAT, X([0, -1, 1], "n"), dim="k"), IndexError, "-1"),
+        (lambda: ng.cross_entropy(FLAT, X([0.0, 1.0, 1.0], "n"), dim="k"), TypeError, "integer"),
+        (lambda: ng.cross_entropy(FLAT, X([0, 1, 1], "n"), dim="k", label_smoothing=1.5), ValueError, "label_smoothing"),
+        (lambda: ng.cross_entropy(FLAT, X([0, 1, 1], "n"), X(WEIGHTS, "w"), dim="k"), ng.AxisError, "'k'"),
+        (lambda: ng.multi_margin_loss(FLAT, X([0, 1, 1], "n"), dim="k", p=3), ValueError, "p=3"),
+        (lambda: ng.multilabel_margin_loss(FLAT, X(1.0 * LISTS, ("n", "k")), dim="k"), TypeError, "integer"),
+        (lambda: ng.pairwise_distance(FLAT, OTHER_NAMED, dim="k", p=-1.0), ValueError, "p"),
+        (lambda: ng.ctc_loss(NAMED, X([[7]], ("n", "l")).isel(n=0), dims=("n", "k", "l")), IndexError, "7"),
+        (lambda: ng.ctc_loss(NAMED, X([1], "l"), 4, dims=("n", "k", "l")), IndexError, "input_lengths"),
+        (lambda: ng.ctc_loss(NAMED, X([[1]] * 3, ("n", "l")), dims=("n", "k", "l")), ng.AxisError, "'n'"),
+        (lambda: ng.gelu(FLAT, "exact"), ValueError, "exact"),
+        (lambda: ng.glu(FLAT, "k"), ng.AxisError, "odd"),
+    ],
+)
+def test_what_is_refused(call, kind, says):
+    with pytest.raises(kind, match=says):
+        call()
+
+
+# ------------------------------------------------------------------------------------------------ special cases
+
+SECOND = {  # the second derivative at kinks is that of PyTorch
+    "elu": (lambda x: ng.elu(x, 1.5), [0.0, -1e-300], [0.0, 1.5]),
+    "celu": (lambda x: ng.celu(x, 2.0), [0.0, -1e-300], [0.0, 0.5]),
+    "softplus": (lambda x: ng.softplus(x, 2.0, 3.0), [1.5, 1.75, 0.0], [0.0, 0.0, 0.5]),
+    "hardswish": (ng.hardswish, [-3.0, 3.0, 0.0], [0.0, 0.0, 1 / 3]),
+    "hardsigmoid": (ng.hardsigmoid, [-3.0, 3.0, 0.0], [0.0, 0.0, 0.0]),
+    "softsign": (ng.softsign, [0.0, 1.0, np.inf], [0.0, -0.25, 0.0]),
+    "smooth_l1": (lambda x: ng.smooth_l1_loss(x, 0.0, beta=0.5, reduction="sum"), [0.5, -0.5, 0.0, 0.25], [0.0, 0.0, 2.0, 2.0]),
+    "huber": (lambda x: ng.huber_loss(x, 0.0, delta=0.5, reduction="sum"), [0.5, -0.5, 0.0, 0.25], [0.0, 0.0, 1.0, 1.0]),
+    "silu": (ng.silu, [0.0, np.inf, -np.inf], [0.5, 0.0, 0.0]),
+    "gelu": (ng.gelu, [0.0, np.inf, -np.inf, 1e200], [np.sqrt(2 / np.pi), 0.0, 0.0, 0.0]),
+    "gelu tanh": (lambda x: ng.gelu(x, "tanh"), [0.0, np.inf, -np.inf, 1e200], [np.sqrt(2 / np.pi), 0.0, 0.0, 0.0]),
+    "mish": (ng.mish, [0.0, np.inf, -np.inf, 1e3], [0.64, 0.0, 0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivative_at_kinks(name):
+    f, at, expected = SECOND[name]
+    x = X(at, "p")
+    cotangent = X(np.linspace(1.0, 2.0, len(at)), "p")
+    slope = ng.grad(lambda x: f(x).sum())
+    assert np.allclose(ng.grad(lambda x: (slope(x) * cotangent).sum())(x).data, expected * cotangent.data, rtol=1e-14, atol=1e-300)
+
+
+def test_integers_as_targets_and_weights_keep_single_precision():
+    x = X(OTHER.astype(np.float32), ("n", "k"))
+    whole = X(LISTS, ("n", "k"))
+    losses = [
+        ng.mse_loss(x, whole), ng.mse_loss(x, 1.0), ng.mse_loss(x, whole, X(np.arange(1, 6), "k")), ng.huber_loss(x, 2),
+        ng.poisson_nll_loss(x, whole + 1, full=True), ng.gaussian_nll_loss(x, whole, 0.5), ng.hinge_embedding_loss(x, X(SIGNS, "n")),
+        ng.binary_cross_entropy_with_logits(x, X(SIGNS > 0, "n"), pos_weight=3), ng.cross_entropy(x, X([0, 1, 2], "n"), X(np.arange(1, 6), "k"), dim="k"),
+        ng.cross_entropy(x, X(np.eye(5, dtype=int)[:3], ("n", "k")), dim="k"), ng.soft_margin_loss(x, X(SIGNS, "n")),
+    ]  # fmt: skip
+    assert {loss.dtype.name for loss in losses} == {"float32"}
+
+
+def test_every_slice_has_its_own_targets_weights_and_lengths():
+    x = X(RNG.normal(size=(4, 3, 5)), ("b", "n", "k"), vectorized="b")
+    y = X(RNG.integers(0, 5, (4, 3)), ("b", "n"), vectorized="b")
+    w = X(RNG.uniform(1, 2, (2, 5)), ("v", "k"), vectorized="v")
+    g = ng.grad(lambda x: ng.cross_entropy(x, y, w, dim="k", ignore_index=2, label_smoothing=0.1))(x)
+    assert set(g.vectorized) == {"b", "v"}
+    parts = {"b": range(4), "v": range(2)}
+    for b in parts["b"]:
+        for v in parts["v"]:
+            one = [a.devectorize().isel({d: i for d, i in (("b", b), ("v", v)) if d in a.names}) for a in (x, y, w, g)]
+            alone = ng.grad(lambda x, y=one[1], w=one[2]: ng.cross_entropy(x, y, w, dim="k", ignore_index=2, label_smoothing=0.1))(one[0])
+            assert np.allclose(one[3].data, alone.data, rtol=1e-12, atol=1e-15)
+
+
+def test_ctc_of_no_times_and_of_no_labels():
+    x = ng.zeros({"t": 0, "k": 3})
+    none = X(np.empty(0, int), "l")
+    assert ng.ctc_loss(x, none, dims=("t", "k", "l")).item() == 0
+    assert ng.ctc_loss(x, X([1], "l"), dims=("t", "k", "l")).item() == np.inf
+    assert ng.ctc_loss(ng.ones({"t": 2, "k": 3}), none, dims=("t", "k", "l")).item() == -2
+
+
+def test_ctc_sums_all_alignments():
+    """Against all ways to write one class per time that collapse to the target."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(5, 3))
+    target = [1, 1, 2]
+
+    def collapsed(path):
+        return [c for i, c in enumerate(path) if c and (i == 0 or path[i - 1] != c)]
+
+    paths = [p for p in np.ndindex(*(3,) * 5) if collapsed(p) == target]
+    weights = np.array([np.exp(sum(x[t, c] for t, c in enumerate(p))) for p in paths])
+    found, gradient = ng.value_and_grad(lambda x: ng.ctc_loss(x, X(target, "l"), dims=("t", "k", "l"), reduction="sum"))(X(x, ("t", "k")))
+    posterior = np.zeros((5, 3))
+    for p, w in zip(paths, weights / weights.sum(), strict=True):
+        posterior[range(5), p] += w
+    assert np.isclose(found.item(), -np.log(weights.sum()), rtol=1e-13)
+    assert np.allclose(gradient.data, -posterior, atol=1e-13)
