@@ -23,6 +23,7 @@ from namedgrad.positional.layouts import LAYOUTS
 from namedgrad.positional.losses import FUNCTIONS as LOSSES
 from namedgrad.positional.matrices import on_matrices
 from namedgrad.positional.protocol import kind_of
+from namedgrad.positional.resampled import RESAMPLED
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
 
@@ -136,6 +137,7 @@ OVERRIDES: dict[str, Callable[..., Any]] = {
     **{name: _needs_names(name) for name in ("rename", "stack", "unstack")},
     **LAYOUTS,
     **LOSSES,
+    **RESAMPLED,
 }  # fmt: skip
 
 add_face(lambda x: isinstance(x, PositionalArray), on_positional)

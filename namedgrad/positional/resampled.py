@@ -1,0 +1,175 @@
+"""Resampling and signals on numbered axes: images as (batch, channel, ...), coordinates along their axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.positional.array import box, meet, numbered, ordered
+from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.layouts import letter, letters
+from namedgrad.positional.protocol import kind_of, positional_in
+from namedgrad.primitive import OPERATIONS
+from namedgrad.rules.structure import relabel
+
+LINE = letter("line")
+
+
+def _interpolate(name: str) -> Callable[..., Any]:
+    """Sizes of the axes from the third on, or a mapping of axis numbers."""
+
+    def call(x: Any, size: Any = None, scale_factor: Any = None, **options: Any) -> Any:
+        a = numbered(x)
+        given = {k: _by_axis(a, v) for k, v in (("size", size), ("scale_factor", scale_factor)) if v is not None}
+        out = OPERATIONS[name].function(a, **given, **options)
+        return box(ordered(out, a.dims), kind_of(positional_in((x,))))
+
+    return call
+
+
+def _by_axis(x: DimArray, given: Any) -> dict[Name, Any]:
+    if isinstance(given, Mapping):
+        return {name_of(x, k): v for k, v in given.items()}
+    spatial = x.dims[2:]
+    values = tuple(given) if isinstance(given, Sequence) else (given,) * len(spatial)
+    if len(values) != len(spatial):
+        raise AxisError(f"{len(values)} sizes for the {len(spatial)} axes behind batch and channel of shape {x.shape}")
+    return dict(zip(spatial, values, strict=True))
+
+
+def _image(x: Any, count: int, inner: Names) -> DimArray:
+    """The last axes under these names; the channel in front of them, if there is one, and batch axes."""
+    a = numbered(x)
+    batch = a.ndim - count - 1
+    names = (*(axes.axis(i) for i in range(-batch, 0)), letter("channel"), *inner)
+    return named(a, names[-a.ndim :])
+
+
+def _grid_sample(x: Any, grid: Any, *args: Any, **options: Any) -> Any:
+    """(..., channel, sizes) at (..., new sizes, positions)."""
+    g = numbered(grid)
+    count = g.shape[-1]
+    inner, outer = letters("uvwst"[:count]), letters("UVWST"[:count])
+    batch = g.ndim - count - 1
+    at = named(g, (*(axes.axis(i) for i in range(-batch, 0)), *outer, letter("position")))
+    a, at = meet(_image(x, count, inner), at)
+    out = OPERATIONS["grid_sample"].function(a, at, *args, **options, dims=inner, coord=letter("position"))
+    return _placed(out, (letter("channel"), *outer), kind_of(positional_in((x, grid))))
+
+
+def _affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False) -> Any:
+    """Matrices (..., d, d + 1) for an image of the size (..., sizes): (..., sizes, d)."""
+    t = numbered(theta)
+    count = t.shape[-2]
+    outer, dims = letters("UVWST"[:count]), letters("rc")
+    matrix = named(t, (*(axes.axis(i) for i in range(2 - t.ndim, 0)), *dims))
+    sizes = dict(zip(outer, tuple(size)[-count:], strict=True))
+    out = OPERATIONS["affine_grid"].function(matrix, sizes, dims, align_corners=align_corners)
+    return _placed(out, (*outer, dims[0]), kind_of(positional_in((theta,))))
+
+
+def _map_coordinates(x: Any, coordinates: Any, *args: Any, **options: Any) -> Any:
+    """An array at positions (axes, ...), as SciPy has them."""
+    a, p = numbered(x), numbered(coordinates)
+    inner = tuple(axes.fresh(n) for n in a.dims)
+    own = tuple(axes.fresh(n) for n in p.dims)
+    position = {"dims": inner, "coord": own[0]}
+    out = OPERATIONS["map_coordinates"].function(named(a, inner), named(p, own), *args, **options, **position)
+    return box(ordered(out, own[1:]), kind_of(positional_in((x, coordinates))))
+
+
+def _placed(out: DimArray, last: Names, kind: Any) -> Any:
+    """Batch axes in front of those of a layout."""
+    rest = sorted((n for n in out.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
+    return box(ordered(out, (*rest, *(n for n in last if n in out.dims))), kind)
+
+
+# ------------------------------------------------------------------------------------------------ along one axis
+
+
+def _interp(
+    x: Any, targets: Any = None, coords: Any = None, method: str = "linear", *, dim: Any = None, **options: Any
+) -> Any:
+    """Targets of any shape in the place of an axis; coordinates of one axis belong to it."""
+    wanted = targets if isinstance(targets, Mapping) else {-1 if dim is None else dim: targets}
+    given = coords if isinstance(coords, Mapping) else {} if coords is None else {next(iter(wanted)): coords}
+    a = numbered(x)
+    kind = kind_of(positional_in((x, *wanted.values(), *given.values())))
+    table = {name_of(a, k): numbered(np.asarray(v) if isinstance(v, (list, tuple)) else v) for k, v in wanted.items()}
+    known = {name_of(a, k): _beside(v, name_of(a, k)) for k, v in given.items()}
+    places: list[Name] = []
+    for n in a.dims:
+        new = [axes.fresh(n) for _ in table[n].dims] if n in table else [n]
+        places += new
+        if n in table:
+            table[n] = named(table[n], new)
+    return box(ordered(OPERATIONS["interp"].function(a, table, known, method, **options), places), kind)
+
+
+def _beside(v: Any, dim: Name) -> DimArray:
+    """An array of one axis lies along ``dim``; others broadcast from the right."""
+    a = numbered(v)
+    return named(a, (dim,)) if a.ndim == 1 else a
+
+
+def _along(name: str) -> Callable[..., Any]:
+    """Arrays beside the first belong to the axis; ``dim`` may also come first, as in xarray's methods."""
+
+    def call(x: Any, *args: Any, dim: Any = None, **options: Any) -> Any:
+        kind = kind_of(positional_in((x, *args, *options.values())))
+        a = numbered(x)
+        single = name not in {"gradient", "integrate"}
+        chosen = names_of(a, dim if dim is not None or not single else -1)
+        more = [None if v is None else _beside(v, chosen[0]) for v in args]
+        for key in ("coord", "w"):
+            if options.get(key) is not None:
+                options[key] = _beside(options[key], chosen[0])
+        if isinstance(options.get("spacing"), Mapping):
+            options["spacing"] = {name_of(a, k): _beside(v, name_of(a, k)) for k, v in options["spacing"].items()}
+        out = OPERATIONS[name].function(a, *more, dim=chosen if not single else chosen[0], **options)
+        boxed = tuple(box(ordered(o, o.dims), kind) for o in (out if isinstance(out, tuple) else (out,)))
+        return boxed if isinstance(out, tuple) else boxed[0]
+
+    return call
+
+
+def _pairwise(name: str, *, several: bool = False) -> Callable[..., Any]:
+    """Along axes counted from the right in both; the others broadcast."""
+
+    def call(x: Any, y: Any, dim: Any = -1, mode: str | None = None) -> Any:
+        a, b = numbered(x), numbered(y)
+        options = {} if mode is None else {"mode": mode}
+        names = names_of(a, dim)
+        lines, others = ({n: axes.fresh(n) for n in names} for _ in range(2))
+        a, b = meet(relabel(a, lines), relabel(b, {o: n for o, n in others.items() if o in b.dims}))
+        dims = tuple(lines.values())
+        b = relabel(b, {others[n]: lines[n] for n in names if others[n] in b.dims})
+        out = OPERATIONS[name].function(a, b, dims if several else dims[0], **options)
+        back = relabel(out, axes.invert(lines))
+        return box(ordered(back, axes.in_order(back.dims)), kind_of(positional_in((x, y))))
+
+    return call
+
+
+def _polyval(x: Any, coefficients: Any, degree: int = 0) -> Any:
+    """Coefficients along their first axis, unless another is given; their other axes come behind those of x."""
+    a, p = numbered(x), numbered(coefficients)
+    own = tuple(axes.fresh(n) for n in a.dims)
+    at = p.dims.index(name_of(p, degree))
+    more = tuple(LINE if i == at else axes.fresh(n) for i, n in enumerate(p.dims))
+    out = OPERATIONS["polyval"].function(named(a, own), named(p, more), LINE)
+    return box(ordered(out, (*own, *(n for n in more if n is not LINE))), kind_of(positional_in((x, coefficients))))
+
+
+RESAMPLED: dict[str, Callable[..., Any]] = {
+    "interpolate": _interpolate("interpolate"), "upsample": _interpolate("upsample"), "grid_sample": _grid_sample,
+    "affine_grid": _affine_grid, "map_coordinates": _map_coordinates, "interp": _interp, "polyval": _polyval,
+    **{name: _along(name) for name in ("differentiate", "gradient", "integrate", "cumulative_integrate", "polyfit")},
+    "convolve": _pairwise("convolve"), "correlate": _pairwise("correlate"),
+    "fftconvolve": _pairwise("fftconvolve", several=True),
+}  # fmt: skip
