@@ -18,6 +18,7 @@ from namedgrad.axes import Name
 from namedgrad.ops import add_face
 from namedgrad.primitive import Operation
 from namedgrad.xarray.convert import coordinates, data_for, named
+from namedgrad.xarray.resampled import RESAMPLED
 
 _METHODS = frozenset(
     ("isel", "roll", "shift", "pad", "diff", "stack", "rename", "transpose", "expand_dims", "squeeze", "broadcast_like")
@@ -34,10 +35,17 @@ _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)
 def on_xarray(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operation on xarray objects."""
     if isinstance(args[0], _KINDS) and not isinstance(args[0], xr.Variable):
+        if op.name in RESAMPLED:
+            return RESAMPLED[op.name](*args, **kwargs)
         if op.name in _METHODS or (isinstance(args[0], xr.Dataset) and hasattr(args[0], op.name)):
             return getattr(args[0], op.name)(*args[1:], **kwargs)
         if op.name in _SPECIAL:
             return _SPECIAL[op.name](*args, **kwargs)
+    return by_name(op, args, kwargs)
+
+
+def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an operation on the named arrays of xarray objects."""
     if any(isinstance(a, xr.Dataset) for a in _flat(args, kwargs)):
         return _by_variable(op, args, kwargs)
     arrays = [a for a in _flat(args, kwargs) if isinstance(a, xr.DataArray)]
@@ -56,7 +64,9 @@ def on_xarray(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     read = [strip(a) for a in args]
     out = op.function(*read, **{k: strip(v) for k, v in kwargs.items()})
     moved = () if op.family in _KEEPS_PLACES else _mentioned(args[1:], kwargs)
-    return _dress(out, met, moved)
+    if op.family == "fourier" and not moved:  # along all dims
+        moved = tuple(d for a in met for d in a.dims)
+    return dress(out, met, moved)
 
 
 def _flat(args: Any, kwargs: Mapping[str, Any]) -> Iterator[Any]:
@@ -91,9 +101,10 @@ def _by_variable(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 # ------------------------------------------------------------------------------------------------ results
 
 
-def _dress(out: Any, met: list[Any], moved: tuple[Any, ...]) -> Any:
+def dress(out: Any, met: list[Any], moved: tuple[Any, ...]) -> Any:
+    """A result as an xarray object, with what the objects it was made of agree on."""
     if isinstance(out, tuple):
-        parts = [_dress(o, met, moved) for o in out]
+        parts = [dress(o, met, moved) for o in out]
         return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
     if not isinstance(out, DimArray):
         return out

@@ -60,7 +60,7 @@ def interp(
         Where values are wanted, also as keywords: ``ng.interp(a, x=[0.5, 1.5])``. A DimArray brings its dims in place of
         the dim; those that share dims are taken together, point by point. A plain array or list lies along the dim.
         With ``dim``, the targets along that one dim.
-    coords : mapping of dim to DimArray, optional
+    coords : mapping of dim to DimArray, or method, optional
         Where the cells of ``x`` are: along the dim, and along any dims more, if each slice has its own. By default they
         are at 0, 1, 2 ... With ``dim``, the coordinates of that one dim.
     method : {"linear", "nearest", "previous", "next", "cubic", "pchip", "akima", "makima"}
@@ -105,6 +105,8 @@ def interp(
     >>> ng.interp(a, {"x": at}, {"x": where}).data, ng.grad(lambda at: ng.interp(a, {"x": at}, {"x": where}).sum())(at).data
     (array([25.]), array([15.]))
     """
+    if isinstance(coords, str):  # as in xarray's method
+        coords, method = None, coords
     if method not in METHODS:
         raise ValueError(f"interp: method {method!r} is not one of {', '.join(map(repr, METHODS))}")
     wanted = _table(x, targets, dim, keywords)

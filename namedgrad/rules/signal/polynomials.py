@@ -147,8 +147,8 @@ def vander(x: DimArray, n: int, *, increasing: bool = False, degree: Name = "deg
     method=True,
 )  # fmt: skip
 def polyfit(
-    x: DimArray, coord: Any = None, w: Any = None, *, dim: Name, deg: int, rcond: float | None = None,
-    skipna: bool | None = None, degree: Name = "degree",
+    x: DimArray, coord: Any = None, weights: Any = None, *, dim: Name = None, deg: Any = None, w: Any = None,
+    rcond: float | None = None, skipna: bool | None = None, degree: Name = "degree",
 ) -> DimArray:  # fmt: skip
     """Least-squares polynomial along a dim.
 
@@ -157,11 +157,12 @@ def polyfit(
     x : DimArray
     coord : DimArray, optional
         Positions along ``dim``; 0, 1, 2 ... by default.
-    w : DimArray, optional
-        Weights of the residuals, not of their squares, along ``dim``.
+    weights : DimArray, optional
+        Of the residuals, not of their squares, along ``dim``. Also as ``w``.
     dim : name
     deg : int
-        The highest power.
+        The highest power. Dim and power may also come first, as in xarray's method: ``a.polyfit("x", 1)``.
+    w : DimArray, optional
     rcond : float, optional
         Singular values below this fraction of the largest are left out; the size of the dim times the precision of the
         dtype by default.
@@ -194,6 +195,10 @@ def polyfit(
     >>> ng.polyfit(ng.DimArray([1.0, 3.0, 5.0], ("x",)), dim="x", deg=1).data.round(12)
     array([2., 1.])
     """
+    if dim is None and not isinstance(coord, DimArray):  # as in xarray's method
+        dim, coord = coord, None
+        deg, weights = (weights, None) if deg is None else (deg, weights)
+    w = weights if w is None else w
     (name,) = pick(x, dim, "polyfit")
     new_name(x, degree, "polyfit")
     n = extent(x, name)
