@@ -75,6 +75,15 @@ def test_constant_cells_are_normalised_to_the_bias(name):
     assert np.isfinite(ng.hessian(lambda x: (f(x, dim="c", eps=1e-5) ** 3).sum())(x).data).all()
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_lengths_neither_overflow_nor_vanish(rng, scale):
+    x, length, g = draw(rng, n=2, c=3), draw(rng, n=2), draw(rng, n=2, c=3)
+    for f in (lambda x: ng.normalize(x, "c", eps=0.0), lambda x: ng.weight_norm(x, length)):
+        (y, pull), (e, expected) = ng.pullback(f, x * scale), ng.pullback(f, x)
+        np.testing.assert_allclose(y.data, e.data, rtol=1e-13)
+        np.testing.assert_allclose(pull(g).data * scale, expected(g).data, rtol=1e-11)
+
+
 def test_layers_keep_coordinates(rng):
     x = xr.DataArray(rng.normal(size=(3, 4)), dims=("time", "band"), coords={"time": [1, 2, 3], "band": list("abcd")}, name="x")
     y = ng.layer_norm(x, dim="band")

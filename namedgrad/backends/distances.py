@@ -37,6 +37,24 @@ class DistanceKernels:
         """The square root of ``max(x, 0)``."""
         return self.xp.sqrt(self.xp.maximum(x, 0))
 
+    def root_slope(self, y: Raw) -> Raw:
+        """``0.5 / y``, and 0 where ``y`` is."""
+        xp = self.xp
+        some = xp.not_equal(y, 0)
+        return xp.where(some, xp.divide(0.5, xp.where(some, y, xp.ones_like(y))), xp.zeros_like(y))
+
+    def euclidean(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """The Euclidean length over axes, by quotients with the largest cell."""
+        xp = self.xp
+        size = xp.absolute(x)
+        if 0 in (x.shape[i] for i in axis):
+            return self.total(size, axis)
+        top = xp.max(size, axis=axis, keepdims=True)
+        safe = xp.where(xp.logical_or(top == 0, xp.isinf(top)), xp.ones_like(top), top)
+        ratio = xp.divide(size, safe)
+        first = tuple(0 if i in axis else slice(None) for i in range(x.ndim))
+        return xp.multiply(xp.sqrt(self.total(xp.multiply(ratio, ratio), axis)), safe[first])
+
     def pair_cells(self, n: int) -> Raw:
         """The cells above the diagonal of a flattened square: (0, 1), (0, 2), ..., (1, 2), ...
 
@@ -58,6 +76,8 @@ class NumpyDistanceKernels(DistanceKernels):
     def distance(self, x: Raw, y: Raw, p: float) -> Raw:
         """The p-norm; of many pairs coordinate by coordinate, in blocks that stay in the cache."""
         pairs = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+        if p == 2 and 16 * x.shape[-1] > np.prod(pairs, dtype=int):
+            return self.euclidean(difference := np.subtract(x, y), (difference.ndim - 1,))
         if p > 2 or 16 * x.shape[-1] > np.prod(pairs, dtype=int):
             return super().distance(x, y, p)
         x, y = (v.reshape((1,) * (len(pairs) + 1 - v.ndim) + v.shape) for v in (x, y))
@@ -71,13 +91,24 @@ class NumpyDistanceKernels(DistanceKernels):
                 _add_powers(out[at], left, right, p)
         return out if p <= 1 else self._repaired(out, x, y, p)
 
+    def root_slope(self, y: Raw) -> Raw:
+        """``0.5 / y``, and 0 where ``y`` is."""
+        return np.divide(0.5, y, out=np.zeros(np.shape(y), y.dtype), where=np.not_equal(y, 0))
+
+    def euclidean(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """The Euclidean length over axes; once more, scaled, where squares may have over- or underflown."""
+        with np.errstate(over="ignore", under="ignore"):
+            out = np.asarray(np.sqrt(self.square_sum(x, axis)))
+        lost = _lost(out, 2)
+        if lost.any():
+            cells = np.moveaxis(x, axis, range(x.ndim - len(axis), x.ndim))[lost]
+            out[lost] = super().euclidean(cells, tuple(range(1, cells.ndim)))
+        return out
+
     def _repaired(self, out: Raw, x: Raw, y: Raw, p: float) -> Raw:
         """Those distances again whose powers may have over- or underflown."""
-        limits = np.finfo(out.dtype)
-        low, high = float(limits.tiny) ** (1 / p) * 1e8, float(limits.max) ** (1 / p) * 1e-8
-        with np.errstate(invalid="ignore"):
-            lost = np.nonzero(~((out > low) & (out < high)))
-        if lost[0].size:
+        lost = _lost(out, p)
+        if lost.any():
             ends = (np.broadcast_to(v, (*out.shape, v.shape[-1]))[lost] for v in (x, y))
             out[lost] = self._norm(np.absolute(np.subtract(*ends)), p)
         return out
@@ -97,6 +128,14 @@ class NumpyDistanceKernels(DistanceKernels):
         """Sum of squares over axes, in one pass."""
         every = list(range(x.ndim))
         return np.einsum(x, every, x, every, [i for i in every if i - x.ndim not in axis and i not in axis])
+
+
+def _lost(out: Raw, p: float) -> Raw:
+    """Where a root of a sum of powers cannot be trusted."""
+    limits = np.finfo(out.dtype)
+    low, high = float(limits.tiny) ** (1 / p) * 1e8, float(limits.max) ** (1 / p) * 1e-8
+    with np.errstate(invalid="ignore"):
+        return ~((out > low) & (out < high))
 
 
 def _add_powers(out: Raw, x: Raw, y: Raw, p: float) -> None:

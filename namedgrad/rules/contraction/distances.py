@@ -11,7 +11,7 @@ from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Pair, ops
-from namedgrad.primitive import core, elementwise, operation, sample
+from namedgrad.primitive import core, elementwise, operation, reduction, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
@@ -69,7 +69,8 @@ def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: 
     return multiply(scale, ops.guarded_contract(moved, factor, (CELL,)))
 
 
-_root_above_zero = elementwise("root_above_zero", lambda y, x: e.at_zero(y, e.divide(c(0.5), y)))
+_root_above_zero = elementwise("root_above_zero", lambda y, x: _root_slope(y))
+_root_slope = elementwise("root_slope", lambda s, y: multiply(c(-2.0), e.square(s)))
 _distance = core("(n),(n)->()", "distance", pullback=_pullback, pushforward=_pushforward)
 
 
@@ -139,7 +140,7 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
         return total(absolute(subtract(x, y)), (dim,))
     if mode == "matmul":
         squares = [total(e.square(absolute(v)), (dim,)) for v in (x, y)]
-        return _root_above_zero(subtract(add(*squares), _real_dot(multiply(c(2.0), x), y, dim)))
+        return _root_above_zero(add(add(*squares), _real_dot(multiply(c(-2.0), x), y, dim)))
     if p == math.inf:
         return largest(absolute(subtract(x, y)), dim, skipna=False)
     if "c" in (x.dtype.kind, y.dtype.kind):
@@ -207,6 +208,19 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     cells = make(call(backend.pair_cells, extent(x, point)), (inside,), axes.NONE)
     out = isel(square, {inside: cells})
     return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
+
+
+def _pull_length(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
+    scale, _ = slope(x, y, 2)
+    return (multiply(g, multiply(scale, x)),)
+
+
+def _push_length(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
+    scale, _ = slope(x, y, 2)
+    return ops.guarded_contract(t, multiply(scale, x), tuple(n for n in x.names if n not in y.names))
+
+
+euclidean = reduction("euclidean", pullback=_pull_length, pushforward=_push_length)
 
 
 def length_of(x: DimArray, dim: Name, p: float) -> DimArray:

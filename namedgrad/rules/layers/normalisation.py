@@ -42,7 +42,8 @@ def _mean(x: DimArray, dims: Names) -> DimArray:
     return e.divide(total(x, dims), c(float(count_of(x, dims))))
 
 
-def _floating(x: Any) -> DimArray:
+def floating(x: Any) -> DimArray:
+    """An operand as floating-point numbers."""
     x = constant(x)
     return x if x.dtype.kind in "fc" else cast(x, "float64")
 
@@ -105,7 +106,7 @@ def layer_norm(x: DimArray, weight: Any = None, bias: Any = None, *, dim: Any, e
     >>> ng.layer_norm(ng.DimArray([1.0, 3.0], ("x",)), dim="x", eps=0.0).data
     array([-1.,  1.])
     """
-    x = _floating(x)
+    x = floating(x)
     return _affine(_standardised(x, pick(x, dim, "layer_norm"), eps), x, weight, bias)
 
 
@@ -145,7 +146,7 @@ def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = N
     >>> ng.rms_norm(ng.DimArray([3.0, 4.0, 0.0, 0.0], ("x",)), dim="x").data
     array([1.2, 1.6, 0. , 0. ])
     """
-    x = _floating(x)
+    x = floating(x)
     if eps is None:
         eps = float(np.finfo(real_dtype(x)).eps)
     dims = pick(x, dim, "rms_norm")
@@ -195,7 +196,7 @@ def group_norm(x: DimArray, weight: Any = None, bias: Any = None, *, channel: Na
     >>> ng.group_norm(x, channel="c", groups=2, eps=0.0).data
     array([-1.,  1., -1.,  1.])
     """
-    x = _floating(x)
+    x = floating(x)
     check(x, channel, "group_norm")
     size = extent(x, channel)
     if groups < 1 or size % groups:
@@ -287,7 +288,7 @@ def batch_norm(x: DimArray, weight: Any = None, bias: Any = None, running_mean: 
     array([[-1., -1.],
            [ 1.,  1.]])
     """
-    x = _floating(x)
+    x = floating(x)
     return _normalised("batch_norm", x, pick(x, dim, "batch_norm"), weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -339,5 +340,5 @@ def instance_norm(x: DimArray, weight: Any = None, bias: Any = None, running_mea
     array([[[-1.,  1.],
             [-1.,  1.]]])
     """
-    x = _floating(x)
+    x = floating(x)
     return _normalised("instance_norm", x, pick(x, dim, "instance_norm"), weight, bias, running_mean, running_var, training, momentum, eps)

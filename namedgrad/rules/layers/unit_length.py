@@ -11,10 +11,10 @@ from namedgrad.axes import Names
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.contraction.distances import length_of
+from namedgrad.rules.contraction.distances import euclidean, length_of
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.layers.normalisation import square_sum
+from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.movement import merge
 from namedgrad.rules.reductions import max as largest
 from namedgrad.rules.reductions import real_dtype
@@ -23,14 +23,14 @@ from namedgrad.rules.structure import cast, multiply, not_equal, reorder, total
 
 def _length(x: DimArray, dims: Names, p: float) -> DimArray:
     """The p-norm over dims, with a derivative of 0 where it is 0."""
-    if p == 2:
-        return e.length(square_sum(x, dims))
+    if p == 2 and dims:
+        return euclidean(absolute(x) if x.dtype.kind == "c" else x, dims)
     if p == 0:
         return total(cast(not_equal(x, c(0)), real_dtype(x)), dims)
     size = absolute(x)
     if p == math.inf:
         return largest(size, dims, skipna=False)
-    if p == 1:
+    if p == 1 or not dims:
         return total(size, dims)
     name = axes.fresh("cell")
     return length_of(merge(size, dims, name), name, p)
@@ -71,9 +71,9 @@ def normalize(x: DimArray, dim: Any, p: float = 2.0, *, eps: float = 1e-12) -> D
     >>> ng.normalize(ng.DimArray([3.0, 4.0], ("x",)), "x").data
     array([0.6, 0.8])
     """
-    x = constant(x)
+    x = floating(x)
     size = e.clip_low(_length(x, pick(x, dim, "normalize"), float(p)), c(float(eps)))
-    return reorder(multiply(x, e.reciprocal(size)), x.names)
+    return reorder(e.divide(x, size), x.names)
 
 
 @operation(sample("nonzero(a,b)", "real(a)"), sample("nonzero(a,b)", "real()"), sample("nonzero(a,b,c)", "real(b)", dim=("a", "c")))
@@ -107,7 +107,7 @@ def weight_norm(direction: DimArray, length: DimArray, *, dim: Any = None) -> Di
     >>> ng.weight_norm(ng.DimArray([[3.0, 4.0]], ("out", "in")), ng.DimArray([10.0], ("out",))).data
     array([[6., 8.]])
     """
-    direction, length = constant(direction), constant(length)
+    direction, length = floating(direction), constant(length)
     dims = tuple(n for n in direction.dims if n not in length.names) if dim is None else pick(direction, dim, "weight_norm")
-    out = multiply(direction, e.divide(length, _length(direction, dims, 2.0)))
+    out = multiply(e.divide(direction, _length(direction, dims, 2.0)), length)
     return reorder(out, axes.in_order((*direction.names, *out.names)))
