@@ -16,7 +16,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.positional.array import box, numbered, ordered, squeezed
+from namedgrad.positional.array import box, meet, numbered, ordered, squeezed
 from namedgrad.positional.axis import names_of
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
@@ -235,6 +235,20 @@ def _cartesian_prod(*arrays: Any) -> Any:
     return placed(OPERATIONS["cartesian_prod"].function(*own, new_dims=letters("cv")), "cv", kind)
 
 
+def _dot(*arrays: Any, dim: Any = None) -> Any:
+    """NumPy's sum of products, or that over the given axes; other axes broadcast."""
+    if isinstance(dim, Mapping):
+        pair: Any = (list(dim), list(dim.values()))
+        return np.tensordot(arrays[0], arrays[1], pair)
+    if dim is None:
+        return functools.reduce(np.dot, arrays)
+    kind = kind_of(positional_in(arrays))
+    xs = meet(*map(numbered, arrays))
+    widest = max((numbered(a) for a in arrays), key=lambda x: x.ndim)
+    dims = widest.dims if dim is Ellipsis else names_of(widest, dim)
+    return placed(OPERATIONS["dot"].function(*xs, dim=dims), "", kind)
+
+
 def _by_numpy(name: str, function: Any, argument: str | None = None) -> Callable[..., Any]:
     """NumPy's function of the same name, which has its own places for axes."""
 
@@ -257,6 +271,7 @@ _HEADS = {
 }  # fmt: skip
 
 LAYOUTS: dict[str, Callable[..., Any]] = {
+    "dot": _dot,
     "cdist": layout("cdist", {"x": "pk", "y": "rk"}, "pr", dim=letter("k")),
     "pdist": layout("pdist", {"x": "pk"}, "q", dims=letters("pk"), new_dim=letter("q")),
     "bilinear": layout("bilinear", {"x1": "i", "weight": "oij", "x2": "j", "bias": "o"}, "o", dim=letters("ij")),

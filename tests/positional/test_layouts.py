@@ -107,3 +107,16 @@ def test_projected_states():
     operands = [draw(3, 4), draw(1, 2), draw(1, 5), draw(20, 4), draw(20, 2), draw(20), draw(20), draw(2, 5)]
     dims = [("time", "feature"), ("layer", "hidden"), ("layer", "cell"), ("gate", "feature"), ("gate", "hidden"), "gate", "gate", ("hidden", "cell")]
     both("lstm", operands, dims, [("time", "hidden"), ("layer", "hidden"), ("layer", "cell")], positional={"projection": True}, projection=True)
+
+
+def test_dot_is_that_of_numpy():
+    a, b, c = draw(2, 3), draw(3, 4), draw(4, 5)
+    np.testing.assert_allclose(ng.dot(ng.positional(a), b, c).data, a @ b @ c, rtol=1e-13)
+    np.testing.assert_allclose(ng.dot(ng.positional(a), draw(3), dim={1: 0}).shape, (2,))
+    np.testing.assert_allclose(ng.dot(ng.positional(c), draw(4, 4), dim={0: 1}).shape, (5, 4))
+    w = draw(3)
+    np.testing.assert_allclose(ng.dot(ng.positional(a), w, dim=-1).data, a @ w, rtol=1e-13)
+    np.testing.assert_allclose(ng.dot(ng.positional(a), w, dim=...).data, (a @ w).sum(), rtol=1e-13)
+    np.testing.assert_allclose(ng.dot(ng.positional(a), draw(2, 1), dim=0).shape, (3,))
+    g = ng.grad(lambda a: ng.dot(a, b).sum())(a)
+    np.testing.assert_allclose(g, np.broadcast_to(b.sum(1), a.shape), rtol=1e-13)

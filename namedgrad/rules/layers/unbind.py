@@ -54,9 +54,11 @@ class _UnbindMap(CoreMap):
         return [total]
 
     def _joined(self, g: dict[int, DimArray]) -> DimArray:
-        some = next(iter(g.values()))
-        zero = stamp(zeros_spread(some, self.missing._replace(dtype=some.dtype)), some.hidden)
-        return join([g.get(i, zero) for i in range(self.size)], CELL)
+        if len(g) < self.size:
+            some = next(iter(g.values()))
+            zero = stamp(zeros_spread(some, self.missing._replace(dtype=some.dtype)), some.hidden)
+            g = {i: g.get(i, zero) for i in range(self.size)}
+        return join([g[i] for i in range(self.size)], CELL)
 
     def push(self, ts: Sequence[DimArray | None]) -> Any:
         (t,) = ts
