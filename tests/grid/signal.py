@@ -183,3 +183,63 @@ entry(
         point([1.0, 5.0], dim="p", type="constant", value=[-2.0, 2.0], gradients=[[2.0, -2.0]], cotangent=[4.0, 0.0]),
     ],
 )
+
+
+def _stft(
+    x: xr.DataArray, window: Any = None, *, dim: str, n_fft: int, hop_length: Any = None, center: bool = True,
+    pad_mode: str = "reflect", normalized: bool = False, onesided: bool = True,
+) -> xr.DataArray:  # fmt: skip
+    window = xr.DataArray(np.ones(n_fft), dims=dim) if window is None else window
+    hop = hop_length or n_fft // 4
+
+    def row(y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        y = np.pad(y, n_fft // 2, mode=pad_mode) if center else y
+        f = np.fft.rfft if onesided and y.dtype.kind == "f" else np.fft.fft
+        out = [f(w * y[i : i + n_fft]) for i in range(0, len(y) - n_fft + 1, hop)]
+        return np.array(out).T / (np.sqrt(n_fft) if normalized else 1)
+
+    order = [n for d in x.dims for n in (("frequency", d) if d == dim else (d,))]
+    return _rows(row, [[dim], [dim]], ["frequency", dim], x, window, order=[*order, *window.dims])
+
+
+def _istft(
+    x: xr.DataArray, window: Any = None, *, dim: str, n_fft: int, hop_length: Any = None, win_length: Any = None,
+    normalized: bool = False, length: Any = None, return_complex: bool = False, frequency: str,
+) -> xr.DataArray:  # fmt: skip
+    size, hop = win_length or n_fft, hop_length or n_fft // 4
+    window = xr.DataArray(np.ones(size), dims=dim) if window is None else window
+
+    def row(z: np.ndarray, w: np.ndarray) -> np.ndarray:
+        w = np.pad(w, ((n_fft - size) // 2, n_fft - size - (n_fft - size) // 2))
+        full = n_fft + hop * (z.shape[1] - 1)
+        y, weights = np.zeros(full, complex if return_complex else float), np.zeros(full)
+        for k, column in enumerate(z.T):
+            cells = slice(k * hop, k * hop + n_fft)
+            y[cells] += w * (np.fft.ifft if return_complex else np.fft.irfft)(column, n_fft)
+            weights[cells] += w**2
+        start = n_fft // 2
+        stop = full - start if length is None else start + length
+        y = y[start:stop] / weights[start:stop] * (np.sqrt(n_fft) if normalized else 1)
+        return np.pad(y, (0, stop - start - len(y)))
+
+    return _rows(row, [[frequency, dim], [dim]], [dim], x, window, order=[*x.dims, *window.dims])
+
+
+entry(
+    "stft",
+    _stft,
+    points=[
+        point([1.0, 0.0, -1.0, 0.0], dim="p", n_fft=4, center=False, value=[[0.0], [2.0], [0.0]], gradients=[[7.0, 3.0, 3.0, -1.0]], cotangent=[[3.0], [2.0 - 2j], [2.0]]),
+        point([5.0, 7.0], dim="p", n_fft=1, hop_length=1, center=False, value=[[5.0, 7.0]], gradients=[[2.0, -3.0]], cotangent=[[2.0, -3.0]]),
+        point([5.0, 7.0, 9.0], [2.0], dim="p", n_fft=1, hop_length=2, center=False, value=[[10.0, 18.0]], gradients=[[4.0, 0.0, -6.0], [-17.0]], cotangent=[[2.0, -3.0]]),
+    ],
+)  # fmt: skip
+entry(
+    "istft",
+    _istft,
+    points=[
+        point([[5.0, 7.0]], dim="q", frequency="p", n_fft=1, hop_length=1, value=[5.0, 7.0], gradients=[[[2.0, -3.0]]], cotangent=[2.0, -3.0]),
+        point([[4.0 + 7j], [0j], [3j]], dim="q", frequency="p", n_fft=4, center=False, value=[1, 1, 1, 1], gradients=[[[1.5], [-1j], [-0.5]]], cotangent=[1.0, 3.0, 1.0, 1.0]),
+        point([[6.0, 2.0]], [3.0], dim="q", frequency="p", n_fft=1, hop_length=1, length=3, value=[2.0, 2.0 / 3, 0.0], gradients=[[[1.0, 2.0]], [-10.0 / 3]], cotangent=[3.0, 6.0, 9.0]),
+    ],
+)  # fmt: skip
