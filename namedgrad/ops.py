@@ -220,8 +220,8 @@ _FLATTENING = ("cumsum", "cumprod")  # where NumPy flattens, unless an axis is n
 _POSITIONAL = {
     "reshape": ".stack or .unstack", "concatenate": "ng.concat", "stack": "ng.concat", "tensordot": "ng.dot",
     "einsum": "ng.dot", "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat",
-    "hstack": "ng.concat", "matmul": "ng.dot or ng.matmul(x, y, dim)", "inner": "ng.dot", "vdot": "ng.dot",
-    "kron": "ng.outer",
+    "hstack": "ng.concat", "matmul": "ng.dot or ng.matmul(x, y, dim)", "inner": "ng.inner", "vdot": "ng.vdot",
+    "kron": "ng.kron", "vecdot": "ng.vecdot(x, y, dim)", "matvec": "ng.dot", "vecmat": "ng.dot",
 }  # fmt: skip
 
 

@@ -91,6 +91,13 @@ def test_dot_of_a_vectorized_and_a_plain_operand_sums_a_shared_dim_only(rng):
     np.testing.assert_allclose(g.data, 2 * np.einsum("bi,bj->bij", x.data, x.data @ w.data), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["inner", "vdot", "kron", "vecdot", "matmul", "tensordot"])
+def test_numpys_functions_of_places_name_ours(rng, name):
+    x = draw(rng, a=3)
+    with pytest.raises(TypeError, match=r"ng\.(inner|vdot|kron|vecdot|dot)"):
+        getattr(np, name)(x, x)
+
+
 # ------------------------------------------------------------------------------------------------ distances
 
 

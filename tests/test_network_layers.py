@@ -122,6 +122,11 @@ def test_the_same_generator_draws_the_same_mask_under_differentiation():
     np.testing.assert_array_equal(g.data, y.data)
 
 
+def test_a_compiled_function_draws_no_mask_once_for_all():
+    with pytest.raises(ng.TraceError, match="mask="):
+        ng.compile(lambda x: ng.dropout(x, rng=np.random.default_rng(0)))(ng.ones({"n": 3}))
+
+
 def test_without_training_nothing_drops(rng):
     x = draw(rng, n=3)
     assert ng.dropout(x, p=0.5, training=False) is x

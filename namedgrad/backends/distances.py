@@ -43,18 +43,6 @@ class DistanceKernels:
         some = xp.not_equal(y, 0)
         return xp.where(some, xp.divide(0.5, xp.where(some, y, xp.ones_like(y))), xp.zeros_like(y))
 
-    def euclidean(self, x: Raw, axis: tuple[int, ...]) -> Raw:
-        """The Euclidean length over axes, by quotients with the largest cell."""
-        xp = self.xp
-        size = xp.absolute(x)
-        if 0 in (x.shape[i] for i in axis):
-            return self.total(size, axis)
-        top = xp.max(size, axis=axis, keepdims=True)
-        safe = xp.where(xp.logical_or(top == 0, xp.isinf(top)), xp.ones_like(top), top)
-        ratio = xp.divide(size, safe)
-        first = tuple(0 if i in axis else slice(None) for i in range(x.ndim))
-        return xp.multiply(xp.sqrt(self.total(xp.multiply(ratio, ratio), axis)), safe[first])
-
     def pair_cells(self, n: int) -> Raw:
         """The cells above the diagonal of a flattened square: (0, 1), (0, 2), ..., (1, 2), ...
 
@@ -77,7 +65,10 @@ class NumpyDistanceKernels(DistanceKernels):
         """The p-norm; of many pairs coordinate by coordinate, in blocks that stay in the cache."""
         pairs = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
         if p == 2 and 16 * x.shape[-1] > np.prod(pairs, dtype=int):
-            return self.euclidean(difference := np.subtract(x, y), (difference.ndim - 1,))
+            difference = np.subtract(x, y)
+            with np.errstate(over="ignore", under="ignore"):
+                out = np.asarray(np.sqrt(np.einsum("...i,...i->...", difference, difference)))
+            return self._repaired(out, x, y, p)
         if p > 2 or 16 * x.shape[-1] > np.prod(pairs, dtype=int):
             return super().distance(x, y, p)
         x, y = (v.reshape((1,) * (len(pairs) + 1 - v.ndim) + v.shape) for v in (x, y))
@@ -94,16 +85,6 @@ class NumpyDistanceKernels(DistanceKernels):
     def root_slope(self, y: Raw) -> Raw:
         """``0.5 / y``, and 0 where ``y`` is."""
         return np.divide(0.5, y, out=np.zeros(np.shape(y), y.dtype), where=np.not_equal(y, 0))
-
-    def euclidean(self, x: Raw, axis: tuple[int, ...]) -> Raw:
-        """The Euclidean length over axes; once more, scaled, where squares may have over- or underflown."""
-        with np.errstate(over="ignore", under="ignore"):
-            out = np.asarray(np.sqrt(self.square_sum(x, axis)))
-        lost = _lost(out, 2)
-        if lost.any():
-            cells = np.moveaxis(x, axis, range(x.ndim - len(axis), x.ndim))[lost]
-            out[lost] = super().euclidean(cells, tuple(range(1, cells.ndim)))
-        return out
 
     def _repaired(self, out: Raw, x: Raw, y: Raw, p: float) -> Raw:
         """Those distances again whose powers may have over- or underflown."""

@@ -10,8 +10,8 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import Like, Pair, ops
-from namedgrad.primitive import core, elementwise, operation, reduction, sample
+from namedgrad.linear import Pair, ops
+from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
@@ -33,7 +33,6 @@ from namedgrad.rules.structure import (
     subtract,
     total,
     where,
-    zeros_spread,
 )
 from namedgrad.trace import innermost
 
@@ -208,22 +207,3 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     cells = make(call(backend.pair_cells, extent(x, point)), (inside,), axes.NONE)
     out = isel(square, {inside: cells})
     return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
-
-
-def _pull_length(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
-    scale, _ = slope(x, y, 2)
-    return (multiply(g, multiply(scale, x)),)
-
-
-def _push_length(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
-    scale, _ = slope(x, y, 2)
-    return ops.guarded_contract(t, multiply(scale, x), tuple(n for n in x.names if n not in y.names))
-
-
-euclidean = reduction("euclidean", pullback=_pull_length, pushforward=_push_length)
-
-
-def length_of(x: DimArray, dim: Name, p: float) -> DimArray:
-    """The p-norm of a vector, for finite positive ``p``; its derivative is 0 where it is 0."""
-    zero = zeros_spread(x, Like((dim,), (extent(x, dim),), x.dtype))
-    return _distance(x, zero, dims=((dim,), (dim,)), p=p)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from namedgrad import backends
-from namedgrad.array import DimArray, constant, make
+from namedgrad.array import DimArray, constant, make, refuse_while_recording
 from namedgrad.backends import call
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
@@ -28,6 +28,7 @@ def _kept(what: str, x: DimArray, p: float, dim: Any, mask: Any, rng: Any) -> Di
     if mask is not None:
         found = constant(mask)
         return found if found.dtype.kind == "b" else not_equal(found, c(0))
+    refuse_while_recording("drawing a mask", "mask=, a mask that was drawn before")
     shared = pick(x, dim, what) if dim not in ((), None) else ()
     own = [(n, int(s)) for n, s in zip(x.names, x.full_shape, strict=True) if n not in shared]
     drawn = rng.random(size=tuple(s for _, s in own))
@@ -51,7 +52,7 @@ def dropout(x: DimArray, mask: Any = None, *, p: float = 0.5, dim: Any = (), rng
         Dims along which all cells are left out together, as whole features are.
     rng : numpy.random.Generator, optional
         Draws the mask where none is given, every slice of vectorized axes by itself; a CuPy or dask generator for their
-        arrays.
+        arrays. Not inside :func:`checkpoint`, which would draw another mask when it runs again.
     training : bool
         False returns ``x``.
 
