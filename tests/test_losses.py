@@ -97,7 +97,6 @@ def test_labels_stay_on_xarray_objects():
         (lambda: ng.cross_entropy(FLAT, X([0, 1, 1], "n"), X(WEIGHTS, "w"), dim="k"), ng.AxisError, "'k'"),
         (lambda: ng.multi_margin_loss(FLAT, X([0, 1, 1], "n"), dim="k", p=3), ValueError, "p=3"),
         (lambda: ng.multilabel_margin_loss(FLAT, X(1.0 * LISTS, ("n", "k")), dim="k"), TypeError, "integer"),
-        (lambda: ng.pairwise_distance(FLAT, OTHER_NAMED, dim="k", p=-1.0), ValueError, "p"),
         (lambda: ng.ctc_loss(NAMED, X([[7]], ("n", "l")).isel(n=0), dims=("n", "k", "l")), IndexError, "7"),
         (lambda: ng.ctc_loss(NAMED, X([1], "l"), 4, dims=("n", "k", "l")), IndexError, "input_lengths"),
         (lambda: ng.ctc_loss(NAMED, X([[1]] * 3, ("n", "l")), dims=("n", "k", "l")), ng.AxisError, "'n'"),

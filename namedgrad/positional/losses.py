@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
+from namedgrad.linear import Like
 from namedgrad.positional.array import box, joint_sizes, numbered, ordered, squeezed, unwrap
-from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.axis import expand, name_of, named, names_of, squeeze
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
+from namedgrad.rules.structure import spread
 
 
 class Call:
@@ -30,27 +32,38 @@ class Call:
         """An argument with numbered axes."""
         return unwrap(self.given[parameter], parameter)
 
-    def run(self, arrays: dict[str, DimArray], **dims: Any) -> Any:
-        """The result, its axes in the order of their numbers."""
+    def run(self, arrays: dict[str, DimArray], whole: Names = (), **dims: Any) -> Any:
+        """The result, its axes in the order of their numbers; arrays that have the axes ``whole`` have them in full."""
         if self.given.get("reduce_dim") is not None:
             self.given["reduce_dim"] = names_of(self.x, self.given["reduce_dim"])
         arrays = {self.first: self.x, **arrays}
         sizes = joint_sizes(tuple(arrays.values()))
-        met = {p: squeezed(a, sizes) for p, a in arrays.items()}
+        met = {p: _in_full(squeezed(a, sizes), [n for n in whole if n in a.names], sizes) for p, a in arrays.items()}
         out = self.function(**{**self.given, **met, **dims})
         return box(ordered(out, axes.in_order(out.dims)), self.kind)
 
 
-def _along(name: str, default: int, *others: str) -> Callable[..., Any]:
-    """A loss of vectors along one axis, of classes say; arrays of one axis less than the first lack this one."""
+def _in_full(a: DimArray, whole: list[Name], sizes: Mapping[Name, int]) -> DimArray:
+    gone = [n for n in whole if n not in a.names]
+    like = Like((*gone, *a.names), (*(sizes[n] for n in gone), *a.full_shape), a.dtype)
+    return spread(a, like) if gone else a
+
+
+def _along(name: str, default: int, *others: str, vectors: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """A loss of vectors along one axis, of classes say, which targets of one axis less than the first array lack."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         call = Call(name, args, kwargs)
+        number = call.given.pop("dim", default if call.x.ndim > 1 else 0)
+        arrays = {p: call.array(p) for p in others if call.given.get(p) is not None}
+        if not call.x.ndim:  # as in PyTorch, a number is a vector of one cell
+            call.x = expand(call.x, (0,))
+            arrays = {p: expand(a, (0,)) if p in vectors and not a.ndim else a for p, a in arrays.items()}
         x = call.x
-        dim = name_of(x, call.given.pop("dim", default if x.ndim > 1 else 0))
+        dim = name_of(x, number)
         rest = tuple(n for n in x.dims if n is not dim)
-        arrays = {p: _fitted(call.array(p), dim, rest, p) for p in others if call.given.get(p) is not None}
-        return call.run(arrays, dim=dim)
+        fitted = {p: _fitted(a, dim, rest, p) for p, a in arrays.items()}
+        return call.run(fitted, (dim,), dim=dim)
 
     return call
 
@@ -65,9 +78,20 @@ def _fitted(a: DimArray, dim: Name, rest: Names, parameter: str) -> DimArray:
 def _prelu(*args: Any, **kwargs: Any) -> Any:
     call = Call("prelu", args, kwargs)
     weight = call.array("weight")
-    if weight.ndim == 1 and call.x.ndim > 1 and weight.size > 1:
+    if weight.ndim == 1 and weight.size == 1:
+        weight = squeeze(weight, weight.dims)
+    if weight.ndim == 1 and call.x.ndim > 1:
         weight = named(weight, call.x.dims[1:2])
     return call.run({"weight": weight})
+
+
+def _softmin(*args: Any, **kwargs: Any) -> Any:
+    call = Call("softmin", args, kwargs)
+    number = not call.x.ndim
+    if number:
+        call.x = expand(call.x, (0,))
+    out = call.run({}, dim=names_of(call.x, call.given.pop("dim")))
+    return out[0] if number else out
 
 
 def _kl_div(*args: Any, **kwargs: Any) -> Any:
@@ -115,13 +139,13 @@ def _triplet(*args: Any, **kwargs: Any) -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _along(name, 1, "target", "weight") for name in ("nll_loss", "cross_entropy", "multi_margin_loss")},
-    "multilabel_soft_margin_loss": _along("multilabel_soft_margin_loss", -1, "target", "weight"),
-    "multilabel_margin_loss": _along("multilabel_margin_loss", -1, "target"),
+    "multilabel_soft_margin_loss": _along("multilabel_soft_margin_loss", -1, "target", "weight", vectors=("target",)),
+    "multilabel_margin_loss": _along("multilabel_margin_loss", -1, "target", vectors=("target",)),
     "cosine_embedding_loss": _along("cosine_embedding_loss", -1, "input2", "target"),
-    "cosine_similarity": _along("cosine_similarity", 1, "x2"),
+    "cosine_similarity": _along("cosine_similarity", 1, "x2", vectors=("x2",)),
     "pairwise_distance": _along("pairwise_distance", -1, "x2"),
     "triplet_margin_loss": _along("triplet_margin_loss", -1, "positive", "negative"),
     "triplet_margin_with_distance_loss": _triplet,
     "glu": _along("glu", -1),
-    "prelu": _prelu, "kl_div": _kl_div, "gaussian_nll_loss": _gaussian, "ctc_loss": _ctc,
+    "softmin": _softmin, "prelu": _prelu, "kl_div": _kl_div, "gaussian_nll_loss": _gaussian, "ctc_loss": _ctc,
 }  # fmt: skip

@@ -187,7 +187,9 @@ def cross_entropy(
         return _mean_of_classes(loss, (x, t), x, t, keep, weight, dim, reduce_dim, reduction, "cross_entropy")
     each = subtract(log_sum, scores)
     even = (
-        total(each, (dim,)) if weight is None else contract(each, class_weights(weight, x, dim, "cross_entropy"), (dim,))
+        total(each, (dim,))
+        if weight is None
+        else contract(each, class_weights(weight, x, dim, "cross_entropy"), (dim,))
     )
     even = multiply(c(label_smoothing / n), even if keep is None else select(keep, even))
     loss = multiply(c(1 - label_smoothing), loss)

@@ -9,12 +9,11 @@ from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.contraction.distances import cdist
-from namedgrad.rules.dims import pick
+from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.normalisation import square_sum
 from namedgrad.rules.losses.reducing import at_least, read, reduced
-from namedgrad.rules.reductions import restore
+from namedgrad.rules.reductions import vector_norm
 from namedgrad.rules.structure import add, contract, equal, multiply, select, subtract
 
 EPSILON = 9.999999960041972e-13  # of squared lengths: PyTorch's 1e-12, as a float32
@@ -77,7 +76,7 @@ def pairwise_distance(
     dim : name
         The dim of the vectors.
     p : float
-        Of the norm: 0, any positive number, or infinity.
+        Of the norm, as for :func:`vector_norm`.
     eps : float
         Added to every difference, which keeps clear of 0.
     keepdims : bool
@@ -91,8 +90,6 @@ def pairwise_distance(
     ------
     AxisError
         If a dim is unknown, or vectorized, or has two sizes.
-    ValueError
-        If ``p`` is negative.
 
     Notes
     -----
@@ -106,12 +103,7 @@ def pairwise_distance(
     """
     x, y = constant(x1), constant(x2, "pairwise_distance: the second vector")
     d = subtract(x, y)
-    if p == 2:
-        d = add(d, c(eps)) if eps else d
-        out = e.length(square_sum(d, pick(d, dim, "pairwise_distance")))
-    else:
-        out = cdist(add(x, c(eps)), y, dim, p=p)
-    return restore(out, d, (dim,), keepdims)
+    return vector_norm(add(d, c(eps)) if eps else d, check(d, dim, "pairwise_distance"), ord=p, keepdims=keepdims)
 
 
 @operation(sample("real(a,b)", "real(a,b)", "sign(a)", dim="b"), sample("real(a,b)", "real(c,b)", "sign(a)", dim="b", margin=-0.5),
@@ -216,8 +208,6 @@ def triplet_margin_loss(
     ------
     AxisError
         If a dim is unknown, or vectorized, or has two sizes.
-    ValueError
-        If ``p`` is negative.
 
     Notes
     -----
