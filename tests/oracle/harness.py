@@ -148,7 +148,7 @@ def same(ours: Any, theirs: Any, what: str, rtol: float) -> None:
     with np.errstate(all="ignore"):
         off = ~np.where(finite, np.isfinite(ours), (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
         if not off.any() and finite.any():
-            scale = max(float(np.max(np.abs(theirs[finite]))), 1e-30)
+            scale = max(float(np.max(np.abs(theirs[finite]))), 1e-3)
             off = np.where(finite, np.abs(ours - theirs) > rtol * scale, False)
     if off.any():
         at = tuple(int(k[0]) for k in np.nonzero(np.atleast_1d(off)))

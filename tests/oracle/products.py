@@ -1,0 +1,129 @@
+"""Contraction, Fourier transforms, linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+import namedgrad as ng
+from tests.oracle.registry import REAL_ONLY, RTOL, TABLE, alpha, axes_of, many, named, numbered
+
+# ------------------------------------------------------------------------------------------------ contraction
+TABLE["mm"] = TABLE["bmm"] = TABLE["mv"] = np.matmul
+TABLE["addmm"] = TABLE["addmv"] = TABLE["baddbmm"] = TABLE["addmm.decomposed"] = lambda c, a, b, *, beta=1, alpha=1: beta * c + alpha * np.matmul(a, b)
+TABLE["addbmm"] = lambda c, a, b, *, beta=1, alpha=1: beta * c + alpha * np.sum(np.matmul(a, b), 0)
+TABLE["addr"] = lambda c, a, b, *, beta=1, alpha=1: beta * c + alpha * np.outer(a, b)
+TABLE["dot"] = np.dot
+TABLE["vdot"] = np.vdot
+TABLE["outer"] = TABLE["ger"] = np.outer
+TABLE["inner"] = np.inner
+TABLE["kron"] = np.kron
+TABLE["linalg.vecdot"] = lambda x, y, *, dim=-1: np.linalg.vecdot(x, y, axis=dim)
+TABLE["tensordot"] = lambda x, y, dims=2: np.tensordot(x, y, dims if isinstance(dims, int) else tuple(map(tuple, dims)))
+TABLE["einsum"] = lambda xs, equation: np.einsum(equation, *xs)
+TABLE["matmul"] = TABLE["__matmul__"] = np.matmul
+TABLE["nn.functional.linear"] = lambda x, w, b=None: np.matmul(x, np.swapaxes(w, -1, -2) if w.ndim > 1 else w) + (0 if b is None else b)
+TABLE["nn.functional.bilinear"] = lambda x, y, w, b=None: ng.bilinear(x, w, y, b)
+TABLE["cdist"] = lambda x, y, p=2.0, compute_mode=None: ng.cdist(x, y, p=p)
+TABLE["nn.functional.pdist"] = lambda x, p=2.0: ng.pdist(x, p=p)
+TABLE["cartesian_prod"] = lambda *xs: ng.cartesian_prod(*xs)
+TABLE["linalg.multi_dot"] = lambda xs: np.linalg.multi_dot(xs)
+
+
+# ------------------------------------------------------------------------------------------------ Fourier
+def _fourier(name: str) -> Callable[..., Any]:
+    f = getattr(np.fft, name)
+    if name.endswith(("n", "2")):
+        default = (-2, -1) if name.endswith("2") else None
+        several = lambda v: (v,) if isinstance(v, int) else v
+        return lambda x, s=None, dim=default, norm=None: f(x, several(s), several(dim), norm)
+    return lambda x, n=None, dim=-1, norm=None: f(x, n, dim, norm)
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"):
+    TABLE[f"fft.{_name}"] = _fourier(_name)
+TABLE["fft.fftshift"] = lambda x, dim=None: np.fft.fftshift(x, dim)
+TABLE["fft.ifftshift"] = lambda x, dim=None: np.fft.ifftshift(x, dim)
+
+
+# ------------------------------------------------------------------------------------------------ linear algebra
+TABLE["cholesky"] = lambda a, upper=False: np.linalg.cholesky(a, upper=upper)
+TABLE["linalg.cholesky"] = lambda a, *, upper=False: np.linalg.cholesky(a, upper=upper)
+TABLE["linalg.inv"] = np.linalg.inv
+TABLE["linalg.det"] = TABLE["det"] = lambda a: np.linalg.det(a)
+TABLE["linalg.slogdet"] = lambda a: np.linalg.slogdet(a)
+TABLE["linalg.solve"] = lambda a, b, *, left=True: _solve(a, b, left)
+TABLE["linalg.matrix_power"] = lambda a, n: np.linalg.matrix_power(a, n)
+TABLE["linalg.pinv"] = TABLE["pinverse"] = lambda a, rcond=None, *, rtol=None, atol=None, hermitian=False: np.linalg.pinv(
+    a, rtol=rcond if rcond is not None else rtol, hermitian=hermitian
+)
+TABLE["linalg.pinv.singular"] = lambda a, b: np.linalg.pinv(np.matmul(a, np.swapaxes(b, -1, -2)))
+TABLE["linalg.norm"] = lambda x, ord=None, dim=None, keepdim=False, **_: np.linalg.norm(x, ord, axes_of(dim), keepdim)
+TABLE["linalg.vector_norm"] = lambda x, ord=2, dim=None, keepdim=False, **_: np.linalg.vector_norm(x, ord=ord, axis=axes_of(dim) if x.ndim else None, keepdims=keepdim)
+TABLE["linalg.matrix_norm"] = lambda x, ord="fro", dim=(-2, -1), keepdim=False, **_: np.linalg.norm(x, ord, tuple(dim), keepdim)
+TABLE["linalg.cross"] = TABLE["cross"] = lambda x, y, dim=-1: np.linalg.cross(x, y, axis=dim)
+
+
+
+
+def _solve(a: Any, b: Any, left: bool) -> Any:
+    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    if vector:
+        return np.linalg.solve(a, b[..., None])[..., 0]
+    if left:
+        return np.linalg.solve(a, b)
+    return np.swapaxes(np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2)), -1, -2)
+
+
+def matrices(f: Callable[..., Any], out: str = "rc") -> Callable[..., Any]:
+    """A function of named matrices on the last two axes; ``out`` spells the dims of its results."""
+
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        batch = [f"b{i}" for i in range(a.ndim - 2)]
+        result = f(named(a, (*batch, "r", "c")), *args, **kwargs)
+        parts = result if isinstance(result, tuple) else (result,)
+        back = tuple(numbered(p, (*batch, *spelled)) for p, spelled in zip(parts, out.split(), strict=True))
+        return back if isinstance(result, tuple) else back[0]
+
+    return call
+
+
+D = ("r", "c")
+TABLE["linalg.inv_ex"] = lambda a, **_: np.linalg.inv(a)
+TABLE["logdet"] = matrices(lambda a: ng.logdet(a, D), " ")
+TABLE["linalg.qr"] = TABLE["qr"] = lambda a, mode="reduced": np.linalg.qr(a, mode=mode)
+TABLE["qr"] = lambda a, some=True: np.linalg.qr(a, mode="reduced" if some else "complete")
+TABLE["linalg.svd"] = lambda a, full_matrices=True, **_: np.linalg.svd(a, full_matrices=full_matrices)
+TABLE["linalg.svdvals"] = lambda a, **_: np.linalg.svd(a, compute_uv=False)
+TABLE["linalg.eigh"] = lambda a, UPLO="L": np.linalg.eigh(a, UPLO)
+TABLE["linalg.eigvalsh"] = lambda a, UPLO="L": np.linalg.eigvalsh(a, UPLO)
+TABLE["linalg.eig"] = np.linalg.eig
+TABLE["linalg.eigvals"] = np.linalg.eigvals
+TABLE["linalg.cond"] = lambda a, p=None: np.linalg.cond(a, p)
+TABLE["linalg.matrix_rank"] = lambda a, tol=None, *, hermitian=False, **_: np.linalg.matrix_rank(a, tol, hermitian)
+TABLE["linalg.tensorinv"] = lambda a, ind=2: np.linalg.tensorinv(a, ind)
+TABLE["linalg.tensorsolve"] = lambda a, b, dims=None: np.linalg.tensorsolve(a, b, dims)
+TABLE["matrix_exp"] = matrices(lambda a: ng.expm(a, D))
+TABLE["linalg.solve_triangular"] = lambda a, b, *, upper, left=True, unitriangular=False: _triangular(a, b, upper, left, unitriangular)
+TABLE["cholesky_solve"] = lambda b, factor, upper=False: _cholesky_solve(b, factor, upper)
+TABLE["cholesky_inverse"] = lambda factor, upper=False: np.linalg.inv(
+    np.matmul(np.conjugate(np.swapaxes(factor, -1, -2)), factor) if upper else np.matmul(factor, np.conjugate(np.swapaxes(factor, -1, -2)))
+)
+
+
+def _triangular(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
+    if not left:  # x a = b
+        return np.swapaxes(_triangular(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), not upper, True, unit), -1, -2)
+    batch = [f"b{i}" for i in range(max(a.ndim, b.ndim) - 2)]
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = np.broadcast_to(a, (*shape, *a.shape[-2:])), np.broadcast_to(b, (*shape, *b.shape[-2:]))
+    x = ng.solve_triangular(named(a, (*batch, "r", "c")), named(b, (*batch, "r", "k")), D, lower=not upper, unit_diagonal=unit)
+    return numbered(x, (*batch, "c", "k"))
+
+
+def _cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
+    lower = np.conjugate(np.swapaxes(factor, -1, -2)) if upper else factor
+    return _triangular(np.conjugate(np.swapaxes(lower, -1, -2)), _triangular(lower, b, False, True, False), True, True, False)
