@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 import namedgrad as ng
-from tests.oracle.registry import REAL_ONLY, RTOL, TABLE, alpha, axes_of, many, named, numbered
+from tests.oracle.registry import REAL_ONLY, RTOL, TABLE, alpha, axes_of
 
 # ------------------------------------------------------------------------------------------------ elementwise
 NUMPY = {
@@ -164,4 +164,23 @@ TABLE["equal"] = lambda x, y: np.array_equal(x, y)
 TABLE["ldexp"] = lambda x, y: x * np.exp2(y)
 for _name in ("logaddexp", "softmax", "log_softmax", "nn.functional.softmin"):
     REAL_ONLY.add(_name)
+RTOL |= {"special.bessel_j0": 1e-7, "special.bessel_j1": 1e-7, "special.bessel_y0": 1e-6, "special.bessel_y1": 1e-6}  # PyTorch's precision
+for _name in ("cummax", "cummin"):
+    TABLE[_name] = lambda x, dim, f=getattr(ng, _name): f(x, dim, skipna=False, return_indices=True) if x.ndim else (x, np.zeros((), int))
+TABLE["logcumsumexp"] = lambda x, dim: ng.logcumsumexp(x, dim) if x.ndim else x
+TABLE["cumulative_trapezoid"] = lambda y, x=None, dx=1.0, dim=-1: ng.cumulative_trapezoid(y, x, dim, dx=dx)
+TABLE["renorm"] = lambda x, p, dim, maxnorm: ng.renorm(x, tuple(i for i in range(x.ndim) if i != dim % x.ndim), maxnorm=maxnorm, ord=p)
+TABLE["mode"] = lambda x, dim=-1, keepdim=False: _mode(x, dim, keepdim)
+TABLE["histc"] = lambda x, bins=100, min=0, max=0: np.histogram(x, bins, (min, max) if min != max else None)[0].astype(float)
+TABLE["bucketize"] = lambda x, edges, right=False, **_: np.searchsorted(edges, x, "right" if right else "left")
+TABLE["isin"] = lambda x, y, *, assume_unique=False, invert=False: np.isin(x, y, invert=invert)
+
+
+def _mode(x: Any, dim: int, keepdim: bool) -> Any:
+    if not x.ndim:
+        return x, np.zeros((), int)
+    value, at = ng.mode(x, dim, return_indices=True)
+    return (np.expand_dims(value, dim), np.expand_dims(at, dim)) if keepdim else (value, at)
+
+
 TABLE["unique"] = lambda x, sorted=True, return_inverse=False, return_counts=False, dim=None: np.unique(x, axis=dim)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 import namedgrad as ng
-from tests.oracle.registry import REAL_ONLY, RTOL, TABLE, alpha, axes_of, many, named, numbered
+from tests.oracle.registry import LEFT_OUT, RTOL, TABLE, THEIRS, axes_of, named, numbered
 
 # ------------------------------------------------------------------------------------------------ contraction
 TABLE["mm"] = TABLE["bmm"] = TABLE["mv"] = np.matmul
@@ -85,25 +85,30 @@ def matrices(f: Callable[..., Any], out: str = "rc") -> Callable[..., Any]:
         batch = [f"b{i}" for i in range(a.ndim - 2)]
         result = f(named(a, (*batch, "r", "c")), *args, **kwargs)
         parts = result if isinstance(result, tuple) else (result,)
-        back = tuple(numbered(p, (*batch, *spelled)) for p, spelled in zip(parts, out.split(), strict=True))
+        back = tuple(numbered(p, (*batch, *spelled)) for p, spelled in zip(parts, out.split(" "), strict=True))
         return back if isinstance(result, tuple) else back[0]
 
     return call
 
 
 D = ("r", "c")
-TABLE["linalg.inv_ex"] = lambda a, **_: np.linalg.inv(a)
-TABLE["logdet"] = matrices(lambda a: ng.logdet(a, D), " ")
+TABLE["logdet"] = matrices(lambda a: ng.logdet(a, D), "")
 TABLE["linalg.qr"] = TABLE["qr"] = lambda a, mode="reduced": np.linalg.qr(a, mode=mode)
 TABLE["qr"] = lambda a, some=True: np.linalg.qr(a, mode="reduced" if some else "complete")
-TABLE["linalg.svd"] = lambda a, full_matrices=True, **_: np.linalg.svd(a, full_matrices=full_matrices)
+TABLE["linalg.svd"] = lambda a, full_matrices=True, **_: _absolute(np.linalg.svd(a, full_matrices=full_matrices), 0, 2)
+TABLE["svd"] = lambda a, some=True, compute_uv=True: _conjugated(np.linalg.svd(a, full_matrices=not some)) if compute_uv else np.linalg.svd(a, compute_uv=False)
+THEIRS["linalg.svd"] = lambda *a, **k: _absolute(torch.linalg.svd(*a, **k), 0, 2)
+THEIRS["svd"] = lambda a, some=True, compute_uv=True: _absolute(torch.svd(a, some), 0, 2) if compute_uv else torch.svd(a, some)[1]
 TABLE["linalg.svdvals"] = lambda a, **_: np.linalg.svd(a, compute_uv=False)
-TABLE["linalg.eigh"] = lambda a, UPLO="L": np.linalg.eigh(a, UPLO)
+TABLE["linalg.eigh"] = lambda a, UPLO="L": _absolute(np.linalg.eigh(a, UPLO), 1)
+THEIRS["linalg.eigh"] = lambda *a, **k: _absolute(torch.linalg.eigh(*a, **k), 1)
 TABLE["linalg.eigvalsh"] = lambda a, UPLO="L": np.linalg.eigvalsh(a, UPLO)
-TABLE["linalg.eig"] = np.linalg.eig
+TABLE["linalg.eig"] = lambda a: _absolute(np.linalg.eig(a), 1)
+THEIRS["linalg.eig"] = lambda a: _absolute(torch.linalg.eig(a), 1)
 TABLE["linalg.eigvals"] = np.linalg.eigvals
 TABLE["linalg.cond"] = lambda a, p=None: np.linalg.cond(a, p)
-TABLE["linalg.matrix_rank"] = lambda a, tol=None, *, hermitian=False, **_: np.linalg.matrix_rank(a, tol, hermitian)
+TABLE["linalg.matrix_rank"] = lambda a, tol=None, *, hermitian=False, atol=None, rtol=None: np.linalg.matrix_rank(a, tol, hermitian, rtol=rtol) if tol is None else np.linalg.matrix_rank(a, tol, hermitian)
+LEFT_OUT["linalg.matrix_rank"] = (lambda *flat: any(isinstance(x, float) for x in flat), "absolute tolerances")
 TABLE["linalg.tensorinv"] = lambda a, ind=2: np.linalg.tensorinv(a, ind)
 TABLE["linalg.tensorsolve"] = lambda a, b, dims=None: np.linalg.tensorsolve(a, b, dims)
 TABLE["matrix_exp"] = matrices(lambda a: ng.expm(a, D))
@@ -127,3 +132,20 @@ def _triangular(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
 def _cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
     lower = np.conjugate(np.swapaxes(factor, -1, -2)) if upper else factor
     return _triangular(np.conjugate(np.swapaxes(lower, -1, -2)), _triangular(lower, b, False, True, False), True, True, False)
+
+
+def _absolute(parts: Any, *at: int) -> Any:
+    """Vectors are known up to a phase."""
+    return tuple(abs(p) if i in at else p for i, p in enumerate(parts))
+
+
+def _conjugated(parts: Any) -> Any:
+    u, s, vh = parts
+    return abs(u), s, abs(np.swapaxes(vh, -1, -2))
+
+
+LEFT_OUT["linalg.cholesky"] = LEFT_OUT["cholesky"] = (
+    lambda *flat: any(x is True for x in flat) and torch.is_complex(flat[0]), "PyTorch's gradient has an imaginary diagonal, where the input can have none"
+)  # fmt: skip
+LEFT_OUT["cholesky_solve"] = (lambda *flat: True, "PyTorch's gradient has values in the half that is not read")
+RTOL |= {"linalg.pinv": 1e-9, "pinverse": 1e-9, "linalg.eig": 1e-9, "linalg.eigvals": 1e-9, "linalg.svd": 1e-9, "svd": 1e-9, "linalg.cond": 1e-9, "matrix_exp": 1e-10}

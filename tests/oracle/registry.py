@@ -16,6 +16,10 @@ TABLE: dict[str, Callable[..., Any]] = {}
 RTOL: dict[str, float] = {"cov": 1e-6}  # its weights are float32
 REAL_ONLY: set[str] = set()
 NO_SECOND: set[str] = set()
+# PyTorch's own call where that of the sample has no definite answer: phases of eigenvectors, a gradient of its own.
+THEIRS: dict[str, Callable[..., Any]] = {}
+# Samples that are left out, by their flat arguments, and why.
+LEFT_OUT: dict[str, tuple[Callable[..., bool], str]] = {}
 # Operators without a counterpart, and why.
 NOT_HERE: dict[str, str] = {}
 _PLACES = ("", "nn.functional.", "special.", "linalg.", "fft.")
@@ -84,6 +88,10 @@ for _name in (
     "jiterator_4inputs_with_extra_args jiterator_binary_return_by_ref jiterator_2inputs_2outputs hash_tensor to_sparse "
     "sparse.sampled_addmm sparse.mm torch._scaled_mm torch._scaled_mm_v2 broadcast_shapes nonzero_static _chunk_cat "
     "_unsafe_masked_index _unsafe_masked_index_put_accumulate svd_lowrank pca_lowrank geqrf ormqr "
+    "native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit _batch_norm_with_update "
+    "_softmax_backward_data max_pool2d_with_indices_backward torch.ops.aten._safe_softmax.default grid_sampler_2d grid_sampler_3d "
+    "_upsample_bilinear2d_aa lu_unpack lu_solve linalg.lu_solve linalg.lu_factor linalg.lu_factor_ex linalg.ldl_factor "
+    "linalg.ldl_factor_ex linalg.ldl_solve linalg.householder_product linalg.cholesky_ex linalg.solve_ex linalg.inv_ex "
     "torch.ops.aten._flash_attention_forward torch.ops.aten._efficient_attention_forward"
 ).split():
     NOT_HERE[_name] = "is about the memory or the kernels of PyTorch"

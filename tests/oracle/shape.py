@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 import namedgrad as ng
-from tests.oracle.registry import REAL_ONLY, RTOL, TABLE, alpha, axes_of, many, named, numbered
+from tests.oracle.registry import TABLE, axes_of, many
 
 # ------------------------------------------------------------------------------------------------ shape and order
 TABLE["permute"] = TABLE["permute_copy"] = lambda x, *dims: np.transpose(x, many(*dims))
