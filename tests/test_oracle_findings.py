@@ -20,3 +20,21 @@ def test_norms_of_vectors_with_zeros(order):
     np.testing.assert_allclose(ng.grad(lambda x: np.linalg.norm(x, order))(x), inner, rtol=1e-13)
     assert (ng.grad(lambda x: np.linalg.norm(x, order))(np.zeros(3)) == 0).all()
     assert np.isfinite(ng.hessian(lambda x: np.linalg.norm(x, order))(x)).all()
+
+
+@pytest.mark.parametrize("x", [ng.DimArray(3.0, ()), ng.DimArray([3.0, 1.0], "b", vectorized="b")], ids=["0-d", "per slice"])
+def test_order_and_place_of_a_single_cell(x):
+    assert (ng.argmax(x).data == 0).all()
+    assert (ng.argmin(x).data == 0).all()
+    assert ng.argmax(x).dtype.kind == "i"
+    np.testing.assert_array_equal(ng.quantile(x, 0.3).data, x.data)
+    assert ng.quantile(x, [0.3, 0.5]).sizes == {"quantile": 2}
+    assert (ng.grad(lambda x: ng.quantile(x, [0.3, 0.5]).sum())(x).data == 2).all()
+    assert np.argmax(ng.positional(np.array(3.0))) == 0
+    assert np.quantile(ng.positional(np.array(3.0)), 0.2).data == 3
+
+
+def test_fft2_along_the_axes_that_numpy_takes():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for axes in ((0,), (0, 1, 2), (-1, 0)):
+        np.testing.assert_allclose(np.fft.fft2(ng.positional(x), axes=axes).data, np.fft.fft2(x, axes=axes))

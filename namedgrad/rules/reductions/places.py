@@ -8,7 +8,7 @@ from typing import Any
 from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.primitive import operation, reduction, sample
+from namedgrad.primitive import operation, reduction, sample, zeros_of
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick, pick_one
 from namedgrad.rules.elementwise import c
@@ -112,8 +112,8 @@ def _position(x: DimArray, dims: Names, kernel: str) -> DimArray:
 def _place(kernel: str, kind: str, result: str) -> Any:
     def function(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
         dims = pick(x, dim, kernel)
-        if not dims:
-            return x
+        if not dims:  # one cell is at position 0
+            return cast(zeros_of(stop_gradient(x)), "int64")
         y, mask = _filled(stop_gradient(x), kernel, skipna)
         if mask is not None:
             _refuse_empty(any(mask, dims), kernel)

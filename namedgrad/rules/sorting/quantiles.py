@@ -170,6 +170,8 @@ def quantiles(
 
 
 def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method: str) -> DimArray:
+    if not dims:  # one cell is its own quantile
+        return add(multiply(cast(q, real_dtype(x)), c(0)), x)
     name: Name = LINE if len(dims) > 1 else dims[0]
     line = merge(x, dims, name) if len(dims) > 1 else x
     if not extent(line, name):
