@@ -14,14 +14,14 @@ from namedgrad.axes import Name
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import mapping
-from namedgrad.rules.elementwise import floor, rint
+from namedgrad.rules.elementwise import divide, floor, rint
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.structure import (
     add,
     cast,
-    constant_like,
     multiply,
+    positions,
     relabel,
     reorder,
     spread,
@@ -154,12 +154,32 @@ def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
 
 
 def _indexed(x: DimArray, name: Name, before: int, after: int, mode: str) -> list[DimArray]:
-    """Cells taken from the axis itself."""
-    from namedgrad.rules.indexing import take
-
+    """Cells taken from the axis itself, run by run."""
     n = extent(x, name)
-    index = np.pad(np.arange(n), (before, after), mode=mode)  # type: ignore[call-overload]
-    return [take(x, index[:before], name), take(x, index[before + n :], name)]
+    index = np.pad(np.arange(n), (before, after), mode=mode).tolist()  # type: ignore[call-overload]
+    return [_runs(x, name, index[:before]), _runs(x, name, index[before + n :])]
+
+
+def _runs(x: DimArray, name: Name, index: list[int]) -> DimArray:
+    """Cells at positions that mostly follow one another, up or down: slices, so that gradients need no scatter."""
+    parts, start = [], 0
+    while start < len(index):
+        step = index[start + 1] - index[start] if start + 1 < len(index) else 1
+        stop = start + 1
+        while stop < len(index) and index[stop] - index[stop - 1] == step and abs(step) <= 1:
+            stop += 1
+        parts.append(_run(x, name, index[start], index[stop - 1], stop - start))
+        start = stop
+    return join(parts, name) if parts else slice_of(x, name, slice(0, 0))
+
+
+def _run(x: DimArray, name: Name, first: int, last: int, count: int) -> DimArray:
+    if first < last or count == 1:
+        return slice_of(x, name, slice(first, last + 1))
+    if first > last:
+        return flip_axes(slice_of(x, name, slice(last, first + 1)), (name,))
+    shape = tuple(count if n == name else s for n, s in zip(x.names, x.full_shape, strict=True))
+    return spread(slice_of(x, name, first), Like(x.names, shape, x.dtype))
 
 
 def _turned(x: DimArray, name: Name, before: int, after: int, skip: int) -> DimArray:
@@ -183,9 +203,9 @@ def _opposite(x: DimArray, name: Name, edge: slice, part: slice) -> DimArray:
 def _ramp(x: DimArray, name: Name, width: int, end: Any, side: int) -> DimArray:
     """From the end value, outermost, to the edge, which is not repeated."""
     edge = slice_of(x, name, (extent(x, name) - 1) * side)
-    steps = np.arange(width) / max(width, 1)
-    kind = np.dtype(real_type(x))
-    weight = constant_like((steps if side == 0 else steps[::-1]).astype(kind), x, (name,))
+    steps = positions(width, name, x)
+    steps = steps if side == 0 else subtract(constant(width - 1), steps)
+    weight = cast(divide(steps, constant(max(width, 1))), np.dtype(real_type(x)))
     last = constant(end)
     ramp = add(last, multiply(subtract(edge, last), weight))
     return ramp if x.dtype.kind in "fc" else cast(floor(ramp), x.dtype)

@@ -34,6 +34,7 @@ from namedgrad.rules.structure import (
     contract,
     multiply,
     relabel,
+    reorder,
     scale,
     select,
     spread,
@@ -219,7 +220,7 @@ def cov(x: DimArray, y: DimArray, dim: Any = None, *, ddof: float = 1, weights: 
     >>> ng.cov(x, 2 * x).item()
     2.0
     """
-    return _covariance(*_pair(x, y, dim, "cov"), ddof, weights)
+    return _in_order(_covariance(*_pair(x, y, dim, "cov"), ddof, weights), x, y)
 
 
 @operation(sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("missing(a,b)", "real(a,b)", dim="b"))
@@ -260,7 +261,13 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     first, second, dims, mask = pair
     spread_of = [e.length(real(_covariance(a, a, dims, mask, 0, weights))) for a in (first, second)]
     scales = multiply(*spread_of)
-    return ratio(_covariance(*pair, 0, weights), scales)
+    return _in_order(ratio(_covariance(*pair, 0, weights), scales), first, second)
+
+
+def _in_order(out: DimArray, x: DimArray, y: Any) -> DimArray:
+    """Dims in the order in which the operands have them."""
+    seen = axes.in_order((*x.names, *constant(y).names, *out.names))
+    return reorder(out, tuple(n for n in seen if n in out.names))
 
 
 def _pair(x: DimArray, y: Any, dim: Any, what: str) -> tuple[DimArray, DimArray, Names, DimArray | None]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.differences import diff
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.scans.sums import cumsum_axis
-from namedgrad.rules.structure import add, cast, constant_like, contract, multiply, zeros_spread
+from namedgrad.rules.structure import add, cast, contract, equal, multiply, positions, where, zeros_spread
 
 
 def _line(y: DimArray, x: Any, dim: Any, what: str) -> Name:
@@ -73,9 +72,10 @@ def trapezoid(y: DimArray, x: Any = None, dim: Any = None, *, dx: Any = 1.0) -> 
     name = _line(y, x, dim, "trapezoid")
     y, n = _double(y), extent(y, name)
     if x is None:
-        half = np.ones(n, y.dtype.type(0).real.dtype)
-        half[[0, -1][:n]] = 0.5 if n > 1 else 0
-        return multiply(contract(y, constant_like(half, y, (name,)), (name,)), constant(dx))
+        at = positions(n, name, y)
+        ends = e.logical_or(equal(at, c(0)), equal(at, c(n - 1)))
+        half = cast(where(ends, c(0.5 if n > 1 else 0.0), c(1.0)), y.dtype.type(0).real.dtype)
+        return multiply(contract(y, half, (name,)), constant(dx))
     step = diff(_double(constant(x)), name)
     zero = zeros_spread(step, Like((name,), (min(n, 1),), step.dtype))
     width = add(join([zero, step], name), join([step, zero], name))

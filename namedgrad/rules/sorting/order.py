@@ -17,9 +17,10 @@ from namedgrad.linear import Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick_one
+from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import IndexMap, gather
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
-from namedgrad.rules.structure import constant_like, stamp, subtract
+from namedgrad.rules.structure import stamp, subtract
 from namedgrad.trace import apply, innermost
 
 
@@ -104,7 +105,7 @@ def argsort(x: DimArray, dim: Any = None, *, descending: bool = False) -> DimArr
 def _order(x: DimArray, name: Name, descending: bool) -> DimArray:
     if not descending:
         return argsort_of(x, name)
-    last = constant_like(extent(x, name) - 1, x)  # of the reversed array, so that equal cells keep their order
+    last = c(extent(x, name) - 1)  # of the reversed array, so that equal cells keep their order
     return flip_axes(subtract(last, argsort_of(flip_axes(x, (name,)), name)), (name,))
 
 

@@ -38,7 +38,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
-from namedgrad.trace import apply
+from namedgrad.trace import apply, innermost
 
 LINE = axes.fresh("order")
 SIDE = axes.fresh("side")
@@ -180,14 +180,21 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     mask = present(line, skipna)
     n = c(extent(line, name)) if mask is None else counts(mask, (name,), "int64")
     low, high, weight = ranks(n, q, method)
-    both = apply(_RANKED, (line, join([low, high], SIDE)), dim=name)
-    below, above = (slice_of(both, SIDE, k) for k in (0, 1))
+    below, above = _both(line, low, high, name)
     weight = cast(weight, real_dtype(x))
     out = where(equal(below, above), below, add(below, multiply(weight, subtract(above, below))))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
     gone = None if skipna is not False else present(line, None)
     return out if gone is None else where(all(gone, name), out, c(math.nan))
+
+
+def _both(x: DimArray, low: DimArray, high: DimArray, name: Name) -> tuple[DimArray, DimArray]:
+    """The cells of two ranks, by one partition where the ranks are known."""
+    if (low.names or high.names) or backends.may_look(innermost(x).raw):
+        both = apply(_RANKED, (x, join([low, high], SIDE)), dim=name)
+        return slice_of(both, SIDE, 0), slice_of(both, SIDE, 1)
+    return apply(_RANKED, (x, low), dim=name), apply(_RANKED, (x, high), dim=name)
 
 
 _CONTINUOUS = {
