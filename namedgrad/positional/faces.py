@@ -26,6 +26,8 @@ from namedgrad.positional.protocol import kind_of
 from namedgrad.positional.resampled import RESAMPLED
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
+from namedgrad.rules.movement.triangles import embed
+from namedgrad.rules.structure import relabel
 
 
 def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -128,13 +130,24 @@ def _needs_names(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _diag_embed(x: Any, dim: int = -1, *, dims: Any = (-2, -1), offset: int = 0) -> Any:
+    """The axis on a diagonal of two new ones, at these places of the result, as in PyTorch."""
+    x = np.moveaxis(x, dim, -1)
+    line, row, col = (axes.fresh(n) for n in ("diagonal", "row", "column"))
+    names = (*(axes.fresh(n) for n in range(x.ndim - 1)), line)
+    v = embed(relabel(unwrap(x), dict(zip(unwrap(x).dims, names, strict=True))), line, row, col, offset)
+    return np.moveaxis(box(ordered(v, (*names[:-1], row, col)), kind_of((x,))), (-2, -1), dims)
+
+
 OVERRIDES: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel,
     "matmul": _matmul, "outer": np.outer, "multi_dot": lambda *arrays: np.linalg.multi_dot(arrays),
     "squeeze": lambda x, dim=None: np.squeeze(x, dim),
-    "broadcast": np.broadcast_arrays,
+    "broadcast": np.broadcast_arrays, "meshgrid": np.meshgrid,
+    "diagonal": lambda x, dims=(-2, -1), offset=0: np.diagonal(x, offset, *dims),
+    "diag_embed": _diag_embed,
     "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
-    **{name: _needs_names(name) for name in ("rename", "stack", "unstack")},
+    **{name: _needs_names(name) for name in ("rename", "stack", "swap_dims", "unstack")},
     **LAYOUTS,
     **LOSSES,
     **RESAMPLED,

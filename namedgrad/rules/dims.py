@@ -12,8 +12,8 @@ from namedgrad.axes import AxisError, Name, Names
 DIM_PARAMETERS = {"batch_dim", "channel", "contract", "dim", "dims", "pad_width", "reduce_dim", "shifts"}
 #: Parameters that are one value for all dims or a mapping of dims: only the mapping has axis numbers.
 DIM_OPTIONS = {
-    "center", "dilation", "factor", "new_dim", "output", "output_padding", "padding", "scale_factor", "size", "sizes",
-    "stride", "window",
+    "center", "constant_values", "dilation", "end_values", "factor", "indexers", "new_dim", "output", "output_padding", "padding", "repeats", "reps",
+    "scale_factor", "size", "sizes", "stat_length", "stride", "window",
 }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def _polyval(x: Any, coefficients: Any, degree: str = "degree") -> Any:
 
 
 def _calculus(name: str) -> Callable[..., Any]:
-    """xarray's own method, along coordinates of the object, unless others are given."""
+    """Xarray's own method, along coordinates of the object, unless others are given."""
 
     def function(x: Any, coord: Any = None, dim: Any = None, **options: Any) -> Any:
         if not isinstance(coord, (xr.DataArray, xr.Variable, DimArray, float)) and dim is None:

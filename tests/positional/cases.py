@@ -505,3 +505,26 @@ case("np.imag", lambda a, b: ((a + 1j * b) ** 2).imag, A, B)
 case("np.angle", lambda a, b: np.angle(a + 1j * b, deg=True), A, B)
 case("np.abs complex", lambda a, b: np.abs(a + 1j * b), A, B)
 case("np.conj", lambda a, b: ((a + 1j * b).conj() * (a - 2j * b)).real, A, B)
+
+
+# ---- covariances, running extremes, order
+FREQUENCIES = np.array([1, 2, 1, 3])
+for _label, _f in {
+    "np.cov": np.cov, "np.cov columns": lambda a: np.cov(a, rowvar=False), "np.cov biased": lambda a: np.cov(a, bias=True),
+    "np.cov ddof": lambda a: np.cov(a, ddof=2), "np.cov fweights": lambda a: np.cov(a, fweights=FREQUENCIES),
+    "np.corrcoef": np.corrcoef, "np.maximum.accumulate": lambda a: np.maximum.accumulate(a, axis=1),
+    "np.minimum.accumulate": np.minimum.accumulate, "np.logaddexp.accumulate": lambda a: np.logaddexp.accumulate(a, axis=1),
+    "np.partition": lambda a: np.partition(a, 1, axis=1), "np.partition flat": lambda a: np.partition(a, (2, 5), axis=None),
+    "np.unwrap": lambda a: np.unwrap(3 * a), "np.unwrap axis": lambda a: np.unwrap(3 * a, axis=0, period=2.0),
+    "np.unwrap discont": lambda a: np.unwrap(3 * a, discont=4.0), "np.pad odd": lambda a: np.pad(a, 2, "reflect", reflect_type="odd"),
+    "np.pad odd symmetric": lambda a: np.pad(a, ((7, 3), (0, 0)), "symmetric", reflect_type="odd"),
+    "np.repeat each": lambda a: np.repeat(a, [2, 0, 1], axis=0), "np.tile many": lambda a: np.tile(a, (2, 1, 3)),
+}.items():  # fmt: skip
+    case(_label, _f, A)
+case("np.cov two", np.cov, A, B)
+case("np.cov row", np.cov, ROW)
+case("np.cov aweights", lambda a, w: np.cov(a, aweights=w), A, np.abs(ROW))
+case("np.cov both weights", lambda a, w: np.cov(a, fweights=FREQUENCIES, aweights=w), A, np.abs(ROW))
+case("np.cov complex", lambda z: np.cov(z).real + np.cov(z).imag, Z)
+case("np.corrcoef two rows", np.corrcoef, ROW, np.array([0.3, 0.1, -0.4, 0.9]))
+case("np.fmax.accumulate", np.fmax.accumulate, GAPS)

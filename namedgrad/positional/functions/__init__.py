@@ -16,9 +16,10 @@ from namedgrad.positional.functions import (
     reductions,
     shapes,
     sorting,
+    statistics,
 )
 
 __all__ = [
-    "calculus", "creation", "decompositions", "elementwise", "fourier", "gathering", "joining", "linalg", "plain", "products",
-    "reductions", "shapes", "sorting",
+    "calculus", "creation", "decompositions", "elementwise", "fourier", "gathering", "joining", "linalg", "plain",
+    "products", "reductions", "shapes", "sorting", "statistics",
 ]  # fmt: skip

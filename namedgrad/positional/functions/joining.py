@@ -8,18 +8,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from namedgrad import axes
-from namedgrad.array import DimArray, extent
-from namedgrad.axes import Name
+from namedgrad.array import DimArray
 from namedgrad.linear import Like
 from namedgrad.positional.array import numbered, ordered, stretch
 from namedgrad.positional.axis import expand, flat, name_of, named, pairs, reshape
 from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import movement
-from namedgrad.rules import reductions as r
-from namedgrad.rules.elementwise import rint
 from namedgrad.rules.indexing import take
-from namedgrad.rules.sorting import median
-from namedgrad.rules.structure import add, cast, constant_like, multiply, spread, subtract
+from namedgrad.rules.movement.padding import MODES, pad_axis
+from namedgrad.rules.movement.repeating import repeat_cells, tile_cells
+from namedgrad.rules.structure import cast, spread
 
 
 @implements(np.concatenate)
@@ -127,7 +125,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DimArray:
     x = numbered(a)
     if axis is None:
         x, axis = flat(x), 0
-    return positions(x, axis, np.repeat(np.arange(x.shape[axis]), static(repeats, "np.repeat: repeats")))
+    times = np.asarray(static(repeats, "np.repeat: repeats"))
+    return repeat_cells(x, name_of(x, axis), times[0] if times.shape == (1,) else times)
 
 
 @implements(np.tile)
@@ -140,7 +139,7 @@ def tile(A: Any, reps: Any) -> DimArray:
     times = (1,) * (x.ndim - len(times)) + times
     for axis, k in enumerate(times):
         if k != 1:
-            x = positions(x, axis, np.tile(np.arange(x.shape[axis]), k))
+            x = tile_cells(x, name_of(x, axis), int(k))
     return x
 
 
@@ -181,8 +180,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray
 
 # ------------------------------------------------------------------------------------------------ padded
 
-_BY_INDEX = ("edge", "reflect", "symmetric", "wrap")
-_STATISTICS = {"maximum": r.max, "minimum": r.min, "mean": r.mean, "median": median}
+_OPTIONS = {"constant": ("constant_values", 0), "linear_ramp": ("end_values", 0)}
 
 
 @implements(np.pad)
@@ -191,59 +189,18 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> D
     static(pad_width, "np.pad: pad_width")
     if not isinstance(mode, str):
         raise TypeError("np.pad with a function has no rule; use one of NumPy's modes")
+    if mode not in MODES:
+        raise ValueError(f"mode {mode!r} is not supported")
+    key, default = _OPTIONS.get(mode, ("stat_length", None))
+    given = options.get(key, default)
+    sides = [(None, None)] * x.ndim if given is None else pairs(given, x.ndim)
+    odd = options.get("reflect_type", "even") == "odd"
     for axis, (before, after) in enumerate(pairs(pad_width, x.ndim)):
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         if before or after:
-            x = _pad_axis(x, axis, int(before), int(after), mode, options)
+            x = ordered(pad_axis(x, name_of(x, axis), (int(before), int(after)), mode, sides[axis], odd=odd), x.dims)
     return x
-
-
-def _pad_axis(x: DimArray, axis: int, before: int, after: int, mode: str, options: dict[str, Any]) -> DimArray:
-    name = name_of(x, axis)
-    option: dict[str, Any] = {
-        k: v if isinstance(v, str) or v is None else pairs(v, x.ndim)[axis] for k, v in options.items()
-    }
-    if mode in _BY_INDEX:
-        if options.get("reflect_type", "even") != "even":
-            raise TypeError(
-                "np.pad with reflect_type='odd' has no rule; use 2 * edge - np.pad(..., reflect_type='even')"
-            )
-        return take(x, np.pad(np.arange(x.shape[axis]), (before, after), mode=mode), name)  # type: ignore[call-overload]
-    if mode in ("constant", "empty"):
-        return movement.pad(x, {name: (before, after)}, constant_values=option.get("constant_values", 0))
-    if mode == "linear_ramp":
-        ends = option.get("end_values", (0, 0))
-        low, high = _ramp(x, name, 0, before, ends[0]), _ramp(x, name, -1, after, ends[1])
-    elif mode in _STATISTICS:
-        lengths = option.get("stat_length") or (None, None)
-        low, high = (_statistic(x, name, mode, n, side) for n, side in zip(lengths, (0, 1)))
-        low, high = _repeated(low, x, name, before), _repeated(high, x, name, after)
-    else:
-        raise ValueError(f"mode {mode!r} is not supported")
-    return ordered(movement.join([cast(low, x.dtype), x, cast(high, x.dtype)], name), x.dims)
-
-
-def _ramp(x: DimArray, name: Name, edge: int, width: int, end: Any) -> DimArray:
-    """From the end value, outermost, to the edge, which is not repeated."""
-    cell = movement.slice_of(x, name, edge if edge == 0 else extent(x, name) - 1)
-    kind = x.dtype if x.dtype.kind in "fc" else np.dtype("float64")
-    steps = (np.arange(width) / width) if edge == 0 else (np.arange(width, 0, -1) - 1) / width
-    weight = constant_like(steps.astype(kind), x, (name,))
-    ramp = add(numbered(end), multiply(subtract(cell, numbered(end)), weight))
-    return ramp if x.dtype.kind in "fc" else rint(ramp)
-
-
-def _statistic(x: DimArray, name: Name, mode: str, length: int | None, side: int) -> DimArray:
-    size = extent(x, name)
-    n = size if length is None else min(int(length), size)
-    part = movement.slice_of(x, name, slice(0, n) if side == 0 else slice(size - n, size))
-    out = _STATISTICS[mode](part, name, skipna=False)
-    return out if x.dtype.kind in "fc" else rint(out)
-
-
-def _repeated(cell: DimArray, x: DimArray, name: Name, width: int) -> DimArray:
-    return spread(cell, Like((*cell.names, name), (*cell.full_shape, width), cell.dtype))
 
 
 # ------------------------------------------------------------------------------------------------ grids

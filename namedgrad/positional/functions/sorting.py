@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
+from namedgrad.array import DimArray
 from namedgrad.positional.array import PositionalArray, numbered
 from namedgrad.positional.axis import along, names_of
 from namedgrad.positional.functions.reductions import kept
@@ -26,6 +27,18 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     x, name = along(numbered(a), axis)
     return s.argsort(stop_gradient(x), name)
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> DimArray:
+    x, name = along(numbered(a), axis)
+    places = static(kth, "np.partition: kth")
+    return s.partition(x, name, kth=places if isinstance(places, int) else np.asarray(places).ravel().tolist())
+
+
+@implements(np.argpartition, method=True)
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> DimArray:
+    return argsort(a, axis)
 
 
 def _sort_in_place(

@@ -1,0 +1,122 @@
+"""Covariances of the rows of a matrix, running extremes, and phases unwrapped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+from namedgrad.positional.array import numbered, ordered
+from namedgrad.positional.axis import along, expand, named, squeeze
+from namedgrad.positional.functions.joining import concatenate
+from namedgrad.positional.functions.shapes import diagonal
+from namedgrad.positional.protocol import boxed, implements, kind_of
+from namedgrad.positional.ufuncs import SCANNERS
+from namedgrad.rules import elementwise as e
+from namedgrad.rules import scans
+from namedgrad.rules.complex import conj_if_complex, real
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement import diff, pad
+from namedgrad.rules.structure import add, cast, contract, equal, multiply, subtract, total, where
+
+CELL = axes.fresh("cell")
+
+
+def _rows(m: Any, rowvar: bool) -> DimArray:
+    """One variable per row."""
+    x = numbered(m)
+    if x.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if x.ndim < 2:
+        return expand(x, [0] if x.ndim else [0, 1])
+    return x if rowvar or x.shape[0] == 1 else ordered(x, x.dims[::-1])
+
+
+@implements(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: float | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    x = _rows(m, rowvar)
+    if y is not None:
+        x = concatenate([x, _rows(y, rowvar)])
+    x = cast(x, np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64))
+    loss = c((0 if bias else 1) if ddof is None else ddof)
+    own = [None if w is None else named(numbered(w), (CELL,)) for w in (fweights, aweights)]
+    given = [w for w in own if w is not None]
+    weights = multiply(*given) if len(given) > 1 else given[0] if given else None
+    scale: DimArray = c(float(x.shape[1])) if weights is None else total(weights, (CELL,))
+    if own[1] is not None and weights is not None:
+        loss = multiply(loss, e.divide(contract(weights, own[1], (CELL,)), scale))
+    names = (axes.fresh("row"), axes.fresh("column"))
+    first, second = (_off(named(x, (n, CELL)), weights, scale) for n in names)
+    second = conj_if_complex(second)
+    out = contract(first, second if weights is None else multiply(second, weights), (CELL,))
+    out = ordered(e.divide(out, subtract(scale, loss)), names)
+    return squeeze(out, tuple(n for n, s in out.sizes.items() if s == 1))
+
+
+def _off(x: DimArray, weights: DimArray | None, scale: DimArray) -> DimArray:
+    """Distances from the weighted mean."""
+    whole = total(x, (CELL,)) if weights is None else contract(x, weights, (CELL,))
+    return subtract(x, e.divide(whole, scale))
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    table = cov(x, y, rowvar, dtype=dtype)
+    if not table.ndim:
+        return e.divide(table, table)
+    size = e.sqrt(real(diagonal(table)))
+    row, col = (axes.fresh(n) for n in ("row", "column"))
+    out = e.divide(e.divide(named(table, (row, col)), named(size, (row,))), named(size, (col,)))
+    return ordered(out if out.dtype.kind == "c" else e.clip(out, -1.0, 1.0), (row, col))
+
+
+@implements(np.unwrap)
+def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> DimArray:
+    x, name = along(numbered(p), axis)
+    step = diff(stop_gradient(x), name)
+    whole = x.dtype.kind in "iu" and isinstance(period, int)
+    half = period // 2 if whole else period / 2
+    low, high = c(-half), c(half)
+    moved = add(e.remainder(subtract(step, low), c(period)), low)
+    if not whole or period % 2 == 0:
+        edge = e.logical_and(equal(moved, low), e.greater(step, c(0)))
+        moved = where(edge, high, moved)
+    jump = subtract(moved, step)
+    jump = where(e.less(e.absolute_real(step), c(half if discont is None else discont)), c(0), jump)
+    jump = pad(scans.cumsum(jump, (name,), skipna=False), {name: (1, 0)}, constant_values=0)
+    return add(x, jump)
+
+
+# ------------------------------------------------------------------------------------------------ ufunc.accumulate
+
+
+def _running(rule: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    def function(a: Any, axis: int | None = 0, dtype: Any = None, out: Any = None) -> Any:
+        x, name = along(numbered(a), axis)
+        x = x if dtype is None else cast(x, np.dtype(dtype))
+        return boxed(rule(x, name, **options), kind_of((a,)))
+
+    return function
+
+
+SCANNERS.update({
+    np.maximum: _running(scans.cummax, skipna=False), np.minimum: _running(scans.cummin, skipna=False),
+    np.fmax: _running(scans.cummax), np.fmin: _running(scans.cummin), np.logaddexp: _running(scans.logcumsumexp),
+})  # fmt: skip
+
+
