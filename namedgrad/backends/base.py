@@ -24,6 +24,7 @@ from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.resampling import ResamplingKernels
 from namedgrad.backends.scatter import IndexKernels
+from namedgrad.backends.search import SearchKernels
 from namedgrad.backends.signals import SignalKernels
 from namedgrad.backends.softmax import SoftmaxKernels
 from namedgrad.backends.special import SpecialKernels
@@ -46,6 +47,7 @@ class Backend(
     LossKernels,
     ParameterKernels,
     ResamplingKernels,
+    SearchKernels,
     SignalKernels,
     SoftmaxKernels,
     SpecialKernels,

@@ -322,6 +322,15 @@ class DaskBackend(
         kernel = Kernel(_exclusive_chunks, shared=shared, sizes=_plain(sizes))
         return _blockwise(kernel, [*lead, *new], [], g.dtype, (g, [*lead, *new]), (whole, [*lead, *cells]), *places)
 
+    def searchsorted(self, edges: Raw, x: Raw, *, right: bool) -> Raw:
+        """How many edges lie below each value; the edges of a row are joined."""
+        edges, x = self.asarray(edges), self.asarray(x)
+        batch = list(range(edges.ndim - 1))
+        kernel = Kernel(_search_chunks, right=right)
+        whole = edges.rechunk({edges.ndim - 1: -1})
+        own = (x, [*batch, x.ndim - 1]) if batch else (x, [0])
+        return _blockwise(kernel, own[1], [], np.dtype(np.intp), (whole, [*batch, -1]), own)
+
     def _lazy(self, index: Sequence[Raw]) -> list[Raw]:
         return list(da.broadcast_arrays(*map(self.asarray, index)))
 
@@ -406,6 +415,12 @@ def _exclusive_chunks(g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape
     while isinstance(whole, list):  # an axis that is joined comes as a list of its one chunk
         (whole,) = whole
     return _HOST.exclusive_product(g, whole, *index, shared=shared, sizes=sizes)
+
+
+def _search_chunks(edges: Raw, x: Raw, right: bool) -> Raw:
+    while isinstance(edges, list):
+        (edges,) = edges
+    return _HOST.searchsorted(edges, x, right=right)
 
 
 def _scatter_chunks(g: Raw, *more: Raw, how: str, count: int, shared: int) -> Raw:

@@ -58,6 +58,10 @@ class IndexKernels:
         """Negative positions counted from the end."""
         return self.xp.where(index < 0, index + size, index)
 
+    def first_of(self, x: Raw, other: Raw) -> Raw:
+        """The first of two arrays of one shape."""
+        return x
+
     # ---------------------------------------------------------------- writing
 
     def scatter_add(self, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:

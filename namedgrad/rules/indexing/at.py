@@ -14,10 +14,10 @@ from namedgrad.backends import call
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import divide, maximum, minimum, power
 from namedgrad.rules.indexing.block import cut_out, write_block
-from namedgrad.rules.indexing.isel import by_order
 from namedgrad.rules.indexing.maps import index_names, with_names
 from namedgrad.rules.indexing.positions import as_positions, read_all
 from namedgrad.rules.indexing.products import scatter_product
+from namedgrad.rules.indexing.reading import by_order
 from namedgrad.rules.indexing.writing import write_into
 from namedgrad.rules.structure import add, cast, multiply, negative
 from namedgrad.trace import innermost

@@ -9,9 +9,11 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, describe, extent, make, refuse_while_recording
-from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.backends import call
-from namedgrad.rules.structure import cast
+from namedgrad.linear import Like
+from namedgrad.rules.movement import merge
+from namedgrad.rules.structure import cast, spread
 from namedgrad.trace import innermost
 
 
@@ -109,3 +111,8 @@ def as_positions(i: Any, name: Name, x: DimArray) -> DimArray:
 def read_all(x: DimArray, table: Mapping[Name, Any]) -> dict[Name, Any]:
     """Every indexer of a mapping read."""
     return {n: as_index(v, n, extent(x, n), x) for n, v in table.items()}
+
+
+def joined(x: DimArray, dims: Names, name: Name) -> DimArray:
+    """Several dims as one, in their order; of none, one cell."""
+    return merge(x, dims, name) if dims else spread(x, Like((name, *x.names), (1, *x.full_shape), x.dtype))

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from namedgrad.array import DimArray, describe
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, describe, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.dims import check, mapping
+from namedgrad.rules.dims import check, mapping, pick
 from namedgrad.rules.indexing.maps import gather, index_names
-from namedgrad.rules.indexing.positions import read_all
-from namedgrad.rules.movement.cuts import slice_of
+from namedgrad.rules.indexing.positions import beside, joined, named_index, read_all, wrapped
+from namedgrad.rules.movement import slice_of
+from namedgrad.rules.structure import relabel
 
 
 @operation(sample("real(a,b)", indexers={"a": 1}), sample("real(a,b)", indexers={"a": slice(None, None, -1), "b": slice(0, 3, 2)}),
@@ -79,16 +83,18 @@ def _refuse_lost(x: DimArray, arrays: Mapping[Name, DimArray]) -> None:
             check(x, name, "isel")
 
 
-@operation(sample("real(a,b)", index=[0, 2, 2], dim="a"))
-def take(x: DimArray, index: Any, dim: Name) -> DimArray:
-    """Positions of one dim.
+@operation(sample("real(a,b)", index=[0, 2, 2], dim="a"), sample("real(a,b)", "index_b(c)", dim=("b", "a")),
+           sample("real(a,b)", "index_b(c,a)"))
+def take(x: DimArray, index: Any, dim: Any = None) -> DimArray:
+    """Positions of one dim, or among the cells of several.
 
     Parameters
     ----------
     x : DimArray
     index : int, integer array or DimArray
         As for :func:`isel`.
-    dim : name
+    dim : name or names, optional
+        Cells of several dims are counted as if these were joined, the last one fastest; all in their order by default.
 
     Returns
     -------
@@ -101,6 +107,10 @@ def take(x: DimArray, index: Any, dim: Name) -> DimArray:
     IndexError
         If a position is out of range.
 
+    Notes
+    -----
+    ``numpy.take``, ``torch.take``. Repeated positions accumulate in the gradient.
+
     Examples
     --------
     >>> import namedgrad as ng
@@ -110,7 +120,15 @@ def take(x: DimArray, index: Any, dim: Name) -> DimArray:
     >>> ng.grad(lambda a: ng.take(a, [2, 2, 0], "x").sum())(a).data
     array([1., 0., 2.])
     """
-    return isel(x, {check(x, dim, "take"): index})
+    dims = pick(x, dim, "take")
+    if len(dims) == 1:
+        return isel(x, {dims[0]: index})
+    line = axes.fresh("cells")
+    found = named_index(index if not isinstance(index, int) else np.asarray(index), "index")
+    flat = joined(x, dims, line)
+    aside = {n: axes.fresh(n) for n in found.dims if n in dims}
+    found = beside(wrapped(relabel(found, aside), dims, extent(flat, line), x), x)
+    return relabel(gather(flat, {line: found}), axes.invert(aside))
 
 
 def getitem(x: DimArray, key: Any) -> DimArray:

@@ -1,0 +1,289 @@
+"""Cells chosen by a mask: masked_select, masked_scatter, nonzero.
+
+How many cells a mask chooses depends on its values.  Where those may not be looked at, or differ from slice to slice,
+the result is padded to a size that is known.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, TraceError, constant, describe, extent, make
+from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.linear import Like
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.dims import new_name, pick
+from namedgrad.rules.elementwise import c, floor_divide, less, logical_and, maximum, minimum, remainder
+from namedgrad.rules.indexing.maps import gather, scatter_add
+from namedgrad.rules.indexing.positions import beside
+from namedgrad.rules.movement import merge, slice_of, split
+from namedgrad.rules.structure import (
+    cast,
+    multiply,
+    not_equal,
+    positions,
+    reorder,
+    spread,
+    subtract,
+    total,
+    where,
+)
+from namedgrad.trace import innermost
+
+
+class Selected(NamedTuple):
+    """Chosen cells, padded to a size that is known, and which of them there are."""
+
+    values: DimArray
+    mask: DimArray
+
+
+def _mask(mask: Any, what: str) -> DimArray:
+    found = innermost(constant(mask))
+    if found.dtype.kind != "b":
+        raise TypeError(f"{what}: the mask has dtype {found.dtype}; use truth values, such as x > 0")
+    return found
+
+
+def _line(a: DimArray, dims: Names, sizes: dict[Name, int], name: Name) -> DimArray:
+    """Several dims as one, in their order; those that are missing are repeated."""
+    missing = {d: sizes[d] for d in dims if d not in a.names}
+    if missing or not dims:
+        more = missing or {name: 1}
+        a = spread(a, Like((*more, *a.names), (*more.values(), *a.full_shape), a.dtype))
+    return merge(a, dims, name) if dims else a
+
+
+def _known(mask: DimArray) -> bool:
+    """Whether the cells that a mask chooses are the same for all slices, and may be looked at."""
+    return not mask.hidden and mask.backend == "numpy" and backends.may_look(mask.raw)
+
+
+def _running(mask: DimArray, line: Name) -> DimArray:
+    """How many cells are true up to each one."""
+    return cast(mask, np.intp).cumsum(line)
+
+
+def _first(mask: DimArray, line: Name, name: Name, size: int) -> tuple[DimArray, DimArray]:
+    """Positions of the first ``size`` true cells along ``line``, 0 where there are fewer, and which of them there are."""
+    rank = subtract(_running(mask, line), c(1))
+    here = logical_and(mask, less(rank, c(size)))
+    at = where(here, rank, c(size))  # one more place takes those that do not count
+    written = multiply(positions(extent(mask, line), line, mask), cast(here, np.intp))
+    found = slice_of(scatter_add(written, [at], (name,), (size + 1,), (line,)), name, slice(0, size))
+    return found, less(positions(size, name, mask), total(cast(mask, np.intp), (line,)))
+
+
+def _sizes(*arrays: DimArray) -> dict[Name, int]:
+    return {n: s for a in arrays for n, s in zip(a.names, a.full_shape, strict=True)}
+
+
+@operation(sample("real(a,b)", "bool(a,b)", size=5), sample("real(a,six)", "bool(six)", size=4, fill_value=1.5))
+def masked_select(
+    x: DimArray, mask: Any, dim: Any = None, *, size: int | None = None, fill_value: Any = 0, new_dim: Name = "selected"
+) -> DimArray | Selected:
+    """The cells where a mask is true, one after the other.
+
+    Parameters
+    ----------
+    x : DimArray
+    mask : DimArray of bool
+        Dims that ``x`` lacks are repeated.
+    dim : name or names, optional
+        The dims whose cells are chosen, the last one fastest; those of the mask by default. Others stay.
+    size : int, optional
+        How many cells to give: then the result is padded, or cut, to that.
+    fill_value : scalar
+        What the result is padded with.
+    new_dim : name
+        The dim of the result, in front.
+
+    Returns
+    -------
+    DimArray
+        If ``size`` is not given and the mask is the same for all slices; its size depends on the mask.
+    tuple of DimArray
+        Else ``(values, mask)``: the chosen cells first, then padding, to ``size`` or to as many as the mask has cells, and
+        which of them were chosen.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or a shared dim has two sizes.
+    TypeError
+        If the mask is not of truth values.
+
+    Notes
+    -----
+    ``torch.masked_select``, NumPy's ``x[mask]``. Cells that are not chosen have gradient 0.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, -2.0, 3.0], ("x",))
+    >>> ng.masked_select(x, x > 0).data
+    array([1., 3.])
+    >>> values, chosen = ng.masked_select(x, x > 0, size=4)
+    >>> values.data, chosen.data
+    (array([1., 3., 0., 0.]), array([ True,  True, False, False]))
+    """
+    found = _mask(mask, "masked_select")
+    dims = found.dims if dim is None else pick(_wider(x, found), dim, "masked_select")
+    if new_dim not in dims:
+        new_name(x, new_dim, "masked_select")
+    line, sizes = axes.fresh("cells"), _sizes(found, x)
+    for name, n in _sizes(x).items():
+        if sizes[name] != n or (name in found.names and extent(found, name) != n):
+            raise AxisError(f"masked_select: sizes of {name!r} differ in {describe(x)} and the mask {describe(found)}")
+    cells, chosen = _line(x, dims, sizes, line), _line(found, dims, sizes, line)
+    if size is None and chosen.names == (line,) and _known(chosen):
+        at = make(np.flatnonzero(chosen.raw), (new_dim,), NONE)
+        out = gather(cells, {line: beside(at, x)})
+        return reorder(out, (new_dim, *(n for n in out.names if n != new_dim)))
+    place, there = _first(beside(chosen, x), line, new_dim, extent(chosen, line) if size is None else size)
+    values = where(there, gather(cells, {line: place}), c(fill_value)) if extent(cells, line) else _filled(place, fill_value, x)
+    return Selected(_in_front(values, new_dim), _in_front(there, new_dim))
+
+
+def _filled(place: DimArray, value: Any, x: DimArray) -> DimArray:
+    return where(not_equal(place, place), c(value), cast(place, x.dtype))
+
+
+def _in_front(a: DimArray, name: Name) -> DimArray:
+    return reorder(a, (*a.vectorized, name, *(n for n in a.dims if n != name)))
+
+
+def _wider(x: DimArray, mask: DimArray) -> DimArray:
+    """An array with the names of both."""
+    names = tuple(dict.fromkeys((*x.names, *mask.names)))
+    sizes = _sizes(mask, x)
+    raw = np.broadcast_to(np.int8(0), tuple(sizes[n] for n in names))
+    return make(raw, names, x.hidden.union(mask.hidden))
+
+
+@operation(sample("real(a,b)", "bool(a,b)", "real(six,eight)"), sample("real(a,b)", "bool(b)", "real(nine)", dim="b"))
+def masked_scatter(x: DimArray, mask: Any, source: Any, dim: Any = None, *, source_dim: Any = None) -> DimArray:
+    """Cells where a mask is true replaced by the cells of ``source``, one after the other.
+
+    Parameters
+    ----------
+    x : DimArray
+    mask : DimArray of bool
+        Repeated along dims that it lacks.
+    source : DimArray
+        At least as many cells as are replaced.
+    dim : name or names, optional
+        The dims of ``x`` whose cells are counted, the last one fastest; all in their order by default.
+    source_dim : name or names, optional
+        The dims of ``source`` whose cells are counted; by default all that are not among the other dims of ``x``.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown or vectorized, or sizes differ.
+    TypeError
+        If the mask is not of truth values.
+    ValueError
+        If the source has fewer cells than are replaced. Where the mask cannot be looked at, cells without a source are
+        NaN instead.
+
+    Notes
+    -----
+    ``torch.masked_scatter``. Cells of the source that are not used have gradient 0.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, -2.0, 3.0, -4.0], ("x",))
+    >>> ng.masked_scatter(x, x < 0, ng.DimArray([7.0, 8.0, 9.0], ("s",))).data
+    array([1., 7., 3., 8.])
+    """
+    found, source = _mask(mask, "masked_scatter"), constant(source)
+    dims = pick(x, dim, "masked_scatter")
+    rest = [n for n in x.dims if n not in dims]
+    own = tuple(n for n in source.dims if n not in rest) if source_dim is None else pick(source, source_dim, "masked_scatter")
+    line, cells = axes.fresh("cells"), axes.fresh("source")
+    chosen = _line(found, dims, _sizes(x), line)
+    given = _line(source, own, _sizes(source), cells)
+    count = extent(given, cells)
+    rank = subtract(_running(chosen, line), c(1))
+    sure = backends.may_look(chosen.raw)
+    if sure and np.size(chosen.raw) and (most := int(np.max(rank.raw)) + 1) > count:
+        raise ValueError(f"masked_scatter: the mask chooses {most} cells, but the source has {count}")
+    target = _line(x, dims, _sizes(x), line)
+    if not count:
+        return x
+    at = beside(minimum(maximum(rank, c(0)), c(count - 1)), x)
+    values = gather(given, {cells: at})
+    if not sure and values.dtype.kind in "fc":
+        values = where(less(rank, c(count)), values, c(math.nan))
+    out = where(chosen, values, target)
+    out = split(out, line, {d: extent(x, d) for d in dims}) if dims else slice_of(out, line, 0)
+    return reorder(out, tuple(n for n in dict.fromkeys((*x.names, *out.names)) if n in out.names))
+
+
+@operation(sample("bool(a,b)", size=5), sample("bool(six)", size=4, fill_value=-1), differentiable=False)
+def nonzero(x: DimArray, *, size: int | None = None, fill_value: int = 0, new_dim: Name = "nonzero") -> tuple[DimArray, ...]:
+    """Positions of the cells that are not 0, one array per dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    size : int, optional
+        How many positions to give: then they are padded with ``fill_value``, or cut.
+    fill_value : int
+    new_dim : name
+        The dim of the positions.
+
+    Returns
+    -------
+    tuple of DimArray
+        Integers, in the order of the dims of ``x``, the last one fastest; no gradient passes.
+
+    Raises
+    ------
+    TraceError
+        Without ``size``, where the number of positions differs from slice to slice or may not be looked at.
+
+    Notes
+    -----
+    ``numpy.nonzero``, ``numpy.where`` with one argument.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([[0.0, 2.0], [3.0, 0.0]], ("x", "y"))
+    >>> [i.data.tolist() for i in ng.nonzero(x)]
+    [[0, 1], [1, 0]]
+    """
+    new_name(x, new_dim, "nonzero")
+    v = innermost(x)
+    mask = not_equal(v, c(0))
+    if size is None and not _known(mask):
+        raise TraceError(
+            f"nonzero of {describe(x)} has a number of positions that depends on values, one per slice; "
+            "give size=, or use ng.where(condition, a, b), which keeps the shape"
+        )
+    dims = x.dims
+    line = axes.fresh("cells")
+    chosen = _line(mask, dims, _sizes(v), line)
+    if size is None:
+        at, there = make(np.flatnonzero(chosen.raw), (new_dim,), NONE), None
+    else:
+        at, there = _first(chosen, line, new_dim, size)
+    out = []
+    for d in reversed(dims):
+        n = extent(x, d)
+        here = remainder(at, c(n or 1))
+        out.append(here if there is None else where(there, here, c(fill_value)))
+        at = floor_divide(at, c(n or 1))
+    return tuple(out[::-1])
+

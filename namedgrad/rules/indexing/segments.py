@@ -1,0 +1,208 @@
+"""Reductions over groups of cells along a dim."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, TraceError, describe, extent
+from namedgrad.axes import AxisError, Name
+from namedgrad.linear import Like
+from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
+from namedgrad.rules.dims import check, new_name
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing.maps import gather
+from namedgrad.rules.indexing.positions import beside, named_index, wrapped
+from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced
+from namedgrad.rules.structure import equal, reorder, select, subtract, where, zeros_spread
+from namedgrad.trace import innermost
+
+_DOC = """{first}
+
+Parameters
+----------
+x : DimArray
+segments : integer array or DimArray
+    The number of its group for every cell along ``dim``; vectorized or not, and with other dims of ``x`` or new ones.
+    Without a name its axis is ``dim``.
+dim : name
+size : int, optional
+    How many groups there are; by default as many as occur, which must be allowed to be looked at.
+skipna : bool, optional
+    Leave NaN out; the default for floats. A cell left out has gradient 0.
+new_dim : name, optional
+    The dim that counts the groups; ``dim`` by default.{more}
+
+Returns
+-------
+DimArray
+    With ``new_dim`` in place of ``dim``. A group without cells is {empty}.
+
+Raises
+------
+AxisError
+    If the dim is unknown or vectorized, or sizes differ.
+IndexError
+    If a group number is negative, or not below ``size``.
+TraceError
+    Without ``size``, where the groups may not be looked at.
+
+Notes
+-----
+{notes}
+
+Examples
+--------
+>>> import namedgrad as ng
+>>> x = ng.DimArray([1.0, 2.0, 5.0], ("x",))
+>>> ng.{name}(x, [0, 0, 1], "x").data
+{result}
+"""
+
+
+class _Groups:
+    """Groups as they are read: where each cell goes, and the cells that take part."""
+
+    def __init__(self, x: DimArray, segments: Any, dim: Name, size: int | None, new_dim: Name | None, what: str) -> None:
+        check(x, dim, what)
+        found = named_index(segments, dim)
+        if found.dtype.kind not in "iu":
+            raise TypeError(f"{what}: segments have dtype {found.dtype}; use integers")
+        if dim not in found.names or extent(found, dim) != extent(x, dim):
+            raise AxisError(f"{what}: segments {describe(found)} need the dim {dim!r} of size {extent(x, dim)} of {describe(x)}")
+        self.dim = dim
+        self.name = dim if new_dim is None or new_dim == dim else new_name(x, new_dim, what)
+        self.size = _size(found, what) if size is None else size
+        found = beside(_in_range(found, self.size, dim, x), x)
+        self.at = Spot([found], (self.name,), (dim,))
+        self.target = zeros_spread(x, Like((self.name,), (self.size,), x.dtype))
+
+
+    def reduced(self, v: DimArray, kind: str) -> DimArray:
+        """The cells of every group reduced, the dim of the groups in the place of the dim."""
+        out = reduced(self.target, v, self.at, kind)
+        order = (self.name if n == self.dim else n for n in v.names)
+        return reorder(out, tuple(n for n in dict.fromkeys((*out.vectorized, *order, *out.names)) if n in out.names))
+
+    def counts(self, mask: DimArray | None, dtype: np.dtype[Any]) -> DimArray:
+        """How many cells of every group take part."""
+        return counts(self.target, self.at, dtype, mask)
+
+
+def _size(segments: DimArray, what: str) -> int:
+    if not backends.may_look(segments.raw):
+        raise TraceError(f"{what}: how many groups there are depends on values that may not be looked at here; give size=")
+    return int(np.max(segments.raw)) + 1 if np.size(segments.raw) else 0
+
+
+def _in_range(segments: DimArray, size: int, dim: Name, x: DimArray) -> DimArray:
+    if backends.may_look(segments.raw) and np.size(segments.raw) and int(np.min(segments.raw)) < 0:
+        raise IndexError(f"group {int(np.min(segments.raw))} along {dim!r} is negative in {describe(segments)}")
+    return wrapped(segments, dim, size, x)
+
+
+def _present(x: DimArray, skipna: bool | None) -> DimArray | None:
+    from namedgrad.rules.reductions import present
+
+    return present(x, skipna)
+
+
+def _published(name: str, function: Any, first: str, *, empty: str, result: str, notes: str, more: str = "", **sample_kwargs: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _DOC.format(first=first, name=name, empty=empty, result=result, notes=notes, more=more)
+    samples = (sample("real(six,a)", "index_c(six)", dim="six", size=3, **sample_kwargs),
+               sample("missing(nine,a)", "index_c(a,nine)", dim="nine", size=4, new_dim="group", **sample_kwargs))
+    return operation(*samples)(function)
+
+
+def _segment_sum(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
+                 new_dim: Name | None = None) -> DimArray:
+    groups = _Groups(x, segments, dim, size, new_dim, "segment_sum")
+    mask = _present(x, skipna)
+    return groups.reduced(x if mask is None else select(mask, x), "sum")
+
+
+def _segment_prod(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
+                  new_dim: Name | None = None) -> DimArray:
+    groups = _Groups(x, segments, dim, size, new_dim, "segment_prod")
+    mask = _present(x, skipna)
+    return groups.reduced(x if mask is None else where(mask, x, c(1)), "prod")
+
+
+def _segment_count(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
+                   new_dim: Name | None = None) -> DimArray:
+    groups = _Groups(x, segments, dim, size, new_dim, "segment_count")
+    return groups.counts(_present(innermost(x), skipna), np.dtype(np.int64))
+
+
+def _extreme(kind: str, fill: float) -> Any:
+    def function(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
+                 new_dim: Name | None = None) -> DimArray:
+        groups = _Groups(x, segments, dim, size, new_dim, f"segment_{kind}")
+        mask = _present(x, skipna)
+        out = groups.reduced(x if mask is None else where(mask, x, c(fill)), f"a{kind}")
+        if mask is None:
+            return out
+        some, members = groups.counts(mask, np.dtype(np.intp)), groups.counts(None, np.dtype(np.intp))
+        return where(e.logical_and(equal(some, c(0)), e.greater(members, c(0))), c(math.nan), out)
+
+    return function
+
+
+def _mean_of(x: DimArray, groups: _Groups, mask: DimArray | None) -> tuple[DimArray, DimArray]:
+    """The mean of every group, and the number of its cells."""
+    n = groups.counts(mask, real_like(x))
+    whole = groups.reduced(x if mask is None else select(mask, x), "sum")
+    return where(e.greater(n, c(0)), e.divide(whole, e.maximum(n, c(1))), c(math.nan)), n
+
+
+def _segment_mean(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
+                  new_dim: Name | None = None) -> DimArray:
+    groups = _Groups(x, segments, dim, size, new_dim, "segment_mean")
+    return _mean_of(x, groups, _present(x, skipna))[0]
+
+
+def _segment_var(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, ddof: int = 0,
+                 skipna: bool | None = None, new_dim: Name | None = None) -> DimArray:
+    return _variance(x, _Groups(x, segments, dim, size, new_dim, "segment_var"), _present(x, skipna), ddof)
+
+
+def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, ddof: int = 0,
+                 skipna: bool | None = None, new_dim: Name | None = None) -> DimArray:
+    var = _variance(x, _Groups(x, segments, dim, size, new_dim, "segment_std"), _present(x, skipna), ddof)
+    return e.length(var)
+
+
+def _variance(x: DimArray, groups: _Groups, mask: DimArray | None, ddof: int) -> DimArray:
+    mean, n = _mean_of(x, groups, mask)
+    x = x if mask is None else select(mask, x)
+    apart = subtract(x, gather(mean, dict(zip(groups.at.dims, groups.at.places, strict=True))))
+    square = e.square(absolute(apart)) if x.dtype.kind == "c" else e.square(apart)
+    whole = groups.reduced(square if mask is None else select(mask, square), "sum")
+    left = subtract(n, c(ddof))
+    return where(e.greater(left, c(0)), e.divide(whole, e.maximum(left, c(1))), c(math.nan))
+
+
+_TIES = "Cells that tie share the derivative equally."
+_DDOF = "\nddof : int\n    The divisor is the number of cells less this."
+segment_sum = _published("segment_sum", _segment_sum, "Sum of every group of cells along a dim.", empty="0", result="array([3., 5.])",
+                         notes="The derivative spreads each group's to its cells.")
+segment_prod = _published("segment_prod", _segment_prod, "Product of every group of cells along a dim.", empty="1", result="array([2., 5.])",
+                          notes="Each factor's derivative is the product of the others of its group, right at zeros too.")
+segment_mean = _published("segment_mean", _segment_mean, "Mean of every group of cells along a dim.", empty="NaN", result="array([1.5, 5. ])",
+                          notes="xarray's ``groupby(...).mean()``.")
+segment_max = _published("segment_max", _extreme("max", -math.inf), "Largest value of every group of cells along a dim.", empty="-inf",
+                         result="array([2., 5.])", notes=_TIES)
+segment_min = _published("segment_min", _extreme("min", math.inf), "Smallest value of every group of cells along a dim.", empty="inf",
+                         result="array([1., 5.])", notes=_TIES)
+segment_var = _published("segment_var", _segment_var, "Variance of every group of cells along a dim.", empty="NaN", result="array([0.25, 0.  ])",
+                         notes="xarray's ``groupby(...).var()``.", more=_DDOF)
+segment_std = _published("segment_std", _segment_std, "Standard deviation of every group of cells along a dim.", empty="NaN",
+                         result="array([0.5, 0. ])", notes="The derivative is 0 where all cells are equal.", more=_DDOF)
+segment_count = _published("segment_count", _segment_count, "Number of cells of every group along a dim.", empty="0", result="array([2, 1])",
+                           notes="No gradient passes.")
