@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.array import DimArray, extent
-from namedgrad.axes import AxisError, Name
+from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check
 from namedgrad.rules.indexing.maps import gather as gathered
@@ -143,7 +143,7 @@ def index_select(x: DimArray, index: Any, dim: Name) -> DimArray:
     ----------
     x : DimArray
     index : integer array or DimArray
-        With one dim, or none, besides vectorized ones; without a name it is ``dim``.
+        Without a name it is ``dim``; other dims that ``x`` has too are met.
     dim : name
 
     Returns
@@ -153,7 +153,7 @@ def index_select(x: DimArray, index: Any, dim: Name) -> DimArray:
     Raises
     ------
     AxisError
-        If the dim is unknown or vectorized, or the index has several dims.
+        If the dim is unknown or vectorized, or a shared dim has two sizes.
     IndexError
         If a position is out of range.
 
@@ -168,6 +168,4 @@ def index_select(x: DimArray, index: Any, dim: Name) -> DimArray:
     array([3., 1.])
     """
     found = positions_along(x, index, dim, "index_select")
-    if found.ndim > 1:
-        raise AxisError(f"index_select: the index has the dims {found.dims}; use take_along_axis(x, index, dim)")
     return take(x, found, dim)

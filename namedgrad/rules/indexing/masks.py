@@ -26,6 +26,7 @@ from namedgrad.rules.structure import (
     multiply,
     not_equal,
     positions,
+    relabel,
     reorder,
     spread,
     subtract,
@@ -82,7 +83,7 @@ def _sizes(*arrays: DimArray) -> dict[Name, int]:
     return {n: s for a in arrays for n, s in zip(a.names, a.full_shape, strict=True)}
 
 
-@operation(sample("real(a,b)", "bool(a,b)", size=5), sample("real(a,six)", "bool(six)", size=4, fill_value=1.5))
+@operation(sample("real(a,b)", "bool(a,b)", dim=("b", "a"), size=5), sample("real(a,six)", "bool(six)", size=4, fill_value=1.5))
 def masked_select(
     x: DimArray, mask: Any, dim: Any = None, *, size: int | None = None, fill_value: Any = 0, new_dim: Name = "selected"
 ) -> DimArray | Selected:
@@ -146,6 +147,9 @@ def masked_select(
         return reorder(out, (new_dim, *(n for n in out.names if n != new_dim)))
     place, there = _first(beside(chosen, x), line, new_dim, extent(chosen, line) if size is None else size)
     values = where(there, gather(cells, {line: place}), c(fill_value)) if extent(cells, line) else _filled(place, fill_value, x)
+    per_slice = {n: s for n, s in values.vectorized_sizes.items() if n not in there.names}
+    wide = Like((*per_slice, *there.names), (*per_slice.values(), *there.full_shape), there.dtype)
+    there = relabel(spread(there, wide), {}, hide=tuple(per_slice))
     return Selected(_in_front(values, new_dim), _in_front(there, new_dim))
 
 
@@ -165,7 +169,7 @@ def _wider(x: DimArray, mask: DimArray) -> DimArray:
     return make(raw, names, x.hidden.union(mask.hidden))
 
 
-@operation(sample("real(a,b)", "bool(a,b)", "real(six,eight)"), sample("real(a,b)", "bool(b)", "real(nine)", dim="b"))
+@operation(sample("real(a,b)", "bool(a,b)", "real(six,eight)", dim=("b", "a"), source_dim=("six", "eight")), sample("real(a,b)", "bool(b)", "real(nine)", dim="b", source_dim="nine"))
 def masked_scatter(x: DimArray, mask: Any, source: Any, dim: Any = None, *, source_dim: Any = None) -> DimArray:
     """Cells where a mask is true replaced by the cells of ``source``, one after the other.
 
@@ -230,13 +234,16 @@ def masked_scatter(x: DimArray, mask: Any, source: Any, dim: Any = None, *, sour
     return reorder(out, tuple(n for n in dict.fromkeys((*x.names, *out.names)) if n in out.names))
 
 
-@operation(sample("bool(a,b)", size=5), sample("bool(six)", size=4, fill_value=-1), differentiable=False)
-def nonzero(x: DimArray, *, size: int | None = None, fill_value: int = 0, new_dim: Name = "nonzero") -> tuple[DimArray, ...]:
+@operation(sample("bool(a,b)", dim=("b", "a"), size=5), sample("bool(six)", dim="six", size=4, fill_value=-1), differentiable=False)
+def nonzero(x: DimArray, dim: Any = None, *, size: int | None = None, fill_value: int = 0, new_dim: Name = "nonzero") -> tuple[DimArray, ...]:
     """Positions of the cells that are not 0, one array per dim.
 
     Parameters
     ----------
     x : DimArray
+    dim : name or names, optional
+        The dims whose positions are given, the last one fastest; all in their order by default. Along others every slice
+        has its own positions, and ``size`` is needed.
     size : int, optional
         How many positions to give: then they are padded with ``fill_value``, or cut.
     fill_value : int
@@ -246,7 +253,7 @@ def nonzero(x: DimArray, *, size: int | None = None, fill_value: int = 0, new_di
     Returns
     -------
     tuple of DimArray
-        Integers, in the order of the dims of ``x``, the last one fastest; no gradient passes.
+        Integers, in the order of ``dim``; no gradient passes.
 
     Raises
     ------
@@ -266,13 +273,13 @@ def nonzero(x: DimArray, *, size: int | None = None, fill_value: int = 0, new_di
     """
     new_name(x, new_dim, "nonzero")
     v = innermost(x)
+    dims = pick(x, dim, "nonzero")
     mask = not_equal(v, c(0))
-    if size is None and not _known(mask):
+    if size is None and not (_known(mask) and len(dims) == x.ndim):
         raise TraceError(
-            f"nonzero of {describe(x)} has a number of positions that depends on values, one per slice; "
+            f"nonzero of {describe(x)} over {dims} has a number of positions that depends on values, one per slice; "
             "give size=, or use ng.where(condition, a, b), which keeps the shape"
         )
-    dims = x.dims
     line = axes.fresh("cells")
     chosen = _line(mask, dims, _sizes(v), line)
     if size is None:

@@ -62,8 +62,12 @@ def _unnamed_index(value: Any, name: Name) -> DimArray:
     raw = value if backends.is_array(value) else np.asarray(value)
     if raw.size == 0 and raw.dtype.kind == "f":
         raw = raw.astype(np.intp)
+    if raw.dtype.kind not in "iubfc":
+        raise TypeError(f"index for {name!r} is a {type(value).__name__}, not integers or truth values")
     if raw.ndim > 1:
-        raise AxisError(f"index for {name!r} has {raw.ndim} axes without names; use ng.DimArray(index, dims)")
+        raise AxisError(
+            f"index for {name!r} is a plain array of shape {raw.shape}, whose axes have no names; use ng.DimArray(index, dims)"
+        )
     return make(raw, (name,) if raw.ndim else (), NONE)
 
 

@@ -83,8 +83,7 @@ def _refuse_lost(x: DimArray, arrays: Mapping[Name, DimArray]) -> None:
             check(x, name, "isel")
 
 
-@operation(sample("real(a,b)", index=[0, 2, 2], dim="a"), sample("real(a,b)", "index_b(c)", dim=("b", "a")),
-           sample("real(a,b)", "index_b(c,a)"))
+@operation(sample("real(a,b)", index=[0, 2, 2], dim="a"), sample("real(a,b)", "index_b(c)", dim=("b", "a")))
 def take(x: DimArray, index: Any, dim: Any = None) -> DimArray:
     """Positions of one dim, or among the cells of several.
 

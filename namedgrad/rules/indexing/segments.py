@@ -10,7 +10,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, describe, extent
 from namedgrad.axes import AxisError, Name
-from namedgrad.linear import Like
+from namedgrad.linear import Like, like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
@@ -19,7 +19,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced
-from namedgrad.rules.structure import equal, reorder, select, subtract, where, zeros_spread
+from namedgrad.rules.structure import equal, reorder, select, stamp, subtract, where, zeros_spread
 from namedgrad.trace import innermost
 
 _DOC = """{first}
@@ -75,7 +75,7 @@ class _Groups:
             raise TypeError(f"{what}: segments have dtype {found.dtype}; use integers")
         if dim not in found.names or extent(found, dim) != extent(x, dim):
             raise AxisError(f"{what}: segments {describe(found)} need the dim {dim!r} of size {extent(x, dim)} of {describe(x)}")
-        self.dim = dim
+        self.dim, self.order = dim, x.names
         self.name = dim if new_dim is None or new_dim == dim else new_name(x, new_dim, what)
         self.size = _size(found, what) if size is None else size
         found = beside(_in_range(found, self.size, dim, x), x)
@@ -84,9 +84,12 @@ class _Groups:
 
 
     def reduced(self, v: DimArray, kind: str) -> DimArray:
-        """The cells of every group reduced, the dim of the groups in the place of the dim."""
-        out = reduced(self.target, v, self.at, kind)
-        order = (self.name if n == self.dim else n for n in v.names)
+        """The cells of every group reduced."""
+        return reduced(self.target, v, self.at, kind)
+
+    def placed(self, out: DimArray) -> DimArray:
+        """The dim of the groups in the place of the dim."""
+        order = (self.name if n == self.dim else n for n in self.order)
         return reorder(out, tuple(n for n in dict.fromkeys((*out.vectorized, *order, *out.names)) if n in out.names))
 
     def counts(self, mask: DimArray | None, dtype: np.dtype[Any]) -> DimArray:
@@ -112,32 +115,34 @@ def _present(x: DimArray, skipna: bool | None) -> DimArray | None:
     return present(x, skipna)
 
 
-def _published(name: str, function: Any, first: str, *, empty: str, result: str, notes: str, more: str = "", **sample_kwargs: Any) -> Any:
+def _published(name: str, function: Any, first: str, *, empty: str, result: str, notes: str, more: str = "") -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _DOC.format(first=first, name=name, empty=empty, result=result, notes=notes, more=more)
-    samples = (sample("real(six,a)", "index_c(six)", dim="six", size=3, **sample_kwargs),
-               sample("missing(nine,a)", "index_c(a,nine)", dim="nine", size=4, new_dim="group", **sample_kwargs))
-    return operation(*samples)(function)
+    samples = (sample("real(six,a)", "index_c(six)", dim="six", size=4), sample("missing(nine,a)", "index_c(a,nine)", dim="nine", size=4, new_dim="group"))
+    full = (sample("real(six,a)", segments=[2, 0, 1, 0, 2, 2], dim="six", size=3), sample("real(b,eight)", segments=[1, 1, 0, 1, 0, 0, 1, 1], dim="eight", new_dim="group"))
+    return operation(*(full if name in ("segment_max", "segment_min") else samples), differentiable=name != "segment_count")(function)
 
 
 def _segment_sum(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                  new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_sum")
     mask = _present(x, skipna)
-    return groups.reduced(x if mask is None else select(mask, x), "sum")
+    return groups.placed(groups.reduced(x if mask is None else select(mask, x), "sum"))
 
 
 def _segment_prod(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                   new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_prod")
     mask = _present(x, skipna)
-    return groups.reduced(x if mask is None else where(mask, x, c(1)), "prod")
+    return groups.placed(groups.reduced(x if mask is None else where(mask, x, c(1)), "prod"))
 
 
 def _segment_count(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                    new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_count")
-    return groups.counts(_present(innermost(x), skipna), np.dtype(np.int64))
+    mask = _present(innermost(x), skipna)
+    every = zeros_spread(innermost(x), like(x)._replace(dtype=np.dtype(bool)), True) if mask is None else mask
+    return groups.placed(groups.counts(stamp(every, x.hidden), np.dtype(np.int64)))
 
 
 def _extreme(kind: str, fill: float) -> Any:
@@ -147,9 +152,9 @@ def _extreme(kind: str, fill: float) -> Any:
         mask = _present(x, skipna)
         out = groups.reduced(x if mask is None else where(mask, x, c(fill)), f"a{kind}")
         if mask is None:
-            return out
+            return groups.placed(out)
         some, members = groups.counts(mask, np.dtype(np.intp)), groups.counts(None, np.dtype(np.intp))
-        return where(e.logical_and(equal(some, c(0)), e.greater(members, c(0))), c(math.nan), out)
+        return groups.placed(where(e.logical_and(equal(some, c(0)), e.greater(members, c(0))), c(math.nan), out))
 
     return function
 
@@ -164,7 +169,7 @@ def _mean_of(x: DimArray, groups: _Groups, mask: DimArray | None) -> tuple[DimAr
 def _segment_mean(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                   new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_mean")
-    return _mean_of(x, groups, _present(x, skipna))[0]
+    return groups.placed(_mean_of(x, groups, _present(x, skipna))[0])
 
 
 def _segment_var(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, ddof: int = 0,
@@ -185,7 +190,7 @@ def _variance(x: DimArray, groups: _Groups, mask: DimArray | None, ddof: int) ->
     square = e.square(absolute(apart)) if x.dtype.kind == "c" else e.square(apart)
     whole = groups.reduced(square if mask is None else select(mask, square), "sum")
     left = subtract(n, c(ddof))
-    return where(e.greater(left, c(0)), e.divide(whole, e.maximum(left, c(1))), c(math.nan))
+    return groups.placed(where(e.greater(left, c(0)), e.divide(whole, e.maximum(left, c(1))), c(math.nan)))
 
 
 _TIES = "Cells that tie share the derivative equally."

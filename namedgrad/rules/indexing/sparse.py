@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, TraceError, constant, describe
+from namedgrad.array import DimArray, TraceError, constant, describe, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
@@ -18,12 +18,12 @@ from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.masks import nonzero
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, reduced, spot
-from namedgrad.rules.structure import cast, not_equal, positions, reorder, total, where, zeros_spread
+from namedgrad.rules.structure import cast, multiply, not_equal, positions, reorder, total, where, zeros_spread
 from namedgrad.trace import innermost
 
 
-@operation(sample("real(six,c)", indices={"p": [0, 1, 1, 0, 2, 2], "q": [3, 0, 0, 3, 1, 2]}, sizes={"p": 3, "q": 4}),
-           sample("real(six)", indices={"six": [0, 7, 7, 1, 2, 2]}, sizes={"six": 8}))
+@operation(sample("real(six,c)", indices={"p": [0, 1, 1, 0, 2, 2], "q": [3, 0, 0, 3, 1, 2]}, sizes={"p": 3, "q": 4}, dim="six"),
+           sample("real(six)", indices={"six": [0, 7, 7, 1, 2, 2]}, sizes={"six": 8}, dim="six"))
 def coo_to_dense(values: DimArray, indices: Mapping[Any, Any], sizes: Mapping[Any, int], *, dim: Name | None = None) -> DimArray:
     """Values at coordinates, zeros elsewhere; values at the same place are added.
 
@@ -35,8 +35,8 @@ def coo_to_dense(values: DimArray, indices: Mapping[Any, Any], sizes: Mapping[An
     sizes : mapping of dim to int
         Sizes of the dims that the coordinates run along.
     dim : name, optional
-        The dim that counts the values: the name of coordinates without names. By default that of the coordinates, or else
-        the first of the values.
+        The dim that counts the values, which coordinates without names run along; by default that of the coordinates that
+        have one, or the only one of the values.
 
     Returns
     -------
@@ -66,6 +66,8 @@ def coo_to_dense(values: DimArray, indices: Mapping[Any, Any], sizes: Mapping[An
         raise AxisError(f"coo_to_dense: coordinates are given for {tuple(indices)}, sizes for {tuple(sizes)}")
     if dim is None:
         named = [i for i in indices.values() if isinstance(i, DimArray) and i.dims]
+        if not named and values.ndim > 1:
+            raise AxisError(f"coo_to_dense: say which dim of {describe(values)} counts the values, with dim=")
         dim = named[0].dims[0] if named else values.dims[0] if values.dims else None
     table = {}
     for d, n in sizes.items():
@@ -88,7 +90,7 @@ def joint_order(at: Spot) -> tuple[Name, ...]:
     return tuple(dict.fromkeys(n for i in at.places for n in i.names))
 
 
-@operation(sample("real(a,b)", size=5), sample("real(six,a)", dim="six", size=7))
+@operation(sample("real(a,b)", dim=("b", "a"), size=5), sample("real(six,a)", dim="six", size=7))
 def dense_to_coo(x: DimArray, dim: Any = None, *, size: int | None = None, new_dim: Name = "nonzero") -> tuple[DimArray, ...]:
     """The values that are not 0, and their coordinates.
 
@@ -96,7 +98,7 @@ def dense_to_coo(x: DimArray, dim: Any = None, *, size: int | None = None, new_d
     ----------
     x : DimArray
     dim : name or names, optional
-        The dims that get coordinates; all by default. Others stay, and a value counts where any of its cells is not 0.
+        The dims that get coordinates; all by default. Along others every slice has its own, and ``size`` is needed.
     size : int, optional
         How many values to give: padded with zeros at the first place, or cut.
     new_dim : name
@@ -129,15 +131,12 @@ def dense_to_coo(x: DimArray, dim: Any = None, *, size: int | None = None, new_d
     """
     dims = pick(x, dim, "dense_to_coo")
     new_name(x, new_dim, "dense_to_coo")
-    hit = not_equal(innermost(x), c(0))
-    rest = tuple(n for n in x.dims if n not in dims)
-    hit = hit.any(rest) if rest else hit
-    hit = reorder(hit, (*(n for n in hit.names if n not in dims), *dims))
-    found = nonzero(hit, size=size, new_dim=new_dim)
+    found = nonzero(x, dims, size=size, new_dim=new_dim)
     table = dict(zip(dims, found, strict=True))
-    values = gather(x, table)
+    values = gather(x, table) if all(extent(x, d) for d in dims) else cast(multiply(found[0], c(0)), x.dtype)
     if size is not None:
-        there = less(positions(size, new_dim, x), total(cast(hit, np.intp), dims))
+        many = total(cast(not_equal(innermost(x), c(0)), np.intp), dims)
+        there = less(positions(size, new_dim, x), many)
         values = where(there, values, c(0))
     return (reorder(values, tuple(dict.fromkeys((*values.vectorized, new_dim, *values.names)))), *found)
 

@@ -62,8 +62,7 @@ def index_put(x: DimArray, indices: Mapping[Any, Any], values: Any, *, accumulat
     return at.add(values) if accumulate else at.set(values)
 
 
-@operation(sample("real(a,b)", "index_b(c)", "real(c)", dim=("b", "a")), sample("real(a,b)", "index_b(c)", "real(c)", dim="b", accumulate=True),
-           sample("real(a,b)", "index_b(c)", "real(c)"))
+@operation(sample("real(a,b)", "index_b(c)", "real(c)", dim=("b", "a")), sample("real(a,b)", "index_b(c)", "real(c)", dim="b", accumulate=True))
 def put(x: DimArray, index: Any, source: Any, dim: Any = None, *, accumulate: bool = False) -> DimArray:
     """``source`` written at positions among the cells of several dims, counted as if they were joined.
 
@@ -159,7 +158,8 @@ def select_scatter(x: DimArray, src: Any, dim: Name, index: int) -> DimArray:
     return At(x)[{check(x, dim, "select_scatter"): index}].set(src)
 
 
-@operation(sample("real(a,six)", "real(a,c)", dim="six", start=1, end=3), sample("real(nine,a)", "real(b,a)", dim="nine", start=-8, step=2))
+@operation(sample("real(a,six)", "real(a,six)", dim="six"), sample("real(a,six)", "real(a)", dim="six", start=1, end=3),
+           sample("real(nine,a)", "real(a)", dim="nine", start=-8, step=2))
 def slice_scatter(x: DimArray, src: Any, dim: Name, start: int | None = None, end: int | None = None, step: int = 1) -> DimArray:
     """``src`` in place of a slice of a dim.
 
