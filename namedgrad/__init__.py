@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from namedgrad import linalg, random
 from namedgrad import ops as _ops
-from namedgrad import random
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
 from namedgrad.compile import compile
@@ -15,16 +15,20 @@ from namedgrad.positional import PositionalArray, positional
 from namedgrad.positional import layers as _layers
 from namedgrad.testing.check import check_gradients
 from namedgrad.transforms.checkpoint import checkpoint
+from namedgrad.transforms.control import cond as _cond
+from namedgrad.transforms.control import fori_loop, while_loop
 from namedgrad.transforms.custom import custom_pullback, custom_pushforward
 from namedgrad.transforms.grad import grad, jvp, pullback, pushforward, value_and_grad, vjp
 from namedgrad.transforms.jacobian import hessian, hvp, jacobian
 from namedgrad.transforms.linearize import LinearMap, linearize
 from namedgrad.transforms.scan import scan
 from namedgrad.transforms.vectorize import devectorize, vectorize, vmap
+from namedgrad.transforms.vectors import broadcast_vectors, reshape_vectors, revectorize
 from namedgrad.xarray import asdimarray
 
 globals().update(_ops.FUNCTIONS)
 globals().update({name: getattr(_layers, name) for name in _layers.__all__})
+cond = _cond  # a branch, or the condition number
 
 _LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minimize": "namedgrad.fit"}
 

@@ -352,7 +352,8 @@ def test_special_point(name: str, k: int) -> None:
     rng = np.random.default_rng(1)
     tangents = [like(x, rng) for x in xs]
     pushed = push(f, xs, tangents)
-    here = sum(float(np.real(np.conj(c) * t.to_numpy()).sum()) for c, t in zip(cotangents, pushed, strict=True))
+    pairs = [(c, t.to_numpy()) for c, t, y in zip(cotangents, pushed, outs, strict=True) if y.dtype.kind in "fc"]
+    here = sum(float(np.real(np.conj(c) * np.where(c == 0, 0, t)).sum()) for c, t in pairs)
     there = sum(float(np.real(np.conj(e) * t.to_numpy()).sum()) for e, t in zip(expected, tangents, strict=True))
     assert_close(here, there, CLOSED, "tangent")
 

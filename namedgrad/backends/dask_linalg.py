@@ -92,7 +92,7 @@ class DaskLinalg(LinalgKernels):
             Kernel(NUMPY.function(name), **how),
             f"(i,j)->({','.join(axes)})",
             a.rechunk({-2: -1, -1: -1}),
-            output_dtypes=dtype or a.dtype,
+            meta=np.empty((0,) * (a.ndim - 2 + len(shape)), dtype or a.dtype),
             output_sizes=dict(zip(axes, map(int, shape), strict=True)),
         )
 

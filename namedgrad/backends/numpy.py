@@ -14,6 +14,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.attention import NumpyAttentionKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.distances import NumpyDistanceKernels
+from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_statistics import NumpyStatistics
 from namedgrad.backends.resampling import HostResampling
@@ -40,6 +41,7 @@ class NumpyBackend(
     NumpyDistanceKernels,
     HostResampling,
     HostSignals,
+    NumpyLinalg,
     NumpyLines,
     NumpyStatistics,
     Backend,

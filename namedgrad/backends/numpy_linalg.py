@@ -97,7 +97,7 @@ class NumpyLinalg(LinalgKernels):
 def _each(f: Callable[..., Raw], *arrays: Raw, shape: Sequence[int]) -> Raw:
     """``f`` of the matrices of several stacks: the one place with a loop, for what LAPACK and SciPy do one by one."""
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
-    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in arrays]
+    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(math.prod(batch), *x.shape[-2:]) for x in arrays]
     if not batch:
         return f(*(x[0] for x in flat))
     found = [f(*several) for several in zip(*flat, strict=True)]
@@ -147,7 +147,7 @@ def _salvaged(f: Callable[..., Raw], errors: str, *arrays: Raw) -> Raw:
         if errors != "nan":
             raise
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
-    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in arrays]
+    flat = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(math.prod(batch), *x.shape[-2:]) for x in arrays]
     out = _bisected(f, flat)
     return out.reshape(*batch, *out.shape[1:])
 

@@ -18,14 +18,15 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.structure import contract, subtract
+from namedgrad.rules.structure import contract, not_equal, subtract
 from namedgrad.trace import innermost
 
 NEW = axes.fresh("value")
 _EXAMPLE = np.eye(1)
-EIG, EIGH, QR, SLOGDET, SVD = (
+_RESULTS: list[Any] = [
     type(f(_EXAMPLE)) for f in (np.linalg.eig, np.linalg.eigh, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
-)
+]
+EIG, EIGH, QR, SLOGDET, SVD = _RESULTS
 
 
 def placed(x: DimArray, *core: Name) -> DimArray:
@@ -129,7 +130,7 @@ def cond(x: Any, p: Any = None) -> DimArray:
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     x = numbered(A)
     if x.ndim < 2:
-        return e.not_equal(r.sum(absolute(x), skipna=False), e.c(0)) * 1
+        return not_equal(r.sum(absolute(x), skipna=False), e.c(0)) * 1
     if tol is not None:
         values = linalg.svd(matrix(x, "matrix_rank"), (ROW, COLUMN), compute_uv=False, new_dim=NEW)
         return placed(r.sum(e.greater(values, numbered(tol)) * 1, NEW))

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, extent
+from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import absolute, imag, real
-from namedgrad.rules.elementwise import c, divide, greater, length, square
+from namedgrad.rules.elementwise import c, divide, greater, isnan, length, logical_and, square
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, inexact, matrix_dims
 from namedgrad.rules.linalg.singular import svd
 from namedgrad.rules.linalg.solving import inv
 from namedgrad.rules.reductions import max as max_
 from namedgrad.rules.reductions import min as min_
-from namedgrad.rules.structure import add, cast, multiply, relabel, total
+from namedgrad.rules.structure import add, cast, isfinite, multiply, relabel, select, total, where
 
 NEW = axes.fresh("value")
 ORDERS = (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
@@ -33,15 +33,21 @@ def norm_of(a: DimArray, ord: Any) -> DimArray:
         return length(total(squares, (ROW, COLUMN)))
     if ord in {"nuc", 2, -2}:
         values = svd(a, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
-        if ord == "nuc":
+        if not extent(values, NEW) and ord in {"nuc", 2}:
             return total(values, (NEW,))
-        if ord > 0 and not extent(values, NEW):
-            return total(values, (NEW,))
+        if ord == "nuc":  # at a value of 0 the derivative is 0, as that of every norm
+            return total(select(_positive(values, a, None), values), (NEW,))
         return (max_ if ord > 0 else min_)(values, NEW, skipna=False)
     inner, outer = (ROW, COLUMN) if abs(ord) == 1 else (COLUMN, ROW)
     if ord > 0 and not extent(a, outer):
         return total(absolute(a), (inner, outer))
     return (max_ if ord > 0 else min_)(total(absolute(a), (inner,)), outer, skipna=False)
+
+
+def _positive(values: DimArray, a: DimArray, rtol: float | None) -> DimArray:
+    """Which singular values are not 0 but for rounding."""
+    part = max(extent(a, ROW), extent(a, COLUMN)) * float(np.finfo(a.dtype).eps) if rtol is None else rtol
+    return greater(values, multiply(max_(values, NEW, skipna=False), c(part)))
 
 
 @operation(
@@ -132,7 +138,9 @@ def cond(a: DimArray, dims: tuple[Name, Name], ord: Any = None) -> DimArray:
         values = svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
         large, small = (f(values, NEW, skipna=False) for f in (max_, min_))
         return divide(small, large) if ord == -2 else divide(large, small)
-    return multiply(norm_of(x, ord), norm_of(inv(x, (ROW, COLUMN), errors="nan"), ord))
+    size, other = norm_of(x, ord), norm_of(inv(x, (ROW, COLUMN), errors="nan"), ord)
+    singular = logical_and(isnan(other), isfinite(size))
+    return where(singular, constant(math.inf), multiply(size, other))
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("tall(six,b)", dims=("six", "b")), differentiable=False)
@@ -173,6 +181,4 @@ def matrix_rank(a: DimArray, dims: tuple[Name, Name], *, rtol: float | None = No
     values = svd(relabel(a, {row: ROW, col: COLUMN}), (ROW, COLUMN), compute_uv=False, new_dim=NEW)
     if not extent(values, NEW):
         return total(cast(values, np.int64), (NEW,))
-    part = max(extent(a, row), extent(a, col)) * float(np.finfo(a.dtype).eps) if rtol is None else rtol
-    limit = multiply(max_(values, NEW, skipna=False), c(part))
-    return total(cast(greater(values, limit), np.int64), (NEW,))
+    return total(cast(_positive(values, relabel(a, {row: ROW, col: COLUMN}), rtol), np.int64), (NEW,))

@@ -1,0 +1,210 @@
+"""Linear algebra where the table of operations does not reach: phases, singular and degenerate matrices, errors."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import namedgrad as ng
+from tests.support.tolerances import FIRST, MATRIX, assert_close
+
+rng = np.random.default_rng(3)
+DIMS = ("i", "j")
+
+
+def named(data, dims="ij", **options):
+    return ng.DimArray(np.asarray(data), tuple(dims), **options)
+
+
+def slope(f, a, t, h=1e-4):
+    """The derivative of a real function of an array along ``t``."""
+    at = [float(f(named(a + k * h * t)).item()) for k in (-2, -1, 1, 2)]
+    return (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h)
+
+
+def agree(f, a, t, tolerance=FIRST):
+    g = ng.grad(f)(named(a)).to_numpy()
+    expected = slope(f, a, t)
+    assert_close(np.sum(np.real(np.conj(g) * t)), expected, tolerance)
+    assert_close(ng.pushforward(f, (named(a),), (named(t),))[1].to_numpy(), expected, tolerance)
+
+
+def some(*shape, kind="real"):
+    x = rng.normal(size=shape)
+    return x + 1j * rng.normal(size=shape) if kind == "complex" else x
+
+
+def squared(x):
+    return (x * np.conj(x)).real
+
+
+INVARIANT = {
+    "svd": lambda a: _projection(*_thin(a)),
+    "eigh": lambda a: _spectral(a),
+    "eig": lambda a: squared(ng.eig(a, DIMS)[1]).isel(i=0, j2=1) + squared(ng.eig(a, DIMS)[1]).isel(i=2, j2=0),
+    "full svd": lambda a: _completed(a),
+}
+
+
+def _thin(a):
+    u, s, vh = ng.svd(a, DIMS)
+    return u.isel(j2=[0, 1]), s.isel(j2=[0, 1]), vh.isel(j2=[0, 1])
+
+
+def _projection(u, s, vh):
+    """Of the sum of some dyads: no phase changes it."""
+    part = ng.dot(u * ng.sqrt(s), vh, dim="j2")
+    return squared(part).isel(i=0, j=1) + part.real.isel(i=2, j=0)
+
+
+def _spectral(a):
+    w, v = ng.eigh(a, DIMS)
+    v = v.isel(j2=[0, 2])
+    part = ng.dot(v * ng.exp(w.isel(j2=[0, 2]) / 4), np.conj(v).rename(i="j"), dim="j2")
+    return squared(part).isel(i=0, j=1) + part.real.isel(i=2, j=0)
+
+
+def _completed(a):
+    """The projection onto what the columns do not span."""
+    rest = ng.svd(a, DIMS, full_matrices=True)[0]
+    rest = rest.isel(j2=slice(min(a.shape), None))
+    part = ng.dot(rest, np.conj(rest).rename(i="k"), dim="j2")
+    return squared(part).isel(i=0, k=1) + part.real.isel(i=2, k=0)
+
+
+@pytest.mark.parametrize("kind", ["real", "complex"])
+@pytest.mark.parametrize("name", ["svd", "eigh", "eig"])
+def test_what_no_phase_changes(name, kind):
+    a, t = some(4, 4, kind=kind) + 2 * np.diag([0.0, 3, 6, 9]), some(4, 4, kind=kind)
+    if name == "eigh":
+        a, t = (x + x.conj().T for x in (a, t))
+    agree(INVARIANT[name], a, t)
+
+
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_completed_bases(kind):
+    agree(INVARIANT["full svd"], some(4, 2, kind=kind), some(4, 2, kind=kind))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_factors_of_any_shape_give_the_matrix_back(shape, kind):
+    a = named(some(*shape, kind=kind))
+    u, s, vh = ng.svd(a, DIMS)
+    q, r = ng.qr(a, DIMS)
+    p, low, up = ng.lu(a, DIMS)
+    assert_close(ng.dot(u * s, vh, dim="j2").to_numpy(), a.to_numpy(), MATRIX)
+    assert_close(ng.dot(q, r, dim="j2").to_numpy(), a.to_numpy(), MATRIX)
+    assert_close(ng.dot(low, up, dim="j2").to_numpy(), a.isel(i=p).to_numpy(), MATRIX)
+    complete = ng.qr(a, DIMS, mode="complete", new_dim="k")[0]
+    assert complete.sizes == {"i": shape[0], "k": shape[0]}
+    assert_close(complete.to_numpy().conj().T @ complete.to_numpy(), np.eye(shape[0]), MATRIX)
+
+
+# ------------------------------------------------------------------------------------------------ singular, degenerate
+
+
+@pytest.mark.parametrize("rank", [4, 3, 2, 1, 0])
+def test_determinant_of_singular_matrices_to_second_order(rank):
+    a = some(4, rank) @ some(rank, 4) if rank else np.zeros((4, 4))
+    t, u = some(4, 4), some(4, 4)
+
+    def exact(x):  # by permutations: a polynomial, differentiated by differences without error
+        total = 0.0
+        for p in itertools.permutations(range(4)):
+            total += np.linalg.det(np.eye(4)[list(p)]) * np.prod([x[i, p[i]] for i in range(4)])
+        return total
+
+    gradient = ng.grad(lambda x: ng.det(x, DIMS))
+    h = 1e-2
+    first = [(exact(a + k * h * t)) for k in (-2, -1, 1, 2)]
+    expected = (first[0] - 8 * first[1] + 8 * first[2] - first[3]) / (12 * h)
+    assert_close((gradient(named(a)).to_numpy() * t).sum(), expected, 1e-9)
+    second = ng.hvp(lambda x: ng.det(x, DIMS), named(a), named(t)).to_numpy()
+    mixed = sum(s * v * exact(a + h * (s * t + v * u)) for s in (1, -1) for v in (1, -1)) / (4 * h * h)
+    half = sum(s * v * exact(a + h / 2 * (s * t + v * u)) for s in (1, -1) for v in (1, -1)) / (h * h)
+    assert_close((second * u).sum(), (4 * half - mixed) / 3, 1e-7)
+
+
+def test_equal_eigenvalues_give_what_is_unique_and_nothing_else():
+    a = named(np.diag([1.0, 1.0, 3.0]))
+    values = ng.grad(lambda x: (ng.eigh(x, DIMS)[0] ** 2).sum())(a)
+    assert_close(values.to_numpy(), 2 * a.to_numpy(), MATRIX)
+    single = ng.grad(lambda x: ng.eigh(x, DIMS)[1].isel(j2=2, i=0))(a)
+    assert np.isfinite(single.to_numpy()).all(), "the vector of the single eigenvalue is determined"
+    free = ng.grad(lambda x: ng.eigh(x, DIMS)[1].isel(j2=0, i=1))(a)
+    assert np.isnan(free.to_numpy()).any(), "those of equal ones are not"
+
+
+def test_norms_of_deficient_matrices():
+    a = named(np.outer([1.0, 2.0], [2.0, 1.0]))
+    for order in ("nuc", 2, "fro"):
+        g = ng.grad(lambda x, o=order: ng.matrix_norm(x, DIMS, o))(a).to_numpy()
+        assert_close(g, np.outer([1.0, 2.0], [2.0, 1.0]) / 5, MATRIX)
+
+
+def test_pseudoinverse_where_the_rank_stays():
+    x, y = some(5, 2), some(2, 4)
+    t = some(5, 2) @ y + x @ some(2, 4)  # to first order along the matrices of rank 2
+
+    def f(h):
+        return np.linalg.pinv((x + h * (t @ np.linalg.pinv(y))) @ y, rcond=1e-6)
+
+    moved = t @ np.linalg.pinv(y) @ y
+    expected = (f(1e-5) - f(-1e-5)) / 2e-5
+    got = ng.pushforward(lambda a: ng.pinv(a, DIMS, rtol=1e-6), (named(x @ y),), (named(moved),))[1]
+    assert_close(got.to_numpy().T if got.shape != expected.shape else got.to_numpy(), expected, 1e-6)
+
+
+def test_masked_slices_do_not_reach_the_others():
+    good = some(3, 3) + 4 * np.eye(3)
+    a = named(np.stack([good, np.full((3, 3), np.nan)]), "bij")
+    keep = named([True, False], "b")
+    for f in (
+        lambda x: ng.inv(x, DIMS, errors="nan"), lambda x: ng.solve(x, named(np.ones(3), "i"), DIMS, errors="nan"),
+        lambda x: ng.expm(x.where(keep, 0.0), DIMS), lambda x: ng.slogdet(x, DIMS)[1],
+    ):  # fmt: skip
+        g = ng.grad(lambda x, f=f: f(x).where(keep, 0.0).sum())(a).to_numpy()
+        assert np.isfinite(g[0]).all()
+        assert (g[1] == 0).all()
+
+
+# ------------------------------------------------------------------------------------------------ errors
+
+
+@pytest.mark.parametrize("call", [lambda a, **kw: ng.cholesky(a, DIMS, **kw), lambda a, **kw: ng.inv(a, DIMS, **kw), lambda a, **kw: ng.solve(a, named(np.ones(2), "i"), DIMS, **kw)], ids=["cholesky", "inv", "solve"])
+def test_an_error_says_which_matrix(call):
+    a = np.broadcast_to(np.eye(2), (3, 4, 2, 2)).copy()
+    a[1, 2] = a[2, 0] = 0
+    batch = named(a, ("lat", "lon", "i", "j"))
+    for x in (batch, batch.vectorize("lat"), batch.transpose("i", "lon", "j", "lat")):
+        with pytest.raises(np.linalg.LinAlgError, match=r"lat=1.*lon=2|lon=2.*lat=1"):
+            call(x)
+        out = call(x, errors="nan")
+        out = ng.devectorize(out).transpose("lat", "lon", ...).to_numpy()
+        bad = np.isnan(out).reshape(3, 4, -1).any(-1)
+        assert bad.tolist() == [[False] * 4, [False, False, True, False], [True, False, False, False]]
+
+
+def test_dims_are_checked():
+    a = named(np.ones((2, 3)))
+    with pytest.raises(ng.AxisError, match="square"):
+        ng.det(a, DIMS)
+    with pytest.raises(ng.AxisError, match="two different names"):
+        ng.inv(a, ("i", "i"))
+    with pytest.raises(ng.AxisError, match="exists already"):
+        ng.svd(a, DIMS, new_dim="i")
+    with pytest.raises(ng.AxisError, match="vectorized"):
+        ng.qr(named(np.ones((2, 3)), vectorized=["i"]), DIMS)
+    with pytest.raises(ng.AxisError, match="size 3"):
+        ng.cross(a, a, "i")
+
+
+def test_functions_of_matrices_with_complex_values():
+    a = np.array([[0.0, -1.0], [1.0, 0.0]]) - 2 * np.eye(2)
+    for name in ("sqrtm", "logm"):
+        expected = getattr(scipy.linalg, name)(a)
+        got = getattr(ng, name)(named(a), DIMS)
+        assert_close(got.to_numpy(), expected, MATRIX)
+        agree(lambda x, name=name: squared(getattr(ng, name)(x, DIMS)).sum(), a, some(2, 2))
