@@ -44,7 +44,7 @@ Arrays = list[ng.DimArray]
 # A dim that is added to these would be reduced or moved as well, unless the call names its dims.
 BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip",
                   "median", "quantile", "cumprod", "vdot", "average", "cov", "corr", "ptp", "count_nonzero", "vector_norm", "norm", "dist", "renorm",
-                  "bincount"}
+                  "bincount", "masked_select"}
 BY_DEFAULT_ALL |= {f"nan{name}" for name in BY_DEFAULT_ALL}
 ALONG_THE_ONLY_DIM = {"sort", "argsort", "partition", "topk", "kthvalue", "mode", "cummax", "cummin", "logcumsumexp", "trapezoid", "cumulative_trapezoid",
                       "diff", "ediff1d", "split", "chunk", "unbind", "diag_embed", "idxmax", "idxmin", "ffill", "bfill", "head", "tail", "thin",
@@ -125,7 +125,7 @@ def test_every_operation_is_in_the_grid() -> None:
     assert set(GRID) == set(OPERATIONS)
     assert not [name for name, op in OPERATIONS.items() if not op.samples], "an operation without samples"
     declared = {name for name, op in OPERATIONS.items() if op.differentiable}
-    assert declared <= {c.name for c in FLOATING} | {"stop_gradient", "frexp", "dense_to_coo"}, "declared differentiable, but never differentiated here"
+    assert declared <= {c.name for c in FLOATING} | {"stop_gradient", "frexp", "dense_to_coo", "masked_select"}, "declared differentiable, but never differentiated here"
 
 
 def test_every_operation_has_enough_samples() -> None:

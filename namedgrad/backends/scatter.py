@@ -118,6 +118,10 @@ class IndexKernels:
         best = self.scatter("maximum", number, *index, shared=shared, sizes=sizes)
         return self.xp.equal(self.gather(best, *index, shared=shared), number), best > 0
 
+    def last_writers(self, *index: Raw, shared: int, sizes: Shape) -> Raw:
+        """Which writer to a cell is the last one, over the axes of the index."""
+        return self.winners(*index, shared=shared, sizes=sizes)[0]
+
     def accumulate(self, how: str, out: Raw, g: Raw, index: Sequence[Raw], *, shared: int, tail: int) -> Raw:
         """``g`` combined into ``out``, which nobody else sees."""
         core = out.ndim - len(index) - tail

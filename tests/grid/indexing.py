@@ -328,11 +328,10 @@ def nonzero(x, dim, size=None, fill_value=0):
     return tuple(xr.DataArray(np.r_[f[:n], np.full(size - n, fill_value)], dims="nonzero") for f in found)
 
 
-ODD = ng.DimArray([True, False, True, True, False, False], "six")
 entry(
     "masked_select",
     masked_select,
-    samples=[sample("real(a,six)", mask=ODD), sample("complex(six,b)", mask=ODD)],
+    samples=[sample("complex(six,b)", "bool(six)", size=6)],
     points=[
         point([1.0, np.nan, 3.0], mask=D([True, False, True], "p"), value=[1.0, 3.0], gradients=[lambda g: [g[0], 0, g[1]]]),
         point([1.0, 2.0], mask=D([False, False], "p"), value=np.zeros(0), gradients=[[0.0, 0.0]]),

@@ -255,6 +255,7 @@ def _bags(index: DimArray, offsets: Any, over: Name, new_dim: Name | None, *, in
         starts = starts.isel({name: slice(0, count)})
     aside = axes.fresh(name)
     along = positions(extent(index, over), over, index)
+    starts = beside(starts, index)
     bags = searchsorted(relabel(starts, {name: aside}), along, aside, side="right")
     return add(bags, c(-1)), name, count
 

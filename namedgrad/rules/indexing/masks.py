@@ -108,13 +108,15 @@ def masked_select(
     DimArray
         If ``size`` is not given and the mask is the same for all slices; its size depends on the mask.
     tuple of DimArray
-        Else ``(values, mask)``: the chosen cells first, then padding, to ``size`` or to as many as the mask has cells, and
-        which of them were chosen.
+        Else, as where a vectorized mask differs from slice to slice, ``(values, mask)``: the chosen cells first, then
+        padding, to ``size`` or to as many as the mask has cells, and which of them were chosen.
 
     Raises
     ------
     AxisError
         If a dim is unknown or vectorized, or a shared dim has two sizes.
+    TraceError
+        Without ``size``, where the mask may not be looked at.
     TypeError
         If the mask is not of truth values.
 
@@ -141,7 +143,12 @@ def masked_select(
         if sizes[name] != n or (name in found.names and extent(found, name) != n):
             raise AxisError(f"masked_select: sizes of {name!r} differ in {describe(x)} and the mask {describe(found)}")
     cells, chosen = _line(x, dims, sizes, line), _line(found, dims, sizes, line)
-    if size is None and chosen.names == (line,) and _known(chosen):
+    if size is None and not found.hidden and chosen.names == (line,):
+        if not _known(chosen):
+            raise TraceError(
+                "masked_select: how many cells are chosen depends on values that may not be looked at here; give size= for "
+                "a padded result, or use ng.where(mask, x, fill), which keeps the shape"
+            )
         at = make(np.flatnonzero(chosen.raw), (new_dim,), NONE)
         out = gather(cells, {line: beside(at, x)})
         return reorder(out, (new_dim, *(n for n in out.names if n != new_dim)))

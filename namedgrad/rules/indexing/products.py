@@ -28,7 +28,6 @@ from namedgrad.rules.indexing.maps import (
 from namedgrad.rules.movement.stacking import merge, split
 from namedgrad.rules.structure import (
     add,
-    constant_like,
     equal,
     multiply,
     positions,
@@ -36,6 +35,7 @@ from namedgrad.rules.structure import (
     stamp,
     subtract,
     where,
+    zeros_spread,
 )
 from namedgrad.trace import apply
 
@@ -115,7 +115,7 @@ def _running_others(v: DimArray, index: Sequence[DimArray], sizes: tuple[int, ..
     from namedgrad.rules.sorting import argsort_of
 
     if not summed:
-        return spread(constant_like(v.dtype.type(1), v), v)
+        return zeros_spread(v, like(v), v.dtype.type(1))
     line = axes.fresh("writers")
     key = index[0]
     for i, n in zip(index[1:], sizes[1:], strict=True):

@@ -15,7 +15,7 @@ from namedgrad.rules.elementwise import c, divide, floor_divide, greater, maximu
 from namedgrad.rules.indexing.maps import index_names, scatter_add, with_names
 from namedgrad.rules.indexing.products import scatter_product
 from namedgrad.rules.indexing.writing import write_into
-from namedgrad.rules.structure import add, cast, constant_like, multiply, reorder, spread, where
+from namedgrad.rules.structure import add, cast, multiply, reorder, where, zeros_spread
 
 KINDS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -76,9 +76,7 @@ def reduced(x: DimArray, v: DimArray, at: Spot, reduce: str) -> DimArray:
         return scatter_add(v, at.places, at.dims, at.sizes(x), at.summed)
     if reduce == "prod":
         return scatter_product(with_names(v, at.places), at.places, at.dims, at.sizes(x), at.summed)
-    start = neutral(_HOW[reduce], v.dtype)
-    fill = constant_like(np.asarray(start), v)
-    target = spread(fill, Like(at.dims, at.sizes(x), fill.dtype))
+    target = zeros_spread(v, Like(at.dims, at.sizes(x), v.dtype), neutral(_HOW[reduce], v.dtype))
     return write_into(target, v, at.places, at.dims, at.summed, _HOW[reduce], own=False)
 
 
@@ -89,7 +87,7 @@ def real_like(v: DimArray) -> np.dtype[Any]:
 
 def counts(x: DimArray, at: Spot, dtype: np.dtype[Any], of: DimArray | None = None) -> DimArray:
     """How many writers, or how much of a weight ``of`` them, each cell has."""
-    one = constant_like(dtype.type(1), x) if of is None else cast(of, dtype)
+    one = zeros_spread(x, Like((), (), dtype), dtype.type(1)) if of is None else cast(of, dtype)
     return scatter_add(one, at.places, at.dims, at.sizes(x), at.summed)
 
 
