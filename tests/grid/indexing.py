@@ -349,11 +349,11 @@ entry(
     ],
 )  # fmt: skip
 entry(
-    "nonzero",
+    "nonzero_padded",
     nonzero,
     points=[
-        point([0.0, 2.0, np.nan], dim="p", value=([1, 2],)),
-        point([[0, 3], [4, 0]], value=([0, 1], [1, 0])),
+        point([0.0, 2.0, np.nan], dim="p", size=2, value=([1, 2],)),
+        point([[0, 3], [4, 0]], size=1, value=([0], [1])),
         point([0.0, 0.0], size=2, fill_value=-1, value=([-1, -1],)),
     ],
 )

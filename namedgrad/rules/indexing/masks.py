@@ -1,4 +1,4 @@
-"""Cells chosen by a mask: masked_select, masked_scatter, nonzero.
+"""Cells chosen by a mask: masked_select, masked_scatter, nonzero_padded.
 
 How many cells a mask chooses depends on its values.  Where those may not be looked at, or differ from slice to slice,
 the result is padded to a size that is known.
@@ -242,17 +242,17 @@ def masked_scatter(x: DimArray, mask: Any, source: Any, dim: Any = None, *, sour
 
 
 @operation(sample("bool(a,b)", dim=("b", "a"), size=5), sample("bool(six)", dim="six", size=4, fill_value=-1), differentiable=False)
-def nonzero(x: DimArray, dim: Any = None, *, size: int | None = None, fill_value: int = 0, new_dim: Name = "nonzero") -> tuple[DimArray, ...]:
-    """Positions of the cells that are not 0, one array per dim.
+def nonzero_padded(x: DimArray, dim: Any = None, *, size: int, fill_value: int = 0, new_dim: Name = "nonzero") -> tuple[DimArray, ...]:
+    """Positions of the first cells that are not 0, one array per dim, of a size that is known.
 
     Parameters
     ----------
     x : DimArray
     dim : name or names, optional
-        The dims whose positions are given, the last one fastest; all in their order by default. Along others every slice
-        has its own positions, and ``size`` is needed.
-    size : int, optional
-        How many positions to give: then they are padded with ``fill_value``, or cut.
+        The dims whose positions are given, the last one fastest; all in their order by default. Along others, and along
+        vectorized axes, every slice has its own positions.
+    size : int
+        How many positions to give: padded with ``fill_value``, or cut.
     fill_value : int
     new_dim : name
         The dim of the positions.
@@ -264,40 +264,44 @@ def nonzero(x: DimArray, dim: Any = None, *, size: int | None = None, fill_value
 
     Raises
     ------
-    TraceError
-        Without ``size``, where the number of positions differs from slice to slice or may not be looked at.
+    AxisError
+        If a dim is unknown or vectorized, or the new one exists.
 
     Notes
     -----
-    ``numpy.nonzero``, ``numpy.where`` with one argument.
+    ``numpy.nonzero``, with a size as ``jax.numpy.nonzero`` has it.
 
     Examples
     --------
     >>> import namedgrad as ng
     >>> x = ng.DimArray([[0.0, 2.0], [3.0, 0.0]], ("x", "y"))
-    >>> [i.data.tolist() for i in ng.nonzero(x)]
-    [[0, 1], [1, 0]]
+    >>> [i.data.tolist() for i in ng.nonzero_padded(x, size=3, fill_value=-1)]
+    [[0, 1, -1], [1, 0, -1]]
     """
-    new_name(x, new_dim, "nonzero")
-    v = innermost(x)
-    dims = pick(x, dim, "nonzero")
-    mask = not_equal(v, c(0))
-    if size is None and not (_known(mask) and len(dims) == x.ndim):
-        raise TraceError(
-            f"nonzero of {describe(x)} over {dims} has a number of positions that depends on values, one per slice; "
-            "give size=, or use ng.where(condition, a, b), which keeps the shape"
-        )
+    new_name(x, new_dim, "nonzero_padded")
+    v, dims, line = innermost(x), pick(x, dim, "nonzero_padded"), axes.fresh("cells")
+    chosen = _line(not_equal(v, c(0)), dims, _sizes(v), line)
+    at, there = _first(chosen, line, new_dim, size)
+    return tuple(where(there, i, c(fill_value)) for i in _apart(at, x, dims))
+
+
+def chosen_positions(x: DimArray, dims: Names, new_dim: Name) -> tuple[DimArray, ...]:
+    """Positions of all cells that are not 0; refused where their number differs from slice to slice."""
     line = axes.fresh("cells")
-    chosen = _line(mask, dims, _sizes(v), line)
-    if size is None:
-        at, there = make(np.flatnonzero(chosen.raw), (new_dim,), NONE), None
-    else:
-        at, there = _first(chosen, line, new_dim, size)
+    chosen = _line(not_equal(innermost(x), c(0)), dims, _sizes(x), line)
+    if chosen.names != (line,) or not _known(chosen):
+        raise TraceError(
+            f"how many cells of {describe(x)} over {dims} are not 0 depends on values, and may differ from slice to slice; "
+            "give size="
+        )
+    return _apart(make(np.flatnonzero(chosen.raw), (new_dim,), NONE), x, dims)
+
+
+def _apart(at: DimArray, x: DimArray, dims: Names) -> tuple[DimArray, ...]:
+    """Positions along every dim, of positions among their cells."""
     out = []
     for d in reversed(dims):
-        n = extent(x, d)
-        here = remainder(at, c(n or 1))
-        out.append(here if there is None else where(there, here, c(fill_value)))
-        at = floor_divide(at, c(n or 1))
+        n = c(extent(x, d) or 1)
+        out.append(remainder(at, n))
+        at = floor_divide(at, n)
     return tuple(out[::-1])
-

@@ -66,7 +66,7 @@ def _unnamed_index(value: Any, name: Name) -> DimArray:
         raise TypeError(f"index for {name!r} is a {type(value).__name__}, not integers or truth values")
     if raw.ndim > 1:
         raise AxisError(
-            f"index for {name!r} is a plain array of shape {raw.shape}, whose axes have no names; use ng.DimArray(index, dims)"
+            f"index for {name!r} is a plain array of shape {raw.shape}, with axes without names; use ng.DimArray(index, dims)"
         )
     return make(raw, (name,) if raw.ndim else (), NONE)
 
