@@ -10,11 +10,12 @@ from typing import Any
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name, Names
+from namedgrad.linear import Like
 from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.movement import merge
-from namedgrad.rules.structure import add, contract, multiply, relabel, reorder, total
+from namedgrad.rules.structure import add, contract, multiply, relabel, reorder, spread, total
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -382,7 +383,9 @@ def kron(x: DimArray, y: DimArray, dim: Any = None) -> DimArray:
     dims = tuple(n for n in x.dims if n in y.dims) if dim is None else pick(x, dim, "kron")
     inside = {check(y, n, "kron"): _shared(i) for i, n in enumerate(dims)}
     names = axes.in_order((*x.names, *y.names))
-    out = multiply(x, relabel(y, inside))
+    pairs = [((n, s), (inside[n], extent(y, n))) if n in inside else ((n, s),) for n, s in zip(x.names, x.full_shape, strict=True)]
+    target = dict(pair for several in pairs for pair in several)  # laid out so that merging moves nothing
+    out = multiply(spread(x, Like(tuple(target), tuple(target.values()), x.dtype)), relabel(y, inside))
     for n, m in inside.items():
         out = merge(out, (n, m), n)
     return reorder(out, names)

@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant
-from namedgrad.primitive import operation, sample
+from namedgrad.axes import Name, Names
+from namedgrad.linear import CoreMap, Like, Map, like
+from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import multiply, reorder
+from namedgrad.rules.structure import contract, multiply, relabel, reorder, select, subtract
+from namedgrad.trace import apply
+
+
+class _Unit(Primitive):
+    """``x / max(length, eps)`` where ``length`` is that of ``x``: the derivative in ``x`` counts both."""
+
+    form, signature = "core", "(n...),()->(n...)"
+
+    def lower(self, args: Sequence[DimArray], dims: Names, eps: float) -> DimArray:
+        x, length = args
+        return reorder(e.divide(x, e.clip_low(length, c(eps))), x.names)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, eps: float) -> Map:
+        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
+        return _UnitMap(relabel(out, frame), ins[1], like(ins[0]), frame, eps, sum(need))
+
+
+class _UnitMap(CoreMap):
+    """``g`` less its part along the direction, divided by the length; it is its own transpose."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, y: DimArray, length: DimArray, x: Like, frame: dict[Name, Name], eps: float, count: int) -> None:
+        def project(g: DimArray) -> DimArray:
+            along = select(e.greater_equal(length, c(eps)), contract(g, y, tuple(frame.values())))
+            return e.divide(subtract(g, multiply(y, along)), e.clip_low(length, c(eps)))
+
+        super().__init__(lambda ts: project(ts[0]), lambda g: [project(g)], [x], [frame], frame)
+        self.count = count
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        return [*super().pull(g), *[None] * (self.count - 1)]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        return super().push(ts[:1])
+
+
+_UNIT = _Unit("unit_length")
+
+
+def unit(x: DimArray, dims: Names, eps: float) -> DimArray:
+    """Vectors of Euclidean length 1, or shorter ones divided by ``eps``."""
+    return apply(_UNIT, (x, vector_norm(x, dims)), dims=dims, eps=eps)
 
 
 @operation(sample("real(a,b)", dim="b"), sample("real(a,b)", dim=("a", "b"), p=1), sample("real(a,b)", dim="a", p=float("inf")), sample("real(a,b)", dim="b", p=3),
@@ -51,8 +97,10 @@ def normalize(x: DimArray, dim: Any, p: float = 2.0, *, eps: float = 1e-12) -> D
     array([0.6, 0.8])
     """
     x = floating(x)
-    size = e.clip_low(vector_norm(x, pick(x, dim, "normalize"), ord=float(p)), c(float(eps)))
-    return reorder(e.divide(x, size), x.names)
+    dims = pick(x, dim, "normalize")
+    if p == 2 and dims and x.dtype.kind == "f":
+        return unit(x, dims, float(eps))
+    return reorder(e.divide(x, e.clip_low(vector_norm(x, dims, ord=float(p)), c(float(eps)))), x.names)
 
 
 @operation(sample("nonzero(a,b)", "real(a)"), sample("nonzero(a,b)", "real()"), sample("nonzero(a,b,c)", "real(b)", dim=("a", "c")))
@@ -88,5 +136,5 @@ def weight_norm(direction: DimArray, length: DimArray, *, dim: Any = None) -> Di
     """
     direction, length = floating(direction), constant(length)
     dims = tuple(n for n in direction.dims if n not in length.names) if dim is None else pick(direction, dim, "weight_norm")
-    out = multiply(e.divide(direction, vector_norm(direction, dims)), length)
+    out = multiply(unit(direction, dims, 0.0) if dims and direction.dtype.kind == "f" else e.divide(direction, vector_norm(direction, dims)), length)
     return reorder(out, axes.in_order((*direction.names, *out.names)))
