@@ -21,11 +21,14 @@ from namedgrad.xarray.convert import coordinates, data_for, named
 from namedgrad.xarray.resampled import RESAMPLED
 
 _METHODS = frozenset(
-    ("isel", "roll", "shift", "pad", "diff", "stack", "rename", "transpose", "expand_dims", "squeeze", "broadcast_like")
-)
+    (
+        "isel", "roll", "shift", "pad", "diff", "stack", "rename", "transpose", "expand_dims", "squeeze",
+        "broadcast_like", "swap_dims", "head", "tail", "thin", "idxmax", "idxmin",
+    )
+)  # fmt: skip
 _KEEPS_PLACES = frozenset(
     (
-        "elementwise", "special", "activations", "structure", "complex", "reductions", "contraction", "linalg",
+        "elementwise", "special", "activations", "structure", "complex", "reductions", "scans", "contraction", "linalg",
         "layers", "losses", "control", "random",
     )
 )  # fmt: skip

@@ -109,7 +109,7 @@ entry(
 entry(
     "cumulative_trapezoid",
     integral(scipy.integrate.cumulative_trapezoid, keeps=True),
-    samples=[sample("real(nine)", "real(nine)")],
+    samples=[sample("real(nine)", "real(nine)"), sample("real(a,b)", dim="b", initial=0)],
     points=[
         point([1.0, 2.0, 4.0], value=[1.5, 4.5], gradients=[lambda c: [c.sum() / 2, c[0] / 2 + c[1], c[1] / 2]]),
         point([1.0, 3.0], initial=0, value=[0.0, 2.0], gradients=[lambda c: [c[1] / 2, c[1] / 2]]),

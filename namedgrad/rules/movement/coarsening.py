@@ -84,6 +84,7 @@ class Coarsen:
 
 def coarsen(
     x: DimArray,
+    /,
     dim: Mapping[Any, int] | None = None,
     boundary: Any = "exact",
     side: Any = "left",

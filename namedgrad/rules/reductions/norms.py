@@ -88,7 +88,7 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
     >>> x = ng.DimArray([3.0, -4.0], ("x",))
     >>> ng.vector_norm(x).item(), ng.vector_norm(x, ord=1).item()
     (5.0, 7.0)
-    >>> ng.grad(ng.vector_norm)(0 * x).data
+    >>> ng.grad(ng.vector_norm)(ng.zeros({"x": 2})).data
     array([0., 0.])
     """
     dims = pick(x, dim, "vector_norm")

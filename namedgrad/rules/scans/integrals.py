@@ -15,7 +15,7 @@ from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.differences import diff
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.scans.sums import cumsum_axis
-from namedgrad.rules.structure import add, cast, contract, equal, multiply, positions, where, zeros_spread
+from namedgrad.rules.structure import add, cast, contract, equal, multiply, positions, reorder, where, zeros_spread
 
 
 def _line(y: DimArray, x: Any, dim: Any, what: str) -> Name:
@@ -125,4 +125,5 @@ def cumulative_trapezoid(y: DimArray, x: Any = None, dim: Any = None, *, dx: Any
     out = cumsum_axis(multiply(multiply(sides, step), c(0.5)), name)
     if initial is None:
         return out
-    return join([zeros_spread(out, Like((name,), (1,), out.dtype), initial), out], name)
+    first = zeros_spread(out, Like((name,), (1,), out.dtype), initial)
+    return reorder(join([first, out], name), out.names)

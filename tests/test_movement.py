@@ -1,0 +1,154 @@
+"""Shape and order beyond the grid: blocks, parts of which few are used, options of padding, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(6, 8))
+A = ng.DimArray(X, ("a", "b"))
+D = xr.DataArray(X, dims=("a", "b"))
+
+# ------------------------------------------------------------------------------------------------ blocks
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "std", "var", "median", "count"])
+def test_blocks_are_those_of_xarray(name: str) -> None:
+    for options in ({"a": 2}, {"b": 4, "a": 3}, {"a": 4, "boundary": "trim"}, {"a": 4, "boundary": "trim", "side": "right"}, {"b": 3, "boundary": "pad"}):
+        expected = getattr(D.coarsen(**options), name)()
+        got = getattr(A.coarsen(**options), name)()
+        assert got.dims == expected.dims
+        np.testing.assert_allclose(got.data, expected.data, rtol=1e-13)
+
+
+def test_blocks_taken_apart() -> None:
+    names = {"a": ("block", "cell"), "b": ("b", "part")}
+    expected = D.coarsen(a=2, b=4).construct(names)
+    got = A.coarsen(a=2, b=4).construct(names)
+    assert got.dims == expected.dims
+    np.testing.assert_array_equal(got.data, expected.data)
+    assert A.coarsen(a=3).construct(a=("p", "q")).sizes == {"p": 2, "q": 3, "b": 8}
+
+
+def test_blocks_are_differentiated_and_vectorized() -> None:
+    weights = ng.DimArray([1.0, -2.0, 3.0], "a")
+    g = ng.grad(lambda x: (x.coarsen(a=2).mean() * weights).sum())(A.vectorize("b"))
+    np.testing.assert_allclose(g.devectorize().transpose("a", "b").data, np.repeat([0.5, -1.0, 1.5], 2)[:, None] * np.ones((6, 8)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: A.coarsen(a=4), "do not fit"),
+        (lambda: A.coarsen(a=2).construct(b=("p", "q")), "two names for each"),
+        (lambda: A.coarsen(a=2).construct(a=("b", "q")), "exists already"),
+        (lambda: A.coarsen(a=2, boundary="drop"), "boundary"),
+        (lambda: A.vectorize("a").coarsen(a=2), "vectorized"),
+        (lambda: ng.split(A, 0, "a"), "at least"),
+        (lambda: ng.split(A, 2), "must name one"),
+        (lambda: ng.repeat(A, a=[1, 2]), "2 numbers for the 6 cells"),
+        (lambda: ng.repeat(A, a=-1), "cannot be repeated"),
+        (lambda: ng.tril(A, ("a", "a")), "two different dims"),
+        (lambda: ng.diagonal(A.expand_dims(z=2), ("a", "b"), new_dim="z"), "exists already"),
+        (lambda: ng.diag_embed(ng.ones({"i": 2, "i2": 2}), "i"), "exists already"),
+        (lambda: ng.meshgrid(A), "one dim"),
+        (lambda: A.pad(a=1, mode="smooth"), "is not one of"),
+        (lambda: A.isel(a=[]).pad(a=1, mode="edge"), "no cells"),
+        (lambda: A.head(a=-1), "positive"),
+        (lambda: ng.diff(A, "a", -1), "negative"),
+    ],
+)
+def test_errors_say_what_is_wrong(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# ------------------------------------------------------------------------------------------------ parts
+
+
+def test_parts_that_are_not_used_have_gradient_zero() -> None:
+    def loss(x: ng.DimArray) -> ng.DimArray:
+        first, _, last = ng.split(x, 3, "a")
+        return (first * last).sum()
+
+    expected = np.zeros((6, 8))
+    expected[:2], expected[4:] = X[4:], X[:2]
+    np.testing.assert_allclose(ng.grad(loss)(A).data, expected)
+    hessian = ng.hvp(loss, A, ng.ones_like(A)).data
+    np.testing.assert_allclose(hessian, np.repeat([1.0, 0.0, 1.0], 2)[:, None] * np.ones((6, 8)))
+
+
+def test_every_cell_apart_under_a_vectorized_name() -> None:
+    def loss(x: ng.DimArray) -> ng.DimArray:
+        cells = ng.unbind(x, "a")
+        return cells[0] * cells[3] - 2 * cells[5]
+
+    g = ng.grad(loss)(A.vectorize("b")).devectorize().transpose("a", "b").data
+    expected = np.zeros((6, 8))
+    expected[0], expected[3], expected[5] = X[3], X[0], -2
+    np.testing.assert_allclose(g, expected)
+    tangent = ng.pushforward(loss, (A.vectorize("b"),), (A.vectorize("b"),))[1]
+    np.testing.assert_allclose(tangent.devectorize().data, 2 * X[0] * X[3] - 2 * X[5])
+
+
+def test_parts_of_parts_meet_again() -> None:
+    v = ng.DimArray(RNG.normal(size=9), "x")
+    g = ng.grad(lambda x: sum((k + 1) * (p * p).sum() for k, p in enumerate(ng.split(ng.concat(ng.split(x, [2, 5]), "x"), 4))))(v)
+    np.testing.assert_allclose(g.data, 2 * v.data * np.array([1, 1, 1, 2, 2, 3, 3, 4, 4]))
+
+
+def test_parts_of_one_array_with_kept_names() -> None:
+    x = ng.DimArray(X, ("a", "b"), vectorized="b")
+    jacobian = ng.jacobian(lambda x: ng.split(x, 2, "a")[1] * 2)(x)
+    np.testing.assert_allclose(jacobian.devectorize().transpose("b", "a", "a_wrt").data[3], 2 * np.eye(3, 6, 3))
+
+
+# ------------------------------------------------------------------------------------------------ padding
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("width", [0, (3, 0), (0, 13), (17, 20)])
+def test_padding_is_that_of_numpy(mode: str, width: Any) -> None:
+    for data in (X, (10 * X).astype(int)):
+        both = (width, width) if isinstance(width, int) else width
+        expected = np.pad(data, (both, (0, 0)), mode)
+        options = {"constant_values": 0} if mode == "constant" else {}
+        got = ng.DimArray(data, ("a", "b")).pad(a=width, mode=mode, **options)
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got.data, expected, rtol=1e-13, atol=1e-14)
+
+
+def test_options_of_padding_by_dim() -> None:
+    got = A.pad({"a": (1, 2), "b": 1}, constant_values={"a": (5.0, 6.0), "b": 7.0}).data
+    assert got[0, 1] == 5
+    assert got[-1, 1] == 6
+    assert got[3, 0] == got[3, -1] == 7
+    g = ng.grad(lambda v: (A.pad(a=(2, 0), constant_values=v) * 3.0).sum())(ng.DimArray(2.0, ()))
+    assert g.item() == 2 * 8 * 3.0
+
+
+def test_one_cell_reflected() -> None:
+    for mode in ("reflect", "symmetric", "wrap", "edge"):
+        assert ng.DimArray([4.0], "x").pad(x=(2, 1), mode=mode).data.tolist() == [4.0] * 4
+
+
+# ------------------------------------------------------------------------------------------------ numbered axes
+
+
+def test_functions_on_numbered_axes() -> None:
+    p = ng.positional(X)
+    np.testing.assert_array_equal(ng.diagonal(p, (0, 1), 1).data, np.diagonal(X, 1))
+    np.testing.assert_array_equal(ng.diag_embed(p).data[2], np.diag(X[2]))
+    np.testing.assert_array_equal(ng.head(p, {0: 2}).data, X[:2])
+    np.testing.assert_array_equal(ng.repeat(p, {1: 2}).data, np.repeat(X, 2, 1))
+    np.testing.assert_array_equal(ng.cummax(p, -1).data, np.maximum.accumulate(X, -1))
+    np.testing.assert_array_equal(ng.topk(p, 2, 0).data, np.sort(X, 0)[:-3:-1])
+    np.testing.assert_array_equal(ng.rot90(p, (0, 1)).data, np.rot90(X))
+    np.testing.assert_allclose(ng.vector_norm(p, 1, ord=3).data, np.linalg.vector_norm(X, axis=1, ord=3))
+    assert [q.shape for q in ng.unbind(p, 0)] == [(8,)] * 6

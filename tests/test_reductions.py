@@ -1,0 +1,209 @@
+"""Reductions, scans and order beyond the grid: options against references, sizes, regressions, errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import xarray as xr
+
+import namedgrad as ng
+
+NAN, INF = np.nan, np.inf
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(4, 7))
+HOLES = np.where(RNG.uniform(size=X.shape) < 0.3, NAN, X)
+A, G = ng.DimArray(X, ("a", "b")), ng.DimArray(HOLES, ("a", "b"))
+
+
+def gradient(f: Any, *values: Any) -> list[Any]:
+    """Gradients of the sum of ``f`` weighted with 1, -2, 3, ... as plain lists."""
+    arrays = [ng.DimArray(v, ("x", "y")[: np.ndim(v)]) for v in values]
+    out, pull = ng.pullback(f, *arrays)
+    weights = np.arange(1.0, out.size + 1) * (-1) ** np.arange(out.size)
+    got = pull(ng.DimArray(weights.reshape(out.shape), out.dims))
+    return [g.to_numpy().tolist() for g in (got if isinstance(got, tuple) else (got,))]
+
+
+# ------------------------------------------------------------------------------------------------ against references
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@pytest.mark.parametrize("min_count", [None, 1, 4, 8])
+@pytest.mark.parametrize("skipna", [None, True, False])
+def test_min_count_is_that_of_xarray(name: str, min_count: int | None, skipna: bool | None) -> None:
+    expected = getattr(xr.DataArray(HOLES, dims=("a", "b")), name)("b", min_count=min_count, skipna=skipna)
+    got = getattr(ng, name)(G, "b", min_count=min_count, skipna=skipna)
+    np.testing.assert_allclose(got.data, expected.data, rtol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:Degrees of freedom")
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("ddof", [0, 1, 2.5])
+@pytest.mark.parametrize("data", [X, HOLES, X + 1j * X[::-1]])
+def test_freedom_is_that_of_numpy(name: str, ddof: float, data: Any) -> None:
+    expected = getattr(np, f"nan{name}" if np.isnan(data).any() else name)(data, axis=1, ddof=ddof)
+    np.testing.assert_allclose(getattr(ng, name)(ng.DimArray(data, ("a", "b")), "b", ddof=ddof).data, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("data", [X, HOLES])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_covariance_and_correlation_are_those_of_xarray(data: Any, weighted: bool) -> None:
+    one, two = xr.DataArray(data, dims=("a", "b")), xr.DataArray(X[:, ::-1] ** 2, dims=("a", "b"))
+    w = xr.DataArray(np.arange(1.0, 8.0), dims="b") if weighted else None
+    mine = [ng.DimArray(v.data, v.dims) for v in (one, two)]
+    own = {} if w is None else {"weights": ng.DimArray(w.data, ("b",))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = xr.cov(one, two, "b", **({} if w is None else {"weights": w})), xr.corr(one, two, "b", **({} if w is None else {"weights": w}))
+    np.testing.assert_allclose(ng.cov(*mine, "b", **own).data, expected[0].data, rtol=1e-12)
+    np.testing.assert_allclose(ng.corr(*mine, "b", **own).data, expected[1].data, rtol=1e-12)
+
+
+def test_covariance_of_dims_of_one_array_is_a_matrix() -> None:
+    np.testing.assert_allclose(ng.cov(A, A.rename(a="c"), "b").data, np.cov(X), rtol=1e-13)
+    np.testing.assert_allclose(ng.corr(A, A.rename(a="c"), "b").data, np.corrcoef(X), rtol=1e-13)
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0, 0.3, [0.5], [[0.1, 0.9], [0.2, 0.4]]])
+def test_quantiles_of_integers(q: Any) -> None:
+    counts = RNG.integers(0, 5, 12)
+    if np.ndim(q) < 2:
+        np.testing.assert_allclose(ng.quantile(ng.DimArray(counts, "x"), q).data, np.quantile(counts, q))
+
+
+def test_numpy_spellings_on_named_arrays() -> None:
+    for f in (np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanstd, np.nanvar, np.nanprod, np.nanmedian):
+        np.testing.assert_allclose(f(G, axis="b").data, f(HOLES, axis=1), rtol=1e-13)
+    np.testing.assert_allclose(np.nanquantile(G, 0.3, axis="b").data, np.nanquantile(HOLES, 0.3, axis=1), rtol=1e-13)
+    np.testing.assert_allclose(np.ptp(A, axis="a").data, np.ptp(X, axis=0))
+    np.testing.assert_allclose(np.trapezoid(A, axis="b").data, np.trapezoid(X, axis=1))
+
+
+def test_several_levels_of_a_running_integral() -> None:
+    x = np.sort(RNG.uniform(size=7))
+    got = ng.cumulative_trapezoid(A, ng.DimArray(x, "b"), initial=0)
+    np.testing.assert_allclose(got.data, scipy.integrate.cumulative_trapezoid(X, x, initial=0), rtol=1e-13)
+
+
+# ------------------------------------------------------------------------------------------------ special places
+
+
+def test_second_derivative_of_a_product_with_two_zeros() -> None:
+    x = ng.DimArray([0.0, 2.0, 0.0, 5.0], "x")
+    hessian = ng.hessian(lambda x: x.prod())(x).data
+    expected = np.zeros((4, 4))
+    expected[0, 2] = expected[2, 0] = 10.0
+    np.testing.assert_array_equal(hessian, expected)
+
+
+def test_third_derivative_of_a_running_product_at_zero() -> None:
+    def third(x: Any) -> Any:
+        g = ng.grad(lambda x: ng.cumprod(x, "x").isel(x=2))
+        return ng.grad(lambda x: ng.grad(lambda x: g(x).isel(x=0))(x).isel(x=1))(x)
+
+    assert third(ng.DimArray([0.0, 0.0, 0.0, 1.0], "x")).data.tolist() == [0, 0, 1, 0]
+
+
+def test_products_that_leave_the_range_of_floats() -> None:
+    assert gradient(lambda x: x.prod(), [1e-170, 1e-170, 1e170, 2.0])[0] == pytest.approx([2.0, 2.0, 0.0, 0.0])
+    assert gradient(lambda x: ng.cumprod(x, "x"), [1e-200, 1e-200, 3.0])[0][1] == pytest.approx(1e-200 * (-2 + 3 * 3))
+
+
+def test_long_recurrences_are_the_loop() -> None:
+    a, b = RNG.normal(size=(2, 5000)), RNG.normal(size=(2, 5000))
+    a /= np.abs(a).max()
+    s = b.copy()
+    for k in range(1, 5000):
+        s[:, k] += a[:, k] * s[:, k - 1]
+    from namedgrad.rules.scans import recurrence
+
+    got = recurrence(ng.DimArray(a, ("y", "x")), ng.DimArray(b, ("y", "x")), "x")
+    np.testing.assert_allclose(got.data, s, rtol=1e-11, atol=1e-13)
+
+
+def test_ties_of_running_extremes_share_in_both_modes() -> None:
+    x = ng.DimArray([1.0, 3.0, 3.0, 2.0, 3.0], "x")
+    jacobians = [ng.jacobian(lambda x: ng.cummax(x, "x"), mode=mode)(x).data for mode in ("forward", "reverse")]
+    third = 1 / 3
+    expected = [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0, 0], [0, third, third, 0, third]]
+    for j in jacobians:
+        np.testing.assert_allclose(j, expected, rtol=1e-15)
+
+
+def test_ties_of_order_statistics_share_in_both_modes() -> None:
+    x = ng.DimArray([2.0, 1.0, 2.0, 2.0, 7.0], "x")
+    for f in (lambda x: x.median(), lambda x: x.quantile(0.25), lambda x: x.quantile(0.5, skipna=True)):
+        for mode in ("forward", "reverse"):
+            np.testing.assert_allclose(ng.jacobian(f, mode=mode)(x).data, [1 / 3, 0, 1 / 3, 1 / 3, 0], rtol=1e-15)
+
+
+def test_a_missing_cell_has_gradient_zero_even_beside_infinity() -> None:
+    for f in (ng.sum, ng.max, ng.nanmax, ng.median):
+        assert gradient(f, [NAN, INF, 1.0])[0][0] == 0
+
+
+@pytest.mark.parametrize("f", [ng.sum, ng.mean, ng.std, ng.var, ng.max, ng.min, ng.prod, ng.median, ng.vector_norm, ng.cumsum, ng.cumprod])
+def test_constants_stay_finite(f: Any) -> None:
+    for value in (0.0, 1.0, -3.0):
+        assert np.isfinite(gradient(f, [value] * 4)[0]).all()
+
+
+def test_positions_beside_values() -> None:
+    x = ng.DimArray([3.0, 1.0, 3.0, 5.0, 0.0], "x")
+    for call in (
+        lambda: ng.topk(x, 3, return_indices=True),
+        lambda: ng.kthvalue(x, 2, return_indices=True),
+        lambda: ng.mode(x, return_indices=True),
+        lambda: ng.cummax(x, return_indices=True),
+        lambda: ng.cummin(x, return_indices=True),
+    ):
+        values, at = call()
+        np.testing.assert_array_equal(x.isel(x=ng.DimArray(at.data, at.dims)).data, values.data)
+
+
+def test_a_large_order_of_sorting_is_stable() -> None:
+    x = RNG.integers(0, 50, 3000).astype(float)
+    np.testing.assert_array_equal(ng.argsort(ng.DimArray(x, "x")).data, np.argsort(x, kind="stable"))
+    x[::7] = NAN
+    np.testing.assert_array_equal(ng.argsort(ng.DimArray(x, "x")).data, np.argsort(x, kind="stable"))
+
+
+# ------------------------------------------------------------------------------------------------ sizes that values decide
+
+
+def test_distinct_values_and_places() -> None:
+    x = ng.DimArray([[0.0, 2.0], [2.0, 0.0]], ("x", "y"))
+    assert ng.unique(x).data.tolist() == [0.0, 2.0]
+    assert x.isel(ng.nonzero(x)).data.tolist() == [2.0, 2.0]
+    assert np.unique(x).dims == ("unique",)
+    for call in (lambda x: ng.unique(x).sum(), lambda x: ng.nonzero(x)["x"].sum()):
+        with pytest.raises(ng.AxisError, match="slice"):
+            call(x.vectorize("x"))
+        with pytest.raises(ng.TraceError, match=r"ng\.compile"):
+            ng.compile(call)(x)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ng.sort(A), "dim= must name one of"),
+        (lambda: ng.topk(A, 9, "b"), "k=9 of the 7 cells"),
+        (lambda: ng.kthvalue(A, 0, "b"), "between 1 and 7"),
+        (lambda: ng.partition(A, "b", kth=7), "out of range"),
+        (lambda: ng.norm(A, ord=1), "vector_norm"),
+        (lambda: ng.trapezoid(A), "dim= must name one of"),
+        (lambda: ng.argmax(ng.DimArray([NAN, NAN], "x")), "all cells of a slice are NaN"),
+        (lambda: ng.quantile(A, 1.5), "between 0 and 1"),
+        (lambda: ng.quantile(A, 0.5, method="best"), "is not one of"),
+        (lambda: ng.cummax(A, ("a", "b")), "along one dim"),
+        (lambda: ng.cov(A, A, "z"), "no dim 'z'"),
+        (lambda: A.vectorize("b").var("b"), "vectorized"),
+    ],
+)
+def test_errors_say_what_is_wrong(call: Any, message: str) -> None:
+    with pytest.raises((ValueError, IndexError), match=message):
+        call()
