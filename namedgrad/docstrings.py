@@ -32,8 +32,6 @@ _TORCH = {  # PyTorch's name, where it is another one than NumPy's
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "less": "lt", "less_equal": "le",
     "greater": "gt", "greater_equal": "ge",
 }  # fmt: skip
-_POWER = ("y * x**(y - 1)", "out * log(x)")
-_IN_WORDS = {"power": _POWER, "float_power": _POWER}  #: derivatives whose guards would hide the formula
 _NOT_IN_TORCH = {"cbrt", "fabs", "spacing"}
 
 _TEXT = """{summary}
@@ -98,7 +96,7 @@ def _summary(prim: Elementwise) -> str:
 
 
 def _derivatives(prim: Elementwise, names: tuple[str, ...]) -> list[str]:
-    texts = _IN_WORDS.get(prim.name) or [None if d is None else _partial(d, names) for d in prim.partials]
+    texts = [None if d is None else _partial(d, names) for d in prim.partials]
     found = [(n, text) for n, text in zip(names, texts, strict=True) if text is not None]
     if not found:
         return ["The result is constant almost everywhere: no gradient passes."]

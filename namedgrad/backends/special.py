@@ -42,12 +42,12 @@ class SpecialKernels:
     # ---------------------------------------------------------------- factors of NumPy's functions
 
     def sech2(self, x: Raw) -> Raw:
-        """``1 - tanh(x)**2`` without cancellation."""
+        """``1 - tanh(x)**2`` without cancellation: ``4 e / (1 + e)**2`` with ``e = exp(-2 |x|)``."""
         xp = self.xp
-        if is_complex(x):
-            e = xp.exp(-2 * xp.where(xp.real(x) < 0, -x, x))
-            return 4 * e / xp.square(1 + e)
-        return xp.reciprocal(xp.square(xp.cosh(x)))
+        e = xp.where(xp.real(x) < 0, x, -x) if is_complex(x) else -xp.absolute(x)
+        e = xp.exp(2 * e)
+        below = 1 + e
+        return 4 * e / (below * below)
 
     def log_share(self, x: Raw, y: Raw) -> Raw:
         """``exp(x - logaddexp(x, y))``: half of a tie at infinity, nothing at minus infinity."""
@@ -66,6 +66,22 @@ class SpecialKernels:
     def modf_whole(self, x: Raw) -> Raw:
         """The second result of ``modf``."""
         return self.xp.modf(x)[1]
+
+    def arcsin_slope(self, x: Raw) -> Raw:
+        """``1 / sqrt(1 - x**2)``."""
+        return self.xp.reciprocal(self.xp.sqrt((1 - x) * (1 + x)))
+
+    def arcsinh_slope(self, x: Raw) -> Raw:
+        """``1 / sqrt(1 + x**2)``."""
+        return self.xp.reciprocal(self.xp.hypot(x, 1.0))
+
+    def arccosh_slope(self, x: Raw) -> Raw:
+        """``1 / sqrt(x**2 - 1)``, which is NaN where arccosh is."""
+        return self.xp.reciprocal(self.xp.sqrt(x - 1) * self.xp.sqrt(x + 1))
+
+    def arctanh_slope(self, x: Raw) -> Raw:
+        """``1 / (1 - x**2)``."""
+        return self.xp.reciprocal((1 - x) * (1 + x))
 
     def part_of_length(self, part: Raw, length: Raw) -> Raw:
         """``part / length`` of a coordinate and the length of its vector: 0 at the origin, the sign at infinity."""
@@ -107,21 +123,79 @@ class SpecialKernels:
     def spherical_j(self, n: int, x: Raw) -> Raw:
         """Spherical Bessel functions: near 0 by the power series, without cancellation, else by recurrence upwards."""
         xp = self.xp
-        dtype, x = result_dtype(x), double(x)
-        near = xp.absolute(x) < n + 1
-        z = xp.where(near, x, 0.5)
-        term = z**n / float(math.prod(range(1, 2 * n + 2, 2)))
-        series = term
-        for k in range(1, 14 + n):
-            term = term * (-0.5 * z * z) / (k * (2 * (n + k) + 1))
-            series = series + term
-        z = xp.where(near, 1.0, x)
-        below, out = xp.cos(z) / z, xp.sin(z) / z
-        for k in range(n):
-            below, out = out, (2 * k + 1) / z * out - below
-        if not is_complex(x):
-            out = xp.where(xp.isinf(x), 0.0, out)
-        return xp.where(near, series, out).astype(dtype)
+        dtype, x, bound = result_dtype(x), double(x), float(max(n, 1))
+
+        def series(z: Raw) -> Raw:
+            first = 1 / math.prod(range(1, 2 * n + 2, 2))
+            terms, largest = [first], 1.0
+            for k in range(1, 60):
+                factor = -0.5 / (k * (2 * (n + k) + 1))
+                terms.append(terms[-1] * factor)
+                largest *= abs(factor) * bound * bound
+                if largest < 1e-17:
+                    break
+            square = z * z
+            out = terms[-1] * square + terms[-2]
+            for term in terms[-3::-1]:
+                out = out * square + term
+            return out * z**n if n else out
+
+        def recurrence(z: Raw) -> Raw:
+            below, out = xp.cos(z) / z, xp.sin(z) / z
+            for k in range(n):
+                below, out = out, (2 * k + 1) / z * out - below
+            return out if is_complex(z) else xp.where(xp.isinf(z), 0.0, out)
+
+        return self._pieces(xp.absolute(x) < bound, series, recurrence, x, (0.5, 2.0 * bound)).astype(dtype)
+
+    def _pieces(
+        self, where: Raw, one: Callable[[Raw], Raw], other: Callable[[Raw], Raw], x: Raw, safe: tuple[float, float]
+    ) -> Raw:
+        """``one(x)`` where a condition holds, ``other(x)`` elsewhere; neither meets arguments of the other."""
+        if self.may_branch:
+            x, where = np.asarray(x), np.asarray(where)
+            if where.all():
+                return one(x)
+            if not where.any():
+                return other(x)
+            out = np.empty_like(x)
+            out[where], out[~where] = one(x[where]), other(x[~where])
+            return out
+        xp = self.xp
+        return xp.where(where, one(xp.where(where, x, safe[0])), other(xp.where(where, safe[1], x)))
+
+    def power_slope(self, x: Raw, z: Raw) -> Raw:
+        """``z x**(z - 1)``, exactly 0 where ``z`` is 0."""
+        xp = self.xp
+        out = z * xp.power(x, z - 1)
+        if self.may_branch and self.isfinite_all(out):
+            return out
+        zero = out.dtype.type(0)
+        below = xp.power(xp.where(xp.equal(z, 0), 1, x), z - 1)
+        return xp.where(xp.logical_or(xp.equal(z, 0), xp.logical_and(xp.isinf(z), xp.equal(below, 0))), zero, z * below)
+
+    def log_of_base(self, x: Raw, z: Raw) -> Raw:
+        """``log x`` as a factor of ``x**z``: 0 where that has the limit 0, at 0 and at infinity."""
+        xp = self.xp
+        out = xp.log(x)
+        if self.may_branch and self.isfinite_all(out):
+            return out
+        end = xp.where(xp.less(z, 0), xp.isinf(x), xp.equal(x, 0))
+        return xp.where(end, out.dtype.type(0), out)
+
+    def turn(self, x: Raw, z: Raw) -> Raw:
+        """``z / (x**2 + z**2)``: 0 at the origin and at infinity."""
+        xp = self.xp
+        if self.may_branch:
+            square = x * x + z * z
+            if np.size(square) and np.min(square) > 1e-30 and np.max(square) < 1e30:  # far from where squares are lost
+                return z / square
+        length = xp.hypot(x, z)
+        return xp.where(xp.equal(length, 0), length.dtype.type(0), self.part_of_length(z, length) / length)
+
+    def numbered(self, x: Raw, nan: Raw, high: Raw, low: Raw) -> Raw:
+        """Numbers in place of NaN and infinities."""
+        return self.xp.nan_to_num(x, nan=nan, posinf=high, neginf=low)
 
     # ---------------------------------------------------------------- logarithms and exponentials
 
@@ -200,26 +274,30 @@ class SpecialKernels:
 
     def erfcx_order(self, n: int, x: Raw) -> Raw:
         """Repeated integrals of erfc, scaled: ``exp(x**2) i^n erfc(x)`` (DLMF 7.18)."""
-        xp = self.xp
         dtype, x = result_dtype(x), double(x)
-        right = x > 1.5
-        up = xp.where(right, 0.0, x)
-        below, out = 2 / math.sqrt(math.pi), self.special.erfcx(up)
-        for k in range(1, n + 1):
-            below, out = out, (below - 2 * up * out) / (2 * k)
-        far = self.special.erfcx(xp.where(right, x, 1.0))
-        for k in range(1, n + 1):
-            far = far * self._erfc_ratio(k, xp.where(right, x, 2.0))
-        return xp.where(right, far, out).astype(dtype)
+
+        def left(z: Raw) -> Raw:
+            below, out = 2 / math.sqrt(math.pi), self.special.erfcx(z)
+            for k in range(1, n + 1):
+                below, out = out, (below - 2 * z * out) / (2 * k)
+            return out
+
+        def right(z: Raw) -> Raw:
+            out = self.special.erfcx(z)
+            for k in range(1, n + 1):
+                out = out * self._erfc_ratio(k, z)
+            return out
+
+        return self._pieces(x > 1.5, right, left, x, (2.0, 0.0)).astype(dtype)
 
     def erfcx_ratio(self, x: Raw) -> Raw:
         """``erfcx_order(1, x) / erfcx(x)``, which is Mills' ratio turned over, less ``x``."""
-        xp = self.xp
         dtype, x = result_dtype(x), double(x)
-        right = x > 1.5
-        left = xp.where(right, 0.0, x)
-        near = 1 / (math.sqrt(math.pi) * self.special.erfcx(left)) - left
-        return xp.where(right, self._erfc_ratio(1, xp.where(right, x, 2.0)), near).astype(dtype)
+
+        def left(z: Raw) -> Raw:
+            return 1 / (math.sqrt(math.pi) * self.special.erfcx(z)) - z
+
+        return self._pieces(x > 1.5, lambda z: self._erfc_ratio(1, z), left, x, (2.0, 0.0)).astype(dtype)
 
     def _erfc_ratio(self, n: int, x: Raw) -> Raw:
         """``i^n erfc(x) / i^(n-1) erfc(x)`` by its continued fraction (DLMF 7.18.13)."""

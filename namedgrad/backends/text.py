@@ -29,6 +29,10 @@ _NUMBERS = {
 
 _TEMPLATES = {  # of kernels that only derivatives call
     "square": ("{0}**2", _POWER), "absolute": ("abs({0})", _ATOM), "betainc_order": ("dI/da or dI/db", _ATOM),
+    "power_slope": ("{1} * {0}**({1} - 1)", _PRODUCT), "log_of_base": ("log({0})", _ATOM),
+    "turn": ("{1} / ({0}**2 + {1}**2)", _PRODUCT),
+    "arcsin_slope": ("1 / sqrt(1 - {0}**2)", _PRODUCT), "arcsinh_slope": ("1 / sqrt(1 + {0}**2)", _PRODUCT),
+    "arccosh_slope": ("1 / sqrt({0}**2 - 1)", _PRODUCT), "arctanh_slope": ("1 / (1 - {0}**2)", _PRODUCT),
     "sech2": ("1 / cosh({0})**2", _PRODUCT), "part_of_length": ("{0} / {1}", _PRODUCT),
     "above": ("where({0} > {1}, 1, 0)", _ATOM), "below": ("where({0} < {1}, 1, 0)", _ATOM),
     "present_above": ("where({0} > {1}, 1, 0)", _ATOM), "present_below": ("where({0} < {1}, 1, 0)", _ATOM),

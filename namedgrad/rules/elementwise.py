@@ -13,8 +13,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
@@ -101,12 +99,15 @@ power      = elementwise("power",          lambda y, x, z: _power_base(x, z),   
 float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(floor_divide(x, z)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
+power_slope = elementwise("power_slope",   lambda y, x, z: multiply(z, power_slope(x, subtract(z, c(1)))), lambda y, x, z: _slope_in_exponent(x, z))
+log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
 hypot      = elementwise("hypot",          lambda y, x, z: part_of_length(x, y),  lambda y, x, z: part_of_length(z, y), domain="nonzero")
-arctan2    = elementwise("arctan2",        lambda y, x, z: _turn(z, x, z),        lambda y, x, z: negative(_turn(x, x, z)), domain="nonzero")
+arctan2    = elementwise("arctan2",        lambda y, x, z: turn(x, z),            lambda y, x, z: negative(turn(z, x)), domain="nonzero")
 copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), copysign(c(1.0), z)), None, domain="nonzero")
 nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
 heaviside  = elementwise("heaviside",      None,                                  lambda y, x, z: mask(equal(x, c(0))), domain="real")
 ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None, domain=("real", "int"))
+turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), multiply(y, turn(z, x))), lambda y, x, z: subtract(square(turn(z, x)), square(y)))
 part_of_length = elementwise("part_of_length", lambda y, x, z: at_zero(z, divide(c(1.0), z)), lambda y, x, z: at_zero(z, negative(divide(y, z))))
 
 # ---- ties share                          d/dx                                   d/dz
@@ -138,15 +139,20 @@ length     = elementwise("length",         lambda y, x: at_zero(y, divide(c(0.5)
 sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")
 cos        = elementwise("cos",            lambda y, x: negative(sin(x)), domain="real")
 tan        = elementwise("tan",            lambda y, x: add(c(1.0), square(y)), domain="unit")
-arcsin     = elementwise("arcsin",         lambda y, x: _inverse(cos, y) if _is_complex(x) else reciprocal(sqrt(_one_minus_square(x))), domain="unit")
-arccos     = elementwise("arccos",         lambda y, x: negative(_inverse(sin, y) if _is_complex(x) else reciprocal(sqrt(_one_minus_square(x)))), domain="unit")
+arcsin     = elementwise("arcsin",         lambda y, x: _inverse(cos, y) if _is_complex(x) else arcsin_slope(x), domain="unit")
+arccos     = elementwise("arccos",         lambda y, x: negative(_inverse(sin, y) if _is_complex(x) else arcsin_slope(x)), domain="unit")
 arctan     = elementwise("arctan",         lambda y, x: _inverse_one_plus_square(x), domain="real")
 sinh       = elementwise("sinh",           lambda y, x: cosh(x), domain="real")
 cosh       = elementwise("cosh",           lambda y, x: sinh(x), domain="real")
 tanh       = elementwise("tanh",           lambda y, x: sech2(x), domain="real")
-arcsinh    = elementwise("arcsinh",        lambda y, x: _inverse(cosh, y) if _is_complex(x) else reciprocal(hypot(x, c(1.0))), domain="real")
-arccosh    = elementwise("arccosh",        lambda y, x: _inverse(sinh, y) if _is_complex(x) else reciprocal(multiply(sqrt(subtract(x, c(1.0))), sqrt(add(x, c(1.0))))), domain="above_one")
-arctanh    = elementwise("arctanh",        lambda y, x: reciprocal(_one_minus_square(x)), domain="unit")
+arcsinh    = elementwise("arcsinh",        lambda y, x: _inverse(cosh, y) if _is_complex(x) else arcsinh_slope(x), domain="real")
+arccosh    = elementwise("arccosh",        lambda y, x: _inverse(sinh, y) if _is_complex(x) else arccosh_slope(x), domain="above_one")
+arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain="unit")
+# Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal
+arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))
+arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(multiply(x, y), square(y))))
+arccosh_slope = elementwise("arccosh_slope", lambda y, x: negative(multiply(multiply(x, y), square(y))))
+arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
 sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
 sinc       = elementwise("sinc",           lambda y, x: multiply(c(-math.pi), spherical_j(1)(multiply(c(math.pi), x))), domain="nonzero")
 deg2rad    = elementwise("deg2rad",        lambda y, x: c(math.pi / 180), domain="real")
@@ -178,10 +184,6 @@ def _inverse(slope: Elementwise, y: DimArray) -> DimArray:
     return reciprocal(slope.one(y))
 
 
-def _one_minus_square(x: DimArray) -> DimArray:
-    return multiply(subtract(c(1.0), x), add(c(1.0), x))
-
-
 def _inverse_one_plus_square(x: DimArray) -> DimArray:
     return reciprocal(add(c(1.0), square(x)))
 
@@ -192,23 +194,20 @@ def _power_base(x: DimArray, z: DimArray) -> DimArray:
         if z.raw in (0, 1, 2):
             return multiply(c(2), x) if z.raw == 2 else c(float(z.raw))
         return multiply(z, power(x, subtract(z, c(1))))
-    if z.dtype.kind not in "fc":
-        z = structure.cast(z, "float64")
-    tiny = float(np.finfo(x.dtype if x.dtype.kind in "fc" else float).tiny)
-    idle = logical_and(equal(z, c(0)), less(absolute_real(x), c(tiny)))
-    return multiply(z, power(where(idle, c(1.0), x), subtract(z, c(1))))
+    return power_slope(x, z if z.dtype.kind in "fc" else structure.cast(z, "float64"))
 
 
 def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
-    """d(x**z)/dz = x**z log x; 0 at x = 0 for z >= 0."""
-    safe = where(logical_and(equal(x, c(0)), greater_equal(z, c(0))), c(1.0), x)
-    return multiply(y, log(structure.cast(safe, y.dtype) if _is_complex(y) else safe))
+    """d(x**z)/dz = x**z log x; 0 at x = 0 for z >= 0, and at infinity for z < 0."""
+    base = structure.cast(x, y.dtype) if _is_complex(y) and not _is_complex(x) else x
+    return multiply(y, log_of_base(base, z))
 
 
-def _turn(part: DimArray, x: DimArray, z: DimArray) -> DimArray:
-    """``part / (x**2 + z**2)`` by scaled quotients; 0 at the origin."""
-    r = hypot(x, z)
-    return at_zero(r, divide(part_of_length(part, r), r))
+def _slope_in_exponent(x: DimArray, z: DimArray) -> DimArray:
+    """d(z x**(z - 1))/dz = x**(z - 1) + z x**(z - 1) log x."""
+    less_one = subtract(z, c(1))
+    below = power(x, less_one)
+    return add(below, multiply(z, _power_exponent(below, x, less_one)))
 
 
 def _share2(x: DimArray, z: DimArray) -> DimArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from namedgrad.primitive import mask as select_by
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, logical_not, multiply, not_equal, stamp, where, zeros_spread
+from namedgrad.rules.structure import add, cast, isfinite, logical_not, multiply, stamp, zeros_spread
 
 _FAMILY = "elementwise"
+_numbered = elementwise("numbered", lambda _, x, *to: select_by(isfinite.one(x)), None, None, None)
 _fillna = elementwise(
     "fillna", lambda _, x, v: select_by(logical_not.one(e.isnan.one(x))), lambda _, x, v: select_by(e.isnan.one(x))
 )
@@ -176,10 +176,8 @@ def nan_to_num(
     if x.dtype.kind != "f":
         return x
     limits = np.finfo(x.dtype)
-    x = where(logical_not.one(e.isnan.one(x)), x, c(nan))
-    for at, value, default in ((math.inf, posinf, limits.max), (-math.inf, neginf, limits.min)):
-        x = where(not_equal(x, c(at)), x, c(float(default) if value is None else value))
-    return x
+    high, low = (float(d) if v is None else v for v, d in ((posinf, limits.max), (neginf, limits.min)))
+    return _numbered(x, c(nan), c(high), c(low))
 
 
 @operation(sample("real(a,b)", dtype="float64"), sample("complex(a,b)", dtype="float64"), family=_FAMILY)

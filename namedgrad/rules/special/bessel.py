@@ -13,7 +13,7 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules import complex as z
-from namedgrad.rules.elementwise import absolute_real, c, divide, exp, ordered, reciprocal, square
+from namedgrad.rules.elementwise import absolute_real, c, divide, exp, greater, less, ordered, reciprocal, square
 from namedgrad.rules.elementwise import sign as direction
 from namedgrad.rules.special.declare import constant_in, scaled, special
 from namedgrad.rules.special.normal import erf
@@ -44,6 +44,18 @@ def _kve(n: int) -> Function:
 def _pole(x: DimArray, sign: int, slope: DimArray) -> DimArray:
     """A slope that is a difference of infinities at 0."""
     return where(equal(x, c(0)), c(sign * math.inf), slope)
+
+
+def _i1_slope(x: DimArray) -> DimArray:
+    """Half of the orders around 1; SciPy's function of order 2 has no value next to 0."""
+    return where(less(absolute_real(x), c(1e-100)), c(0.5), scaled(0.5, add(i0(x), iv(c(2), x))))
+
+
+def _i1e_slope(y: DimArray, x: DimArray) -> DimArray:
+    """The same, scaled; far from 0 without the order 2, of which SciPy has no value at large arguments."""
+    far = greater(absolute_real(x), c(1.0))
+    near = scaled(0.5, add(i0e(x), _ive(c(2), where(far, c(1.0), x))))
+    return where(far, subtract(i0e(x), divide(y, where(far, x, c(1.0)))), near)
 
 
 def _k_in_order(v: DimArray, x: DimArray) -> DimArray:
@@ -94,11 +106,11 @@ y1 = special("y1", lambda y, x: _pole(x, 1, scaled(0.5, subtract(y0(x), yv(c(2),
              says="Bessel function of the second kind of order 1.", torch="torch.special.bessel_y1")
 i0 = special("i0", lambda y, x: i1(x), domain="real",
              says="Modified Bessel function of the first kind of order 0.", torch="torch.special.i0")
-i1 = special("i1", lambda y, x: scaled(0.5, add(i0(x), iv(c(2), x))), domain="real",
+i1 = special("i1", lambda y, x: _i1_slope(x), domain="real",
              says="Modified Bessel function of the first kind of order 1.", torch="torch.special.i1")
 i0e = special("i0e", lambda y, x: subtract(i1e(x), _without_growth(x, y)), domain="nonzero",
               says="Scaled modified Bessel function exp(-abs(x)) i0(x).", torch="torch.special.i0e")
-i1e = special("i1e", lambda y, x: subtract(scaled(0.5, add(i0e(x), _ive(c(2), x))), _without_growth(x, y)), domain="nonzero",
+i1e = special("i1e", lambda y, x: subtract(_i1e_slope(y, x), _without_growth(x, y)), domain="nonzero",
               says="Scaled modified Bessel function exp(-abs(x)) i1(x).", torch="torch.special.i1e")
 k0 = special("k0", lambda y, x: negative(k1(x)), domain="positive",
              says="Modified Bessel function of the second kind of order 0.", torch="torch.special.modified_bessel_k0")
