@@ -164,15 +164,19 @@ class SpecialKernels:
         xp = self.xp
         return xp.where(where, one(xp.where(where, x, safe[0])), other(xp.where(where, safe[1], x)))
 
-    def power_slope(self, x: Raw, z: Raw) -> Raw:
-        """``z x**(z - 1)``, exactly 0 where ``z`` is 0."""
+    def power_order(self, n: int, x: Raw, z: Raw) -> Raw:
+        """The n-th derivative of ``x**z`` in ``x``, ``z (z - 1) ... x**(z - n)``: exactly 0 where a factor is."""
         xp = self.xp
-        out = z * xp.power(x, z - 1)
+        falling = z
+        for k in range(1, n):
+            falling = falling * (z - k)
+        out = falling * xp.power(x, z - n)
         if self.may_branch and self.isfinite_all(out):
             return out
-        zero = out.dtype.type(0)
-        below = xp.power(xp.where(xp.equal(z, 0), 1, x), z - 1)
-        return xp.where(xp.logical_or(xp.equal(z, 0), xp.logical_and(xp.isinf(z), xp.equal(below, 0))), zero, z * below)
+        none = xp.equal(falling, 0)
+        below = xp.power(xp.where(none, 1, x), z - n)
+        gone = xp.logical_or(none, xp.logical_and(xp.isinf(z), xp.equal(below, 0)))
+        return xp.where(gone, out.dtype.type(0), falling * below)
 
     def log_of_base(self, x: Raw, z: Raw) -> Raw:
         """``log x`` as a factor of ``x**z``: 0 where that has the limit 0, at 0 and at infinity."""

@@ -99,14 +99,13 @@ power      = elementwise("power",          lambda y, x, z: _power_base(x, z),   
 float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(floor_divide(x, z)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
-power_slope = elementwise("power_slope",   lambda y, x, z: multiply(z, power_slope(x, subtract(z, c(1)))), lambda y, x, z: _slope_in_exponent(x, z))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
 hypot      = elementwise("hypot",          lambda y, x, z: part_of_length(x, y),  lambda y, x, z: part_of_length(z, y), domain="nonzero")
 arctan2    = elementwise("arctan2",        lambda y, x, z: turn(x, z),            lambda y, x, z: negative(turn(z, x)), domain="nonzero")
 copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), copysign(c(1.0), z)), None, domain="nonzero")
 nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
 heaviside  = elementwise("heaviside",      None,                                  lambda y, x, z: mask(equal(x, c(0))), domain="real")
-ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None, domain=("real", "int"))
+ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None)
 turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), multiply(y, turn(z, x))), lambda y, x, z: subtract(square(turn(z, x)), square(y)))
 part_of_length = elementwise("part_of_length", lambda y, x, z: at_zero(z, divide(c(1.0), z)), lambda y, x, z: at_zero(z, negative(divide(y, z))))
 
@@ -194,7 +193,7 @@ def _power_base(x: DimArray, z: DimArray) -> DimArray:
         if z.raw in (0, 1, 2):
             return multiply(c(2), x) if z.raw == 2 else c(float(z.raw))
         return multiply(z, power(x, subtract(z, c(1))))
-    return power_slope(x, z if z.dtype.kind in "fc" else structure.cast(z, "float64"))
+    return power_order(1)(x, z if z.dtype.kind in "fc" else structure.cast(z, "float64"))
 
 
 def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
@@ -203,11 +202,17 @@ def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
     return multiply(y, log_of_base(base, z))
 
 
-def _slope_in_exponent(x: DimArray, z: DimArray) -> DimArray:
-    """d(z x**(z - 1))/dz = x**(z - 1) + z x**(z - 1) log x."""
-    less_one = subtract(z, c(1))
-    below = power(x, less_one)
-    return add(below, multiply(z, _power_exponent(below, x, less_one)))
+@functools.cache
+def power_order(n: int) -> Callable[..., DimArray]:
+    """The n-th derivative of ``x**z`` in ``x``."""
+
+    def in_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
+        factors = [z, *(subtract(z, c(k)) for k in range(1, n))]
+        without = [functools.reduce(multiply.two, factors[:k] + factors[k + 1 :], c(1)) for k in range(n)]
+        rest = subtract(z, c(n))
+        return add(multiply(functools.reduce(add.two, without), power(x, rest)), _power_exponent(y, x, rest))
+
+    return ordered("power_order", (n,), lambda y, x, z: power_order(n + 1)(x, z), in_exponent)
 
 
 def _share2(x: DimArray, z: DimArray) -> DimArray:

@@ -8,7 +8,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import cast, negative
+from namedgrad.rules.structure import cast, multiply, negative
 
 _FAMILY = "elementwise"
 _fraction = elementwise("modf_fraction", 1)
@@ -72,6 +72,43 @@ def frexp(x: DimArray) -> tuple[DimArray, DimArray]:
     (array([ 0.75, -0.5 ]), [3, 0])
     """
     return _mantissa.one(x), _exponent.one(x)
+
+
+@operation(
+    sample("real(a,b)", "int(b)"), sample("real(b)", "int(a,b)"), sample("real(a)", "real(a,b)"), family=_FAMILY
+)  # fmt: skip
+def ldexp(x: DimArray, n: DimArray | float) -> DimArray:
+    """``x * 2**n``, as :obj:`numpy.ldexp`.
+
+    Parameters
+    ----------
+    x, n : DimArray or scalar
+        ``n`` may be of floats too, as in PyTorch.
+
+    Returns
+    -------
+    DimArray
+
+    Raises
+    ------
+    AxisError
+        If a dim has two sizes, or is vectorized in one operand and visible in another.
+
+    Notes
+    -----
+    | Derivative in ``x``: ``2**n``
+    | Derivative in ``n``: ``log(2) * x * 2**n``, where ``n`` is not of integers.
+
+    PyTorch: ``torch.ldexp``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ldexp(ng.DimArray([1.5, 3.0], ("x",)), 2).data
+    array([ 6., 12.])
+    """
+    power = constant(n)
+    return e.ldexp.two(x, power) if power.dtype.kind in "iub" else multiply.two(x, e.exp2.one(power))
 
 
 @operation(sample("real(a,b)", "nonzero(b)"), sample("real(a)", "nonzero(a,b)"), family=_FAMILY)

@@ -57,6 +57,7 @@ OTHERS: dict[str, Any] = {
     "frexp": _both(np.frexp),
     "divmod": _both(np.divmod),
     "div": _div,
+    "ldexp": lambda x, n: x * 2.0**n,
     "isnull": lambda x: x.isnull(),
     "notnull": lambda x: x.notnull(),
     "fillna": lambda x, value: xr.where(x.isnull(), value, x).transpose(*dict.fromkeys((*x.dims, *getattr(value, "dims", ())))),

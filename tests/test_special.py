@@ -1,0 +1,277 @@
+"""Special and elementwise functions where they are hard: far tails, parameters, high orders, arrays of every kind.
+
+Numbers of many digits are from mpmath 1.3 with 50 digits, by differences of its own functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+import xarray as xr
+
+import namedgrad as ng
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def slopes(f: Callable[..., ng.DimArray], xs: tuple[float, ...], k: int, orders: int) -> list[float]:
+    """The first derivatives in the k-th operand, reverse over reverse."""
+    point = [ng.DimArray(float(x), ()) for x in xs]
+
+    def one(g: Callable[[ng.DimArray], ng.DimArray]) -> Callable[[ng.DimArray], ng.DimArray]:
+        return ng.grad(g)
+
+    g: Callable[[ng.DimArray], ng.DimArray] = lambda x: f(*point[:k], x, *point[k + 1 :])
+    found = []
+    for _ in range(orders):
+        g = one(g)
+        found.append(g(point[k]).item())
+    return found
+
+
+# function, operands, which operand, derivatives of order 1, 2, ...
+KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
+    ("gammainc", (1e-3, 1e-8), 0, [-17.529499859061197, 311.20234928205355]),
+    ("gammainc", (0.1, 0.4), 0, [-0.7420899583876511, -0.27822265738690416]),
+    ("gammainc", (0.5, 9.0), 0, [-9.4049524300409e-05, -0.00029157642669259975]),
+    ("gammainc", (3.0, 0.56), 0, [-0.036242041140814564, 0.06275475480823099]),
+    ("gammainc", (50.0, 30.0), 0, [-0.0002830094447125904, 0.00014481829548814478]),
+    ("gammainc", (300.0, 290.0), 0, [-0.01975962427698402, 0.0006700863852538566]),
+    ("gammainc", (3000.0, 3100.0), 0, [-0.0014031076087078632, -4.600891492373887e-05]),
+    ("gammainc", (0.5, 30.0), 0, [-5.118991143389857e-14, -2.2944585712327425e-13]),
+    ("betainc", (0.2, 0.3, 1e-3), 0, [-1.3911674441307464]),
+    ("betainc", (0.2, 0.3, 1e-3), 1, [0.24945928008181348]),
+    ("betainc", (1e-3, 3.0, 0.5), 0, [-0.06828313751973099]),
+    ("betainc", (2.5, 30.0, 0.1), 1, [0.018122595554742257]),
+    ("betainc", (200.0, 300.0, 0.4), 0, [-0.02187222709479697]),
+    ("betainc", (200.0, 300.0, 0.4), 1, [0.014577434606090345]),
+    ("betainc", (8.0, 0.3, 0.999), 0, [-0.010041534067011006]),
+    ("betainc", (8.0, 0.3, 0.999), 1, [1.2090370172770852]),
+    ("erfcx", (-5.0,), 0, [-1440097986747.7388, 14688999464826.709]),
+    ("erfcx", (0.0,), 0, [-1.1283791670955126, 2.0]),
+    ("erfcx", (1.5,), 0, [-0.16362291773256007, 0.1523020797109548]),
+    ("erfcx", (10.0,), 0, [-0.0055593122190608565, 0.0010957411064280369]),
+    ("erfcx", (1e4,), 0, [-5.641895750849127e-09, 1.1283791332441374e-12]),
+    ("log_ndtr", (-1e6,), 0, [1000000.000001, -0.999999999999]),
+    ("log_ndtr", (-40.0,), 0, [40.02496884720726, -0.9993773316214086]),
+    ("log_ndtr", (-3.0,), 0, [3.2830986549304364, -0.9294408132147319]),
+    ("log_ndtr", (5.0,), 0, [1.4867199409049056e-06, -7.433601914860711e-06]),
+    ("log_ndtr", (20.0,), 0, [5.520948362159764e-88, -1.1041896724319527e-86]),
+    ("zeta", (1.5, 0.01), 0, [4601.2305426586, 21223.58110277858]),
+    ("zeta", (2.0, 1.0), 0, [-0.9375482543158438, 1.989280234298901]),
+    ("zeta", (3.7, 40.0), 0, [-7.325284411520483e-05, 0.0002989247333821235]),
+    ("zeta", (12.0, 0.5), 0, [2839.1277107454166, 1967.9368266995828]),
+    ("kve", (0.3, 1e-3), 0, [62.16130073524428, 401.26084551861084]),
+    ("kve", (2.5, 5.0), 0, [0.43024637506943525, 0.3553821959610779]),
+    ("kve", (10.0, 0.1), 0, [1.0771980423678923e19, 5.674200563820085e19]),
+    ("kve", (60.5, 30.0), 0, [1.481900594588627e21, 2.1557747541944762e21]),
+    ("kve", (1.0, 500.0), 0, [0.00011207183083446903, 0.00011229560200243257]),
+    ("sinc", (1e-12,), 0, [-3.289868133696453e-12, -3.289868133696453, 1.9481818206800487e-11]),
+    ("sinc", (0.3,), 0, [-0.9020281301388888, -2.4584852862661744, 5.24749315292437]),
+    ("sinc", (0.9,), 0, [-1.178165467869117, 1.5394726848616678, 5.297926138140398]),
+    ("sinc", (300.5,), 0, [-3.525016665887311e-06, -0.010454527798856778, 0.00010437132577893621]),
+    ("tanh", (0.0,), 0, [1.0, 0.0, -2.0, 0.0, 16.0]),
+    ("tanh", (200.0,), 0, [4 * np.exp(-400.0), -8 * np.exp(-400.0), 16 * np.exp(-400.0)]),
+    ("arcsin", (1e-9,), 0, [1.0, 1e-9, 1.0]),
+    ("arctanh", (1e-9,), 0, [1.0, 2e-9, 2.0]),
+    ("arcsinh", (1e-9,), 0, [1.0, -1e-9, -1.0]),
+    ("arccosh", (1e120,), 0, [1e-120, -1e-240]),
+    ("i1", (1e-9,), 0, [0.5, 3.75e-10, 0.375]),
+    ("expit", (-40.0,), 0, [np.exp(-40.0), np.exp(-40.0)]),
+]
+
+
+@pytest.mark.parametrize(("name", "xs", "k", "known"), KNOWN, ids=[f"{n}{x}-{k}" for n, x, k, _ in KNOWN])
+def test_derivatives_in_the_tails_and_in_parameters(
+    name: str, xs: tuple[float, ...], k: int, known: list[float]
+) -> None:
+    np.testing.assert_allclose(slopes(getattr(ng, name), xs, k, len(known)), known, rtol=2e-10, atol=1e-300)
+
+
+def test_mixed_derivatives_in_parameters() -> None:
+    a, b = ng.DimArray(2.5, ()), ng.DimArray(3.0, ())
+
+    def f(a: ng.DimArray, b: ng.DimArray) -> ng.DimArray:
+        return ng.betainc(a, b, 0.25)
+
+    there = ng.grad(lambda a: ng.grad(lambda b: f(a, b))(b))(a).item()
+    back = ng.grad(lambda b: ng.grad(lambda a: f(a, b))(a))(b).item()
+    h = 1e-3
+    first = lambda b: ng.grad(lambda a: f(a, b))(a).item()
+    np.testing.assert_allclose(there, back, rtol=1e-12)
+    np.testing.assert_allclose(back, (first(b + h) - first(b - h)) / (2 * h), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "pair"), [("gammaincinv", "gammainc"), ("gammainccinv", "gammaincc")])
+def test_an_inverse_has_the_inverse_slope(name: str, pair: str) -> None:
+    x = ng.DimArray(np.array([0.2, 1.0, 7.0]), "x")
+    a = ng.DimArray(np.array([0.5, 2.0, 6.0]), "x")
+    back = lambda a: getattr(ng, name)(a, getattr(ng, pair)(a, x))
+    np.testing.assert_allclose(back(a).data, x.data, rtol=1e-10)
+    np.testing.assert_allclose(ng.grad(lambda a: back(a).sum())(a).data, 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv"])
+def test_an_order_without_derivative_is_refused(name: str) -> None:
+    f = getattr(ng, name)
+    with pytest.raises(ng.TraceError, match=r"order v.*stop_gradient"):
+        ng.grad(lambda v: f(v, 1.5))(ng.DimArray(0.5, ()))
+    half = ng.DimArray(0.5, ())
+    want = scipy.special.jvp(0.5, 1.5) if name == "jv" else getattr(scipy.special, {"yv": "yvp", "iv": "ivp"}[name])(0.5, 1.5)
+    np.testing.assert_allclose(ng.grad(lambda x: f(half, x))(ng.DimArray(1.5, ())).item(), want, rtol=1e-13)
+
+
+# ------------------------------------------------------------------------------------------------ power
+
+
+@pytest.mark.parametrize("kind", ["numbers", "arrays"])
+def test_second_derivatives_of_power_at_its_edges(kind: str) -> None:
+    for z, want in ((0.0, [0, 0]), (1.0, [1, 0]), (2.0, [0, 2]), (3.0, [0, 0])):
+        x = ng.DimArray([0.0], "x")
+        exponent = z if kind == "numbers" else ng.DimArray([z], "x")
+        f = lambda x, exponent=exponent: (x**exponent).sum()
+        found = [ng.grad(f)(x), ng.grad(lambda x, f=f: ng.grad(f)(x).sum())(x)]
+        np.testing.assert_array_equal([g.data[0] for g in found], want)
+
+
+def test_the_mixed_derivative_of_power_at_exponent_zero() -> None:
+    x, z = ng.DimArray([2.0, 0.5], "x"), ng.DimArray([0.0, 0.0], "x")
+    mixed = ng.grad(lambda z: ng.grad(lambda x: (x**z).sum())(x).sum())(z)
+    np.testing.assert_allclose(mixed.data, [0.5, 2.0])
+    other = ng.grad(lambda x: ng.grad(lambda z: (x**z).sum())(z).sum())(x)
+    np.testing.assert_allclose(other.data, [0.5, 2.0])
+
+
+def test_integer_exponents_of_any_dtype() -> None:
+    x = ng.DimArray([0.0, -2.0, 3.0], "x")
+    for dtype in ("int64", "uint8", "int32"):
+        n = ng.DimArray(np.array([0, 3, 2], dtype), "x")
+        np.testing.assert_allclose(ng.grad(lambda x, n=n: (x**n).sum())(x).data, [0, 12, 6])
+
+
+def test_a_negative_base_and_a_complex_exponent() -> None:
+    x, z = ng.DimArray([-2.0], "x"), ng.DimArray([0.5 + 0.3j], "x")
+    f = lambda x, z: ng.real(x**z).sum()
+    gx, gz = ng.grad(f, (0, 1))(x, z)
+    h = 1e-6
+    value = lambda x, z: np.real((x + 0j) ** z)[0]
+    np.testing.assert_allclose(gx.data, (value(x.data + h, z.data) - value(x.data - h, z.data)) / (2 * h), rtol=1e-8)
+    along = [(value(x.data, z.data + d * h) - value(x.data, z.data - d * h)) / (2 * h) for d in (1, 1j)]
+    np.testing.assert_allclose(gz.data[0], along[0] + 1j * along[1], rtol=1e-8)
+
+
+@pytest.mark.parametrize("f", [np.arcsin, np.arccos, np.arccosh, np.arctanh, np.arcsinh, np.sqrt, np.log])
+def test_branch_cuts_are_those_of_the_value(f: Any) -> None:
+    at = np.array([2.0 + 0j, -2.0 + 0j, 0.5 + 2j, -0.5 - 2j, 3 + 1e-300j])
+    slope = ng.pushforward(f, (ng.DimArray(at, "x"),), (ng.ones({"x": 5}, dtype=complex),))[1].data
+    h = 1e-6
+    np.testing.assert_allclose(slope, (f(at + h) - f(at - h)) / (2 * h), rtol=1e-7, atol=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------ arrays of every kind
+
+
+def _ufuncs() -> list[tuple[str, Any]]:
+    names = "erf erfc erfcx erfinv expit logit gammaln psi digamma i0 i0e i1 j0 j1 y0 k0 ndtr log_ndtr ndtri entr loggamma gamma"
+    return [(n, getattr(scipy.special, n)) for n in names.split()]
+
+
+@pytest.mark.parametrize(("name", "f"), _ufuncs(), ids=[n for n, _ in _ufuncs()])
+def test_ufuncs_of_scipy_on_plain_arrays_and_on_xarray(name: str, f: Any) -> None:
+    x = np.array([0.2, 0.4, 0.7])
+    h = 1e-6
+    want = (f(x + h) - f(x - h)) / (2 * h)
+    np.testing.assert_allclose(ng.grad(lambda x: np.sum(f(x)))(x), want, rtol=1e-7)
+    da = xr.DataArray(x, dims="t", coords={"t": [1, 2, 3]})
+    slope = ng.grad(lambda da: f(da).sum())(da)
+    xr.testing.assert_allclose(slope, da.copy(data=want), rtol=1e-7)
+    ours = getattr(ng, {"psi": "digamma"}.get(name, name))
+    xr.testing.assert_allclose(ours(da), f(da))
+
+
+def test_two_operand_ufuncs_of_scipy_on_plain_arrays() -> None:
+    a, x = np.array([0.5, 2.0]), np.array([[0.3], [1.5]])
+    h = 1e-5
+    for f in (scipy.special.gammainc, scipy.special.xlogy, scipy.special.kl_div, scipy.special.betaln, scipy.special.kv):
+        got = ng.grad(lambda a, f=f: np.sum(f(a, x)))(a)
+        np.testing.assert_allclose(got, ((f(a + h, x) - f(a - h, x)) / (2 * h)).sum(0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["modf", "frexp", "divmod"])
+def test_functions_of_several_results_on_plain_arrays(name: str) -> None:
+    f = getattr(np, name)
+    more = (np.array([2.0, -3.0, 0.7]),) if name == "divmod" else ()
+    x = np.array([5.3, -1.2, 0.4])
+    k = 1 if name == "divmod" else 0
+    h = 1e-6
+    np.testing.assert_allclose(
+        ng.grad(lambda x: np.sum(f(x, *more)[k]))(x), (f(x + h, *more)[k] - f(x - h, *more)[k]) / (2 * h), rtol=1e-6
+    )
+
+
+def test_softmax_over_several_dims_by_number_and_by_name() -> None:
+    data = np.random.default_rng(1).normal(size=(2, 3, 4))
+    e = np.exp(data)
+    want = e / e.sum((0, 2), keepdims=True)
+    np.testing.assert_allclose(ng.softmax(ng.DimArray(data, ("a", "b", "c")), ("c", "a")).data, want)
+    np.testing.assert_allclose(ng.softmax(ng.positional(data), (0, -1)).data, want)
+    np.testing.assert_allclose(ng.log_softmax(ng.positional(data), (0, -1)).data, np.log(want))
+    da = xr.DataArray(data, dims=("a", "b", "c"), coords={"c": [1, 2, 3, 4]})
+    xr.testing.assert_allclose(ng.softmax(da, ("a", "c")), da.copy(data=want))
+
+
+def test_shift_operators_and_updates_in_place() -> None:
+    n = ng.DimArray([1, 2, 3], "x")
+    assert (n << 2).data.tolist() == [4, 8, 12]
+    assert (n >> 1).data.tolist() == [0, 1, 1]
+    m = n
+    m <<= 1
+    assert (m.data.tolist(), n.data.tolist()) == ([2, 4, 6], [1, 2, 3])
+    x = ng.DimArray([1.0, 2.0], "x")
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        y = x
+        y += 1.0
+        y *= x
+        y **= 2
+        y /= x
+        y -= x
+        y //= 1e9
+        return (y + x).sum()
+
+    assert ng.grad(f)(x).data.tolist() == [1.0, 1.0]
+
+
+def test_missing_values_are_filled_with_arrays_of_other_dims() -> None:
+    x = ng.DimArray([1.0, np.nan], "x")
+    value = ng.DimArray([5.0, 6.0, 7.0], "y")
+    filled = x.fillna(value)
+    assert filled.dims == ("x", "y")
+    np.testing.assert_array_equal(filled.data, [[1, 1, 1], [5, 6, 7]])
+    np.testing.assert_array_equal(ng.grad(lambda v: x.fillna(v).sum())(value).data, [1, 1, 1])
+    assert x.isnull().data.tolist() == [False, True]
+    assert x.notnull().data.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("dividend", "mode"), [(7, "floor"), (7, "trunc"), (-7, "floor"), (-7, "trunc")])
+def test_rounded_division_of_integers_stays_integer(dividend: int, mode: Any) -> None:
+    out = ng.div(ng.DimArray([dividend], "x"), ng.DimArray([2], "x"), mode)
+    assert out.dtype == "int64"
+    assert out.data.tolist() == [{"floor": dividend // 2, "trunc": int(dividend / 2)}[mode]]
+
+
+def test_an_unknown_rounding_mode_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"rounding_mode='up'.*'trunc', 'floor'"):
+        ng.div(ng.ones({"x": 2}), 2.0, "up")  # type: ignore[arg-type]
+
+
+def test_exponents_of_ldexp_may_be_numbers_of_any_kind() -> None:
+    x, n = ng.DimArray([1.5, 3.0], "x"), ng.DimArray([0.5, -1.0], "x")
+    np.testing.assert_allclose(ng.ldexp(x, n).data, x.data * 2.0**n.data)
+    gx, gn = ng.grad(lambda x, n: ng.ldexp(x, n).sum(), (0, 1))(x, n)
+    np.testing.assert_allclose(gx.data, 2.0**n.data)
+    np.testing.assert_allclose(gn.data, np.log(2) * x.data * 2.0**n.data)
