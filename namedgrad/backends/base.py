@@ -15,6 +15,7 @@ import numpy as np
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
+from namedgrad.backends.cosine import CosineKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
@@ -53,6 +54,7 @@ class Backend(
     SpecialKernels,
     WindowKernels,
     StatisticKernels,
+    CosineKernels,
 ):
     """Positional functions by name; elementwise functions come from the namespace ``xp`` and from ``special``."""
 

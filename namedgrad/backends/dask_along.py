@@ -22,6 +22,18 @@ class AlongAxis:
         """The transpose of :meth:`resample`."""
         return self.along("resample_back", g, axis, grid.n, grid=grid)
 
+    def cosine(self, x: Raw, axis: int, kind: int) -> Raw:
+        """Cosine transform of an axis."""
+        return self.along("cosine", x, axis, x.shape[axis], kind=kind)
+
+    def central(self, x: Raw, axis: int, edge_order: int) -> Raw:
+        """Central differences along an axis."""
+        return self.along("central", x, axis, x.shape[axis], edge_order=edge_order)
+
+    def central_back(self, g: Raw, axis: int, edge_order: int) -> Raw:
+        """The transpose of :meth:`central`."""
+        return self.along("central_back", g, axis, g.shape[axis], edge_order=edge_order)
+
     def along(self, kernel: str, x: Raw, axis: int, size: int, dtype: Any = None, **kwargs: Any) -> Raw:
         """A kernel of the host that makes an axis one of ``size``."""
         from namedgrad.backends import NUMPY

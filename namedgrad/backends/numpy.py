@@ -13,6 +13,7 @@ import numpy as np
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.attention import NumpyAttentionKernels
 from namedgrad.backends.base import Backend, Raw, Shape
+from namedgrad.backends.cosine import HostCosine
 from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
@@ -42,6 +43,7 @@ class NumpyBackend(
     HostResampling,
     HostSignals,
     NumpyLinalg,
+    HostSignals, HostCosine,
     NumpyLines,
     NumpyStatistics,
     Backend,

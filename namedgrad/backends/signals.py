@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,29 @@ class HostSignals(SignalKernels):
     """Kernels for the host."""
 
     def convolve(self, x: Raw, y: Raw, *, full: bool) -> Raw:
-        """:func:`numpy.convolve` where there is nothing else."""
+        """:func:`numpy.convolve` where there is nothing else; many rows with one kernel by a product of matrices."""
         if x.ndim == y.ndim == 1:
             return np.convolve(x, y, "full" if full else "valid")
-        return super().convolve(x, y, full=full)
+        longer, y = (x, y) if x.shape[-1] >= y.shape[-1] else (y, x)
+        if math.prod(y.shape[:-1]) == 1 and longer.size:
+            out = _of_blocks(longer, y.reshape(-1), full=full)
+            if math.isfinite(abs(np.add.reduce(out, axis=None))):  # zeros of the matrix meet cells of other windows
+                return out.reshape(*np.broadcast_shapes(longer.shape[:-1], y.shape[:-1]), -1)
+        return super().convolve(longer, y, full=full)
+
+
+def _of_blocks(x: Raw, y: Raw, *, full: bool) -> Raw:
+    """Blocks of the result from the cells that they depend on, by a matrix with the kernel along its diagonals."""
+    m = len(y)
+    before = m - 1 if full else 0
+    count = x.shape[-1] + 2 * before - m + 1
+    length = min(max(32, m), count)
+    blocks = -(-count // length)
+    whole = np.zeros((*x.shape[:-1], blocks * length + m - 1), x.dtype)
+    whole[..., before : before + x.shape[-1]] = x
+    matrix = np.zeros((length + m - 1, length), y.dtype)
+    for j in range(length):
+        matrix[j : j + m, j] = y[::-1]
+    runs = np.lib.stride_tricks.sliding_window_view(whole, length + m - 1, axis=-1)[..., ::length, :]
+    out = runs.reshape(-1, length + m - 1) @ matrix
+    return out.reshape(*x.shape[:-1], blocks * length)[..., :count]

@@ -1,22 +1,23 @@
-"""Discrete cosine transforms, as :mod:`scipy.fft` defines them: real transforms of arrays continued symmetrically."""
+"""Discrete cosine transforms, as :mod:`scipy.fft` defines them."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from namedgrad.array import DimArray, extent, make
-from namedgrad.axes import NONE, Name
-from namedgrad.primitive import operation, sample
+from namedgrad import axes
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
+from namedgrad.linear import Like
+from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import real
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier import transforms as f
 from namedgrad.rules.fourier.named import powers
-from namedgrad.rules.movement import flip, join, slice_of
-from namedgrad.rules.structure import add, cast, equal, multiply, positions, where
+from namedgrad.rules.structure import cast, equal, multiply, positions, where
 
+LAST = axes.core(-1)
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
@@ -126,7 +127,7 @@ def _transform(x: DimArray, dim: Any, kind: int, n: int | None, power: float, or
         power = -0.5
     if ortho and kind in {1, 3}:
         x = _weighed(x, name, math.sqrt(2), last=kind == 1)
-    y = _KINDS[kind](x, name, n)
+    y = _cosine(x, (name,), kind=kind)
     if ortho and kind in {1, 2}:
         y = _weighed(y, name, math.sqrt(0.5), last=kind == 1)
     return multiply(y, c(float(period) ** power)) if power else y
@@ -141,33 +142,13 @@ def _weighed(x: DimArray, name: Name, weight: float, *, last: bool) -> DimArray:
     return multiply(x, cast(where(ends, c(weight), c(1.0)), x.dtype))
 
 
-def _turned(n: int, name: Name, x: DimArray, step: float, start: float = 0.0) -> DimArray:
-    """exp(-i (start + step k)) for k = 0 .. n - 1, in the precision of ``x``."""
-    angle = add(multiply(positions(n, name, x), c(step)), c(start))
-    out = add(e.cos(angle), multiply(make(-1j, (), NONE), e.sin(angle)))
-    return cast(out, f.to_complex(x).dtype)
+def _transposed(g: DimArray, x: Like, kind: int) -> DimArray:
+    """The matrices are cosines, which are symmetric or each other's transpose, but for weights of the ends."""
+    if kind == 1:
+        return _weighed(_cosine(_weighed(g, LAST, 2.0, last=True), kind=1), LAST, 0.5, last=True)
+    if kind == 2:
+        return _cosine(_weighed(g, LAST, 2.0, last=False), kind=3)
+    return _weighed(_cosine(g, kind=2), LAST, 0.5, last=False) if kind == 3 else _cosine(g, kind=4)
 
 
-def _first(x: DimArray, name: Name, n: int) -> DimArray:
-    whole = join([x, flip(slice_of(x, name, slice(1, n - 1)), name)], name) if n > 2 else x
-    return real(f.rfft(whole, (name,)))
-
-
-def _second(x: DimArray, name: Name, n: int) -> DimArray:
-    half = slice_of(f.rfft(join([x, flip(x, name)], name), (name,)), name, slice(0, n))
-    return real(multiply(half, _turned(n, name, x, math.pi / (2 * n))))
-
-
-def _third(x: DimArray, name: Name, n: int) -> DimArray:
-    turned = multiply(f.to_complex(x), e.reciprocal(_turned(n, name, x, math.pi / (2 * n))))
-    return multiply(slice_of(f.irfft(f.resized(turned, n + 1, name), (name,), n=2 * n), name, slice(0, n)), c(2.0 * n))
-
-
-def _fourth(x: DimArray, name: Name, n: int) -> DimArray:
-    """2 Re(sum of x_j exp(-i pi (2j + 1) (2k + 1) / 4n)): turned before and after a transform of length 2n."""
-    turned = multiply(f.to_complex(x), _turned(n, name, x, math.pi / (2 * n)))
-    half = slice_of(f.fft(f.resized(turned, 2 * n, name), (name,)), name, slice(0, n))
-    return multiply(real(multiply(half, _turned(n, name, x, math.pi / (2 * n), math.pi / (4 * n)))), c(2.0))
-
-
-_KINDS = {1: _first, 2: _second, 3: _third, 4: _fourth}
+_cosine = linear("(n)->(n)", "cosine", transpose=_transposed)

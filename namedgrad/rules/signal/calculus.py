@@ -12,7 +12,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
-from namedgrad.primitive import operation, sample
+from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
@@ -95,13 +95,31 @@ def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: 
     (name,) = pick(x, dim, "differentiate")
     h = constant(1.0 if coord is None else coord, "differentiate: coord")
     x = _numbers(x)
+    if name not in h.names:
+        _enough(x, name, edge_order)
+        return cast(_as(x, e.divide(_central(x, (name,), edge_order=edge_order), h)), x.dtype)
     return cast(slope(x, name, _steps(coord, x, name, "differentiate"), edge_order, even=is_even(h, name)), x.dtype)
 
 
+_central = linear(
+    "(n)->(n)", "central", transpose=lambda g, x, edge_order: _central_back(g, edge_order=edge_order)
+)
+_central_back = linear(
+    "(n)->(n)", "central_back", transpose=lambda g, x, edge_order: _central(g, edge_order=edge_order)
+)
+
+
+def _enough(x: DimArray, name: Name, edge_order: int) -> None:
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if extent(x, name) < edge_order + 1:
+        raise ValueError(
+            f"a derivative with edge_order={edge_order} needs {edge_order + 1} cells along {name!r}, got {extent(x, name)}"
+        )
+
+
 def is_even(h: DimArray, name: Name) -> bool:
-    """Whether distances are known to be equal: a number, or equally spaced positions, as NumPy tells them."""
-    if name not in h.names:
-        return True
+    """Whether positions are known to be equally spaced, as NumPy tells it."""
     if h.level is not None or h.names != (name,) or not backends.may_look(h.raw):
         return False
     steps = np.diff(h.raw)
@@ -110,26 +128,19 @@ def is_even(h: DimArray, name: Name) -> bool:
 
 def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) -> DimArray:
     """Second-order differences inside, of ``edge_order`` at the ends, as :func:`numpy.gradient`; ``d`` are distances."""
-    if edge_order not in (1, 2):
-        raise ValueError("'edge_order' greater than 2 not supported")
+    _enough(x, name, edge_order)
     size = extent(x, name)
-    if size < edge_order + 1:
-        raise ValueError(f"a derivative with edge_order={edge_order} needs {edge_order + 1} cells along {name!r}, got {size}")
     slopes = e.divide(diff(x, name), d)
-    along = name in d.names
-
-    def part(start: int | None, stop: int | None) -> DimArray:
-        return cut(d, name, start, stop) if along else d
-
-    a, b = part(None, -1), part(1, None)
+    a, b = cut(d, name, None, -1), cut(d, name, 1, None)
     if even:  # the cell itself takes no part, so a NaN in it does not matter
         inner = e.divide(subtract(cut(x, name, 2, None), cut(x, name, None, -2)), add(a, b))
     else:
         inner = e.divide(add(multiply(b, cut(slopes, name, None, -1)), multiply(a, cut(slopes, name, 1, None))), add(a, b))
     first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
     if edge_order == 2:
-        first = _extrapolated(first, cut(slopes, name, 1, 2), part(0, 1), part(1, 2))
-        last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), part(size - 2, None), part(size - 3, size - 2))
+        first = _extrapolated(first, cut(slopes, name, 1, 2), cut(d, name, 0, 1), cut(d, name, 1, 2))
+        before = cut(d, name, size - 3, size - 2)
+        last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), before)
     out = join([first, inner, last] if size > 2 else [first, last], name)
     return _as(x, out)
 

@@ -16,7 +16,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, new_name, pick
 from namedgrad.rules.fourier.named import fft, ifft, irfft, rfft
 from namedgrad.rules.fourier.transforms import resized
-from namedgrad.rules.movement import merge, pad, slice_of, split
+from namedgrad.rules.movement import flip, join, merge, pad, slice_of, split
 from namedgrad.rules.structure import cast, multiply, relabel, reorder, zeros_spread
 from namedgrad.rules.windows.views import add_windows, windows
 from namedgrad.trace import innermost
@@ -55,6 +55,19 @@ def _window(window: Any, dim: Name, length: int, n_fft: int, x: DimArray, what: 
         w = relabel(w, {own: CELL})
     left = (n_fft - length) // 2
     return pad(w, {CELL: (left, n_fft - length - left)}, constant_values=0) if length < n_fft else w
+
+
+def _continued(x: DimArray, dim: Name, by: int, mode: str) -> DimArray:
+    """With more cells at both ends; mirrored ones are slices."""
+    n = extent(x, dim)
+    if mode == "constant":
+        return pad(x, {dim: by}, constant_values=0)
+    if mode != "reflect":
+        return pad(x, {dim: by}, mode=mode)
+    if by >= n:
+        raise ValueError(f"stft: {n} cells along {dim!r} cannot be mirrored to {by} more; give another pad_mode")
+    first, last = (flip(slice_of(x, dim, slice(*cells)), dim) for cells in ((1, by + 1), (n - 1 - by, n - 1)))
+    return join([first, x, last], dim)
 
 
 def _options(n_fft: int, hop_length: int | None, win_length: int | None, what: str) -> tuple[int, int]:
@@ -132,8 +145,7 @@ def stft(
     w = _window(window, name, length, n_fft, x, "stft")
     order = tuple(k for n in x.names for k in ((frequency, n) if n == name else (n,)))
     if center:
-        zero = {"constant_values": 0} if pad_mode == "constant" else {}
-        x = pad(x, {name: n_fft // 2}, mode=pad_mode, **zero)
+        x = _continued(x, name, n_fft // 2, pad_mode)
     if extent(x, name) < n_fft:
         raise ValueError(f"stft: a signal of {extent(x, name)} cells along {name!r} is shorter than n_fft={n_fft}")
     pieces = multiply(frames(x, name, n_fft, hop), w)

@@ -1,0 +1,85 @@
+"""Discrete cosine transforms without any norm, and central differences, along one axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Raw = Any
+
+
+class CosineKernels:
+    """Kernels for any namespace."""
+
+    xp: Any
+
+    def cosine(self, x: Raw, axis: int, kind: int) -> Raw:
+        """The transform of a type, by Fourier transforms of arrays continued symmetrically."""
+        xp = self.xp
+        x = xp.moveaxis(x, axis, -1)
+        n = x.shape[-1]
+        turn = self._turned(n, math.pi / (2 * n), 0.0)
+        if kind == 1:
+            out = xp.fft.rfft(xp.concatenate((x, xp.flip(x[..., 1:-1], axis=-1)), axis=-1)).real
+        elif kind == 2:
+            half = xp.fft.rfft(xp.concatenate((x, xp.flip(x, axis=-1)), axis=-1))[..., :n]
+            out = (half * turn).real
+        elif kind == 3:
+            out = xp.fft.irfft(x * xp.conj(turn), 2 * n)[..., :n] * (2 * n)
+        else:
+            half = xp.fft.fft(x * turn, 2 * n)[..., :n]
+            out = 2 * (half * self._turned(n, math.pi / (2 * n), math.pi / (4 * n))).real
+        return xp.moveaxis(out.astype(x.dtype), -1, axis)
+
+    def _turned(self, n: int, step: float, start: float) -> Raw:
+        """exp(-i (start + step k))."""
+        angle = self.xp.arange(n) * step + start
+        return self.xp.cos(angle) - 1j * self.xp.sin(angle)
+
+    def central(self, x: Raw, axis: int, edge_order: int) -> Raw:
+        """Differences at distance 1 to either side, halved; one-sided at the ends."""
+        xp = self.xp
+        x = xp.moveaxis(x, axis, -1)
+        out = self._like(x)
+        out[..., 1:-1] = (x[..., 2:] - x[..., :-2]) * 0.5
+        for side, sign in ((slice(None), 1), (slice(None, None, -1), -1)):
+            y, z = x[..., side], out[..., side]
+            z[..., 0] = (y[..., 1] - y[..., 0]) * sign
+            if edge_order == 2:
+                z[..., 0] = (2 * y[..., 1] - 1.5 * y[..., 0] - 0.5 * y[..., 2]) * sign
+        return xp.moveaxis(out, -1, axis)
+
+    def central_back(self, g: Raw, axis: int, edge_order: int) -> Raw:
+        """The transpose of :meth:`central`."""
+        xp = self.xp
+        g = xp.moveaxis(g, axis, -1)
+        out = self._like(g)
+        half = g[..., 1:-1] * 0.5
+        out[..., 2:] = half
+        out[..., :2] = 0
+        out[..., :-2] -= half
+        for side, sign in ((slice(None), 1), (slice(None, None, -1), -1)):
+            end, z = g[..., side][..., 0] * sign, out[..., side]
+            weights = (-1, 1) if edge_order == 1 else (-1.5, 2, -0.5)
+            for i, w in enumerate(weights):
+                z[..., i] += w * end
+        return xp.moveaxis(out, -1, axis)
+
+    def _like(self, x: Raw) -> Raw:
+        return self.xp.empty(x.shape, dtype=x.dtype)
+
+
+class HostCosine(CosineKernels):
+    """Kernels for the host."""
+
+    def cosine(self, x: Raw, axis: int, kind: int) -> Raw:
+        """SciPy's."""
+        import scipy.fft
+
+        return scipy.fft.dct(x, kind, axis=axis)
+
+    def _like(self, x: Raw) -> Raw:
+        """In the layout of ``x``."""
+        return np.empty_like(x)
