@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.linear import Like
-from namedgrad.primitive import check_sizes, operation, sample
+from namedgrad.linear import Bilinear, Like, Map, like
+from namedgrad.primitive import Primitive, check_sizes, operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.movement import merge
 from namedgrad.rules.structure import add, contract, multiply, relabel, reorder, spread, total
+from namedgrad.trace import apply
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -349,6 +350,24 @@ def bilinear(x1: DimArray, weight: DimArray, x2: DimArray, bias: DimArray | None
     return out if bias is None else add(out, constant(bias))
 
 
+class _Outer(Primitive):
+    """A product by name, its first names stored in a given order: those of the first operand, and more of the second's."""
+
+    form = "contract"
+
+    def lower(self, args: Sequence[DimArray], order: Names) -> DimArray:
+        x, y = args
+        sizes = tuple(extent(x if n in x.names else y, n) for n in order)
+        return multiply(spread(x, Like(order, sizes, x.dtype)), y)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], order: Names) -> Map:
+        pairs = [(a, b) for a, b, n in zip(ins, reversed(ins), need, strict=True) if n]
+        return Bilinear([like(a) for a, _ in pairs], [b for _, b in pairs], ())
+
+
+_OUTER = _Outer("outer")
+
+
 @operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(c)"), sample("complex(a,b)", "complex(b,c)", dim="b"))
 def kron(x: DimArray, y: DimArray, dim: Any = None) -> DimArray:
     """Kronecker product over dims: along each, every cell of ``x`` becomes a copy of ``y`` times that cell.
@@ -383,9 +402,8 @@ def kron(x: DimArray, y: DimArray, dim: Any = None) -> DimArray:
     dims = tuple(n for n in x.dims if n in y.dims) if dim is None else pick(x, dim, "kron")
     inside = {check(y, n, "kron"): _shared(i) for i, n in enumerate(dims)}
     names = axes.in_order((*x.names, *y.names))
-    pairs = [((n, s), (inside[n], extent(y, n))) if n in inside else ((n, s),) for n, s in zip(x.names, x.full_shape, strict=True)]
-    target = dict(pair for several in pairs for pair in several)  # laid out so that merging moves nothing
-    out = multiply(spread(x, Like(tuple(target), tuple(target.values()), x.dtype)), relabel(y, inside))
+    order = tuple(m for n in x.names for m in ((n, inside[n]) if n in inside else (n,)))  # merging then moves nothing
+    out = apply(_OUTER, (x, relabel(y, inside)), order=order)
     for n, m in inside.items():
         out = merge(out, (n, m), n)
     return reorder(out, names)
