@@ -187,3 +187,38 @@ def test_ctc_sums_all_alignments():
         posterior[range(5), p] += w
     assert np.isclose(found.item(), -np.log(weights.sum()), rtol=1e-13)
     assert np.allclose(gradient.data, -posterior, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "nll_loss"])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_scores_of_ignored_targets_may_be_anything(name, reduction):
+    table = np.array([[1.0, 2.0, 3.0], [np.nan, np.inf, 0.0], [-np.inf, -np.inf, -np.inf]])
+    x, v = X(table, ("n", "k")), X(np.arange(9.0).reshape(3, 3), ("n", "k"))
+
+    def loss(x, y=(0, -100, -100)):
+        return getattr(ng, name)(x, X(np.array(y), "n"), dim="k", reduction=reduction)
+
+    def hvp(f, x, v):
+        return ng.grad(lambda x: (ng.grad(f)(x) * v).sum())(x)
+
+    alone, row = x.isel(n=[0]), v.isel(n=[0])
+    for found, expected in (
+        (ng.grad(loss)(x), ng.grad(lambda x: loss(x, (0,)))(alone)),
+        (hvp(loss, x, v), hvp(lambda x: loss(x, (0,)), alone, row)),
+    ):
+        assert np.allclose(found.data[:1], expected.data, rtol=1e-14)
+        assert not found.data[1:].any()
+
+
+def test_what_follows_the_end_of_a_sequence_may_be_anything():
+    x = RNG.normal(size=(5, 2, 4))
+    target, steps = X([[1, 2], [3, 3]], ("b", "l")), X([5, 3], "b")
+
+    def loss(x):
+        return ng.ctc_loss(x, target, steps, X([2, 1], "b"), dims=("t", "k", "l"), reduction="sum")
+
+    plain = ng.grad(loss)(X(x, ("t", "b", "k")))
+    x[3:, 1] = np.nan
+    found = ng.grad(loss)(X(x, ("t", "b", "k")))
+    assert np.array_equal(found.data, plain.data)
+    assert not found.data[3:, 1].any()

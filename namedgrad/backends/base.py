@@ -21,7 +21,7 @@ from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
 from namedgrad.backends.linalg import LinalgKernels
 from namedgrad.backends.lines import LineKernels
-from namedgrad.backends.losses import LossKernels
+from namedgrad.backends.losses import ClassKernels, LossKernels
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.resampling import ResamplingKernels
 from namedgrad.backends.scatter import IndexKernels
@@ -39,6 +39,7 @@ Shape = tuple[int, ...]
 class Backend(
     ActivationKernels,
     AttentionKernels,
+    ClassKernels,
     CtcKernels,
     DistanceKernels,
     DrawKernels,

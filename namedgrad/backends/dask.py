@@ -23,9 +23,9 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.dask_along import AlongAxis
-from namedgrad.backends.dask_ctc import CtcOnChunks
 from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.dask_lines import DaskLines
+from namedgrad.backends.dask_losses import LossesOnChunks
 from namedgrad.backends.dask_windows import DaskWindowKernels
 from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.losses import LossKernels
@@ -87,7 +87,7 @@ def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[s
 
 class DaskBackend(
     AlongAxis,
-    CtcOnChunks,
+    LossesOnChunks,
     DaskLinalg,
     DaskWindowKernels,
     DaskLines,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -78,3 +79,21 @@ class LossKernels:
                 return out
         where = self.function("where")
         return where(near, x, 0) + where(apart, beyond, 0)
+
+
+class ClassKernels:
+    """Kernels with the classes along the last axis."""
+
+    xp: Any
+    scale: Callable[[Raw, Raw], Raw]
+
+    def less_target(self, g: Raw, p: Raw, target: Raw) -> Raw:
+        """A cotangent times probabilities, less itself at the target; 0 where the cotangent is."""
+        xp = self.xp
+        shape = np.broadcast_shapes(g.shape, p.shape[:-1], target.shape)
+        out = self.scale(xp.broadcast_to(g, shape)[..., None], p)
+        rows = xp.arange(math.prod(shape)) * p.shape[-1]
+        at = rows + xp.reshape(xp.broadcast_to(target, shape), (-1,))
+        flat = xp.reshape(out, (-1,))
+        flat[at] -= xp.reshape(xp.broadcast_to(g, shape), (-1,))  # a row has one target: no position occurs twice
+        return xp.reshape(flat, (*shape, p.shape[-1]))

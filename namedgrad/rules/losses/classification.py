@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
-from namedgrad.primitive import operation, sample
+from namedgrad.linear import CoreMap, Map, Pair, like
+from namedgrad.primitive import Primitive, core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing import gather
 from namedgrad.rules.losses.reducing import class_weights, classes, counted, of_class, reduced
 from namedgrad.rules.reductions import max as max_
 from namedgrad.rules.reductions import real_dtype
+from namedgrad.rules.special.softmax import softmax
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -22,11 +27,15 @@ from namedgrad.rules.structure import (
     isfinite,
     multiply,
     negative,
+    relabel,
     select,
     subtract,
     total,
     where,
 )
+from namedgrad.trace import apply
+
+CLASS = axes.core(-1)
 
 
 @operation(sample("real(a,b)", "index_b(a)", dim="b"), sample("real(c,b,a)", "index_b(a,c)", dim="b", reduction="sum"),
@@ -174,17 +183,19 @@ def cross_entropy(
         raise ValueError(f"cross_entropy: label_smoothing={label_smoothing} is not between 0 and 1")
     x, goal = constant(input), constant(target, "cross_entropy: the target")
     n = extent(x, check(x, dim, "cross_entropy"))
-    scores, log_sum = shifted(x, dim)
     if dim in goal.names:
         check(goal, dim, "cross_entropy")
+        scores, log_sum = shifted(x, dim)
         return _of_probabilities(
             subtract(scores, log_sum), goal, weight, dim, label_smoothing, reduce_dim, reduction, (x, goal)
         )
     t, keep = classes(goal, x, dim, "cross_entropy", ignore_index)
-    loss = subtract(log_sum, of_class(scores, dim, t, None))
+    known = x if keep is None else select(keep, x)  # what does not count must not be NaN in any derivative
+    loss = apply(_SURPRISE, (known, t), dim=dim)
     loss = loss if keep is None else select(keep, loss)
     if not label_smoothing:
         return _mean_of_classes(loss, (x, t), x, t, keep, weight, dim, reduce_dim, reduction, "cross_entropy")
+    scores, log_sum = shifted(known, dim)
     each = subtract(log_sum, scores)
     even = (
         total(each, (dim,))
@@ -201,6 +212,35 @@ def shifted(x: DimArray, dim: Name) -> tuple[DimArray, DimArray]:
     top = stop_gradient(max_(x, dim, skipna=False))
     scores = subtract(x, where(isfinite(top), top, c(0.0)))
     return scores, e.log(total(e.exp(scores), (dim,)))
+
+
+class _Surprise(Primitive):
+    """Minus the logarithm of the softmax at a class, whose derivative is the softmax less 1 at the class."""
+
+    form, signature = "core", "(n),()->()"
+
+    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
+        x, t = args
+        scores, log_sum = shifted(x, dim)
+        return subtract(log_sum, gather(scores, {dim: t}))
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
+        x, t = ins
+        p = relabel(softmax(x, dim), {dim: CLASS})
+        return CoreMap(
+            lambda ts: _along_class(ts[0], p, t), lambda g: [_less_target(g, p, t)], [like(x)], [{dim: CLASS}], {}
+        )
+
+
+def _along_class(x: DimArray, p: DimArray, t: DimArray) -> DimArray:
+    """The mean of ``x`` with weights ``p``, less ``x`` at the class."""
+    return subtract(contract(x, p, (CLASS,)), gather(x, {CLASS: t}))
+
+
+_SURPRISE = _Surprise("cross_entropy")
+_less_target = core(
+    "(),(n),()->(n)", "less_target", pullback=lambda c, out, g, p, t: [_along_class(c, p, t), Pair(c, g), None]
+)
 
 
 def _of_probabilities(log: DimArray, goal: DimArray, weight: Any, dim: Name, smoothing: float, reduce_dim: Any,

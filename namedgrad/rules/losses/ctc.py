@@ -206,9 +206,10 @@ def ctc_loss(
     size = _length(target_lengths, n, x, "target_lengths")
     states, skips = _chain(beside(t, x), size, label, n, blank)
     check_range(states, extent(x, kind), kind, "ctc_loss")
-    reached = _forward(
-        relabel(gather(x, {kind: states}), {time: TIME}), skips, dims=((TIME, STATE), (STATE,)), out=STATES
-    )
+    emitted = relabel(gather(x, {kind: states}), {time: TIME})
+    if input_lengths is not None:  # what is said after the end does not count, not even NaN
+        emitted = where(e.less(positions(extent(emitted, TIME), TIME, x), steps), emitted, c(0.0))
+    reached = _forward(emitted, skips, dims=((TIME, STATE), (STATE,)), out=STATES)
     loss = negative(_arrived(reached, steps, size))
     if zero_infinity:
         loss = where(equal(loss, c(math.inf)), c(0.0), loss)

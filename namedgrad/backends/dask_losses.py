@@ -1,14 +1,19 @@
-"""The recursions of :mod:`namedgrad.backends.ctc` on lazy arrays: on chunks that are whole in time and states."""
+"""Losses with core axes on lazy arrays: the kernels of the NumPy backend, on chunks that are whole along these axes."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 Raw = Any
 
 
-class CtcOnChunks:
+class LossesOnChunks:
     """What the dask backend computes chunk by chunk."""
+
+    def less_target(self, g: Raw, p: Raw, target: Raw) -> Raw:
+        """A cotangent times probabilities, less itself at the target."""
+        return _on_chunks("less_target", "(),(n),()->(n)", g, p, target)
 
     def ctc_forward(self, emitted: Raw, skips: Raw) -> Raw:
         """Log-probabilities of the states."""
@@ -41,7 +46,7 @@ def _on_chunks(kernel: str, signature: str, *raw: Raw, **sizes: int) -> Raw:
     from namedgrad.backends import NUMPY
     from namedgrad.backends.dask import Kernel
 
-    cores = [len(part.split(",")) for part in signature.partition("->")[0].split("),(")]
+    cores = [len(re.findall(r"\w", part)) for part in signature.partition("->")[0].split("),(")]
     whole = [da.asarray(x).rechunk(dict.fromkeys(range(-n, 0), -1)) for x, n in zip(raw, cores, strict=True)]
     new = {letter: int(size) for letter, size in sizes.items()}
     return da.apply_gufunc(
