@@ -56,8 +56,6 @@ def _plain_key(key: Any) -> bool:
 
 def update(p: PositionalArray, key: Any, value: Any, how: str) -> None:
     """``np.add.at(p, key, value)`` and its like: duplicates accumulate."""
-    if how == "subtract":
-        value, how = -unwrap(value, "the value subtracted"), "add"
     _write(p, key, value, how)
 
 
@@ -87,6 +85,18 @@ class At:
     def multiply(self, value: Any) -> PositionalArray:
         """Cells multiplied by ``value``; duplicates accumulate."""
         return self._new(value, "multiply")
+
+    def subtract(self, value: Any) -> PositionalArray:
+        """``value`` subtracted at the key; duplicates accumulate."""
+        return self._new(value, "subtract")
+
+    def divide(self, value: Any) -> PositionalArray:
+        """Cells divided by ``value``; duplicates accumulate."""
+        return self._new(value, "divide")
+
+    def power(self, value: Any) -> PositionalArray:
+        """Cells raised to the power ``value``; duplicates accumulate."""
+        return self._new(value, "power")
 
     def max(self, value: Any) -> PositionalArray:
         """The larger of cell and ``value``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from namedgrad.positional.functions import (
     calculus,
+    counting,
     creation,
     decompositions,
     elementwise,
@@ -20,6 +21,6 @@ from namedgrad.positional.functions import (
 )
 
 __all__ = [
-    "calculus", "creation", "decompositions", "elementwise", "fourier", "gathering", "joining", "linalg", "plain",
-    "products", "reductions", "shapes", "sorting", "statistics",
+    "calculus", "counting", "creation", "decompositions", "elementwise", "fourier", "gathering", "joining", "linalg",
+    "plain", "products", "reductions", "shapes", "sorting", "statistics",
 ]  # fmt: skip

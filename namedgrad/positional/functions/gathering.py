@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.positional.array import PositionalArray, numbered, ordered, squeezed
 from namedgrad.positional.axis import flat, name_of, named, reshape
@@ -57,7 +57,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> DimArray:
     return ordered(indexing.gather(squeezed(x, rest), {name: index}), x.dims)
 
 
-@implements(np.compress, method=True)
+@implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> DimArray:
     return take(a, np.flatnonzero(condition), axis)
 
@@ -67,11 +67,20 @@ def extract(condition: Any, arr: Any) -> DimArray:
     return take(arr, np.flatnonzero(condition))
 
 
+def _refuse_negative(index: DimArray, size: int) -> DimArray:
+    """np.choose does not count from the end."""
+    if backends.may_look(index.raw) and np.size(index.raw) and int(np.min(index.raw)) < 0:
+        raise ValueError(f"np.choose: {int(np.min(index.raw))} is not among the {size} choices")
+    return index
+
+
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     from namedgrad.positional.functions.elementwise import where
 
-    index = numbered(a)
+    index = _index(a, len(choices), mode)
+    if mode == "raise":
+        index = indexing.wrapped(_refuse_negative(index, len(choices)), "choices", len(choices), index)
     result = choices[-1]
     for i in range(len(choices) - 2, -1, -1):
         result = where(equal(index, c(i)), choices[i], result)

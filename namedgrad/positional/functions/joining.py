@@ -169,10 +169,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray
     count = len(np.insert(np.arange(size), obj, 0)) - size
     v = numbered(values)
     if v.ndim and np.ndim(obj) == 0 and x.ndim > 1:  # np.insert moves the first axis of the values to this one
+        v = expand(v, range(x.ndim - v.ndim)) if v.ndim < x.ndim else v
         order = [*range(1, v.ndim)]
         order.insert(axis, 0)
-        v = ordered(v, [v.dims[i] for i in order]) if v.ndim == x.ndim else v
-        count = v.shape[axis] if v.ndim == x.ndim else count
+        v = ordered(v, [v.dims[i] for i in order])
+        count = v.shape[axis]
     new = stretch(v, tuple(count if i == axis else s for i, s in enumerate(x.shape)))
     where = np.insert(np.arange(size), obj, np.arange(size, size + count) if count > 1 else size)
     return positions(concatenate([x, cast(new, x.dtype)], axis), axis, where)

@@ -94,7 +94,7 @@ def _by_value(function: Callable[..., Any]) -> None:
 
 for _function in (
     np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.unravel_index, np.ravel_multi_index,
-    np.array_equiv, np.bincount,
+    np.array_equiv,
 ):  # fmt: skip
     _by_value(_function)
 
@@ -113,7 +113,7 @@ def _cells(function: Callable[..., Any]) -> None:
     implements(function)(call)
 
 
-for _each in (np.iscomplex, np.isreal, np.isin, np.digitize):
+for _each in (np.iscomplex, np.isreal, np.isin):
     _cells(_each)
 
 
@@ -123,14 +123,6 @@ def _infinite(sign: Any) -> Callable[..., Any]:
 
 implements(np.isposinf)(_infinite(math.inf))
 implements(np.isneginf)(_infinite(-math.inf))
-
-
-@implements(np.searchsorted, method=True)
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    what = "np.searchsorted()"
-    edges, x = value_of(numbered(a), what), innermost(numbered(v))
-    refuse_while_recording(what, "np.where")
-    return make(np.asarray(np.searchsorted(edges, x.raw, side, sorter)), x.names, x.hidden)  # type: ignore[call-overload]
 
 
 def _nonzero(self: PositionalArray) -> Any:

@@ -332,4 +332,7 @@ REDUCERS.update({
     np.logical_or: np.any,
 })  # fmt: skip
 SCANNERS.update({np.add: np.cumsum, np.multiply: np.cumprod})
-WRITERS.update({np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.maximum: "max", np.minimum: "min"})
+WRITERS.update({
+    np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.divide: "divide", np.power: "power",
+    np.maximum: "max", np.minimum: "min",
+})  # fmt: skip
