@@ -183,7 +183,7 @@ class SpecialKernels:
         xp = self.xp
         out = xp.log(x)
         if self.may_branch and self.isfinite_all(out):
-            return out
+            return np.broadcast_to(out, np.broadcast_shapes(np.shape(x), np.shape(z)))
         end = xp.where(xp.less(z, 0), xp.isinf(x), xp.equal(x, 0))
         return xp.where(end, out.dtype.type(0), out)
 
