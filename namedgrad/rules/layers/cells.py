@@ -13,8 +13,8 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import relu, sigmoid
 from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.dims import check
-from namedgrad.rules.layers.unbind import unbind
 from namedgrad.rules.movement import split
+from namedgrad.rules.movement.parts import unbind
 from namedgrad.rules.structure import add, multiply, relabel, reorder, spread, subtract
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
