@@ -7,7 +7,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from namedgrad.backends.lines import LineKernels
+from namedgrad.backends.lines import LineKernels, Runs
 
 Raw = Any
 
@@ -52,6 +52,16 @@ class DaskLines(LineKernels):
     def step(self, x: Raw, axis: int) -> Raw:
         """Every cell but the first, less the one before it."""
         return self.along("step", x, axis, x.shape[axis] - 1)
+
+    def extend(self, x: Raw, axis: int, before: Runs, after: Runs) -> Raw:
+        """Runs of cells of an axis put before and behind it."""
+        size = x.shape[axis] + sum(count for _, _, count in (*before, *after))
+        return self.along("extend", x, axis, size, before=before, after=after)
+
+    def take_back(self, g: Raw, axis: int, before: Runs, after: Runs) -> Raw:
+        """The transpose of :meth:`extend`."""
+        size = g.shape[axis] - sum(count for _, _, count in (*before, *after))
+        return self.along("take_back", g, axis, size, before=before, after=after)
 
     def unstep(self, g: Raw, axis: int) -> Raw:
         """The transpose of :meth:`step`."""

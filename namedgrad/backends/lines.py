@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 Raw = Any
+Run = tuple[int, int, int]
+Runs = tuple[Run, ...]
 
 
 class LineKernels:
@@ -76,6 +78,39 @@ class LineKernels:
         self._cut(out, axis, slice(1, None))[...] = g
         self._cut(out, axis, slice(None, -1))[...] -= g
         return out
+
+    def extend(self, x: Raw, axis: int, before: Runs, after: Runs) -> Raw:
+        """Runs of cells of an axis put before and behind it."""
+        parts = [*(self._run(x, axis, run) for run in before), x, *(self._run(x, axis, run) for run in after)]
+        return self.xp.concatenate(parts, axis=axis)
+
+    def _run(self, x: Raw, axis: int, run: Run) -> Raw:
+        first, last, count = run
+        part = self._cut(x, axis, slice(min(first, last), max(first, last) + 1))
+        if first > last:
+            return self.xp.flip(part, axis=axis)
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+        return part if first < last or count == 1 else self.xp.broadcast_to(part, shape)
+
+    def take_back(self, g: Raw, axis: int, before: Runs, after: Runs) -> Raw:
+        """The transpose of :meth:`extend`: every run added to where it came from."""
+        lead, tail = (sum(count for _, _, count in runs) for runs in (before, after))
+        out = self._cut(g, axis, slice(lead, g.shape[axis] - tail)).copy()
+        for runs, start in ((before, 0), (after, g.shape[axis] - tail)):
+            at = start
+            for first, last, count in runs:
+                part = self._cut(g, axis, slice(at, at + count))
+                if first > last:
+                    part = self.xp.flip(part, axis=axis)
+                elif first == last:
+                    part = self.xp.sum(part, axis=axis, keepdims=True)
+                self._cut(out, axis, slice(min(first, last), max(first, last) + 1))[...] += part
+                at += count
+        return out
+
+    def repeat(self, x: Raw, axis: int, times: int) -> Raw:
+        """Every cell of an axis several times."""
+        return self.xp.repeat(x, times, axis=axis)
 
     zeros: Any  #: see :class:`namedgrad.backends.base.Backend`
 

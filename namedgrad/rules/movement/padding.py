@@ -12,7 +12,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.linear import Like
-from namedgrad.primitive import operation, sample
+from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import mapping
 from namedgrad.rules.elementwise import divide, floor, rint
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
@@ -136,7 +136,7 @@ def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option:
         skip = int(mode == "reflect")
         if odd and mode in ("reflect", "symmetric") and extent(x, name) > skip:
             return _turned(x, name, before, after, skip)
-        ends = _indexed(x, name, before, after, mode)
+        return _indexed(x, name, before, after, mode)
     elif mode == "linear_ramp":
         ends = [_ramp(x, name, w, v, side) for side, (w, v) in enumerate(zip((before, after), option, strict=True))]
     else:
@@ -153,33 +153,31 @@ def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
     return relabel(spread(cell, Like(x.names, shape, x.dtype)), {}, hide=tuple(n for n in x.hidden if n not in cell.names))
 
 
-def _indexed(x: DimArray, name: Name, before: int, after: int, mode: str) -> list[DimArray]:
+Run = tuple[int, int, int]  # the first and last position of cells that follow one another, and how many there are
+
+
+def _indexed(x: DimArray, name: Name, before: int, after: int, mode: str) -> DimArray:
     """Cells taken from the axis itself, run by run."""
     n = extent(x, name)
     index = np.pad(np.arange(n), (before, after), mode=mode).tolist()  # type: ignore[call-overload]
-    return [_runs(x, name, index[:before]), _runs(x, name, index[before + n :])]
+    return _extend(x, (name,), before=_runs(index[:before]), after=_runs(index[before + n :]))
 
 
-def _runs(x: DimArray, name: Name, index: list[int]) -> DimArray:
-    """Cells at positions that mostly follow one another, up or down: slices, so that gradients need no scatter."""
-    parts, start = [], 0
+def _runs(index: list[int]) -> tuple[Run, ...]:
+    """Positions that mostly follow one another, up or down, or stay: as slices, so that gradients need no scatter."""
+    runs, start = [], 0
     while start < len(index):
         step = index[start + 1] - index[start] if start + 1 < len(index) else 1
         stop = start + 1
         while stop < len(index) and index[stop] - index[stop - 1] == step and abs(step) <= 1:
             stop += 1
-        parts.append(_run(x, name, index[start], index[stop - 1], stop - start))
+        runs.append((index[start], index[stop - 1], stop - start))
         start = stop
-    return join(parts, name) if parts else slice_of(x, name, slice(0, 0))
+    return tuple(runs)
 
 
-def _run(x: DimArray, name: Name, first: int, last: int, count: int) -> DimArray:
-    if first < last or count == 1:
-        return slice_of(x, name, slice(first, last + 1))
-    if first > last:
-        return flip_axes(slice_of(x, name, slice(last, first + 1)), (name,))
-    shape = tuple(count if n == name else s for n, s in zip(x.names, x.full_shape, strict=True))
-    return spread(slice_of(x, name, first), Like(x.names, shape, x.dtype))
+_extend = linear("(n)->(n)", "extend", transpose=lambda g, x, before, after: _take_back(g, before=before, after=after))
+_take_back = linear("(n)->(n)", "take_back", transpose=lambda g, x, before, after: _extend(g, before=before, after=after))
 
 
 def _turned(x: DimArray, name: Name, before: int, after: int, skip: int) -> DimArray:

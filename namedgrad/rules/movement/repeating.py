@@ -11,20 +11,31 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
-from namedgrad.primitive import operation, sample
+from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import mapping
+from namedgrad.rules.movement.cuts import core_size
 from namedgrad.rules.movement.order import broadcast_like
-from namedgrad.rules.movement.stacking import merge
-from namedgrad.rules.structure import relabel, reorder, spread
+from namedgrad.rules.movement.stacking import merge, split
+from namedgrad.rules.structure import relabel, reorder, spread, total
 
 
-def _times(x: DimArray, name: Name, n: int, *, inside: bool) -> DimArray:
-    """``n`` copies of every cell side by side (``inside``), or of the whole dim one after the other."""
+def _summed(g: DimArray, x: Like, times: int) -> DimArray:
+    """The sum over the copies of every cell, along ``core(-1)``."""
+    line, copy = axes.core(-1), axes.core(-2)
+    cells: Name = axes.fresh("cells")
+    parts = split(relabel(g, {line: cells}), cells, {line: core_size(x), copy: times})
+    return reorder(total(parts, (copy,)), g.names)
+
+
+_repeat = linear("(n)->(n)", "repeat", transpose=_summed)
+
+
+def _times(x: DimArray, name: Name, n: int) -> DimArray:
+    """``n`` copies of the whole dim, one after the other."""
     new: Name = axes.fresh("copy")
     wide = spread(x, Like((*x.names, new), (*x.full_shape, n), x.dtype))
-    order = (name, new) if inside else (new, name)
     line: Name = axes.fresh("line")
-    out = merge(wide, order, line)
+    out = merge(wide, (new, name), line)
     return reorder(relabel(out, {line: name}), x.names)
 
 
@@ -33,7 +44,7 @@ def repeat_cells(x: DimArray, name: Name, n: Any, what: str = "repeat") -> DimAr
     if np.ndim(n) == 0:
         if int(n) < 0:
             raise ValueError(f"{what}: {name!r} cannot be repeated {n} times")
-        return x if n == 1 else _times(x, name, int(n), inside=True)
+        return x if n == 1 else _repeat(x, (name,), times=int(n))
     from namedgrad.rules.indexing import take
 
     each = np.asarray(n)
@@ -119,7 +130,7 @@ def tile_cells(x: DimArray, name: Name, n: int) -> DimArray:
     """An axis as often as said, one copy after the other."""
     if n < 0:
         raise ValueError(f"tile: {name!r} cannot be repeated {n} times")
-    return x if n == 1 else _times(x, name, int(n), inside=False)
+    return x if n == 1 else _times(x, name, int(n))
 
 
 @operation(sample("real(a)", "real(b)"), sample("real(a)", "real(b)", "real(c)", indexing="ij"), sample("real(a)", "real(b)", sparse=True))

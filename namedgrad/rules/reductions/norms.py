@@ -132,7 +132,14 @@ def _length_of(x: DimArray, dims: Names) -> DimArray:
     return e.length(real(contract(x, conjugate(x), dims)))
 
 
+def _all_positive(size: DimArray) -> bool:
+    raw = innermost(size).raw
+    return backends.backend_of(raw).may_branch and not backends.is_recording() and bool(np.size(raw) and raw.min() > 0)
+
+
 def _powers(size: DimArray, dims: Names, order: float) -> DimArray:
+    if _all_positive(size):
+        return e.power(total(e.power(size, c(order)), dims), c(1 / order))
     zero = equal(size, c(0))
     power = where(zero, c(0.0 if order > 0 else math.inf), e.power(where(zero, c(1.0), size), c(order)))
     inside = total(power, dims)

@@ -29,16 +29,15 @@ def _others(x: DimArray, dims: Names) -> DimArray:
 
 
 def _pulled(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
-    dims = tuple(n for n in x.names if n not in y.names)
     if may_divide(y):
-        return (e.divide(multiply(_prod(x, dims), g), x),)
-    return (multiply(_others(x, dims), g),)
+        return (e.divide(multiply(y, g), x),)
+    return (multiply(_others(x, tuple(n for n in x.names if n not in y.names)), g),)
 
 
 def _pushed(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
     dims = tuple(n for n in x.names if n not in y.names)
     if may_divide(y):
-        return multiply(_prod(x, dims), total(e.divide(t, x), dims))
+        return multiply(y, total(e.divide(t, x), dims))
     return contract(_others(x, dims), t, dims)
 
 
