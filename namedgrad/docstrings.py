@@ -71,7 +71,7 @@ def describe_elementwise(prim: Elementwise, op: Operation) -> tuple[str, inspect
     names = about.operands if about else _OPERANDS[len(prim.partials)]
     several = len(names) > 1
     library = "scipy.special" if about else "numpy"
-    reference = f"{library}.{prim.kernel}"
+    reference = f"{library}.{about.scipy if about else prim.kernel}"
     text = _TEXT.format(
         summary=about.summary if about else _summary(prim),
         reference="this" if op.name == "log1mexp" else f":obj:`{reference}`",

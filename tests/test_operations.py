@@ -52,7 +52,7 @@ ALONG_THE_ONLY_DIM = {"sort", "argsort", "partition", "topk", "kthvalue", "mode"
 BY_DEFAULT_ALL |= ALONG_THE_ONLY_DIM
 # All writers to a cell count: a dim that an index has and the target lacks ends there.
 INDEX_ENDS = {"scatter", "scatter_add", "scatter_reduce", "put", "put_along_axis", "index_add", "index_copy", "index_fill", "index_reduce"}
-SINGLE_BECOMES_DOUBLE = {"float_power", "jv", "yv", "iv", "hyp2f1", "astype", "type_as"}  # as in NumPy, and in SciPy with orders that are int64
+SINGLE_BECOMES_DOUBLE = {"float_power", "jv", "yv", "iv", "kv", "hyp2f1", "astype", "type_as"}  # as in NumPy, and in SciPy with orders that are int64
 
 
 def rng_of(case: Case, check: str) -> np.random.Generator:

@@ -262,6 +262,10 @@ class SpecialKernels:
         """The second result of ``frexp``."""
         return self.xp.frexp(x)[1]
 
+    def kl_entr(self, x: Raw, y: Raw) -> Raw:
+        """SciPy's ``kl_div``."""
+        return self.special.kl_div(x, y)
+
     def fillna(self, x: Raw, value: Raw) -> Raw:
         """``x``, and ``value`` where it is NaN."""
         return self.xp.where(self.xp.isnan(x), value, x)

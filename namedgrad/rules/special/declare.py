@@ -20,6 +20,7 @@ class About(NamedTuple):
     operands: tuple[str, ...]
     torch: str
     source: str
+    scipy: str
 
 
 class Special(Elementwise):
@@ -42,11 +43,11 @@ def special(
     operands: tuple[str, ...] = ("x",),
     torch: str = "",
     source: str = "",
-    kernel: str | None = None,
+    scipy: str = "",
 ) -> Special:
     """Declare a public special function: partials as for :func:`namedgrad.primitive.elementwise`, and a definition."""
-    prim = Special(name, partials, kernel)
-    prim.about = About(says, operands, torch, source)
+    prim = Special(name, partials)
+    prim.about = About(says, operands, torch, source, scipy or name)
     prim.publish((domain,) * len(partials) if isinstance(domain, str) else domain)
     return prim
 

@@ -37,5 +37,5 @@ rel_entr = special(
 kl_entr = special(
     "kl_entr", lambda o, x, y: _besides_origin(x, y, log_ratio(x, y)), lambda o, x, y: subtract(c(1.0), _besides_origin(x, y, divide(x, y))),
     domain="positive", operands=("x", "y"), says="Kullback-Leibler divergence of one outcome, x log(x / y) - x + y.",
-    kernel="kl_div")
+    scipy="kl_div")
 # fmt: on
