@@ -84,6 +84,7 @@ def benchmarks(session: nox.Session) -> None:
     session.install("torch==2.13.0")
     session.install("jax", "autograd")
     session.run("python", "-m", "benchmarks.overhead", *session.posargs)
+    session.run("python", "-m", "benchmarks.convolution")
     session.run("python", "-m", "benchmarks.import_time")
 
 

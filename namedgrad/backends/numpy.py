@@ -18,6 +18,7 @@ from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_statistics import NumpyStatistics
+from namedgrad.backends.overlapping import contract_windows
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import Span
@@ -123,7 +124,9 @@ class NumpyBackend(
 
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction, guarded only if something in it is not finite."""
-        out = super().contract(x, y, plan)
+        out = contract_windows(x, y, plan)
+        if out is None:
+            out = super().contract(x, y, plan)
         return super().contract(x, y, plan, guard=True) if guard and not self.isfinite_all(out) else out
 
     def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:

@@ -29,7 +29,7 @@ class Span(NamedTuple):
         """Cells from the first one of the first window to the last one of the last."""
         return (self.number - 1) * self.stride + (self.size - 1) * self.dilation + 1 if self.number > 0 else 0
 
-    def cells(self, k: int, n: int) -> tuple[slice, slice]:
+    def cells(self, k: int, n: int, xp: Any = None) -> tuple[slice, slice]:
         """Of the windows whose offset ``k`` is one of ``n`` cells: the windows, and the cells."""
         first = k * self.dilation - self.before  # the cell of window 0
         low = max(0, -(first // self.stride))
@@ -38,6 +38,24 @@ class Span(NamedTuple):
             return slice(0, 0), slice(0, 0)
         start = low * self.stride + first
         return slice(low, high), slice(start, start + (high - low - 1) * self.stride + 1, self.stride)
+
+
+class Cover(NamedTuple):
+    """No more windows than cells, which cover an axis of ``n`` cells and are as equal as whole cells allow.
+
+    The ``i``-th starts at ``i n / number`` and ends before ``(i + 1) n / number``, rounded outwards.  A window that
+    is a cell shorter than others has its last cell at two offsets, which is harmless where one cell is looked for.
+    """
+
+    size: int  #: cells of the largest window
+    number: int  #: of windows
+    n: int  #: cells of the axis
+
+    def cells(self, k: int, n: int, xp: Any) -> tuple[slice, Raw]:
+        """The cells at offset ``k``, each of them of one window only."""
+        i = xp.arange(self.number) * self.n
+        at = -(-(i + self.n) // self.number) - 1 if k == self.size - 1 else i // self.number + k
+        return slice(0, self.number), at
 
 
 class WindowKernels:
@@ -66,7 +84,7 @@ class WindowKernels:
         for offset in itertools.product(*(range(s.size) for s in spans)):
             places, cells = [slice(None)] * len(shape), [slice(None)] * len(shape)
             for a, s, k, n in zip(axis, spans, offset, sizes, strict=True):
-                places[a], cells[a] = s.cells(k, int(n))
+                places[a], cells[a] = s.cells(k, int(n), self.xp)
             out[tuple(cells)] += g[(*places, *offset)]
         return out
 
@@ -77,11 +95,11 @@ class WindowKernels:
     def window_spread(self, g: Raw, axis: int, span: Span, n: int) -> Raw:
         """The transpose of :meth:`window_sum`: every cell gets the sum over the windows that have it."""
         out = self._empty_as(g, _resized(g.shape, axis, int(n)), zeros=True)
-        for places, cells in _steps(axis, span, int(n)):
+        for places, cells in self._steps(axis, span, int(n)):
             out[cells] += g[places]
         return out
 
-    def window_max(self, x: Raw, axis: int, span: Span) -> Raw:
+    def window_max(self, x: Raw, axis: int, span: Span | Cover) -> Raw:
         """The largest cell of each window, NaN if it has one."""
         return self._accumulated(x, axis, span, self.xp.maximum, _lowest(x.dtype))
 
@@ -90,11 +108,11 @@ class WindowKernels:
         low = _lowest(x.dtype)
         return self.xp.fmax(self._accumulated(x, axis, span, self.xp.fmax, low), low)
 
-    def window_won(self, x: Raw, y: Raw, axis: int, span: Span) -> Raw:
+    def window_won(self, x: Raw, y: Raw, axis: int, span: Span | Cover) -> Raw:
         """The offset of the first largest cell of each window, of the last NaN if there is one; -1 without cells."""
         xp, n = self.xp, x.shape[axis]
         out = xp.full(y.shape, -1, dtype="int8" if span.size < 128 else "int64")
-        steps = list(enumerate(_steps(axis, span, n)))
+        steps = list(enumerate(self._steps(axis, span, n)))
         for k, (places, cells) in reversed(steps):
             out[places] = xp.where(xp.equal(x[cells], y[places]), out.dtype.type(k), out[places])
         if x.dtype.kind == "f" and not (self.may_branch and not np.isnan(y).any()):
@@ -102,20 +120,20 @@ class WindowKernels:
                 out[places] = xp.where(xp.isnan(x[cells]), out.dtype.type(k), out[places])
         return out
 
-    def window_pick(self, x: Raw, won: Raw, span: Span) -> Raw:
+    def window_pick(self, x: Raw, won: Raw, span: Span | Cover) -> Raw:
         """The cell of each window along the last axis that is at the offset ``won``."""
         shape = np.broadcast_shapes(x.shape[:-1], won.shape[:-1])
         out = self.xp.zeros((*shape, span.number), dtype=x.dtype)
-        for k, (places, cells) in enumerate(_steps(out.ndim - 1, span, x.shape[-1])):
+        for k, (places, cells) in enumerate(self._steps(out.ndim - 1, span, x.shape[-1])):
             ours = (..., places[-1])
             out[ours] = self.xp.where(self.xp.equal(won[ours], k), x[..., cells[-1]], out[ours])
         return out
 
-    def window_put(self, g: Raw, won: Raw, span: Span, size: int) -> Raw:
+    def window_put(self, g: Raw, won: Raw, span: Span | Cover, size: int) -> Raw:
         """The transpose of :meth:`window_pick`."""
         shape = np.broadcast_shapes(g.shape[:-1], won.shape[:-1])
         out = self._empty_as(g if g.shape[:-1] == shape else won, (*shape, int(size)), zeros=True, dtype=g.dtype)
-        for k, (places, cells) in enumerate(_steps(out.ndim - 1, span, int(size))):
+        for k, (places, cells) in enumerate(self._steps(out.ndim - 1, span, int(size))):
             ours = (..., places[-1])
             out[..., cells[-1]] += self.xp.where(self.xp.equal(won[ours], k), g[ours], g.dtype.type(0))
         return out
@@ -140,9 +158,9 @@ class WindowKernels:
         out[tuple(places)] = x
         return out
 
-    def _accumulated(self, x: Raw, axis: int, span: Span, combine: Any, start: Any) -> Raw:
+    def _accumulated(self, x: Raw, axis: int, span: Span | Cover, combine: Any, start: Any) -> Raw:
         shape = _resized(x.shape, axis, span.number)
-        steps = list(_steps(axis, span, x.shape[axis]))
+        steps = list(self._steps(axis, span, x.shape[axis]))
         whole = [i for i, (places, _) in enumerate(steps) if places[axis] == slice(0, span.number)]
         out = self._empty_as(x, shape, zeros=False)
         # nothing to fill where one offset has a cell in every window
@@ -154,18 +172,17 @@ class WindowKernels:
                 combine(out[places], x[cells], out=out[places])
         return out
 
+    def _steps(self, axis: int, span: Span | Cover, n: int) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        """For each offset, the index of the windows that have it and that of its cells."""
+        lead = (slice(None),) * axis
+        for k in range(span.size):
+            places, cells = span.cells(k, n, self.xp)
+            yield (*lead, places), (*lead, cells)
+
     def _empty_as(self, x: Raw, shape: Sequence[int], *, zeros: bool, dtype: Any = None) -> Raw:
         """An array of another shape whose axes lie in memory in the order of those of ``x``."""
         make = self.xp.zeros_like if zeros else self.xp.empty_like
         return make(x, dtype=dtype or x.dtype, shape=tuple(shape))
-
-
-def _steps(axis: int, span: Span, n: int) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """For each offset, the index of the windows that have it and that of its cells."""
-    lead = (slice(None),) * axis
-    for k in range(span.size):
-        places, cells = span.cells(k, n)
-        yield (*lead, places), (*lead, cells)
 
 
 def _resized(shape: Shape, axis: int, size: int) -> Shape:

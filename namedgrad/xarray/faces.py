@@ -177,6 +177,19 @@ def _concat(*arrays: Any, dim: Any) -> Any:
     return xr.concat(list(arrays), dim)
 
 
-_SPECIAL: dict[str, Callable[..., Any]] = {"flip": _flip, "take": _take, "concat": _concat, "broadcast": xr.broadcast}
+def _rolling(name: str) -> Callable[..., Any]:
+    def reduced(x: Any, window: Any, *, min_periods: int | None = None, center: Any = False, **options: Any) -> Any:
+        return getattr(x.rolling(window, min_periods=min_periods, center=center), name)(**options)
+
+    return reduced
+
+
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "flip": _flip,
+    "take": _take,
+    "concat": _concat,
+    "broadcast": xr.broadcast,
+    **{f"rolling_{n}": _rolling(n) for n in ("sum", "mean", "max", "min", "prod", "var", "std", "median", "count")},
+}
 
 add_face(lambda x: isinstance(x, _KINDS), on_xarray)

@@ -43,11 +43,15 @@ def _convolved(
         raise ValueError(
             f"{what}: an input of {extent(x, into)} channels in {groups} groups does not fit weights of {w.shape}"
         )
-    w = split(relabel(w, kernel), first, {_GROUP: groups, _IN if turned else _OUT: each})
-    w = relabel(w, {second: _OUT if turned else _IN})
-    x = split(x, into, {_GROUP: groups, _IN: channels})
+    w = relabel(w, {**kernel, second: _OUT if turned else _IN})
     read = {k: per_axis(v, cells, f"{what}: {k}") for k, v in options.items()}
-    y = merge(by(x, w, kernel, _IN, **read), (_GROUP, _OUT), into)
+    if groups == 1:
+        y = by(relabel(x, {into: _IN}), relabel(w, {first: _IN if turned else _OUT}), kernel, _IN, **read)
+        y = relabel(y, {_OUT: into})
+    else:
+        w = split(w, first, {_GROUP: groups, _IN if turned else _OUT: each})
+        y = by(split(x, into, {_GROUP: groups, _IN: channels}), w, kernel, _IN, **read)
+        y = merge(y, (_GROUP, _OUT), into)
     if given[2] is not None:
         y = add(y, relabel(unwrap(given[2], f"{what}: the bias"), {axes.axis(-1): into}))
     return leave(ordered(y, tuple(sorted(y.dims, key=lambda n: n.number))), *given)  # type: ignore[attr-defined]
@@ -280,7 +284,7 @@ def _by_number(by: Callable[..., DimArray]) -> Callable[..., Any]:
         pairs = {numbered(j, a.ndim): names[numbered(i, b.ndim)] for j, i in dims.items()}
         read = {k: numbered(v, a.ndim) if isinstance(v, Mapping) else v for k, v in options.items()}
         y = by(a, relabel(b, {**names, **over}), pairs, tuple(over.values()), **read)
-        return leave(ordered(y, y.dims), x, w)
+        return leave(ordered(y, tuple(n for n in (*a.dims, *names.values()) if n in y.dims)), x, w)
 
     return call
 

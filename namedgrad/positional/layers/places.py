@@ -38,7 +38,7 @@ def leave(x: DimArray, *inputs: Any) -> Any:
 
 def per_axis(value: Any, names: Names, what: str) -> Any:
     """An option as the named operations take it: one number, or a number per axis."""
-    if value is None or isinstance(value, (int, str)) or backends.is_array(value):
+    if value is None or isinstance(value, (int, float, str)) or backends.is_array(value):
         return value
     values = tuple(value)
     if len(values) == 1:

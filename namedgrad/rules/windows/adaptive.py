@@ -8,14 +8,14 @@ from typing import Any
 
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name
-from namedgrad.backends.windows import Span
+from namedgrad.backends.windows import Cover, Span
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.reductions import real_dtype
-from namedgrad.rules.structure import add, cast, multiply, negative, positions, reorder, select, subtract, total, where
+from namedgrad.rules.resampling.interpolate import interpolate
+from namedgrad.rules.structure import add, cast, multiply, negative, positions, reorder, subtract, where
 from namedgrad.rules.windows.along import cells_at, window_max, window_sums, winners
 from namedgrad.rules.windows.geometry import per_dim, private_name, whole, window_sizes
 from namedgrad.rules.windows.pooling import flat_positions, largest
@@ -24,16 +24,17 @@ from namedgrad.trace import innermost
 _OFFSET: Name = private_name("offset")
 
 
-def _bounds(x: DimArray, d: Name, count: int) -> tuple[DimArray, DimArray, int]:
-    """Where ``count`` windows that cover a dim of n cells start and end, and how many cells the largest has.
+def _most(n: int, count: int) -> int:
+    """Cells of the largest of ``count`` windows that cover ``n`` cells as equally as may be."""
+    return max((-(-(i + 1) * n // count) - i * n // count for i in range(count)), default=1)
 
-    The i-th starts at ``i n / count`` and ends before ``(i + 1) n / count``, rounded outwards.
-    """
+
+def _bounds(x: DimArray, d: Name, count: int) -> tuple[DimArray, DimArray]:
+    """Where those windows start, and before which cells they end."""
     n = extent(x, d)
-    most = max((-(-(i + 1) * n // count) - i * n // count for i in range(count)), default=1)
     starts = multiply(positions(count, d, x), c(n))
     ends = negative(add(starts, c(n)))
-    return e.floor_divide(starts, c(count or 1)), negative(e.floor_divide(ends, c(count or 1))), most
+    return e.floor_divide(starts, c(count or 1)), negative(e.floor_divide(ends, c(count or 1)))
 
 
 def _even(x: DimArray, output: Mapping[Name, int]) -> dict[Name, Span] | None:
@@ -89,13 +90,9 @@ def adaptive_avg_pool(x: DimArray, output: Mapping[Any, int | None]) -> DimArray
     counts = _output_sizes(x, output, "adaptive_avg_pool")
     if (spans := _even(x, counts)) is not None:
         return e.divide(window_sums(x, spans), c(math.prod(s.size for s in spans.values())))
-    for d, count in counts.items():
-        starts, ends, most = _bounds(x, d, count)
-        at = add(starts, positions(most, _OFFSET, x))
-        runs = gather(x, {d: e.minimum(at, subtract(ends, c(1)))})
-        sums = total(select(e.less(at, ends), runs), (_OFFSET,))
-        x = reorder(e.divide(sums, cast(subtract(ends, starts), real_dtype(x))), x.names)
-    return x
+    for d in [d for d, count in counts.items() if not count]:
+        x = slice_of(x, d, slice(0, 0))
+    return interpolate(x, {d: count for d, count in counts.items() if count}, mode="area")
 
 
 def _largest_of(x: DimArray, places: Mapping[Name, DimArray], size: Mapping[Name, int], return_indices: bool) -> Any:
@@ -153,11 +150,12 @@ def adaptive_max_pool(x: DimArray, output: Mapping[Any, int | None], *, return_i
     array([3., 5.])
     """
     counts = _output_sizes(x, output, "adaptive_max_pool")
-    if (spans := _even(x, counts)) is not None:
-        return largest(x, spans, return_indices)
+    if all(0 < count <= extent(x, d) for d, count in counts.items()):
+        return largest(x, {d: Cover(_most(extent(x, d), n), n, extent(x, d)) for d, n in counts.items()}, return_indices)
     places, sizes = {}, {}
     for d, count in counts.items():
-        starts, ends, sizes[d] = _bounds(x, d, count)
+        starts, ends = _bounds(x, d, count)
+        sizes[d] = _most(extent(x, d), count)
         places[d] = e.minimum(add(starts, positions(sizes[d], _OFFSET, x)), subtract(ends, c(1)))
     return _largest_of(x, places, sizes, return_indices)
 

@@ -8,14 +8,14 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
-from namedgrad.backends.windows import Span
+from namedgrad.backends.windows import Cover, Span
 from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, core, linear, place
-from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import core_size
-from namedgrad.rules.structure import add, cast, multiply, positions, relabel, stamp
+from namedgrad.rules.structure import positions, relabel, stamp
 from namedgrad.trace import apply, innermost
 
+Along = Span | Cover
 _LAST, _OTHER = axes.core(-1), axes.core(-2)
 
 # fmt: off
@@ -33,14 +33,14 @@ def window_sums(x: DimArray, spans: Mapping[Name, Span]) -> DimArray:
     return x
 
 
-def cells_at(x: DimArray, won: DimArray, dim: Name, span: Span) -> DimArray:
+def cells_at(x: DimArray, won: DimArray, dim: Name, span: Along) -> DimArray:
     """The cells at the offsets ``won`` of the windows along a dim."""
     place: Name = _OTHER if dim is _LAST else axes.slice_name(dim)
     out = _pick(x, relabel(won, {dim: place}), dims=((dim,), (place,)), out=(place,), span=span)
     return relabel(out, {place: dim})
 
 
-def _put_at(g: DimArray, won: DimArray, dim: Name, span: Span, size: int) -> DimArray:
+def _put_at(g: DimArray, won: DimArray, dim: Name, span: Along, size: int) -> DimArray:
     """The transpose of :func:`_pick_at`."""
     place: Name = _OTHER if dim is _LAST else axes.slice_name(dim)
     there = {dim: place}
@@ -52,11 +52,11 @@ class _Largest(Primitive):
 
     form, signature = "core", "(n)->(n)"
 
-    def lower(self, args: Sequence[DimArray], dim: Name, span: Span) -> DimArray:
+    def lower(self, args: Sequence[DimArray], dim: Name, span: Along) -> DimArray:
         (x,) = args
         return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), span), x.names, x.hidden)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, span: Span) -> Map:
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, span: Along) -> Map:
         (x,) = ins
         frame: dict[Name, Name] = {dim: _LAST}
         won = stamp(relabel(winners(x, out, dim, span), frame), axes.by_name())
@@ -75,7 +75,7 @@ class _Won(Primitive):
 
     form, signature = "core", "(n),(m)->(m)"
 
-    def lower(self, args: Sequence[DimArray], dim: Name, span: Span) -> DimArray:
+    def lower(self, args: Sequence[DimArray], dim: Name, span: Along) -> DimArray:
         x, y = args
         raw = place(y.raw, axes.Move(axes.order_plan(y.names, x.names), None))
         at = x.names.index(dim)
@@ -85,31 +85,30 @@ class _Won(Primitive):
 _LARGEST, _WON = _Largest("window_max"), _Won("window_won")
 
 
-def winners(x: DimArray, y: DimArray, dim: Name, span: Span) -> DimArray:
+def winners(x: DimArray, y: DimArray, dim: Name, span: Along) -> DimArray:
     """The offsets of the cells ``y`` that are the largest of the windows along a dim of ``x``."""
     return apply(_WON, (innermost(x), innermost(y)), dim=dim, span=span)
 
 
-def window_maxima(x: DimArray, spans: Mapping[Name, Span]) -> DimArray:
+def window_maxima(x: DimArray, spans: Mapping[Name, Along]) -> DimArray:
     """The largest cell of each window over all dims; the first in the order of the dims has the gradient."""
     for d, s in reversed([*spans.items()]):
         x = window_max(x, d, s)
     return x
 
 
-def window_max(x: DimArray, dim: Name, span: Span) -> DimArray:
+def window_max(x: DimArray, dim: Name, span: Along) -> DimArray:
     """The largest cell of each window along a dim."""
     return apply(_LARGEST, (x,), dim=dim, span=span)
 
 
-def window_argmaxima(x: DimArray, spans: Mapping[Name, Span]) -> tuple[DimArray, dict[Name, DimArray]]:
+def window_argmaxima(x: DimArray, spans: Mapping[Name, Along]) -> tuple[DimArray, dict[Name, DimArray]]:
     """The largest cells, and where they are along every dim."""
     found: dict[Name, DimArray] = {}
     for d, s in reversed([*spans.items()]):
         y = window_max(x, d, s)
         won = winners(x, y, d, s)
         found = {e: cells_at(at, won, d, s) for e, at in found.items()}
-        start = add(multiply(positions(s.number, d, x), c(s.stride)), c(-s.before))
-        found[d] = add(start, multiply(cast(won, "int64"), c(s.dilation)))
+        found[d] = cells_at(positions(extent(x, d), d, x), won, d, s)
         x = y
     return x, found

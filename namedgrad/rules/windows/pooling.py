@@ -20,7 +20,7 @@ from namedgrad.rules.indexing import At
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, reorder, select, where, zeros_spread
-from namedgrad.rules.windows.along import window_argmaxima, window_maxima, window_sums
+from namedgrad.rules.windows.along import Along, window_argmaxima, window_maxima, window_sums
 from namedgrad.rules.windows.geometry import Sides, members, sides, span, whole, window_sizes
 
 
@@ -168,7 +168,7 @@ def max_pool(
     return largest(x, spans, return_indices)
 
 
-def largest(x: DimArray, spans: Mapping[Name, Span], return_indices: bool) -> Any:
+def largest(x: DimArray, spans: Mapping[Name, Along], return_indices: bool) -> Any:
     """The largest cells of windows, and on demand where they are among all cells of the dims."""
     if x.dtype.kind == "c":
         raise TypeError("complex numbers have no order: pool their real part or their absolute value")

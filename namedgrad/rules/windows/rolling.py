@@ -255,7 +255,7 @@ def _peaks(x: DimArray, spans: Mapping[Name, Span]) -> DimArray:
 # ------------------------------------------------------------------------------------------------ as functions and as a method
 
 
-def rolling(x: DimArray, dim: Any = None, min_periods: int | None = None, center: Any = False, **window: int) -> Rolling:
+def rolling(x: DimArray, /, dim: Any = None, min_periods: int | None = None, center: Any = False, **window: int) -> Rolling:
     """Windows that end at each cell, or have it at their centre, to be reduced: xarray's method.
 
     Parameters

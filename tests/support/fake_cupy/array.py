@@ -101,7 +101,8 @@ class ndarray:  # noqa: N801 - the name that it stands for
             return
         cells = np.arange(self.size).reshape(self.shape)[index]
         order = _SHUFFLE.permutation(cells.size)  # of several writers to one cell any may be the last
-        self.host.reshape(-1)[cells.reshape(-1)[order]] = np.broadcast_to(new, cells.shape).reshape(-1)[order]
+        places = np.unravel_index(cells.reshape(-1)[order], self.shape)  # in memory, axes may be in any order
+        self.host[places] = np.broadcast_to(new, cells.shape).reshape(-1)[order]
 
     # ---------------------------------------------------------------- NumPy's protocols
 

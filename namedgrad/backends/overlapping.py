@@ -1,0 +1,83 @@
+"""Contraction of a view of windows without copying every window: rows that windows share are copied once.
+
+A product with windows over several axes is a matrix product of a copy in which every cell stands as often as there are
+windows that have it.  Here windows along the outermost axis stay a view: a copy holds each row of cells once, with its
+windows along the other axes, such that the rows of a window lie one behind the other, as one matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad.axes import MatmulPlan
+
+Raw = Any
+LEAST_CELLS = 50_000  # below, looking for windows takes as long as copying them
+LEAST_RUN = 16  # shorter rows make matrices too small to be multiplied fast
+
+
+class Shared(NamedTuple):
+    """An axis that counts windows and is kept, one that counts offsets in them and is summed, and a long kept one."""
+
+    kept: int
+    summed: int
+    run: int
+
+
+def contract_windows(x: Raw, y: Raw, plan: MatmulPlan) -> Raw | None:
+    """The product of two arrays, one of them windows; None if neither is, or it is not worth it."""
+    xs, ys, out = plan.numbers
+    if plan.counts[0] or max(x.size, y.size) < LEAST_CELLS or x.dtype != y.dtype:
+        return None
+    if x.size < y.size:
+        x, xs, y, ys = y, ys, x, xs
+    found = _shared(x, xs, out)
+    return None if found is None else _product((x, xs), (y, ys), out, found)
+
+
+def _shared(x: Raw, labels: list[int], out: list[int]) -> Shared | None:
+    if x.flags.c_contiguous or not x.flags.aligned or min(x.strides) <= 0:
+        return None
+    kept = [i for i, n in enumerate(labels) if n in out and x.shape[i] > 1]
+    summed = [i for i, n in enumerate(labels) if n not in out and x.shape[i] > 1]
+    pairs = [
+        (x.strides[q], f, q) for f in kept for q in summed
+        if not x.strides[f] % x.strides[q] and x.strides[f] < x.shape[q] * x.strides[q]
+    ]  # fmt: skip
+    if not pairs:
+        return None
+    _, f, q = max(pairs)
+    runs = [i for i in kept if i != f and x.shape[i] >= LEAST_RUN]
+    return Shared(f, q, min(runs, key=lambda i: x.strides[i])) if runs else None
+
+
+def _product(runs: tuple[Raw, list[int]], other: tuple[Raw, list[int]], out: list[int], found: Shared) -> Raw:
+    (x, xs), (y, ys) = runs, other
+    f, q, run = found
+    step = x.strides[f] // x.strides[q]
+    outer = [i for i, n in enumerate(xs) if n in out and i not in (f, run)]
+    rest = [i for i, n in enumerate(xs) if n not in out and i != q]
+    shape, strides = list(x.shape), list(x.strides)
+    shape[f], strides[f] = (x.shape[f] - 1) * step + x.shape[q], x.strides[q]
+    order = [*outer, f, *rest, run]
+    rows = np.lib.stride_tricks.as_strided(x, [shape[i] for i in order], [strides[i] for i in order], writeable=False)
+    copy = np.ascontiguousarray(rows)
+    length, sums = x.shape[run], math.prod(x.shape[i] for i in rest)
+    size = x.itemsize
+    row = sums * length * size
+    windows = np.lib.stride_tricks.as_strided(
+        copy,
+        (*copy.shape[: len(outer)], x.shape[f], x.shape[q] * sums, length),
+        (*copy.strides[: len(outer)], step * row, length * size, size),
+        writeable=False,
+    )
+    free = [i for i, n in enumerate(ys) if n in out]
+    kept = [y.shape[i] for i in free]
+    matrix = y.transpose(*free, *(ys.index(xs[i]) for i in (q, *rest))).reshape(math.prod(kept), x.shape[q] * sums)
+    product = np.matmul(matrix, windows)
+    product = product.reshape(*product.shape[:-2], *kept, length)
+    labels = [*(xs[i] for i in (*outer, f)), *(ys[i] for i in free), xs[run]]
+    return product.transpose([labels.index(n) for n in out])
