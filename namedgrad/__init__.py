@@ -10,7 +10,19 @@ from namedgrad import ops as _ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
 from namedgrad.compile import compile
-from namedgrad.constructors import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
+from namedgrad.constructors import (
+    arange,
+    eye,
+    fftfreq,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    rfftfreq,
+    zeros,
+    zeros_like,
+)
 from namedgrad.positional import PositionalArray, positional
 from namedgrad.positional import layers as _layers
 from namedgrad.testing.check import check_gradients

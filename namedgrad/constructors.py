@@ -201,6 +201,84 @@ def linspace(
     return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
 
 
+def fftfreq(
+    dim: Name, n: int, d: Any = 1.0, *, dtype: Any = None, like: Any = None, vectorized: Any = ()
+) -> DimArray:
+    """Frequencies of :func:`fft` along one dim, in cycles per unit of the spacing.
+
+    Parameters
+    ----------
+    dim : name
+    n : int
+        Length of the transform.
+    d : scalar
+        Distance between neighbours.
+    dtype : dtype, optional
+        That of ``like`` by default, else float64.
+    like : array, optional
+        Its backend is used, and its dtype where none is given.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+        From 0 up, then the negative ones, as :func:`numpy.fft.fftfreq`.
+
+    Raises
+    ------
+    AxisError
+        If the name is reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.fftfreq("frequency", 4, 0.5).data
+    array([ 0. ,  0.5, -1. , -0.5])
+    """
+    host = np.fft.fftfreq(n, d).astype(_dtype(dtype, like))
+    return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
+
+
+def rfftfreq(
+    dim: Name, n: int, d: Any = 1.0, *, dtype: Any = None, like: Any = None, vectorized: Any = ()
+) -> DimArray:
+    """Frequencies of :func:`rfft` along one dim, in cycles per unit of the spacing.
+
+    Parameters
+    ----------
+    dim : name
+    n : int
+        Length of the transform.
+    d : scalar
+        Distance between neighbours.
+    dtype : dtype, optional
+        That of ``like`` by default, else float64.
+    like : array, optional
+        Its backend is used, and its dtype where none is given.
+    vectorized : names, optional
+        Those of the names that are batch axes.
+
+    Returns
+    -------
+    DimArray
+        From 0 up, as :func:`numpy.fft.rfftfreq`.
+
+    Raises
+    ------
+    AxisError
+        If the name is reserved.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.rfftfreq("frequency", 4, 0.5).data
+    array([0. , 0.5, 1. ])
+    """
+    host = np.fft.rfftfreq(n, d).astype(_dtype(dtype, like))
+    return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
+
+
 def eye(row: Name, column: Name, n: int, *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
     """Identity matrix over two names.
 

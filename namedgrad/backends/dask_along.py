@@ -51,10 +51,6 @@ class AlongAxis:
         size = n + m - 1 if full else abs(n - m) + 1
         return self.of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, full=full)
 
-    def locate(self, known: Raw, points: Raw, side: str) -> Raw:
-        """How many sorted cells lie before each point."""
-        return self.of_last("locate", "(n),()->()", known, points, dtype=np.intp, side=side)
-
     def tridiagonal(self, lower: Raw, middle: Raw, upper: Raw, b: Raw) -> Raw:
         """Tridiagonal equations along last axes."""
         return self.of_last("tridiagonal", "(n),(n),(n),(n)->(n)", lower, middle, upper, b)

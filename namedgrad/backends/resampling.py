@@ -122,10 +122,6 @@ class ResamplingKernels:
         out = scatter.scatter_add(full, index, shared=0, sizes=(grid.n,))
         return self.xp.moveaxis(out, -1, axis)
 
-    def locate(self, known: Raw, points: Raw, side: str) -> Raw:
-        """How many sorted cells lie before each point."""
-        return self.xp.searchsorted(known, points, side=side)
-
     def tridiagonal(self, lower: Raw, middle: Raw, upper: Raw, b: Raw) -> Raw:
         """Equations along the last axis by parallel cyclic reduction: each step doubles the distance of the neighbours.
 
@@ -196,9 +192,10 @@ class Plan:
     def __call__(self, x: Raw, axis: int) -> Raw:
         """The weighted sums."""
         if self.matrix is not None:
-            out = _product(self.matrix.astype(x.dtype.type(0).real.dtype, copy=False), x, axis)
-            if math.isfinite(abs(np.add.reduce(out, axis=None))):
-                return out
+            with np.errstate(invalid="ignore", over="ignore"):
+                out = _product(self.matrix.astype(x.dtype.type(0).real.dtype, copy=False), x, axis)
+                if math.isfinite(abs(np.add.reduce(out, axis=None))):
+                    return out
         return self._gathered(x, axis)
 
     def _gathered(self, x: Raw, axis: int) -> Raw:

@@ -25,8 +25,8 @@ class SignalKernels:
         if x.shape[-1] < y.shape[-1]:
             x, y = y, x
         n, m = x.shape[-1], y.shape[-1]
-        if m > TAPS:
-            return self._of_windows(x, y, full=full)
+        if m > TAPS and not full:  # zeros beyond the ends would meet what is not finite
+            return self._of_windows(x, y)
         k = n + m - 1 if full else n - m + 1
         lead = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
         out = xp.zeros((*lead, k), dtype=np.result_type(x.dtype, y.dtype))
@@ -37,12 +37,9 @@ class SignalKernels:
                 out += x[..., m - 1 - j : n - j] * y[..., j : j + 1]
         return out
 
-    def _of_windows(self, x: Raw, y: Raw, *, full: bool) -> Raw:
+    def _of_windows(self, x: Raw, y: Raw) -> Raw:
         xp, m = self.xp, y.shape[-1]
         backend: Any = self
-        if full:
-            zeros = xp.zeros((*x.shape[:-1], m - 1), dtype=x.dtype)
-            x = xp.concatenate((zeros, x, zeros), axis=-1)
         runs = backend.windows(x, (x.ndim - 1,), (Span(m, x.shape[-1] - m + 1),))
         return xp.einsum("...km,...m->...k", runs, xp.flip(y, axis=-1))
 
@@ -55,11 +52,17 @@ class HostSignals(SignalKernels):
         if x.ndim == y.ndim == 1:
             return np.convolve(x, y, "full" if full else "valid")
         longer, y = (x, y) if x.shape[-1] >= y.shape[-1] else (y, x)
-        if math.prod(y.shape[:-1]) == 1 and longer.size:
-            out = _of_blocks(longer, y.reshape(-1), full=full)
-            if math.isfinite(abs(np.add.reduce(out, axis=None))):  # zeros of the matrix meet cells of other windows
-                return out.reshape(*np.broadcast_shapes(longer.shape[:-1], y.shape[:-1]), -1)
-        return super().convolve(longer, y, full=full)
+        lead = np.broadcast_shapes(longer.shape[:-1], y.shape[:-1])
+        out = None
+        with np.errstate(invalid="ignore"):
+            if math.prod(y.shape[:-1]) == 1 and longer.size:
+                out = _of_blocks(longer, y.reshape(-1), full=full).reshape(*lead, -1)
+            elif full and y.shape[-1] > TAPS:
+                ends = [(0, 0)] * (longer.ndim - 1) + [(y.shape[-1] - 1, y.shape[-1] - 1)]
+                out = self._of_windows(np.pad(longer, ends), y)
+            if out is not None and math.isfinite(abs(np.add.reduce(out, axis=None))):
+                return out
+        return super().convolve(longer, y, full=full)  # no zero of ours meets what is not finite
 
 
 def _of_blocks(x: Raw, y: Raw, *, full: bool) -> Raw:

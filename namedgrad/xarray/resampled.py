@@ -28,7 +28,7 @@ def _position(x: xr.DataArray, dim: Hashable) -> xr.Variable | None:
 
 
 def _interp(
-    x: Any, targets: Any = None, coords: Any = None, method: str = "linear", *, dim: Any = None, **options: Any
+    x: Any, /, targets: Any = None, coords: Any = None, method: str = "linear", *, dim: Any = None, **options: Any
 ) -> Any:
     """As the function for DimArrays; the coordinates of the object are where its cells are, if it has any."""
     given = targets if isinstance(targets, Mapping) else {} if targets is None else {dim: targets}
@@ -42,12 +42,14 @@ def _interp(
         return x.map(one, keep_attrs=True)
     at = {d: t.variable if isinstance(t, xr.DataArray) else _target(t, d) for d, t in given.items()}
     known = {d: _known(x, d, coords) for d in at}
-    to = {d: named(t if known[d] is None else _numbers(t, known[d])) for d, t in at.items()}  # type: ignore[arg-type]
+    to = {d: named(t if (k := known[d]) is None else _numbers(t, k)) for d, t in at.items()}
     where = {d: named(_numbers(k, k)) for d, k in known.items() if k is not None}
     out = OPERATIONS["interp"].function(named(x.variable), to, where, method, **options)
     kept = {n: c for n, c in x.coords.items() if not set(c.dims) & set(at) and n not in at}
     new: dict[Any, Any] = {
-        n: _interp(c.reset_coords(drop=True), {d: t for d, t in given.items() if d in c.dims}, coords, method, **options)
+        n: _interp(
+            c.reset_coords(drop=True), {d: t for d, t in given.items() if d in c.dims}, coords, method, **options
+        )
         for n, c in x.coords.items()
         if set(c.dims) & set(at) and n not in at and c.dtype.kind in "fiu"
     }
@@ -71,8 +73,9 @@ def _known(x: xr.DataArray, dim: Hashable, coords: Any) -> xr.Variable | None:
 
 
 def _polyfit(
-    x: xr.DataArray, coord: Any = None, weights: Any = None, *, dim: Any = None, deg: Any = None, w: Any = None, **options: Any
-) -> xr.DataArray:
+    x: xr.DataArray, coord: Any = None, weights: Any = None, *, dim: Any = None, deg: Any = None, w: Any = None,
+    **options: Any,
+) -> xr.DataArray:  # fmt: skip
     """Coefficients with the powers as labels."""
     if dim is None and not isinstance(coord, xr.DataArray):
         dim, coord = coord, None

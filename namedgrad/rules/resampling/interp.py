@@ -16,8 +16,9 @@ from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
+from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.resampling.neighbours import Tap, locate, weigh, weighted
+from namedgrad.rules.resampling.neighbours import Tap, weigh, weighted
 from namedgrad.rules.resampling.splines import HERMITE, hermite
 from namedgrad.rules.sorting import argsort_of
 from namedgrad.rules.structure import (
@@ -48,7 +49,7 @@ METHODS = ("linear", *sorted(STEPS), *HERMITE)
     method=True,
 )  # fmt: skip
 def interp(
-    x: DimArray, targets: Any = None, coords: Any = None, method: str = "linear", *, dim: Name = None, fill_value: Any = np.nan,
+    x: DimArray, /, targets: Any = None, coords: Any = None, method: str = "linear", *, dim: Name = None, fill_value: Any = np.nan,
     bounds_error: bool = False, assume_sorted: bool = False, **keywords: Any,
 ) -> DimArray:  # fmt: skip
     """Values at other coordinates.
@@ -105,7 +106,7 @@ def interp(
     >>> ng.interp(a, {"x": at}, {"x": where}).data, ng.grad(lambda at: ng.interp(a, {"x": at}, {"x": where}).sum())(at).data
     (array([25.]), array([15.]))
     """
-    if isinstance(coords, str):  # as in xarray's method
+    if isinstance(coords, str) and coords in METHODS:  # as in xarray's method
         coords, method = None, coords
     if method not in METHODS:
         raise ValueError(f"interp: method {method!r} is not one of {', '.join(map(repr, METHODS))}")
@@ -214,19 +215,20 @@ class Along:
         if self.coord is None:
             place = select(isfinite(target), target) if self.there is not None else target
             return cast(e.clip(e.floor(place), 0, max(n - 2, 0)), "int64")
-        return e.clip(add(locate(self.coord, self.dim, target), c(-1)), 0, max(n - 2, 0))
+        return e.clip(add(searchsorted(stop_gradient(self.coord), target, self.dim, side="right"), c(-1)), 0, max(n - 2, 0))
 
     def _step(self, target: DimArray, method: str) -> DimArray:
         coord = self.coord
         if coord is None:
             coord = cast(positions(self.n, self.dim, target), target.dtype)
+        coord = stop_gradient(coord)
         if method == "nearest":
-            half = multiply(stop_gradient(coord), c(0.5))
+            half = multiply(coord, c(0.5))
             middle = add(slice_of(half, self.dim, slice(1, self.n)), slice_of(half, self.dim, slice(0, self.n - 1)))
-            return e.clip(locate(middle, self.dim, target, "left"), 0, self.n - 1) if self.n > 1 else _first(target)
+            return e.clip(searchsorted(middle, target, self.dim), 0, self.n - 1) if self.n > 1 else _first(target)
         if method == "next":
-            return e.clip(locate(coord, self.dim, target, "left"), 0, self.n - 1)
-        return e.clip(add(locate(coord, self.dim, target), c(-1)), 0, self.n - 1)
+            return e.clip(searchsorted(coord, target, self.dim), 0, self.n - 1)
+        return e.clip(add(searchsorted(coord, target, self.dim, side="right"), c(-1)), 0, self.n - 1)
 
     def right(self) -> DimArray:
         """The right end of the interval."""

@@ -1,4 +1,4 @@
-"""Where positions lie among sorted coordinates, and sums over the neighbours of a position."""
+"""Sums over the neighbours of a position."""
 
 from __future__ import annotations
 
@@ -7,54 +7,15 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from namedgrad import backends
-from namedgrad.array import DimArray, extent, make
+from namedgrad.array import DimArray
 from namedgrad.axes import Name
-from namedgrad.backends import call
 from namedgrad.linear import Weight
-from namedgrad.primitive import Primitive, elementwise
+from namedgrad.primitive import elementwise
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.control import stop_gradient
-from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.structure import add, cast, known_finite, multiply, select, where
-from namedgrad.trace import apply
+from namedgrad.rules.structure import add, known_finite, multiply, select
 
 Index = DimArray
-
-
-class _Locate(Primitive):
-    """How many of the sorted cells of a dim lie before each point; it has no derivative."""
-
-    form, signature = "elementwise", "(n),()->()"
-
-    def lower(self, args: Sequence[DimArray], side: str) -> DimArray:
-        known, points = args
-        kernel = backends.backend_of(known.raw, points.raw).function("locate")
-        return make(call(kernel, known.raw, points.raw, side=side), points.names, points.hidden)
-
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], side: str) -> None:
-        return None
-
-
-_LOCATE = _Locate("locate")
-
-
-def locate(known: DimArray, dim: Name, points: DimArray, side: str = "right") -> Index:
-    """How many cells along ``dim``, in ascending order, are less than each point, or (``"right"``) not greater."""
-    known, points = stop_gradient(known), stop_gradient(points)
-    if known.names == (dim,):
-        return apply(_LOCATE, (known, points), side=side)
-    n = extent(known, dim)
-    found: DimArray = multiply(cast(e.isnan(points), "int64"), c(0))
-    before = e.less_equal if side == "right" else e.less
-    step = 1 << max(n.bit_length() - 1, 0)
-    while step:  # by halves, as each slice of the coordinates has an order of its own
-        more = add(found, c(step))
-        cell = gather(known, {dim: e.clip(add(more, c(-1)), 0, max(n - 1, 0))})
-        found = where(e.logical_and(e.less_equal(more, c(n)), before(cell, points)), more, found)
-        step //= 2
-    return found
 
 
 #: ``weight * value``, exactly 0 where the weight is; its derivative in the weight is the value nevertheless.

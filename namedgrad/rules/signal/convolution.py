@@ -127,9 +127,14 @@ def _convolved(x: DimArray, y: DimArray, dim: Name, mode: str, what: str) -> Dim
     order = (*x.names, *(k for k in y.names if k not in x.names))
     if m > n:
         x, y, m = y, x, n
-    if mode == "same" and m > 1:
+    padded = mode == "same" and m > 1 and known_finite(y)  # else zeros of ours would meet what is not finite
+    if padded:
         x = pad(x, {dim: ((m - 1) - (m - 1) // 2, (m - 1) // 2)}, constant_values=0)
-    out = _convolve(x, relabel(y, {dim: OTHER}), dims=((dim,), (OTHER,)), out=(dim,), full=mode == "full")
+    full = mode == "full" or (mode == "same" and not padded)
+    out = _convolve(x, relabel(y, {dim: OTHER}), dims=((dim,), (OTHER,)), out=(dim,), full=full)
+    if mode == "same" and full:
+        start = (m - 1) // 2
+        out = slice_of(out, dim, slice(start, start + extent(x, dim)))
     return reorder(out, order)
 
 
