@@ -11,6 +11,7 @@ import numpy as np
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError, Name
 from namedgrad.rules.movement import concat, slice_of
+from namedgrad.rules.movement.parts import unbind
 from namedgrad.transforms.checkpoint import checkpoint
 from namedgrad.transforms.leaves import flatten, unflatten
 
@@ -57,8 +58,8 @@ def scan(
     @checkpoint
     def segment(carry: Any, part: Any) -> tuple[Any, list[Any]]:
         ys = []
-        for i in range(_length(part, dim)):
-            out = step(carry, _slice(part, dim, i))
+        for x in _steps(part, dim):
+            out = step(carry, x)
             if not isinstance(out, tuple) or len(out) != 2:
                 raise TypeError(f"scan: step must return (carry, y), got {type(out).__name__}; y may be None")
             carry, y = out
@@ -91,6 +92,19 @@ def _length(xs: Any, dim: Name) -> int:
 def _slice(xs: Any, dim: Name, index: Any) -> Any:
     leaves, treedef = flatten(xs)
     return unflatten(treedef, [_slice_leaf(x, dim, index) for x in leaves])
+
+
+def _steps(xs: Any, dim: Name) -> list[Any]:
+    """Every slice; those of a DimArray are cut at once, so that their cotangents are joined once."""
+    leaves, treedef = flatten(xs)
+    length = _length(xs, dim)
+    columns = [
+        unbind(x, dim)
+        if isinstance(x, DimArray) and _size(x, dim) is not None
+        else [_slice_leaf(x, dim, i) for i in range(length)]
+        for x in leaves
+    ]
+    return [unflatten(treedef, list(row)) for row in zip(*columns, strict=True)]
 
 
 def _slice_leaf(x: Any, dim: Name, index: Any) -> Any:
