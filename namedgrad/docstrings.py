@@ -30,7 +30,7 @@ _TORCH = {  # PyTorch's name, where it is another one than NumPy's
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "invert": "bitwise_not", "equal": "eq", "not_equal": "ne", "rint": "round",
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "less": "lt", "less_equal": "le",
-    "greater": "gt", "greater_equal": "ge",
+    "greater": "gt", "greater_equal": "ge", "power": "pow",
 }  # fmt: skip
 _NOT_IN_TORCH = {"cbrt", "fabs", "spacing"}
 

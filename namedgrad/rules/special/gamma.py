@@ -115,11 +115,11 @@ _SOURCE = "The derivative in a is an integral of the density times log(t) - ψ(a
 gammainc = special(
     "gammainc", lambda y, a, x: _lower(1)(a, x), lambda y, a, x: density(a, x),
     domain="positive", operands=("a", "x"), says="Regularized lower incomplete gamma function P(a, x).",
-    torch="torch.special.gammainc (without the derivative in a)", source=_SOURCE)
+    torch="torch.special.gammainc", source=_SOURCE)
 gammaincc = special(
     "gammaincc", lambda y, a, x: negative(_lower(1)(a, x)), lambda y, a, x: negative(density(a, x)),
     domain="positive", operands=("a", "x"), says="Regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
-    torch="torch.special.gammaincc (without the derivative in a)", source=_SOURCE)
+    torch="torch.special.gammaincc", source=_SOURCE)
 gammaincinv = special(
     "gammaincinv", lambda x, a, p: implicit(x, _lower(1)(a, x), density(a, x)), lambda x, a, p: inverse(density(a, x)),
     domain=("positive", "fraction"), operands=("a", "p"), says="Inverse in x of the lower function: the x with P(a, x) = p.",
