@@ -37,6 +37,19 @@ class LossKernels:
                 return out
         return self.scale(target, xp.log(target + xp.equal(target, 0)) - x)
 
+    def gaussian_nll(self, d: Raw, var: Raw) -> Raw:
+        """``(d**2 / var + log(var)) / 2``."""
+        return 0.5 * (d * d / var + self.xp.log(var))
+
+    def poisson_nll(self, x: Raw, target: Raw) -> Raw:
+        """``exp(x) - target * x``, where a target of 0 takes no part."""
+        if self.may_branch:
+            with np.errstate(invalid="ignore"):
+                out = self.xp.exp(x) - target * x
+            if self.isfinite_all(out):
+                return out
+        return self.xp.exp(x) - self.scale(target, x)
+
     def clamped_log_odds(self, x: Raw) -> Raw:
         """``log(x) - log(1 - x)`` with both logarithms bounded from below."""
         return self._clamped_log(x) - self._clamped_log1m(x)

@@ -235,7 +235,7 @@ grid("gaussian_nll_loss", cells(gaussian), [], [
     point([1.0], 1.0, INF, reduction=None, value=[INF], cotangent=[3.0], gradients=[[0], 0.0, 0.0]),
 ])  # fmt: skip
 grid("poisson_nll_loss", cells(poisson), [], [
-    point([-INF, 0.0], [0.0, 1.0], reduction=None, value=[0, 1], cotangent=[2.0, 3.0], gradients=[[0, 0], [0, 0]]),
+    point([-INF, 0.0], [0.0, 1.0], reduction=None, value=[0, 1], cotangent=[2.0, 3.0], gradients=[[0, 0], [INF, 0]]),
     point([0.0, 0.0], [1.0, 0.0], full=True, reduction=None, value=[1, 1], cotangent=[2.0, 3.0], gradients=[[0, 3], [0, 0]]),
     point([0.0, 1.0], [0.0, 1.0], log_input=False, eps=1.0, reduction=None, value=[0, 1 - np.log(2)], cotangent=[2.0, 3.0], gradients=[[2, 1.5], [0, -3 * np.log(2)]]),
 ])  # fmt: skip

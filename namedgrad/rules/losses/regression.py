@@ -18,7 +18,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.normalisation import square_sum
 from namedgrad.rules.losses.reducing import at_least, measured, read, reduced
 from namedgrad.rules.reductions import count_of
-from namedgrad.rules.structure import add, multiply, negative, reorder, scale, subtract, where
+from namedgrad.rules.structure import add, multiply, negative, reorder, subtract, where
 from namedgrad.trace import innermost
 
 _huber = elementwise(
@@ -26,6 +26,17 @@ _huber = elementwise(
     lambda y, d, delta: bounded(d, negative(delta), delta),
     lambda y, d, delta: e.absolute_real(subtract(d, bounded(d, negative(delta), delta))),
 )
+
+
+# fmt: off
+_gaussian = elementwise("gaussian_nll", lambda y, d, v: e.divide(d, v), lambda y, d, v: _variance_slope(d, v))
+_poisson  = elementwise("poisson_nll",  lambda y, x, t: subtract(e.exp(x), t), lambda y, x, t: negative(x))
+# fmt: on
+
+
+def _variance_slope(d: DimArray, v: DimArray) -> DimArray:
+    """``(1 - d**2 / v) / (2 v)``."""
+    return e.divide(subtract(c(0.5), multiply(c(0.5), multiply(d, e.divide(d, v)))), v)
 
 
 def _weighted(loss: DimArray, input: DimArray, target: DimArray, weight: Any, dim: Any, reduction: str | None, what: str, *,
@@ -297,7 +308,7 @@ def gaussian_nll_loss(
     if backends.may_look(raw) and np.any(np.asarray(raw) < 0):
         raise ValueError("gaussian_nll_loss: a variance is negative")
     v = at_least.two(v, c(eps))
-    loss = multiply(c(0.5), add(e.divide(e.square(subtract(x, t)), v), e.log(v)))
+    loss = _gaussian.two(subtract(x, t), v)
     loss = add(loss, c(0.5 * math.log(2 * math.pi))) if full else loss
     return reduced(loss, (x, t, v), dim, reduction, "gaussian_nll_loss")
 
@@ -352,7 +363,7 @@ def poisson_nll_loss(
     array([1.        , 0.71828183])
     """
     x, t = read("poisson_nll_loss", input, target=target)
-    loss = subtract(e.exp(x), scale.two(t, x)) if log_input else subtract(x, multiply(t, e.log(add(x, c(eps)))))
+    loss = _poisson.two(x, t) if log_input else subtract(x, multiply(t, e.log(add(x, c(eps)))))
     if full:
         many = e.greater(t, c(1))
         n = where(many, t, c(1.0))
