@@ -22,6 +22,7 @@ from namedgrad.positional.array import PositionalArray, box, meet, ordered, renu
 from namedgrad.positional.layouts import LAYOUTS
 from namedgrad.positional.losses import FUNCTIONS as LOSSES
 from namedgrad.positional.matrices import on_matrices
+from namedgrad.positional.picks import PICKS
 from namedgrad.positional.protocol import kind_of
 from namedgrad.positional.resampled import RESAMPLED
 from namedgrad.primitive import Operation
@@ -147,9 +148,10 @@ OVERRIDES: dict[str, Callable[..., Any]] = {
     "diagonal": lambda x, dims=(-2, -1), offset=0: np.diagonal(x, offset, *dims),
     "diag_embed": _diag_embed,
     "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
-    **{name: _needs_names(name) for name in ("rename", "stack", "swap_dims", "unstack")},
+    **{name: _needs_names(name) for name in ("rename", "stack", "swap_dims", "unstack", "coo_to_dense")},
     **LAYOUTS,
     **LOSSES,
+    **PICKS,
     **RESAMPLED,
 }  # fmt: skip
 

@@ -1,0 +1,175 @@
+"""Gather and scatter on numbered axes, in the places that PyTorch gives them.
+
+The index of ``gather`` and its like has the axes of the array; that of ``index_select`` and its like runs
+along the axis that it indexes; tables of embeddings have rows first; sorted values ascend along the last axis.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+from namedgrad.axes import Name, Names
+from namedgrad.positional.array import box, numbered, ordered, renumber
+from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.protocol import kind_of, positional_in
+from namedgrad.primitive import OPERATIONS
+
+Given = dict[str, Any]
+
+
+def _call(name: str, prepare: Callable[[Given], Names | None]) -> Callable[..., Any]:
+    """An operation after its arguments got names; ``prepare`` may give the order of the result."""
+    signature = inspect.signature(OPERATIONS[name].function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        kind = kind_of(positional_in((args, kwargs)))
+        order = prepare(bound.arguments)
+        out = OPERATIONS[name].function(*bound.args, **bound.kwargs)
+        if isinstance(out, tuple):
+            return tuple(box(renumber(o), kind) for o in out)
+        if order is None and all(isinstance(n, axes.Axis) for n in out.dims):
+            order = axes.in_order(out.dims)
+        return box(renumber(out if order is None else ordered(out, order)), kind)
+
+    return call
+
+
+def _own(x: DimArray, base: str) -> DimArray:
+    """The axes of an array under names of their own."""
+    return named(x, tuple(axes.fresh(base) for _ in x.dims))
+
+
+def _on(value: Any, dims: Names) -> DimArray:
+    """The axes of a value as the last ones of ``dims``."""
+    v = numbered(value)
+    return named(v, dims[len(dims) - v.ndim :])
+
+
+def _same(*others: str) -> Callable[[Given], Names | None]:
+    """Index and what is written have the axes of the array."""
+
+    def prepare(given: Given) -> Names | None:
+        x = given["x"] = numbered(given["x"])
+        given["dim"] = name_of(x, given["dim"])
+        for p in others:
+            given[p] = numbered(given[p])
+        return x.dims
+
+    return prepare
+
+
+def _along(*others: str) -> Callable[[Given], Names | None]:
+    """The index runs along the axis that it indexes."""
+
+    def prepare(given: Given) -> Names | None:
+        x = given["x"] = numbered(given["x"])
+        dim = given["dim"] = name_of(x, given["dim"])
+        index = numbered(given["index"])
+        given["index"] = named(index, (dim,) * index.ndim)
+        for p in others:
+            given[p] = numbered(given[p])
+        return x.dims if index.ndim else None
+
+    return prepare
+
+
+def _segments(given: Given) -> Names | None:
+    x = given["x"] = numbered(given["x"])
+    dim = given["dim"] = name_of(x, given["dim"])
+    segments = numbered(given["segments"])
+    given["segments"] = named(segments, (dim,)) if segments.ndim == 1 else segments
+    return x.dims
+
+
+def _put(given: Given) -> Names | None:
+    x = given["x"] = numbered(given["x"])
+    index = given["index"] = _own(numbered(given["index"]), "index")
+    given["source"] = _on(given["source"], index.dims)
+    given["dim"] = names_of(x, given.get("dim"))
+    return x.dims
+
+
+def _masked_select(given: Given) -> Names | None:
+    x, mask = np.broadcast_arrays(given["x"], given["mask"])
+    given["x"], given["mask"] = numbered(x), numbered(mask)
+    if given.get("dim") is not None:
+        given["dim"] = names_of(given["x"], given["dim"])
+    given["new_dim"] = axes.fresh("selected")
+    return None
+
+
+def _masked_scatter(given: Given) -> Names | None:
+    x = given["x"] = numbered(given["x"])
+    given["mask"] = numbered(np.broadcast_to(given["mask"], x.shape))
+    source = given["source"] = _own(numbered(given["source"]), "source")
+    given["dim"], given["source_dim"] = names_of(x, given.get("dim")), source.dims
+    return x.dims
+
+
+def _select(given: Given) -> Names | None:
+    x = given["x"] = numbered(given["x"])
+    dim = given["dim"] = name_of(x, given["dim"])
+    given["src"] = _on(given["src"], tuple(n for n in x.dims if n != dim))
+    return x.dims
+
+
+def _diagonal(given: Given) -> Names | None:
+    x = given["x"] = numbered(given["x"])
+    dims = given["dims"] = names_of(x, tuple(given.get("dims", (-2, -1))))
+    line: Name = axes.fresh("diagonal")
+    given["src"] = _on(given["src"], (*(n for n in x.dims if n not in dims), line))
+    given["dim"] = line
+    return x.dims
+
+
+def _table(given: Given) -> Names | None:
+    weight = _own(numbered(given["weight"]), "table")
+    index = given["index"] = _own(numbered(given["index"]), "index")
+    given["weight"], given["dim"] = weight, weight.dims[0]
+    return (*index.dims, *weight.dims[1:])
+
+
+def _bags(given: Given) -> Names | None:
+    _table(given)
+    index, weight = given["index"], given["weight"]
+    if given.get("per_sample_weights") is not None:
+        given["per_sample_weights"] = _on(given["per_sample_weights"], index.dims)
+    over = given["over"] = index.dims[-1]
+    if given.get("offsets") is None:
+        return (*index.dims[:-1], *weight.dims[1:])
+    offsets = given["offsets"] = _own(numbered(given["offsets"]), "bag")
+    return (*(n for n in index.dims if n != over), *offsets.dims, *weight.dims[1:])
+
+
+def _edges(edges: str) -> Callable[[Given], Names | None]:
+    """Sorted values ascend along the last axis; the axes before it are met."""
+
+    def prepare(given: Given) -> Names | None:
+        table, x = numbered(given[edges]), numbered(given["x"])
+        dim = given["dim"] = axes.fresh("edge")
+        lead = x.dims[: table.ndim - 1]
+        given[edges], given["x"] = named(table, (*lead, dim)), x
+        return x.dims
+
+    return prepare
+
+
+_PREPARE: dict[str, Callable[[Given], Names | None]] = {
+    "take_along_axis": _same("index"), "take_along_dim": _same("index"), "gather": _same("index"),
+    "scatter": _same("index", "src"), "scatter_add": _same("index", "src"), "scatter_reduce": _same("index", "src"),
+    "put_along_axis": _same("index", "values"),
+    "index_select": _along(), "index_add": _along("source"), "index_copy": _along("source"),
+    "index_fill": _along("value"), "index_reduce": _along("source"),
+    **{name: _segments for name in OPERATIONS if name.startswith("segment_")},
+    "put": _put, "masked_select": _masked_select, "masked_scatter": _masked_scatter, "select_scatter": _select,
+    "slice_scatter": _same("src"), "diagonal_scatter": _diagonal, "embedding": _table, "embedding_bag": _bags,
+    "searchsorted": _edges("edges"), "bucketize": _edges("boundaries"), "digitize": _edges("bins"),
+}  # fmt: skip
+PICKS: dict[str, Callable[..., Any]] = {name: _call(name, prepare) for name, prepare in _PREPARE.items()}

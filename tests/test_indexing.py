@@ -1,0 +1,211 @@
+"""Gather and scatter beyond the grid: data-dependent sizes, updates with several writers, NumPy's names, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from tests.support.tolerances import EXACT, FIRST, ROUNDING, assert_close
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(3, 4))
+MASK = np.array([[True, False, True, False], [False, False, True, True], [True, True, False, False]])
+ROWS, COLUMNS = np.array([0, 2, 2, 1]), np.array([3, 0, 0, 1])
+
+
+def slopes(f, x, step=1e-5):
+    """Central differences of a function of an array that gives a number."""
+    out = np.zeros(x.shape)
+    for at in np.ndindex(*x.shape):
+        d = np.zeros(x.shape)
+        d[at] = step
+        out[at] = (f(x + d) - f(x - d)) / (2 * step)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ NumPy's names
+
+
+def _write(function):
+    def program(x):
+        y = x * x + 1
+        function(y, x)
+        return (y**3).sum()
+
+    return program
+
+
+def _set_flat(y, x):
+    y.flat[[1, 5]] = x[0, :2]
+
+
+PROGRAMS = {
+    "np.place": _write(lambda y, x: np.place(y, MASK, x[0])),
+    "np.putmask": _write(lambda y, x: np.putmask(y, MASK, x)),
+    "np.copyto": _write(lambda y, x: np.copyto(y, x[0], where=MASK)),
+    "np.put": _write(lambda y, x: np.put(y, [1, -1, 1], x[0, :3])),
+    "np.put_along_axis": _write(lambda y, x: np.put_along_axis(y, ROWS[:3, None], x[:, :1], 1)),
+    "np.add.at": _write(lambda y, x: np.add.at(y, (ROWS, COLUMNS), x[0])),
+    "np.subtract.at": _write(lambda y, x: np.subtract.at(y, (ROWS, COLUMNS), x[0])),
+    "np.multiply.at": _write(lambda y, x: np.multiply.at(y, (ROWS, COLUMNS), x[0])),
+    "np.divide.at": _write(lambda y, x: np.divide.at(y, (ROWS, COLUMNS), x[0])),
+    "np.power.at": _write(lambda y, x: np.power.at(y, (ROWS, COLUMNS), x[0])),
+    "np.maximum.at": _write(lambda y, x: np.maximum.at(y, (ROWS, COLUMNS), x[0])),
+    "np.minimum.at": _write(lambda y, x: np.minimum.at(y, (ROWS, COLUMNS), x[0])),
+    "flat": _write(_set_flat),
+    "read flat": lambda x: (x.flat[[1, 5, 5]] ** 2).sum(),
+    "np.bincount": lambda x: (np.bincount(np.array([0, 2, 2, 1]), weights=x[0] * x[1], minlength=5) ** 2).sum(),
+    "np.ix_": lambda x: (x[np.ix_([0, 2], [1, 3, 3])] ** 3).sum(),
+    "np.choose": lambda x: (np.choose(np.array([0, 1, 1, 0]), [x, x**2]) ** 2).sum(),
+    "np.select": lambda x: (np.select([x > 0.5, x < -0.5], [x**2, x**3], 7.0) ** 2).sum(),
+    "np.piecewise": lambda x: np.piecewise(x, [MASK], [lambda v: v**2, lambda v: v**3]).sum(),
+    "np.compress": lambda x: (np.compress([True, False, True], x, axis=0) ** 2).sum(),
+    "compress": lambda x: (x.compress([True, False, True, True], axis=1) ** 2).sum(),
+    "np.extract": lambda x: (np.extract(MASK, x) ** 2).sum(),
+    "np.insert": lambda x: (np.insert(x, 1, x[:, 0] ** 2, axis=1) ** 2).sum(),
+    "np.take wrap": lambda x: (np.take(x, [5, -1, 20], mode="wrap") ** 2).sum(),
+    "np.tril_indices_from": lambda x: (x[:, :3][np.tril_indices_from(x[:, :3])] ** 2).sum(),
+    "mixed": lambda x: (np.stack([x, x**2])[None, [0, 1], :, ...][0, :, 1:, [0, 3]] ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numpy_programs(name):
+    f = PROGRAMS[name]
+    assert_close(ng.grad(f)(X), slopes(f, X), 10 * FIRST)
+    value, _ = ng.value_and_grad(f)(X)
+    assert_close(np.asarray(value), np.asarray(f(X)), ROUNDING)
+
+
+def test_choices_that_are_not_there():
+    with pytest.raises(IndexError, match="'choices'"):
+        ng.grad(lambda x: np.choose(np.array([0, 2, 1, 0]), [x, x]).sum())(X)
+
+
+def test_searches_of_slices():
+    edges, values = np.sort(X, axis=1), RNG.normal(size=(3, 5))
+    found = np.searchsorted(ng.positional(edges, "b"), ng.positional(values, "b"))
+    assert found.data.tolist() == [np.searchsorted(e, v).tolist() for e, v in zip(edges, values, strict=True)]
+
+
+# ------------------------------------------------------------------------------------------------ numbered axes
+
+
+def test_numbered_axes_are_those_of_named_ones():
+    index, src = RNG.integers(0, 4, (2, 3)), RNG.normal(size=(2, 3))
+    named = ng.DimArray(X, ("a", "b")), ng.DimArray(index, ("a", "b")), ng.DimArray(src, ("a", "b"))
+    x = ng.positional(X)
+    assert_close(ng.gather(x, index, 1).data, ng.gather(*named[:2], "b").data, EXACT)
+    assert_close(ng.scatter_reduce(x, index, src, -1, "amax").data, ng.scatter_reduce(*named, "b", "amax").data, EXACT)
+    assert_close(ng.index_add(x, [0, 0], src[:, :2].T @ X[:2], 0).data, X + np.array([1, 0, 0])[:, None] * (src[:, :2].T @ X[:2]).sum(0), ROUNDING)
+    assert_close(ng.embedding(index % 3, x, dim=0).data, X[index % 3], EXACT)
+    assert_close(ng.masked_select(x, MASK[0]).data, X[:, MASK[0]].reshape(-1), EXACT)
+    assert_close(ng.masked_scatter(x, MASK, np.arange(9.0)).data[MASK], np.arange(6.0), EXACT)
+    assert_close(ng.put(x, np.array([[5]]), np.array([[7.0]])).data[1, 1], 7.0, EXACT)
+
+
+# ------------------------------------------------------------------------------------------------ several writers
+
+
+@pytest.mark.parametrize("how", ["set", "add", "subtract", "multiply", "divide", "power", "max", "min"])
+def test_updates_with_several_writers(how):
+    index, v = np.array([2, 0, 2, 2]), RNG.uniform(0.5, 2, 4)
+    x = RNG.uniform(0.5, 2, 3)
+    ufunc = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "power": np.power, "max": np.maximum, "min": np.minimum}
+    expected = x.copy()
+    if how == "set":
+        expected[index] = v
+    else:
+        ufunc[how].at(expected, index, v)
+    a, b = ng.DimArray(x, "x"), ng.DimArray(v, "n")
+    where = ng.DimArray(index, "n")
+    assert_close(getattr(a.at[{"x": where}], how)(b).data, expected, ROUNDING)
+    ng.check_gradients(lambda a, b: getattr(a.at[{"x": where}], how)(b), a, b, order=2)
+
+
+def test_products_are_right_at_zeros_to_second_order():
+    v = ng.DimArray([0.0, 3.0, 0.0, 5.0, 0.0], "n")
+    where = ng.DimArray([0, 0, 1, 1, 1], "n")
+    product = lambda v: ng.segment_prod(v, where, "n")
+    hessian = ng.hessian(lambda v: product(v).sum())(v).data
+    expected = np.zeros((5, 5))
+    expected[0, 1] = expected[1, 0] = 1.0
+    expected[2, 4] = expected[4, 2] = 5.0
+    assert_close(hessian, expected, EXACT)
+
+
+def test_products_that_leave_the_normal_range():
+    v = ng.DimArray([1e-200, 1e-200, 1e300], "n")
+    g = ng.grad(lambda v: ng.segment_prod(v, [0, 0, 0], "n").sum())(v).data
+    assert_close(g[:2] / 1e100, [1.0, 1.0], ROUNDING)
+
+
+def test_positions_per_slice():
+    x = ng.DimArray(RNG.normal(size=(5, 3)), ("b", "x"), vectorized="b")
+    at = ng.DimArray(RNG.integers(0, 3, (5, 4)), ("b", "n"), vectorized="b")
+    v = ng.DimArray(RNG.normal(size=4), "n")
+    for how in ("set", "add", "multiply", "max"):
+        out = getattr(x.at[{"x": at}], how)(v)
+        for k in range(5):
+            one = ng.DimArray(x.data[k], "x").at[{"x": ng.DimArray(at.data[k], "n")}]
+            assert_close(out.data[k], getattr(one, how)(v).data, ROUNDING)
+
+
+# ------------------------------------------------------------------------------------------------ sizes that depend on values
+
+
+def test_masked_select():
+    x = ng.DimArray(X, ("a", "b"))
+    plain = ng.DimArray(MASK, ("a", "b"))
+    assert_close(ng.masked_select(x, plain).data, X[MASK], EXACT)
+    per_slice = plain.vectorize("a")
+    values, chosen = ng.masked_select(x.vectorize("a"), per_slice, fill_value=np.nan)
+    for k in range(3):
+        assert_close(values.data[k][chosen.data[k]], X[k][MASK[k]], EXACT)
+    g = ng.grad(lambda x: (ng.masked_select(x.vectorize("a"), per_slice)[0] ** 2).sum().devectorize().sum())(x)
+    assert_close(g.data, np.where(MASK, 2 * X, 0), EXACT)
+    with pytest.raises(ng.TraceError, match="size="):
+        ng.compile(lambda x, m: ng.masked_select(x, m))(x, plain)
+
+
+def test_sparse_and_back():
+    x = ng.DimArray(np.where(MASK, X, 0), ("a", "b"))
+
+    def there_and_back(x):
+        values, a, b = ng.dense_to_coo(x)
+        return ng.coo_to_dense(values**2, {"a": a, "b": b}, x.sizes)
+
+    assert_close(there_and_back(x).data, np.where(MASK, X**2, 0), ROUNDING)
+    assert_close(ng.grad(lambda x: there_and_back(x).sum())(x).data, np.where(MASK, 2 * X, 0), ROUNDING)
+    with pytest.raises(ng.TraceError, match="size="):
+        ng.dense_to_coo(x.vectorize("a"))
+
+
+# ------------------------------------------------------------------------------------------------ errors
+
+
+ROW = ng.DimArray([0, 1, 2], "a")
+BAD = {
+    "index 4 is out of range for dim 'b' of size 4": lambda x: ng.take_along_axis(x, ng.DimArray([4, 4, 4], "a"), "b"),
+    "index -5 is out of range for dim 'b' of size 4": lambda x: ng.scatter(x, ng.DimArray([-5], "b"), 1.0, "b"),
+    "no dim 'z'": lambda x: ng.index_add(x, [0], 1.0, "z"),
+    "'b' differ": lambda x: ng.index_add(x, ROW, ng.ones({"a": 3, "b": 5}), "a"),
+    "reduce='median'": lambda x: ng.scatter_reduce(x, ROW, 1.0, "b", "median"),
+    "group -1": lambda x: ng.segment_sum(x, [0, -1, 0], "a"),
+    "index 2 is out of range": lambda x: ng.segment_sum(x, [0, 2, 0], "a", size=2),
+    "dtype float64": lambda x: ng.take_along_axis(x, ng.DimArray([0.5], "n"), "b"),
+    "the mask has dtype": lambda x: ng.masked_select(x, x),
+    "the mask chooses": lambda x: ng.masked_scatter(x, ng.DimArray(MASK, ("a", "b")), ng.DimArray([1.0], "s")),
+    "per_sample_weights need mode='sum'": lambda x: ng.embedding_bag(ROW, x, ROW, dim="b", over="a"),
+    "mode='median'": lambda x: ng.embedding_bag(ROW, x, dim="b", over="a", mode="median"),
+    "padding_idx=9": lambda x: ng.embedding(ROW, x, "b", padding_idx=9),
+    "say which dim": lambda x: ng.coo_to_dense(x, {"p": [0]}, {"p": 1}),
+    "which the index replaces": lambda x: x.at[{"b": ng.DimArray([0], "n")}].set(ng.ones({"b": 4})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_errors_say_what_is_wrong(message):
+    with pytest.raises((ValueError, TypeError, IndexError), match=message):
+        BAD[message](ng.DimArray(X, ("a", "b")))
