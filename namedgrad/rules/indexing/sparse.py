@@ -131,10 +131,8 @@ def dense_to_coo(x: DimArray, dim: Any = None, *, size: int | None = None, new_d
     """
     dims = pick(x, dim, "dense_to_coo")
     new_name(x, new_dim, "dense_to_coo")
-    if size is None:
-        found = chosen_positions(x, dims, new_dim)
-    else:
-        found = nonzero_padded(x, dims, size=size, new_dim=new_dim)
+    padded = size is not None
+    found = nonzero_padded(x, dims, size=size, new_dim=new_dim) if padded else chosen_positions(x, dims, new_dim)
     table = dict(zip(dims, found, strict=True))
     values = gather(x, table) if all(extent(x, d) for d in dims) else cast(multiply(found[0], c(0)), x.dtype)
     if size is not None:
