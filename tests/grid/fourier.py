@@ -104,6 +104,19 @@ for _name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irf
                   cotangent=[[1.0, -2.0], [0.0, 0.0]]),
         ],
     )  # fmt: skip
+for _name in ("hfft2", "ihfft2", "hfftn", "ihfftn"):
+    _n = 0.25 if _name.startswith("i") else 1.0
+    entry(
+        _name,
+        _axes(getattr(scipy.fft, _name)),
+        points=[
+            point([[1.0, 0.0], [0.0, 0.0]], dim={"p": 2, "q": 2}, value=_n * np.ones((2, 2)), gradients=[_n * np.array([[2.0, -6.0], [8.0, 0.0]])],
+                  cotangent=[[1.0, 4.0], [-3.0, 0.0]]),
+            point([[3.0]], dim={"p": 1, "q": 1}, value=[[3.0]], gradients=[[[-2.0]]], cotangent=[[-2.0]]),
+            point([[1.0, 1.0], [1.0, 1.0]], dim={"p": 2, "q": 2}, value=[[4 * _n, 0.0], [0.0, 0.0]], gradients=[_n * np.array([[-1.0, 3.0], [-1.0, 3.0]])],
+                  cotangent=[[1.0, -2.0], [0.0, 0.0]]),
+        ],
+    )  # fmt: skip
 for _name in ("fftshift", "ifftshift"):
     _by = 1 if _name == "fftshift" else -1
     entry(

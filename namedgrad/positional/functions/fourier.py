@@ -40,7 +40,8 @@ def _many(step: Callable[..., DimArray], default: Any) -> Callable[..., DimArray
 
 
 for _name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"):
-    implements(getattr(np.fft, _name))(_many(getattr(several, f"{_name[:-1]}n"), (-2, -1) if _name.endswith("2") else None))
+    _default = (-2, -1) if _name.endswith("2") else None
+    implements(getattr(np.fft, _name))(_many(getattr(several, f"{_name[:-1]}n"), _default))
 
 
 def _shift(step: Callable[..., DimArray]) -> Callable[..., DimArray]:

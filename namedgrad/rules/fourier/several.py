@@ -9,7 +9,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, pick
-from namedgrad.rules.fourier.named import fft, ifft, irfft, rfft
+from namedgrad.rules.fourier.named import fft, hfft, ifft, ihfft, irfft, rfft
 from namedgrad.rules.movement import roll
 
 _TEXT = """{summary}
@@ -38,7 +38,7 @@ ValueError
 
 Notes
 -----
-As :func:`numpy.fft.{name}`: :func:`fft` or its inverse along each dim{last}, whose derivatives it has.
+As :func:`{module}.{name}`: :func:`fft` or its inverse along each dim{last}, whose derivatives it has.
 
 Examples
 --------
@@ -77,14 +77,15 @@ def _declare(
     name: str, summary: str, last: Callable[..., DimArray], other: Callable[..., DimArray], *, first: bool, result: str
 ) -> Callable[..., DimArray]:
     count = 2 if name.endswith("2") else None
-    domain = "real" if last is rfft else "complex"
+    domain = "real" if last in {rfft, ihfft} else "complex"
     required = "" if count else ", optional"
     text = _TEXT.format(
         name=name, summary=summary, one=last.__name__, result=result, default=required,
-        call='("x", "y")' if last is not irfft else '{"x": 2, "y": 2}',
-        kind="\n    Real." if last is rfft else "",
+        call='("x", "y")' if last not in {irfft, hfft} else '{"x": 2, "y": 2}',
+        kind="\n    Real." if domain == "real" else "",
+        module="scipy.fft" if "hfft" in name else "numpy.fft",
         dims=f"{'Two dims' if count else 'Dims, all by default'}; a mapping gives their lengths too.",
-        returns="Real" if last is irfft else "Complex",
+        returns="Real" if last in {irfft, hfft} else "Complex",
         last="" if last is other else f", :func:`{last.__name__}` along the last",
     )  # fmt: skip
 
@@ -108,6 +109,8 @@ def _declare(
 _FULL = "array([[11.+0.j, -3.+0.j],\n       [-5.+0.j,  1.+0.j]])"
 _BACK = "array([[ 2.75+0.j, -0.75+0.j],\n       [-1.25+0.j,  0.25+0.j]])"
 _REAL = "array([[ 2.75, -0.75],\n       [-1.25,  0.25]])"
+_HALVES = "array([[ 2.75+0.j, -0.75-0.j],\n       [-1.25+0.j,  0.25+0.j]])"
+_SYMMETRIC = "array([[11., -3.],\n       [-5.,  1.]])"
 # fmt: off
 fft2   = _declare("fft2",   "Fourier transform along two dims.", fft, fft, first=True, result=_FULL)
 ifft2  = _declare("ifft2",  "Inverse of :func:`fft2`.", ifft, ifft, first=True, result=_BACK)
@@ -116,6 +119,10 @@ irfft2 = _declare("irfft2", "Inverse of :func:`rfft2`.", irfft, ifft, first=Fals
 fftn   = _declare("fftn",   "Fourier transform along several dims.", fft, fft, first=True, result=_FULL)
 ifftn  = _declare("ifftn",  "Inverse of :func:`fftn`.", ifft, ifft, first=True, result=_BACK)
 rfftn  = _declare("rfftn",  "Fourier transform of a real array along several dims.", rfft, fft, first=True, result=_FULL)
+hfft2  = _declare("hfft2",  "Fourier transform along two dims of an array with Hermitian symmetry.", hfft, fft, first=False, result=_SYMMETRIC)
+ihfft2 = _declare("ihfft2", "Inverse of :func:`hfft2`.", ihfft, ifft, first=True, result=_HALVES)
+hfftn  = _declare("hfftn",  "Fourier transform along several dims of an array with Hermitian symmetry.", hfft, fft, first=False, result=_SYMMETRIC)
+ihfftn = _declare("ihfftn", "Inverse of :func:`hfftn`.", ihfft, ifft, first=True, result=_HALVES)
 irfftn = _declare("irfftn", "Inverse of :func:`rfftn`.", irfft, ifft, first=False, result=_REAL)
 # fmt: on
 
