@@ -53,12 +53,15 @@ def _named(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _public(op: Operation) -> Callable[..., Any]:
     raw = op.function
     one = _primitive_of(op)
+    alone = "where takes a condition and two choices; positions of what is true are ng.nonzero(condition)"
 
     @functools.wraps(raw)
     def function(*args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) in _NAMED:
             if one is not None and len(args) == 1:  # the shortest way for exp(x) and its like
                 return one(args[0])
+            if len(args) == 1 and not kwargs and op.name == "where":
+                raise TypeError(alone)
             if not any(map(_foreign, args[1:])):
                 return raw(*args, **kwargs)
         return dispatch(op, args, kwargs)

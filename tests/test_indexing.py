@@ -201,6 +201,8 @@ BAD = {
     "mode='median'": lambda x: ng.embedding_bag(ROW, x, dim="b", over="a", mode="median"),
     "padding_idx=9": lambda x: ng.embedding(ROW, x, "b", padding_idx=9),
     "say which dim": lambda x: ng.coo_to_dense(x, {"p": [0]}, {"p": 1}),
+    "ng.nonzero": lambda x: ng.where(x > 0),
+    "positions of what is true": lambda x: np.where(x > 0),
     "which the index replaces": lambda x: x.at[{"b": ng.DimArray([0], "n")}].set(ng.ones({"b": 4})),
 }  # fmt: skip
 
