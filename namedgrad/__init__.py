@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from namedgrad import linalg, random
+from namedgrad import linalg
 from namedgrad import ops as _ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError
@@ -38,21 +38,25 @@ from namedgrad.transforms.vectorize import devectorize, vectorize, vmap
 from namedgrad.transforms.vectors import broadcast_vectors, reshape_vectors, revectorize
 from namedgrad.xarray import asdimarray
 
-globals().update(_ops.FUNCTIONS)
 globals().update({name: getattr(_layers, name) for name in _layers.__all__})
+globals().update({name: _ops.FUNCTIONS[name] for name in _ops.FUNCTIONS if name in globals()})  # a module's name, too
 cond = _cond  # a branch, or the condition number
 
-_LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minimize": "namedgrad.fit"}
+_LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minimize": "namedgrad.fit", "random": ""}
 
 
 def __getattr__(name: str) -> Any:
-    """Fits are imported when they are first asked for: most programs do without."""
-    if name not in _LATER:
+    """Operations are made, fits and draws imported, when they are first asked for."""
+    if name in _ops.FUNCTIONS:
+        found = _ops.FUNCTIONS[name]
+    elif name in _LATER:
+        place = _LATER[name]
+        found = getattr(importlib.import_module(place), name) if place else importlib.import_module(f"namedgrad.{name}")
+    else:
         raise AttributeError(f"module 'namedgrad' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_LATER[name]), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_ops.FUNCTIONS})

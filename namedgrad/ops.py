@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,21 @@ def _primitive_of(op: Operation) -> Any:
     return prim.one if isinstance(prim, Elementwise) and len(prim.partials) == 1 else None
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {name: _public(op) for name, op in OPERATIONS.items()}
+class _Functions(dict[str, Callable[..., Any]]):
+    """Public functions by name, each made when it is first asked for: all of them would take a sixth of the import."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        found = self[name] = _public(OPERATIONS[name])
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in OPERATIONS or super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*OPERATIONS, *super().__iter__())))
+
+
+FUNCTIONS = _Functions()
 
 
 def concat(arrays: Any, dim: Any) -> Any:
@@ -89,7 +103,7 @@ def concat(arrays: Any, dim: Any) -> Any:
 
 concat.__doc__ = movement.concat.__doc__
 FUNCTIONS["concat"] = concat
-FUNCTIONS |= {"unique": sorting.unique, "nonzero": sorting.nonzero}  # sizes that depend on values: no face but this one
+FUNCTIONS.update(unique=sorting.unique, nonzero=sorting.nonzero)  # sizes that depend on values: no face but this one
 
 
 # ------------------------------------------------------------------------------------------------ methods and operators

@@ -16,7 +16,7 @@ LAYERS = [
     {"primitive"},
     {"rules", "docstrings"},
     {"ops"},
-    {"transforms", "constructors"},
+    {"transforms", "constructors", "linalg"},
     {"random"},
     {"testing", "positional", "compile"},
     {"xarray", "fit"},

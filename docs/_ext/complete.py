@@ -11,7 +11,7 @@ import namedgrad as ng
 
 def public_names() -> list[str]:
     """Functions and classes that a user finds in the package."""
-    found = {name: value for name, value in vars(ng).items() if not name.startswith("_")}
+    found = {name: getattr(ng, name) for name in dir(ng) if not name.startswith("_")}
     return [n for n, v in found.items() if callable(v) and inspect.unwrap(v).__module__.split(".")[0] == "namedgrad"]
 
 
