@@ -202,6 +202,13 @@ def test_calculus_follows_the_coordinates_of_an_object(name: str) -> None:
     assert np.allclose(found.data, getattr(DA, name)("x").data, rtol=0, atol=1e-12)
 
 
+def test_coordinates_stay_where_every_cell_stays() -> None:
+    for result in (ng.detrend(DA, "x"), ng.differentiate(DA, DA.x**2, "x")):
+        assert set(result.coords) == {"x", "y", "height"}
+    assert set(ng.fft(DA, "x").coords) == {"y"}
+    assert set(ng.interpolate(DA, {"x": 5}, mode="linear").coords) == {"y"}
+
+
 def test_frequencies() -> None:
     assert np.array_equal(ng.fftfreq("f", 5, 0.25).data, np.fft.fftfreq(5, 0.25))
     assert np.array_equal(ng.rfftfreq("f", 6, dtype="float32").data, np.fft.rfftfreq(6).astype("float32"))

@@ -32,6 +32,7 @@ _KEEPS_PLACES = frozenset(
         "layers", "losses", "control", "random",
     )
 )  # fmt: skip
+_CELL_BY_CELL = frozenset(("detrend", "differentiate", "cumulative_integrate"))
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)
 
 
@@ -66,7 +67,8 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
     read = [strip(a) for a in args]
     out = op.function(*read, **{k: strip(v) for k, v in kwargs.items()})
-    moved = () if op.family in _KEEPS_PLACES else _mentioned(args[1:], kwargs)
+    keeps = op.family in _KEEPS_PLACES or op.name in _CELL_BY_CELL
+    moved = () if keeps else _mentioned(args[1:], kwargs)
     if op.family == "fourier" and not moved:  # along all dims
         moved = tuple(d for a in met for d in a.dims)
     return dress(out, met, moved)
