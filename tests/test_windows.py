@@ -171,6 +171,7 @@ def test_adaptive_windows(n: int, size: int) -> None:
     x = draw(2, 3, n)
     spans = [(i * n // size, math.ceil((i + 1) * n / size)) for i in range(size)]
     np.testing.assert_allclose(ng.adaptive_avg_pool1d(x, size), np.stack([x[..., a:b].mean(-1) for a, b in spans], -1), rtol=1e-12)
+    assert ng.adaptive_avg_pool1d(x[:0], size).shape == (0, 3, size)
     y, at = ng.adaptive_max_pool1d(x, size, return_indices=True)
     np.testing.assert_array_equal(y, np.stack([x[..., a:b].max(-1) for a, b in spans], -1))
     np.testing.assert_array_equal(at, np.stack([a + x[..., a:b].argmax(-1) for a, b in spans], -1))
@@ -227,6 +228,8 @@ def test_channels_by_place() -> None:
     np.testing.assert_array_equal(fine.data[0, 0], [[0, 4, 1, 5], [8, 12, 9, 13], [2, 6, 3, 7], [10, 14, 11, 15]])
     np.testing.assert_array_equal(ng.pixel_unshuffle(fine, 2).data, x.data)
     np.testing.assert_array_equal(ng.channel_shuffle(x, 2).data[0, :, 0, 0], [0, 8, 4, 12])
+    np.testing.assert_array_equal(ng.pixel_shuffle(x, upscale_factor=2).data, fine.data)
+    np.testing.assert_array_equal(ng.pixel_shuffle(x, {2: 2, 3: 1}, channel=1).data[0, 0], [[0, 1], [4, 5], [2, 3], [6, 7]])
     normed = ng.local_response_norm(x, 3, alpha=3.0, beta=1.0).data
     np.testing.assert_allclose(normed[0, 1, 0, 1], 5 / (1 + 1 + 25 + 81), rtol=1e-12)
 

@@ -226,7 +226,7 @@ def _product(matrix: Raw, x: Raw, axis: int) -> Raw:
     if math.prod(rest) == 1:
         flat = np.matmul(x.reshape(-1, x.shape[axis]), matrix.T)
     else:
-        flat = np.matmul(matrix, x.reshape(math.prod(x.shape[:axis]), x.shape[axis], -1))
+        flat = np.matmul(matrix, x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :])))
     return flat.reshape(*x.shape[:axis], len(matrix), *rest)
 
 

@@ -233,12 +233,17 @@ max_unpool1d, max_unpool2d, max_unpool3d = map(_unpool, (1, 2, 3))
 # ------------------------------------------------------------------------------------------------ channels
 
 
-def _shuffling(by: Callable[..., DimArray]) -> Callable[..., Any]:
-    def call(input: Any, factor: Any, into: Any = None) -> Any:
+def _shuffling(by: Callable[..., DimArray], name: str) -> Callable[..., Any]:
+    """Named ``by`` with a number for both of the last axes, also by PyTorch's name for it."""
+
+    def call(input: Any, factor: Any = None, into: Any = None, **options: Any) -> Any:
         x, cells = enter(input, 2, f"{by.__name__}: the input")
-        name = channel(2) if into is None else numbered(into, x.ndim)
-        factors = numbered(factor, x.ndim) if isinstance(factor, Mapping) else dict.fromkeys(cells, factor)
-        return _as_input(x, by(x, factors, name), input)
+        channels_at = options.pop("channel", into)
+        by_number = options.pop(name, factor)
+        if options or by_number is None:
+            raise TypeError(f"{by.__name__} takes input, {name} (or a mapping of axes) and channel=; got {[*options]}")
+        factors = numbered(by_number, x.ndim) if isinstance(by_number, Mapping) else dict.fromkeys(cells, by_number)
+        return _as_input(x, by(x, factors, channel(2) if channels_at is None else numbered(channels_at, x.ndim)), input)
 
     return call
 
@@ -257,6 +262,8 @@ def _local_response_norm(
 
 
 OVERRIDES.update(
-    pixel_shuffle=_shuffling(channels.pixel_shuffle), pixel_unshuffle=_shuffling(channels.pixel_unshuffle),
-    channel_shuffle=_channel_shuffle, local_response_norm=_local_response_norm,
-)  # fmt: skip
+    pixel_shuffle=_shuffling(channels.pixel_shuffle, "upscale_factor"),
+    pixel_unshuffle=_shuffling(channels.pixel_unshuffle, "downscale_factor"),
+    channel_shuffle=_channel_shuffle,
+    local_response_norm=_local_response_norm,
+)

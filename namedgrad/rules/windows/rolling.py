@@ -187,8 +187,20 @@ class Rolling:
         return self._enough(reductions.prod(runs, dims, skipna=False), self._counts(mask))
 
     def _by_cells(self, reduce: Callable[..., DimArray], **options: Any) -> DimArray:
+        mask = reductions.present(self.x, None)
+        sizes = [s.size for s in self.spans.values()]
+        if mask is None and self.min_periods == math.prod(sizes) and all(s.size <= s.number for s in self.spans.values()):
+            return self._by_full_windows(reduce, **options)
         runs, dims = self._cells(self.x, math.nan)
-        return self._enough(reduce(runs, dims, **options), self._counts(reductions.present(self.x, None)))
+        return self._enough(reduce(runs, dims, **options), self._counts(mask))
+
+    def _by_full_windows(self, reduce: Callable[..., DimArray], **options: Any) -> DimArray:
+        """Where nothing is missing, and windows that are not full give NaN."""
+        names = {d: private_name(d) for d in self.spans}
+        full = {d: Span(s.size, s.number - s.size + 1) for d, s in self.spans.items()}
+        out = reduce(strided_windows(self.x, full, names), tuple(names.values()), skipna=False, **options)
+        ends = {d: (s.before, s.size - 1 - s.before) for d, s in self.spans.items()}
+        return pad(out, ends, constant_values=math.nan)
 
     def var(self, ddof: int = 0) -> DimArray:
         """Variance of the present cells."""
