@@ -195,11 +195,24 @@ def _grid(x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros"
 TABLE[F + "grid_sample"] = _grid
 TABLE[F + "unfold"] = lambda x, kernel_size, dilation=1, padding=0, stride=1: ng.im2col(x, kernel_size, dilation, padding, stride)
 TABLE[F + "fold"] = lambda x, output_size, kernel_size, dilation=1, padding=0, stride=1: ng.col2im(x, output_size, kernel_size, dilation, padding, stride)
-TABLE[F + "pixel_shuffle"] = lambda x, r: ng.pixel_shuffle(x, {-2: r, -1: r}, -3)
-TABLE[F + "pixel_unshuffle"] = lambda x, r: ng.pixel_unshuffle(x, {-2: r, -1: r}, -3)
+TABLE[F + "pixel_shuffle"] = lambda x, upscale_factor: ng.pixel_shuffle(x, {-2: upscale_factor, -1: upscale_factor}, -3)
+TABLE[F + "pixel_unshuffle"] = lambda x, downscale_factor: ng.pixel_unshuffle(x, {-2: downscale_factor, -1: downscale_factor}, -3)
 TABLE[F + "channel_shuffle"] = lambda x, groups: ng.channel_shuffle(x, groups)
 LEFT_OUT[F + "scaled_dot_product_attention"] = (lambda *flat: any(isinstance(v, float) and v > 0 for v in flat), "draws")
 THEIRS[F + "ctc_loss"] = lambda x, *a, **k: torch.nn.functional.ctc_loss(torch.log_softmax(x, -1), *a, **k)  # PyTorch's gradient is right below a softmax only
 TABLE[F + "ctc_loss"] = lambda x, *a, **k: _ctc(ng.log_softmax(x, -1), *a, **k)
 RTOL[F + "hardsigmoid"] = 1e-7  # PyTorch's 1/6 is a float32
 RTOL[F + "layer_norm"] = RTOL[F + "batch_norm"] = RTOL[F + "instance_norm"] = RTOL[F + "group_norm"] = 1e-9  # PyTorch's rounding of groups of one
+for _n in (1, 2, 3):
+    LEFT_OUT[F + f"max_unpool{_n}d"] = (lambda *flat, n=_n: _repeats(flat[1], n), "PyTorch credits all that write to one cell; here it is the last")
+LEFT_OUT[F + "fractional_max_pool2d"] = LEFT_OUT[F + "fractional_max_pool3d"] = (lambda *flat: not any(isinstance(x, torch.Tensor) for x in flat[1:]), "draws")
+LEFT_OUT[F + "pad"] = (lambda *flat: flat[-1] == "replicate" and min(x for x in flat[1:] if isinstance(x, int)) < 0, "cells that were cut off are not repeated")
+LEFT_OUT[F + "pairwise_distance"] = (lambda *flat: any(isinstance(x, float) and x < 0 for x in flat), "negative orders")
+LEFT_OUT[F + "multi_margin_loss"] = (lambda *flat: flat[0].ndim == 1 and flat[1].ndim == 1, "a target of one element for a vector")
+LEFT_OUT[F + "triplet_margin_with_distance_loss"] = (lambda *flat: True, "the distance is a function of PyTorch's")
+RTOL[F + "normalize"] = 1e-9
+
+
+def _repeats(index: torch.Tensor, count: int) -> bool:
+    """Whether a channel writes to a cell twice."""
+    return any(len(np.unique(row)) < row.size for row in index.reshape(-1, int(np.prod(index.shape[-count:]))).numpy())

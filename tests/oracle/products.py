@@ -64,6 +64,7 @@ TABLE["linalg.pinv.singular"] = lambda a, b: np.linalg.pinv(np.matmul(a, np.swap
 TABLE["linalg.norm"] = lambda x, ord=None, dim=None, keepdim=False, **_: np.linalg.norm(x, ord, axes_of(dim), keepdim)
 TABLE["linalg.vector_norm"] = lambda x, ord=2, dim=None, keepdim=False, **_: np.linalg.vector_norm(x, ord=ord, axis=axes_of(dim) if x.ndim else None, keepdims=keepdim)
 TABLE["linalg.matrix_norm"] = lambda x, ord="fro", dim=(-2, -1), keepdim=False, **_: np.linalg.norm(x, ord, tuple(dim), keepdim)
+TABLE["norm"] = lambda x, p="fro", dim=None, keepdim=False, dtype=None: _old_norm(x, p, dim, keepdim)
 TABLE["linalg.cross"] = TABLE["cross"] = lambda x, y, dim=-1: np.linalg.cross(x, y, axis=dim)
 
 
@@ -107,7 +108,7 @@ TABLE["linalg.eig"] = lambda a: _absolute(np.linalg.eig(a), 1)
 THEIRS["linalg.eig"] = lambda a: _absolute(torch.linalg.eig(a), 1)
 TABLE["linalg.eigvals"] = np.linalg.eigvals
 TABLE["linalg.cond"] = lambda a, p=None: np.linalg.cond(a, p)
-TABLE["linalg.matrix_rank"] = lambda a, tol=None, *, hermitian=False, atol=None, rtol=None: np.linalg.matrix_rank(a, tol, hermitian, rtol=rtol) if tol is None else np.linalg.matrix_rank(a, tol, hermitian)
+TABLE["linalg.matrix_rank"] = lambda a, tol=None, *, hermitian=False, atol=None, rtol=None: np.linalg.matrix_rank(a, None if tol is None else np.asarray(getattr(tol, "data", tol)), hermitian)
 LEFT_OUT["linalg.matrix_rank"] = (lambda *flat: any(isinstance(x, float) for x in flat), "absolute tolerances")
 TABLE["linalg.tensorinv"] = lambda a, ind=2: np.linalg.tensorinv(a, ind)
 TABLE["linalg.tensorsolve"] = lambda a, b, dims=None: np.linalg.tensorsolve(a, b, dims)
@@ -144,8 +145,20 @@ def _conjugated(parts: Any) -> Any:
     return abs(u), s, abs(np.swapaxes(vh, -1, -2))
 
 
-LEFT_OUT["linalg.cholesky"] = LEFT_OUT["cholesky"] = (
-    lambda *flat: any(x is True for x in flat) and torch.is_complex(flat[0]), "PyTorch's gradient has an imaginary diagonal, where the input can have none"
-)  # fmt: skip
+LEFT_OUT["linalg.cholesky"] = LEFT_OUT["cholesky"] = (lambda *flat: torch.is_complex(flat[0]), "PyTorch's gradient has an imaginary diagonal, where the input can have none")
+LEFT_OUT["linalg.pinv"] = LEFT_OUT["pinverse"] = (lambda *flat: torch.is_complex(flat[0]) and any(x is True for x in flat), "a diagonal that is not real, of a matrix that is said to be Hermitian")
+LEFT_OUT["linalg.svd"] = LEFT_OUT["svd"] = (lambda *flat: flat[0].shape[-1] != flat[0].shape[-2], "vectors of the null space are any")
 LEFT_OUT["cholesky_solve"] = (lambda *flat: True, "PyTorch's gradient has values in the half that is not read")
 RTOL |= {"linalg.pinv": 1e-9, "pinverse": 1e-9, "linalg.eig": 1e-9, "linalg.eigvals": 1e-9, "linalg.svd": 1e-9, "svd": 1e-9, "linalg.cond": 1e-9, "matrix_exp": 1e-10}
+
+
+def _old_norm(x: Any, p: Any, dim: Any, keepdim: bool) -> Any:
+    """torch.norm: without a dim of all cells, whatever p is; a matrix norm for "nuc" only."""
+    if p == "nuc":
+        axes = tuple(range(x.ndim)) if dim is None else tuple(dim)
+        return np.linalg.norm(x, "nuc", axes, keepdim)
+    axes = tuple(range(x.ndim)) if dim is None else dim
+    return np.linalg.vector_norm(x, ord=2 if p in ("fro", None) else p, axis=axes_of(axes) if x.ndim else None, keepdims=keepdim)
+
+
+TABLE["linalg.lstsq"] = lambda a, b, **_: np.linalg.lstsq(a, b)[0]

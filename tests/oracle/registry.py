@@ -87,7 +87,8 @@ for _name in (
     "as_strided as_strided_copy as_strided_scatter resize_ resize_as_ alias_copy jiterator_unary jiterator_binary "
     "jiterator_4inputs_with_extra_args jiterator_binary_return_by_ref jiterator_2inputs_2outputs hash_tensor to_sparse "
     "sparse.sampled_addmm sparse.mm torch._scaled_mm torch._scaled_mm_v2 broadcast_shapes nonzero_static _chunk_cat "
-    "_unsafe_masked_index _unsafe_masked_index_put_accumulate svd_lowrank pca_lowrank geqrf ormqr "
+    "_unsafe_masked_index _unsafe_masked_index_put_accumulate svd_lowrank pca_lowrank geqrf ormqr lu triangular_solve combinations unique_consecutive histogram histogramdd searchsorted nonzero "
+    "linalg.vander masked_scatter diagonal_scatter stft istft unique "
     "native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit _batch_norm_with_update "
     "_softmax_backward_data max_pool2d_with_indices_backward torch.ops.aten._safe_softmax.default grid_sampler_2d grid_sampler_3d "
     "_upsample_bilinear2d_aa lu_unpack lu_solve linalg.lu_solve linalg.lu_factor linalg.lu_factor_ex linalg.ldl_factor "
@@ -98,3 +99,9 @@ for _name in (
 for _name in ("nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d", "nn.functional.alpha_dropout",
               "nn.functional.feature_alpha_dropout", "nn.functional.rrelu", "native_dropout_backward"):  # fmt: skip
     NOT_HERE[_name] = "draws; here the mask is an input"
+for _name in ("hamming", "hann", "bartlett", "blackman", "cosine", "exponential", "gaussian", "kaiser", "general_cosine", "general_hamming", "nuttall"):
+    NOT_HERE[f"signal.windows.{_name}"] = "makes an array from nothing"
+for _name in ("nn.functional.linear_cross_entropy", "_segment_reduce", "fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn", "special.airy_ai"):
+    NOT_HERE[_name] = "is not offered"
+for _kind in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
+    NOT_HERE[f"special.{_kind}"] = NOT_HERE[f"special.shifted_{_kind}"] = "is not offered"
