@@ -205,7 +205,7 @@ RTOL[F + "hardsigmoid"] = 1e-7  # PyTorch's 1/6 is a float32
 RTOL[F + "layer_norm"] = RTOL[F + "batch_norm"] = RTOL[F + "instance_norm"] = RTOL[F + "group_norm"] = 1e-9  # PyTorch's rounding of groups of one
 for _n in (1, 2, 3):
     LEFT_OUT[F + f"max_unpool{_n}d"] = (lambda *flat, n=_n: _repeats(flat[1], n), "PyTorch credits all that write to one cell; here it is the last")
-LEFT_OUT[F + "fractional_max_pool2d"] = LEFT_OUT[F + "fractional_max_pool3d"] = (lambda *flat: not any(isinstance(x, torch.Tensor) for x in flat[1:]), "draws")
+LEFT_OUT[F + "fractional_max_pool2d"] = LEFT_OUT[F + "fractional_max_pool3d"] = (lambda *flat: True, "draws")
 LEFT_OUT[F + "pad"] = (lambda *flat: flat[-1] == "replicate" and min(x for x in flat[1:] if isinstance(x, int)) < 0, "cells that were cut off are not repeated")
 LEFT_OUT[F + "pairwise_distance"] = (lambda *flat: any(isinstance(x, float) and x < 0 for x in flat), "negative orders")
 LEFT_OUT[F + "multi_margin_loss"] = (lambda *flat: flat[0].ndim == 1 and flat[1].ndim == 1, "a target of one element for a vector")
@@ -216,3 +216,26 @@ RTOL[F + "normalize"] = 1e-9
 def _repeats(index: torch.Tensor, count: int) -> bool:
     """Whether a channel writes to a cell twice."""
     return any(len(np.unique(row)) < row.size for row in index.reshape(-1, int(np.prod(index.shape[-count:]))).numpy())
+
+
+def _embedding(weight: Any, index: Any, padding_idx: Any = None, max_norm: Any = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+    dims = tuple(f"i{k}" for k in range(np.ndim(index)))
+    out = ng.embedding(
+        named(index, dims), named(weight, ("v", "e")), "v", padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq
+    )  # fmt: skip
+    return numbered(out, (*dims, "e"))
+
+
+def _bag(weight: Any, index: Any, offsets: Any = None, max_norm: Any = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+         sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: Any = None) -> Any:  # fmt: skip
+    dims = ("n",) if np.ndim(index) == 1 else ("bag", "n")
+    options = {} if offsets is None else {"offsets": named(offsets, ("bag",)), "include_last_offset": include_last_offset}
+    out = ng.embedding_bag(
+        named(index, dims), named(weight, ("v", "e")), None if per_sample_weights is None else named(per_sample_weights, dims),
+        dim="v", over="n", mode=mode, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, **options,
+    )  # fmt: skip
+    return numbered(out, ("bag", "e"))
+
+
+TABLE[F + "embedding"], TABLE[F + "embedding_bag"] = _embedding, _bag
+LEFT_OUT[F + "embedding"] = LEFT_OUT[F + "embedding_bag"] = (lambda *flat: any(isinstance(x, float) for x in flat), "renormalises the weights in place")

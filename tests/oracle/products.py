@@ -109,7 +109,7 @@ THEIRS["linalg.eig"] = lambda a: _absolute(torch.linalg.eig(a), 1)
 TABLE["linalg.eigvals"] = np.linalg.eigvals
 TABLE["linalg.cond"] = lambda a, p=None: np.linalg.cond(a, p)
 TABLE["linalg.matrix_rank"] = lambda a, tol=None, *, hermitian=False, atol=None, rtol=None: np.linalg.matrix_rank(a, None if tol is None else np.asarray(getattr(tol, "data", tol)), hermitian)
-LEFT_OUT["linalg.matrix_rank"] = (lambda *flat: any(isinstance(x, float) for x in flat), "absolute tolerances")
+LEFT_OUT["linalg.matrix_rank"] = (lambda *flat: any(isinstance(x, (float, torch.Tensor)) for x in flat[1:]), "absolute tolerances")
 TABLE["linalg.tensorinv"] = lambda a, ind=2: np.linalg.tensorinv(a, ind)
 TABLE["linalg.tensorsolve"] = lambda a, b, dims=None: np.linalg.tensorsolve(a, b, dims)
 TABLE["matrix_exp"] = matrices(lambda a: ng.expm(a, D))
@@ -161,4 +161,13 @@ def _old_norm(x: Any, p: Any, dim: Any, keepdim: bool) -> Any:
     return np.linalg.vector_norm(x, ord=2 if p in ("fro", None) else p, axis=axes_of(axes) if x.ndim else None, keepdims=keepdim)
 
 
-TABLE["linalg.lstsq"] = lambda a, b, **_: np.linalg.lstsq(a, b)[0]
+TABLE["linalg.lstsq"] = lambda a, b, *_, **__: _least_squares(a, b)
+THEIRS["linalg.lstsq"] = lambda a, b, *_, **__: torch.linalg.lstsq(a, b).solution
+
+
+def _least_squares(a: Any, b: Any) -> Any:
+    batch = [f"b{i}" for i in range(a.ndim - 2)]
+    right = ("r",) if b.ndim == a.ndim - 1 else ("r", "k")
+    out = ng.lstsq(named(a, (*batch, "r", "c")), named(b, (*batch, *right)), D)
+    return numbered(out, (*batch, "c", *right[1:]))
+

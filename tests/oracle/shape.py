@@ -218,4 +218,19 @@ TABLE["put"] = lambda x, index, src, accumulate=False: np.reshape(
 )
 TABLE["select_scatter"] = lambda x, src, dim, index: x.at[(slice(None),) * (dim % x.ndim) + (index,)].set(src)
 TABLE["slice_scatter"] = lambda x, src, dim=0, start=None, end=None, step=1: x.at[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)].set(src)
-TABLE["nn.functional.embedding"] = None
+
+
+def _reduced_into(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """PyTorch's index may be smaller than the array: only that part is written."""
+    if not x.ndim:
+        return np.reshape(_reduced_into(np.reshape(x, (1,)), 0, np.reshape(index, (-1,)), np.reshape(src, (-1,)), reduce, include_self=include_self), ())
+    cut = tuple(slice(0, n) if i != dim % x.ndim else slice(None) for i, n in enumerate(index.shape))
+    part = ng.scatter_reduce(x[cut], index, src[tuple(slice(0, n) for n in index.shape)], dim, reduce, include_self=include_self)
+    return x.at[cut].set(part)
+
+
+TABLE["scatter_reduce"] = _reduced_into
+TABLE["index_reduce"] = lambda x, dim, index, source, reduce, *, include_self=True: (
+    ng.index_reduce(x, index, source, dim, reduce, include_self=include_self) if x.ndim
+    else np.reshape(ng.index_reduce(np.reshape(x, (1,)), np.reshape(index, (-1,)), np.reshape(source, (-1,)), 0, reduce, include_self=include_self), ())
+)  # fmt: skip
