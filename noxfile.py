@@ -53,6 +53,15 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def oracle(session: nox.Session) -> None:
+    """Values, gradients, batched gradients and Hessian-vector products against PyTorch and JAX."""
+    session.install("-e", ".[dev]")
+    session.install("torch==2.13.0", "expecttest", "jax")  # PyTorch's own sample inputs need expecttest
+    workers = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
+    session.run("pytest", *workers, *(session.posargs or ["tests/oracle"]), env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_ORACLE": "1"})
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Ruff over all Python files."""
     session.install(*(line for line in DEV if line.startswith("ruff")))

@@ -2,4 +2,4 @@
 
 import os
 
-collect_ignore_glob = [] if "ORACLE" in os.environ else ["*.py"]
+collect_ignore_glob = [] if "NAMEDGRAD_ORACLE" in os.environ else ["*.py"]

@@ -1,5 +1,8 @@
 """Activations, layers, losses, resampling."""
 
+# The signatures are PyTorch's.
+# ruff: noqa: B008, FBT003, PLR0917
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,8 @@
 """Shape and order, gather and scatter."""
 
+# The signatures are PyTorch's.
+# ruff: noqa: B008, FBT003, PLR0917
+
 from __future__ import annotations
 
 import math
