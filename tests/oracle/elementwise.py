@@ -1,7 +1,7 @@
 """Elementwise operators, reductions, scans."""
 
 # The signatures are PyTorch's.
-# ruff: noqa: B008, FBT003, PLR0917
+# ruff: noqa: B008
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _data(x: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ comparison
 
 
-class Different(AssertionError):
+class DifferentError(AssertionError):
     """They differ."""
 
 
@@ -156,23 +156,23 @@ def same(ours: Any, theirs: Any, what: str, rtol: float, *, derivative: bool = F
     if derivative and ours.shape == theirs.shape:
         ours = np.where(np.isnan(theirs), theirs, ours)
     if ours.shape != theirs.shape:
-        raise Different(f"{what}: shape {ours.shape}, PyTorch's {theirs.shape}")
+        raise DifferentError(f"{what}: shape {ours.shape}, PyTorch's {theirs.shape}")
     if not ours.size:
         return
     if theirs.dtype.kind not in "fc":
         if not np.array_equal(ours, theirs):
-            raise Different(f"{what}: {ours!r}, PyTorch's {theirs!r}")
+            raise DifferentError(f"{what}: {ours!r}, PyTorch's {theirs!r}")
         return
     finite = np.isfinite(theirs)
     with np.errstate(all="ignore"):
         off = ~np.where(finite, np.isfinite(ours), (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
         if not off.any() and finite.any():
             scale = max(float(np.max(np.abs(theirs[finite]))), 1e-3)
-            off = np.where(finite, np.abs(ours - theirs) > rtol * scale, False)
+            off = finite & (np.abs(ours - theirs) > rtol * scale)
     if off.any():
         at = tuple(int(k[0]) for k in np.nonzero(np.atleast_1d(off)))
         mine, its = np.atleast_1d(ours)[at], np.atleast_1d(theirs)[at]
-        raise Different(f"{what}: {int(off.sum())} of {off.size} differ, at {at}: {mine!r}, PyTorch's {its!r}")
+        raise DifferentError(f"{what}: {int(off.sum())} of {off.size} differ, at {at}: {mine!r}, PyTorch's {its!r}")
 
 
 def random_like(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
@@ -184,62 +184,71 @@ def stacked(parts: Sequence[np.ndarray], name: str) -> Any:
     return ng.positional(np.stack(parts), vectorized=(name,))
 
 
-def compare(ours: Ours, torch_: Torch, rng: np.random.Generator, *, rtol: float, second: bool, scales: Sequence[float] = SCALES) -> list[str]:
-    """The stages in which they differ, each with what was found."""
-    found: list[str] = []
-    leaves = ours.sample.leaves
+class Comparison:
+    """All stages of one sample; ``found`` are the stages in which they differ, each with what was found."""
 
-    def stage(name: str, check: Callable[[], None]) -> bool:
+    def __init__(self, ours: Ours, theirs: Torch, rng: np.random.Generator, rtol: float) -> None:
+        self.ours, self.theirs, self.rng, self.rtol = ours, theirs, rng, rtol
+        self.leaves = ours.sample.leaves
+        self.found: list[str] = []
+
+    def run(self, *, second: bool) -> list[str]:
+        """Every stage, as long as the ones before it agree."""
+        if not self._stage("values", self._values) or not self.leaves:
+            return self.found
+        outputs = self.theirs.values(self.leaves)
+        at = self.theirs.differentiable(self.leaves)
+        self.cotangents = [{i: random_like(self.rng, outputs[i]) for i in at} for _ in SCALES]
+        if at and self._stage("gradient", self._gradient):
+            self._stage("batched", self._batched)
+            self._stage("per slice", self._per_slice)
+            if second:
+                self._stage("second order", self._second)
+        return self.found
+
+    def _stage(self, name: str, check: Callable[[], None]) -> bool:
         try:
             with np.errstate(all="ignore"):
                 check()
         except Unanswered:
             return False
         except Exception as error:  # noqa: BLE001 - whatever goes wrong is what was found
-            found.append(f"{name}: {type(error).__name__}: {str(error)[:600]}")
+            self.found.append(f"{name}: {type(error).__name__}: {str(error)[:600]}")
             return False
         return True
 
-    def values() -> None:
-        theirs, mine = torch_.values(leaves), ours.values(leaves)
+    def _values(self) -> None:
+        theirs, mine = self.theirs.values(self.leaves), self.ours.values(self.leaves)
         if len(theirs) != len(mine):
-            raise Different(f"{len(mine)} outputs, PyTorch's {len(theirs)}")
+            raise DifferentError(f"{len(mine)} outputs, PyTorch's {len(theirs)}")
         for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
             if a is not None:
-                same(a, b, f"output {i}", rtol)
+                same(a, b, f"output {i}", self.rtol)
 
-    if not stage("values", values) or not leaves:
-        return found
-    outputs = torch_.values(leaves)
-    cotangents = [{i: random_like(rng, outputs[i]) for i in torch_.differentiable(leaves)} for _ in range(3)]
-    if not cotangents[0]:
-        return found
-    at = list(cotangents[0])
-    one = cotangents[0]
-
-    def equal(mine: Any, theirs: Any, what: str, tolerance: float = rtol) -> None:
+    def _equal(self, mine: Any, theirs: Any, rtol: float) -> None:
         for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-            same(a, b, f"{what} of input {i}", tolerance, derivative=True)
+            same(a, b, f"gradient of input {i}", rtol, derivative=True)
 
-    def batched() -> None:
-        many = {i: stacked([c[i] for c in cotangents], "V") for i in at}
-        theirs = [torch_.gradients(leaves, c) for c in cotangents]
-        equal(ours.gradients(leaves, many), [np.stack(parts) for parts in zip(*theirs, strict=True)], "gradient")
+    def _gradient(self) -> None:
+        one = self.cotangents[0]
+        self._equal(self.ours.gradients(self.leaves, one), self.theirs.gradients(self.leaves, one), self.rtol)
 
-    def per_slice() -> None:
-        slices = [[np.asarray(s * x) for x in leaves] for s in scales]
+    def _many(self, name: str) -> dict[int, Any]:
+        return {i: stacked([c[i] for c in self.cotangents], name) for i in self.cotangents[0]}
+
+    def _batched(self) -> None:
+        theirs = [self.theirs.gradients(self.leaves, c) for c in self.cotangents]
+        expected = [np.stack(parts) for parts in zip(*theirs, strict=True)]
+        self._equal(self.ours.gradients(self.leaves, self._many("V")), expected, self.rtol)
+
+    def _per_slice(self) -> None:
+        slices = [[np.asarray(s * x) for x in self.leaves] for s in SCALES]
+        theirs = [self.theirs.gradients(x, c) for x, c in zip(slices, self.cotangents, strict=True)]
+        expected = [np.stack(parts) for parts in zip(*theirs, strict=True)]
         xs = [stacked(parts, "B") for parts in zip(*slices, strict=True)]
-        many = {i: stacked([c[i] for c in cotangents], "B") for i in at}
-        theirs = [torch_.gradients(x, c) for x, c in zip(slices, cotangents, strict=True)]
-        equal(ours.gradients(xs, many), [np.stack(parts) for parts in zip(*theirs, strict=True)], "gradient")
+        self._equal(self.ours.gradients(xs, self._many("B")), expected, self.rtol)
 
-    def hessian() -> None:
-        directions = [random_like(rng, x) for x in leaves]
-        equal(ours.second(leaves, one, directions), torch_.second(leaves, one, directions), "second", 100 * rtol)
-
-    if stage("gradient", lambda: equal(ours.gradients(leaves, one), torch_.gradients(leaves, one), "gradient")):
-        stage("batched", batched)
-        stage("per slice", per_slice)
-        if second:
-            stage("second order", hessian)
-    return found
+    def _second(self) -> None:
+        one, directions = self.cotangents[0], [random_like(self.rng, x) for x in self.leaves]
+        theirs = self.theirs.second(self.leaves, one, directions)
+        self._equal(self.ours.second(self.leaves, one, directions), theirs, 100 * self.rtol)

@@ -1,7 +1,7 @@
 """Contraction, Fourier transforms, linear algebra."""
 
 # The signatures are PyTorch's.
-# ruff: noqa: B008, FBT003, PLR0917
+# ruff: noqa: FBT003
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ MOST = 24  # samples of one operator
 TABLE: dict[str, Callable[..., Any]] = {}
 RTOL: dict[str, float] = {"cov": 1e-6}  # its weights are float32
 REAL_ONLY: set[str] = set()
-NO_SECOND: set[str] = set()
 # PyTorch's own call where that of the sample has no definite answer: phases of eigenvectors, a gradient of its own.
 THEIRS: dict[str, Callable[..., Any]] = {}
 # Samples that are left out, by their flat arguments, and why.
@@ -76,25 +75,31 @@ def numbered(x: Any, dims: Any = None) -> Any:
 # ------------------------------------------------------------------------------------------------ what is not compared
 
 for _name in (
-    "arange cauchy exponential geometric log_normal normal uniform linspace logspace randn randn_like rand_like randint "
-    "randint_like new_zeros new_ones ones zeros full full_like new_empty new_empty_strided empty_strided empty empty_permuted "
-    "scalar_tensor new_full multinomial bernoulli eye tril_indices triu_indices empty_like new_empty rand"
-).split():
+    "arange", "cauchy", "exponential", "geometric", "log_normal", "normal", "uniform", "linspace", "logspace",
+    "randn", "randn_like", "rand_like", "randint", "randint_like", "new_zeros", "new_ones", "ones", "zeros", "full",
+    "full_like", "new_empty", "new_empty_strided", "empty_strided", "empty", "empty_permuted", "scalar_tensor",
+    "new_full", "multinomial", "bernoulli", "eye", "tril_indices", "triu_indices", "empty_like", "new_empty",
+    "rand",
+):  # fmt: skip
     NOT_HERE[_name] = "makes an array from nothing, or draws"
-for _name in "bfloat16 bool byte char double float half int long short cdouble cfloat chalf to item type_as".split():
+for _name in ("bfloat16", "bool", "byte", "char", "double", "float", "half", "int", "long", "short", "cdouble", "cfloat", "chalf", "to", "item", "type_as"):
     NOT_HERE[_name] = "converts"
 for _name in (
-    "as_strided as_strided_copy as_strided_scatter resize_ resize_as_ alias_copy jiterator_unary jiterator_binary "
-    "jiterator_4inputs_with_extra_args jiterator_binary_return_by_ref jiterator_2inputs_2outputs hash_tensor to_sparse "
-    "sparse.sampled_addmm sparse.mm torch._scaled_mm torch._scaled_mm_v2 broadcast_shapes nonzero_static _chunk_cat "
-    "_unsafe_masked_index _unsafe_masked_index_put_accumulate svd_lowrank pca_lowrank geqrf ormqr lu triangular_solve combinations unique_consecutive histogram histogramdd searchsorted nonzero "
-    "linalg.vander masked_scatter diagonal_scatter stft istft unique "
-    "native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit _batch_norm_with_update "
-    "_softmax_backward_data max_pool2d_with_indices_backward torch.ops.aten._safe_softmax.default grid_sampler_2d grid_sampler_3d "
-    "_upsample_bilinear2d_aa lu_unpack lu_solve linalg.lu_solve linalg.lu_factor linalg.lu_factor_ex linalg.ldl_factor "
-    "linalg.ldl_factor_ex linalg.ldl_solve linalg.householder_product linalg.cholesky_ex linalg.solve_ex linalg.inv_ex "
-    "torch.ops.aten._flash_attention_forward torch.ops.aten._efficient_attention_forward"
-).split():
+    "as_strided", "as_strided_copy", "as_strided_scatter", "resize_", "resize_as_", "alias_copy", "jiterator_unary",
+    "jiterator_binary", "jiterator_4inputs_with_extra_args", "jiterator_binary_return_by_ref",
+    "jiterator_2inputs_2outputs", "hash_tensor", "to_sparse", "sparse.sampled_addmm", "sparse.mm",
+    "torch._scaled_mm", "torch._scaled_mm_v2", "broadcast_shapes", "nonzero_static", "_chunk_cat",
+    "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "svd_lowrank", "pca_lowrank", "geqrf", "ormqr",
+    "lu", "triangular_solve", "combinations", "unique_consecutive", "histogram", "histogramdd", "searchsorted",
+    "nonzero", "linalg.vander", "masked_scatter", "diagonal_scatter", "stft", "istft", "unique",
+    "native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit",
+    "_batch_norm_with_update", "_softmax_backward_data", "max_pool2d_with_indices_backward",
+    "torch.ops.aten._safe_softmax.default", "grid_sampler_2d", "grid_sampler_3d", "_upsample_bilinear2d_aa",
+    "lu_unpack", "lu_solve", "linalg.lu_solve", "linalg.lu_factor", "linalg.lu_factor_ex", "linalg.ldl_factor",
+    "linalg.ldl_factor_ex", "linalg.ldl_solve", "linalg.householder_product", "linalg.cholesky_ex",
+    "linalg.solve_ex", "linalg.inv_ex", "torch.ops.aten._flash_attention_forward",
+    "torch.ops.aten._efficient_attention_forward",
+):  # fmt: skip
     NOT_HERE[_name] = "is about the memory or the kernels of PyTorch"
 for _name in ("nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d", "nn.functional.alpha_dropout",
               "nn.functional.feature_alpha_dropout", "nn.functional.rrelu", "native_dropout_backward"):  # fmt: skip

@@ -1,7 +1,7 @@
 """Shape and order, gather and scatter."""
 
 # The signatures are PyTorch's.
-# ruff: noqa: B008, FBT003, PLR0917
+# ruff: noqa: B008
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 import namedgrad as ng
 from tests.oracle.registry import TABLE, axes_of, many

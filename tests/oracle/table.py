@@ -1,6 +1,6 @@
 """PyTorch's operators by the names that they have here: NumPy's functions and namedgrad's, on positional arrays."""
 
 from tests.oracle import elementwise, layers, products, shape
-from tests.oracle.registry import LEFT_OUT, MOST, NO_SECOND, NOT_HERE, REAL_ONLY, RTOL, TABLE, THEIRS, find
+from tests.oracle.registry import LEFT_OUT, MOST, NOT_HERE, REAL_ONLY, RTOL, TABLE, THEIRS, find
 
-__all__ = ["LEFT_OUT", "MOST", "NOT_HERE", "NO_SECOND", "REAL_ONLY", "RTOL", "TABLE", "THEIRS", "elementwise", "find", "layers", "products", "shape"]
+__all__ = ["LEFT_OUT", "MOST", "NOT_HERE", "REAL_ONLY", "RTOL", "TABLE", "THEIRS", "elementwise", "find", "layers", "products", "shape"]

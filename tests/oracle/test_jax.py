@@ -1,5 +1,7 @@
 """JAX: values, gradients, one gradient per slice, Hessian times vector, on randomly drawn cases."""
 
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 import zlib
@@ -13,7 +15,7 @@ import pytest
 
 import namedgrad as ng
 
-jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_enable_x64", True)  # noqa: FBT003 - JAX takes it by place
 pytestmark = pytest.mark.filterwarnings("ignore")
 COUNT = 3  # draws of each case
 

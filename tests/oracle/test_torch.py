@@ -6,7 +6,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from tests.oracle import table
-from tests.oracle.harness import Ours, Sample, Torch, compare
+from tests.oracle.harness import Comparison, Ours, Sample, Torch
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 torch.set_num_threads(1)
@@ -45,8 +45,8 @@ def test_operator(name):
             except Exception:  # noqa: BLE001, S112 - a sample that PyTorch itself refuses on these leaves
                 continue
             count += 1
-            second = operator.supports_gradgrad
-            stages = compare(Ours(ours, sample), reference, np.random.default_rng(k), rtol=tolerance, second=second)
+            comparison = Comparison(Ours(ours, sample), reference, np.random.default_rng(k), tolerance)
+            stages = comparison.run(second=operator.supports_gradgrad)
             shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else v for v in sample.flat]
             found += [f"{dtype} sample {k} {shapes}: {stage}" for stage in stages]
     assert not found, "\n".join([f"{len(found)} differences in {count} samples", *found[:8]])
