@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, constant
+from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import bounded
@@ -193,10 +193,10 @@ def smooth_l1_loss(
             raise ValueError(f"smooth_l1_loss: beta={beta} is negative")
         if beta == 0:
             return reduced(e.absolute_real(d), (x, t), dim, reduction, "smooth_l1_loss")
-        if beta == 1:
-            return reduced(_huber.two(d, c(1)), (x, t), dim, reduction, "smooth_l1_loss")
-    b = constant(beta)
-    return reduced(e.divide(_huber.two(d, b), b), (x, t, b), dim, reduction, "smooth_l1_loss")
+    b = measured(beta, x, "smooth_l1_loss: beta")
+    loss = _huber.two(d, b)
+    loss = loss if isinstance(beta, (int, float)) and beta == 1 else e.divide(loss, b)
+    return reduced(loss, (x, t, b), dim, reduction, "smooth_l1_loss")
 
 
 @operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(b)", dim="b", delta=0.5), sample("real(a,b)", "real(b,a)", "positive(b)", dim="b"),
