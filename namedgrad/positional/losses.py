@@ -96,7 +96,7 @@ def _softmin(*args: Any, **kwargs: Any) -> Any:
 
 def _kl_div(*args: Any, **kwargs: Any) -> Any:
     call = Call("kl_div", args, kwargs)
-    more = {p: names_of(call.x, call.given[p]) for p in ("dim",) if call.given.get(p) is not None}
+    more: dict[str, Any] = {p: names_of(call.x, call.given[p]) for p in ("dim",) if call.given.get(p) is not None}
     if call.given.get("reduction") == "batchmean":
         more["batch_dim"] = name_of(call.x, call.given.get("batch_dim", 0))
     return call.run({"target": call.array("target")}, **more)
