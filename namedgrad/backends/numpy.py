@@ -151,7 +151,7 @@ class NumpyBackend(
     def places(self, index: Sequence[Raw], shape: Shape, core: int, shared: int, tail: int) -> Raw:
         """Flat positions; one out of range is refused, since it would point to another row."""
         for i, n in zip(index, shape[core:], strict=False):
-            if i.size and not 0 <= i.min() <= i.max() < n:
+            if i.size and int(i.astype(np.intp, copy=False).view(np.uintp).max()) >= n:  # one pass: negative is large
                 raise IndexError(f"an index from {i.min()} to {i.max()} is out of range for size {n}")
         return super().places(index, shape, core, shared, tail)
 

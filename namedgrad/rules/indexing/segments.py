@@ -104,9 +104,10 @@ def _size(segments: DimArray, what: str) -> int:
 
 
 def _in_range(segments: DimArray, size: int, dim: Name, x: DimArray) -> DimArray:
-    if backends.may_look(segments.raw) and np.size(segments.raw) and int(np.min(segments.raw)) < 0:
+    found = wrapped(segments, dim, size, x)
+    if backends.may_look(segments.raw) and found.raw is not segments.raw and np.size(segments.raw) and int(np.min(segments.raw)) < 0:
         raise IndexError(f"group {int(np.min(segments.raw))} along {dim!r} is negative in {describe(segments)}")
-    return wrapped(segments, dim, size, x)
+    return found
 
 
 def _present(x: DimArray, skipna: bool | None) -> DimArray | None:
