@@ -8,6 +8,7 @@ import scipy.spatial.distance
 import xarray as xr
 
 import namedgrad as ng
+from tests.support.domains import DOMAINS, domain
 from tests.support.grid import entry, point, sample
 
 
@@ -76,6 +77,12 @@ def cartesian_prod(*xs, dim=None, new_dims=("combination", "variable")):
     wide = [w.transpose(*batch, *own) for w in xr.broadcast(*xs)]
     flat = [w.to_numpy().reshape(*w.shape[: len(batch)], -1) for w in wide]
     return xr.DataArray(np.stack(flat, -1), dims=(*batch, *new_dims))
+
+
+@domain("stretched")
+def stretched(rng, shape):
+    """The largest difference of two points is never nearly another."""
+    return DOMAINS["real"](rng, shape) * 8.0 ** np.arange(shape[-1] if shape else 1)
 
 
 NAN = math.nan
@@ -188,7 +195,7 @@ entry(
 entry(
     "pdist",
     pdist,
-    [sample("real(nine,c)", dims=("nine", "c")), sample("real(c,a,six)", dims=("six", "c"), p=1.5)],
+    [sample("real(nine,six)", dims=("nine", "six")), sample("real(c,six,nine)", dims=("six", "nine"), p=4), sample("stretched(b,c,six)", dims=("c", "six"), p=math.inf)],
     points=[
         *(point([[1.0], [1.0]], dims=("p", "q"), p=p, value=[0.0], gradients=[[[0.0], [0.0]]]) for p in (0, 1, 1.5, 2, 3, math.inf)),
         point([[0.0, 0.0], [3.0, 4.0]], dims=("p", "q"), value=[5.0], gradients=[lambda c: c * np.array([[-0.6, -0.8], [0.6, 0.8]])]),

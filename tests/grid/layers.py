@@ -131,7 +131,7 @@ entry(
 entry(
     "group_norm",
     group_norm,
-    [sample("real(eight,a)", "real(eight)", "real(a)", channel="eight", groups=4, dim=("a",))],
+    [sample("real(eight,a)", "real(eight)", "real(a)", channel="eight", groups=4, dim=("a",), eps=0.25)],
     points=[
         point(D([1.0, 3.0, 10.0, 30.0], "c"), channel="c", groups=2, eps=0.0, value=[-1.0, 1.0, -1.0, 1.0], gradients=[np.zeros(4)]),
         point(D([2.0, 2.0, 5.0, 5.0], "c"), channel="c", groups=2, eps=0.25, value=np.zeros(4), gradients=[lambda c: 2 * (c - c.reshape(2, 2).mean(1).repeat(2))]),

@@ -155,8 +155,8 @@ def _real_dot(x: DimArray, y: DimArray, dim: Name) -> DimArray:
     return real(out) if out.dtype.kind == "c" else out
 
 
-@operation(sample("real(i,c)", dims=("i", "c")), sample("real(i,c)", dims=("i", "c"), p=1), sample("real(b,i,c)", dims=("i", "c"), p=math.inf),
-           sample("real(i,c)", dims=("i", "c"), p=3.5, new_dim="k"))
+@operation(sample("real(i,c)", dims=("i", "c")), sample("real(i,c)", dims=("i", "c"), p=1),
+           sample("real(b,i,c)", dims=("i", "c"), p=3.5, new_dim="k"))
 def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -> DimArray:
     """Distances between every two of some points, each pair once.
 
