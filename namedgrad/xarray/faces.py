@@ -32,7 +32,7 @@ _KEEPS_PLACES = frozenset(
         "layers", "losses", "control", "random",
     )
 )  # fmt: skip
-_CELL_BY_CELL = frozenset(("detrend", "differentiate", "cumulative_integrate"))
+_CELL_BY_CELL = frozenset(("detrend", "differentiate", "cumulative_integrate", "tril", "triu"))
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)
 
 

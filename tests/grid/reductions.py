@@ -234,6 +234,24 @@ entry(
     points=[point([0.0, 2.0, -0.0], value=1), point([NAN, 0.0], value=1), point([[True, False], [True, True]], dim="q", value=[1, 2])],
 )
 
+
+
+def histogram(x, bins=10, dim=None, **kw):
+    """Slice by slice."""
+    dims = x.dims if dim is None else (dim,)
+    rest = [d for d in x.dims if d not in dims]
+    a = x.transpose(*rest, *dims).to_numpy()
+    lead = a.shape[: len(rest)]
+    rows = [np.histogram(row, bins, **kw) for row in a.reshape(-1, int(np.prod(a.shape[len(rest) :], dtype=int)))]
+    counts = np.array([r[0] for r in rows]).reshape(*lead, -1)
+    own = rest if isinstance(bins, int) and "range" not in kw else []
+    edges = np.array([r[1] for r in rows]).reshape(*lead, -1) if own else rows[0][1]
+    return xr.DataArray(counts, dims=(*rest, "bin")), xr.DataArray(edges, dims=(*own, "edge"))
+
+
+entry("histogram", histogram, points=[
+    point([1.0, 2.0, 1.0, 4.0], bins=[1.0, 2.0, 4.0], value=([2, 2], [1.0, 2.0, 4.0])), point([2.0, 2.0], bins=1, value=([2], [1.5, 2.5])), point([NAN, 1.0], bins=[0.0, 2.0], value=([1], [0.0, 2.0]))])  # fmt: skip
+
 # ------------------------------------------------------------------------------------------------ norms
 
 

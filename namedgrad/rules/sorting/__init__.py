@@ -1,6 +1,7 @@
 """Order along a dim: sort, topk, median, quantiles, and which values there are."""
 
 from namedgrad.rules.reductions.absent import without_nan
+from namedgrad.rules.reductions.histograms import histogram
 from namedgrad.rules.sorting.order import argsort, argsort_of, kthvalue, partition, sort, topk
 from namedgrad.rules.sorting.quantiles import median, quantile, quantiles
 from namedgrad.rules.sorting.values import mode, nonzero, unique
@@ -11,6 +12,7 @@ without_nan(quantile, "2.5", ", 0.5", q=0.5)
 __all__ = [
     "argsort",
     "argsort_of",
+    "histogram",
     "kthvalue",
     "median",
     "mode",
