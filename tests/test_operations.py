@@ -43,7 +43,7 @@ Arrays = list[ng.DimArray]
 
 # A dim that is added to these would be reduced or moved as well, unless the call names its dims.
 BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip",
-                  "median", "quantile", "cumprod", "vdot", "average", "cov", "corr", "ptp", "count_nonzero", "vector_norm", "norm", "dist", "renorm",
+                  "median", "quantile", "cumprod", "vdot", "average", "cov", "corr", "ptp", "count_nonzero", "vector_norm", "norm", "dist", "renorm", "histogram",
                   "bincount", "masked_select"}
 BY_DEFAULT_ALL |= {f"nan{name}" for name in BY_DEFAULT_ALL}
 ALONG_THE_ONLY_DIM = {"sort", "argsort", "partition", "topk", "kthvalue", "mode", "cummax", "cummin", "logcumsumexp", "trapezoid", "cumulative_trapezoid",

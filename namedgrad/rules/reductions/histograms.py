@@ -142,5 +142,6 @@ def _even_edges(x: DimArray, line: Name, n: int, given: tuple[float, float] | No
     low, high = where(same, subtract(low, c(0.5)), low), where(same, add(high, c(0.5)), high)
     k = positions(n + 1, EDGE, x)
     even = add(multiply(k, e.divide(subtract(high, low), c(n))), low)
-    return where(equal(k, c(n)), high, even)
+    out = where(equal(k, c(n)), high, even)
+    return out if given is None else constant_like(out.raw, x, (EDGE,))
 
