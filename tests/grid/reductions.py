@@ -244,9 +244,8 @@ def histogram(x, bins=10, dim=None, **kw):
     lead = a.shape[: len(rest)]
     rows = [np.histogram(row, bins, **kw) for row in a.reshape(-1, int(np.prod(a.shape[len(rest) :], dtype=int)))]
     counts = np.array([r[0] for r in rows]).reshape(*lead, -1)
-    own = rest if isinstance(bins, int) and "range" not in kw else []
-    edges = np.array([r[1] for r in rows]).reshape(*lead, -1) if own else rows[0][1]
-    return xr.DataArray(counts, dims=(*rest, "bin")), xr.DataArray(edges, dims=(*own, "edge"))
+    edges = np.array([r[1] for r in rows]).reshape(*lead, -1)
+    return xr.DataArray(counts, dims=(*rest, "bin")), xr.DataArray(edges, dims=(*rest, "edge"))
 
 
 entry("histogram", histogram, points=[

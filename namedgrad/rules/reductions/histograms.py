@@ -10,6 +10,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
+from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
@@ -33,6 +34,7 @@ from namedgrad.rules.structure import (
     relabel,
     reorder,
     select,
+    spread,
     subtract,
     total,
     where,
@@ -75,7 +77,7 @@ def histogram(
     Returns
     -------
     counts, edges : DimArray
-        Cells beyond the outermost edges, and NaN, count nowhere; the last bin includes its upper edge.
+        Both with the dims that are not counted over. Cells beyond the outermost edges, and NaN, count nowhere; the last bin includes its upper edge.
 
     Raises
     ------
@@ -118,8 +120,15 @@ def histogram(
     if density:
         widths = relabel(difference(edges, EDGE), {EDGE: new_dim})
         counts = reorder(e.divide(counts, multiply(widths, total(counts, (new_dim,)))), counts.names)
-    edges = reorder(edges, (*(m for m in edges.names if m != EDGE), EDGE))
-    return counts, relabel(edges, {EDGE: edge_dim})
+    return counts, relabel(_of_every_slice(edges, cells, line), {EDGE: edge_dim})
+
+
+def _of_every_slice(edges: DimArray, cells: DimArray, line: Name) -> DimArray:
+    """Edges with the dims that are not counted over, without a copy where all slices have the same."""
+    rest = [(m, s) for m, s in zip(cells.names, cells.full_shape, strict=True) if m != line]
+    names = (*(m for m, _ in rest), EDGE)
+    wide = spread(edges, Like(names, (*(s for _, s in rest), extent(edges, EDGE)), edges.dtype))
+    return relabel(reorder(wide, names), {}, hide=tuple(m for m in cells.hidden if m not in edges.hidden))
 
 
 def _edges(bins: Any, x: DimArray) -> DimArray:
