@@ -78,7 +78,7 @@ def test_constant_cells_are_normalised_to_the_bias(name):
 @pytest.mark.parametrize("scale", [1e200, 1e-200])
 def test_lengths_neither_overflow_nor_vanish(rng, scale):
     x, length, g = draw(rng, n=2, c=3), draw(rng, n=2), draw(rng, n=2, c=3)
-    for f in (lambda x: ng.normalize(x, "c", eps=0.0), lambda x: ng.weight_norm(x, length)):
+    for f in (lambda x: ng.normalize(x, "c", eps=0.0), lambda x: ng.weight_norm(x, length, dim="c")):
         (y, pull), (e, expected) = ng.pullback(f, x * scale), ng.pullback(f, x)
         np.testing.assert_allclose(y.data, e.data, rtol=1e-13)
         np.testing.assert_allclose(pull(g).data * scale, expected(g).data, rtol=1e-11)

@@ -48,8 +48,8 @@ def normalize(x, dim, p=2, *, eps=1e-12):
     return (x / np.maximum(length(x, dim, p), eps)).transpose(*x.dims)
 
 
-def weight_norm(v, g, dim=None):
-    return affine(v * g / length(v, [n for n in v.dims if n not in g.dims] if dim is None else dim, 2), v, None, None)
+def weight_norm(v, g, dim):
+    return affine(v * g / length(v, dim, 2), v, None, None)
 
 
 def dropout(x, mask, *, p=0.5, training=True):
@@ -167,9 +167,9 @@ entry(
     weight_norm,
     [sample("nonzero(a,b)", "real(c)", dim="b")],
     points=[
-        point([3.0, 4.0], 10.0, value=[6.0, 8.0], gradients=[lambda c: 2 * (c - np.array([0.6, 0.8]) * (0.6 * c[0] + 0.8 * c[1])), lambda c: 0.6 * c[0] + 0.8 * c[1]]),
-        point([-2.0], 3.0, value=[-3.0], gradients=[[0.0], lambda c: -c[0]]),
-        point([1.0, 0.0], 0.0, value=[0.0, 0.0], gradients=[[0.0, 0.0], lambda c: c[0]]),
+        point([3.0, 4.0], 10.0, dim="p", value=[6.0, 8.0], gradients=[lambda c: 2 * (c - np.array([0.6, 0.8]) * (0.6 * c[0] + 0.8 * c[1])), lambda c: 0.6 * c[0] + 0.8 * c[1]]),
+        point([-2.0], 3.0, dim="p", value=[-3.0], gradients=[[0.0], lambda c: -c[0]]),
+        point([1.0, 0.0], 0.0, dim="p", value=[0.0, 0.0], gradients=[[0.0, 0.0], lambda c: c[0]]),
     ],
 )
 KEEP = D([True, False], "p")

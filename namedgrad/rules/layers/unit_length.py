@@ -103,15 +103,15 @@ def normalize(x: DimArray, dim: Any, p: float = 2.0, *, eps: float = 1e-12) -> D
     return reorder(e.divide(x, e.clip_low(vector_norm(x, dims, ord=float(p)), c(float(eps)))), x.names)
 
 
-@operation(sample("nonzero(a,b)", "real(a)"), sample("nonzero(a,b)", "real()"), sample("nonzero(a,b,c)", "real(b)", dim=("a", "c")))
-def weight_norm(direction: DimArray, length: DimArray, *, dim: Any = None) -> DimArray:
+@operation(sample("nonzero(a,b)", "real(a)", dim="b"), sample("nonzero(a,b)", "real()", dim=("a", "b")), sample("nonzero(a,b,c)", "real(b)", dim=("a", "c")))
+def weight_norm(direction: DimArray, length: DimArray, *, dim: Any) -> DimArray:
     """Weights given by their direction and their length: ``length * direction / norm(direction, dim)``.
 
     Parameters
     ----------
     direction, length : DimArray
-    dim : name or names, optional
-        Dims of a vector; by default those that ``length`` lacks.
+    dim : name or names
+        Dims of a vector: those that ``length`` lacks.
 
     Returns
     -------
@@ -131,10 +131,10 @@ def weight_norm(direction: DimArray, length: DimArray, *, dim: Any = None) -> Di
     Examples
     --------
     >>> import namedgrad as ng
-    >>> ng.weight_norm(ng.DimArray([[3.0, 4.0]], ("out", "in")), ng.DimArray([10.0], ("out",))).data
+    >>> ng.weight_norm(ng.DimArray([[3.0, 4.0]], ("out", "in")), ng.DimArray([10.0], ("out",)), dim="in").data
     array([[6., 8.]])
     """
     direction, length = floating(direction), constant(length)
-    dims = tuple(n for n in direction.dims if n not in length.names) if dim is None else pick(direction, dim, "weight_norm")
+    dims = pick(direction, dim, "weight_norm")
     out = multiply(unit(direction, dims, 0.0) if dims and direction.dtype.kind == "f" else e.divide(direction, vector_norm(direction, dims)), length)
     return reorder(out, axes.in_order((*direction.names, *out.names)))
