@@ -27,7 +27,6 @@ from namedgrad.rules.structure import (
     equal,
     multiply,
     negative,
-    not_equal,
     relabel,
     reorder,
     select,
@@ -234,27 +233,26 @@ class _Peaks(Primitive):
         (x,) = ins
         frame = dict(zip(spans, axes.cores(len(spans)), strict=True))
         offsets = axes.cores(2 * len(spans))[: len(spans)]
-        share = stamp(relabel(_shares(innermost(x), innermost(out), spans, offsets), frame), axes.by_name())
+        ties, count = (stamp(relabel(a, frame), axes.by_name()) for a in _ties(innermost(x), innermost(out), spans, offsets))
         lie = {frame[d]: s for d, s in spans.items()}
         new = dict(zip(lie, offsets, strict=True))
         sizes = {frame[d]: extent(x, d) for d in spans}
-        some = not_equal(share, c(0))
         return CoreMap(
-            lambda ts: total(select(some, multiply(strided_windows(ts[0], lie, new), share)), offsets),
-            lambda g: [add_windows(select(some, multiply(g, share)), lie, new, sizes)],
+            lambda ts: e.divide(total(select(ties, strided_windows(ts[0], lie, new)), offsets), count),
+            lambda g: [add_windows(select(ties, e.divide(g, count)), lie, new, sizes)],
             [like(x)],
             [frame],
             frame,
         )
 
 
-def _shares(x: DimArray, y: DimArray, spans: Mapping[Name, Span], offsets: Names) -> DimArray:
-    """Which part of the gradient each cell of a window has."""
+def _ties(x: DimArray, y: DimArray, spans: Mapping[Name, Span], offsets: Names) -> tuple[DimArray, DimArray]:
+    """Which cells of each window share the gradient, and how many."""
     pads = {d: (s.before, s.size - 1 - s.before) for d, s in spans.items()}
     full = {d: Span(s.size, s.number) for d, s in spans.items()}
     runs = strided_windows(pad(x, pads, constant_values=math.nan), full, dict(zip(spans, offsets, strict=True)))
-    hits = cast(equal(runs, y), x.dtype)
-    return e.divide(hits, e.maximum(total(hits, offsets), c(1)))
+    ties = equal(runs, y)
+    return ties, e.maximum(total(cast(ties, x.dtype), offsets), c(1))
 
 
 _PEAKS = _Peaks("window_fmax")
