@@ -106,8 +106,8 @@ def pairwise_distance(
     return vector_norm(add(d, c(eps)) if eps else d, check(d, dim, "pairwise_distance"), ord=p, keepdims=keepdims)
 
 
-@operation(sample("real(a,b)", "real(a,b)", "sign(a)", dim="b"), sample("real(a,b)", "real(c,b)", "sign(a)", dim="b", margin=-0.5),
-           sample("real(a,b)", "real(b)", "sign(c)", dim="b", reduction=None, margin=-0.25), sample("real(a,b,c)", "real(b,c)", "sign(a)", dim="b", reduce_dim="a", margin=-0.7))  # fmt: skip
+@operation(sample("real(a,six)", "real(a,six)", "sign(a)", dim="six"), sample("real(a,six)", "real(c,six)", "sign(a)", dim="six", margin=-0.5),
+           sample("real(a,six)", "real(six)", "sign(c)", dim="six", reduction=None, margin=-0.25), sample("real(a,six,c)", "real(six,c)", "sign(a)", dim="six", reduce_dim="a", margin=-0.7))  # fmt: skip
 def cosine_embedding_loss(
     input1: DimArray,
     input2: DimArray,

@@ -175,7 +175,7 @@ def margin_ranking_loss(
     return reduced(loss, (x, y, t), dim, reduction, what)
 
 
-@operation(sample("real(a,b)", "index_b(a)", dim="b"), sample("real(c,b,a)", "index_b(a,c)", dim="b", reduction="sum", p=2),
+@operation(sample("real(a,b)", "index_b(a)", dim="b"), sample("real(c,b,a)", "index_b(a,c)", dim="b", reduction="sum", p=2, margin=0.9),
            sample("real(a,b)", "index_b(a)", "positive(b)", dim="b", margin=0.4, p=2), sample("real(a,b)", "index_b(c)", "positive(b)", dim="b", reduction=None),
            sample("real(a,b,c)", "index_b(a,c)", dim="b", reduce_dim="c"))  # fmt: skip
 def multi_margin_loss(

@@ -47,7 +47,7 @@ def _weighted(loss: DimArray, input: DimArray, target: DimArray, weight: Any, di
     return reduced(multiply(loss, w), (input, target, w), dim, reduction, what, w if by_weight else None)
 
 
-@operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,b)", "real(b,a)", "positive(b)", dim="b"),
+@operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,six)", "real(six,a)", "positive(six)", dim="six"),
            sample("real(a,b)", "real(a,c)", reduction=None), sample("complex(a,b)", "real(a,b)", reduction="sum"))  # fmt: skip
 def mse_loss(
     input: DimArray,
@@ -100,7 +100,7 @@ def mse_loss(
     return _weighted(loss, x, t, weight, dim, reduction, "mse_loss", by_weight=True)
 
 
-@operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,b)", "real(b,a)", "positive(b)", dim="b"),
+@operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,six)", "real(six,a)", "positive(six)", dim="six"),
            sample("real(a,b)", "real(a,c)", reduction=None), sample("complex(a,b)", "complex(a,b)", reduction="sum"))  # fmt: skip
 def l1_loss(
     input: DimArray,
