@@ -149,18 +149,20 @@ def _powers(size: DimArray, dims: Names, order: float) -> DimArray:
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("nonzero(a,b)", dim="b", ord=1))
-def norm(x: DimArray, dim: Any = None, *, ord: float | None = None, keepdims: bool = False) -> DimArray:
-    """Norm of the vectors along a dim.
+def norm(x: DimArray, dim: Any = None, ord: Any = None, *, keepdims: bool = False, dims: Any = None) -> DimArray:
+    """Norm of the vectors along a dim, or of the matrices over two.
 
     Parameters
     ----------
     x : DimArray
     dim : name or names, optional
-        Dims to reduce; all by default. Several are one vector, for which only the length is defined.
-    ord : float, optional
-        The order, as for :func:`vector_norm`; the length by default.
+        Dims to reduce; all by default. With an order, two are the rows and columns of a matrix.
+    ord : optional
+        The order, as for :func:`vector_norm` or :func:`matrix_norm`; the length by default.
     keepdims : bool
         Keep the reduced dims with size 1.
+    dims : (row, column), optional
+        Another name for ``dim``, as the functions of matrices have it.
 
     Returns
     -------
@@ -171,7 +173,7 @@ def norm(x: DimArray, dim: Any = None, *, ord: float | None = None, keepdims: bo
     AxisError
         If a dim is unknown, or vectorized.
     ValueError
-        If an order is given and there are several dims: those of a matrix have other meanings.
+        If an order is given and there are more than two dims, or it is no order of matrices.
 
     Examples
     --------
@@ -179,10 +181,14 @@ def norm(x: DimArray, dim: Any = None, *, ord: float | None = None, keepdims: bo
     >>> ng.norm(ng.DimArray([3.0, -4.0], ("x",))).item()
     5.0
     """
-    dims = pick(x, dim, "norm")
-    if ord is not None and len(dims) > 1:
-        raise ValueError(f"norm: ord={ord!r} of the dims {dims}; vector_norm(x, dim, ord=...) takes them as one vector")
-    return vector_norm(x, dims, ord=2 if ord is None else ord, keepdims=keepdims)
+    over = pick(x, dim if dims is None else dims, "norm")
+    if ord is None or len(over) == 1:
+        return vector_norm(x, over, ord=2 if ord is None else ord, keepdims=keepdims)
+    if len(over) > 2:
+        raise ValueError(f"norm: ord={ord!r} of the dims {over}; vector_norm(x, dim, ord=...) takes them as one vector")
+    from namedgrad.rules.linalg.numbers import matrix_norm
+
+    return restore(matrix_norm(x, (over[0], over[1]), ord), x, over, keepdims)
 
 
 @operation(sample("real(a,b)", "nonzero(b)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(a,b)", dim="a", ord=3))
