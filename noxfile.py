@@ -58,7 +58,8 @@ def oracle(session: nox.Session) -> None:
     session.install("-e", ".[dev]")
     session.install("torch==2.13.0", "expecttest", "jax")  # PyTorch's own sample inputs need expecttest
     workers = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
-    session.run("pytest", *workers, *(session.posargs or ["tests/oracle"]), env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_ORACLE": "1"})
+    settings = HEADLESS | ONE_THREAD | {"NAMEDGRAD_ORACLE": "1"}
+    session.run("pytest", *workers, *(session.posargs or ["tests/oracle"]), env=settings)
 
 
 @nox.session

@@ -47,6 +47,7 @@ _LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minim
 
 def __getattr__(name: str) -> Any:
     """Operations are made, fits and draws imported, when they are first asked for."""
+    found: Any
     if name in _ops.FUNCTIONS:
         found = _ops.FUNCTIONS[name]
     elif name in _LATER:

@@ -80,7 +80,7 @@ def operand(x: Any) -> DimArray:
 
 def pick_one(x: DimArray, dim: Any, what: str) -> Name:
     """The one visible dim that ``dim`` names; the only one there is by default."""
-    if dim is None and x.ndim != 1:
+    if dim is None and len(x.dims) != 1:
         raise AxisError(f"{what}: dim= must name one of {x.dims}")
     names = pick(x, dim, what)
     if len(names) != 1:
