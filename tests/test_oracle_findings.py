@@ -38,3 +38,10 @@ def test_fft2_along_the_axes_that_numpy_takes():
     x = np.arange(24.0).reshape(2, 3, 4)
     for axes in ((0,), (0, 1, 2), (-1, 0)):
         np.testing.assert_allclose(np.fft.fft2(ng.positional(x), axes=axes).data, np.fft.fft2(x, axes=axes))
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (0, 3, 5), (0, 5, 3), (2, 0, 3), (2, 3, 0)])
+def test_lu_of_empty_batches_has_its_sizes(shape):
+    b, m, n = shape
+    p, low, up = ng.lu(ng.DimArray(np.zeros(shape), ("b", "r", "c")), ("r", "c"), new_dim="k")
+    assert (p.shape, low.shape, up.shape) == ((b, m), (b, m, min(m, n)), (b, min(m, n), n))

@@ -53,11 +53,15 @@ class NumpyLinalg(LinalgKernels):
     def pivots(self, a: Raw, errors: str = "raise") -> Raw:
         from scipy.linalg import lu
 
+        if not a.size:  # SciPy loses the sizes of an empty batch
+            return np.broadcast_to(np.arange(a.shape[-2]), a.shape[:-1]).copy()
         return np.argsort(lu(a, p_indices=True, check_finite=False)[0], axis=-1)
 
     def lu_packed(self, a: Raw, errors: str = "raise") -> Raw:
         from scipy.linalg import lu
 
+        if not a.size:
+            return super().lu_packed(a)
         p, low, up = lu(a, p_indices=True, check_finite=False)
         if not (p == np.arange(a.shape[-1])).all():  # the rows were in order, up to a tie
             return super().lu_packed(a)

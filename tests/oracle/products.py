@@ -174,3 +174,16 @@ def _least_squares(a: Any, b: Any) -> Any:
     out = ng.lstsq(named(a, (*batch, "r", "c")), named(b, (*batch, *right)), D)
     return numbered(out, (*batch, "c", *right[1:]))
 
+
+
+def _lower_upper(a: Any, *, pivot: bool = True) -> Any:
+    batch = [f"b{i}" for i in range(a.ndim - 2)]
+    _, lower, upper = ng.lu(named(a, (*batch, "r", "c")), D, new_dim="k")
+    return numbered(lower, (*batch, "r", "k")), numbered(upper, (*batch, "k", "c"))
+
+
+TABLE["linalg.lu"] = _lower_upper
+THEIRS["linalg.lu"] = lambda a, *, pivot=True: torch.linalg.lu(a, pivot=pivot)[1:]
+LEFT_OUT["linalg.lu"] = (lambda *flat: any(x is False for x in flat), "without pivots")
+LEFT_OUT["tensordot"] = (lambda *flat: any(1 in x.shape for x in flat[:2]) and flat[0].ndim == flat[1].ndim == 3, "size 1 against another size")
+LEFT_OUT["linalg.norm"] = (lambda *flat: "nuc" in flat and not bool(flat[0].count_nonzero()), "the nuclear norm at 0: any matrix of norm 1 is a subgradient, here 0")
