@@ -119,6 +119,15 @@ class Ours:
     def gradients(self, leaves: Sequence[Any], cotangents: dict[int, Any]) -> list[Any]:
         return [_data(g) for g in self._gradients(leaves, cotangents)]
 
+    def tangents(self, leaves: Sequence[Any], at: Sequence[int], directions: Sequence[Any]) -> list[Any]:
+        """Forward mode: the tangents of some outputs."""
+
+        def chosen(*xs: Any) -> Any:
+            ys = self.sample.call(self.f, xs, host)
+            return tuple(ys[i] for i in at)
+
+        return [_data(t) for t in ng.pushforward(chosen, tuple(leaves), tuple(directions))[1]]
+
     def second(self, leaves: Sequence[Any], cotangents: dict[int, Any], directions: Sequence[Any]) -> list[Any]:
         _, pull = ng.pullback(lambda *xs: tuple(self._gradients(xs, cotangents)), *leaves)
         out = pull(tuple(directions))
@@ -200,8 +209,11 @@ class Comparison:
         at = self.theirs.differentiable(self.leaves)
         self.cotangents = [{i: random_like(self.rng, outputs[i]) for i in at} for _ in SCALES]
         if at and self._stage("gradient", self._gradient):
+            self._stage("forward", self._forward)
             self._stage("batched", self._batched)
             self._stage("per slice", self._per_slice)
+            if len(self.leaves) > 1:
+                self._stage("first input per slice", self._partly)
             if second:
                 self._stage("second order", self._second)
         return self.found
@@ -247,6 +259,25 @@ class Comparison:
         expected = [np.stack(parts) for parts in zip(*theirs, strict=True)]
         xs = [stacked(parts, "B") for parts in zip(*slices, strict=True)]
         self._equal(self.ours.gradients(xs, self._many("B")), expected, self.rtol)
+
+    def _partly(self) -> None:
+        first, *others = self.leaves
+        slices = [[np.asarray(s * first), *others] for s in SCALES]
+        theirs = [self.theirs.gradients(x, c) for x, c in zip(slices, self.cotangents, strict=True)]
+        expected = [np.stack(parts) for parts in zip(*theirs, strict=True)]
+        xs = [stacked([x[0] for x in slices], "B"), *others]
+        self._equal(self.ours.gradients(xs, self._many("B")), expected, self.rtol)
+
+    def _forward(self) -> None:
+        one, directions = self.cotangents[0], [random_like(self.rng, x) for x in self.leaves]
+        pulled = self.theirs.gradients(self.leaves, one)
+        tangents = self.ours.tangents(self.leaves, list(one), directions)
+        terms = [np.real(np.conj(c) * t) for c, t in zip(one.values(), tangents, strict=True)]
+        expected = [np.real(np.conj(g) * t) for g, t in zip(pulled, directions, strict=True)]
+        total = sum(float(np.sum(np.abs(t))) for t in (*terms, *expected))
+        off = abs(sum(float(np.sum(t)) for t in terms) - sum(float(np.sum(t)) for t in expected))
+        if np.isfinite(total) and off > 10 * self.rtol * max(total, 1e-3):
+            raise DifferentError(f"the tangent is off by {off} of {total}")
 
     def _second(self) -> None:
         one, directions = self.cotangents[0], [random_like(self.rng, x) for x in self.leaves]

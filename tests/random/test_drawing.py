@@ -318,3 +318,13 @@ def test_beta_slopes(x, a, b, slope):
     from namedgrad.backends import NUMPY
 
     np.testing.assert_allclose(NUMPY.beta_slope(np.float64(x), np.float64(a), np.float64(b), 0, 0), slope, rtol=3e-12)
+
+
+def test_slopes_of_many_cells_are_those_of_each():
+    from namedgrad.backends import NUMPY
+
+    z = rng(0).gamma(2.0, size=(3, 20_000))
+    a = np.linspace(0.5, 4, 3)[:, None]
+    many = NUMPY.gamma_slope(z, a, 0)
+    np.testing.assert_array_equal(many[1, 9_990:10_010], NUMPY.gamma_slope(z[1, 9_990:10_010], a[1], 0))
+    assert many.shape == z.shape
