@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from sphinx.application import Sphinx
 
-import namedgrad as ng
+from namedgrad.ops import FUNCTIONS
 from namedgrad.primitive import OPERATIONS, Operation
 from namedgrad.rules.dims import DIM_PARAMETERS
 
@@ -37,7 +37,7 @@ FAMILIES = {  # title and introduction
 PAGE = """{name}
 {line}
 
-.. currentmodule:: namedgrad
+.. currentmodule:: {module}
 
 .. autofunction:: {name}
 """
@@ -67,7 +67,7 @@ FAMILY = """{title}
 {pages}
 """
 
-ROW = """   * - :func:`{name} <namedgrad.{name}>`\\ ``{signature}``{method}
+ROW = """   * - :func:`{name} <{module}.{name}>`\\ ``{signature}``{method}
      - {summary}
      - {dims}
      - {derivative}
@@ -83,9 +83,14 @@ INDEX = """.. toctree::
 NAMES = r"(?:numpy|np|scipy|xarray|torch)(?:\.\w+)+"
 
 
+def home(name: str) -> str:
+    """Where a function is found: the branch has the name of the condition number."""
+    return "namedgrad.linalg" if name == "cond" else "namedgrad"
+
+
 def call_of(name: str) -> str:
     """The arguments without their annotations, which the page of the operation explains."""
-    signature = inspect.signature(getattr(ng, name))
+    signature = inspect.signature(FUNCTIONS[name])
     plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     return str(signature.replace(parameters=plain, return_annotation=signature.empty)).replace(", /", "")
 
@@ -123,9 +128,10 @@ def dims(op: Operation) -> str:
 
 
 def row(op: Operation) -> str:
-    doc = inspect.getdoc(getattr(ng, op.name)) or ""
+    doc = inspect.getdoc(FUNCTIONS[op.name]) or ""
     return ROW.format(
         name=op.name,
+        module=home(op.name),
         signature=call_of(op.name),
         method=", method" if op.method else "",
         summary=doc.split("\n\n")[0].replace("\n", " "),
@@ -153,7 +159,7 @@ def generate(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "reference" / "generated" / "operations"
     (folder / "families").mkdir(parents=True, exist_ok=True)
     for name in OPERATIONS:
-        write(folder / f"{name}.rst", PAGE.format(name=name, line="=" * len(name)))
+        write(folder / f"{name}.rst", PAGE.format(name=name, module=home(name), line="=" * len(name)))
     for family, ops in families().items():
         title, intro = FAMILIES[family]
         text = FAMILY.format(
