@@ -179,7 +179,7 @@ def _kernel_axes(kernel_size: Any, *others: Any) -> int:
 
 
 def im2col(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Windows as columns, as :func:`torch.nn.functional.unfold`.
+    """Windows as columns, as ``torch.nn.functional.unfold``.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def im2col(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 def col2im(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Columns added back into windows, as :func:`torch.nn.functional.fold`.
+    """Columns added back into windows, as ``torch.nn.functional.fold``.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def cond(a: DimArray, dims: tuple[Name, Name], ord: Any = None) -> DimArray:
     dims : (row, column)
         Every other dim is a batch.
     ord : {None, "fro", "nuc", 1, -1, 2, -2, inf, -inf}
-        The norm, see :func:`matrix_norm`; 2 by default.
+        The norm, see :func:`namedgrad.matrix_norm`; 2 by default.
 
     Returns
     -------

@@ -73,7 +73,7 @@ def interpolate(
 
     Notes
     -----
-    As :func:`torch.nn.functional.interpolate`, whose spatial axes are the dims named here. The cubic is that of Keys
+    As ``torch.nn.functional.interpolate``, whose spatial axes are the dims named here. The cubic is that of Keys
     (1981), *Cubic convolution interpolation for digital image processing*, with a = -0.75, and -0.5 with ``antialias``.
     Linear in ``x``: the gradient is the transposed map. A cell whose weight is 0 takes no part, whatever it holds.
 
@@ -165,7 +165,7 @@ def upsample(
 
     Notes
     -----
-    As :func:`torch.nn.functional.upsample`. Linear in ``x``.
+    As ``torch.nn.functional.upsample``. Linear in ``x``.
 
     Examples
     --------

@@ -171,7 +171,7 @@ def grid_sample(
 
     Notes
     -----
-    As :func:`torch.nn.functional.grid_sample`, along any number of dims. Differentiable in ``x``, and in ``grid`` but for
+    As ``torch.nn.functional.grid_sample``, along any number of dims. Differentiable in ``x``, and in ``grid`` but for
     the mode ``"nearest"``; where a position is moved to the border its derivative is 0. A neighbour whose weight is 0
     takes no part, whatever it holds.
 
@@ -245,7 +245,7 @@ def affine_grid(
 
     Notes
     -----
-    As :func:`torch.nn.functional.affine_grid`. Linear.
+    As ``torch.nn.functional.affine_grid``. Linear.
 
     Examples
     --------

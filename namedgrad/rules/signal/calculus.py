@@ -181,7 +181,7 @@ def gradient(x: DimArray, dim: Any = None, spacing: Any = 1.0, edge_order: int =
 
     Notes
     -----
-    As :func:`numpy.gradient` and :func:`torch.gradient`; for derivatives of functions see :func:`namedgrad.grad`.
+    As :func:`numpy.gradient` and ``torch.gradient``; for derivatives of functions see :func:`namedgrad.grad`.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def stft(
 
     Notes
     -----
-    As :func:`torch.stft`. Linear in ``x``, and in the window.
+    As ``torch.stft``. Linear in ``x``, and in the window.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def istft(
 
     Notes
     -----
-    As :func:`torch.istft`: pieces times the window, added, and divided by the sum of squared windows (Griffin and Lim
+    As ``torch.istft``: pieces times the window, added, and divided by the sum of squared windows (Griffin and Lim
     1984, eq. 6). Linear in ``x``.
 
     Examples

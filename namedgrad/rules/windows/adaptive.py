@@ -79,7 +79,7 @@ def adaptive_avg_pool(x: DimArray, output: Mapping[Any, int | None]) -> DimArray
     Notes
     -----
     Of n cells the i-th of m windows has those from floor(i n / m) up to, not including, ceil((i + 1) n / m). Counterpart:
-    :func:`torch.nn.functional.adaptive_avg_pool2d` and its kin, in their layout ``ng.adaptive_avg_pool2d``.
+    ``torch.nn.functional.adaptive_avg_pool2d`` and its kin, in their layout ``ng.adaptive_avg_pool2d``.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def adaptive_max_pool(x: DimArray, output: Mapping[Any, int | None], *, return_i
     Notes
     -----
     The windows are those of :func:`adaptive_avg_pool`, equal cells and NaN count as in :func:`max_pool`. Counterpart:
-    :func:`torch.nn.functional.adaptive_max_pool2d` and its kin, in their layout ``ng.adaptive_max_pool2d``.
+    ``torch.nn.functional.adaptive_max_pool2d`` and its kin, in their layout ``ng.adaptive_max_pool2d``.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def fractional_max_pool(
     -----
     With u the sample, n cells and m windows of k cells the i-th window starts at floor((i + u) a) - floor(u a), a = (n - k) / (m - 1), and
     the last one at n - k (Graham, Fractional max-pooling, 2014). No derivative in the samples. Equal cells and NaN count as in
-    :func:`max_pool`. Counterpart: :func:`torch.nn.functional.fractional_max_pool2d`, in its layout ``ng.fractional_max_pool2d``.
+    :func:`max_pool`. Counterpart: ``torch.nn.functional.fractional_max_pool2d``, in its layout ``ng.fractional_max_pool2d``.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def pixel_shuffle(x: DimArray, factor: Mapping[Any, int], channel: Name) -> DimA
     Notes
     -----
     Linear, a permutation of cells; the transpose is :func:`pixel_unshuffle`. Shi et al., Real-time single image and video super-resolution,
-    2016. Counterpart: :func:`torch.nn.functional.pixel_shuffle`, whose layout is that of positional arrays.
+    2016. Counterpart: ``torch.nn.functional.pixel_shuffle``, whose layout is that of positional arrays.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def pixel_unshuffle(x: DimArray, factor: Mapping[Any, int], channel: Name) -> Di
 
     Notes
     -----
-    Linear, a permutation of cells. Counterpart: :func:`torch.nn.functional.pixel_unshuffle`, whose layout is that of positional arrays.
+    Linear, a permutation of cells. Counterpart: ``torch.nn.functional.pixel_unshuffle``, whose layout is that of positional arrays.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def channel_shuffle(x: DimArray, groups: int, channel: Name) -> DimArray:
 
     Notes
     -----
-    Linear, a permutation. Zhang et al., ShuffleNet, 2018. Counterpart: :func:`torch.nn.functional.channel_shuffle`, whose layout is that of
+    Linear, a permutation. Zhang et al., ShuffleNet, 2018. Counterpart: ``torch.nn.functional.channel_shuffle``, whose layout is that of
     positional arrays.
 
     Examples
@@ -186,7 +186,7 @@ def local_response_norm(
 
     Notes
     -----
-    Krizhevsky, Sutskever and Hinton, ImageNet classification, 2012. Counterpart: :func:`torch.nn.functional.local_response_norm`, whose
+    Krizhevsky, Sutskever and Hinton, ImageNet classification, 2012. Counterpart: ``torch.nn.functional.local_response_norm``, whose
     layout is that of positional arrays.
 
     Examples

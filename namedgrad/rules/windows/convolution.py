@@ -84,7 +84,7 @@ def conv(
     Notes
     -----
     Windows are a view and the sum over kernel and channels is one matrix product. The derivative in ``w`` is the product of
-    the windows with the cotangent, that in ``x`` is :func:`conv_transpose`. Counterpart: :func:`torch.nn.functional.conv2d` and
+    the windows with the cotangent, that in ``x`` is :func:`conv_transpose`. Counterpart: ``torch.nn.functional.conv2d`` and
     its kin, whose positional layout is ``ng.conv1d``, ``ng.conv2d``, ``ng.conv3d``.
 
     Examples
@@ -150,7 +150,7 @@ def conv_transpose(
 
     Notes
     -----
-    Counterpart: :func:`torch.nn.functional.conv_transpose2d` and its kin; in their layout ``ng.conv_transpose2d``.
+    Counterpart: ``torch.nn.functional.conv_transpose2d`` and its kin; in their layout ``ng.conv_transpose2d``.
 
     Examples
     --------

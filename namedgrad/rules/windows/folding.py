@@ -48,7 +48,7 @@ def unfold(
 
     Notes
     -----
-    Linear; the transpose is :func:`fold`. Counterparts: :func:`numpy.lib.stride_tricks.sliding_window_view`, :meth:`torch.Tensor.unfold`
+    Linear; the transpose is :func:`fold`. Counterparts: :func:`numpy.lib.stride_tricks.sliding_window_view`, ``torch.Tensor.unfold``
     and, in its layout, ``ng.im2col``.
 
     Examples
@@ -99,7 +99,7 @@ def fold(
 
     Notes
     -----
-    Linear; the transpose is :func:`unfold`. Counterpart: :func:`torch.nn.functional.fold`, in its layout ``ng.col2im``.
+    Linear; the transpose is :func:`unfold`. Counterpart: ``torch.nn.functional.fold``, in its layout ``ng.col2im``.
 
     Examples
     --------

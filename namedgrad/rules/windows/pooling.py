@@ -84,7 +84,7 @@ def avg_pool(
 
     Notes
     -----
-    Linear; sums are formed one dim after the other. Counterpart: :func:`torch.nn.functional.avg_pool2d` and its kin, in their layout
+    Linear; sums are formed one dim after the other. Counterpart: ``torch.nn.functional.avg_pool2d`` and its kin, in their layout
     ``ng.avg_pool2d``.
 
     Examples
@@ -152,7 +152,7 @@ def max_pool(
     -----
     A NaN in a window is its largest cell. The gradient goes to the one cell that the index tells, as in PyTorch: of equal cells the
     first in C order (of several NaN the last); :func:`max`, in contrast, shares it among them. Counterpart:
-    :func:`torch.nn.functional.max_pool2d` and its kin, in their layout ``ng.max_pool2d``.
+    ``torch.nn.functional.max_pool2d`` and its kin, in their layout ``ng.max_pool2d``.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def max_unpool(x: DimArray, indices: DimArray, sizes: Mapping[Any, int]) -> DimA
 
     Notes
     -----
-    Of several cells with one index the last counts, also in gradients. Counterpart: :func:`torch.nn.functional.max_unpool2d` and its kin, in their
+    Of several cells with one index the last counts, also in gradients. Counterpart: ``torch.nn.functional.max_unpool2d`` and its kin, in their
     layout ``ng.max_unpool2d``.
 
     Examples
@@ -260,7 +260,7 @@ def lp_pool(
     Notes
     -----
     As in PyTorch the sum of a window that is not full counts as if its mean were that of a full one. Where the sum is 0 and ``p`` is more
-    than 1 the derivative is 0. Counterpart: :func:`torch.nn.functional.lp_pool2d` and its kin, in their layout ``ng.lp_pool2d``.
+    than 1 the derivative is 0. Counterpart: ``torch.nn.functional.lp_pool2d`` and its kin, in their layout ``ng.lp_pool2d``.
 
     Examples
     --------
