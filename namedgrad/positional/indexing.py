@@ -49,7 +49,7 @@ def entries(x: DimArray, key: Any) -> list[Any]:
 
 def index_arrays(k: Any) -> list[DimArray]:
     """An index array; one of truth values becomes one array of positions per axis that it has."""
-    if isinstance(k, (bool, np.bool_)) or (getattr(k, "dtype", None) == bool and not k.ndim):
+    if isinstance(k, (bool, np.bool_)) or (getattr(k, "ndim", None) == 0 and k.dtype.kind == "b"):
         raise TypeError("a single True or False as an index adds an axis; use x[None] or np.where")
     i = unwrap(np.asarray(k) if isinstance(k, (list, tuple)) else k, "index")
     if i.level is None and i.full_shape == (0,) and i.dtype.kind == "f":
