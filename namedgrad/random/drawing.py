@@ -20,9 +20,10 @@ from namedgrad.primitive.registry import check_sizes
 from namedgrad.rules.structure import cast, reorder, spread
 from namedgrad.trace import innermost
 
-_COMMON = """sizes : mapping of name to size, optional
+_SIZES = """sizes : mapping of name to size, optional
     More dims of the result: independent draws along them.
-rng : numpy.random.Generator or int
+"""
+_RNG = """rng : numpy.random.Generator or int
     Where the draws come from, or a seed; for CuPy arrays a ``cupy.random.Generator`` or a seed."""
 
 _RESULT = """
@@ -156,7 +157,8 @@ def distribution(function: Callable[..., Any]) -> Callable[..., Any]:
     else:
         result = _RESULT
     section = "" if "\nParameters\n" in head else "\n\nParameters\n----------"
-    public.__doc__ = head.rstrip() + section + "\n" + _COMMON + "\n" + result + mark + tail
+    common = (_SIZES if "sizes" in signature.parameters else "") + _RNG
+    public.__doc__ = head.rstrip() + section + "\n" + common + "\n" + result + mark + tail
     public.__module__ = "namedgrad.random"
     return public
 
