@@ -208,3 +208,17 @@ def test_functions_of_matrices_with_complex_values():
         got = getattr(ng, name)(named(a), DIMS)
         assert_close(got.to_numpy(), expected, MATRIX)
         agree(lambda x, name=name: squared(getattr(ng, name)(x, DIMS)).sum(), a, some(2, 2))
+
+
+def test_determinants_of_what_is_not_finite_have_no_derivative_and_leave_other_slices_alone():
+    a, t = rng.normal(size=(2, 4, 3, 3))
+    a[1, 0, 0], a[2, 1, 2] = np.nan, np.inf
+    a[3] = np.ones((3, 3))  # singular
+    gradient = ng.grad(lambda a: ng.det(a, DIMS))
+    x, along = (named(v, "bij", vectorized="b") for v in (a, t))
+    g, h = gradient(x).to_numpy(), ng.pushforward(gradient, (x,), (along,))[1].to_numpy()
+    for i in (0, 3):
+        assert_close(g[i], gradient(named(a[i])).to_numpy(), MATRIX)
+        assert_close(h[i], ng.pushforward(gradient, (named(a[i]),), (named(t[i]),))[1].to_numpy(), MATRIX)
+    assert np.isnan(g[1:3]).all()
+    assert np.isnan(h[1:3]).all()

@@ -71,13 +71,16 @@ class NumpyLinalg(LinalgKernels):
         try:
             x = np.linalg.inv(a)
         except np.linalg.LinAlgError:
-            return super().cofactor(a)
+            return _of_finite(super().cofactor, a)
         out = np.linalg.det(a)[..., None, None] * np.swapaxes(x, -1, -2)
         condition = np.abs(a).sum(-1).max(-1, initial=0) * np.abs(x).sum(-1).max(-1, initial=0)
         bad = ~(condition < WELL) & np.isfinite(a).all((-1, -2))
         if bad.any():
             out[bad] = super().cofactor(a[bad])
         return out
+
+    def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
+        return _of_finite(super().cofactor_along, *np.broadcast_arrays(a, t))
 
     def expm(self, a: Raw, errors: str = "raise") -> Raw:
         from scipy.linalg import expm
@@ -128,6 +131,16 @@ def _substitution(a: Any, b: Any, lower: bool, unit: bool, errors: str) -> Calla
         return np.full_like(x, np.nan)
 
     return solve
+
+
+def _of_finite(f: Callable[..., Raw], *arrays: Raw) -> Raw:
+    """``f`` of the matrices that are finite; NaN for others, of which LAPACK finds no singular values."""
+    fine = np.logical_and.reduce([np.isfinite(x).all((-1, -2)) for x in arrays])
+    if fine.all():
+        return f(*arrays)
+    out = np.full_like(arrays[0], np.nan)
+    out[fine] = f(*(x[fine] for x in arrays))
+    return out
 
 
 def _function(f: Callable[[Raw], Raw], a: Raw) -> Raw:
