@@ -41,13 +41,13 @@ def grid(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Random programs, thousands of them."""
-    session.install("-e", ".[dev]")
+    """Random programs, thousands of them, also against JAX."""
+    session.install("-e", ".[dev]", "jax")
     workers = ["-n", "auto", f"--maxprocesses={CORES}"]
     session.run(
         "pytest",
         *workers,
-        *(session.posargs or ["tests/test_programs.py"]),
+        *(session.posargs or ["tests/test_programs.py", "tests/programs"]),
         env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_FUZZ": "5000"},
     )
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import namedgrad as ng
+from tests.programs.drawing import Program, fuzz, programs
 from tests.support.tolerances import assert_close
-from tests.test_programs import Program, fuzz, programs
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of what is compared with
 
@@ -57,6 +57,8 @@ def test_compiled_programs_are_the_programs(program: Program, seed: int) -> None
                 compiled(*inputs)
             assert str(found.value) == str(error)
             return
+        except np.linalg.LinAlgError:
+            continue  # of a matrix that is not finite; compiled programs leave out what their results do not use
         got = compiled(*inputs)
         for x, y in zip(leaves(got), leaves(want), strict=True):
             assert (x.dims, x.vectorized, x.dtype) == (y.dims, y.vectorized, y.dtype)

@@ -14,15 +14,17 @@ import numpy as np
 
 import namedgrad as ng
 from tests.support.arrays import Name, all_names, values
-from tests.support.oracles import moved, richardson
+from tests.support.oracles import differences, moved
 
 
 class Meaning(NamedTuple):
-    """A gradient by definition: its names (V, then the others of the input) and values, and whether slices were mixed."""
+    """A gradient by definition: its names (V, then the others of the input) and values, whether slices were mixed, and
+    by how much finite differences of two steps differ, relative to the largest."""
 
     names: tuple[Name, ...]
     data: np.ndarray
     mixed: bool
+    doubt: float
 
 
 def gradient_by_definition(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray) -> Meaning:
@@ -39,11 +41,13 @@ def _derivative(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray, names_o
     v = all_names(f(x))
     own = tuple(names_of_dims.get(n, n) for n in all_names(x))
     shape = x.to_numpy().shape
-    cells = []
+    cells, doubts = [], [0.0]
     for at in np.ndindex(*shape):
         unit = np.zeros(shape, x.dtype)
         unit[at] = 1.0
-        cells.append(richardson(lambda h, unit=unit: values(f(moved(x, h * unit)), v)))
+        cell, doubt = differences(lambda h, unit=unit: values(f(moved(x, h * unit)), v))
+        cells.append(cell)
+        doubts.append(float(doubt.max(initial=0)))
     full = np.array(cells).reshape((*shape, *np.shape(cells[0])))
     letters = {n: chr(97 + i) for i, n in enumerate(dict.fromkeys((*own, *v)))}
     mixed = False
@@ -54,4 +58,4 @@ def _derivative(f: Callable[[ng.DimArray], ng.DimArray], x: ng.DimArray, names_o
             mixed |= bool(np.abs(full * off).max(initial=0) > 1e-8 * max(1.0, np.abs(full).max(initial=0)))
     spec = "".join(letters[n] for n in own) + "".join(letters[n] for n in v)
     names = (*v, *(n for n in own if n not in v))
-    return Meaning(names, np.einsum(f"{spec}->{''.join(letters[n] for n in names)}", full), mixed)
+    return Meaning(names, np.einsum(f"{spec}->{''.join(letters[n] for n in names)}", full), mixed, max(doubts) / max(np.abs(full).max(initial=0), 1e-3))

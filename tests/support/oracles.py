@@ -16,11 +16,20 @@ Arrays = list[ng.DimArray]
 
 def richardson(f: Callable[[float], Any], step: float = STEP) -> Any:
     """The derivative of ``f`` at 0 by central differences with steps h and h / 2, extrapolated."""
+    return differences(f, step)[0]
+
+
+def differences(f: Callable[[float], Any], step: float = STEP) -> tuple[Any, Any]:
+    """The derivative as :func:`richardson` has it, and how much the two differences differ before they are extrapolated.
+
+    That is little unless the function bends much within a step: then differences say little about its derivative.
+    """
 
     def central(h: float) -> Any:
         return (f(h) - f(-h)) / (2 * h)
 
-    return (4 * central(step / 2) - central(step)) / 3
+    coarse, fine = central(step), central(step / 2)
+    return (4 * fine - coarse) / 3, abs(fine - coarse)
 
 
 def moved(x: ng.DimArray, by: np.ndarray) -> ng.DimArray:
