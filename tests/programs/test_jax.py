@@ -7,11 +7,11 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 
 import namedgrad as ng
 from tests.programs import named_jax
-from tests.programs.drawing import Program, fuzz, programs
+from tests.programs.drawing import EXAMPLES, Program, fuzz, programs
 from tests.programs.steps import AXES, STEPS
 from tests.support.arrays import all_names, cut, values
 from tests.support.tolerances import assert_close
@@ -63,7 +63,7 @@ def compare(program: Program, xs: list[ng.DimArray], ts: list[ng.DimArray]) -> N
         assert_close(values(h, (*names, *x.dims)), e2, 10 * CLOSE, "Hessian times vector")
 
 
-@fuzz
+@settings(fuzz, max_examples=max(1, EXAMPLES // 5))  # JAX takes a second for each
 @given(programs(only_batched=True, names=TWINS))
 def test_programs_are_those_of_jax(program: Program) -> None:
     rng = np.random.default_rng(3)
