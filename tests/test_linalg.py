@@ -102,6 +102,18 @@ def test_factors_of_any_shape_give_the_matrix_back(shape, kind):
     assert_close(complete.to_numpy().conj().T @ complete.to_numpy(), np.eye(shape[0]), MATRIX)
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_slopes_of_triangular_factors(shape, kind):
+    a = some(*shape, kind=kind) + 3 * np.eye(*shape)
+
+    def f(a):
+        _, low, up = ng.lu(a, DIMS)
+        return squared(low * ng.DimArray(np.arange(1.0, 1 + low.shape[0]), "i")).sum() + squared(up + 1.0).sum() + up.real.isel(j2=0, j=1)
+
+    agree(f, a, some(*shape, kind=kind))
+
+
 # ------------------------------------------------------------------------------------------------ singular, degenerate
 
 

@@ -293,7 +293,7 @@ def multilabel_margin_loss(
     --------
     >>> import namedgrad as ng
     >>> x = ng.DimArray([0.1, 0.2, 0.4, 0.8], ("class",))
-    >>> round(ng.multilabel_margin_loss(x, ng.DimArray([3, 0, -1, 1], ("class",)), dim="class").item(), 6)
+    >>> print(f"{ng.multilabel_margin_loss(x, ng.DimArray([3, 0, -1, 1], ('class',)), dim='class').item():.6g}")
     0.85
     """
     what = "multilabel_margin_loss"
