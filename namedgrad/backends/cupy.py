@@ -19,6 +19,13 @@ from namedgrad.backends.cupy_special import CupySpecial, NoFunctions
 _WIDER = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
 
+def _plain(x: Raw) -> Raw:
+    """What a 0-d NumPy array holds, and an integer of a class of its own as an ``int``."""
+    if type(x) is np.ndarray:
+        return x[()]
+    return int(x) if isinstance(x, int) and type(x) is not bool else x
+
+
 class CupyBackend(CupySpecial, Backend):
     """Positional functions on ``cupy.ndarray``."""
 
@@ -44,11 +51,11 @@ class CupyBackend(CupySpecial, Backend):
         return cupyx.scipy.special
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The function called ``name``; it takes 0-d NumPy arrays as the scalars that they hold, which CuPy refuses."""
+        """The function called ``name``; scalars are given as the plain ones, since CuPy refuses all others."""
         kernel = super().function(name)
 
         def function(*raw: Raw, **kwargs: Any) -> Raw:
-            return kernel(*(x[()] if type(x) is np.ndarray else x for x in raw), **kwargs)
+            return kernel(*map(_plain, raw), **kwargs)
 
         return function
 
