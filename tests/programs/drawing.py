@@ -79,9 +79,11 @@ def programs(draw: Any, *, only_batched: bool = False, names: Collection[str] = 
         a = ng.DimArray(rng.normal(size=[sizes[n] for n in (*batch, *dims)]), (*batch, *dims), vectorized=batch)
         inputs.append(permuted(a, rng))
     pool, steps = list(inputs), []
-    count = draw(st.integers(LEAST, MOST))
+    count = rng.integers(LEAST, MOST + 1)  # hypothesis itself would draw the least in every other program
     for _ in range(2 * count):
-        step = draw(_steps(pool, [n for n in names if not (only_batched and n in AXES)]))
+        used = {i for step in steps for i in step.places}
+        unused = [i for i in range(len(pool)) if i not in used]
+        step = draw(_steps(pool, unused, [n for n in names if not (only_batched and n in AXES)]))
         result = _attempt(step, pool, sizes)
         if result is not None:
             pool.append(result)
@@ -110,14 +112,16 @@ def _attempt(step: Step, pool: list[ng.DimArray], sizes: dict[str, int]) -> ng.D
 
 
 @st.composite
-def _steps(draw: Any, pool: list[ng.DimArray], names: Collection[str]) -> Step:
-    weights = {"elementwise": 2, "two": 3, "three": 1, "along": 6, "along two": 2, "matrices": 1, "axes": 3}
-    # late arrays are likelier, so that programs are deep
-    anywhere = st.integers(0, len(pool) - 1)
-    place = max(draw(anywhere), draw(anywhere))
+def _steps(draw: Any, pool: list[ng.DimArray], unused: list[int], names: Collection[str]) -> Step:
+    weights = {"elementwise": 2, "two": 4, "three": 2, "along": 6, "along two": 2, "matrices": 1, "axes": 3}
+    # mostly the latest array with one that nothing depends on yet: programs are deep, and few steps in vain
+    latest = len(pool) - 1
+    anywhere = st.integers(0, latest)
+    place = draw(st.sampled_from([latest, latest, latest, draw(anywhere)]))
+    others = st.sampled_from([*unused, draw(anywhere)])
     tables = {group: sorted(n for n in set(GROUPS[group][0]) & set(names) if not STEPS[n].along or _dims(n, pool[place])) for group in weights}
     name = draw(st.sampled_from(tables[draw(st.sampled_from([g for g, w in weights.items() if tables[g] for _ in range(w)]))]))
-    places = (place, *(draw(anywhere) for _ in range(STEPS[name].operands - 1)))
+    places = (place, *(draw(others) for _ in range(STEPS[name].operands - 1)))
     if not STEPS[name].along:
         return Step(name, places)
     dims = [n for n in _dims(name, pool[place]) if all(n in _dims(name, pool[i]) for i in places)]
