@@ -283,13 +283,14 @@ def clip(x: DimArray, min: DimArray | float | None = None, max: DimArray | float
     """
     from namedgrad.array import constant
 
-    out = x
-    if min is not None:
-        out = clip_low(out, constant(min))
-    return out if max is None else clip_high(out, constant(max))
+    if min is None:
+        return x if max is None else clip_high(x, constant(max))
+    return clip_low(x, constant(min)) if max is None else clip_both(x, constant(min), constant(max))
 
 
 # fmt: off
 clip_low  = elementwise("clip_low",  lambda y, x, z: mask(greater_equal(x, z)), lambda y, x, z: mask(less(x, z)), kernel="maximum")
 clip_high = elementwise("clip_high", lambda y, x, z: mask(less_equal(x, z)),    lambda y, x, z: mask(greater(x, z)), kernel="minimum")
+clip_both = elementwise("clip_both", lambda y, x, a, b: mask(equal(y, x)), lambda y, x, a, b: mask(logical_and(less(x, a), equal(y, a))),
+                        lambda y, x, a, b: mask(logical_and(equal(y, b), greater(maximum(x, a), b))), kernel="clip")
 # fmt: on
