@@ -226,6 +226,13 @@ def diagonalize(g: DimArray, name: Name) -> DimArray:
 class GuardedContract(Contract):
     """Contraction of a cotangent with factors, in which 0 times a factor that is not finite is 0: a sum of ``scale``."""
 
+    def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
+        out = super().__call__(x, y, over)
+        backend = backends.backend_of(innermost(out).raw)
+        if type(out.hidden) is axes.ByName or not (backends.is_recording() and backend.may_branch):
+            return out
+        return choose(out, out)  # outside of a gradient too a program may drop the guard only as long as this is finite
+
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins
         if not need[0] or known_finite(y):
