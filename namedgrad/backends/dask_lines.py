@@ -51,7 +51,8 @@ class DaskLines(LineKernels):
 
     def step(self, x: Raw, axis: int) -> Raw:
         """Every cell but the first, less the one before it."""
-        return self.along("step", x, axis, x.shape[axis] - 1)
+        later, sooner = (self._cut(x, axis, k) for k in (slice(1, None), slice(None, -1)))
+        return (later - sooner).rechunk({axis: later.chunks[axis]})
 
     def extend(self, x: Raw, axis: int, before: Runs, after: Runs) -> Raw:
         """Runs of cells of an axis put before and behind it."""
@@ -65,4 +66,8 @@ class DaskLines(LineKernels):
 
     def unstep(self, g: Raw, axis: int) -> Raw:
         """The transpose of :meth:`step`."""
-        return self.along("unstep", g, axis, g.shape[axis] + 1)
+        shape, chunks = ((*s[:axis], 1, *s[axis + 1 :]) for s in (g.shape, g.chunks))
+        end = da.zeros(shape, g.dtype, chunks=chunks)
+        first, *rest = g.chunks[axis]
+        out = da.concatenate([end, g], axis=axis) - da.concatenate([g, end], axis=axis)
+        return out.rechunk({axis: (first + 1, *rest)})
