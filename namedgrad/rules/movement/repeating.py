@@ -180,8 +180,9 @@ def meshgrid(*arrays: DimArray, indexing: str = "xy", sparse: bool = False) -> t
     if indexing == "xy" and len(dims) > 1:
         dims[:2] = dims[1::-1]
     if sparse:
-        ones = [Like((d,), (1,), np.dtype(float)) for d in dims]
-        wide = [_among(x, ones) for x in xs]
+        wide = list(xs)
+        for other in xs:
+            wide = [x if other.dims[0] in x.dims else _beside(x, other) for x in wide]
     else:
         wide = list(xs)
         for other in xs:
@@ -189,8 +190,8 @@ def meshgrid(*arrays: DimArray, indexing: str = "xy", sparse: bool = False) -> t
     return tuple(reorder(x, (*(n for n in x.names if n in x.hidden), *dims)) for x in wide)
 
 
-def _among(x: DimArray, ones: list[Like]) -> DimArray:
-    for one in ones:
-        if one.names[0] not in x.names:
-            x = spread(x, Like((*one.names, *x.names), (*one.full_shape, *x.full_shape), x.dtype))
-    return x
+def _beside(x: DimArray, other: DimArray) -> DimArray:
+    """``x`` with the dim of another array at size 1, and its vectorized axes."""
+    sizes = tuple(s if n in other.hidden else 1 for n, s in zip(other.names, other.full_shape, strict=True))
+    marks = tuple(n for n in other.hidden if n not in x.names)
+    return relabel(spread(x, Like(other.names, sizes, x.dtype)), {}, hide=marks)
