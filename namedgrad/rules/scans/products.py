@@ -28,7 +28,12 @@ from namedgrad.trace import apply, innermost
 
 
 def may_divide(y: DimArray) -> bool:
-    """Whether products are known to be so far from 0 and infinity that dividing by a factor is exact to rounding."""
+    """Whether products are known to be so far from 0 and infinity that dividing by a factor is exact to rounding.
+
+    Not so where the quotients are differentiated again: of a cell close to 0 they have large derivatives, which cancel.
+    """
+    if y.level is not None:
+        return False
     raw = innermost(y).raw
     backend = backends.backend_of(raw)
     return backend.may_branch and not backends.is_recording() and bool(backend.divisible(raw))
