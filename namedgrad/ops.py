@@ -238,6 +238,7 @@ _POSITIONAL = {
     "reshape": ".stack or .unstack", "concatenate": "ng.concat", "stack": "ng.concat", "tensordot": "ng.dot",
     "einsum": "ng.dot", "swapaxes": ".transpose", "moveaxis": ".transpose", "ravel": ".stack", "vstack": "ng.concat",
     "hstack": "ng.concat", "matmul": "ng.dot or ng.matmul(x, y, dim)", "inner": "ng.inner", "vdot": "ng.vdot",
+    "polyfit": "ng.polyfit(y, x, dim=dim, deg=deg), the data first",
     "kron": "ng.kron", "vecdot": "ng.vecdot(x, y, dim)", "matvec": "ng.dot", "vecmat": "ng.dot",
 }  # fmt: skip
 

@@ -35,6 +35,7 @@ class SpecialKernels:
     """A part of :class:`namedgrad.backends.base.Backend`."""
 
     xp: Any
+    asarray: Any  #: see :class:`namedgrad.backends.base.Backend`
     special: Any
     may_branch: bool
     isfinite_all: Callable[[Raw], bool]
@@ -115,7 +116,7 @@ class SpecialKernels:
         if not self.may_branch or ties.any():
             out = out + kind(0.5) * ties
         if not self.may_branch or np.isnan(x).any() or np.isnan(y).any():
-            gone = [xp.isnan(v) if hasattr(v, "dtype") else math.isnan(v) for v in (x, y)]
+            gone = [xp.isnan(v if hasattr(v, "dtype") else self.asarray(v)) for v in (x, y)]
             one, other = kind(nan), kind(1 - nan)
             out = xp.where(xp.logical_and(*gone), kind(0.5), xp.where(gone[0], one, xp.where(gone[1], other, out)))
         return out

@@ -13,7 +13,7 @@ from namedgrad.linear import like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
-from namedgrad.rules.dims import check, new_name, pick
+from namedgrad.rules.dims import check, new_name, pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier.transforms import make_like
 from namedgrad.rules.linalg.solving import pseudoinverse
@@ -199,7 +199,7 @@ def polyfit(
         dim, coord = coord, None
         deg, weights = (weights, None) if deg is None else (deg, weights)
     w = weights if w is None else w
-    (name,) = pick(x, dim, "polyfit")
+    name = pick_one(x, dim, "polyfit")
     new_name(x, degree, "polyfit")
     n = extent(x, name)
     if deg < 0 or not n:
