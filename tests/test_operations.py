@@ -293,6 +293,8 @@ def test_tangent_is_that_of_finite_differences(case: Case) -> None:
 @table("modes_are_adjoint", FLOATING)
 @pytest.mark.parametrize("layout", ["stored", "permuted", "extra"])
 def test_modes_are_adjoint(case: Case, layout: str) -> None:
+    if layout == "extra" and case.name in ALONG_THE_ONLY_DIM and case.sample.kwargs.get("dim") is None:
+        return
     rng = rng_of(case, "adjoint" + layout)
     operands = case.operands(batch={k: (f"B{k + 1}",) for k in range(2)} if layout == "extra" else None)
     if layout == "permuted":

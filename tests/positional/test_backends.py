@@ -24,7 +24,7 @@ HOST = {
     "array + a", "array - a", "array * a", "array / a", "array % a", "array // a", "np.divide where", "np.where",
     "np.where broadcast", "np.choose", "np.sum where", "np.prod where", "np.mean where", "np.var where",
     "np.max where", "np.nanmean where", "np.concatenate constant", "np.copyto", "np.putmask", "np.interp",
-    "np.linalg.cholesky", "np.linalg.cholesky upper",
+    "np.linalg.cholesky", "np.linalg.cholesky upper", "np.cov fweights", "np.cov both weights",
 }  # fmt: skip
 
 
