@@ -16,6 +16,12 @@ from namedgrad.trace import apply
 LAST = axes.cores(1)
 
 
+class LinearCore(CoreMap):
+    """The map of an operation that is linear itself: nothing is multiplied by a value that may not be finite."""
+
+    __slots__ = ()
+
+
 class Linear(Primitive):
     """Linear in one operand, along named dims of it; the kernel gets their axes and nothing is permuted.
 
@@ -66,9 +72,7 @@ class Linear(Primitive):
         def push(ts: list[Any]) -> DimArray:
             return apply(self, ts, dims=inner, **params)
 
-        in_frame = {} if self.makes else frame
-        out_frame = {} if self.drops else frame
-        map_ = CoreMap(push, pull, [like(x)], [in_frame], out_frame)
+        map_ = LinearCore(push, pull, [like(x)], [{} if self.makes else frame], {} if self.drops else frame)
         map_.mixes = tuple(n for n in dims if not isinstance(n, axes.Core))
         return map_
 

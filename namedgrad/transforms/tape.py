@@ -16,6 +16,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import Leaf, Like, Map, Mask, Scale, Structural, ambiguous, like
+from namedgrad.primitive.linear import LinearCore
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost, used_after_return
@@ -109,7 +110,7 @@ def _repaired(grads: list[DimArray | None], again: Callable[[], list[DimArray | 
 def _multiplies_nothing(map_: Map) -> bool:
     if type(map_) is Scale:
         return all(isinstance(factor, (int, Mask, type(None))) for factor, _, _ in map_.terms)
-    return type(map_) in (Structural, Leaf)
+    return type(map_) in {Structural, Leaf, LinearCore}
 
 
 class Shape:
