@@ -57,6 +57,13 @@ def test_products_reach_neither_overflow_nor_division() -> None:
     np.testing.assert_allclose(g, [1e250, 1e250, 1e-250, 1e-100], rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+def test_curvature_of_products_next_to_zero(name: str) -> None:
+    f = {"prod": lambda x: x.prod(), "cumprod": lambda x: x.cumprod("x").isel(x=-1)}[name]
+    got = ng.hvp(f, vector(3.0, 1e-100), vector(1.0, 1.0)).data
+    np.testing.assert_allclose(got, [1.0, 1.0], rtol=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------ tails and extremes
 
 # f, where, derivative by another formula

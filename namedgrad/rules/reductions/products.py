@@ -9,23 +9,43 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name, Names
+from namedgrad.linear import Like
 from namedgrad.primitive import operation, reduction, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement.cuts import slice_of
+from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
 from namedgrad.rules.reductions.common import if_enough, over_present, restore
-from namedgrad.rules.scans.products import before, may_divide
-from namedgrad.rules.structure import cast, contract, multiply, total, where
+from namedgrad.rules.scans.products import may_divide
+from namedgrad.rules.structure import cast, contract, multiply, total, where, zeros_spread
 
 
 def _others(x: DimArray, dims: Names) -> DimArray:
-    """For every cell the product of those before it times that of those behind it."""
+    """For every cell the product of the others."""
     sizes: dict[Name, int] = {d: extent(x, d) for d in dims}
     line: Name = axes.fresh("cells") if len(dims) > 1 else dims[0]
     one = merge(x, dims, line) if len(dims) > 1 else x
-    out = multiply(before(one, line), before(one, line, reverse=True))
+    out = _others_along(one, line)
     return split(out, line, sizes) if len(dims) > 1 else out
+
+
+def _others_along(x: DimArray, line: Name) -> DimArray:
+    """The product of the other pairs, found by the same way, times the partner in the cell's own pair.
+
+    log2(n) steps without long running products, which leave the range of floats sooner than balanced ones.
+    """
+    n = extent(x, line)
+    if n < 2:
+        return zeros_spread(x, Like((line,), (n,), x.dtype), 1)
+    half = n // 2
+    first, second, rest = (slice_of(x, line, s) for s in (slice(0, half), slice(half, 2 * half), slice(2 * half, n)))
+    pairs = multiply(first, second)
+    others = _others_along(join([pairs, rest], line) if n % 2 else pairs, line)
+    of_pairs = slice_of(others, line, slice(0, half))
+    parts = [multiply(second, of_pairs), multiply(first, of_pairs)]
+    return join([*parts, slice_of(others, line, slice(half, half + 1))] if n % 2 else parts, line)
 
 
 def _pulled(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
@@ -74,7 +94,7 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
     Notes
     -----
     The derivative in a cell is the product of the others: the product of all divided by the cell where that is exact to
-    rounding, else of those before and those behind it. It is right where cells are 0, at every order.
+    rounding, else that of pairs of pairs. It is right where cells are 0, at every order.
 
     Examples
     --------

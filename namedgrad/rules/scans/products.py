@@ -39,10 +39,8 @@ def may_divide(y: DimArray) -> bool:
     return backend.may_branch and not backends.is_recording() and bool(backend.divisible(raw))
 
 
-def before(x: DimArray, dim: Name, *, reverse: bool = False) -> DimArray:
-    """For every cell the product of those before it, or behind it."""
-    if reverse:
-        return flip_axes(before(flip_axes(x, (dim,)), dim), (dim,))
+def before(x: DimArray, dim: Name) -> DimArray:
+    """For every cell the product of those before it."""
     n = extent(x, dim)
     one = zeros_spread(x, Like((dim,), (min(n, 1),), x.dtype), 1)
     return _cumprod(join([one, slice_of(x, dim, slice(0, max(n - 1, 0)))], dim), dim)
