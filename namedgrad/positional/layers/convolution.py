@@ -69,7 +69,7 @@ def _conv(count: int) -> Callable[..., Any]:
             padding=padding, dilation=dilation, padding_mode=padding_mode,
         )  # fmt: skip
 
-    return _described(function, name, f"""Convolution over {count} axes, as :func:`torch.nn.functional.{name}`.
+    return _described(function, name, f"""Convolution over {count} axes, as ``torch.nn.functional.{name}``.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _conv_transpose(count: int) -> Callable[..., Any]:
             padding=padding, output_padding=output_padding, dilation=dilation,
         )  # fmt: skip
 
-    return _described(function, name, f"""Transposed convolution of {count} axes, as :func:`torch.nn.functional.{name}`.
+    return _described(function, name, f"""Transposed convolution of {count} axes, as ``torch.nn.functional.{name}``.
 
     Parameters
     ----------

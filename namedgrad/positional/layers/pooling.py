@@ -60,7 +60,7 @@ def _named(
     named = function.__name__
     function.__name__ = function.__qualname__ = name = f"{named}{count}d"
     function.__module__ = "namedgrad"
-    text = f"{first}, as :func:`torch.nn.functional.{name}`.{_INPUT}{options}"
+    text = f"{first}, as ``torch.nn.functional.{name}``.{_INPUT}{options}"
     result = _RESULT.format(named=named, name=name, call=call, shape=shape, more=more)
     function.__doc__ = text.format(count=count).rstrip() + result
     return function
