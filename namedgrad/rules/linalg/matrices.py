@@ -71,7 +71,8 @@ class MatrixOp(CoreOp):
                 result = super().lower(args, dims=dims, out=out, **params | {"errors": "nan"})
             except np.linalg.LinAlgError:
                 raise error from None
-            raise np.linalg.LinAlgError(f"{self.name}: {error}{_places(result, out)}") from None
+            name = self.name.removeprefix("full_").removesuffix("_packed")
+            raise np.linalg.LinAlgError(f"{name}: {error}{_places(result, out)}") from None
 
 
 class Plain(MatrixOp):
