@@ -22,7 +22,6 @@ from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorde
 from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost, used_after_return
 
 Parts = Sequence[DimArray]
-CHECK_FROM = 10_000  #: elements from which it pays to find out that a pass cannot need a second one
 QUIET = {"divide": "ignore", "invalid": "ignore", "over": "ignore", "under": "ignore"}
 
 
@@ -65,7 +64,7 @@ class Tape:
         guard = not all(s.backend.may_branch for s in (*self.ins, *self.out_like))
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
-            if not guard and not self._exact(grads):
+            if not guard and not all(map(_multiplies_nothing, self.maps)):
                 grads = _repaired(grads, lambda: self._pass(cotangents, by_name(pairs, True)))
             return _Finish(sizes).all(grads, self.ins, cotangents)
 
@@ -76,13 +75,6 @@ class Tape:
                 full = spread(conj_if_complex(g), Like(out.names, out.full_shape, out.dtype))
                 seeds.append((end, stamp(full, mark)))
         return backward(self.maps, seeds, self.leaves)
-
-    def _exact(self, grads: Sequence[DimArray | None]) -> bool:
-        """Whether nothing was multiplied on the way, so that there is nothing that a guarded pass would repair.
-
-        Seeing this spares a pass over large gradients, which for a sum or a negation is half of the time.
-        """
-        return any(g is not None and g.size > CHECK_FROM for g in grads) and all(map(_multiplies_nothing, self.maps))
 
     # ---------------------------------------------------------------- forward
 
@@ -108,6 +100,7 @@ def _repaired(grads: list[DimArray | None], again: Callable[[], list[DimArray | 
 
 
 def _multiplies_nothing(map_: Map) -> bool:
+    """Whether there is nothing that a guarded pass would repair: to see this spares a pass over the gradients."""
     if type(map_) is Scale:
         return all(isinstance(factor, (int, Mask, type(None))) for factor, _, _ in map_.terms)
     return type(map_) in {Structural, Leaf, LinearCore}
