@@ -11,6 +11,7 @@ nox.options.reuse_venv = "yes"
 
 DEV = nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]["dev"]
 CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+WORKERS = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
 HEADLESS = {"MPLBACKEND": "Agg"}
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -26,27 +27,24 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Every test but the GPU's, one process per core; arguments go to pytest."""
     session.install("-e", ".[dev]")
-    workers = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
-    session.run("pytest", *workers, *session.posargs, env=HEADLESS | ONE_THREAD)
+    session.run("pytest", *WORKERS, *session.posargs, env=HEADLESS | ONE_THREAD)
 
 
 @nox.session
 def grid(session: nox.Session) -> None:
     """Every check of the table on every case: all samples, all tables of sizes."""
     session.install("-e", ".[dev]")
-    workers = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
     where = session.posargs or ["tests/test_operations.py", "tests/backends", "tests/compile"]
-    session.run("pytest", *workers, *where, env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_GRID": "1"})
+    session.run("pytest", *WORKERS, *where, env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_GRID": "1"})
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Random programs, thousands of them, also against JAX."""
     session.install("-e", ".[dev]", "jax")
-    workers = ["-n", "auto", f"--maxprocesses={CORES}"]
     session.run(
         "pytest",
-        *workers,
+        *WORKERS,
         *(session.posargs or ["tests/test_programs.py", "tests/programs"]),
         env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_FUZZ": "5000"},
     )
@@ -57,9 +55,8 @@ def oracle(session: nox.Session) -> None:
     """Values, gradients, batched gradients and Hessian-vector products against PyTorch and JAX."""
     session.install("-e", ".[dev]")
     session.install("torch==2.13.0", "expecttest", "jax")  # PyTorch's own sample inputs need expecttest
-    workers = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
     settings = HEADLESS | ONE_THREAD | {"NAMEDGRAD_ORACLE": "1"}
-    session.run("pytest", *workers, *(session.posargs or ["tests/oracle"]), env=settings)
+    session.run("pytest", *WORKERS, *(session.posargs or ["tests/oracle"]), env=settings)
 
 
 @nox.session

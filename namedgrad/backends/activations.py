@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 Raw = Any
 
 FAR = 1e3  # here exp(-x) is 0 in every precision: a factor x may stop here, so that it never meets a 0 as infinity
@@ -25,6 +23,7 @@ class ActivationKernels:
     xp: Any
     may_branch: bool
     function: Callable[[str], Callable[..., Any]]
+    expit: Callable[[Raw], Raw]
     isfinite_all: Callable[[Raw], bool]
 
     def relu(self, x: Raw) -> Raw:
@@ -76,19 +75,9 @@ class ActivationKernels:
             return out
         return self.function("where")(xp.isinf(x), xp.sign(x), out)
 
-    def sigmoid(self, x: Raw) -> Raw:
-        """``1 / (1 + exp(-x))``: where the exponential overflows the result is 0 as it should be."""
-        with np.errstate(over="ignore"):
-            return 1 / (1 + self.xp.exp(-x))
-
-    def log_sigmoid(self, x: Raw) -> Raw:
-        """``-log(1 + exp(-x))``."""
-        xp = self.xp
-        return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.absolute(x)))
-
     def silu(self, x: Raw) -> Raw:
         """``x * sigmoid(x)``."""
-        return self.xp.maximum(x, -FAR) * self.sigmoid(x)
+        return self.xp.maximum(x, -FAR) * self.expit(x)
 
     def gelu(self, x: Raw) -> Raw:
         """``x`` times the normal distribution function."""
@@ -106,7 +95,7 @@ class ActivationKernels:
     def gelu_tanh(self, x: Raw) -> Raw:
         """The approximation of :meth:`gelu` by a hyperbolic tangent, written as a sigmoid."""
         near = self.xp.clip(x, -FAR, FAR)
-        return self.xp.maximum(x, -FAR) * self.sigmoid(GELU_SCALE * near * (1 + GELU_CUBE * near * near))
+        return self.xp.maximum(x, -FAR) * self.expit(GELU_SCALE * near * (1 + GELU_CUBE * near * near))
 
     def mish(self, x: Raw) -> Raw:
         """``x * tanh(log(1 + exp(x)))``; with ``e = exp(x)`` the tangent is ``e (e + 2) / (e (e + 2) + 2)``."""

@@ -55,11 +55,18 @@ class DaskLinalg(LinalgKernels):
     def det(self, a: Raw, errors: str = "raise") -> Raw:
         return self._stack("det", (), a, errors=errors)
 
-    def logabsdet(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("logabsdet", (), a, dtype=a.dtype.type(0).real.dtype, errors=errors)
+    def slogdet_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("slogdet_packed", (2,), a, errors=errors)
 
-    def sign_of_det(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("sign_of_det", (), a, errors=errors)
+    def eigvalsh(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("eigvalsh", a.shape[-1:], a, dtype=a.real.dtype, errors=errors)
+
+    def eigvals(self, a: Raw, errors: str = "raise") -> Raw:
+        dtype = np.result_type(a.dtype, np.complex64)
+        return self._stack("eigvals", a.shape[-1:], a, dtype=dtype, errors=errors)
+
+    def svdvals(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("svdvals", (min(a.shape[-2:]),), a, dtype=a.real.dtype, errors=errors)
 
     def cofactor(self, a: Raw, errors: str = "raise") -> Raw:
         return self._stack("cofactor", a.shape[-2:], a, errors=errors)

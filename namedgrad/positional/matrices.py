@@ -9,6 +9,7 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray
+from namedgrad.axes import Names
 from namedgrad.positional.array import PositionalArray, box, numbered, ordered, pair, renumber
 from namedgrad.positional.axis import named
 from namedgrad.positional.protocol import kind_of
@@ -29,8 +30,7 @@ def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         raise np.linalg.LinAlgError(f"{op.name}: an array of shape {x.shape} is no matrix; it needs two axes at least")
     operands = [named(x, (*x.dims[:-2], ROW, COLUMN))]
     for b in map(numbered, more):
-        y = named(b, (ROW,) if b.ndim == 1 else (*b.dims[:-2], ROW, RHS))
-        operands = list(pair(operands[0], y))
+        operands = list(pair(operands[0], right_hand_side(b)))
     if "new_dim" in inspect.signature(op.function).parameters:
         given["new_dim"] = NEW
     out = op.function(*operands, dims=(ROW, COLUMN), **given)
@@ -38,7 +38,16 @@ def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return tuple(_placed(o, kind) for o in out) if isinstance(out, tuple) else _placed(out, kind)
 
 
+def right_hand_side(b: DimArray) -> DimArray:
+    """A vector, or columns of a matrix, under names."""
+    return named(b, (ROW,) if b.ndim == 1 else (*b.dims[:-2], ROW, RHS))
+
+
+def batch_of(x: DimArray) -> Names:
+    """The stacked axes, in their order."""
+    return tuple(sorted((n for n in x.dims if isinstance(n, axes.Axis)), key=lambda n: n.number))
+
+
 def _placed(x: DimArray, kind: type[PositionalArray]) -> Any:
     """Stacked axes in front, then those of the matrix."""
-    stacked = sorted((n for n in x.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
-    return box(renumber(ordered(x, (*stacked, *(n for n in (ROW, NEW, COLUMN, RHS) if n in x.dims)))), kind)
+    return box(renumber(ordered(x, (*batch_of(x), *(n for n in (ROW, NEW, COLUMN, RHS) if n in x.dims)))), kind)

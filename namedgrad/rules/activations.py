@@ -18,6 +18,7 @@ from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
+from namedgrad.rules.special.logistic import expit, log_expit
 from namedgrad.rules.special.softmax import softmax
 from namedgrad.rules.structure import add, logical_not, multiply, negative, select, subtract, where
 
@@ -38,12 +39,10 @@ _hardshrink  = elementwise("hardshrink",       lambda y, x, l: mask(_beyond(x, l
 _softshrink  = elementwise("softshrink",       lambda y, x, l: mask(_beyond(x, l)),                     lambda y, x, l: negative(select(_beyond(x, l), e.sign(x))))
 _tanhshrink  = elementwise("tanhshrink",       lambda y, x: e.square(e.tanh(x)))
 _threshold   = elementwise("threshold",        lambda y, x, t, v: mask(logical_not(e.less_equal(x, t))), None, lambda y, x, t, v: mask(e.less_equal(x, t)))
-_softplus    = elementwise("softplus",         lambda y, x, t: _saturated(_sigmoid(x), x, t),           None)
+_softplus    = elementwise("softplus",         lambda y, x, t: _saturated(expit(x), x, t),           None)
 _saturated   = elementwise("saturated",        lambda y, s, x, t: mask(e.less(x, t)),                   None, None)
 _softsign    = elementwise("softsign",         lambda y, x: e.reciprocal(e.square(add(c(1), e.absolute_real(x)))))
-_sigmoid     = elementwise("sigmoid",          lambda y, x: multiply(y, _sigmoid(negative(x))))
-_log_sigmoid = elementwise("log_sigmoid",      lambda y, x: _sigmoid(negative(x)))
-_silu        = elementwise("silu",             lambda y, x: _gated_slope(_near(x), c(1), _sigmoid(_near(x))))
+_silu        = elementwise("silu",             lambda y, x: _gated_slope(_near(x), c(1), expit(_near(x))))
 _gelu        = elementwise("gelu",             lambda y, x: _gelu_slope(x, y))
 _gelu_slope  = elementwise("gelu_slope",       lambda s, x, y: multiply(subtract(c(2), e.square(_near(x))), _density(_near(x))), None)
 _gelu_tanh   = elementwise("gelu_tanh",        lambda y, x: _gelu_tanh_slope(_near(x)))
@@ -74,7 +73,7 @@ def _gelu_tanh_slope(x: DimArray) -> DimArray:
     square = e.square(x)
     inner = multiply(c(GELU_SCALE), add(c(1), multiply(c(3 * GELU_CUBE), square)))
     outer = multiply(multiply(c(GELU_SCALE), x), add(c(1), multiply(c(GELU_CUBE), square)))
-    return _gated_slope(x, inner, _sigmoid(outer))
+    return _gated_slope(x, inner, expit(outer))
 
 
 def _density(x: DimArray) -> DimArray:
@@ -613,7 +612,7 @@ def sigmoid(x: DimArray) -> DimArray:
     -----
     Derivative: ``sigmoid(x) * sigmoid(-x)``.
     The counterpart in PyTorch is ``torch.nn.functional.sigmoid``.
-    The same as ``scipy.special.expit``.
+    The same as :func:`expit`.
 
     Examples
     --------
@@ -622,7 +621,7 @@ def sigmoid(x: DimArray) -> DimArray:
     >>> ng.sigmoid(x).data
     array([0.        , 0.5       , 0.73105858])
     """
-    return _sigmoid.one(constant(x))
+    return expit.one(constant(x))
 
 
 @operation(sample("real(a,b)"))
@@ -641,7 +640,7 @@ def log_sigmoid(x: DimArray) -> DimArray:
     -----
     Derivative: ``sigmoid(-x)``.
     The counterpart in PyTorch is ``torch.nn.functional.logsigmoid``.
-    The same as ``scipy.special.log_expit``.
+    The same as :func:`log_expit`.
 
     Examples
     --------
@@ -650,7 +649,7 @@ def log_sigmoid(x: DimArray) -> DimArray:
     >>> ng.log_sigmoid(x).data
     array([-1.00000000e+03, -6.93147181e-01])
     """
-    return _log_sigmoid.one(constant(x))
+    return log_expit.one(constant(x))
 
 
 @operation(sample("wide(a,b)"))
@@ -836,7 +835,7 @@ def glu(x: DimArray, dim: Any) -> DimArray:
     if size % 2:
         raise AxisError(f"glu: the size of {dim!r} in {describe(x)} is odd, so it has no halves")
     first, second = (slice_of(x, dim, part) for part in (slice(0, size // 2), slice(size // 2, size)))
-    return multiply(first, _sigmoid.one(second))
+    return multiply(first, expit.one(second))
 
 
 @operation(sample("real(a,b)", dim="b"), sample("real(a,b,c)", dim=("a", "c")))

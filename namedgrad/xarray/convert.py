@@ -61,13 +61,6 @@ def hidden_names(variable: xr.Variable) -> Names:
     return data.vectorized if isinstance(data, PositionalArray) else ()
 
 
-def variable_of(x: DimArray, like: xr.Variable | None = None) -> xr.Variable:
-    """A variable with the visible dims of ``x``; attrs and encoding as ``like``."""
-    dims = x.dims
-    attrs, encoding = ({}, {}) if like is None else (like.attrs, like.encoding)
-    return xr.Variable(dims, data_for(x, dims), attrs, encoding)
-
-
 def coordinates(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, Any]) -> xr.Coordinates:
     """Coordinates with those of the indexes whose coordinates are all there, and no others."""
     owners: dict[int, list[Name]] = {}

@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes, backends
+from namedgrad import backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import numbered, ordered, pair
 from namedgrad.positional.axis import named, reshape
-from namedgrad.positional.functions.linalg import COLUMN, ROW, batch_of, inv, matrix, right_hand_side, solve, square
+from namedgrad.positional.functions.linalg import inv, matrix, solve, square
+from namedgrad.positional.matrices import COLUMN, NEW, ROW, batch_of, right_hand_side
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
 from namedgrad.rules.complex import absolute
+from namedgrad.rules.linalg.matrices import inexact
 from namedgrad.rules.structure import contract, not_equal, subtract
 from namedgrad.trace import innermost
 
-NEW = axes.fresh("value")
 _EXAMPLE = np.eye(1)
 _RESULTS: list[Any] = [
     type(f(_EXAMPLE)) for f in (np.linalg.eig, np.linalg.eigh, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
@@ -102,7 +103,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    x, y = pair(matrix(numbered(a), "lstsq"), right_hand_side(numbered(b)))
+    x, y = pair(matrix(numbered(a), "lstsq"), right_hand_side(inexact(numbered(b))))
     if rcond == -1:
         rcond = float(np.finfo(x.dtype).eps)
     values = linalg.svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)

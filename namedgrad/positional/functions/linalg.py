@@ -8,29 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import numbered, ordered, pair
 from namedgrad.positional.axis import named, names_of
 from namedgrad.positional.functions.reductions import kept
+from namedgrad.positional.matrices import COLUMN, RHS, ROW, batch_of, right_hand_side
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
 from namedgrad.rules.complex import absolute, imag, real
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.linalg.matrices import inexact
 from namedgrad.rules.structure import add, cast, not_equal, where
-
-ROW, COLUMN, RHS = axes.fresh("row"), axes.fresh("column"), axes.fresh("right-hand side")
 
 
 def matrix(x: DimArray, what: str) -> DimArray:
     """The last two axes under the names of rows and columns."""
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{what}: an array of shape {x.shape} is no matrix; it needs two axes at least")
-    if x.dtype.kind in "biu":
-        x = cast(x, "float64")
-    return named(x, (*x.dims[:-2], ROW, COLUMN))
+    return named(inexact(x), (*x.dims[:-2], ROW, COLUMN))
 
 
 def square(x: DimArray, what: str) -> DimArray:
@@ -43,26 +40,15 @@ def square(x: DimArray, what: str) -> DimArray:
     return x
 
 
-def batch_of(x: DimArray) -> tuple[Any, ...]:
-    """The stacked axes, in their order."""
-    return tuple(sorted((n for n in x.dims if isinstance(n, axes.Axis)), key=lambda n: n.number))
-
-
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> DimArray:
     x = square(numbered(a), "cholesky")
     return ordered(linalg.cholesky(x, (ROW, COLUMN), lower=not upper), x.dims)
 
 
-def right_hand_side(b: DimArray) -> DimArray:
-    """A vector, or columns of a matrix, under names."""
-    b = cast(b, "float64") if b.dtype.kind in "biu" else b
-    return named(b, (ROW,) if b.ndim == 1 else (*b.dims[:-2], ROW, RHS))
-
-
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> DimArray:
-    x, y = square(numbered(a), "solve"), right_hand_side(numbered(b))
+    x, y = square(numbered(a), "solve"), right_hand_side(inexact(numbered(b)))
     if extent(y, ROW) != extent(x, ROW):
         raise ValueError(f"solve: the matrix has {extent(x, ROW)} rows, the right-hand side {extent(y, ROW)}")
     out = linalg.solve(*pair(x, y), (ROW, COLUMN))
@@ -119,8 +105,7 @@ def _matrix_norm(x: DimArray, names: Any, order: Any) -> DimArray:
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> DimArray:
-    v = numbered(x)
-    v = cast(v, "float64") if v.dtype.kind in "biu" else v
+    v = inexact(numbered(x))
     if axis is None and (ord is None or (ord in ("f", "fro") and v.ndim == 2) or (ord == 2 and v.ndim == 1)):
         return kept(_vector_norm(v, v.dims, 2), v, v.dims, keepdims)
     names = names_of(v, axis)
@@ -135,8 +120,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
 
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DimArray:
-    v = numbered(x)
-    v = cast(v, "float64") if v.dtype.kind in "biu" else v
+    v = inexact(numbered(x))
     names = names_of(v, axis)
     return kept(_vector_norm(v, names, ord), v, names, keepdims)
 

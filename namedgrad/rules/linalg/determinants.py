@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from namedgrad.array import DimArray, constant, extent
+from namedgrad import axes
+from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, imag, real
@@ -16,7 +15,6 @@ from namedgrad.rules.linalg.matrices import (
     MATRIX,
     ROW,
     MatrixOp,
-    Plain,
     diagonal,
     gradients,
     inexact,
@@ -27,7 +25,10 @@ from namedgrad.rules.linalg.matrices import (
     typed,
 )
 from namedgrad.rules.linalg.solving import _inv
-from namedgrad.rules.structure import add, cast, equal, multiply, positions, relabel, select, subtract, total
+from namedgrad.rules.movement import diagonal as diagonal_of
+from namedgrad.rules.movement import slice_of
+from namedgrad.rules.reductions import sum as sum_
+from namedgrad.rules.structure import add, equal, multiply, positions, relabel, select, subtract, total
 
 # ------------------------------------------------------------------------------------------------ determinant
 
@@ -123,31 +124,29 @@ def det(a: DimArray, dims: tuple[Name, Name]) -> DimArray:
 
 
 # ------------------------------------------------------------------------------------------------ its logarithm
+# The kernel gives the sign and the logarithm along one axis.
 
 
-def _logabsdet_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
-    """Magnus and Neudecker (2019), section 8.4: d log |det A| = Re tr(A^-1 dA)."""
-    return (multiply(typed(g, a), mH(_inv(a, errors="nan"))),)
+def _slogdet_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+    """Magnus and Neudecker (2019), section 8.4: d log |det A| = Re tr(A^-1 dA), d sign = i sign Im tr(A^-1 dA)."""
+    weight = typed(real(slice_of(g, COLUMN, 1)), a)
+    if a.dtype.kind == "c":
+        turn = imag(multiply(conj_if_complex(slice_of(y, COLUMN, 0)), slice_of(g, COLUMN, 0)))
+        weight = add(weight, multiply(constant(1j), typed(turn, a)))
+    return (multiply(weight, mH(_inv(a, errors="nan"))),)
 
 
-def _logabsdet_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
-    return real(total(multiply(mT(_inv(a, errors="nan")), ts[0]), MATRIX))
+def _slogdet_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+    moved = total(multiply(mT(_inv(a, errors="nan")), ts[0]), MATRIX)
+    place = positions(2, COLUMN, y)
+    out = select(equal(place, c(1)), typed(real(moved), y))
+    if y.dtype.kind != "c":
+        return out
+    turn = multiply(multiply(constant(1j), slice_of(y, COLUMN, 0)), typed(imag(moved), y))
+    return add(out, select(equal(place, c(0)), turn))
 
 
-def _sign_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
-    """The phase: d sign = i sign Im tr(A^-1 dA)."""
-    turn = cast(imag(multiply(conj_if_complex(y), g)), a.dtype)
-    return (multiply(multiply(turn, constant(1j)), mH(_inv(a, errors="nan"))),)
-
-
-def _sign_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
-    turn = imag(total(multiply(mT(_inv(a, errors="nan")), ts[0]), MATRIX))
-    return multiply(multiply(y, constant(1j)), cast(turn, y.dtype))
-
-
-_logabsdet = MatrixOp("(m,m)->()", "logabsdet", gradients(_logabsdet_gradient), pushforward=_logabsdet_pushforward)
-_phase = MatrixOp("(m,m)->()", "sign_of_det", gradients(_sign_gradient), pushforward=_sign_pushforward)
-_sign = Plain("(m,m)->()", "sign_of_det")
+_slogdet = MatrixOp("(m,m)->(p)", "slogdet_packed", gradients(_slogdet_gradient), pushforward=_slogdet_pushforward)
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("cwell(i,j)", dims=("i", "j")))
@@ -187,7 +186,8 @@ def slogdet(a: DimArray, dims: tuple[Name, Name]) -> tuple[DimArray, DimArray]:
     a = inexact(a)
     row, col = matrix_dims(a, dims, "slogdet")
     x = relabel(a, {row: ROW, col: COLUMN})
-    return (_phase if x.dtype.kind == "c" else _sign)(x), _logabsdet(x)
+    packed = _slogdet(x)
+    return slice_of(packed, COLUMN, 0), real(slice_of(packed, COLUMN, 1))
 
 
 @operation(sample("spd(i,j)", dims=("i", "j")), sample("cwell(i,j)", dims=("i", "j")))
@@ -262,6 +262,6 @@ def trace(a: DimArray, dims: tuple[Name, Name], *, offset: int = 0) -> DimArray:
     >>> ng.trace(ng.DimArray([[1.0, 2.0], [3.0, 4.0]], ("i", "j")), ("i", "j")).item()
     5.0
     """
-    row, col = matrix_dims(a, dims, "trace", square=False)
-    cells = equal(add(positions(extent(a, row), row, a), c(offset)), positions(extent(a, col), col, a))
-    return total(select(cells, a if a.dtype.kind != "b" else cast(a, np.int64)), (row, col))
+    matrix_dims(a, dims, "trace", square=False)
+    line: Name = axes.fresh("diagonal")
+    return sum_(diagonal_of(a, dims, offset=offset, new_dim=line), line, skipna=False)

@@ -7,7 +7,7 @@ from namedgrad.axes import AxisError, Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.contraction import dot
 from namedgrad.rules.dims import check
-from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.movement import roll
 from namedgrad.rules.structure import multiply, subtract
 
 
@@ -49,12 +49,13 @@ def cross(a: DimArray, b: DimArray, dim: Name) -> DimArray:
         check(x, dim, "cross")
         if extent(x, dim) != 3:
             raise AxisError(f"cross: {dim!r} must have size 3, got {extent(x, dim)}")
-    return subtract(multiply(_turned(a, dim, 1), _turned(b, dim, 2)), multiply(_turned(a, dim, 2), _turned(b, dim, 1)))
+    first, second = multiply(_next(a, dim), _next(b, dim, 2)), multiply(_next(a, dim, 2), _next(b, dim))
+    return subtract(first, second)
 
 
-def _turned(x: DimArray, dim: Name, by: int) -> DimArray:
+def _next(x: DimArray, dim: Name, by: int = 1) -> DimArray:
     """Component ``i + by`` in the place of ``i``."""
-    return join([slice_of(x, dim, slice(by, None)), slice_of(x, dim, slice(0, by))], dim)
+    return roll(x, {dim: -by})
 
 
 @operation(sample("real(a,b)", "real(b,c)", "real(c,i)"), sample("complex(a,b)", "real(b)"))

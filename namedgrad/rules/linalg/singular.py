@@ -19,6 +19,7 @@ from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
     MatrixOp,
+    Plain,
     as_row,
     diagonal,
     down,
@@ -110,6 +111,7 @@ def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimA
     return _pack(du, diagonal(real(d)), dv)
 
 
+_values = Plain("(m,n)->(k)", "svdvals")
 _svd = MatrixOp("(m,n)->(p,k)", "svd_packed", gradients(_gradient), pushforward=_pushforward)
 
 
@@ -209,6 +211,8 @@ def svd(
     row, col = matrix_dims(a, dims, "svd", square=False)
     new = inner_name(a, col, new_dim, "svd")
     x = relabel(a, {row: ROW, col: COLUMN})
+    if not compute_uv and a.level is None:
+        return in_order_of(relabel(_values(x, errors=errors), {COLUMN: new}), a)
     m, n = extent(x, ROW), extent(x, COLUMN)
     u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors), m)
     cut = slice(0, min(m, n))

@@ -18,6 +18,7 @@ from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
     MatrixOp,
+    Plain,
     as_row,
     diagonal,
     down,
@@ -81,6 +82,7 @@ def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
     return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)
 
 
+_eigvalsh = Plain("(m,m)->(m)", "eigvalsh")
 _eigh = MatrixOp("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), pushforward=_eigh_pushforward)
 
 
@@ -127,22 +129,20 @@ def eigh(
     >>> w.data.round(12), v.dims
     (array([1., 3.]), ('i', 'j2'))
     """
-    w, v, row, new = _eigh_parts(a, dims, lower, new_dim, errors, "eigh")
     a = inexact(a)
+    x, (row, col), new = _one_triangle(a, dims, lower, new_dim, "eigh")
+    v, w = _eigh_split(_eigh(x, errors=errors), extent(x, ROW))
     vectors = relabel(v, {ROW: row, COLUMN: new})
-    return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {dims[1]: new})
+    return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {col: new})
 
 
-def _eigh_parts(
-    a: DimArray, dims: tuple[Name, Name], lower: bool, new_dim: Name | None, errors: str, what: str
-) -> tuple[DimArray, DimArray, Name, Name]:
-    a = inexact(a)
+def _one_triangle(
+    a: DimArray, dims: tuple[Name, Name], lower: bool, new_dim: Name | None, what: str
+) -> tuple[DimArray, tuple[Name, Name], Name]:
+    """Core matrices with the triangle to read below the diagonal, their dims, and the name of the new one."""
     row, col = matrix_dims(a, dims, what)
-    new = inner_name(a, col, new_dim, what)
     x = relabel(a, {row: ROW, col: COLUMN} if lower else {row: COLUMN, col: ROW})
-    y = _eigh(x if lower else conj_if_complex(x), errors=errors)
-    v, w = _eigh_split(y, extent(x, ROW))
-    return w, v, row, new
+    return x if lower else conj_if_complex(x), (row, col), inner_name(a, col, new_dim, what)
 
 
 @operation(sample("spd(i,j)", dims=("i", "j")), sample("hermitian(i,j)", dims=("i", "j")))
@@ -184,7 +184,10 @@ def eigvalsh(
     >>> ng.eigvalsh(ng.DimArray([[2.0, 1.0], [1.0, 2.0]], ("i", "j")), ("i", "j")).data.round(12)
     array([1., 3.])
     """
-    w, _, _, new = _eigh_parts(a, dims, lower, new_dim, errors, "eigvalsh")
+    a = inexact(a)
+    x, _, new = _one_triangle(a, dims, lower, new_dim, "eigvalsh")
+    alone = x.level is None
+    w = _eigvalsh(x, errors=errors) if alone else _eigh_split(_eigh(x, errors=errors), extent(x, ROW))[1]
     return in_order_of(relabel(w, {COLUMN: new}), a)
 
 
@@ -219,6 +222,7 @@ def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> 
     return join([dv, as_row(diagonal(d))], ROW)
 
 
+_eigvals = Plain("(m,m)->(m)", "eigvals")
 _eig = MatrixOp("(m,m)->(p,m)", "eig_packed", gradients(_eig_gradient), pushforward=_eig_pushforward)
 
 
@@ -304,4 +308,10 @@ def eigvals(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None
     >>> ng.eigvals(ng.DimArray([[0.0, -1.0], [1.0, 0.0]], ("i", "j")), ("i", "j")).data
     array([0.+1.j, 0.-1.j])
     """
-    return eig(a, dims, new_dim=new_dim, errors=errors)[0]
+    a = inexact(a)
+    if a.level is not None:
+        return eig(a, dims, new_dim=new_dim, errors=errors)[0]
+    row, col = matrix_dims(a, dims, "eigvals")
+    new = inner_name(a, col, new_dim, "eigvals")
+    w = _eigvals(relabel(a, {row: ROW, col: COLUMN}), errors=errors)
+    return in_order_of(relabel(w, {COLUMN: new}), a)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
-from namedgrad.rules import complex as z
 from namedgrad.rules.elementwise import absolute_real, c, divide, exp, greater, less, ordered, reciprocal, square
 from namedgrad.rules.elementwise import sign as direction
 from namedgrad.rules.special.declare import constant_in, scaled, special
@@ -64,11 +63,6 @@ def _k_in_order(v: DimArray, x: DimArray) -> DimArray:
 
 def _order(name: str) -> Function:
     return constant_in("the order v", f"{name}(v, x)")
-
-
-def _i_complex(v: DimArray, x: DimArray) -> DimArray:
-    """``iv(v, x) exp(-s)`` with s = abs(real(x)) as an operand of its own, since s is not holomorphic."""
-    return _ive_less(v, x, absolute_real(z.real(x)))
 
 
 _ive_less = elementwise(
