@@ -63,7 +63,7 @@ def compare(program: Program, xs: list[ng.DimArray], ts: list[ng.DimArray]) -> N
         assert_close(values(h, (*names, *x.dims)), e2, 10 * CLOSE, "Hessian times vector")
 
 
-@settings(fuzz, max_examples=max(1, EXAMPLES // 5))  # JAX takes a second for each
+@settings(fuzz, max_examples=max(1, EXAMPLES // 5))  # JAX is the slowest of the oracles
 @given(programs(only_batched=True, names=TWINS))
 def test_programs_are_those_of_jax(program: Program) -> None:
     rng = np.random.default_rng(3)

@@ -13,6 +13,16 @@ _DOC = """:func:`{name}` of the cells that are not NaN: ``{name}(x, ..., skipna=
 
 A cell that is NaN takes no part, and its gradient is exactly 0. Parameters are those of :func:`{name}`.
 
+Returns
+-------
+DimArray
+    As :func:`{name}` gives it.
+
+Raises
+------
+AxisError
+    If a dim is unknown, or vectorized.
+
 Examples
 --------
 >>> import namedgrad as ng
