@@ -24,12 +24,13 @@ extensions = [
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "complete",
     "figures",
     "numpy_functions",
     "operations",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 nitpicky = True
 
@@ -43,6 +44,21 @@ doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # as py
 copybutton_prompt_text = ">>> |\\.\\.\\. "
 copybutton_prompt_is_regexp = True
 
+
+# ------------------------------------------------------------------------------------------------ gallery
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "",  # every script runs
+    "abort_on_example_error": True,
+    "image_srcset": ["2x"],
+    "min_reported_time": 1e9,  # scripts say what they measure
+    "write_computation_times": False,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+}
 
 # ------------------------------------------------------------------------------------------------ other projects' pages
 
