@@ -38,7 +38,7 @@ print(f"{int((~known).sum())} temperatures missing, {int(theta.depth.min())} m t
 # -----------------------------
 #
 # A squared exponential in the logarithm of depth, and noise. A missing depth gets a row and a column of the unit
-# matrix: it adds nothing to the misfit, and nothing to the determinant. ``dims`` names the rows and columns of a matrix;
+# matrix: it adds nothing to misfit and determinant. ``dims`` names the rows and columns of a matrix;
 # whatever other dims there are is a batch, so the same lines serve one station and all of them.
 
 log_depth = np.log(theta.depth.astype("float64"))
