@@ -1,5 +1,7 @@
 """Operations at a million elements as one writes them by hand in NumPy: the value, and the gradient from what is known.
 
+A gradient by hand is an array of its own too, never the cotangent itself.
+
 A row is the call here, the operands, the value by hand and the gradients by hand: functions of the operands, and of the
 cotangent, the value and the operands.
 """
@@ -70,8 +72,8 @@ ONE: dict[str, tuple[Any, Any]] = {  # value of x; gradient of g, y, x
     "expit":      (scipy.special.expit, lambda g, y, x: g * y * (1 - y)),
 }
 TWO: dict[str, tuple[Any, Any]] = {
-    "add":      (np.add,      lambda g, z, x, y: (g, g)),
-    "subtract": (np.subtract, lambda g, z, x, y: (g, -g)),
+    "add":      (np.add,      lambda g, z, x, y: (g.copy(), g.copy())),
+    "subtract": (np.subtract, lambda g, z, x, y: (g.copy(), -g)),
     "multiply": (np.multiply, lambda g, z, x, y: (g * y, g * x)),
     "divide":   (np.divide,   lambda g, z, x, y: (g / y, -g * z / y)),
     "power":    (np.power,    lambda g, z, x, y: (g * y * np.power(x, y - 1), g * z * np.log(x))),
@@ -79,7 +81,7 @@ TWO: dict[str, tuple[Any, Any]] = {
     "arctan2":  (np.arctan2,  lambda g, z, x, y: (g * y / (s := x * x + y * y), -g * x / s)),
     "maximum":  (np.maximum,  lambda g, z, x, y: (g * (h := (x >= y) - 0.5 * (x == y)), g * (1 - h))),
     "logaddexp": (np.logaddexp, lambda g, z, x, y: (g * (p := np.exp(x - z)), g * (1 - p))),
-    "remainder": (np.remainder, lambda g, z, x, y: (g, -g * np.floor(x / y))),
+    "remainder": (np.remainder, lambda g, z, x, y: (g.copy(), -g * np.floor(x / y))),
 }
 ALONG: dict[str, tuple[Any, Any]] = {  # along the last dim
     "sum":  (lambda x: x.sum(1),  lambda g, y, x: np.broadcast_to(g[:, None], x.shape).copy()),
@@ -131,7 +133,7 @@ def rows() -> list[Row]:
     ]
     others = [
         Row("arccosh", ng.arccosh, (W,), np.arccosh, lambda g, y, x: (g / np.sqrt((x - 1) * (x + 1)),)),
-        Row("add, broadcast", ng.add, (X, V), np.add, lambda g, z, x, v: (g, g.sum(0))),
+        Row("add, broadcast", ng.add, (X, V), np.add, lambda g, z, x, v: (g.copy(), g.sum(0))),
         Row("multiply, broadcast", ng.multiply, (X, V), np.multiply, lambda g, z, x, v: (g * v, np.einsum("ab,ab->b", g, x))),
         Row("where", lambda x, y: ng.where(POSITIVE, x, y), (X, Y), lambda x, y: np.where(MASK, x, y),
             lambda g, z, x, y: (np.where(MASK, g, 0), np.where(MASK, 0, g))),

@@ -138,6 +138,8 @@ class Map:
     parents: tuple[Map, ...]
     mixes: Names = ()  #: names along which slices are mixed
     mapping: Mapping[Name, Name] | None = None  #: how axes are renamed
+    multiplies = True  #: whether by values that may not be finite
+    repeats = True  #: whether it multiplies every cotangent by the same values
     keeps_record = False  #: whether push takes and gives tangents with their record (see :mod:`namedgrad.trace`)
 
     def pull(self, g: DimArray) -> Sequence[DimArray | None]:
@@ -182,6 +184,7 @@ class Leaf(Map):
     """An input: the end of every path."""
 
     __slots__ = ()
+    multiplies = False
 
     def __init__(self) -> None:
         self.parents = ()
@@ -214,6 +217,7 @@ class Structural(Map):
     """A linear operation that names its axes itself: push and pull are given as functions."""
 
     __slots__ = ("_pull", "_push", "mixes")
+    multiplies = False
 
     def __init__(
         self,

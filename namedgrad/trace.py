@@ -345,10 +345,5 @@ def innermost(a: DimArray) -> DimArray:
 
 def all_finite(arrays: Sequence[DimArray | None]) -> bool:
     """Whether every value is finite; arrays of a backend that may not branch count as finite (they are guarded)."""
-    for a in arrays:
-        if a is not None:
-            raw = innermost(a).raw
-            kind = backends.backend_of(raw)
-            if kind.may_branch and not kind.isfinite_all(raw):
-                return False
-    return True
+    raws = [innermost(a).raw for a in arrays if a is not None]
+    return all(not (kind := backends.backend_of(raw)).may_branch or kind.isfinite_all(raw) for raw in raws)

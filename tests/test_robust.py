@@ -632,3 +632,53 @@ def test_empty_single_and_no_dims(sizes: tuple[int, ...]) -> None:
             assert pull(out).data.shape == sizes
     batched = x.expand_dims(b=0).vectorize("b")
     assert ng.grad(lambda x: (x * x).sum())(batched).data.shape == (0, *sizes)
+
+
+# ------------------------------------------------------------------------------------------------ one record, many passes
+
+
+def test_every_pass_over_one_record_is_guarded() -> None:
+    x = ng.DimArray([0.0, 4.0], ("x",))
+    _, pull = ng.pullback(lambda a: ng.sqrt(a), x)
+    for cotangent, expected in (([0.0, 1.0], [0.0, 0.25]), ([2.0, 0.0], [math.inf, 0.0]), ([0.0, 3.0], [0.0, 0.75])):
+        np.testing.assert_array_equal(pull(ng.DimArray(cotangent, ("x",))).data, expected)
+
+
+def test_a_pass_over_nothing_tells_nothing_about_the_next() -> None:
+    _, pull = ng.pullback(ng.sqrt, ng.DimArray([0.0, 4.0], ("x",)))
+    assert pull(ng.DimArray(np.zeros((0, 2)), ("b", "x"), vectorized=("b",))).data.shape == (0, 2)
+    np.testing.assert_array_equal(pull(ng.DimArray([0.0, 1.0], ("x",))).data, [0.0, 0.25])
+
+
+def test_a_pass_through_one_output_tells_nothing_about_another() -> None:
+    x = ng.DimArray([0.0, 4.0], ("x",))
+    _, pull = ng.pullback(lambda a: (2 * a, ng.sqrt(a)), x)
+    one, nothing = ng.DimArray([1.0, 1.0], ("x",)), ng.DimArray([0.0, 0.0], ("x",))
+    np.testing.assert_array_equal(pull((one, ng.DimArray([0.0, 1.0], ("x",)))).data, [2.0, 2.25])
+    np.testing.assert_array_equal(pull((one, nothing)).data, [2.0, 2.0])
+
+
+def test_gradient_clipping_hides_what_is_not_finite_from_one_pass_only() -> None:
+    @ng.custom_pullback
+    def f(x: ng.DimArray) -> ng.DimArray:
+        return x
+
+    @f.pullback
+    def _(g: ng.DimArray, out: ng.DimArray, x: ng.DimArray) -> ng.DimArray:
+        return g.clip(-1, 1)
+
+    x = ng.DimArray([0.0, 4.0], ("x",))
+    _, pull = ng.pullback(lambda a: ng.sqrt(f(a)), x)
+    np.testing.assert_array_equal(pull(ng.DimArray([1.0, 1.0], ("x",))).data, [1.0, 0.25])
+    np.testing.assert_array_equal(pull(ng.DimArray([0.0, 1.0], ("x",))).data, [0.0, 0.25])
+
+
+def test_a_record_known_to_be_finite_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    kind = type(ng.backends.NUMPY)
+    original = kind.isfinite_all
+    monkeypatch.setattr(kind, "isfinite_all", lambda self, x: looked.append(1) or original(self, x))
+    _, pull = ng.pullback(ng.exp, array(3))
+    for _ in range(3):
+        pull(array(3))
+    assert len(looked) == 1

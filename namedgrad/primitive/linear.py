@@ -17,9 +17,10 @@ LAST = axes.cores(1)
 
 
 class LinearCore(CoreMap):
-    """The map of an operation that is linear itself: nothing is multiplied by a value that may not be finite."""
+    """The map of an operation that is linear itself."""
 
     __slots__ = ()
+    multiplies = False
 
 
 class Linear(Primitive):

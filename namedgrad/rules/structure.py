@@ -100,6 +100,7 @@ class Renaming(Map):
 
     __slots__ = ("mapping",)
     mapping: dict[Name, Name]
+    multiplies = False
 
     def __init__(self, mapping: dict[Name, Name]) -> None:
         self.mapping = mapping

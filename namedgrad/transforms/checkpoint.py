@@ -100,6 +100,7 @@ class Replay(Map):
 
     __slots__ = ("at", "captured", "home", "ins", "run")
     keeps_record = True
+    repeats = False
 
     def __init__(
         self, run: Run, ins: list[DimArray], at: list[int], captured: dict[Map, DimArray], home: Level

@@ -79,6 +79,7 @@ class _CustomMap(Map):
     """What both kinds of rule share: structures and values of inputs and outputs."""
 
     __slots__ = ("at", "ins", "outs", "rule", "tree", "tree_out")
+    repeats = False
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ pulls cotangents back and pushes tangents forward as often as asked.
 
 from __future__ import annotations
 
+import cmath
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,8 +16,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
-from namedgrad.linear import Leaf, Like, Map, Mask, Scale, Structural, ambiguous, like
-from namedgrad.primitive.linear import LinearCore
+from namedgrad.linear import Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost, used_after_return
@@ -34,6 +34,7 @@ class Tape:
     """A recorded function, linearized at the point where it ran."""
 
     along: Name = None  #: the axis along which several passes go at once
+    finite = False  #: whether an unguarded pass through every map was finite: then so is all that the maps multiply by
 
     def __init__(self, level: Level, ins: Parts, leaves: list[Leaf], outs: Parts) -> None:
         self.ins = [Shape(x) for x in ins]
@@ -64,9 +65,25 @@ class Tape:
         guard = not all(s.backend.may_branch for s in (*self.ins, *self.out_like))
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
-            if not guard and not all(map(_multiplies_nothing, self.maps)):
-                grads = _repaired(grads, lambda: self._pass(cotangents, by_name(pairs, True)))
+            if not (guard or self.finite or all(map(_multiplies_nothing, self.maps))):
+                grads = self._repaired(grads, cotangents, pairs)
             return _Finish(sizes).all(grads, self.ins, cotangents)
+
+    def _repaired(
+        self, grads: list[DimArray | None], cotangents: Sequence[DimArray | None], pairs: frozenset[tuple[Name, Name]]
+    ) -> list[DimArray | None]:
+        """The outcome of an unguarded pass, or of the guarded one where that is not finite; a recorder gets both."""
+
+        def again() -> list[DimArray | None]:
+            return self._pass(cotangents, by_name(pairs, True))
+
+        if backends.is_recording():
+            return [None if g is None or s is None else choose(g, s) for g, s in zip(grads, again(), strict=True)]
+        if not all_finite(grads):
+            return again()
+        complete = all(g is not None for g in cotangents) and all(g is None or innermost(g).size for g in grads)
+        self.finite = complete and all(m.repeats for m in self.maps)
+        return grads
 
     def _pass(self, cotangents: Sequence[DimArray | None], mark: frozenset[Name]) -> list[DimArray | None]:
         seeds = []
@@ -92,18 +109,17 @@ class Tape:
             return own_memory(done, tangents)
 
 
-def _repaired(grads: list[DimArray | None], again: Callable[[], list[DimArray | None]]) -> list[DimArray | None]:
-    """The outcome of an unguarded pass, or of the guarded one if it is not finite somewhere; a recorder gets both."""
-    if backends.is_recording():
-        return [None if g is None or s is None else choose(g, s) for g, s in zip(grads, again(), strict=True)]
-    return grads if all_finite(grads) else again()
-
-
 def _multiplies_nothing(map_: Map) -> bool:
     """Whether there is nothing that a guarded pass would repair: to see this spares a pass over the gradients."""
     if type(map_) is Scale:
-        return all(isinstance(factor, (int, Mask, type(None))) for factor, _, _ in map_.terms)
-    return type(map_) in {Structural, Leaf, LinearCore}
+        return all(isinstance(f, (int, Mask, type(None))) or _is_finite_number(f) for f, _, _ in map_.terms)
+    return not map_.multiplies
+
+
+def _is_finite_number(factor: Any) -> bool:
+    if type(factor) is not DimArray or factor.names:
+        return False
+    return backends.is_number(factor.raw) and cmath.isfinite(factor.raw)
 
 
 class Shape:

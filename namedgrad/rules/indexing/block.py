@@ -70,6 +70,7 @@ class _BlockMap(Map):
     """What is replaced passes nothing; the block passes on what arrives there."""
 
     __slots__ = ("cuts", "how", "need", "out", "v", "x")
+    multiplies = False
 
     def __init__(
         self, out: Like, x: Like, v: Like, need: list[bool], cuts: dict[Name, slice | int], how: str

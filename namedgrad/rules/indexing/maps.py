@@ -124,6 +124,7 @@ class IndexMap(Map):
     """Gather forward, scatter-add backward; kept names of the index stay apart."""
 
     __slots__ = ("dims", "index", "mixes", "x")
+    multiplies = False
 
     def __init__(self, x: Like, index: list[DimArray], dims: Names) -> None:
         self.x, self.index, self.dims = x, index, dims
@@ -188,6 +189,7 @@ class _ScatterMap(Map):
     """Scatter-add forward, gather backward."""
 
     __slots__ = ("dims", "g", "index", "mixes", "sizes", "summed")
+    multiplies = False
 
     def __init__(self, g: Like, index: list[DimArray], dims: Names, sizes: Any, summed: Names) -> None:
         self.g, self.index, self.dims, self.sizes, self.summed = g, index, dims, sizes, summed

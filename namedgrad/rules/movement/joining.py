@@ -11,8 +11,8 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Like, Map, like
-from namedgrad.primitive import Primitive, check_sizes, operation, sample
+from namedgrad.linear import Like, Map, like
+from namedgrad.primitive import LinearCore, Primitive, check_sizes, operation, sample
 from namedgrad.rules.dims import check
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import relabel, reorder, spread, zeros_spread
@@ -54,7 +54,7 @@ class _Join(Primitive):
                 parts.append(zeros_spread(some, inner) if t is None else t)
             return join(parts, axes.core(-1))
 
-        return CoreMap(push, pull, [infos[i] for i in at], [frames[i] for i in at], {dim: axes.core(-1)})
+        return LinearCore(push, pull, [infos[i] for i in at], [frames[i] for i in at], {dim: axes.core(-1)})
 
 
 _JOIN = _Join("join")

@@ -175,6 +175,7 @@ class _PartsMap(Map):
     """Cuts forward, one join backward, with zeros for parts that were not used."""
 
     __slots__ = ("bounds", "dim", "mixes", "single", "x")
+    multiplies = False
 
     def __init__(self, x: Like, dim: Name, bounds: tuple[int, ...], single: bool) -> None:
         self.x, self.dim, self.bounds, self.single = x, dim, bounds, single

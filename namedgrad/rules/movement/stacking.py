@@ -11,8 +11,8 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.linear import Map, like
+from namedgrad.primitive import LinearCore, Primitive, operation, sample
 from namedgrad.rules.dims import mapping, new_name, pick, rename_mapping
 from namedgrad.trace import apply
 
@@ -36,7 +36,7 @@ class _Merge(Primitive):
         (x,) = ins
         inner, one = tuple(axes.core(i) for i in range(-len(dims), 0)), axes.core(-1)
         sizes: dict[Name, int] = dict(zip(inner, (extent(x, d) for d in dims), strict=True))
-        return CoreMap(
+        return LinearCore(
             lambda ts: merge(ts[0], inner, one),
             lambda g: [split(g, one, sizes)],
             [like(x)],
@@ -62,7 +62,7 @@ class _Split(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int]) -> Map:
         inner, one = tuple(axes.core(i) for i in range(-len(sizes), 0)), axes.core(-1)
         table: dict[Name, int] = dict(zip(inner, sizes.values(), strict=True))
-        return CoreMap(
+        return LinearCore(
             lambda ts: split(ts[0], one, table),
             lambda g: [merge(g, inner, one)],
             [like(ins[0])],

@@ -12,7 +12,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Map, like
+from namedgrad.linear import CoreMap, Map, Pair, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex, conjugate, real
@@ -65,16 +65,11 @@ class _Variance(Primitive):
 
         return CoreMap(
             lambda ts: scale(contract(ts[0], off(), inner), double),
-            lambda g: [_weighed(scale(g, double), off())],
+            lambda g: [Pair(spread(scale(g, double), x), off())],
             [like(ins[0])],
             [frame],
             {},
         )
-
-
-def _weighed(g: DimArray, off: DimArray) -> DimArray:
-    """The product in the layout of ``off``; exactly 0 where ``g`` is."""
-    return scale(spread(g, off), off)
 
 
 _VARIANCE = _Variance("var")

@@ -10,8 +10,8 @@ from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
 from namedgrad.backends.windows import Span
-from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive, place
+from namedgrad.linear import Map, like
+from namedgrad.primitive import LinearCore, Primitive, place
 from namedgrad.rules.structure import relabel
 from namedgrad.trace import apply
 
@@ -39,7 +39,7 @@ class _Windows(Primitive):
         cells, places, offsets = _numbered(len(dims))
         sizes = tuple(extent(x, d) for d in dims)
         there, back = dict(zip(cells, places, strict=True)), dict(zip(places, cells, strict=True))
-        return CoreMap(
+        return LinearCore(
             lambda ts: _windows(relabel(ts[0], there), places, offsets, spans),
             lambda g: [relabel(_overlap_add(g, places, offsets, spans, sizes), back)],
             [like(x)],
@@ -68,7 +68,7 @@ class _OverlapAdd(Primitive):
     ) -> Map:  # fmt: skip
         cells, places, offsets = _numbered(len(dims))
         there, back = dict(zip(places, cells, strict=True)), dict(zip(cells, places, strict=True))
-        return CoreMap(
+        return LinearCore(
             lambda ts: relabel(_overlap_add(ts[0], places, offsets, spans, sizes), there),
             lambda g: [_windows(relabel(g, back), places, offsets, spans)],
             [like(ins[0])],
