@@ -42,7 +42,8 @@ globals().update({name: getattr(_layers, name) for name in _layers.__all__})
 globals().update({name: _ops.FUNCTIONS[name] for name in _ops.FUNCTIONS if name in globals()})  # a module's name, too
 cond = _cond  # a branch, or the condition number
 
-_LATER = {"FitResult": "namedgrad.fit", "least_squares": "namedgrad.fit", "minimize": "namedgrad.fit", "random": ""}
+_FITS = ("FitResult", "curvefit", "least_squares", "minimize")
+_LATER = {**dict.fromkeys(_FITS, "namedgrad.fit"), "random": ""}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,8 +9,9 @@ the data are; the few numbers that a method needs per cell are NumPy arrays.
 
 from __future__ import annotations
 
+from namedgrad.fit.curvefit import curvefit
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.minimize import minimize
 from namedgrad.fit.result import FitResult, LeastSquaresResult
 
-__all__ = ["FitResult", "LeastSquaresResult", "least_squares", "minimize"]
+__all__ = ["FitResult", "LeastSquaresResult", "curvefit", "least_squares", "minimize"]

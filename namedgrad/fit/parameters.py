@@ -19,7 +19,7 @@ from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.backends.base import Backend
 from namedgrad.fit.cells import CELL, HIDDEN, Cells
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray
+from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder, spread
 from namedgrad.transforms.leaves import adapter_of, flatten
 
@@ -50,6 +50,8 @@ class Parameters:
         """What an entry looks like there."""
         if isinstance(leaf, xr.DataArray):
             return leaf.isel(dict.fromkeys((d for d in leaf.dims if d in self.cells.names), 0), drop=True)
+        if isinstance(leaf, PositionalArray):
+            return wrap(self._in_one_cell(leaf._x, kind), type(leaf))
         if isinstance(leaf, DimArray):
             own = {n: s for n, s in zip(leaf.names, leaf.full_shape, strict=True) if n not in self.cells.names}
             return make(np.zeros(tuple(own.values())), tuple(own), NONE)

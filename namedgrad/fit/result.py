@@ -103,7 +103,10 @@ class LeastSquaresResult(FitResult):
         cost, dof = found.arrays["cost"], problem.rows_of_data() - problem.free.sum()
         matrix = np.where(np.isnan(cost), np.nan, problem.start)
         matrix[problem.free] = found.arrays["x"]
-        self._covariance, lost = covariance(found.arrays["normal"], 2 * cost, dof)
+        self._normal = found.arrays["normal"]
+        self._unscaled, lost = inverses(self._normal, fitted=np.isfinite(cost))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._variance = np.where(np.isfinite(cost) & (dof <= 0), np.inf, 2 * cost / np.maximum(dof, 1))
         ended = (found.status != Status.MAX_ITERATIONS) & np.isfinite(cost)
         found.status[lost & ended] = Status.SINGULAR
         super().__init__(problem, matrix, found)
@@ -118,19 +121,44 @@ class LeastSquaresResult(FitResult):
 
         It is 0 for fixed parameters, and infinite where the data do not determine all of the others.
         """
+        return self._matrices(self._scaled, "covariance", "covariance of the parameters")
+
+    @functools.cached_property
+    def unscaled_covariance(self) -> xr.DataArray:
+        """The covariance if ``sigma`` is what the errors are, and not only in what proportion they are.
+
+        It is the inverse of :meth:`fisher`: :func:`scipy.optimize.curve_fit` with ``absolute_sigma=True``.
+        """
+        return self._matrices(self._unscaled, "unscaled_covariance", "covariance of the parameters for known sigma")
+
+    def fisher(self) -> xr.DataArray:
+        """Fisher's information about the parameters, ``J.T @ J`` for the Jacobian of the residuals divided by sigma.
+
+        Observations with independent Gaussian errors of standard deviation ``sigma``, or of 1, hold it. Rows and
+        columns of fixed parameters are 0.
+        """
+        return self._matrices(self._normal, "fisher", "Fisher information")
+
+    @property
+    def _scaled(self) -> Matrix:
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(self._unscaled), np.inf, self._unscaled * self._variance)
+
+    def _matrices(self, free: Matrix, name: str, long_name: str) -> xr.DataArray:
+        """A matrix of the free parameters per cell, with zeros for the fixed ones."""
         p = self._problem.parameters
         full = np.zeros((p.count, p.count, self._problem.cells.count))
-        full[np.ix_(self._problem.free, self._problem.free)] = self._covariance
+        full[np.ix_(self._problem.free, self._problem.free)] = free
         dims = ("param", "param_wrt")
         coords = {d: (d, _labels(p.names)) for d in dims}
-        return self._grid(np.moveaxis(full, -1, 0), "covariance", "covariance of the parameters", dims, coords)
+        return self._grid(np.moveaxis(full, -1, 0), name, long_name, dims, coords)
 
     @functools.cached_property
     def stderr(self) -> xr.Dataset:
         """Standard errors, one variable per parameter."""
         full = np.zeros_like(self._matrix)
         with np.errstate(invalid="ignore"):
-            full[self._problem.free] = np.sqrt(small.diagonal(self._covariance))
+            full[self._problem.free] = np.sqrt(small.diagonal(self._scaled))
         out = self._problem.parameters.dataset(full)
         for name, v in out.items():
             v.attrs["long_name"] = f"standard error of {v.attrs.get('long_name', name)}"
@@ -222,16 +250,15 @@ class LeastSquaresResult(FitResult):
         return out.transpose(*order) if set(order) == set(out.dims) else out
 
 
-def covariance(normal: Matrix, squares: Matrix, dof: Any) -> tuple[Matrix, Any]:
-    """Inverse normal matrices times the residual variance, and where they are lost to rounding; infinite there."""
+def inverses(normal: Matrix, *, fitted: Any) -> tuple[Matrix, Any]:
+    """Inverse normal matrices, and where they are lost to rounding; infinite there."""
     lengths = small.diagonal(normal)
-    fitted = np.isfinite(squares)
     with np.errstate(all="ignore"):
         scale = np.sqrt(np.where(lengths > 0, lengths, 1.0))
         inverse = small.inverse(normal / scale[:, None] / scale)
         lost = fitted & ~(np.max(small.diagonal(inverse), axis=0) <= DETERMINED)
-        out = inverse / scale[:, None] / scale * (squares / np.maximum(dof, 1))
-    out[..., lost | (fitted & (dof <= 0))] = np.inf
+        out = inverse / scale[:, None] / scale
+    out[..., lost] = np.inf
     return out, lost
 
 

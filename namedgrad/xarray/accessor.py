@@ -286,6 +286,36 @@ class Grad:
         """
         return uses.fit(self._obj, model, coords, params, over=over, options=options)
 
+    def curvefit(self, coords: Any, func: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Fit a curve in all cells at once; see :func:`namedgrad.curvefit`, which takes what xarray's takes.
+
+        Parameters
+        ----------
+        coords : name, DataArray, or sequence of them
+            What the curve is a function of.
+        func : callable
+            ``func(x, *params)``, plain NumPy.
+        *args, **options
+            ``reduce_dims``, ``skipna``, ``p0``, ``bounds``, ``param_names``, ``errors``, ``kwargs`` and more.
+
+        Returns
+        -------
+        Dataset
+            ``curvefit_coefficients``, ``curvefit_covariance``, ``curvefit_status`` and more.
+
+        Examples
+        --------
+        >>> import numpy as np, namedgrad, xarray as xr
+        >>> t = np.linspace(0.0, 3.0, 7)
+        >>> y = xr.DataArray([3 * np.exp(-t), 2 * np.exp(-2 * t)], dims=("site", "t"), coords={"t": t})
+        >>> y.grad.curvefit("t", lambda t, a, b: a * np.exp(-b * t)).curvefit_coefficients.values.round(6)
+        array([[3., 1.],
+               [2., 2.]])
+        """
+        from namedgrad.fit import curvefit
+
+        return curvefit(self._obj, coords, func, *args, **options)
+
 
 class _Accessor:
     """Makes the accessor at every use: nothing is stored on the object, so there is no cycle with it."""

@@ -1,0 +1,336 @@
+"""``curvefit``: the call, and the Dataset, of xarray's; all cells are fitted at once.
+
+xarray's ``apply_ufunc`` arranges the dims, here as there, so names, dims and coordinates of what comes out are equal.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.fit.scipy_options import as_options
+from namedgrad.fit.series import Series, fit_series
+from namedgrad.fit.status import Status, attributes
+from namedgrad.fit.times import numeric
+
+EXTRAS = {
+    "curvefit_status": attributes(),
+    "curvefit_iterations": {"long_name": "iterations of the fit"},
+    "curvefit_chi2": {"long_name": "sum of squared residuals, each divided by its sigma"},
+    "curvefit_dof": {"long_name": "degrees of freedom"},
+}
+SHOWN = 3  # cells that an error names
+
+
+def curvefit(
+    obj: xr.DataArray | xr.Dataset | xr.DataTree,
+    coords: str | xr.DataArray | Iterable[str | xr.DataArray],
+    func: Callable[..., Any],
+    reduce_dims: Any = None,
+    skipna: bool = True,
+    p0: Mapping[str, float | xr.DataArray] | None = None,
+    bounds: Mapping[str, tuple[float | xr.DataArray, float | xr.DataArray]] | None = None,
+    param_names: Sequence[str] | None = None,
+    errors: str = "raise",
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    time_units: str = "seconds",
+    time_origin: Any = None,
+    **options: Any,
+) -> Any:
+    """Fit a curve along dims, in all cells of the others at once: :meth:`xarray.DataArray.curvefit`, call for call.
+
+    Parameters
+    ----------
+    obj : DataArray, Dataset or DataTree
+        The observations. Of a Dataset each variable is fitted, of a DataTree each dataset.
+    coords : name, DataArray, or sequence of them
+        What the curve is a function of. Dates are given to ``func`` as numbers, see ``time_units``.
+    func : callable
+        ``func(x, *params)``, plain NumPy; with several coordinates ``x`` has them along its first axis. ``x`` is
+        one-dimensional otherwise, and the parameters are numbers.
+    reduce_dims : name or names, optional
+        Dims to fit over, in addition to those that ``coords`` are.
+    skipna : bool
+        Leave out observations that are NaN or infinite.
+    p0 : dict, optional
+        Start values by parameter, numbers or arrays. Defaults in the signature of ``func`` count as given. For
+        parameters that have neither, start values are found from the data, cell by cell; xarray takes 1.
+    bounds : dict, optional
+        ``{name: (lower, upper)}``, numbers or arrays.
+    param_names : sequence of str, optional
+        Names of the parameters, if they cannot be read off the signature of ``func``.
+    errors : {"raise", "ignore"}
+        What to do about fits that fail: raise, after all others are done, and say how many and where; or give NaN.
+    kwargs : dict, optional
+        As for :func:`scipy.optimize.curve_fit`: ``sigma`` (also a DataArray over any dims), ``absolute_sigma``,
+        ``loss``, ``f_scale``, ``ftol``, ``xtol``, ``gtol``, ``maxfev``, ``max_nfev``. What only steers SciPy's own
+        solvers, or gives a Jacobian, is not needed and has no effect.
+    time_units : {"seconds", "minutes", "hours", "days", "years"}
+        What dates are counted in.
+    time_origin : date, optional
+        What they are counted from; by default the earliest.
+    **options
+        More of :func:`namedgrad.least_squares`: ``prior``, ``fixed``, ``tol``, ``max_iterations``, ``chunk`` ...
+
+    Returns
+    -------
+    Dataset
+        ``curvefit_coefficients`` (..., param) and ``curvefit_covariance`` (..., cov_i, cov_j), as from xarray, and
+        per cell ``curvefit_status`` (with ``flag_meanings``), ``curvefit_iterations``, ``curvefit_chi2`` and
+        ``curvefit_dof``; for a Dataset with the name of the variable in front. Its attributes say what dates were
+        counted in and from.
+
+    Raises
+    ------
+    RuntimeError
+        If ``errors="raise"`` and a fit failed: it ran out of iterations, had too few observations, or ``func`` was not
+        finite where it started. A cell without any observation gives NaN.
+    ValueError
+        If no dim is left to fit over, ``p0`` or ``bounds`` have dims that they should not have, or, with
+        ``skipna=False``, data are not finite.
+
+    See Also
+    --------
+    least_squares : parameters of any shape, residuals of any kind.
+
+    Notes
+    -----
+    Where xarray's fit converges, both agree to about 1e-6, unless xarray's ends in a worse minimum and ``p0`` was left
+    to us. ``func`` runs once per iteration for all cells, on arrays that take part in NumPy's functions. One that
+    cannot be run like this, because it branches on a parameter or calls compiled code, is fitted by SciPy one cell at a
+    time, with a warning if there are many.
+
+    dask arrays are fitted lazily, chunk by chunk; an error is then raised by ``.compute()``.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, namedgrad as ng
+    >>> t = xr.DataArray(np.linspace(0, 3, 7), dims="time", name="time")
+    >>> rate = xr.DataArray([0.5, 1.0, 2.0], dims="site", coords={"site": ["a", "b", "c"]})
+    >>> y = (3 * np.exp(-rate * t)).assign_coords(time=t)
+    >>> fit = ng.curvefit(y, "time", lambda x, size, rate: size * np.exp(-rate * x))
+    >>> fit.curvefit_coefficients.sel(param="rate").round(6).values
+    array([0.5, 1. , 2. ])
+    """
+    if isinstance(obj, xr.DataTree):
+        one: Callable[[xr.Dataset], xr.Dataset] = functools.partial(
+            curvefit, coords=coords, func=func, reduce_dims=reduce_dims, skipna=skipna, p0=p0, bounds=bounds,
+            param_names=param_names, errors=errors, kwargs=kwargs, time_units=time_units, time_origin=time_origin,
+            **options,
+        )  # fmt: skip
+        return obj.map_over_datasets(lambda ds: one(ds) if ds.data_vars else ds)
+    if errors not in {"raise", "ignore"}:
+        raise ValueError('errors must be either "raise" or "ignore"')
+    plan = Plan.of(obj, coords, reduce_dims, time_units, time_origin)
+    names, defaults = parameter_names(func, param_names)
+    plan.check(dict(p0 or {}), dict(bounds or {}))
+    start, limits = start_and_limits(names, p0 or {}, bounds or {}, defaults)
+    missing = tuple(n for n in names if n not in (p0 or {}) and n not in defaults)
+    settings = as_options(dict(kwargs or {}), options, len(names), bounded=bool(bounds))
+    variables = {"": obj} if isinstance(obj, xr.DataArray) else {f"{n}_": v for n, v in obj.data_vars.items()}
+    series = Series(func, tuple(names), missing, bool(skipna), settings)
+    found, failures = {}, []
+    for prefix, da in variables.items():
+        several, failed = _fit(plan, da, series, start, limits, errors)
+        status = several["curvefit_status"]
+        if errors == "raise" and failed.chunks is None and failed.any():
+            name = f" of {prefix[:-1]}" if prefix else ""
+            failures.append(failure(series, status.values.ravel(), failed.values.ravel(), status, name))
+        found.update({prefix + n: v for n, v in several.items()})
+    if failures:
+        raise failures[0] if len(failures) == 1 else RuntimeError("\n".join(map(str, failures)))
+    attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
+    return xr.Dataset(found).assign_coords(param=names, cov_i=names, cov_j=names).assign_attrs(attrs | plan.attrs)
+
+
+# ------------------------------------------------------------------------------------------------ dims
+
+
+class Plan(NamedTuple):
+    """What is fitted along which dims."""
+
+    coords: list[xr.DataArray]  # over the dims of the fit, and maybe more
+    along: list[Hashable]
+    kept: list[Hashable]
+    attrs: dict[str, Any]
+
+    @classmethod
+    def of(cls, obj: Any, coords: Any, reduce_dims: Any, time_units: str, time_origin: Any) -> Plan:
+        """Read the arguments as xarray does."""
+        if not reduce_dims:
+            reduce_dims = ()
+        elif isinstance(reduce_dims, str) or not isinstance(reduce_dims, Iterable):
+            reduce_dims = (reduce_dims,)
+        if isinstance(coords, (str, xr.DataArray)) or not isinstance(coords, Iterable):
+            coords = [coords]
+        given = [obj[c] if isinstance(c, str) else c for c in coords]
+        if unknown := [d for d in reduce_dims if d not in obj.dims]:
+            raise ValueError(f"reduce_dims={unknown} are not among the dims {tuple(obj.dims)} of the data")
+        along = [d for d in obj.dims if d in reduce_dims or any(c.equals(obj[d]) for c in given)]
+        if not along:
+            raise ValueError(
+                "No arguments to `coords` were identified as a dimension on the calling object, and no dims were "
+                "supplied to `reduce_dims`. This would result in fitting on scalar data."
+            )
+        kept = [d for d in obj.dims if d not in along]
+        numbers = [numeric(c, time_units, time_origin) for c in given]
+        attrs: dict[str, Any] = {}
+        for raw, c in zip(given, numbers, strict=True):
+            if raw.dtype.kind in "mMO":
+                attrs |= {f"{c.name}_{key}": value for key, value in c.attrs.items()}
+        full = [c.broadcast_like(obj, exclude=kept) for c in xr.broadcast(*numbers)]
+        return cls(full, along, kept, attrs)
+
+    def check(self, p0: Mapping[Any, Any], bounds: Mapping[Any, Any]) -> None:
+        """Raise for start values or bounds with dims that cells do not have."""
+        pairs = [(f"Initial guess for '{n}'", v) for n, v in p0.items()]
+        for n, (low, high) in bounds.items():
+            pairs += [(f"Lower bound for '{n}'", low), (f"Upper bound for '{n}'", high)]
+        for what, value in pairs:
+            unexpected = {*value.dims} - {*self.kept} if isinstance(value, xr.DataArray) else ()
+            if unexpected:
+                raise ValueError(
+                    f"{what} has unexpected dimensions {tuple(unexpected)}. It should only have dimensions that are in "
+                    f"data dimensions {self.kept}."
+                )
+
+
+def _fit(
+    plan: Plan, da: xr.DataArray, series: Series, start: Any, limits: Any, errors: str
+) -> tuple[dict[str, xr.DataArray], xr.DataArray]:
+    """The results of one variable by name, and where it failed."""
+    if da.chunks is not None:
+        da = da.chunk(dict.fromkeys((d for d in plan.along if d in da.dims), -1))
+    count, sigma = len(series.names), series.options.sigma_over(da, plan.along, plan.kept)
+    arguments = [*plan.coords, *start.values(), *(b[0] for b in limits.values()), *(b[1] for b in limits.values())]
+    cores = [plan.along] * (1 + len(plan.coords)) + [[]] * (3 * count)
+    if sigma is not None:
+        arguments.append(sigma)
+        cores.append(plan.along)
+    lazy = da.chunks is not None
+    block = functools.partial(
+        _fit_block, series=series, coords=len(plan.coords), along=len(plan.along), raising=lazy and errors == "raise",
+        weighted=sigma is not None,
+    )  # fmt: skip
+    out = xr.apply_ufunc(
+        block, da, *arguments, input_core_dims=cores, output_core_dims=[["param"], ["cov_i", "cov_j"], *[[]] * 5],
+        exclude_dims=set(plan.along), dask="parallelized", output_dtypes=[float, float, int, int, float, int, bool],
+        dask_gufunc_kwargs={"output_sizes": dict.fromkeys(("param", "cov_i", "cov_j"), count)},
+    )  # fmt: skip
+    for v, attrs in zip(out[2:6], EXTRAS.values(), strict=True):
+        v.attrs = dict(attrs)
+    return dict(zip(("curvefit_coefficients", "curvefit_covariance", *EXTRAS), out[:6], strict=True)), out[6]
+
+
+def _fit_block(
+    y: Any, *args: Any, series: Series, coords: int, along: int, raising: bool, weighted: bool
+) -> tuple[Any, ...]:
+    """Fit a block of arrays whose last ``along`` axes are those of the fit."""
+    count = len(series.names)
+    several = [y, *args[:coords]]
+    sigma = args[-1] if weighted else None
+    numbers = args[coords : coords + 3 * count]
+    wide = [a.shape[: a.ndim - along] for a in (*several, *([sigma] if weighted else []))]
+    cells = np.broadcast_shapes(*wide, *(np.shape(v) for v in numbers))
+    core = y.shape[y.ndim - along :]
+
+    def flat(a: Any) -> Any:
+        """(cell, observation), or (1, observation) for what all cells share."""
+        own = a.shape[: a.ndim - along]
+        if all(n == 1 for n in own) and a is not y:
+            return a.reshape(1, math.prod(core))
+        return np.broadcast_to(a, (*cells, *core)).reshape(math.prod(cells), math.prod(core))
+
+    rows = [np.broadcast_to(np.asarray(v, dtype=float), cells).reshape(-1) for v in numbers]
+    start, lower, upper = (np.reshape(rows[i * count : (i + 1) * count], (count, math.prod(cells))) for i in range(3))
+    given = None if sigma is None else flat(sigma)
+    ends = fit_series(series, [flat(c) for c in several[1:]], flat(y), start, lower, upper, given)
+    if raising and ends.failed.any():
+        raise failure(series, ends.status, ends.failed, None)
+    ends = ends.without_failures()
+    shapes = [(count,), (count, count), (), (), (), (), ()]
+    return tuple(np.reshape(v, (*cells, *s)) for v, s in zip(ends, shapes, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------ failures
+
+
+def failure(series: Series, status: Any, failed: Any, where: xr.DataArray | None, name: str = "") -> Exception:
+    """An error that says why fits failed, how many, and where."""
+    reasons = {
+        Status.MAX_ITERATIONS: f"Number of calls to function has reached {series.options.evaluations}",
+        Status.NO_DATA: "There are fewer observations than parameters",
+        Status.NOT_FINITE: "func or its derivatives are not finite at the start values",
+    }
+    if not series.skipna:
+        reasons[Status.NOT_FINITE] = "array must not contain infs or NaNs (skipna=True leaves them out)"
+    parts = []
+    for reason, text in reasons.items():
+        at = np.flatnonzero(failed & (status == reason))
+        if at.size:
+            places = "" if where is None or not where.dims else f" ({_places(where, at)})"
+            parts.append(f"{text}: {at.size}{places}")
+    kind = ValueError if not series.skipna and (status[failed] == Status.NOT_FINITE).all() else RuntimeError
+    return kind(
+        f"Optimal parameters not found in {int(np.sum(failed))} of {status.size} fits{name}. " + "; ".join(parts)
+        + '. errors="ignore" gives NaN there, and curvefit_status says why'
+    )  # fmt: skip
+
+
+def _places(where: xr.DataArray, at: Any) -> str:
+    """The first cells, by label."""
+    shown = []
+    for position in np.stack(np.unravel_index(at[:SHOWN], where.shape), axis=-1).tolist():
+        pairs = zip(where.dims, position, strict=True)
+        shown.append("(" + ", ".join(f"{d}={where[d].values[i] if d in where.coords else i}" for d, i in pairs) + ")")
+    return ", ".join(shown) + (", ..." if at.size > SHOWN else "")
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+
+
+def parameter_names(func: Callable[..., Any], param_names: Sequence[str] | None) -> tuple[list[str], dict[str, Any]]:
+    """Names of the parameters, and the defaults that the signature gives."""
+    try:
+        arguments: Mapping[str, inspect.Parameter] = inspect.signature(func).parameters
+    except ValueError as err:
+        arguments = {}
+        if not param_names:
+            raise ValueError("Unable to inspect `func` signature, and `param_names` was not provided.") from err
+    if param_names:
+        names = [param_names] if isinstance(param_names, str) else list(param_names)
+    else:
+        names = list(arguments)[1:]
+        if any(p.kind in {p.VAR_POSITIONAL, p.VAR_KEYWORD} for p in arguments.values()):
+            raise ValueError("`param_names` must be provided because `func` takes variable length arguments.")
+    if not names:
+        raise ValueError("`func` has no parameter to fit: it must be func(x, *params)")
+    given = {n: arguments[n].default for n in names if n in arguments}
+    return names, {n: v for n, v in given.items() if v is not inspect.Parameter.empty}
+
+
+def start_and_limits(
+    names: Sequence[str], p0: Mapping[str, Any], bounds: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, tuple[Any, Any]]]:
+    """Start values and bounds: as given, else from the signature, else 1; brought between the bounds as SciPy does."""
+    start, limits = {}, {}
+    for n in names:
+        value, (low, high) = defaults.get(n, 1), bounds.get(n, (-np.inf, np.inf))
+        if n in bounds:
+            value = xr.where((value < low) | (value > high), _between(low, high), value)
+        start[n], limits[n] = p0.get(n, value), (low, high)
+    return start, limits
+
+
+def _between(low: Any, high: Any) -> Any:
+    """A value between two bounds, as SciPy chooses it."""
+    has_low, has_high = np.isfinite(low), np.isfinite(high)
+    two = xr.where(has_high, 0.5 * (low + high), low + 1)
+    return xr.where(has_low, two, xr.where(has_high, high - 1, 0))

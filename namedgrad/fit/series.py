@@ -1,0 +1,213 @@
+"""Curves fitted to many series at once: arrays in, arrays out.
+
+A curve is ``func(x, *params)`` in NumPy.  It runs once for all cells of a batch, on positional arrays whose cells are
+hidden, so what it sees is what :func:`scipy.optimize.curve_fit` would show it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from namedgrad.fit.least_squares import least_squares
+from namedgrad.fit.one_by_one import Outcome, fit_one
+from namedgrad.fit.scipy_options import Options
+from namedgrad.fit.small import Array
+from namedgrad.fit.status import Status
+from namedgrad.positional import positional
+from namedgrad.transforms.grad import jvp
+
+CELL = "cell"
+MANY = 100  # cells that take noticeable time one by one
+FAILED = (Status.MAX_ITERATIONS, Status.NO_DATA, Status.NOT_FINITE)
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class Series(NamedTuple):
+    """What is fitted, and how; ``missing`` names the parameters without start values."""
+
+    func: Callable[..., Any]
+    names: tuple[str, ...]
+    missing: tuple[str, ...]
+    skipna: bool
+    options: Options
+
+
+class Ends(NamedTuple):
+    """How the fits ended, cells first."""
+
+    params: Array
+    covariance: Array
+    status: np.ndarray[Any, np.dtype[np.int_]]
+    iterations: np.ndarray[Any, np.dtype[np.int_]]
+    chi2: Array
+    dof: np.ndarray[Any, np.dtype[np.int_]]
+    failed: Flags  # a cell without any observation has not failed, but has no answer either
+
+    def without_failures(self) -> Ends:
+        """With NaN where there is no answer."""
+        no = self.failed | (self.status == Status.NO_DATA)
+        return self._replace(
+            params=np.where(no[:, None], np.nan, self.params),
+            covariance=np.where(no[:, None, None], np.nan, self.covariance),
+            chi2=np.where(no, np.nan, self.chi2),
+        )
+
+
+class Data(NamedTuple):
+    """Coordinates (coordinate, observation), with cells in front if they differ; observations, and their sigma."""
+
+    x: Array
+    y: Array
+    sigma: Array | None
+
+    def only(self, cells: Any) -> Data:
+        """Some of the cells."""
+        sigma = self.sigma
+        if sigma is not None and len(sigma) == len(self.y):
+            sigma = sigma[cells]
+        return Data(self.x if self.x.ndim < 3 else self.x[cells], self.y[cells], sigma)
+
+    @property
+    def shown(self) -> Array:
+        """The coordinates as the function sees them."""
+        return self.x[..., 0, :] if self.x.shape[-2] == 1 else self.x
+
+
+def as_data(coords: list[Array], y: Array, sigma: Array | None, *, keep: bool) -> tuple[Data, Flags]:
+    """Data in which what is missing is a missing observation, and the cells in which something is.
+
+    Observations that no cell has are left out unless they are to be kept.
+    """
+    y = np.array(y, dtype=float)
+    shared = all(len(c) == 1 for c in coords) or not len(y)
+    x = np.stack([c[0] for c in coords]) if shared else np.stack([np.broadcast_to(c, y.shape) for c in coords], axis=1)
+    x = x.astype(float)
+    there = np.isfinite(x).all(axis=-2)
+    incomplete = np.array(~(np.isfinite(y) & there).all(axis=-1))
+    if shared and not keep:
+        x, y = x[:, there], y[:, there]
+        sigma = None if sigma is None else sigma[:, there]
+    elif not there.all():
+        y[np.broadcast_to(~there, y.shape)] = np.nan
+        some = np.take_along_axis(x, there.argmax(axis=-1)[..., None, None], axis=-1)
+        x = np.where(there[..., None, :], x, np.nan_to_num(some))
+    y[~np.isfinite(y)] = np.nan
+    return Data(x, y, sigma), incomplete
+
+
+def fit_series(
+    series: Series, coords: list[Array], y: Array, start: Array, lower: Array, upper: Array, sigma: Array | None
+) -> Ends:
+    """Fit every row of ``y`` (cell, observation), from start values (parameter, cell), between bounds."""
+    data, incomplete = as_data(coords, y, sigma, keep=series.options.correlated)
+    counts = np.isfinite(data.y).sum(axis=1)
+    refused = np.zeros(len(y), bool) if series.skipna else incomplete
+    data.y[refused] = np.nan
+    if not data.y.size:
+        ends = no_data(len(y), len(start))
+    elif (series.options.correlated and np.isnan(data.y).any()) or not is_traceable(series.func, data, start):
+        ends = _fit_one_by_one(series, data, start, lower, upper)
+    else:
+        ends = _fit_together(series, data, start, lower, upper)
+    status = np.where(refused, Status.NOT_FINITE, ends.status)
+    failed = refused | np.isin(status, FAILED) & (counts > 0)
+    return ends._replace(status=status, failed=failed)
+
+
+def _fit_together(series: Series, data: Data, start: Array, lower: Array, upper: Array) -> Ends:
+    """All cells by ``least_squares``."""
+    limits = dict(zip(series.names, zip(lower, upper, strict=True), strict=True))
+    bounds = {n: (cells(a), cells(b)) for n, (a, b) in limits.items() if np.isfinite([a, b]).any()}
+    fit = least_squares(
+        residual(series, data), {n: cells(v) for n, v in zip(series.names, start, strict=True)}, *arguments(data),
+        bounds=bounds, **series.options.engine,
+    )  # fmt: skip
+    covariance = (fit.unscaled_covariance if series.options.absolute else fit.covariance).values
+    params = np.stack([fit.params[n].values for n in series.names], axis=-1)
+    return Ends(
+        params, covariance, fit.status.values, fit.iterations.values, 2 * fit.cost.values, fit.dof.values,
+        failed=np.zeros(len(params), bool),
+    )  # fmt: skip
+
+
+def _fit_one_by_one(series: Series, data: Data, start: Array, lower: Array, upper: Array) -> Ends:
+    """Each cell by SciPy."""
+    options = {n: v for n, v in series.options.given.items() if n not in {"sigma", "full_output", "jac"}}
+    count = len(data.y)
+    if count > MANY:
+        warnings.warn(
+            "func cannot be run on many cells at once, because it branches on a parameter or hands it to compiled "
+            f"code; {count} cells are fitted one by one, which is slow: np.where, and functions of NumPy and "
+            "scipy.special, would do",
+            stacklevel=2,
+        )
+    correlated = np.asarray(series.options.sigma, dtype=float) if series.options.correlated else None
+    found = []
+    for i in range(count):
+        one = data.only([i])
+        sigma = correlated if one.sigma is None else one.sigma[0]
+        x = one.shown if one.x.ndim < 3 else one.shown[0]
+        found.append(fit_one(series.func, x, one.y[0], sigma, start[:, i], lower[:, i], upper[:, i], options))
+    several = {n: np.array([getattr(one, n) for one in found]) for n in Outcome._fields}
+    return Ends(**several, failed=np.zeros(count, bool))
+
+
+def no_data(count: int, params: int) -> Ends:
+    """What becomes of cells without observations."""
+    nothing, none = np.full((count, params, params), np.nan), np.zeros(count, int)
+    status = np.full(count, int(Status.NO_DATA))
+    return Ends(nothing[:, 0], nothing, status, none, np.full(count, np.nan), none, failed=np.zeros(count, bool))
+
+
+def cells(values: Array) -> Any:
+    """Numbers of cells, each of which sees its own."""
+    return positional(np.ascontiguousarray(values), vectorized=(CELL,))
+
+
+def arguments(data: Data) -> tuple[Any, ...]:
+    """Data as ``least_squares`` takes them: coordinates if cells differ in them, sigma if there is one, observations."""
+    x = () if data.x.ndim < 3 else (cells(data.shown),)
+    if data.sigma is None:
+        return (*x, cells(data.y))
+    sigma = np.where(np.isfinite(data.sigma), data.sigma, np.nan)
+    return (*x, sigma[0] if len(sigma) == 1 else cells(sigma), cells(data.y))
+
+
+def residual(series: Series, data: Data) -> Callable[..., Any]:
+    """The residual function of these data."""
+    func, shared, weighted = series.func, data.x.ndim < 3, data.sigma is not None
+    whiten = None
+    if series.options.correlated:
+        factor = np.linalg.cholesky(np.asarray(series.options.sigma, dtype=float))
+        whiten = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+
+    def misfit(p: Any, *args: Any) -> Any:
+        x = data.shown if shared else args[0]
+        off = func(x, *p.values()) - args[-1]
+        if weighted:
+            off = off / args[-2]
+        return off if whiten is None else np.matmul(whiten, off)
+
+    return misfit
+
+
+def is_traceable(func: Callable[..., Any], data: Data, start: Array) -> bool:
+    """Whether a function runs on many cells at once; it is tried on two.
+
+    One that does not, but does on plain numbers, branches on a parameter or hands it to compiled code.
+    """
+    two, numbers = data.only([0, -1]), start[:, [0, -1]]
+    several = tuple(cells(v) for v in numbers)
+    x = two.shown if two.x.ndim < 3 else cells(two.shown)
+    with np.errstate(all="ignore"):
+        try:
+            jvp(lambda *p: func(x, *p) - two.y[0], several, several)
+        except Exception:  # noqa: BLE001 - whatever the user's function raises
+            func(two.shown if two.x.ndim < 3 else two.shown[0], *numbers[:, 0])  # raises what the user has to know
+            return False
+    return True

@@ -1,0 +1,67 @@
+"""Coordinates as numbers: dates become the time since an origin, and say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0, "years": 365.2425 * 86400.0}
+
+
+def numeric(x: xr.DataArray, units: str = "seconds", origin: Any = None) -> xr.DataArray:
+    """A coordinate as floating-point numbers.
+
+    Parameters
+    ----------
+    x : DataArray
+        Numbers, dates (datetime64 or cftime) or durations.
+    units : {"seconds", "minutes", "hours", "days", "years"}
+        Of what becomes of dates and durations. A year has 365.2425 days, or as many as those of the calendar have.
+    origin : date, optional
+        The date that becomes 0; by default the earliest of them.
+
+    Returns
+    -------
+    DataArray
+        With ``attrs["units"]``, for dates as in the CF conventions: ``"seconds since 1860-06-01 00:00:00"``.
+    """
+    if units not in SECONDS:
+        raise ValueError(f"time_units={units!r} is not one of {', '.join(map(repr, SECONDS))}")
+    values, attrs = np.asarray(x.data) if x.dtype == object else x.data, dict(x.attrs)
+    if x.dtype.kind == "M":
+        values, attrs = _since(values, units, origin)
+    elif x.dtype.kind == "m":
+        values, attrs = _as_seconds(values) / SECONDS[units], {"units": units}
+    elif x.dtype == object:
+        values, attrs = _since_cftime(values, units, origin, x.name)
+    coords = {n: c for n, c in x.coords.items() if n != x.name}
+    return xr.DataArray(xr.Variable(x.dims, values, attrs).astype("float64"), coords, name=x.name)
+
+
+def _as_seconds(durations: Any) -> Any:
+    """Durations in seconds; NaN for missing ones."""
+    return np.where(np.isnat(durations), np.nan, durations / np.timedelta64(1, "s"))
+
+
+def _since(dates: Any, units: str, origin: Any) -> tuple[Any, dict[str, Any]]:
+    known = dates[~np.isnat(dates)]
+    first = np.datetime64(origin) if origin is not None else known.min() if known.size else np.datetime64(0, "s")
+    text = str(first.astype("datetime64[us]")).replace("T", " ").removesuffix(".000000")
+    return _as_seconds(dates - first) / SECONDS[units], {"units": f"{units} since {text}"}
+
+
+_DAYS = {"360_day": 360.0, "noleap": 365.0, "365_day": 365.0, "all_leap": 366.0, "366_day": 366.0, "julian": 365.25}
+
+
+def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, dict[str, Any]]:
+    """The same for dates of cftime, in their own calendar."""
+    calendar = getattr(next(iter(dates.flat), None), "calendar", None)
+    if calendar is None:
+        raise TypeError(f"the coordinate {name!r} holds neither numbers nor dates, but objects")
+    first = min(dates.flat) if origin is None else origin
+    off = dates - first
+    seconds = np.array([86400.0 * d.days + d.seconds + 1e-6 * d.microseconds for d in off.flat]).reshape(dates.shape)
+    per = SECONDS[units] if units != "years" else 86400.0 * _DAYS.get(calendar, 365.2425)
+    return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}
