@@ -170,7 +170,7 @@ def cells(values: Array) -> Any:
 
 
 def arguments(data: Data) -> tuple[Any, ...]:
-    """Data as ``least_squares`` takes them: coordinates if cells differ in them, sigma if there is one, observations."""
+    """Data for :func:`residual`: coordinates if cells differ in them, sigma if there is one, observations."""
     x = () if data.x.ndim < 3 else (cells(data.shown),)
     if data.sigma is None:
         return (*x, cells(data.y))
