@@ -43,7 +43,8 @@ class CosineKernels:
         xp = self.xp
         x = xp.moveaxis(x, axis, -1)
         out = self._like(x)
-        out[..., 1:-1] = (x[..., 2:] - x[..., :-2]) * 0.5
+        out[..., 1:-1] = x[..., 2:] - x[..., :-2]
+        out[..., 1:-1] *= 0.5
         for side, sign in ((slice(None), 1), (slice(None, None, -1), -1)):
             y, z = x[..., side], out[..., side]
             z[..., 0] = (y[..., 1] - y[..., 0]) * sign

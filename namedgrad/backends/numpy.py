@@ -18,7 +18,7 @@ from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_statistics import NumpyStatistics
-from namedgrad.backends.overlapping import contract_windows
+from namedgrad.backends.overlapping import contract_windows, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import Span
@@ -127,6 +127,8 @@ class NumpyBackend(
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction, guarded only if something in it is not finite."""
         out = contract_windows(x, y, plan)
+        if out is None and is_strewn_matrix(x, y, plan):
+            out = self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         if out is None:
             out = super().contract(x, y, plan)
         return super().contract(x, y, plan, guard=True) if guard and not self.isfinite_all(out) else out

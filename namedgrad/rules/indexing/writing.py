@@ -105,6 +105,7 @@ class _AddMap(Map):
     """The sum: the cotangent of what is written is gathered from where it went."""
 
     __slots__ = ("dims", "index", "mixes", "need", "out", "own", "summed", "v", "x")
+    multiplies = False
 
     def __init__(
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, summed: Names, own: bool
@@ -205,6 +206,7 @@ class _ExtremeMap(_AddMap):
     """Cells that tie, those of the array and those written, share equally."""
 
     __slots__ = ("among_values", "in_target", "share")
+    multiplies = True
 
     def prepare(self, out: DimArray, x: DimArray, v: DimArray) -> None:
         out, x, v = (stamp(innermost(a), axes.by_name()) for a in (out, x, v))

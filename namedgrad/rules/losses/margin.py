@@ -13,6 +13,7 @@ from namedgrad.rules.activations import log_sigmoid, relu
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
+from namedgrad.rules.indexing.writing import write_into
 from namedgrad.rules.losses.probability import bce_logits
 from namedgrad.rules.losses.reducing import check_range, class_weights, classes, measured, of_class, read, reduced
 from namedgrad.rules.reductions import any as any_
@@ -243,7 +244,7 @@ def multi_margin_loss(
     t, _ = classes(target, x, dim, "multi_margin_loss")
     size = extent(x, dim)
     behind = relu(add(x, subtract(c(margin), gather(x, {dim: t}))))
-    others = select(not_equal(positions(size, dim, x), t), behind)
+    others = write_into(behind, c(0), (t,), (dim,), (), "put")  # the target itself takes no part
     loss = e.divide(total(e.square(others) if p == 2 else others, (dim,)), c(size))
     if weight is None:
         return reduced(loss, (x, t), reduce_dim, reduction, "multi_margin_loss")

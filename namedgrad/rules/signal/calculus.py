@@ -97,7 +97,8 @@ def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: 
     x = _numbers(x)
     if name not in h.names:
         _enough(x, name, edge_order)
-        return cast(_as(x, e.divide(_central(x, (name,), edge_order=edge_order), h)), x.dtype)
+        out = _central(x, (name,), edge_order=edge_order)
+        return out if coord is None else cast(_as(x, e.divide(out, h)), x.dtype)
     return cast(slope(x, name, _steps(coord, x, name, "differentiate"), edge_order, even=is_even(h, name)), x.dtype)
 
 
