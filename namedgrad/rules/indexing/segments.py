@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,14 @@ def _present(x: DimArray, skipna: bool | None) -> DimArray | None:
     return present(x, skipna)
 
 
+def _over_present(
+    x: DimArray, skipna: bool | None, reduce: Callable[[DimArray | None], DimArray]
+) -> tuple[DimArray, DimArray | None]:
+    from namedgrad.rules.reductions.common import over_present
+
+    return over_present(x, skipna, reduce)
+
+
 def _published(name: str, function: Any, first: str, *, empty: str, result: str, notes: str, more: str = "") -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _DOC.format(first=first, name=name, empty=empty, result=result, notes=notes, more=more)
@@ -127,8 +136,8 @@ def _published(name: str, function: Any, first: str, *, empty: str, result: str,
 def _segment_sum(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                  new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_sum")
-    mask = _present(x, skipna)
-    return groups.placed(groups.reduced(x if mask is None else select(mask, x), "sum"))
+    out, _ = _over_present(x, skipna, lambda mask: groups.reduced(x if mask is None else select(mask, x), "sum"))
+    return groups.placed(out)
 
 
 def _segment_prod(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
@@ -150,8 +159,11 @@ def _extreme(kind: str, fill: float) -> Any:
     def function(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                  new_dim: Name | None = None) -> DimArray:
         groups = _Groups(x, segments, dim, size, new_dim, f"segment_{kind}")
-        mask = _present(x, skipna)
-        out = groups.reduced(x if mask is None else where(mask, x, c(fill)), f"a{kind}")
+
+        def reduce(mask: DimArray | None) -> DimArray:
+            return groups.reduced(x if mask is None else where(mask, x, c(fill)), f"a{kind}")
+
+        out, mask = _over_present(x, skipna, reduce)
         if mask is None:
             return groups.placed(out)
         some, members = groups.counts(mask, np.dtype(np.intp)), groups.counts(None, np.dtype(np.intp))
