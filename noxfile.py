@@ -34,7 +34,7 @@ def tests(session: nox.Session) -> None:
 def grid(session: nox.Session) -> None:
     """Every check of the table on every case: all samples, all tables of sizes."""
     session.install("-e", ".[dev]")
-    where = session.posargs or ["tests/test_operations.py", "tests/backends", "tests/compile"]
+    where = session.posargs or ["tests/test_operations.py", "tests/test_layouts.py", "tests/backends", "tests/compile"]
     session.run("pytest", *WORKERS, *where, env=HEADLESS | ONE_THREAD | {"NAMEDGRAD_GRID": "1"})
 
 

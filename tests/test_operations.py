@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,11 @@ import namedgrad as ng
 from namedgrad import backends
 from namedgrad.primitive import OPERATIONS
 from tests.support.arrays import all_names, hidden, like, permuted, sum_of_products, values
-from tests.support.domains import SYMMETRIC, parse
+from tests.support.domains import parse
+from tests.support.functions import Arrays, Function, cotangents_of, pull, push, rng_of, rounding
 from tests.support.grid import GRID, Point, data_array
 from tests.support.oracles import fd_gradients, fd_push, fd_second, stacked
 from tests.support.samples import (
-    BATCH,
     CASES,
     FIXED,
     FLOATING,
@@ -32,14 +32,10 @@ from tests.support.samples import (
     SAMPLES_PER_OPERATION,
     VARIANTS,
     Case,
-    chosen,
     outputs,
-    param,
     table,
 )
 from tests.support.tolerances import CLOSED, EXACT, FIRST, MATRIX, REFERENCE, ROUNDING, SECOND, SINGLE, assert_close
-
-Arrays = list[ng.DimArray]
 
 # A dim that is added to these would be reduced or moved as well, unless the call names its dims.
 BY_DEFAULT_ALL = {"sum", "mean", "var", "std", "max", "min", "prod", "logsumexp", "cumsum", "any", "all", "argmax", "argmin", "count", "flip",
@@ -53,66 +49,6 @@ BY_DEFAULT_ALL |= ALONG_THE_ONLY_DIM
 # All writers to a cell count: a dim that an index has and the target lacks ends there.
 INDEX_ENDS = {"scatter", "scatter_add", "scatter_reduce", "put", "put_along_axis", "index_add", "index_copy", "index_fill", "index_reduce"}
 SINGLE_BECOMES_DOUBLE = {"float_power", "jv", "yv", "iv", "kv", "hyp2f1", "astype", "type_as"}  # as in NumPy, and in SciPy with orders that are int64
-
-
-def rng_of(case: Case, check: str) -> np.random.Generator:
-    return np.random.default_rng(zlib.crc32(f"{case.label} {check}".encode()))
-
-
-def rounding(case: Case) -> float:
-    return MATRIX if case.tolerance_is_matrix else ROUNDING
-
-
-class Function:
-    """A case as a function of those of its operands that can be differentiated."""
-
-    def __init__(self, case: Case, operands: Arrays) -> None:
-        self.case, self.all = case, operands
-        self.at = [k for k, x in enumerate(operands) if x.dtype.kind in "fc"]
-        self.xs = [operands[k] for k in self.at]
-        matrix = case.sample.kwargs.get("dims", ())
-        self.symmetric = [
-            tuple(all_names(operands[k]).index(d) for d in matrix) if case.domains[k] in SYMMETRIC else None for k in self.at
-        ]
-
-    def __call__(self, *xs: ng.DimArray) -> Any:
-        full = list(self.all)
-        for k, x in zip(self.at, xs, strict=True):
-            full[k] = x
-        return self.case(*full)
-
-    def tangents(self, rng: np.random.Generator) -> Arrays:
-        """Random tangents; those of symmetric matrices are symmetric."""
-        out = []
-        for x, symmetric in zip(self.xs, self.symmetric, strict=True):
-            t = like(x, rng)
-            data = values(t, all_names(x))
-            mirrored = (data + np.swapaxes(data, *symmetric).conj()) / 2 if symmetric else data
-            out.append(ng.DimArray(mirrored, all_names(x), vectorized=x.vectorized))
-        return out
-
-
-def pull(f: Callable[..., Any], xs: Sequence[ng.DimArray], cotangents: Arrays) -> Arrays:
-    """Gradients of ``f`` at ``xs``."""
-    out, back = ng.pullback(f, *xs)
-    got = back(tuple(cotangents) if isinstance(out, tuple) else cotangents[0])
-    return list(got) if len(xs) > 1 else [got]
-
-
-def push(f: Callable[..., Any], xs: Sequence[ng.DimArray], tangents: Arrays) -> Arrays:
-    """Tangents of the outputs of ``f`` at ``xs``."""
-    return outputs(ng.pushforward(f, tuple(xs), tuple(tangents))[1])
-
-
-def cotangents_of(f: Function, rng: np.random.Generator, batch: dict[Any, int] | None = None) -> Arrays:
-    """Random cotangents, 0 where an output is NaN because the reference is: its derivative is not a number either."""
-    out = []
-    for y in outputs(f(*f.xs)):
-        c = like(y, rng, batch)
-        gone = np.isnan(y.to_numpy())
-        gone = np.expand_dims(gone, tuple(range(len(y.vectorized), len(c.vectorized))))
-        out.append(ng.DimArray(np.where(gone, 0, c.to_numpy()), all_names(c), vectorized=c.vectorized))
-    return out
 
 
 # ------------------------------------------------------------------------------------------------ completeness
@@ -384,94 +320,7 @@ def _same(several: Arrays) -> Any:
     return several[0] if len(several) == 1 else tuple(several)
 
 
-# ------------------------------------------------------------------------------------------------ vectorized axes
-
-# Which operand has which vectorized axes ("all" of one name; the k-th alone; different names), and what the cotangent adds.
-PATTERNS: dict[str, Callable[[int], tuple[dict[int, tuple[str, ...]], tuple[str, ...]]]] = {
-    "all": lambda n: (dict.fromkeys(range(n), ("B",)), ()),
-    "first": lambda n: ({0: ("B",)}, ()),
-    "last": lambda n: ({n - 1: ("B",)}, ()),
-    "different": lambda n: ({k: (f"B{k % 2 + 1}",) for k in range(n)}, ()),
-    "two": lambda n: ({0: ("B1", "B2"), n - 1: ("B2",)} if n > 1 else {0: ("B1", "B2")}, ()),
-    "cotangent": lambda n: ({}, ("B",)),
-    "cotangent and first": lambda n: ({0: ("B1",)}, ("B2",)),
-}
-
-
-def in_layouts(check: str, cases: list[Case], patterns: Sequence[str]) -> Any:
-    """Every layout, with a case of its own per operation."""
-    pairs = [(c, p) for p in patterns for c in chosen(f"{check} {p}", cases)]
-    return pytest.mark.parametrize(("case", "pattern"), [param(c, p) for c, p in pairs])
-
-
-@in_layouts("loop", CASES, PATTERNS)
-def test_vectorized_is_the_loop_of_slices(case: Case, pattern: str) -> None:
-    batch, added = PATTERNS[pattern](len(case.sample.operands))
-    names = {n: case.batch_sizes[n] for own in batch.values() for n in own}
-    more = {n: case.batch_sizes[n] for n in added}
-    operands = [hidden(x, *BATCH) for x in case.operands(batch)]
-    f = Function(case, operands)
-    result = outputs(case(*operands))
-    expected = stacked(lambda xs: outputs(case(*xs)), names, operands)
-    for y, (own, e) in zip(result, expected, strict=True):
-        assert set(y.vectorized) == set(names)
-        assert y.dims == own[len(names) :]
-        assert_close(values(y, own), e, rounding(case))
-    if case.label not in LABELS:
-        return
-    rng = rng_of(case, pattern)
-    cotangents = cotangents_of(f, rng, more)
-    every = {**names, **more}
-    expected = stacked(lambda ops, cs: pull(Function(case, ops), Function(case, ops).xs, cs), every, operands, cotangents)
-    for x, g, (own, e) in zip(f.xs, pull(f, f.xs, cotangents), expected, strict=True):
-        assert set(g.vectorized) == set(every)
-        assert g.dims == x.dims
-        assert_close(values(g, own), e, rounding(case))
-    tangents = [like(x, rng, more) for x in f.xs]
-    expected = stacked(lambda ops, ts: push(Function(case, ops), Function(case, ops).xs, ts), every, operands, tangents)
-    for y, t, (own, e) in zip(result, push(f, f.xs, tangents), expected, strict=True):
-        assert set(t.vectorized) == set(every)
-        assert t.dims == y.dims
-        assert_close(values(t, own), e, rounding(case))
-
-
-@in_layouts("second", FLOATING, ["all", "different", "cotangent and first"])
-def test_second_order_under_vectorized_axes(case: Case, pattern: str) -> None:
-    batch, added = PATTERNS[pattern](len(case.sample.operands))
-    names = {n: case.batch_sizes[n] for n in (*(n for own in batch.values() for n in own), *added)}
-    operands = [hidden(x, *BATCH) for x in case.operands(batch)]
-    f = Function(case, operands)
-    rng = rng_of(case, "second" + pattern)
-    cotangents, tangents = cotangents_of(f, rng, {n: case.batch_sizes[n] for n in added}), [like(x, rng, names) for x in f.xs]
-
-    def forward(ops: Arrays, cs: Arrays, ts: Arrays) -> Arrays:
-        inner = Function(case, ops)
-        return push(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
-
-    def reverse(ops: Arrays, cs: Arrays, ts: Arrays) -> Arrays:
-        inner = Function(case, ops)
-        return pull(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
-
-    for how in (forward, reverse):
-        expected = stacked(how, names, operands, cotangents, tangents)
-        for x, g, (own, e) in zip(f.xs, how(operands, cotangents, tangents), expected, strict=True):
-            assert set(g.vectorized) == set(names)
-            assert g.dims == x.dims
-            assert_close(values(g, own), e, rounding(case))
-
-
-@table("captured_or_passed_alike", FLOATING)
-def test_captured_or_passed_alike(case: Case) -> None:
-    n = len(case.sample.operands)
-    operands = [hidden(x, *BATCH) for x in case.operands(PATTERNS["different"](n)[0])]
-    f = Function(case, operands)
-    cotangents = cotangents_of(f, rng_of(case, "captured"))
-    together = pull(f, f.xs, cotangents)
-    for k, x in enumerate(f.xs):
-        (alone,) = pull(lambda x, k=k: f(*f.xs[:k], x, *f.xs[k + 1 :]), [x], cotangents)
-        assert set(alone.vectorized) == set(together[k].vectorized)
-        assert alone.dims == together[k].dims
-        assert_close(values(alone, all_names(together[k])), together[k].to_numpy(), rounding(case))
+# ------------------------------------------------------------------------------------------------ batches
 
 
 def _reduces_all(case: Case) -> bool:

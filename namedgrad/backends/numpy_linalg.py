@@ -12,6 +12,7 @@ from namedgrad.backends.linalg import LinalgKernels
 
 Raw = np.ndarray[Any, Any]
 SMALL = 12  #: up to this size a stack is faster through LAPACK's general solver, without a call per matrix
+NEAR, NODES, MOST_ROOTS = 0.7, 16, 100  #: so near to 1 Padé's approximant of log is exact (Higham 2008, table 11.1)
 WELL = 1e6  #: condition up to which cofactors come from the inverse
 
 
@@ -102,9 +103,33 @@ class NumpyLinalg(LinalgKernels):
         return _function(sqrtm, a)
 
     def logm(self, a: Raw, errors: str = "raise") -> Raw:
-        from scipy.linalg import logm
+        fine = np.isfinite(a).all((-1, -2))
+        if fine.all():
+            return self._logarithm(a)
+        out = self._logarithm(a[fine])
+        whole = np.full(a.shape, np.nan, out.dtype)
+        whole[fine] = out
+        return whole
 
-        return _function(logm, a)
+    def _logarithm(self, a: Raw) -> Raw:
+        """Square roots until the rest is near 1, then Padé's approximant by quadrature (Higham 2008, section 11.5)."""
+        x, far = a, np.ones(a.shape[:-2], dtype=bool)
+        times = np.zeros(a.shape[:-2])
+        eye = np.eye(a.shape[-1], dtype=a.dtype)
+        for _ in range(MOST_ROOTS):
+            far = np.abs(x - eye).sum(-2).max(-1, initial=0) > NEAR
+            if not far.any():
+                break
+            roots = self.sqrtm(x[far])
+            x = x.astype(roots.dtype)
+            x[far] = roots
+            times[far] += 1
+        rest = np.where(far[..., None, None], 0, x - eye)
+        t, w = np.polynomial.legendre.leggauss(NODES)
+        t, w = (v.reshape(-1, *(1,) * a.ndim) for v in ((1 + t) / 2, w / 2))
+        out = (w * np.linalg.solve(eye + t * rest, rest)).sum(0) * 2.0 ** times[..., None, None]
+        out = out.astype(x.dtype)
+        return _with_singular(out, a, far) if far.any() else out
 
 
 # ------------------------------------------------------------------------------------------------ a matrix at a time
@@ -149,6 +174,16 @@ def _of_finite(f: Callable[..., Raw], *arrays: Raw) -> Raw:
         return f(*arrays)
     out = np.full_like(arrays[0], np.nan)
     out[fine] = f(*(x[fine] for x in arrays))
+    return out
+
+
+def _with_singular(out: Raw, a: Raw, where: Raw) -> Raw:
+    """What SciPy makes of the matrices that have no logarithm, or hardly one."""
+    from scipy.linalg import logm
+
+    found = _function(logm, a[where])
+    out = out.astype(np.result_type(out, found))
+    out[where] = found
     return out
 
 

@@ -19,7 +19,7 @@ from namedgrad.rules.structure import relabel, spread
 class Key(NamedTuple):
     """A key taken apart: what happens to each axis, and where the result has its axes."""
 
-    slices: dict[Name, slice | int]
+    slices: dict[Name, slice | int | DimArray]  #: positions, where the bounds of a slice differ along vectorized axes
     arrays: dict[Name, DimArray]
     target: tuple[Any, ...]  #: in order: an old name, None for a new axis, Ellipsis for the axes of ``arrays``
 
@@ -29,14 +29,16 @@ class Key(NamedTuple):
 
 def is_basic(k: Any) -> bool:
     """Whether one entry of a key selects without copying."""
-    return k is None or k is Ellipsis or (isinstance(k, (slice, int, np.integer)) and not isinstance(k, bool))
+    if isinstance(k, slice):
+        return indexing.plain(k)
+    return k is None or k is Ellipsis or (isinstance(k, (int, np.integer)) and not isinstance(k, bool))
 
 
 def entries(x: DimArray, key: Any) -> list[Any]:
     """One entry per axis that is consumed, arrays of truth values as positions, ``...`` written out."""
     parts: list[Any] = []
     for k in key if isinstance(key, tuple) else (key,):
-        parts.extend([k] if is_basic(k) else index_arrays(k))
+        parts.extend([k] if isinstance(k, slice) or is_basic(k) else index_arrays(k))
     dots = [i for i, k in enumerate(parts) if k is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -69,7 +71,7 @@ def index_arrays(k: Any) -> list[DimArray]:
 def read_key(x: DimArray, key: Any) -> Key:
     """Take a key apart along the visible axes of ``x``."""
     names = iter(x.dims)
-    slices: dict[Name, slice | int] = {}
+    slices: dict[Name, slice | int | DimArray] = {}
     arrays: dict[Name, DimArray] = {}
     target: list[Any] = []
     for k in entries(x, key):
@@ -81,7 +83,7 @@ def read_key(x: DimArray, key: Any) -> Key:
         if isinstance(k, DimArray):
             arrays[name] = k
         elif isinstance(k, slice):
-            slices[name] = k
+            slices[name] = indexing.as_index(k, name, extent(x, name), x)
         else:
             slices[name] = indexing.as_index(int(k), name, extent(x, name), x)
     if not arrays:
@@ -114,7 +116,7 @@ def placed(index: DimArray, name: Name, x: DimArray) -> DimArray:
 def select(x: DimArray, key: Key) -> DimArray:
     """The cells that a key names, with numbered axes."""
     for name, k in key.slices.items():
-        x = slice_of(x, name, k)
+        x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else slice_of(x, name, k)
     if key.arrays:
         x = indexing.gather(x, key.arrays)
     names: list[Name] = []
@@ -138,7 +140,15 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     out = select(x, read)
     if read.arrays or (x.level is None and x.dtype.kind in "biu"):
         return box(out, p.kin)
-    return view_of(p, out, lambda base: base[key], key)
+    blank = _alike(key, read)
+    return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else blank], key)
+
+
+def _alike(key: Any, read: Key) -> Any:
+    """A key for arrays without vectorized axes: in place of slices whose bounds differ along such axes, some as long."""
+    lengths = iter([extent(i, n) for n, i in read.slices.items() if isinstance(i, DimArray)])
+    several = key if isinstance(key, tuple) else (key,)
+    return tuple(k if is_basic(k) or not isinstance(k, slice) else slice(next(lengths)) for k in several)
 
 
 PositionalArray.__getitem__ = getitem  # type: ignore[method-assign]

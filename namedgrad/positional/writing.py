@@ -123,7 +123,7 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
         owner = owner._view.base
     cells = _cell_numbers(owner.shape)
     for show in reversed(shows):
-        cells = show(cells)
+        cells = show(wrap(unwrap(cells)))
     _renew(owner, _put(owner._x, unwrap(wrap(unwrap(cells))[key]), v, how))
 
 

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from namedgrad.axes import Name
+from namedgrad.axes import AxisError, Name
+from namedgrad.rules.movement.names import names_and_sizes
 from namedgrad.transforms.calls import run
 from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.grad import restore_tree
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
 
 
-def vectorize(tree: Any, *names: Name) -> Any:
+def vectorize(tree: Any, /, *names: Name | Mapping[Any, int], **sizes: int) -> Any:
     """Hide dims of every array in a nested structure that has them: they become batch axes.
 
     Parameters
     ----------
     tree : nested structure of arrays
     *names : names
-        Dims to hide.
+        Dims to hide. Or a mapping of dims to the sizes that they must have.
+    **sizes
+        The mapping in keyword form: ``ng.vectorize(tree, b=2)``.
 
     Returns
     -------
@@ -30,7 +33,7 @@ def vectorize(tree: Any, *names: Name) -> Any:
     Raises
     ------
     AxisError
-        If no array has one of the names.
+        If no array has one of the names, or its size is another.
 
     Examples
     --------
@@ -38,7 +41,12 @@ def vectorize(tree: Any, *names: Name) -> Any:
     >>> ng.vectorize({"a": ng.zeros({"b": 2, "x": 3})}, "b")["a"].dims
     ('x',)
     """
-    return vectorize_tree(tree, over_names(names, tree))
+    given, expected = names_and_sizes(names, sizes)
+    for leaf in flatten(tree)[0] if expected else ():
+        for n in adapter_of(leaf).dims(leaf):
+            if leaf.sizes[n] != expected.get(n, leaf.sizes[n]):
+                raise AxisError(f"vectorize: {n!r} has size {leaf.sizes[n]} in one of the arrays, not {expected[n]}")
+    return vectorize_tree(tree, over_names(given, tree))
 
 
 def devectorize(tree: Any, *names: Name) -> Any:

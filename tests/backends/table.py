@@ -10,9 +10,9 @@ import xarray as xr
 
 import namedgrad as ng
 from tests.support.arrays import all_names
+from tests.support.functions import Function, cotangents_of, pull, push, rng_of
 from tests.support.samples import LABELS, Case, outputs
 from tests.support.tolerances import MATRIX, ROUNDING
-from tests.test_operations import Function, cotangents_of, pull, push, rng_of
 
 Place = Callable[[ng.DimArray], ng.DimArray]
 

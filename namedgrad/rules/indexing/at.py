@@ -15,7 +15,7 @@ from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import divide, maximum, minimum, power
 from namedgrad.rules.indexing.block import cut_out, write_block
 from namedgrad.rules.indexing.maps import index_names, with_names
-from namedgrad.rules.indexing.positions import as_positions, read_all
+from namedgrad.rules.indexing.positions import as_positions, is_whole, read_all
 from namedgrad.rules.indexing.products import scatter_product
 from namedgrad.rules.indexing.reading import by_order
 from namedgrad.rules.indexing.writing import write_into
@@ -52,7 +52,7 @@ class At:
         table = dict(key) if isinstance(key, Mapping) else by_order(self.x, key if isinstance(key, tuple) else (key,))
         for name in table:
             check(self.x, name, "at")
-        table = {n: k for n, k in table.items() if not (isinstance(k, slice) and k == slice(None))}
+        table = {n: k for n, k in table.items() if not is_whole(k)}
         return At(self.x, read_all(self.x, table))
 
     def set(self, value: Any) -> DimArray:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, describe, extent, make, refuse_while_recording
-from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.array import DimArray, TraceError, describe, extent, make, refuse_while_recording
+from namedgrad.axes import NONE, Axis, AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like
+from namedgrad.rules.elementwise import c, floor_divide, less, maximum, minimum
 from namedgrad.rules.movement import merge
-from namedgrad.rules.structure import cast, spread
+from namedgrad.rules.structure import add, cast, multiply, positions, spread, subtract, where
 from namedgrad.trace import innermost
 
 
 def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
     """An indexer as an int, a slice, or a named integer array whose values are in range."""
     if isinstance(value, slice):
-        return value
+        return value if plain(value) else _cut_per_slice(value, name, size, x)
     if isinstance(value, (bool, np.bool_)) or value is None:
         raise TypeError(f"index for {name!r}: {value!r} is not an int, a slice or an integer array")
     if isinstance(value, (int, np.integer)):
@@ -29,6 +31,53 @@ def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
             raise IndexError(f"index {i} is out of range for dim {name!r} of size {size} in {describe(x)}")
         return i % size
     return _array_index(value, name, size, x)
+
+
+def plain(cut: slice) -> bool:
+    """Whether the bounds of a slice are numbers, not arrays with one for each of many slices."""
+    return not any(getattr(v, "nameless", v).names for v in (cut.start, cut.stop) if isinstance(v, DimArray) or getattr(v, "nameless", None) is not None)
+
+
+def is_whole(k: Any) -> bool:
+    """Whether an indexer takes everything as it is."""
+    return isinstance(k, slice) and k.start is None and k.stop is None and k.step in {None, 1}
+
+
+def _cut_per_slice(cut: slice, name: Name, size: int, x: DimArray) -> DimArray:
+    """A slice with bounds along vectorized axes as positions, of which there must be as many for all."""
+    step = 1 if cut.step is None else operator.index(cut.step)
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    start = _bound(cut.start, low if step > 0 else high, (low, high), name, size)
+    stop = _bound(cut.stop, high if step > 0 else low, (low, high), name, size)
+    lengths = floor_divide(add(subtract(stop, start), c(step - (1 if step > 0 else -1))), c(step))
+    instead = "start + " + ("np.arange(length)" if isinstance(name, Axis) else f"ng.arange({name!r}, length)")
+    if not backends.may_look(lengths.raw):
+        raise TraceError(
+            f"the length of a slice of {name!r} with bounds {describe(lengths)} cannot be looked at here (they are lazy, or left "
+            f"open by a program that is being recorded); index with {instead}"
+        )
+    found = np.unique(np.maximum(lengths.raw, 0))
+    if len(found) > 1:
+        raise AxisError(
+            f"slices of {name!r} along {tuple(lengths.names)} have the lengths {', '.join(map(str, found))}, and an array one size; "
+            f"index with {instead} and mask what is too long"
+        )
+    places = positions(int(found[0]) if len(found) else 0, name, x)
+    return beside(add(start, multiply(places, c(step))), x)
+
+
+def _bound(value: Any, default: int, ends: tuple[int, int], name: Name, size: int) -> DimArray:
+    """Bounds of slices as Python takes them: counted from the end where negative, and cut off at the ends."""
+    if value is None:
+        return c(default)
+    i = named_index(value, name)
+    if i.dtype.kind not in "iu":
+        raise TypeError(f"a bound of a slice of {name!r} has dtype {i.dtype}; use integers")
+    if i.dims:
+        raise AxisError(f"a bound of a slice of {name!r} has the dims {i.dims}; use positions in their place, or vectorize them")
+    i = cast(i, np.intp)
+    i = where(less(i, c(0)), add(i, c(size)), i)
+    return minimum(maximum(i, c(ends[0])), c(ends[1]))
 
 
 def _array_index(value: Any, name: Name, size: int, x: DimArray) -> DimArray:

@@ -13,7 +13,7 @@ from namedgrad.axes import AxisError, Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, mapping, pick
 from namedgrad.rules.indexing.maps import gather, index_names
-from namedgrad.rules.indexing.positions import beside, joined, named_index, read_all, wrapped
+from namedgrad.rules.indexing.positions import beside, is_whole, joined, named_index, read_all, wrapped
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel
 
@@ -30,7 +30,8 @@ def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: 
     indexers : mapping of dim to indexer, optional
         Or as keywords: ``a.isel(x=0)``. An int removes the dim; a slice, a list, a 1-D array of integers or booleans indexes its own
         dim (orthogonally); a DimArray of integers brings its dims, and several that share a dim are taken together (pointwise).
-        It may have vectorized axes: each slice then has its own positions.
+        It may have vectorized axes: each slice then has its own positions. So may the bounds of a slice, ``slice(i, i + 2)``, as
+        long as all slices are of one length.
     **keywords
         The mapping in keyword form.
 
@@ -150,4 +151,4 @@ def by_order(x: DimArray, key: tuple[Any, ...]) -> dict[Name, Any]:
     full = (*key[:at], *(slice(None),) * gaps, *key[at + 1 :])
     if any(k is None for k in full):
         raise AxisError("a new axis needs a name; use .expand_dims(name)")
-    return {n: k for n, k in zip(x.dims, full, strict=True) if not (isinstance(k, slice) and k == slice(None))}
+    return {n: k for n, k in zip(x.dims, full, strict=True) if not is_whole(k)}

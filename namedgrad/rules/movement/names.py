@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from namedgrad import axes
-from namedgrad.array import DimArray, describe
-from namedgrad.axes import AxisError, Name
+from namedgrad.array import DimArray, describe, extent
+from namedgrad.axes import AxisError, Name, Names
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, rename_mapping
 from namedgrad.rules.structure import relabel, reorder
@@ -84,13 +84,16 @@ def swap_dims(x: DimArray, /, dims_dict: Mapping[Any, Any] | None = None, **keyw
     return rename(x, table)
 
 
-def vectorize(x: DimArray, *dim: Name) -> DimArray:
+def vectorize(x: DimArray, /, *dim: Name | Mapping[Any, int], **sizes: int) -> DimArray:
     """Hide dims from every operation: they become batch axes.
 
     Parameters
     ----------
     x : DimArray
     *dim : names
+        Or a mapping of names to the sizes that they must have.
+    **sizes
+        The mapping in keyword form: ``a.vectorize(b=2)``.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def vectorize(x: DimArray, *dim: Name) -> DimArray:
     Raises
     ------
     AxisError
-        If there is no such dim.
+        If there is no such dim, or its size is another.
 
     Examples
     --------
@@ -110,10 +113,19 @@ def vectorize(x: DimArray, *dim: Name) -> DimArray:
     <DimArray () vectorized (b: 2) float64>
     array([3., 3.])
     """
-    for name in dim:
+    names, expected = names_and_sizes(dim, sizes)
+    for name in names:
         if name not in x.hidden:
             check(x, name, "vectorize")
-    return relabel(x, {}, hide=tuple(n for n in dim if n not in x.hidden))
+        if extent(x, name) != expected.get(name, extent(x, name)):
+            raise AxisError(f"vectorize: {name!r} has size {extent(x, name)} in {describe(x)}, not {expected[name]}")
+    return relabel(x, {}, hide=tuple(n for n in names if n not in x.hidden))
+
+
+def names_and_sizes(given: Sequence[Any], keywords: Mapping[Any, int]) -> tuple[Names, dict[Name, int]]:
+    """Names, and the sizes that some of them must have."""
+    sizes = {n: s for g in given if isinstance(g, Mapping) for n, s in g.items()} | dict(keywords)
+    return tuple(dict.fromkeys([*(g for g in given if not isinstance(g, Mapping)), *sizes])), sizes
 
 
 def devectorize(x: DimArray, *dim: Name) -> DimArray:

@@ -1,0 +1,188 @@
+"""Every operation with vectorized axes, laid out in every way: each slice is what the operation gives of it alone.
+
+The operation of one slice knows nothing of vectorized axes, and ``test_operations`` compares its derivatives with finite
+differences.  Here they are compared with the loop of slices: values, gradients, tangents, second derivatives, Hessians.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import pytest
+
+import namedgrad as ng
+from tests.support.arrays import all_names, hidden, like, permuted, values
+from tests.support.functions import Arrays, Function, cotangents_of, pull, push, rng_of, rounding
+from tests.support.oracles import stacked
+from tests.support.samples import BATCH, CASES, FLOATING, FULL, LABELS, Case, chosen, outputs, param
+from tests.support.tolerances import assert_close
+
+Batches = dict[int, tuple[str, ...]]
+
+
+class Layout(NamedTuple):
+    """Which of ``n`` operands have which vectorized axes, what the cotangent adds, and which operands are captured."""
+
+    batches: Callable[[int], Batches]
+    added: tuple[str, ...] = ()
+    captures: bool = False
+
+    def __call__(self, case: Case, order: str) -> Placed:
+        """The operands of a case in this layout."""
+        batches = self.batches(len(case.sample.operands))
+        names = {n: case.batch_sizes[n] for own in batches.values() for n in own}
+        more = {n: case.batch_sizes[n] for n in self.added}
+        operands = [hidden(x, *BATCH) for x in case.operands(batches)]
+        if order == "mixed":
+            rng = rng_of(case, f"order {batches} {more}")
+            operands = [permuted(x, rng) for x in operands]
+        return Placed(operands, names, more, (-1,) if self.captures else None)
+
+
+class Placed(NamedTuple):
+    """Operands, sizes of their vectorized axes and of those that the cotangent adds, and what is differentiated."""
+
+    operands: Arrays
+    names: dict[str, int]
+    more: dict[str, int]
+    some: Iterable[int] | None
+
+    @property
+    def every(self) -> dict[str, int]:
+        """Sizes of all vectorized axes."""
+        return {**self.names, **self.more}
+
+
+def _different(n: int) -> Batches:
+    return {k: (f"B{k % 2 + 1}",) for k in range(n)}
+
+
+LAYOUTS = {
+    "all": Layout(lambda n: dict.fromkeys(range(n), ("B",))),
+    "first": Layout(lambda n: {0: ("B",)}),
+    "last": Layout(lambda n: {n - 1: ("B",)}),
+    "different": Layout(_different),
+    "two nested": Layout(lambda n: {0: ("B1", "B2"), n - 1: ("B2",)} if n > 1 else {0: ("B1", "B2")}),
+    "two nested everywhere": Layout(lambda n: {k: ("B1", "B2")[:: 1 - 2 * (k % 2)] for k in range(n)}),
+    "captured": Layout(_different, captures=True),
+    "cotangent": Layout(lambda n: {}, ("B",)),
+    "cotangent and first": Layout(lambda n: {0: ("B1",)}, ("B2",)),
+}
+ORDERS = ("stored", "mixed")
+
+
+def in_layouts(check: str, cases: list[Case], layouts: Iterable[str] = LAYOUTS) -> Any:
+    """A case of its own per operation and layout, in one of the stored orders; in the full grid every case in both."""
+    triples = []
+    for layout in layouts:
+        for c in chosen(f"{check} {layout}", cases):
+            one = ORDERS[zlib.crc32(f"{check} {layout} {c.label} order".encode()) % 2]
+            triples += [(c, layout, order) for order in (ORDERS if FULL else [one])]
+    return pytest.mark.parametrize(("case", "layout", "order"), [param(*t) for t in triples])
+
+
+def test_layouts_are_met_with_all_sizes_equal_and_all_distinct_in_both_orders() -> None:
+    for layout in LAYOUTS:
+        met = {(c.variant, o) for c in chosen(f"loop {layout}", CASES) for o in ORDERS if zlib.crc32(f"loop {layout} {c.label} order".encode()) % 2 == ORDERS.index(o)}
+        assert {(v, o) for v in ("distinct", "equal") for o in ORDERS} <= met
+
+
+@in_layouts("loop", CASES)
+def test_vectorized_is_the_loop_of_slices(case: Case, layout: str, order: str) -> None:
+    operands, names, more, some = placed = LAYOUTS[layout](case, order)
+    result = outputs(case(*operands))
+    expected = stacked(lambda xs: outputs(case(*xs)), names, operands)
+    for y, (own, e) in zip(result, expected, strict=True):
+        assert set(y.vectorized) == set(names)
+        assert y.dims == own[len(names) :]
+        assert_close(values(y, own), e, rounding(case))
+    if case.label not in LABELS:
+        return
+    f = Function(case, operands, some)
+    rng = rng_of(case, layout)
+    cotangents = cotangents_of(f, rng, more)
+
+    def pulled(ops: Arrays, cs: Arrays) -> Arrays:
+        inner = Function(case, ops, some)
+        return pull(inner, inner.xs, cs)
+
+    expected = stacked(pulled, placed.every, operands, cotangents)
+    for x, g, (own, e) in zip(f.xs, pulled(operands, cotangents), expected, strict=True):
+        assert set(g.vectorized) == set(placed.every)
+        assert g.dims == x.dims
+        assert_close(values(g, own), e, rounding(case))
+
+    def pushed(ops: Arrays, ts: Arrays) -> Arrays:
+        inner = Function(case, ops, some)
+        return push(inner, inner.xs, ts)
+
+    tangents = [like(x, rng, more) for x in f.xs]
+    expected = stacked(pushed, placed.every, operands, tangents)
+    for y, t, (own, e) in zip(result, pushed(operands, tangents), expected, strict=True):
+        assert set(t.vectorized) == set(placed.every)
+        assert t.dims == y.dims
+        assert_close(values(t, own), e, rounding(case))
+
+
+@in_layouts("second", FLOATING)
+def test_second_order_under_vectorized_axes(case: Case, layout: str, order: str) -> None:
+    operands, _, more, some = placed = LAYOUTS[layout](case, order)
+    f = Function(case, operands, some)
+    rng = rng_of(case, "second" + layout)
+    cotangents, tangents = cotangents_of(f, rng, more), [like(x, rng, placed.every) for x in f.xs]
+
+    def forward(ops: Arrays, cs: Arrays, ts: Arrays) -> Arrays:
+        inner = Function(case, ops, some)
+        return push(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
+
+    def reverse(ops: Arrays, cs: Arrays, ts: Arrays) -> Arrays:
+        inner = Function(case, ops, some)
+        return pull(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
+
+    for how in (forward, reverse):
+        expected = stacked(how, placed.every, operands, cotangents, tangents)
+        for x, g, (own, e) in zip(f.xs, how(operands, cotangents, tangents), expected, strict=True):
+            assert set(g.vectorized) == set(placed.every)
+            assert g.dims == x.dims
+            assert_close(values(g, own), e, rounding(case))
+
+
+def _hessian_blocks(f: Function, weights: Arrays) -> Arrays:
+    """Every block of the Hessian of a weighted sum of the outputs."""
+
+    def loss(*xs: ng.DimArray) -> ng.DimArray:
+        parts = [(y * w).sum(skipna=False) for y, w in zip(outputs(f(*xs)), weights, strict=True) if y.dtype.kind in "fc"]
+        return sum(parts[1:], parts[0]).real
+
+    blocks = ng.hessian(loss, wrt=tuple(range(len(f.xs))))(*f.xs)
+    return [b for row in blocks for b in row]
+
+
+HESSIANS = LAYOUTS if FULL else ("all", "different", "two nested", "captured", "cotangent and first")
+
+
+@in_layouts("hessian", [c for c in FLOATING if not any(x.dtype.kind == "c" for x in c.operands())], HESSIANS)
+def test_hessians_under_vectorized_axes(case: Case, layout: str, order: str) -> None:
+    operands, _, more, some = placed = LAYOUTS[layout](case, order)
+    f = Function(case, operands, some)
+    weights = cotangents_of(f, rng_of(case, "hessian" + layout), more)
+    expected = stacked(lambda ops, ws: _hessian_blocks(Function(case, ops, some), ws), placed.every, operands, weights)
+    for h, (own, e) in zip(_hessian_blocks(f, weights), expected, strict=True):
+        assert set(h.vectorized) == set(placed.every)
+        assert h.dims == own[len(placed.every) :]
+        assert_close(values(h, own), e, rounding(case))
+
+
+@in_layouts("captured or passed", FLOATING, ["different", "two nested"])
+def test_captured_or_passed_alike(case: Case, layout: str, order: str) -> None:
+    operands, _, more, _ = LAYOUTS[layout](case, order)
+    f = Function(case, operands)
+    cotangents = cotangents_of(f, rng_of(case, "captured"), more)
+    together = pull(f, f.xs, cotangents)
+    for k, x in enumerate(f.xs):
+        (alone,) = pull(lambda x, k=k: f(*f.xs[:k], x, *f.xs[k + 1 :]), [x], cotangents)
+        assert set(alone.vectorized) == set(together[k].vectorized)
+        assert alone.dims == together[k].dims
+        assert_close(values(alone, all_names(together[k])), together[k].to_numpy(), rounding(case))
