@@ -126,7 +126,8 @@ class NumpyBackend(
 
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction, guarded only if something in it is not finite."""
-        out = contract_windows(x, y, plan)
+        rows = _is_rows(x, y, plan)  # a third of the time of einsum
+        out = np.vecdot(x, y) if rows else contract_windows(x, y, plan)
         if out is None and is_strewn_matrix(x, y, plan):
             out = self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         if out is None:
@@ -185,3 +186,13 @@ class NumpyBackend(
                 at = self.places(index, whole.shape, core, shared, tail)
                 return np.divide(whole.reshape(-1)[at], g)
         return super().exclusive_product(g, whole, *index, shared=shared, sizes=sizes, tail=tail)
+
+
+def _is_rows(x: Raw, y: Raw, plan: MatmulPlan) -> bool:
+    """Whether a contraction sums the product of real matrices along rows of one memory block each."""
+    b, m, k, n = plan.counts
+    return bool(
+        b and k == 1 and not (m or n) and plan.perms == (None, None) and plan.back is None
+        and x.dtype.kind == y.dtype.kind == "f" and x.shape == y.shape and x.shape[-1] <= BLAS_THREADS_FROM
+        and x.strides[-1] == x.itemsize and y.strides[-1] == y.itemsize
+    )  # fmt: skip

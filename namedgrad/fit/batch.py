@@ -15,6 +15,7 @@ import numpy as np
 from namedgrad.fit.cells import Index
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
+from namedgrad.fit.threads import Queue, on_threads
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -78,33 +79,35 @@ class Found(NamedTuple):
     status: np.ndarray[Any, Any]
     arrays: dict[str, Any]
 
+    def note(self, gone: Batch, ends: np.ndarray[Any, Any]) -> None:
+        """Keep how some cells ended."""
+        self.status[gone.index] = ends
+        for n, kept in self.arrays.items():
+            kept[..., gone.index] = np.where(ends == Status.NOT_FINITE, np.nan, getattr(gone, n))
+
 
 def solve(
     evaluate: Callable[[Array, Index], Any], enter: Callable[[Index], Batch], cells: Index, count: int, *,
-    keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any],
+    keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any], workers: int = 1,
 ) -> Found:  # fmt: skip
     """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended."""
-    taken = 0
+    queue = Queue(cells)
+    nobody = enter(cells[:0])
+    found = Found(np.full(count, -1), {n: np.full((*getattr(nobody, n).shape[:-1], count), np.nan) for n in keep})
 
-    def more(wanted: int) -> Batch:
-        nonlocal taken
-        taken += wanted
-        return enter(cells[taken - wanted : taken])
+    def work() -> None:
+        batch = enter(queue.take(size))
+        while batch.index.size:
+            batch.learn(evaluate(batch.trial, batch.index))
+            ends = batch.verdict(tol, max_iterations)
+            done = ends >= 0
+            if done.any():
+                found.note(batch.only(done), ends[done])
+                gone = int(np.count_nonzero(done))
+                report(gone)
+                batch = batch.only(~done).join(enter(queue.take(gone)))
+            if batch.index.size:
+                batch.propose()
 
-    batch = more(size)
-    status = np.full(count, -1)
-    arrays = {n: np.full((*getattr(batch, n).shape[:-1], count), np.nan) for n in keep}
-    while batch.index.size:
-        batch.learn(evaluate(batch.trial, batch.index))
-        ends = batch.verdict(tol, max_iterations)
-        done = ends >= 0
-        if done.any():
-            gone, at = batch.only(done), batch.index[done]
-            status[at] = ends[done]
-            for n in keep:
-                arrays[n][..., at] = np.where(ends[done] == Status.NOT_FINITE, np.nan, getattr(gone, n))
-            report(at.size)
-            batch = batch.only(~done).join(more(at.size))
-        if batch.index.size:
-            batch.propose()
-    return Found(status, arrays)
+    on_threads(work, workers)
+    return found

@@ -7,7 +7,7 @@ of cells is a gather along it, so cells that are done can leave the batch and ot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ CELL: Name = _Cell("cell")
 HIDDEN = frozenset({CELL})
 Index = np.ndarray[Any, np.dtype[np.intp]]
 
+
 class Cells:
     """Named arguments, with one cell for every combination of positions along ``over``.
 
@@ -61,7 +62,8 @@ class Cells:
         self.count = math.prod(self.sizes.values())
         self.groups: dict[Name, Names] = {}  # the axis of a flattened array -> the dims that it joins
         self.trees = {key: ([map_arrays(x, self._flatten) for x in tree], how) for key, (tree, how) in trees.items()}
-        self._last: tuple[Index, tuple[str, ...], dict[str, Any]] | None = None
+        every = {key: [x for leaf in tree for x in arrays(leaf)] for key, (tree, _) in self.trees.items()}
+        self.flat = {key: [x for x in several if self._is_flat(x)] for key, several in every.items()}
 
     def _measure(self, x: DimArray, found: dict[Name, int]) -> None:
         if x.level is not None:
@@ -99,27 +101,46 @@ class Cells:
 
     def take(self, index: Index, *keys: str) -> dict[str, Any]:
         """The arguments ``keys`` (all, if none is named) of some cells, under one hidden axis ordered as ``index``."""
-        last = self._last
-        if last is not None and last[0] is index and last[1] == keys:
-            return last[2]
-        at = np.unravel_index(index, tuple(self.sizes.values())) if self.names else ()
-        position = dict(zip(self.names, at, strict=True))
+        raws, filled = self.gathered(index, *keys)
+        return filled(raws)
 
-        def gather(x: DimArray) -> DimArray:
-            if not x.names or x.names[0] not in self.groups:
-                return x
-            own = self.groups[x.names[0]]
-            flat = np.ravel_multi_index(tuple(position[n] for n in own), tuple(self.sizes[n] for n in own))
-            backend = backends.backend_of(x.raw)
-            raw = backends.call(backend.take, x.raw, backends.call(backend.asarray, flat), 0)
-            return make(raw, (CELL, *x.names[1:]), HIDDEN)
+    def gathered(self, index: Index, *keys: str) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
+        """The plain arrays of some cells, ``(cell, ...)``, and what makes arguments of these or others like them."""
+        keys = keys or tuple(self.trees)
+        owners = [x for key in keys for x in self.flat[key]]
+        at = {name: self._positions(index, own) for name, own in self.groups.items()}
+        raws = [_taken(x.raw, at[x.names[0]]) for x in owners]
 
-        taken = {}
-        for key in keys or self.trees:
-            leaves, how = self.trees[key]
-            taken[key] = unflatten(how, [map_arrays(leaf, gather) for leaf in leaves])
-        self._last = index, keys, taken
-        return taken
+        def filled(raws: Sequence[Any]) -> dict[str, Any]:
+            rest = iter(raws)
+
+            def hold(x: DimArray) -> DimArray:
+                return make(next(rest), (CELL, *x.names[1:]), HIDDEN) if self._is_flat(x) else x
+
+            return {
+                key: unflatten(how, [map_arrays(leaf, hold) for leaf in leaves])
+                for key, (leaves, how) in ((key, self.trees[key]) for key in keys)
+            }
+
+        return raws, filled
+
+    def _is_flat(self, x: DimArray) -> bool:
+        return bool(x.names) and x.names[0] in self.groups
+
+    def _positions(self, index: Index, own: Names) -> Index:
+        """Where the cells are along the axis that joins some of the dims."""
+        if own == self.names:
+            return index
+        at = dict(zip(self.names, np.unravel_index(index, tuple(self.sizes.values())), strict=True))
+        return np.ravel_multi_index(tuple(at[n] for n in own), tuple(self.sizes[n] for n in own))
+
+
+def _taken(raw: Any, index: Index) -> Any:
+    """Some cells of an array; a view if they follow each other."""
+    backend = backends.backend_of(raw)
+    if len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all():
+        return raw[int(index[0]) : int(index[-1]) + 1]
+    return backends.call(backend.take, raw, backends.call(backend.asarray, index), 0)
 
 
 def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:

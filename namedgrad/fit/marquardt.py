@@ -1,16 +1,19 @@
 """Levenberg-Marquardt, for every cell of a batch with its own damping and its own active bounds.
 
-The damped step follows Marquardt (1963), the damping Nielsen (1999), *Damping parameter in Marquardt's method*.  The
-normal matrix lacks the curvature of the residuals themselves, which slows the last iterations down where residuals are
-large; a secant estimate of it is kept, and used where it predicts better (Dennis, Gay and Welsch 1981, *An adaptive
-nonlinear least-squares algorithm*).  Rows that a bound holds back are taken out of the step; rows that would cross a
-bound stop there, and the others are solved for again.
+The damped step follows Marquardt (1963), the damping Nielsen (1999), *Damping parameter in Marquardt's method*.  Rows
+that a bound holds back are taken out of the step; rows that would cross a bound stop there, and the others are solved
+for again.
+
+Parameters in which the residuals are linear are not damped, and follow the others: wherever the residuals have been
+evaluated, the sums say what the best linear parameters are there and what the cost is with them.  This is the variable
+projection of Golub and Pereyra (1973) without its last term, as in Kaufman (1975), *A variable projection method for
+solving separable nonlinear least squares problems*.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,18 +21,14 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import Batch, Flags
 from namedgrad.fit.cells import Index
 from namedgrad.fit.small import Array
+from namedgrad.fit.sums import Point
 
 FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e15
 ALMOST_UNDAMPED = 1e-13  # keeps a singular matrix positive definite
 ROUNDING = 1e-13  # relative changes of the cost below this say nothing
-
-
-class Point(NamedTuple):
-    """What an evaluation gives: (cell,), (row, cell) and (row, row, cell)."""
-
-    cost: Array
-    gradient: Array
-    normal: Array
+# Squares of changes of the linear parameters, relative to them: after a large one the other columns are computed anew,
+# after one that is not small that is done if they mislead.
+FAR, ROUGH = 1.0, 1e-10
 
 
 @dataclasses.dataclass
@@ -42,135 +41,151 @@ class Marquardt(Batch):
     damping: Array
     growth: Array
     predicted: Array
-    bend: Array  # the curvature that the normal matrix lacks, as far as it is known
-    bent: Flags  # whether it is used
-    by_bend: Array  # what using it takes from the prediction, or would take
+    stale: Flags  # whether the trial is where the cell is, to be evaluated anew
+    rough: Array  # squared relative change of the linear parameters since the columns were computed
+    damped: Any  # (row, 1), a list so that it stays whole: 1 for rows that are damped, 0 for linear ones
 
     @classmethod
-    def enter(cls, index: Index, start: Array, lower: Array, upper: Array) -> Marquardt:
+    def enter(cls, index: Index, start: Array, lower: Array, upper: Array, linear: Flags) -> Marquardt:
         """Cells that start."""
         p, n = start.shape
         flat = np.zeros((p, p, n))
         return cls.start(
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0],
-            damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n),
-            bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n),
+            damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n), stale=np.zeros(n, bool),
+            rough=np.zeros(n),
+            damped=[not x for x in linear],
         )  # fmt: skip
+
+    # ---------------------------------------------------------------- where it is
 
     def learn(self, at: Point) -> None:
         """Go to the trial where it is better, and set the damping by how well the step was predicted."""
         new = np.isinf(self.cost)
         self.iterations = self.iterations + ~new
+        finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0) & np.isfinite(at.normal).all(axis=(0, 1))
+        x, at, change = self._projected(self.trial, at, finite)
         noise = ROUNDING * self.cost
         gain = self.cost - at.cost
         ratio = gain / self.predicted
         ratio[(np.abs(gain) <= noise) & (np.abs(self.predicted) <= noise)] = 1.0
-        ratio[new] = 0.5
-        finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0) & np.isfinite(at.normal).all(axis=(0, 1))
+        ratio[new | self.stale] = 0.5
         better = finite & (ratio > 0)
-        self._compare(gain)
-        self._bend(better & ~new, self.trial - self.x, at)
-        self.x = np.where(better, self.trial, self.x)
+        self.x = np.where(better, x, self.x)
         self.cost = np.where(better, at.cost, self.cost)
         self.gradient = np.where(better, at.gradient, self.gradient)
         self.normal = np.where(better, at.normal, self.normal)
         self.longest = np.maximum(self.longest, np.sqrt(small.diagonal(self.normal)))
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
-        calmer = self.damping * np.maximum(least, 1 - (2 * ratio - 1) ** 3)
-        self.damping = np.where(better, calmer, self.damping * self.growth)
+        calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
+        misled = ~better & (self.rough > ROUGH)  # by columns that belong to other linear parameters
+        self.damping = np.where(better, calmer, self.damping * np.where(misled, 1.0, self.growth))
         self.growth = np.where(better, 2.0, 2 * self.growth)
+        self.stale = (better & (change > FAR)) | misled
+        self.rough = np.where(better, change, np.where(misled, 0.0, self.rough))
 
-    def _compare(self, gain: Array) -> None:
-        """Use the estimate of the curvature where it would have predicted the last step better."""
-        without = self.predicted + np.where(self.bent, self.by_bend, 0.0)
-        self.bent = np.abs(gain - without + self.by_bend) < np.abs(gain - without)
+    def _projected(self, x: Array, at: Point, finite: Flags) -> tuple[Array, Point, Array]:
+        """The point with the best linear parameters, and the square of their relative change."""
+        rows = np.flatnonzero(np.logical_not(self.damped))
+        if not rows.size:
+            return x, at, np.zeros(finite.shape)
+        block, slope = at.normal[np.ix_(rows, rows)], at.gradient[rows]
+        held = self._held(x, at.gradient)[rows]
+        scale = lengths(block)
+        change = np.where(held, 0.0, -slope)
+        change = small.solve(cholesky(block, scale, ~held, ALMOST_UNDAMPED), change / scale) / scale
+        image = small.times(block, change)
+        gain = -small.dot(change, slope + 0.5 * image)
+        beyond = ((x[rows] + change < self.lower[rows]) | (x[rows] + change > self.upper[rows])).any(axis=0)
+        use = finite & (gain > 0) & ~beyond
+        change = np.where(use, change, 0.0)
+        moved = x.copy()
+        moved[rows] += change
+        gradient = at.gradient + np.sum(at.normal[:, rows] * change, axis=1)
+        sizes = small.dot(change**2, scale**2), small.dot(x[rows] ** 2, scale**2)
+        relative = np.where(use & (sizes[0] > 0), sizes[0] / sizes[1], 0.0)
+        return moved, Point(at.cost - np.where(use, gain, 0.0), gradient, at.normal), relative
 
-    def _bend(self, moved: Flags, step: Array, at: Point) -> None:
-        """The secant update of the curvature, after shrinking it to what this step has shown of it."""
-        change = at.gradient - self.gradient
-        along = small.dot(step, change)
-        seen = change - small.times(at.normal, step)
-        known = small.times(self.bend, step)
-        size = np.abs(small.dot(step, known))
-        shrink = np.minimum(1.0, np.abs(small.dot(step, seen)) / np.where(size > 0, size, 1.0))
-        off = (seen - shrink * known) / along
-        outer = off[:, None] * change
-        update = outer + np.swapaxes(outer, 0, 1) - small.dot(off, step) / along * change[:, None] * change
-        new = shrink * self.bend + update
-        good = moved & (along > 0) & np.isfinite(new).all(axis=(0, 1))
-        self.bend = np.where(good, new, self.bend)
+    def _held(self, x: Array, gradient: Array) -> Flags:
+        """Rows that a bound holds back."""
+        return ((x <= self.lower) & (gradient > 0)) | ((x >= self.upper) & (gradient < 0))
+
+    # ---------------------------------------------------------------- whether it is done
 
     def verdict(self, tol: float, max_iterations: int) -> np.ndarray[Any, Any]:
-        """A status for cells that are done, -1 for the others."""
-        converged = self.converged(tol)
-        stuck = self.damping > MOST_DAMPING
-        if stuck.any():  # no smaller step can be told from none: rounding is in the way, or a kink
-            converged |= stuck & self.converged(np.sqrt(tol))
+        """A status for cells that are done, -1 for the others, which get their next trial."""
+        self._step()
+        converged, stuck = np.zeros(self.cost.shape, bool), self.damping > MOST_DAMPING
+        step = self.trial - self.x
+        maybe = (self.predicted <= tol**1.5 * self.cost) | (np.abs(step) <= tol * np.abs(self.x)).all(axis=0) | stuck
+        maybe |= 2 * self.cost <= tol**3 * small.dot(self.x**2, small.diagonal(self.normal))
+        self.stale |= maybe & (self.rough > tol**1.5)
+        self.trial = np.where(self.stale, self.x, self.trial)
+        maybe &= ~self.stale
+        if maybe.any():
+            some = self.only(maybe)
+            # where no smaller step can be told from none, rounding is in the way, or a kink
+            converged[maybe] = some.converged(np.where(some.damping > MOST_DAMPING, np.sqrt(tol), tol))
+            self.x[:, maybe] = some.x
         return self.judge(converged, stuck, max_iterations)
 
-    def converged(self, tol: float) -> Flags:
+    def converged(self, tol: Any) -> Flags:
         """Whether the undamped step promises next to nothing, or the data are met to rounding.
 
-        It would lower the cost by ``tol**2`` of itself, which is to move by ``tol * sqrt(dof)`` standard errors; or it
-        moves every parameter by less than ``tol`` of itself.
+        It would lower the cost by ``tol**1.5`` of itself, and is taken; or it moves every parameter by less than
+        ``tol`` of itself.
         """
-        scale, free = self.scale(), self.free()
+        scale, free = lengths(self.normal), ~self._held(self.x, self.gradient)
         downhill = np.where(free, -self.gradient, 0.0) / scale
-        step = small.solve(self.factor(scale, free, ALMOST_UNDAMPED)[1], downhill)
-        near = small.dot(step, downhill) <= tol**2 * 2 * self.cost
+        step = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
+        near = small.dot(step, downhill) <= tol**1.5 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = 2 * self.cost <= tol**3 * small.dot(self.x * scale, self.x * scale)
+        self.x = np.where(near, np.clip(self.x + step / scale, self.lower, self.upper), self.x)  # it is free
         return near | still | met
 
-    def scale(self) -> Array:
-        """Lengths of the columns of the Jacobian; 1 for a column of zeros."""
-        squares = small.diagonal(self.normal)
-        return np.sqrt(np.where(squares > 0, squares, 1.0))
+    # ---------------------------------------------------------------- where it goes
 
-    def free(self) -> Flags:
-        """Rows that no bound holds back."""
-        held = ((self.x <= self.lower) & (self.gradient > 0)) | ((self.x >= self.upper) & (self.gradient < 0))
-        return ~held
-
-    def factor(self, scale: Array, free: Flags, damping: Any) -> tuple[Array, Array]:
-        """The matrix of the step and its Cholesky factor, scaled and damped; no bend where that is not positive."""
-        matrix = self.normal + np.where(self.bent, self.bend, 0.0)
-        factor = damped(matrix, scale, free, damping)
-        wrong = self.bent & ~np.isfinite(small.diagonal(factor)).all(axis=0)
-        if wrong.any():
-            matrix = np.where(wrong, self.normal, matrix)
-            factor = np.where(wrong, damped(self.normal, scale, free, damping), factor)
-        return matrix, factor
-
-    def propose(self) -> None:
+    def _step(self) -> None:
         """The damped step, ended at the bounds that it meets.
 
         The damping is measured by the longest that the columns of the Jacobian have been (Moré 1978), so that a
         parameter which has lost its influence does not run away.
         """
-        scale, free = np.where(self.longest > 0, self.longest, 1.0), self.free()
-        low, high = self.lower - self.x, self.upper - self.x
-        step = np.zeros_like(self.x)
+        scale = np.where(self.longest > 0, self.longest, 1.0)
+        damping = np.where(np.reshape(self.damped, (-1, 1)), self.damping, ALMOST_UNDAMPED)
+        free, step = ~self._held(self.x, self.gradient), np.zeros_like(self.x)
         for _ in range(len(step)):
-            matrix, factor = self.factor(scale, free, self.damping)
-            pull = -self.gradient - small.times(matrix, np.where(free, 0.0, step))
-            step = np.where(free, small.solve(factor, np.where(free, pull, 0.0) / scale) / scale, step)
-            beyond = free & ((step < low) | (step > high))
+            stopped = np.where(free, 0.0, step)
+            pull = -self.gradient - small.times(self.normal, stopped) if stopped.any() else -self.gradient
+            found = small.solve(cholesky(self.normal, scale, free, damping), np.where(free, pull, 0.0) / scale) / scale
+            step = np.where(free, found, step)
+            trial = np.clip(self.x + step, self.lower, self.upper)
+            beyond = free & (trial != self.x + step)
+            step = trial - self.x
             if not beyond.any():
                 break
-            step = np.clip(step, low, high)
             free = free & ~beyond
-        self.trial = np.clip(self.x + step, self.lower, self.upper)
-        step = self.trial - self.x
-        self.by_bend = 0.5 * small.dot(step, small.times(self.bend, step))
-        without = -small.dot(step, self.gradient + 0.5 * small.times(self.normal, step))
-        self.bent = self.bent & (matrix != self.normal).any(axis=(0, 1))
-        self.predicted = without - np.where(self.bent, self.by_bend, 0.0)
+        self.trial = trial
+        self.predicted = -small.dot(step, self.gradient + 0.5 * small.times(self.normal, step))
+
+    def propose(self) -> None:
+        """Nothing: the verdict has found the next trial."""
 
 
-def damped(normal: Array, scale: Array, free: Flags, damping: Any) -> Array:
+def lengths(normal: Array) -> Array:
+    """Lengths of the columns of the Jacobian; 1 for a column of zeros."""
+    squares = small.diagonal(normal)
+    return np.sqrt(np.where(squares > 0, squares, 1.0))
+
+
+def cholesky(normal: Array, scale: Array, free: Flags, damping: Any) -> Array:
     """Cholesky factor of the scaled normal matrix plus damping; rows that are not free are those of the identity."""
-    a = np.where(free[:, None] & free, normal / scale[:, None] / scale, 0.0)
+    a = normal / scale[:, None] / scale
     n = np.arange(len(a))
-    a[n, n] = np.where(free, a[n, n] + damping, 1.0)
+    if free.all():
+        a[n, n] += damping
+    else:
+        a = np.where(free[:, None] & free, a, 0.0)
+        a[n, n] = np.where(free, a[n, n] + damping, 1.0)
     return small.cholesky(a)

@@ -97,7 +97,10 @@ class Problem:
 
     def record(self, matrix: Matrix, args: Any, moving: Sequence[DimArray] | None = None) -> Tape:
         """One traced call; the inputs of the tape are the entries that are free, or others given in place of them."""
-        parts = self.parameters.parts(matrix, self.backend)
+        return self.record_parts(self.parameters.parts(matrix, self.backend), args, moving)
+
+    def record_parts(self, parts: Sequence[DimArray], args: Any, moving: Sequence[DimArray] | None = None) -> Tape:
+        """The same, given all entries."""
         at = self.moving(range(len(parts)))
 
         def function(traced: list[DimArray]) -> Sequence[DimArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Self
 
 
@@ -10,6 +11,7 @@ class Progress:
 
     def __init__(self, total: int, what: str, *, shown: bool) -> None:
         self.bar: Any = None
+        self._lock = threading.Lock()
         if shown:
             from tqdm.auto import tqdm
 
@@ -18,7 +20,8 @@ class Progress:
     def update(self, count: int) -> None:
         """So many more cells are done."""
         if self.bar is not None:
-            self.bar.update(count)
+            with self._lock:
+                self.bar.update(count)
 
     def __enter__(self) -> Self:
         return self

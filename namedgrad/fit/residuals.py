@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,18 +15,23 @@ from namedgrad.axes import NONE, AxisError
 from namedgrad.fit import small
 from namedgrad.fit.batch import Flags, Found, solve
 from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.evaluate import TILE_ELEMENTS, Evaluator
+from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
-from namedgrad.fit.marquardt import Marquardt, Point
+from namedgrad.fit.marquardt import Marquardt
 from namedgrad.fit.parameters import Matrix, as_entries, as_float, pairs_of
 from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.progress import Progress
 from namedgrad.fit.status import Status
+from namedgrad.fit.sums import Point, Weigh
+from namedgrad.fit.threads import shares, threads
 from namedgrad.rules.elementwise import c, divide, maximum
-from namedgrad.rules.structure import cast, contract, isfinite, multiply, select, total, where
+from namedgrad.rules.structure import cast, isfinite, select, total, where
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
 from namedgrad.transforms.tape import quiet
 
+BATCH_CELLS = 4096  # at work at once: what a solver keeps of each is small
 NUDGE = 0.1  # relative change of start values that shows what depends on them
 
 
@@ -73,12 +79,13 @@ class Residuals(Problem):
     def _look(self, chunk: int | None) -> None:
         """One call at the start values: where it is not finite because data are missing, a residual does not count."""
         start = self.start
-        first = self.residual(start[:, :1], self.everywhere[:1])
+        first, self.linear = self._first()
         shape = first.full_shape[1:]
         self.dims = first.names[1:]
         per_cell = max(1, math.prod(shape))
         self.size = self.batch(chunk, per_cell)
         self.observed: np.ndarray[Any, Any] | None = None
+        self.complete: Flags = np.ones(self.cells.count, bool)
         self.counts = np.full(self.cells.count, per_cell)
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
         for index in batches(self.everywhere, self.size):
@@ -87,6 +94,30 @@ class Residuals(Problem):
                 if self.observed is None:
                     self.observed = np.ones((self.cells.count, *shape), bool)
                 self._skip(r, index)
+        self.most = min(chunk or (BATCH_CELLS if self.backend.may_branch else self.size), self.cells.count)
+        tile = self.tile_of(per_cell, chunk)
+        self.evaluators = [Evaluator(self, tile, bent=bent) for bent in (False, True)]
+
+    def _first(self) -> tuple[DimArray, Flags]:
+        """The residuals of the first cell, and the rows of parameters in which they are linear."""
+        at, found = self.everywhere[:1], list[DimArray]()
+        parts, args = self.parameters.parts(self.start[:, :1], self.backend), self.arguments(at)
+
+        def residual() -> Any:
+            out = self.checked(self.call(parts, args), args)
+            found.append(self.table(out.parts[0], 1, "residual"))
+            return found[0].raw
+
+        linear = np.zeros(self.parameters.count, bool)
+        if self.loss is None:
+            for i in linear_inputs(residual, [x.raw for x in parts]):
+                linear[list(self.parameters.rows.values())[i]] = True
+        return self.residual(self.start[:, :1], at), linear
+
+    def tile_of(self, per_cell: int, chunk: int | None) -> int:
+        """Cells that are evaluated at once: on a device all of a batch."""
+        most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
+        return max(1, min(self.cells.count, most, chunk or most))
 
     def _skip(self, r: DimArray, index: Index) -> None:
         """Tell missing data from a model that fails at the start values."""
@@ -104,6 +135,7 @@ class Residuals(Problem):
             sound |= masked
         rest = tuple(range(1, seen.ndim))
         self.observed[index] = seen  # type: ignore[index]
+        self.complete[index] = seen.all(axis=tuple(range(1, seen.ndim)))
         self.counts[index] = np.logical_or(seen, ~sound).sum(axis=rest)
         self.unusable[index] |= np.logical_not(sound.all(axis=rest))
 
@@ -151,28 +183,27 @@ class Residuals(Problem):
 
     def counted(self, table: DimArray, index: Index) -> DimArray:
         """A table of some cells with 0 where a residual does not count."""
-        if self.observed is None:
-            return table
-        seen = make(backends.call(self.backend.asarray, self.observed[index]), (CELL, *self.dims), NONE)
-        return select(seen, table)
+        seen = self.seen(index)
+        return table if seen is None else select(seen, table)
+
+    def weigher(self, *, bent: bool) -> Weigh | None:
+        """What a robust loss makes of residuals; ``bent``: with its true curvature."""
+        return None if self.loss is None else functools.partial(self.loss.weigh, bent=bent)
+
+    def is_masked(self, index: Index) -> bool:
+        """Whether some residuals of these cells do not count."""
+        return self.observed is not None and not self.complete[index].all()
+
+    def seen(self, index: Index, *, always: bool = False) -> DimArray | None:
+        """Which residuals of some cells count; None if all do, unless it is wanted ``always``."""
+        if self.observed is None or not (always or self.is_masked(index)):
+            return None
+        return make(backends.call(self.backend.asarray, self.observed[index]), (CELL, *self.dims), NONE)
 
     def evaluate(self, free: Matrix, index: Index, *, bent: bool = False) -> Point:
         """Cost, gradient and normal matrix of some cells; ``bent``: with the true curvature of a robust loss."""
-        r, J = self.jacobian(self.full(free, index), index)
-        if self.loss is None:
-            twice, weighted = self._sums(r, r), J
-        else:
-            rho, r, curvature = self.loss.weigh(r, bent=bent)
-            twice, weighted = total(rho, self.dims).to_numpy(), [multiply(column, curvature) for column in J]
-        gradient = np.array([self._sums(column, r) for column in J])
-        normal = np.empty((len(J), *gradient.shape))
-        for i, row in enumerate(weighted):  # two columns at a time: three times as fast as one matrix product per cell
-            for j in range(i + 1):
-                normal[i, j] = normal[j, i] = self._sums(row, J[j])
-        return self._with_prior(Point(0.5 * twice, gradient, normal), free, index)
-
-    def _sums(self, x: DimArray, y: DimArray) -> Matrix:
-        return contract(x, y, self.dims).to_numpy()
+        evaluator = self.evaluators[bent]
+        return self._with_prior(evaluator(self.full(free, index), index), free, index)
 
     def _with_prior(self, at: Point, free: Matrix, index: Index) -> Point:
         precision = self.precision[self.free][:, index]
@@ -188,19 +219,29 @@ class Residuals(Problem):
         enough = self.rows_of_data() >= self.free.sum()
         usable = enough & ~self.unusable
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
+        cells = self.everywhere[usable]
+        workers = self._workers(cells)
         with quiet():
             found = solve(
-                self.evaluate, lambda index: Marquardt.enter(index, start[:, index], lower[:, index], upper[:, index]),
-                self.everywhere[usable], self.cells.count, keep=("x", "cost", "normal", "iterations"),
-                size=self.size, tol=tol, max_iterations=max_iterations, report=progress.update,
+                self.evaluate,
+                lambda at: Marquardt.enter(at, start[:, at], lower[:, at], upper[:, at], self.linear[self.free]),
+                cells, self.cells.count, keep=("x", "cost", "normal", "iterations"),
+                size=shares(cells, self.most, workers), tol=tol, max_iterations=max_iterations, report=progress.update,
+                workers=workers,
             )  # fmt: skip
-            for index in batches(self.everywhere[usable], self.size) if self.loss is not None else ():
+            for index in batches(cells, self.most) if self.loss is not None else ():
                 at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
                 found.arrays["normal"][..., index] = at.normal
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA
         progress.update(int((~usable).sum()))
         return found
+
+    def _workers(self, cells: Index) -> int:
+        """How many threads to use: several only for programs, which run without the user's code."""
+        evaluator = self.evaluators[False]
+        wanted = min(threads(), len(cells) // (2 * evaluator.tile)) if self.backend.may_branch else 1
+        return wanted if wanted > 1 and evaluator.prepared(self.start, cells) else 1
 
     def rows_of_data(self) -> np.ndarray[Any, Any]:
         """Residuals that count, and priors."""

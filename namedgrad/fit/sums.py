@@ -1,0 +1,196 @@
+"""The sums over residuals that a least-squares solver needs of a cell: cost, gradient, normal matrix.
+
+A column of the Jacobian that is the same in every cell, the derivative in an additive constant or in the slope along a
+common coordinate, is kept once: its sums with the other columns are one matrix product for all cells.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE, Name, by_name
+from namedgrad.fit.cells import CELL
+from namedgrad.linear import Like
+from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.structure import cast, contract, multiply, reorder, select, spread, stamp, total
+from namedgrad.trace import Pick, Tangent, push
+from namedgrad.transforms.tape import Tape, quiet
+
+ROW, DIRECTION = axes.fresh("row"), axes.fresh("direction")
+Weigh = Callable[[DimArray], tuple[DimArray, DimArray, DimArray]]
+
+
+class Point(NamedTuple):
+    """What an evaluation gives: (cell,), (row, cell) and (row, row, cell)."""
+
+    cost: Any
+    gradient: Any
+    normal: Any
+
+
+class Sums(NamedTuple):
+    """Sums of a batch of cells, each ``(CELL, ...)``, and which row of the Jacobian is which column."""
+
+    arrays: list[DimArray]
+    varying: list[int]
+    common: list[int]
+
+    def point(self, raws: Sequence[Any], count: int) -> Point:
+        """The same as matrices; ``raws`` are the arrays, or those of other cells."""
+        return assemble(raws, self.varying, self.common, count)
+
+
+# ------------------------------------------------------------------------------------------------ columns
+
+
+def columns(tape: Tape, one: DimArray, *, guard: bool) -> list[DimArray | None]:
+    """Derivatives of the only output in every number that the inputs hold, visible and without repeated axes."""
+    found: list[DimArray | None] = []
+    with quiet():
+        for leaf, x in zip(tape.leaves, tape.ins, strict=True):
+            sizes = {n: s for n, s in zip(x.names, x.full_shape, strict=True) if n is not CELL}
+            found += _directions(tape, leaf, one, sizes, guard=guard)
+    return found
+
+
+def _directions(tape: Tape, leaf: Any, one: DimArray, sizes: dict[Name, int], *, guard: bool) -> list[DimArray | None]:
+    """One column per number of one input; a tangent that is the same in all cells lacks their axis."""
+    pairs = frozenset({(DIRECTION, DIRECTION)}) if sizes else NONE
+    seed = _unit(one, sizes) if sizes else one
+    t = pushed(tape, leaf, Tangent(stamp(seed, by_name(pairs, guard))))
+    count = int(np.prod([*sizes.values()], dtype=int))
+    if t is None:
+        return [None] * count
+    x = stamp(t.value, NONE)
+    if not sizes:
+        return [narrow(x)]
+    return [narrow(slice_of(x, DIRECTION, k)) if DIRECTION in x.names else narrow(x) for k in range(count)]
+
+
+def pushed(tape: Tape, leaf: Any, seed: Tangent) -> Tangent | None:
+    """The tangent of the only output, given that of one input; what all cells share on the way is computed once."""
+    ts: dict[Any, Any] = {leaf: seed}
+    for node in tape.maps:
+        if type(node) is Pick:
+            several = ts.get(node.parents[0])
+            ts[node] = None if several is None else several[node.index]
+            continue
+        ins = [ts.get(p) for p in node.parents]
+        if any(t is not None for t in ins):
+            out = push(node, ins)
+            for t in out if type(out) is tuple else (out,):
+                if t is not None:
+                    t.value = _without_cells(t.value)
+            ts[node] = out
+    (end,) = tape.ends
+    return None if end is None else ts.get(end)
+
+
+def _without_cells(x: DimArray) -> DimArray:
+    """Without the axis of cells, if all have the same value: no operation mixes them."""
+    if CELL not in x.names:
+        return x
+    strides = getattr(x.raw, "strides", None)
+    return slice_of(x, CELL, 0) if strides and strides[x.names.index(CELL)] == 0 else x
+
+
+def _unit(one: DimArray, sizes: dict[Name, int]) -> DimArray:
+    """All unit tangents of an array with these sizes, along a new axis."""
+    shape = tuple(sizes.values())
+    count = int(np.prod(shape, dtype=int))
+    host = np.eye(count).reshape(count, *shape)
+    return make(backends.call(backends.backend_of(one.raw).asarray, host), (DIRECTION, *sizes), NONE)
+
+
+def narrow(x: DimArray) -> DimArray:
+    """Without axes along which an array repeats one value."""
+    strides = getattr(x.raw, "strides", ())
+    for name, step in zip(x.names, strides, strict=False):
+        if step == 0:
+            x = slice_of(x, name, 0)
+    return x
+
+
+# ------------------------------------------------------------------------------------------------ sums
+
+
+def sums(r: DimArray, cols: Sequence[DimArray | None], seen: DimArray | None, weigh: Weigh | None) -> Sums:
+    """All sums of residuals ``(CELL, dims...)``: those that are not ``seen`` do not count, a loss weighs the others."""
+    dims = r.names[1:]
+    zero = make(backends.call(backends.backend_of(r.raw).full, (), 0, r.dtype), (), NONE)
+    given = [zero if x is None else x for x in cols]
+    several = r.full_shape[0] > 1  # a single cell shares with nobody
+    common = [k for k, x in enumerate(given) if several and CELL not in x.names and (seen is None or _is_finite(x))]
+    varying = [k for k in range(len(given)) if k not in common]
+    full = [_as_table(given[k], r) for k in varying]
+    if seen is not None:
+        r, full = select(seen, r), [select(seen, x) for x in full]
+    twice, slope, weight, heavy = r, r, None if seen is None else cast(seen, r.dtype), full
+    if weigh is None:
+        cost = contract(r, r, dims)
+    else:
+        twice, slope, weight = weigh(r)
+        weight = weight if seen is None else select(seen, weight)
+        cost, heavy = total(twice, dims), [multiply(x, weight) for x in full]
+    out = [cost, *(contract(x, slope, dims) for x in full)]
+    out += [contract(heavy[i], full[j], dims) for i, j in _pairs(len(full))]
+    if common:
+        out += _with_common([given[k] for k in common], slope, heavy, weight, r)
+    return Sums(out, varying, common)
+
+
+def _with_common(
+    cols: Sequence[DimArray], slope: DimArray, heavy: Sequence[DimArray], weight: DimArray | None, r: DimArray
+) -> list[DimArray]:
+    """Sums with the columns that all cells share: gradient, products with the others, products among themselves."""
+    dims = r.names[1:]
+    like = Like(dims, r.full_shape[1:], r.dtype)
+    wide = [spread(x, like) for x in cols]
+    block = join(wide, ROW)
+    out = [reorder(contract(x, block, dims), (CELL, ROW)) for x in (slope, *heavy)]
+    products = [multiply(wide[i], wide[j]) for i, j in _pairs(len(wide))]
+    rows = join(products, ROW)
+    if weight is not None:
+        return [*out, reorder(contract(weight, rows, dims), (CELL, ROW))]
+    return [*out, total(rows, dims)]
+
+
+def _as_table(x: DimArray, r: DimArray) -> DimArray:
+    return reorder(spread(x, Like(r.names, r.full_shape, r.dtype)), r.names)
+
+
+def _is_finite(x: DimArray) -> bool:
+    """Whether a column that all cells share is finite: it depends on no parameter, and so is the same in every call."""
+    return bool(np.isfinite(backends.backend_of(x.raw).to_numpy(x.raw)).all())
+
+
+def _pairs(count: int) -> list[tuple[int, int]]:
+    return list(itertools.combinations_with_replacement(range(count), 2))
+
+
+def assemble(raws: Sequence[Any], varying: Sequence[int], common: Sequence[int], count: int) -> Point:
+    """Sums, in the order in which :func:`sums` gives them, as matrices."""
+    v, k = len(varying), len(common)
+    p, rest = v + k, iter(raws)
+    gradient, normal = np.empty((p, count)), np.empty((p, p, count))
+    cost = 0.5 * next(rest)
+    for i in varying:
+        gradient[i] = next(rest)
+    for i, j in _pairs(v):
+        normal[varying[i], varying[j]] = normal[varying[j], varying[i]] = next(rest)
+    if k:
+        gradient[common] = next(rest).T
+        for i in varying:
+            block = next(rest).T
+            normal[i, common], normal[common, i] = block, block
+        products = next(rest)
+        for n, (i, j) in enumerate(_pairs(k)):
+            value = products[..., n]
+            normal[common[i], common[j]] = normal[common[j], common[i]] = value
+    return Point(cost, gradient, normal)
