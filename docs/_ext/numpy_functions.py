@@ -21,6 +21,14 @@ FAMILIES = {
     "linalg": "Linear algebra, on the last two axes",
     "fourier": "Fourier transforms",
     "creation": "New arrays, also with ``like=``",
+    "spacing": "Points between two ends",
+    "polynomials": "Polynomials",
+    "counting": "Positions, counts, masks",
+    "histograms": "Histograms",
+    "sets": "Sets",
+    "statistics": "Statistics",
+    "decompositions": "Decompositions",
+    "applying": "Functions of lines",
     "plain": "Without a derivative",
 }
 

@@ -151,10 +151,6 @@ def _known(kind: type) -> bool:
 
 WRITE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 _HINTS = {
-    "apply_along_axis": "write the function with axis=...",
-    "unique": "its values have data-dependent sizes; find them outside and index with np.take",
-    "polyfit": "use np.linalg.solve on the normal equations",
-    "block": "use np.concatenate",
     "as_strided": "use np.lib.stride_tricks.sliding_window_view",
 }
 

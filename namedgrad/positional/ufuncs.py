@@ -22,6 +22,7 @@ GUFUNCS: dict[str, Callable[..., Any]] = {}  #: generalised ufuncs of other pack
 REDUCERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduce`` is
 SCANNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``accumulate`` is
 WRITERS: dict[Any, str] = {}  #: ufunc -> the update of ``.at[...]`` that its ``at`` is
+RUNNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduceat`` is
 
 _SPELLINGS = {"degrees": "rad2deg", "radians": "deg2rad", "psi": "digamma", "kl_div": "kl_entr"}
 
@@ -119,6 +120,8 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
         if out is not None:
             kwargs["out"] = out[0]
         return table[ufunc](*inputs, **kwargs)
+    if method == "reduceat" and ufunc in RUNNERS:
+        return boxed(RUNNERS[ufunc](*inputs, **kwargs), kind_of(inputs))
     if method == "at" and ufunc in WRITERS:
         target, key, value = inputs
         if not isinstance(target, PositionalArray):

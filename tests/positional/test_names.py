@@ -73,7 +73,7 @@ def silent(y: Any) -> bool:
 
 
 CONSTANT = {  # floating-point answers that do not depend on the values of their argument
-    "numpy.finfo", "numpy.common_type", "numpy.histogram_bin_edges", "numpy.fft.fftfreq", "numpy.fft.rfftfreq",
+    "numpy.finfo", "numpy.common_type", "numpy.fft.fftfreq", "numpy.fft.rfftfreq",
 }  # fmt: skip
 
 
@@ -95,9 +95,8 @@ def test_no_name_is_silent(name: str, f: Any) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x: np.histogram(x),
-        lambda x: np.apply_along_axis(np.sum, 0, x),
-        lambda x: np.unique(x),
+        lambda x: np.packbits(x > 0, x),
+        lambda x: np.save("x", x),
         lambda x: scipy.special.pdtr(1.0, x),
         lambda x: scipy.special.jv(x, 1.0),
         lambda x: np.vectorize(lambda v: v)(x),
@@ -105,7 +104,7 @@ def test_no_name_is_silent(name: str, f: Any) -> None:
         lambda x: float(x[0, 0]),
         lambda x: x[0, 0].item(),
         lambda x: x.tolist(),
-        lambda x: np.add.reduceat(x, [0, 1]),
+        lambda x: np.hypot.reduceat(x, [0, 1]),
     ],
 )
 def test_the_error_names_the_way_out(call: Any) -> None:

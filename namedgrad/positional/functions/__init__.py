@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from namedgrad.positional.functions import (
+    applying,
     calculus,
     counting,
     creation,
@@ -10,17 +11,23 @@ from namedgrad.positional.functions import (
     elementwise,
     fourier,
     gathering,
+    histograms,
     joining,
     linalg,
     plain,
+    polynomials,
     products,
     reductions,
+    runs,
+    sets,
     shapes,
     sorting,
+    spacing,
     statistics,
 )
 
 __all__ = [
-    "calculus", "counting", "creation", "decompositions", "elementwise", "fourier", "gathering", "joining", "linalg",
-    "plain", "products", "reductions", "shapes", "sorting", "statistics",
+    "applying", "calculus", "counting", "creation", "decompositions", "elementwise", "fourier", "gathering",
+    "histograms", "joining", "linalg", "plain", "polynomials", "products", "reductions", "runs", "sets", "shapes",
+    "sorting", "spacing", "statistics",
 ]  # fmt: skip

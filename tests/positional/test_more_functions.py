@@ -1,0 +1,132 @@
+"""NumPy's functions between ends, of sets, polynomials, lines and runs, and histograms: NumPy, finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from tests.support.oracles import richardson
+from tests.support.tolerances import FIRST, assert_close
+
+RNG = np.random.default_rng(11)
+V, W, POS = RNG.normal(size=6), RNG.normal(size=4), RNG.uniform(0.5, 2.0, size=3)
+A, SAMPLE = RNG.normal(size=(3, 4)), RNG.uniform(size=(6, 2))
+TIED = np.array([0.3, -1.2, 0.7])
+INT = np.array([0, 2, 2, 5, 1])
+
+# Each gives one array, from float arrays.
+CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "linspace": (lambda a, b: np.linspace(a, b, 5), (V[0], V[1])),
+    "linspace of arrays": (lambda a, b: np.linspace(a, b, 4, axis=-1), (A, W)),
+    "linspace without end": (lambda a: np.linspace(a, 2.0, 4, endpoint=False), (W,)),
+    "linspace of one": (lambda a, b: np.linspace(a, b, 1), (W, W + 1)),
+    "linspace of none": (lambda a, b: np.linspace(a, b, 0), (W, W + 1)),
+    "linspace's step": (lambda a, b: np.linspace(a, b, 5, retstep=True)[1], (W, W + 1)),
+    "logspace": (lambda a, b: np.logspace(a, b, 4), (V[:2], V[2:4])),
+    "logspace of a base": (lambda a, b: np.logspace(0.5, a, 3, base=b), (W[:3], POS)),
+    "geomspace": (lambda a, b: np.geomspace(a, b, 5), (POS, POS[::-1] + 0.3)),
+    "geomspace below 0": (lambda a, b: np.geomspace(a, b, 3, endpoint=False), (-POS, -POS - 1)),
+    "unique": (np.unique, (np.array([3.0, 1.0, 2.0]),)),
+    "unique rows": (lambda a: np.unique(a, axis=0), (A,)),
+    "unique_values": (np.unique_values, (np.array([3.0, 1.0, 2.0]),)),
+    "unique_counts": (lambda a: np.unique_counts(a).values, (np.array([3.0, 1.0, 2.0]),)),
+    "union1d": (np.union1d, (V, W)),
+    "setdiff1d": (lambda a: np.setdiff1d(np.concatenate([a, TIED[:1]]), TIED), (np.array([2.0, 0.9]),)),
+    "setxor1d": (lambda a, b: np.setxor1d(a, b), (V, W)),
+    "trim_zeros": (lambda a: np.trim_zeros(np.concatenate([a[:1] * 0, a, a[:2] * 0])), (W,)),
+    "sort_complex": (lambda a: np.sort_complex(a).real, (W,)),
+    "histogram": (lambda w: np.histogram(SAMPLE[:, 0], 3, (0.1, 0.9), weights=w)[0], (V,)),
+    "histogram of edges": (lambda w: np.histogram(SAMPLE[:, 0], [0.0, 0.2, 1.0], weights=w)[0], (V,)),
+    "histogram, density": (lambda w: np.histogram(SAMPLE[:, 0], 3, density=True, weights=w)[0], (V**2 + 1,)),
+    "histogram's edges": (lambda a: np.histogram(a, 4)[1], (V,)),
+    "histogram_bin_edges": (lambda a: np.histogram_bin_edges(a, "sturges"), (V,)),
+    "density of moving samples": (lambda a, w: np.histogram(a, 3, density=True, weights=w)[0], (V, V**2 + 1)),
+    "histogram2d's edges": (lambda a, b: np.histogram2d(a, b, (2, [-3.0, 0.0, 4.0]))[1], (V, V + 1)),
+    "histogram2d of edges": (lambda w: np.histogram2d(*SAMPLE.T, [0.0, 0.3, 0.6, 1.0], weights=w)[0], (V,)),
+    "histogram2d": (lambda w: np.histogram2d(*SAMPLE.T, (2, 3), weights=w)[0], (V,)),
+    "histogramdd": (lambda w: np.histogramdd(SAMPLE, (3, 2), density=True, weights=w)[0], (V**2 + 1,)),
+    "polyadd": (np.polyadd, (V, W)),
+    "polysub": (np.polysub, (W, V)),
+    "polymul": (np.polymul, (V, W)),
+    "polyder": (lambda p: np.polyder(p, 2), (V,)),
+    "polyint": (lambda p, k: np.polyint(p, 2, k), (W, V[:2])),
+    "polydiv": (lambda u, v: np.polydiv(u, v)[0], (V, W + 2)),
+    "polydiv's remainder": (lambda u, v: np.polydiv(u, v)[1], (V, W + 2)),
+    "polydiv by a longer one": (lambda u, v: np.polydiv(u, v)[1], (W, V + 2)),
+    "poly": (np.poly, (W,)),
+    "roots": (lambda p: np.sort(np.abs(np.roots(p))), (np.array([2.0, -3.0, -11.0, 6.0]),)),
+    "roots with zeros": (lambda p: np.sort(np.roots(np.concatenate([p, np.zeros(2)])).real), (np.array([1.0, -3.0, 2.0]),)),
+    "apply_along_axis": (lambda a: np.apply_along_axis(lambda r: r.sum() * r, 0, a), (A,)),
+    "apply_along_axis, to numbers": (lambda a: np.apply_along_axis(lambda r, s: (r**s).sum(), 1, a, 2), (A,)),
+    "apply_along_axis, to tables": (lambda a: np.apply_along_axis(lambda r: np.outer(r, r[:2]), 1, a), (A,)),
+    "apply_along_axis, to constants": (lambda a: np.apply_along_axis(lambda r: np.arange(2.0), 0, a) * a[:2], (A,)),
+    "apply_over_axes": (lambda a: np.apply_over_axes(np.sum, a, [0, 1]), (A,)),
+    "add.reduceat": (lambda a: np.add.reduceat(a, INT, axis=0), (V,)),
+    "multiply.reduceat": (lambda a: np.multiply.reduceat(a, [0, 2], axis=1), (A,)),
+    "maximum.reduceat": (lambda a: np.maximum.reduceat(a, [1, 3], axis=1), (A,)),
+    "minimum.reduceat": (lambda a: np.minimum.reduceat(a, [0, 1]), (A,)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_and_gradients(name: str) -> None:
+    f, args = CALLS[name]
+    expected = np.asarray(f(*args))
+    value, pull = ng.pullback(f, *args)
+    np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-13)
+    g = np.random.default_rng(3).normal(size=expected.shape)
+    got = pull(g) if len(args) > 1 else (pull(g),)
+    way = [RNG.normal(size=np.shape(a)) for a in args]
+    slope = richardson(lambda t: np.sum(g * f(*(a + t * d for a, d in zip(args, way, strict=True)))))
+    assert_close(sum(np.sum(a * d) for a, d in zip(got, way, strict=True)), slope, FIRST, what=name)
+
+
+def test_the_first_of_equal_cells_has_the_derivative() -> None:
+    grad = ng.grad(lambda a: (np.unique(a) * np.array([1.0, 2.0, 3.0])).sum())
+    np.testing.assert_array_equal(grad(np.array([3.0, 1.0, 3.0, 2.0])), [3.0, 1.0, 0.0, 2.0])
+    grads = ng.grad(lambda a, b: np.intersect1d(a, b).sum(), (0, 1))(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
+    np.testing.assert_array_equal(grads, [[0.0, 0.5], [0.5, 0.0]])
+
+
+def test_lines_are_applied_to_at_once() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def one(r: Any) -> Any:
+        seen.append(r.shape)
+        return (r**3).sum()
+
+    got = ng.grad(lambda a: np.apply_along_axis(one, 1, a).sum())(A)
+    np.testing.assert_allclose(got, 3 * A**2)
+    assert seen == [(4,)]
+
+
+def test_per_slice() -> None:
+    batch = RNG.normal(size=(5, 3, 4))
+    p = ng.positional(batch, vectorized=("b",))
+    for f in (
+        lambda a: np.linspace(a, 1.0, 4, axis=1),
+        lambda a: np.apply_along_axis(lambda r: r.sum() * r, 0, a),
+        lambda a: np.add.reduceat(a, [0, 2], axis=1),
+        lambda a: np.polymul(a[0], a[1]),
+    ):
+        got = f(p).devectorize().data
+        np.testing.assert_allclose(got, np.stack([f(x) for x in batch]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda a: np.linspace(a, 1.0, -1), ValueError, "non-negative"),
+        (lambda a: np.geomspace(a * 0, 1.0, 3), ValueError, "zero"),
+        (lambda a: np.add.reduceat(a, [0, 9]), IndexError, "out-of-bounds"),
+        (lambda a: np.histogram(SAMPLE[:, 0], weights=a), ValueError, "same shape"),
+        (lambda a: np.polyint(a, 3, [1.0, 2.0]), ValueError, "rank-1 array"),
+    ],
+)  # fmt: skip
+def test_errors(call: Callable[..., Any], error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        ng.grad(lambda a: call(a).sum())(W)
