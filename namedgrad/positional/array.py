@@ -15,9 +15,11 @@ Vectorized axes keep their names and stay hidden.
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +30,7 @@ from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.linear import Like
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import relabel, reorder, spread
-from namedgrad.trace import leaving
+from namedgrad.trace import innermost, leaving
 
 SCALARS = (bool, int, float, complex, np.generic)
 _new = object.__new__
@@ -46,6 +48,19 @@ _INSTEAD_OF_FLOAT = (
 
 
 _ASKED: set[str] = set()  # attributes that are not there even when all are declared
+
+
+class _hidden_from_xarray:  # noqa: N801 - a decorator
+    """A method called ``name``, which xarray takes for the name of an array that it makes a DataArray of."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+
+    def __get__(self, obj: Any, kind: type) -> Any:
+        if obj is None:
+            return self.method
+        asks = sys._getframe(1).f_globals.get("__name__")
+        return None if asks == "xarray.core.dataarray" else MethodType(self.method, obj)
 
 
 class View(NamedTuple):
@@ -144,6 +159,8 @@ class PositionalArray:
     @property
     def data(self) -> Any:
         """The raw array, vectorized axes first."""
+        if self._x.level is not None:
+            self._refuse_leaving(".data", "NumPy functions on the array itself")
         return self._x.data
 
     @property
@@ -168,6 +185,7 @@ class PositionalArray:
         """Without numbered axes there are no names to miss: the DimArray that meets others by name; else None."""
         return None if self._x.dims else self._x
 
+    @_hidden_from_xarray
     def name(self, *dims: Name) -> DimArray:
         """As a DimArray, with a name for every numbered axis.
 
@@ -212,7 +230,9 @@ class PositionalArray:
 
     def _refuse_leaving(self, what: str, instead: str) -> None:
         if self._x.level is not None:
-            raise leaving(what, instead)
+            from namedgrad.positional.leaving import explained
+
+            raise leaving(*explained(what, instead))
         if self._x.hidden:
             raise TraceError(
                 f"{what} of an array with vectorized axes {self._x.vectorized} has one answer per slice; "
@@ -291,8 +311,26 @@ class PositionalArray:
     def __repr__(self) -> str:
         x = self._x
         if x.level is not None:
-            return f"<Traced positional {self._summary()}>"
+            return f"<Traced positional {self._summary()}>\n{innermost(x)._ordered()!r}"
         return f"<positional {self._summary()}>\n{x._ordered()!r}"
+
+    def _repr_inline_(self, max_width: int) -> str:
+        """One line, as xarray asks for it: what this is, and the values."""
+        from xarray.core.formatting import format_array_flat
+
+        x = innermost(self._x)
+        what = f"{'traced ' * (self._x.level is not None)}{'positional ' * (not x.hidden)}"
+        if x.hidden or self.backend != "numpy":
+            return f"<{what}{self._summary()}>"
+        return what + format_array_flat(x.to_numpy(), max_width - len(what))
+
+    def __format__(self, spec: str) -> str:
+        """A single number can be printed, however it came about: text does not lead anywhere."""
+        if self.ndim or self._x.hidden or not spec:
+            return format(repr(self) if not spec else self._x.data, spec)
+        x = innermost(self._x)
+        refuse_while_recording("the text", "no text", x.raw)
+        return format(x.to_numpy().item(), spec)
 
     def _summary(self) -> str:
         hidden = ", ".join(f"{n}: {s}" for n, s in self.vectorized_sizes.items())

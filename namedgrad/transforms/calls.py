@@ -1,18 +1,68 @@
-"""Calling the user's function."""
+"""Calling the user's function, and saying where in it an error arose."""
 
 from __future__ import annotations
 
+import linecache
+import sysconfig
 from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from namedgrad.array import TraceError
 
 
 def run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``f(*args, **kwargs)``; a TraceError that NumPy turned into "setting an array element" comes out as itself."""
+    """``f(*args, **kwargs)``; a TraceError that NumPy turned into "setting an array element" comes out as itself.
+
+    An error from within a library gets a note that names the user's line, and a TraceError, which is about that line,
+    ends there.
+    """
     try:
         return f(*args, **kwargs)
     except ValueError as error:
         if isinstance(error.__cause__, TraceError):
+            _point(error.__cause__, error.__traceback__)
             raise error.__cause__ from None
+        _point(error, error.__traceback__)
         raise
+    except Exception as error:
+        _point(error, error.__traceback__)
+        raise
+
+
+_NOTE = "in your function, "
+_DIRECTORIES = tuple(
+    str(Path(p).resolve()) + "/" for p in {*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))}
+)
+_PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
+
+
+DECORATORS = {  # names that say nothing
+    "_call_possibly_missing_method", "_wrapper", "func", "inner", "method", "wrapped", "wrapped_func", "wrapper",
+}  # fmt: skip
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is not the user's own: part of Python, of an installed package, or of this one."""
+    return file.startswith((*_DIRECTORIES, _PACKAGE, "<frozen", "<__array_function__")) or "site-packages" in file
+
+
+def _point(error: BaseException, traceback: TracebackType | None) -> None:
+    """Note the user's line, the last one outside of libraries, on an error that arose below it."""
+    last, tb = None, traceback
+    while tb is not None:
+        if not is_library(tb.tb_frame.f_code.co_filename):
+            last = tb
+        tb = tb.tb_next
+    if last is None or last.tb_next is None or any(n.startswith(_NOTE) for n in getattr(error, "__notes__", ())):
+        return
+    code, line = last.tb_frame.f_code, last.tb_lineno
+    text = linecache.getline(code.co_filename, line, last.tb_frame.f_globals).strip()
+    tb = last.tb_next
+    while tb.tb_next is not None and tb.tb_frame.f_code.co_name in DECORATORS:
+        tb = tb.tb_next
+    operation = tb.tb_frame.f_code.co_qualname
+    error.add_note(f'{_NOTE}File "{code.co_filename}", line {line}, in {code.co_name}, by {operation}:\n    {text}')
+    if isinstance(error, TraceError):
+        last.tb_next = None

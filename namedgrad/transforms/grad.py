@@ -6,7 +6,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from namedgrad.array import DimArray, constant, describe
 from namedgrad.axes import Axis, AxisError, Names
@@ -21,15 +21,25 @@ Wrt = int | str | Sequence[Any]
 # ------------------------------------------------------------------------------------------------ arguments
 
 
+class Part(NamedTuple):
+    """What to differentiate, as one of the entries of ``wrt``: a single entry of an argument, or several."""
+
+    argument: int | str
+    entries: Any  #: a name, a list of names, or None: the whole argument
+
+    def __repr__(self) -> str:
+        return repr(self.entries)
+
+
 class Call:
     """A call of ``f`` with the arguments in ``wrt`` taken apart."""
 
     def __init__(
         self, f: Callable[..., Any], wrt: Any, over: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        self.f, self.several = f, isinstance(wrt, (list, tuple, range)) and not _is_dataset_wrt(wrt)
+        self.f, self.several = f, isinstance(wrt, (list, tuple, range)) and not _is_part(wrt)
         self.keys = [self._key(w, args, kwargs) for w in (wrt if self.several else (wrt,))]
-        _refuse_twice(wrt, self.keys)
+        self._refuse_twice(wrt, args, kwargs)
         self.original = [self._get(k, args, kwargs) for k in self.keys]
         self.over: Names = over_names(over, (args, kwargs))
         if self.over:
@@ -59,24 +69,30 @@ class Call:
 
     def _get(self, key: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         value = args[key[0]] if isinstance(key[0], int) else kwargs[key[0]]
-        if key[1] is None:
-            return value
-        return adapter_of(value).pick(value, [key[1]] if isinstance(key[1], str) else list(key[1]))
+        return value if key[1] is None else adapter_of(value).pick(value, key[1])
+
+    def _refuse_twice(self, wrt: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """An argument has one gradient; ``("ds", ["a"])`` and ``("ds", ["b"])`` are parts that do not overlap."""
+        for i, (key, inner) in enumerate(self.keys):
+            whole = self._get((key, None), args, kwargs)
+            for other, also in self.keys[:i]:
+                if key == other and adapter_of(whole).overlap(whole, inner, also):
+                    raise TypeError(f"wrt={wrt!r} names one argument more than once; name each once")
 
     def run(self, parts: Sequence[DimArray]) -> Any:
         """Call ``f`` with other parts."""
-        args, kwargs, at = list(self.args), dict(self.kwargs), 0
+        args: dict[Any, Any] = {**dict(enumerate(self.args)), **self.kwargs}
+        at, pieces = 0, []
         for (key, inner), tree in zip(self.keys, self.trees, strict=True):
             value = tree.rebuild(parts[at : at + len(tree.parts)])
             at += len(tree.parts)
-            if inner is not None:
-                whole = args[key] if isinstance(key, int) else kwargs[key]
-                value = adapter_of(whole).merge(whole, value)
-            if isinstance(key, int):
+            if inner is None:
                 args[key] = value
             else:
-                kwargs[key] = value
-        return run(self.f, *args, **kwargs)
+                pieces.append((key, inner, value))
+        for key, inner, value in pieces:
+            args[key] = adapter_of(args[key]).merge(args[key], value, inner)
+        return run(self.f, *(args[i] for i in range(len(self.args))), **{k: args[k] for k in self.kwargs})
 
     def results(self, parts: Sequence[DimArray], of: Output | None = None) -> Any:
         """Gradients (``of`` an output) in the structure of ``wrt``, with ``over`` dims visible again."""
@@ -90,8 +106,10 @@ class Call:
         return tuple(out) if self.several else out[0]
 
 
-def _is_dataset_wrt(wrt: Sequence[Any]) -> bool:
-    """``("ds", ["a", "b"])`` names variables of one argument."""
+def _is_part(wrt: Sequence[Any]) -> bool:
+    """``("ds", ["a", "b"])`` names entries of one argument."""
+    if isinstance(wrt, Part):
+        return True
     return len(wrt) == 2 and isinstance(wrt, tuple) and isinstance(wrt[0], (int, str)) and isinstance(wrt[1], list)
 
 
@@ -100,18 +118,6 @@ def _position(w: Any) -> int:
         return operator.index(w)
     except TypeError:
         raise TypeError(f"wrt={w!r} is neither the position nor the name of an argument, nor a list of them") from None
-
-
-def _refuse_twice(wrt: Any, keys: Sequence[tuple[Any, Any]]) -> None:
-    """An argument has one gradient; ``("ds", ["a"])`` and ``("ds", ["b"])`` are parts that do not overlap."""
-    for i, (key, inner) in enumerate(keys):
-        for other, also in keys[:i]:
-            if key == other and (inner is None or also is None or not _names(inner).isdisjoint(_names(also))):
-                raise TypeError(f"wrt={wrt!r} names one argument more than once; name each once")
-
-
-def _names(inner: Any) -> set[Any]:
-    return {inner} if isinstance(inner, str) else set(inner)
 
 
 def restore_tree(original: Any, result: Any, over: Names) -> Any:

@@ -21,7 +21,8 @@ from namedgrad.rules.movement import join, split
 from namedgrad.rules.structure import add, cast, identity, multiply, relabel, reorder, total
 from namedgrad.transforms.grad import Call, Output, grad, pushforward, restore_tree, run_recorded
 from namedgrad.transforms.leaves import Block, adapter_of, flatten, unflatten
-from namedgrad.transforms.tape import Tape
+from namedgrad.transforms.progress import Progress
+from namedgrad.transforms.tape import Tape, laid_out
 
 MODES = ("auto", "forward", "reverse")
 PARTS = ("full", "diagonal", "trace")
@@ -36,6 +37,7 @@ def jacobian(
     mode: str = "auto",
     suffix: str = "_wrt",
     chunk: int | None = None,
+    progress: bool = False,
 ) -> Callable[..., Any]:
     """Function that returns the Jacobian: output dims keep their names, input dims get the suffix.
 
@@ -54,6 +56,8 @@ def jacobian(
         Appended to the input's dims; a name ``n`` that is not a string becomes ``(n, suffix)``.
     chunk : int, optional
         At most so many passes at once, which bounds memory.
+    progress : bool
+        Show a bar that counts passes.
 
     Returns
     -------
@@ -89,7 +93,7 @@ def jacobian(
         call = Call(f, wrt, over, args, kwargs)
         _refuse_complex(call)
         out, tape = run_for_passes(call)
-        rows = _blocks(tape, mode, suffix, chunk)
+        rows = _blocks(tape, mode, suffix, chunk, progress=progress)
         return _assemble(out, call, rows)
 
     return wrapped
@@ -103,6 +107,7 @@ def hessian(
     suffix: str = "_wrt",
     chunk: int | None = None,
     part: str = "full",
+    progress: bool = False,
 ) -> Callable[..., Any]:
     """Function that returns the Hessian with dims ``(x, x_wrt)``, forward over reverse.
 
@@ -110,7 +115,7 @@ def hessian(
     ----------
     f : callable
         Returns an array without visible dims.
-    wrt, over, suffix, chunk
+    wrt, over, suffix, chunk, progress
         As for :func:`jacobian`.
     part : {"full", "diagonal", "trace"}
         ``"diagonal"`` (like the input) and ``"trace"`` never form the matrix: memory is that of ``chunk`` rows.
@@ -138,7 +143,7 @@ def hessian(
     slope = grad(f, wrt)
     if part == "full":
         return functools.wraps(f, updated=())(
-            jacobian(slope, wrt, over=over, mode="forward", suffix=suffix, chunk=chunk)
+            jacobian(slope, wrt, over=over, mode="forward", suffix=suffix, chunk=chunk, progress=progress)
         )
 
     @functools.wraps(f, updated=())
@@ -146,7 +151,9 @@ def hessian(
         call = Call(slope, wrt, over, args, kwargs)
         _refuse_complex(call)
         out, tape = run_for_passes(call)
-        diagonals = [_diagonal(tape, i, chunk or _DIAGONAL_CHUNK) for i in range(len(tape.ins))]
+        passes = sum(_count(_visible(x)) for x in tape.ins)
+        with Progress(passes, "hessian", shown=progress, unit="pass") as bar:
+            diagonals = [_diagonal(tape, i, chunk or _DIAGONAL_CHUNK, bar) for i in range(len(tape.ins))]
         if part == "diagonal":
             return call.results(diagonals, out)
         traces = [total(d, d.dims) for d in diagonals]
@@ -201,13 +208,15 @@ def _refuse_complex(call: Call) -> None:
 # ------------------------------------------------------------------------------------------------ passes
 
 
-def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[Block]]:
+def _blocks(
+    tape: Tape, mode: str, suffix: str, chunk: int | None, *, progress: bool = False
+) -> list[list[Block]]:
     ins, outs = [_visible(x) for x in tape.ins], [_visible(o) for o in tape.out_like]
     if chunk is not None and chunk < 1:
         raise ValueError(f"chunk={chunk} is not a positive number of passes")
+    columns_needed = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
+    rows_needed = sum(_count(o) * (1 + _is_complex(like)) for o, like in zip(outs, tape.out_like, strict=True))
     if mode == "auto":
-        columns_needed = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
-        rows_needed = sum(_count(o) * (1 + _is_complex(like)) for o, like in zip(outs, tape.out_like, strict=True))
         mode = "forward" if columns_needed <= rows_needed or any(map(_is_complex, tape.ins)) else "reverse"
     hidden = NONE.union(*(a.hidden for a in (*tape.ins, *tape.out_like)))
     names = [[_suffixed(i, hidden.union(o), suffix) for i in ins] for o in outs]
@@ -217,11 +226,13 @@ def _blocks(tape: Tape, mode: str, suffix: str, chunk: int | None) -> list[list[
                 f"jacobian: {clash!r} is a vectorized axis of the input and a dim of the output; "
                 f"call .vectorize({clash!r}) on the output, or rename it there"
             )
-    if mode == "forward":
-        columns = [_forward_blocks(tape, i, chunk) for i in range(len(ins))]
-    else:
-        rows = [_reverse_blocks(tape, k, o, chunk) for k, o in enumerate(outs)]
-        columns = [list(c) for c in zip(*rows, strict=True)]
+    passes = columns_needed if mode == "forward" else rows_needed
+    with Progress(passes, "jacobian", shown=progress, unit="pass") as bar:
+        if mode == "forward":
+            columns = [_forward_blocks(tape, i, chunk, bar) for i in range(len(ins))]
+        else:
+            rows = [_reverse_blocks(tape, k, o, chunk, bar) for k, o in enumerate(outs)]
+            columns = [list(c) for c in zip(*rows, strict=True)]
     return [
         [
             _finish(_cast(columns[i][k], x, tape.out_like[k]), tuple(o), names[k][i], suffix)
@@ -280,7 +291,7 @@ def _seeds(tape: Tape, x: Any, sizes: dict[Name, int], chunk: int | None) -> Ite
         yield make(backends.call(x.backend.reshape, raw, (rows, *sizes.values())), (tape.along, *sizes), NONE)
 
 
-def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | None) -> list[DimArray]:
+def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | None, bar: Progress) -> list[DimArray]:
     """Blocks of one output with every input: names (V..., out dims, tagged input names)."""
     parts: list[list[DimArray]] = [[] for _ in tape.ins]
     alone = tape.only(k)  # V is that of this output
@@ -291,6 +302,7 @@ def _reverse_blocks(tape: Tape, k: int, sizes: dict[Name, int], chunk: int | Non
             rows = [add(g, multiply(h, _I)) for g, h in zip(rows, turned, strict=True)]
         for i, g in enumerate(rows):
             parts[i].append(_tagged(g, _visible(tape.ins[i]), tape.out_like[k].hidden))
+        bar.update(extent(seed, tape.along) * (1 + _is_complex(seed)))
     return [split(_joined(p, tape.along), tape.along, sizes) for p in parts]
 
 
@@ -314,7 +326,7 @@ def _seeded(x: Any, lost: frozenset[Name]) -> dict[Name, int]:
     return {n: s for n, s in zip(x.names, x.full_shape, strict=True) if n not in x.hidden or n in lost}
 
 
-def _forward_blocks(tape: Tape, i: int, chunk: int | None) -> list[DimArray]:
+def _forward_blocks(tape: Tape, i: int, chunk: int | None, bar: Progress) -> list[DimArray]:
     """Blocks of one input with every output."""
     x = tape.ins[i]
     blocks: dict[int, DimArray] = {}
@@ -327,6 +339,7 @@ def _forward_blocks(tape: Tape, i: int, chunk: int | None) -> list[DimArray]:
             pushed = tape.push(ts)
             for k, several in parts.items():
                 several.append(pushed[k])
+            bar.update(extent(seed, tape.along))
         tagged: dict[Name, int] = {n if n in lost else _Tag.get(n): s for n, s in sizes.items()}
         for k, several in parts.items():
             blocks[k] = relabel(split(_joined(several, tape.along), tape.along, tagged), {}, hide=tuple(lost))
@@ -377,7 +390,7 @@ def _finish(block: DimArray, out_names: Names, table: dict[Name, Name], suffix: 
     return Block(reorder(block, (*front, *out_names, *wrt)), out_names, wrt, table, suffix)
 
 
-def _diagonal(tape: Tape, i: int, chunk: int) -> DimArray:
+def _diagonal(tape: Tape, i: int, chunk: int, bar: Progress) -> DimArray:
     """The diagonal of the block of one input with itself."""
     sizes = _visible(tape.ins[i])
     parts = []
@@ -386,9 +399,10 @@ def _diagonal(tape: Tape, i: int, chunk: int) -> DimArray:
         ts[i] = seed
         pushed = relabel(tape.push(ts)[i], {}, show=(tape.along,))
         parts.append(total(multiply(pushed, seed), tuple(sizes)))
+        bar.update(extent(seed, tape.along))
     out = split(_joined(parts, tape.along), tape.along, sizes)
-    order = tape.ins[i].names
-    return reorder(out, (*(n for n in out.names if n not in order), *order))
+    x = tape.ins[i]
+    return laid_out(out, x, tuple(n for n in out.names if n not in x.names))
 
 
 # ------------------------------------------------------------------------------------------------ results
@@ -404,16 +418,21 @@ def _assemble(out: Output, call: Call, rows: list[list[Block]]) -> Any:
     return unflatten(out.tree.treedef, result)
 
 
+def _restored(value: Any, over: Names) -> Any:
+    """``over`` dims visible again, in front, in every array of a dict of them."""
+    found, treedef = flatten(value)
+    return unflatten(treedef, [adapter_of(x).restore(None, x, over) for x in found])
+
+
 def _row(out_adapter: Any, out_leaf: Any, call: Call, rows: list[list[Block]]) -> Any:
     per_wrt, at = [], 0
-    for tree, original in zip(call.trees, call.original, strict=True):
+    for tree in call.trees:
         leaves = []
-        originals, _ = flatten(original)
-        for adapter, leaf, n, old in zip(tree.adapters, tree.leaves, tree.counts, originals, strict=True):
+        for adapter, leaf, n in zip(tree.adapters, tree.leaves, tree.counts, strict=True):
             blocks = [row[at : at + n] for row in rows]
             at += n
             best = max(out_adapter, adapter, key=lambda a: a.precedence)
             value = best.jacobian(out_leaf, leaf, blocks) if n else None
-            leaves.append(adapter_of(value).restore(old, value, call.over) if call.over and n else value)
+            leaves.append(_restored(value, call.over) if call.over and n else value)
         per_wrt.append(unflatten(tree.treedef, leaves))
     return tuple(per_wrt) if call.several else per_wrt[0]

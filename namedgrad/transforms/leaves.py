@@ -83,13 +83,19 @@ class Adapter:
     def learn(self, leaf: Any, over: Over) -> None:
         """Note in ``over.labels`` what the leaf says of those dims; contradictions are refused."""
 
-    def pick(self, leaf: Any, names: Sequence[Name]) -> Any:
-        """Some entries of a leaf (or dict) that has several."""
-        return {n: leaf[n] for n in names}
+    def pick(self, leaf: Any, names: Any) -> Any:
+        """One entry of a leaf (or dict) that has several, or those of a list of names."""
+        return leaf[names] if isinstance(names, str) else {n: leaf[n] for n in names}
 
-    def merge(self, leaf: Any, picked: Any) -> Any:
+    def merge(self, leaf: Any, picked: Any, names: Any) -> Any:
         """``leaf`` with the entries that :meth:`pick` took replaced."""
-        return {**leaf, **picked}
+        return {**leaf, **({names: picked} if isinstance(names, str) else picked)}
+
+    def overlap(self, leaf: Any, one: Any, other: Any) -> bool:
+        """Whether two choices of entries (None: all) have something in common."""
+        if one is None or other is None:
+            return True
+        return bool(entries(one) & entries(other))
 
     def annotate(self, gradient: Any, out_leaf: Any, in_leaf: Any, f: Callable[..., Any]) -> Any:
         """A gradient that says of what it is one."""
@@ -103,6 +109,11 @@ class Adapter:
     nameless_inside = (
         False  # whether names are lost where the leaf meets others, so that a captured one must be refused
     )
+
+
+def entries(names: Any) -> set[Any]:
+    """The names in a choice of entries."""
+    return {names} if isinstance(names, str) else set(names)
 
 
 class Block(NamedTuple):

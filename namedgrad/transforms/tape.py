@@ -265,7 +265,12 @@ def finish_gradient(g: DimArray, x: Any) -> DimArray:
         g = relabel(g, final)
     g = stamp(conj_if_complex(g), mark)
     extra = tuple(n for n in g.names if n not in x.names)
-    g = cast(reorder(g, (*extra, *x.names)), x.dtype)
+    return laid_out(cast(g, x.dtype), x, extra)
+
+
+def laid_out(g: DimArray, x: Any, extra: Names) -> DimArray:
+    """An array with the names of an input in its order and chunks, ``extra`` ones in front."""
+    g = reorder(g, (*extra, *x.names))
     if g.level is not None or x.backend.name != "dask":
         return g
     shape = (*g.full_shape[: len(extra)], *x.full_shape)

@@ -15,10 +15,10 @@ from typing import Any
 
 import xarray as xr
 
-from namedgrad.testing.check import check_gradients
 from namedgrad.transforms import grad as gradients
 from namedgrad.transforms import jacobian as jacobians
-from namedgrad.xarray import uses
+from namedgrad.transforms.linearize import LinearMap, linearize
+from namedgrad.xarray import covariances, uses
 
 
 class Grad:
@@ -47,23 +47,40 @@ class Grad:
             Returns one number, per slice of ``over``; unmodified xarray code.
         *args, **kwargs
             Further arguments of ``f``.
-        wrt, over, has_aux
-            As for :func:`namedgrad.grad`; the object is argument 0.
+        wrt : name, int or list of them
+            A variable or coordinate of the object, by name (in a DataTree, by path); else as for
+            :func:`namedgrad.grad`: the object is argument 0, and a name that ``f`` has for an argument means that.
+        over, has_aux
+            As for :func:`namedgrad.grad`.
 
         Returns
         -------
         DataArray, Dataset or DataTree
             Like the object: dims, coordinates, name and attributes. ``units`` are those of the result per those of the
-            object, where both are known. A Dataset has its float variables. Missing cells get exactly 0.
+            object, where both are known. A Dataset has its float variables. Missing cells get exactly 0. For one
+            variable or coordinate by name, a DataArray; for a list of data variables, a Dataset or DataTree of them;
+            for a list with coordinates, a dict of DataArrays.
+
+        Notes
+        -----
+        A dimension coordinate that is differentiated keeps its labels for ``sel`` and alignment, and its values are
+        those that move. It does not align with another object's coordinate, which stays where it is: that is an error.
 
         Examples
         --------
-        >>> import namedgrad, xarray as xr
-        >>> t = xr.DataArray([[1.0, 2.0], [3.0, 5.0]], dims=("lat", "time"), coords={"lat": [10, 20]})
+        >>> import namedgrad, numpy as np, xarray as xr
+        >>> t = xr.DataArray([[1.0, 2.0], [3.0, 5.0]], dims=("lat", "time"), coords={"lat": [10.0, 20.0]})
         >>> t.grad(lambda t: t.mean("time") ** 2, over="lat").values
         array([[1.5, 1.5],
                [4. , 4. ]])
+
+        How much does the mean change if the cells move north?
+
+        >>> weighted = lambda t: t.mean("time").weighted(np.cos(np.deg2rad(t.lat))).mean()
+        >>> t.grad(weighted, wrt="lat").dims
+        ('lat',)
         """
+        wrt = uses.chosen(self._obj, f, wrt, kwargs)
         return gradients.grad(f, wrt, over=over, has_aux=has_aux)(self._obj, *args, **kwargs)
 
     def value_and_grad(
@@ -78,6 +95,7 @@ class Grad:
         >>> value.item(), gradient.values
         (5.0, array([2., 4.]))
         """
+        wrt = uses.chosen(self._obj, f, wrt, kwargs)
         return gradients.value_and_grad(f, wrt, over=over, has_aux=has_aux)(self._obj, *args, **kwargs)
 
     def jacobian(
@@ -90,6 +108,7 @@ class Grad:
         mode: str = "auto",
         suffix: str = "_wrt",
         chunk: int | None = None,
+        progress: bool = False,
         **kwargs: Any,
     ) -> Any:
         """Jacobian of ``f(obj, *args, **kwargs)``; see :func:`namedgrad.jacobian`.
@@ -98,7 +117,7 @@ class Grad:
         -------
         DataArray
             Dims and coordinates of the output, then those of the object under the suffix. For a Dataset of numbers
-            these are one dim ``param_wrt``, for any other Dataset the answer is one too.
+            these are one dim ``param_wrt``, for any other Dataset, and for a DataTree, the answer is one too.
 
         Examples
         --------
@@ -108,7 +127,9 @@ class Grad:
         >>> jac.dims, jac.sel(x=20, x_wrt=20).item()
         (('x', 'x_wrt'), 4.0)
         """
-        return jacobians.jacobian(f, wrt, over=over, mode=mode, suffix=suffix, chunk=chunk)(self._obj, *args, **kwargs)
+        wrt = uses.chosen(self._obj, f, wrt, kwargs)
+        made = jacobians.jacobian(f, wrt, over=over, mode=mode, suffix=suffix, chunk=chunk, progress=progress)
+        return made(self._obj, *args, **kwargs)
 
     def hessian(
         self,
@@ -120,6 +141,7 @@ class Grad:
         suffix: str = "_wrt",
         chunk: int | None = None,
         part: str = "full",
+        progress: bool = False,
         **kwargs: Any,
     ) -> Any:
         """Hessian of ``f(obj, *args, **kwargs)``; see :func:`namedgrad.hessian`.
@@ -131,7 +153,9 @@ class Grad:
         >>> params.grad.hessian(lambda p: p.a**2 * p.b).sel(param="a", param_wrt="b").item()
         4.0
         """
-        return jacobians.hessian(f, wrt, over=over, suffix=suffix, chunk=chunk, part=part)(self._obj, *args, **kwargs)
+        wrt = uses.chosen(self._obj, f, wrt, kwargs)
+        made = jacobians.hessian(f, wrt, over=over, suffix=suffix, chunk=chunk, part=part, progress=progress)
+        return made(self._obj, *args, **kwargs)
 
     def jvp(self, f: Callable[..., Any], tangent: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Value of ``f`` and its derivative along ``tangent``; see :func:`namedgrad.pushforward`.
@@ -144,7 +168,7 @@ class Grad:
         >>> slope.values
         array([2., 2.])
         """
-        return gradients.pushforward(lambda x: f(x, *args, **kwargs), (self._obj,), (tangent,))
+        return gradients.pushforward(uses.of_object(f, args, kwargs), (self._obj,), (tangent,))
 
     def vjp(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Value of ``f`` and its pullback to the object; see :func:`namedgrad.pullback`.
@@ -156,7 +180,22 @@ class Grad:
         >>> pull(xr.DataArray([1.0, 10.0], dims="x")).values
         array([ 2., 40.])
         """
-        return gradients.pullback(lambda x: f(x, *args, **kwargs), self._obj)
+        return gradients.pullback(uses.of_object(f, args, kwargs), self._obj)
+
+    pushforward, pullback = jvp, vjp
+
+    def linearize(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, LinearMap]:
+        """Value of ``f`` and its derivative as a linear map; see :func:`namedgrad.linearize`.
+
+        Examples
+        --------
+        >>> import namedgrad, xarray as xr
+        >>> x = xr.DataArray([1.0, 2.0], dims="x")
+        >>> value, L = x.grad.linearize(lambda x: x**2)
+        >>> L(x).values, L.T(x).values
+        (array([2., 8.]), array([2., 8.]))
+        """
+        return linearize(uses.of_object(f, args, kwargs), self._obj)
 
     def hvp(self, f: Callable[..., Any], v: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Hessian of ``f`` times ``v``, which is like the object; see :func:`namedgrad.hvp`.
@@ -168,17 +207,38 @@ class Grad:
         >>> x.grad.hvp(lambda x: (x**3).sum(), xr.DataArray([1.0, 0.5], dims="x")).values
         array([6., 6.])
         """
-        return jacobians.hvp(lambda x: f(x, *args, **kwargs), self._obj, v)
+        return jacobians.hvp(uses.of_object(f, args, kwargs), self._obj, v)
 
-    def check(self, f: Callable[..., Any], /, *args: Any, order: int = 2) -> None:
-        """Compare derivatives of ``f`` with finite differences; see :func:`namedgrad.check_gradients`.
+    def check(self, f: Callable[..., Any], /, *args: Any, order: int = 2, **kwargs: Any) -> None:
+        """Compare derivatives of ``f`` with respect to the object with finite differences, and print what agrees.
+
+        Forward mode is compared with finite differences along a random direction ``t``, and reverse mode with forward
+        mode by the adjoint identity, the dot product test ``<c, J t> = <J^T c, t>`` for a random cotangent ``c``.
+
+        Parameters
+        ----------
+        f : callable
+        *args, **kwargs
+            Further arguments of ``f``, not differentiated.
+        order : int
+            1 checks first derivatives, 2 also those of the gradient.
+
+        Raises
+        ------
+        GradientError
+            With the first disagreement; see :func:`namedgrad.check_gradients`.
 
         Examples
         --------
         >>> import namedgrad, xarray as xr
-        >>> xr.DataArray([1.0, 2.0], dims="x").grad.check(lambda x: (x**2).mean())
+        >>> def loss(x):
+        ...     return (x**3).mean()
+        >>> xr.DataArray([1.0, 2.0], dims="x").grad.check(loss, order=1)
+        loss:
+          forward mode and finite differences agree: derivatives along a random direction are at most ...
+          adjoint (dot product) test: <c, J t> = ... and <J^T c, t> = ... differ by ...
         """
-        check_gradients(f, self._obj, *args, order=order)
+        uses.check(self._obj, uses.of_object(f, args, kwargs), order)
 
     def sensitivity(
         self,
@@ -200,7 +260,7 @@ class Grad:
             Further arguments of ``f``.
         density : DataArray or number, optional
             Size of the cells (area, layer thickness, weight): the gradient is divided by it, which makes a map that
-            does not depend on the grid.
+            does not depend on the grid. Its labels must be those of the object.
         relative : bool
             Relative change of ``f`` per relative change of the object, ``gradient * obj / f(obj)``.
         over : name or names
@@ -208,7 +268,7 @@ class Grad:
 
         Returns
         -------
-        DataArray or Dataset
+        DataArray, Dataset or DataTree
             Like the object.
 
         Examples
@@ -220,26 +280,40 @@ class Grad:
         """
         return uses.sensitivity(self._obj, f, args, kwargs, density=density, relative=relative, over=over)
 
-    def propagate(self, f: Callable[..., Any], /, *args: Any, cov: Any, over: Any = (), **kwargs: Any) -> xr.DataArray:
+    def propagate(
+        self, f: Callable[..., Any], /, *args: Any, cov: Any, over: Any = (), chunk: int | None = None, **kwargs: Any
+    ) -> Any:
         """Covariance of ``f(obj, *args, **kwargs)`` from that of the object, to first order: ``J cov J.T``.
 
         Parameters
         ----------
         f : callable
-            Of one array.
         *args, **kwargs
             Further arguments of ``f``, taken as exact.
-        cov : DataArray or number
+        cov : number, DataArray, Dataset or DataTree
             Variances, with any dims of the object (errors of cells are then independent), or covariances with dims
-            ``(x, x_wrt)`` for those dims along which errors are correlated. For a Dataset of parameters: dims ``param``
-            and ``param_wrt``, as in the covariance of a fit.
+            ``(x, x_wrt)`` for those dims ``x`` along which errors are correlated; other dims of the object tell
+            covariances apart that differ per cell. For a Dataset or DataTree, one like it (errors of different
+            variables are independent), or a DataArray with the dims ``param`` and ``param_wrt``, as a fit's covariance.
         over : name or names
-            Dims along which ``f`` treats slices independently.
+            Dims along which ``f`` treats slices independently: one covariance per slice.
+        chunk : int, optional
+            At most so many passes at once, which bounds memory.
 
         Returns
         -------
         DataArray
             With the dims of the output, once as they are and once with ``_wrt``; a variance where the output has none.
+            For outputs of other kinds, in the form of a Jacobian of such an output by itself.
+
+        Raises
+        ------
+        AxisError
+            If the covariance has dims or labels that the object does not have.
+
+        Notes
+        -----
+        Two passes per element of the output outside of ``over``, in sweeps of ``chunk``; the Jacobian is never formed.
 
         Examples
         --------
@@ -248,7 +322,7 @@ class Grad:
         >>> t.grad.propagate(lambda t: t.mean(), cov=0.5).item()
         0.25
         """
-        return uses.propagate(self._obj, f, args, kwargs, cov=cov, over=over)
+        return covariances.propagate(self._obj, f, args, kwargs, cov=cov, over=over, chunk=chunk)
 
     def fit(self, model: Callable[..., Any], coords: Any, params: Any, *, over: Any = (), **options: Any) -> Any:
         """Fit a model to the array, in every cell of ``over`` at once; see :func:`namedgrad.least_squares`.

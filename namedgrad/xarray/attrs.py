@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import re
+import tokenize
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -36,10 +39,10 @@ def _function_name(f: Callable[..., Any]) -> str:
 
 
 def quotient(out: Any, by: Any) -> str | None:
-    """``"K / (W m-2)"``; None unless both are known.
+    """``"K / (W m-2)"``; None unless both are known.  Where pint is installed and knows them: ``"K*m**2/W"``.
 
-    >>> quotient("K", "W m-2"), quotient("K", "K"), quotient("K", "1")
-    ('K / (W m-2)', '1', 'K')
+    >>> quotient("psu", "g kg-1"), quotient("psu", "psu"), quotient("psu", "1")
+    ('psu / (g kg-1)', '1', 'psu')
     """
     if not (isinstance(out, str) and isinstance(by, str)):
         return None
@@ -48,4 +51,40 @@ def quotient(out: Any, by: Any) -> str | None:
         return "1"
     if by == "1":
         return out
+    found = _units(out), _units(by)
+    if None not in found:
+        return _text(found[0] / found[1])
     return f"{out} / {by}" if by.isalnum() else f"{out} / ({by})"
+
+
+def squared(units: str) -> str:
+    """The units of a variance.
+
+    >>> squared("psu"), squared("1")
+    ('psu2', '1')
+    """
+    units = units.strip() or "1"
+    if (known := _units(units)) is not None:
+        return _text(known**2)
+    return units if units == "1" else f"{units}2" if units.isalpha() else f"({units})2"
+
+
+_POWER = re.compile(r"\b([^\W\d_]+)([-+]?\d+)\b")
+_PRODUCT = re.compile(r"(?<=[A-Za-z0-9)]) +(?=[A-Za-z(])")
+
+
+@functools.cache
+def _units(text: str) -> Any:
+    """Units as pint understands them, powers written ``m-2`` or ``m**-2``; None if it is not installed or does not."""
+    try:
+        import pint
+    except ImportError:
+        return None
+    try:
+        return pint.get_application_registry().parse_units(_PRODUCT.sub("*", _POWER.sub(r"\1**\2", text)))
+    except (pint.errors.PintError, ValueError, TypeError, AttributeError, AssertionError, tokenize.TokenError):
+        return None
+
+
+def _text(units: Any) -> str:
+    return f"{units:~C}" or "1"

@@ -22,24 +22,44 @@ def jacobian(out: Any, by: Any, rows: Sequence[Sequence[Block]]) -> Any:
     """The blocks of one output leaf and one input leaf, at least one of them an xarray object.
 
     A Dataset of numbers is a vector of parameters: its blocks are stacked along ``param`` (output) and ``param_wrt``
-    (input).  Other Datasets give one variable per variable; two of them a dict, output first.
+    (input).  Other Datasets, and DataTrees, give one variable per variable; two of them a dict, output first.
     """
     outs, ins = _names(out), _names(by)
     table = {(o, i): b for o, row in zip(outs, rows, strict=True) for i, b in zip(ins, row, strict=True)}
     if isinstance(by, xr.Dataset) and all(not b.in_names for b in table.values()):
         return _of_parameters(out, by, outs, ins, table)
     arrays = {key: _array(b, out, by, *key) for key, b in table.items()}
-    if not isinstance(by, xr.Dataset):
-        return _dataset({o: arrays[o, None] for o in outs}) if isinstance(out, xr.Dataset) else arrays[None, None]
-    if not isinstance(out, xr.Dataset):
-        return _dataset({i: arrays[None, i] for i in ins})
-    return {o: _dataset({i: arrays[o, i] for i in ins}) for o in outs}
+    if not isinstance(by, SEVERAL):
+        return _collected(out, {o: arrays[o, None] for o in outs})
+    rows_by_name = {o: _collected(by, {i: arrays[o, i] for i in ins}) for o in outs}
+    return rows_by_name if isinstance(out, SEVERAL) else rows_by_name[None]
+
+
+SEVERAL = (xr.Dataset, xr.DataTree)
+
+
+def join(path: str, name: Any) -> Any:
+    """The name of a variable in a tree: that of its node in front, as the tree's user writes it."""
+    return name if path == "." else f"{path}/{name}"
 
 
 def _names(leaf: Any) -> list[Name]:
+    if isinstance(leaf, xr.DataTree):
+        return [join(path, n) for path, node in leaf.subtree_with_keys for n in _names(node.to_dataset())]
     if isinstance(leaf, xr.Dataset):
         return [n for n, v in leaf.data_vars.items() if v.dtype.kind in "fc"]
     return [None]
+
+
+def _collected(leaf: Any, arrays: dict[Any, xr.DataArray]) -> Any:
+    """Arrays by the names of a leaf's variables, in an object like the leaf."""
+    if isinstance(leaf, xr.DataTree):
+        nodes: dict[str, dict[Any, xr.DataArray]] = {path: {} for path, _ in leaf.subtree_with_keys}
+        for key, a in arrays.items():
+            path, _, name = key.rpartition("/")
+            nodes[path or "."][name] = a
+        return xr.DataTree.from_dict({p: _dataset(several) for p, several in nodes.items()}, name=leaf.name)
+    return _dataset(arrays) if isinstance(leaf, xr.Dataset) else arrays[None]
 
 
 def _dataset(arrays: dict[Any, xr.DataArray]) -> xr.Dataset:
@@ -60,10 +80,8 @@ def _of_parameters(out: Any, by: xr.Dataset, outs: list[Name], ins: list[Name], 
         stacked = _stack([b.array for b in blocks], column)
         block = blocks[0]._replace(array=stacked)
         arrays[o] = _array(block, out, by, o, None).assign_coords({column: list(ins)})
-    if not isinstance(out, xr.Dataset):
-        return arrays[None]
-    if any(b.out_names for b in table.values()):
-        return _dataset(arrays)
+    if not isinstance(out, xr.Dataset) or any(b.out_names for b in table.values()):
+        return _collected(out, arrays)
     rows = [_stack([table[o, i].array for i in ins], column) for o in outs]
     block = table[outs[0], ins[0]]._replace(array=_stack(rows, PARAM, first=True))
     return _array(block, out, by, None, None).assign_coords({PARAM: list(outs), column: list(ins)})
@@ -84,15 +102,16 @@ def _array(block: Block, out: Any, by: Any, o: Name, i: Name) -> xr.DataArray:
     x, dims = _named_axes(block)
     out_part, by_part = _part(out, o), _part(by, i)
     variable = xr.Variable(dims, data_for(x, dims), _attrs(out_part, by_part))
-    variables, indexes = _out_coords(out, block)
-    more, more_indexes = _in_coords(by, block)
+    variables, indexes = _out_coords(out_part if isinstance(out, xr.DataTree) else out, block)
+    more, more_indexes = _in_coords(by_part if isinstance(by, xr.DataTree) else by, block)
     return xr.DataArray(
         variable, coords=coordinates(variables | more, indexes | more_indexes), name=getattr(out_part, "name", None)
     )
 
 
 def _part(leaf: Any, name: Name) -> Any:
-    return leaf[name] if isinstance(leaf, xr.Dataset) and name is not None else leaf
+    several: Any = leaf
+    return several[name] if isinstance(leaf, SEVERAL) and name is not None else leaf
 
 
 def _attrs(out: Any, by: Any) -> dict[str, Any]:

@@ -11,17 +11,19 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import xarray as xr
+from xarray.indexes import PandasIndex, PandasMultiIndex
 
 from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.positional.array import PositionalArray, wrap
-from namedgrad.transforms.leaves import Adapter, Block, Over, add_adapter
+from namedgrad.transforms.leaves import Adapter, Block, Over, adapter_of, add_adapter, entries
 from namedgrad.xarray.attrs import derivative_attrs
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered, settled
 from namedgrad.xarray.fixed import about, content, contents, is_open
 from namedgrad.xarray.hiding import Known, Opened, hidden_coords, hidden_label, hide, show, shown_coords
-from namedgrad.xarray.jacobians import jacobian
+from namedgrad.xarray.jacobians import jacobian, join
+from namedgrad.xarray.moving import Moving
 
 
 def _is_float(variable: xr.Variable) -> bool:
@@ -70,7 +72,8 @@ class XarrayAdapter(Adapter):
         return self._with(leaf, parts, numbered)
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
-        return _with_settled_coords(self._with(leaf, parts, data_for))
+        out = self._with(leaf, parts, data_for)
+        return self.close(out, settled_coords(self.open(out))) if _computed(self.open(leaf).coords) else out
 
     def _with(self, leaf: Any, parts: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> Any:
         found = self._floats(leaf)
@@ -128,7 +131,7 @@ class XarrayAdapter(Adapter):
         return self.close(result, Opened(data, *shown_coords(opened, dims, names)))
 
     def number(self, leaf: Any, x: DimArray) -> xr.DataArray:
-        return xr.DataArray(data_for(x, ()))
+        return xr.DataArray(xr.Variable((), data_for(x, ())))
 
     def learn(self, leaf: Any, over: Over) -> None:
         opened = self.open(leaf)
@@ -146,7 +149,53 @@ class XarrayAdapter(Adapter):
                 )
 
     def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
-        return jacobian(out_leaf, in_leaf, blocks)
+        return jacobian(_settled(out_leaf), _settled(in_leaf), blocks)
+
+    def pick(self, leaf: Any, names: Any) -> Any:
+        known = self.variables(leaf)
+        if missing := [n for n in entries(names) if n not in known]:
+            raise TypeError(
+                f"wrt names {missing[0]!r}, which the {type(leaf).__name__} does not have; it has {list(known)}"
+            )
+        if isinstance(names, str):
+            return leaf[names]
+        data = self.data_variables(leaf)
+        return self.some(leaf, names) if data.issuperset(names) else {n: leaf[n] for n in names}
+
+    def merge(self, leaf: Any, picked: Any, names: Any) -> Any:
+        new = {names: picked} if isinstance(names, str) else {n: picked[n] for n in names}
+        return self.replaced(leaf, {n: v.variable for n, v in new.items()})
+
+    def overlap(self, leaf: Any, one: Any, other: Any) -> bool:
+        data = self.data_variables(leaf)
+        return not (data if one is None else entries(one)).isdisjoint(data if other is None else entries(other))
+
+    def variables(self, leaf: Any) -> Sequence[Any]:
+        """Names of everything in an object that can be chosen."""
+        return [*(n for n in self.open(leaf).data if n is not None), *leaf.coords]
+
+    def data_variables(self, leaf: Any) -> set[Any]:
+        """Names of what is differentiated if nothing is chosen."""
+        return set(self.open(leaf).data)
+
+    def some(self, leaf: Any, names: Sequence[Name]) -> Any:
+        """An object with only those data variables."""
+        return leaf[list(names)]
+
+    def replaced(self, leaf: Any, new: Mapping[Any, xr.Variable]) -> Any:
+        """An object with other data in those variables and coordinates."""
+        opened = self.open(leaf)
+        data = {n: new.get(n, v) for n, v in opened.data.items()}
+        moved = {n: v for n, v in new.items() if n not in data}
+        if not moved:
+            return self.close(leaf, opened._replace(data=data))
+        gone = {id(i) for n, i in opened.indexes.items() if n in moved}
+        indexes: dict[Any, Any] = {n: i for n, i in opened.indexes.items() if id(i) not in gone}
+        for n, v in moved.items():
+            if isinstance(index := opened.indexes.get(n), PandasIndex) and not isinstance(index, PandasMultiIndex):
+                indexes[n] = Moving.along(index, v)
+        left = {n: v for n, v in opened.coords.items() if not (isinstance(v, xr.IndexVariable) and n not in indexes)}
+        return self.close(leaf, Opened(data, {**left, **moved}, indexes))
 
     def annotate(self, gradient: Any, out_leaf: Any, in_leaf: Any, f: Callable[..., Any]) -> Any:
         new, old = self._floats(gradient), self.open(in_leaf).data
@@ -160,14 +209,29 @@ class XarrayAdapter(Adapter):
         return f"{type(leaf).__name__} of dtype {', '.join(sorted(kinds))}"
 
 
-def _with_settled_coords(obj: Any) -> Any:
-    """The object with values in place of coordinates that a function made of traced data."""
-    coords = {} if isinstance(obj, xr.Variable) else obj.coords.variables
-    made = {n: v for n, v in coords.items() if isinstance(v._data, PositionalArray) and v._data._x.level is not None}
-    if not made:
-        return obj
-    values = {n: named(_holding(v, wrap(settled(v._data._x)))) for n, v in made.items()}
-    return obj.assign_coords({n: _holding(made[n], data_for(x, made[n].dims)) for n, x in values.items()})
+def _settled(leaf: Any) -> Any:
+    """An object whose coordinates hold values."""
+    adapter = adapter_of(leaf)
+    if not isinstance(adapter, XarrayAdapter) or isinstance(leaf, xr.DataTree):
+        return leaf
+    opened = adapter.open(leaf)
+    return adapter.close(leaf, settled_coords(opened)) if _computed(opened.coords) else leaf
+
+
+def settled_coords(opened: Opened) -> Opened:
+    """With values in place of coordinates that a function made of traced data, and their labels as index."""
+    coords, indexes = dict(opened.coords), dict(opened.indexes)
+    for n, v in opened.coords.items():
+        if not isinstance(v._data, PositionalArray) or v._data._x.level is None:
+            continue
+        coords[n] = _holding(v, data_for(named(_holding(v, wrap(settled(v._data._x)))), v.dims))
+        index = indexes.get(n)
+        if isinstance(index, Moving) and isinstance(coords[n]._data, PositionalArray):
+            indexes[n] = Moving.along(index, coords[n])
+        elif isinstance(index, Moving):
+            indexes[n] = PandasIndex(index.index, index.dim, index.coord_dtype)
+            coords[n] = indexes[n].create_variables({n: v})[n]
+    return Opened(opened.data, coords, indexes)
 
 
 def _order(variable: xr.Variable, old: xr.Variable | None, names: Names) -> Names | None:
@@ -235,12 +299,6 @@ class DatasetAdapter(XarrayAdapter):
     def result(self, leaf: xr.Dataset, parts: Sequence[DimArray]) -> xr.Dataset:
         return super().result(leaf[list(self._floats(leaf))], parts)
 
-    def pick(self, leaf: xr.Dataset, names: Sequence[Name]) -> xr.Dataset:
-        return leaf[list(names)]
-
-    def merge(self, leaf: xr.Dataset, picked: xr.Dataset) -> xr.Dataset:
-        return self.holding(leaf, {n: picked.variables[n].data for n in picked.data_vars})
-
 
 _DATASET = DatasetAdapter()
 
@@ -259,7 +317,7 @@ class DataTreeAdapter(XarrayAdapter):
 
     def _fill(self, leaf: xr.DataTree, parts: Sequence[DimArray], fill: Callable[..., xr.Dataset]) -> xr.DataTree:
         rest = iter(parts)
-        return self._map(leaf, lambda _, ds: fill(ds, [next(rest) for _ in _DATASET.parts(ds)]))
+        return self._map(leaf, lambda _, ds: fill(ds, [next(rest) for _ in _DATASET._floats(ds)]))
 
     def rebuild(self, leaf: xr.DataTree, parts: Sequence[DimArray]) -> xr.DataTree:
         return self._fill(leaf, parts, _DATASET.rebuild)
@@ -298,13 +356,21 @@ class DataTreeAdapter(XarrayAdapter):
         old = self._nodes(in_leaf)
         return self._map(gradient, lambda path, ds: _DATASET.annotate(ds, out_leaf, old[path], f))
 
-    def jacobian(self, out_leaf: Any, in_leaf: Any, blocks: Sequence[Sequence[Block]]) -> Any:
-        """Nested mappings by node, output first."""
-        trees = [x for x in (out_leaf, in_leaf) if isinstance(x, xr.DataTree)]
-        raise TypeError(
-            f"a Jacobian of {len(trees)} DataTree(s) has no tree-like form; differentiate the Datasets of its nodes: "
-            "tree[path].to_dataset()"
-        )
+    def variables(self, leaf: xr.DataTree) -> Sequence[Any]:
+        return [join(path, n) for path, ds in self._nodes(leaf).items() for n in _DATASET.variables(ds)]
+
+    def data_variables(self, leaf: xr.DataTree) -> set[Any]:
+        return {join(path, n) for path, ds in self._nodes(leaf).items() for n in ds.data_vars}
+
+    def some(self, leaf: xr.DataTree, names: Sequence[Name]) -> xr.DataTree:
+        return self._map(leaf, lambda path, ds: ds[[n for n in ds.data_vars if join(path, n) in names]])
+
+    def replaced(self, leaf: xr.DataTree, new: Mapping[Any, xr.Variable]) -> xr.DataTree:
+        def replace(path: str, ds: xr.Dataset) -> xr.Dataset:
+            mine = {n: new[join(path, n)] for n in ds.variables if join(path, n) in new}
+            return _DATASET.replaced(ds, mine) if mine else ds
+
+        return self._map(leaf, replace)
 
     def describe(self, leaf: xr.DataTree) -> str:
         return "a DataTree without float variables"

@@ -1,19 +1,65 @@
-"""What derivatives are for: sensitivity maps, the propagation of errors, fits."""
+"""What derivatives are for: sensitivity maps, the propagation of errors, checks, fits."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from namedgrad.axes import AxisError
-from namedgrad.transforms.grad import value_and_grad
-from namedgrad.transforms.jacobian import jacobian
+from namedgrad.testing.check import compare
+from namedgrad.transforms.grad import Part, value_and_grad
+from namedgrad.transforms.leaves import adapter_of
 from namedgrad.xarray.attrs import quotient
 
 Args = tuple[Any, ...]
+
+
+def chosen(obj: Any, f: Callable[..., Any], wrt: Any, kwargs: Mapping[str, Any]) -> Any:
+    """``wrt`` with the names of variables and coordinates of ``obj``, which is argument 0, as parts of it."""
+    if isinstance(wrt, str):
+        return _part(obj, f, wrt, kwargs)
+    if not isinstance(wrt, list):
+        return wrt
+    parts = [_part(obj, f, w, kwargs) for w in wrt]
+    return Part(0, wrt) if parts and all(isinstance(p, Part) for p in parts) else parts
+
+
+def _part(obj: Any, f: Callable[..., Any], name: Any, kwargs: Mapping[str, Any]) -> Any:
+    """An argument's name or position as it is, a name of something in the object as a part of it."""
+    if not isinstance(name, str) or name in kwargs:
+        return name
+    known, arguments = adapter_of(obj).variables(obj), list(inspect.signature(f).parameters)  # type: ignore[attr-defined]
+    if name in arguments[1:] or (name in arguments and name not in known):  # the first is the object itself
+        return name
+    if name not in known:
+        raise TypeError(
+            f"wrt={name!r} is neither an argument of the function, which are {arguments}, nor a variable or coordinate "
+            f"of the {type(obj).__name__}, which are {list(known)}"
+        )
+    return Part(0, name)
+
+
+def of_object(f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """``f`` as a function of its first argument."""
+
+    @functools.wraps(f, updated=())
+    def function(obj: Any) -> Any:
+        return f(obj, *args, **kwargs)
+
+    return function
+
+
+def check(obj: Any, f: Callable[..., Any], order: int) -> None:
+    """Compare derivatives and say in words what was found; see :meth:`Grad.check`."""
+    for found in compare(f, (obj,), order):
+        print(found)  # noqa: T201 - this is what it is for
+
+
+# ------------------------------------------------------------------------------------------------ sensitivity
 
 
 def sensitivity(
@@ -21,71 +67,35 @@ def sensitivity(
 ) -> Any:
     """The gradient, per cell size and as a ratio of relative changes if asked; see :meth:`Grad.sensitivity`."""
     value, gradient = value_and_grad(f, over=over)(obj, *args, **kwargs)
-    out = gradient
-    if relative:
-        own = obj[list(gradient.data_vars)] if isinstance(obj, xr.Dataset) else obj
-        out = out * own / value
+    scale = functools.partial(_scaled, density=density, value=value if relative else None)
+    if isinstance(gradient, xr.DataTree):
+        pairs = ((path, node.to_dataset(), obj[path].to_dataset()) for path, node in gradient.subtree_with_keys)
+        return xr.DataTree.from_dict({p: _each(scale, g, own) for p, g, own in pairs}, name=gradient.name)
+    return _each(scale, gradient, obj)
+
+
+def _each(function: Callable[..., xr.DataArray], gradient: Any, obj: Any) -> Any:
+    if not isinstance(gradient, xr.Dataset):
+        return function(gradient, obj)
+    return gradient.assign({n: function(g, obj[n]) for n, g in gradient.data_vars.items()})
+
+
+def _scaled(gradient: xr.DataArray, own: xr.DataArray, *, density: Any, value: Any) -> xr.DataArray:
+    """One array of a sensitivity, in the units that it has then."""
+    out, units = gradient, gradient.attrs.get("units")
+    if value is not None:
+        out, units = out * own / value, "1"
     if density is not None:
+        units = quotient(units, getattr(density, "attrs", {}).get("units"))
+        if isinstance(density, xr.DataArray):  # cells that do not match would be left out without a word
+            out, density = xr.align(out, density, join="exact", copy=False)
         out = out / density
-    if isinstance(out, xr.Dataset):
-        for n in out.data_vars:
-            out[n].attrs = _attrs(gradient[n].attrs, density, relative=relative)
-    else:
-        out = out.transpose(*gradient.dims, ...)
-        out.attrs = _attrs(gradient.attrs, density, relative=relative)
-        out.name = gradient.name
+    out = out.transpose(*gradient.dims, ...).assign_coords(gradient.coords).rename(gradient.name)
+    out.attrs = {**{k: v for k, v in gradient.attrs.items() if k != "units"}, **({"units": units} if units else {})}
     return out
 
 
-def _attrs(attrs: dict[str, Any], density: Any, *, relative: bool) -> dict[str, Any]:
-    made = dict(attrs)
-    units: Any = "1" if relative else made.pop("units", None)
-    if density is not None:
-        units = quotient(units, getattr(density, "attrs", {}).get("units"))
-    made.pop("units", None)
-    return made if units is None else {**made, "units": units}
-
-
-_IN, _OTHER = "_namedgrad_in", "_namedgrad_other"
-
-
-def propagate(
-    obj: Any, f: Callable[..., Any], args: Args, kwargs: dict[str, Any], *, cov: Any, over: Any
-) -> xr.DataArray:
-    """``J cov J.T`` by name; see :meth:`Grad.propagate`."""
-    jac = jacobian(f, over=over, suffix=_IN)(obj, *args, **kwargs)
-    if not isinstance(jac, xr.DataArray):
-        raise TypeError(
-            "propagate needs one array, or a Dataset of numbers, as input and one array as output; "
-            f"this Jacobian is a {type(jac).__name__}"
-        )
-    shared = tuple(over) if isinstance(over, (tuple, list)) else (over,)
-    ins = [d.removesuffix(_IN) for d in jac.dims if isinstance(d, str) and d.endswith(_IN)]
-    outs = [d for d in jac.dims if d not in shared and d not in {n + _IN for n in ins}]
-    cov = _checked(cov, ins, shared)
-    # Dims along which errors are correlated have a second name on the right; along the others both sides are one.
-    correlated = [d for d in ins if f"{d}_wrt" in cov.dims]
-    cov = _renamed(cov, {d: d + _IN for d in ins} | {f"{d}_wrt": d + _OTHER for d in correlated})
-    right = _renamed(jac, {d: f"{d}_wrt" for d in outs} | {d + _IN: d + _OTHER for d in correlated})
-    half = xr.dot(jac, cov, dim=[d + _IN for d in correlated])
-    out = xr.dot(half, right, dim=[d + (_OTHER if d in correlated else _IN) for d in ins])
-    out.attrs, out.name = {}, None
-    return out.transpose(*(d for d in jac.dims if d in out.dims), ...)
-
-
-def _checked(cov: Any, ins: list[str], shared: tuple[Any, ...]) -> xr.DataArray:
-    """A covariance as a DataArray, refused if it has dims that the input lacks."""
-    cov = cov if isinstance(cov, xr.DataArray) else xr.DataArray(cov)
-    known = [*ins, *(f"{d}_wrt" for d in ins), *shared]
-    if unknown := [d for d in cov.dims if d not in known]:
-        raise AxisError(f"propagate: cov has the dims {unknown}, but those of the input are {known}")
-    return cov
-
-
-def _renamed(x: xr.DataArray, table: Mapping[Any, str]) -> xr.DataArray:
-    """Dims and the coordinates called like them renamed; other coordinates do not matter here."""
-    bare = x.drop_vars([n for n in x.coords if n not in x.dims])
-    return bare.rename({old: new for old, new in table.items() if old in bare.dims})
+# ------------------------------------------------------------------------------------------------ fits
 
 
 def fit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.xarray import attrs
 from tests.xarray.programs import LAT, LON, field, with_gaps
 
 
@@ -104,16 +106,42 @@ def test_nested_structures():
     assert g["k"] == pytest.approx(x.sum().item())
 
 
-def test_a_gradient_does_not_keep_the_object_alive_and_makes_no_cycle():
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x.grad(total),
+        lambda x: x.grad(total, over="lat"),
+        lambda x: x.grad.value_and_grad(lambda x: (x * x.lat).sum(), wrt="lat"),
+        lambda x: x[:2, 0].grad.jacobian(lambda x: x**2),
+        lambda x: x[:2, 0].grad.hessian(total, part="diagonal"),
+        lambda x: x.grad.jvp(total, x),
+        lambda x: x.grad.vjp(total)[1],
+        lambda x: x.grad.linearize(total)[1].T,
+        lambda x: x.grad.hvp(total, x),
+        lambda x: x.grad.sensitivity(total, relative=True),
+        lambda x: x[:2, 0].grad.propagate(total, cov=1.0),
+        lambda x: x.to_dataset(name="a").grad(lambda d: total(d.a)),
+        lambda x: x[:2].grad.check(total),
+    ],
+)
+def test_nothing_is_kept_alive_and_nothing_is_in_a_cycle(use):
+    use(field())  # what is made once is made
     gc.collect()
     gc.disable()
     try:
         x = field()
-        ref = weakref.ref(x)
-        x.grad(total)
-        del x
+        ref, data = weakref.ref(x), weakref.ref(x.data)
+        kept = use(x)
+        del kept, x
         assert ref() is None
+        assert data() is None
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        ours = [o for o in gc.garbage if type(o).__module__.startswith("namedgrad")]
+        assert ours == []
     finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
         gc.enable()
 
 
@@ -405,6 +433,7 @@ def test_dim_arrays_and_data_arrays_do_not_mix():
     ("out", "by", "expected"),
     [
         ("K", "W m-2", "K / (W m-2)"),
+        ("kg m-2 s-1", "degrees_north", "kg m-2 s-1 / (degrees_north)"),
         ("K", "s", "K / s"),
         ("K", "K", "1"),
         ("m2", "1", "m2"),
@@ -413,7 +442,38 @@ def test_dim_arrays_and_data_arrays_do_not_mix():
         ("K", None, None),
     ],
 )
-def test_units(out, by, expected):
+def test_units_are_text(out, by, expected, without_pint):
+    check_units(out, by, expected)
+
+
+@pytest.mark.parametrize(
+    ("out", "by", "expected"),
+    [
+        ("K", "W m-2", "K*m**2/W"),
+        ("J", "K", "J/K"),
+        ("kg m-2 s-1", "kg m**-2 s**-1", "1"),
+        ("W/m2", "W m-2", "1"),
+        ("K", "K", "1"),
+        ("psu", "K", "psu / K"),
+        ("K", "days since 1970-01-01", "K / (days since 1970-01-01)"),
+        ("1e-3", "m", "1e-3 / m"),
+        (None, "m", None),
+    ],
+)
+def test_units_are_quantities_where_pint_is_installed(out, by, expected):
+    pytest.importorskip("pint")
+    check_units(out, by, expected)
+
+
+@pytest.fixture
+def without_pint(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pint", None)
+    attrs._units.cache_clear()
+    yield
+    attrs._units.cache_clear()
+
+
+def check_units(out, by, expected):
     x = field()
     x.attrs = {"note": "kept"} | ({} if by is None else {"units": by})
 
@@ -428,7 +488,7 @@ def test_units(out, by, expected):
     assert g.attrs["note"] == "kept"
 
 
-def test_units_of_dataset_variables_and_jacobians():
+def test_units_of_dataset_variables_and_jacobians(without_pint):
     ds = data_set()
     ds.b.attrs["units"] = "m"
     f = lambda d: (d.a * d.b).sum().assign_attrs(units="J")

@@ -1,0 +1,28 @@
+"""A progress bar that counts what is finished."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+
+class Progress:
+    """Counts cells or passes; shows a bar if asked."""
+
+    def __init__(self, total: int, what: str, *, shown: bool, unit: str = "cell") -> None:
+        self.bar: Any = None
+        if shown:
+            from tqdm.auto import tqdm
+
+            self.bar = tqdm(total=total, desc=what, unit=unit)
+
+    def update(self, count: int) -> None:
+        """So many more are done."""
+        if self.bar is not None:
+            self.bar.update(count)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.bar is not None:
+            self.bar.close()

@@ -1,0 +1,119 @@
+"""Coordinates that are differentiated: their values move, their labels stay.
+
+Inside the function a dimension coordinate among ``wrt`` keeps an index, so that ``sel`` and alignment find cells by the
+labels that the coordinate has.  The index takes the traced values along wherever it is cut, joined or renamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from xarray.indexes import PandasIndex
+
+from namedgrad.array import TraceError
+from namedgrad.positional.array import PositionalArray
+from namedgrad.trace import innermost, leaving
+
+
+class Moving(PandasIndex):
+    """A pandas index with a variable of the same size, which is what the coordinate holds."""
+
+    values: xr.Variable
+    __slots__ = ("values",)
+
+    @classmethod
+    def along(cls, labels: PandasIndex, values: xr.Variable) -> Moving:
+        """An index of those labels for a coordinate with those values."""
+        out = cls(labels.index, labels.dim, labels.coord_dtype)
+        out.values = values.to_base_variable()
+        return out
+
+    def _at(self, labels: Any, positions: Any) -> Moving:
+        values = self.values.isel({self.dim: positions})
+        return Moving.along(PandasIndex(labels, self.dim, self.coord_dtype), values)
+
+    def create_variables(self, variables: Mapping[Any, xr.Variable] | None = None) -> dict[Any, xr.Variable]:
+        old = (variables or {}).get(self.index.name, self.values)
+        return {self.index.name: xr.Variable((self.dim,), self.values._data, old.attrs, old.encoding)}
+
+    def to_pandas_index(self) -> pd.Index:
+        raise _left("the pandas index")
+
+    def isel(self, indexers: Mapping[Any, Any]) -> Moving | None:
+        labels = PandasIndex(self.index, self.dim, self.coord_dtype).isel(indexers)
+        return None if labels is None else self._at(labels.index, indexers[self.dim])
+
+    def roll(self, shifts: Mapping[Any, int]) -> Moving:
+        positions = np.roll(np.arange(self.index.size), shifts[self.dim])
+        return self._at(self.index[positions], positions)
+
+    def rename(self, name_dict: Mapping[Any, Hashable], dims_dict: Mapping[Any, Hashable]) -> Any:
+        labels = PandasIndex(self.index, self.dim, self.coord_dtype).rename(name_dict, dims_dict)
+        return Moving.along(labels, xr.Variable((labels.dim,), self.values._data, self.values.attrs))
+
+    def join(self, other: Moving, how: str = "inner") -> Moving:
+        labels = self.index.union(other.index) if how == "outer" else self.index.intersection(other.index)
+        mine, theirs = self.index.get_indexer(labels), other.index.get_indexer(labels)
+        both = xr.Variable.concat([self.values, other.values], self.dim)
+        positions = np.where(mine >= 0, mine, self.index.size + theirs)
+        return Moving.along(PandasIndex(labels, self.dim, self.coord_dtype), both.isel({self.dim: positions}))
+
+    @classmethod
+    def concat(
+        cls, indexes: Sequence[Moving], dim: Hashable, positions: Iterable[Iterable[int]] | None = None
+    ) -> Moving:
+        plain = [PandasIndex(i.index, i.dim, i.coord_dtype) for i in indexes]
+        values = xr.Variable.concat([i.values for i in indexes], dim, positions)
+        return Moving.along(PandasIndex.concat(plain, dim, positions), values)
+
+    def _copy(self, deep: bool = True, memo: Any = None) -> Moving:
+        return Moving.along(self, self.values)
+
+
+def _moves(v: xr.Variable) -> bool:
+    """Whether this is a coordinate along a dim whose values are traced."""
+    data: Any = v._data
+    if not isinstance(data, PositionalArray):
+        return False
+    return data._x.level is not None and not data._x.hidden and v.ndim == 1
+
+
+def _from_variables(cls: Any, variables: Mapping[Any, xr.Variable], *, options: Mapping[str, Any]) -> PandasIndex:
+    """The index of a coordinate that was made of traced values: labels are the values that it has now."""
+    name, v = next(iter(variables.items()))
+    if len(variables) > 1 or not _moves(v):
+        return _plain_index(cls, variables, options=options)
+    data: Any = v._data
+    return Moving.along(PandasIndex(pd.Index(innermost(data._x).to_numpy(), name=name), v.dims[0]), v)
+
+
+def _to_index_variable(self: xr.Variable) -> xr.Variable:
+    """A variable of traced values stays one; its index knows the labels."""
+    return self if _moves(self) else _plain_variable(self)
+
+
+def _to_index(self: xr.Variable) -> pd.Index:
+    """A pandas index holds no traced values."""
+    if _moves(self):
+        raise _left("a pandas index")
+    return _plain_labels(self)
+
+
+def _left(what: str) -> TraceError:
+    return leaving(
+        f"{what} of a coordinate",
+        "the coordinate itself, x[name]; other objects meet it without an index, after .drop_vars(name)",
+    )
+
+
+_INDEX: Any = PandasIndex
+_VARIABLE: Any = xr.Variable
+_plain_index, _plain_labels = _INDEX.from_variables.__func__, _VARIABLE.to_index
+_plain_variable = _VARIABLE.to_index_variable
+_INDEX.from_variables = classmethod(_from_variables)
+_VARIABLE.to_index = _VARIABLE._to_index = _to_index
+_VARIABLE.to_index_variable = _to_index_variable

@@ -1,0 +1,197 @@
+"""Gradients with respect to coordinates and to variables by name: non-index, index, levels, nodes of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from tests.xarray.programs import LON, field
+
+STEP = 1e-5
+
+
+def slope(f, x, name, along):
+    """Central difference in a coordinate: labels move with values, as they do for a user who perturbs them."""
+    ends = [f(x.assign_coords({name: x[name].copy(data=x[name].values + s * STEP * along)})).item() for s in (1, -1)]
+    return (ends[0] - ends[1]) / (2 * STEP)
+
+
+def tree():
+    ds = xr.Dataset({"p": ("x", [1.0, 2.0])}, coords={"x": [1.0, 3.0], "k": ("x", [0.5, 0.25])})
+    return xr.DataTree.from_dict({"/": ds, "/sub": xr.Dataset({"q": 3.0, "r": ("x", [1.0, -1.0])})})
+
+
+@pytest.mark.parametrize(
+    ("name", "f"),
+    [
+        ("area", lambda x: (x * x.area).sum() / x.area.sum()),
+        ("height", lambda x: (x**x.height).mean()),
+        ("lat", lambda x: (x * np.cos(np.deg2rad(x.lat))).mean()),
+        ("lat", lambda x: x.weighted(np.cos(np.deg2rad(x.lat))).mean()),
+        ("lat", lambda x: (x.isel(lat=slice(1, None)) * x.lat**2).sum()),
+        ("lat", lambda x: (x.sel(lat=5.0, method="nearest") * x.lat**2).sum()),
+        ("lat", lambda x: (x - x.isel(lat=slice(None, 2)) * x.lat).sum()),
+        ("lat", lambda x: (x.roll(lat=1, roll_coords=True) * x.lat**2).sum()),
+        ("lat", lambda x: (x.shift(lat=1) * x.lat**2).sum()),
+        ("lat", lambda x: (xr.concat([x.isel(lat=[2]), x.isel(lat=[0, 1])], "lat") * x).lat.std()),
+        ("lat", lambda x: (x.rename(lat="y").y ** 2).sum()),
+        ("lat", lambda x: (x * x.lat).groupby("time.month").mean().std()),
+        ("lat", lambda x: xr.merge([x.rename("a"), (x.lat * x).rename("b")]).to_array().sum()),
+        ("lat", lambda x: (x.assign_coords(lat=x.lat * 2).lat ** 2).sum()),
+        ("lat", lambda x: (x.copy(deep=True) * x.lat.copy()).where(x.lat > 0).sum()),
+        ("lat", lambda x: x.expand_dims(m=2).lat.sum() * x.reset_coords("height", drop=True).mean()),
+        ("lat", lambda x: (x.pad(lat=1, mode="edge").lat ** 2).sum()),
+        ("lon", lambda x: x.integrate("lon").sum()),
+        ("lon", lambda x: (x.differentiate("lon") ** 2).sum()),
+        ("lon", lambda x: (x.cumulative_integrate("lon") ** 2).mean()),
+    ],
+)
+def test_gradient_is_the_finite_difference(name, f):
+    x = field()
+    value, g = x.grad.value_and_grad(f, wrt=name)
+    assert value.item() == pytest.approx(f(x).item(), rel=1e-14)
+    assert g.dims == x[name].dims
+    assert g.name == name
+    assert g.coords.identical(x[name].coords)
+    assert type(g.data) is np.ndarray
+    along = np.random.default_rng(0).normal(size=g.shape)
+    assert np.vdot(g, along) == pytest.approx(slope(f, x, name, along), rel=1e-6, abs=1e-8)
+
+
+def test_values_hold_no_traced_coordinate():
+    x = field()
+    (_, aux), _ = x.grad.value_and_grad(lambda x: (x.sum(), x * x.lat), wrt="lat", has_aux=True)
+    assert type(aux.lat.data) is np.ndarray
+    assert aux.indexes["lat"].equals(x.indexes["lat"])
+    assert aux.coords.identical(x.coords)
+
+
+def test_jacobians_and_hessians():
+    x = field()[:2]
+    jac = x.grad.jacobian(lambda x: (x * x.lat**2).sum(("time", "lon")), wrt="lat")
+    assert jac.dims == ("lat", "lat_wrt")
+    assert jac.indexes["lat"].equals(x.indexes["lat"])
+    np.testing.assert_allclose(np.diag(jac), (2 * x * x.lat).sum(("time", "lon")))
+    hess = x.grad.hessian(lambda x: (x * x.lat**3).sum(), wrt="lat")
+    np.testing.assert_allclose(hess, np.diag((6 * x * x.lat).sum(("time", "lon"))))
+    diagonal = x.grad.hessian(lambda x: (x * x.lat**3).sum(), wrt="lat", part="diagonal")
+    np.testing.assert_allclose(diagonal, (6 * x * x.lat).sum(("time", "lon")))
+
+
+def test_over():
+    x = field()
+    f = lambda x: (x * x.lat**3).sum()
+    g = x.grad(f, wrt="lat", over="lat")
+    np.testing.assert_allclose(g, (3 * x * x.lat**2).sum(("time", "lon")))
+    assert g.dims == ("lat",)
+    g = x.grad(f, wrt="lat", over="lon")
+    assert g.dims == ("lon", "lat")
+    np.testing.assert_allclose(g, (3 * x * x.lat**2).sum("time").transpose("lon", "lat"))
+
+
+def test_several_by_name():
+    ds = xr.Dataset({"a": field(), "b": field().mean("time")})
+    f = lambda d: (d.a * d.b * d.area * d.lat).sum()
+    one = ds.grad(f, wrt="b")
+    assert isinstance(one, xr.DataArray)
+    assert one.identical(ds.grad(f).b)
+    both = ds.grad(f, wrt=["b", "a"])
+    assert list(both.data_vars) == ["b", "a"]
+    assert both.b.identical(one)
+    mixed = ds.grad(f, wrt=["b", "lat", "area"])
+    assert list(mixed) == ["b", "lat", "area"]
+    assert mixed["b"].identical(one)
+    np.testing.assert_allclose(mixed["area"], (ds.a * ds.b * ds.lat).sum("time"))
+    data, lat = ds.grad(f, wrt=[0, "lat"])
+    assert data.identical(ds.grad(f))
+    assert lat.identical(mixed["lat"])
+    assert ds.grad(f, wrt=["lat", 0])[0].identical(lat)
+    for g in (ng.grad(f, wrt=(0, ["lat"]))(ds), ng.grad(lambda k, d: k * f(d), wrt=("d", ["lat"]))(1.0, d=ds)):
+        assert g["lat"].identical(lat.assign_attrs(g["lat"].attrs))
+    _, g = ds.grad.value_and_grad(lambda d, k: k * f(d), 2.0, wrt=["k", "b"])
+    np.testing.assert_allclose(g[0], f(ds))
+    np.testing.assert_allclose(g[1], 2 * one)
+
+
+def test_an_argument_comes_before_a_variable_of_its_name():
+    ds = xr.Dataset({"k": 2.0, "a": 3.0})
+    f = lambda d, k: d.a * d.k * k
+    assert float(ds.grad(f, 5.0, wrt="k")) == 6.0
+    assert ds.grad(f, wrt="k", k=5.0) == 6.0
+    np.testing.assert_allclose(ds.grad(f, 5.0, wrt=(0, ["k"])).k, 15.0)
+
+
+def test_nodes_of_a_tree():
+    t = tree()
+    f = lambda t: (t["p"] * t["x"] ** 2).sum() * t["sub/q"] ** 2 + (t["sub"].ds["r"] * t["k"]).sum()
+    np.testing.assert_allclose(t.grad(f, wrt="sub/q"), 2 * 3.0 * 19.0)
+    np.testing.assert_allclose(t.grad(f, wrt="x"), 9 * 2 * t["p"] * t["x"])
+    np.testing.assert_allclose(t.grad(f, wrt="k"), t["sub/r"])
+    some = t.grad(f, wrt=["sub/q", "p"])
+    assert isinstance(some, xr.DataTree)
+    assert set(some["sub"].data_vars) == {"q"}
+    np.testing.assert_allclose(some["p"], 9 * t["x"] ** 2)
+    mixed = t.grad(f, wrt=["sub/q", "x"])
+    assert list(mixed) == ["sub/q", "x"]
+
+
+def test_a_level_of_a_multiindex():
+    x = field().stack(z=("lat", "lon"))
+    g = x.grad(lambda x: (x * x.lat**2).sum(), wrt="lat")
+    np.testing.assert_allclose(g, (2 * x * x.lat).sum("time"))
+    assert g.dims == ("z",)
+
+
+def test_stations_in_interp():
+    surface = xr.DataArray(
+        np.random.default_rng(0).normal(size=(4, 5)),
+        dims=("lat", "lon"),
+        coords={"lat": [0.0, 1.0, 2.5, 4.0], "lon": [0.0, 1.0, 2.0, 3.0, 4.0]},
+    )
+    stations = xr.Dataset(
+        {"t": ("station", [1.0, 2.0, 3.0])},
+        coords={"lat": ("station", [0.3, 1.7, 3.1]), "lon": ("station", [3.6, 0.2, 1.5]), "station": list("abc")},
+    )
+
+    def misfit(st):
+        return ((ng.interp(surface, {"lat": st.lat, "lon": st.lon}).drop_vars(["lat", "lon"]) - st.t) ** 2).sum()
+
+    g = stations.grad(misfit, wrt=["lat", "lon"])
+    for name in ("lat", "lon"):
+        assert g[name].dims == ("station",)
+        along = np.random.default_rng(1).normal(size=3)
+        assert np.vdot(g[name], along) == pytest.approx(slope(misfit, stations, name, along), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrt", "message"),
+    [("time", "datetime64"), ("zone", "<U6"), ("nope", "neither an argument.*variable or coordinate.*'lat'")],
+)
+def test_refusals(wrt, message):
+    with pytest.raises(TypeError, match=message):
+        field().grad(lambda x: x.sum(), wrt=wrt)
+
+
+def test_alignment_with_a_coordinate_that_stays_is_refused():
+    x, w = field(), xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="lon", coords={"lon": LON})
+    with pytest.raises(ValueError, match="conflicting indexes"):
+        x.grad(lambda x: (x * w * x.lon).sum(), wrt="lon")
+    g = x.grad(lambda x: (x * w.drop_vars("lon") * x.lon).sum(), wrt="lon")
+    np.testing.assert_allclose(g, (x * w).sum(("time", "lat")))
+
+
+def test_the_index_does_not_leave():
+    with pytest.raises(ng.TraceError, match="index"):
+        field().grad(lambda x: (x.indexes["lat"].to_numpy() * x).sum(), wrt="lat")
+
+
+def test_an_argument_is_named_once():
+    ds = xr.Dataset({"a": 1.0, "b": 2.0}, coords={"c": 3.0})
+    f = lambda d: d.a * d.b * d.c
+    with pytest.raises(TypeError, match="more than once"):
+        ds.grad(f, wrt=[0, "a"])
+    with pytest.raises(TypeError, match="more than once"):
+        ng.grad(f, wrt=[0, (0, ["a"])])(ds)
+    assert [float(g if isinstance(g, xr.DataArray) else g.a) for g in ds.grad(f, wrt=[0, "c"])] == [6.0, 2.0]
