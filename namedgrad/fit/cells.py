@@ -45,6 +45,7 @@ class Cells:
     Attributes
     ----------
     names, sizes : the flattened dims and their sizes
+    hidden : those of them that were vectorized before
     count : the number of cells
     """
 
@@ -53,6 +54,8 @@ class Cells:
         self.labels: dict[Name, Any] = getattr(dims, "labels", {})
         trees = {key: flatten(vectorize_tree(tree, dims) if dims else tree) for key, tree in args.items()}
         leaves = [leaf for several, _ in trees.values() for leaf in several]
+        every = [leaf for tree in args.values() for leaf in flatten(tree)[0]]
+        self.hidden = tuple(dict.fromkeys(n for leaf in every for n in adapter_of(leaf).vectorized(leaf)))
         self.names: Names = tuple(dict.fromkeys((*dims, *(n for x in leaves for n in adapter_of(x).vectorized(x)))))
         found: dict[Name, int] = {}
         for leaf in leaves:
@@ -68,8 +71,7 @@ class Cells:
     def _measure(self, x: DimArray, found: dict[Name, int]) -> None:
         if x.level is not None:
             raise TraceError(
-                "a fit cannot be differentiated through, but its data are being differentiated; fit first, and "
-                "differentiate a function of the parameters that came out"
+                "a coordinate of the data is being differentiated; pass that as an argument of its own"
             )
         if x.backend == "dask":
             raise TypeError("a fit would compute dask arrays anew in every iteration; call .compute() on them first")

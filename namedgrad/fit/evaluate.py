@@ -116,7 +116,7 @@ class Evaluator:
         """The inputs of a program, and what makes arguments of them."""
         p = self.problem
         parts = [x.raw for x in p.parameters.parts(matrix, p.backend)]
-        cells, fill = p.cells.gathered(index, "data", "sigma")
+        cells, fill = p.gathered(index)
         seen = [p.seen(index, always=True).raw] if masked else []  # type: ignore[union-attr]
         return [*parts, *cells, *seen], (len(parts), len(cells), fill)
 

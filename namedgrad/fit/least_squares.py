@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from namedgrad.fit.given import Given
+from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.losses import robust
 from namedgrad.fit.problem import require_positive
 from namedgrad.fit.progress import Progress
@@ -109,9 +111,17 @@ def least_squares(
     Name: rate, dtype: float64
     """
     require_positive(tol=tol, max_iterations=max_iterations, chunk=chunk)
-    problem = Residuals(
-        residual, params, data, over=over, bounds=bounds, loss=robust(loss, loss_scale), sigma=sigma, prior=prior,
-        fixed=fixed, chunk=chunk,
-    )  # fmt: skip
-    with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
-        return LeastSquaresResult(problem, problem.solve(tol, max_iterations, bar))
+    robust_loss = robust(loss, loss_scale)
+    given = Given(params=params, data=data, bounds=bounds, sigma=sigma, prior=prior)
+
+    def solve() -> LeastSquaresResult:
+        plain = given.plain
+        problem = Residuals(
+            residual, plain["params"], plain["data"], over=over, bounds=plain["bounds"], loss=robust_loss,
+            sigma=plain["sigma"], prior=plain["prior"], fixed=fixed, chunk=chunk,
+        )  # fmt: skip
+        with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
+            return LeastSquaresResult(problem, problem.solve(tol, max_iterations, bar))
+
+    result = given.run(solve)
+    return differentiable(result, given) if given.levels else result

@@ -11,16 +11,17 @@ import numpy as np
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError
 from namedgrad.fit.batch import Found, solve
-from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.cells import Index
 from namedgrad.fit.descent import LBFGS, Descent, NewtonCG, Slope
+from namedgrad.fit.given import Given
+from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import Problem, require_positive, single
 from namedgrad.fit.progress import Progress
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
-from namedgrad.rules.structure import reorder
 from namedgrad.transforms.grad import Output
-from namedgrad.transforms.tape import ones_like_output, quiet, record
+from namedgrad.transforms.tape import ones_like_output, quiet
 
 METHODS: dict[str, type[Descent]] = {"lbfgs": LBFGS, "newton-cg": NewtonCG, "gradient-descent": Descent}
 TOLERANCE = 1e-8
@@ -39,37 +40,15 @@ class Loss(Problem):
             )
         return out
 
-    def slope(self, free: Matrix, index: Index) -> Slope:
+    def objective(self, parts: Sequence[DimArray], args: Any, seen: DimArray | None) -> DimArray:  # noqa: ARG002
+        """The loss per cell."""
+        return self.checked(self.call(parts, args), args).parts[0]
+
+    def evaluate(self, free: Matrix, index: Index) -> Slope:
         """Loss and gradient of some cells."""
-        tape = self.record(self.full(free, index), self.arguments(index))
+        tape = self.slope(self.full(free, index), index)
         cost = self.table(tape.outs[0], len(index), "loss").to_numpy()
-        return Slope(cost, self._rows(tape.pull([ones_like_output(tape.outs[0])]), len(index)))
-
-    def curvature(self, free: Matrix, index: Index) -> Callable[[Matrix], Matrix]:
-        """The Hessian of some cells, as a product with vectors: forward over reverse."""
-        matrix, args = self.full(free, index), self.arguments(index)
-
-        def gradients(parts: Sequence[DimArray]) -> Sequence[DimArray]:
-            tape = self.record(matrix, args, parts)
-            return tape.pull([ones_like_output(tape.outs[0])])
-
-        tape = record(gradients, self.moving(self.parameters.parts(matrix, self.backend)))
-
-        def times(v: Matrix) -> Matrix:
-            whole = np.zeros_like(matrix)
-            whole[self.free] = v
-            return self._rows(tape.push(self.moving(self.parameters.parts(whole, self.backend))), len(index))
-
-        return times
-
-    def _rows(self, gradients: Sequence[DimArray], count: int) -> Matrix:
-        """Gradients of the free entries as a matrix."""
-        owns = self.moving(list(self.parameters.own.values()))
-        rows = []
-        for g, own in zip(gradients, owns, strict=True):
-            x = reorder(self.table(g, count, "gradient"), (*own.names, CELL))
-            rows.append(x.to_numpy().reshape(math.prod(own.full_shape), count))
-        return np.concatenate(rows)
+        return Slope(cost, self.rows(tape.pull([ones_like_output(tape.outs[0])]), len(index)))
 
     def _per_cell(self) -> float:
         """Numbers of data in one cell."""
@@ -78,13 +57,15 @@ class Loss(Problem):
     def solve(self, method: type[Descent], tol: float, max_iterations: int, progress: Progress) -> Found:
         """Minimise in every cell; gives ``x``, ``cost`` and ``iterations``."""
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
-        own = {"curvature": self.curvature} if method is NewtonCG else {}
+        curved = {"curvature": lambda free, index: self.curvature(self.full(free, index), index)}
+        own = curved if method is NewtonCG else {}
+        self.size = self.batch(None, self._per_cell())
         usable = np.isfinite(self.start).all(axis=0)
         with quiet():
             found = solve(
-                self.slope, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
+                self.evaluate, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
                 self.everywhere[usable], self.cells.count, keep=("x", "cost", "iterations"),
-                size=self.batch(None, self._per_cell()), tol=tol, max_iterations=max_iterations,
+                size=self.size, tol=tol, max_iterations=max_iterations,
                 report=progress.update,
             )  # fmt: skip
         found.status[~usable] = Status.NOT_FINITE
@@ -158,7 +139,14 @@ def minimize(
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
     require_positive(tol=tol, max_iterations=max_iterations)
-    problem = Loss(loss, params, data, over=over, bounds=bounds)
-    with Progress(problem.cells.count, "minimize", shown=progress) as bar:
-        found = problem.solve(METHODS[method], TOLERANCE if tol is None else tol, max_iterations, bar)
-    return FitResult(problem, found.arrays["x"], found)
+    given = Given(params=params, data=data, bounds=bounds)
+
+    def solve() -> FitResult:
+        plain = given.plain
+        problem = Loss(loss, plain["params"], plain["data"], over=over, bounds=plain["bounds"])
+        with Progress(problem.cells.count, "minimize", shown=progress) as bar:
+            found = problem.solve(METHODS[method], TOLERANCE if tol is None else tol, max_iterations, bar)
+        return FitResult(problem, found.arrays["x"], found)
+
+    result = given.run(solve)
+    return differentiable(result, given) if given.levels else result

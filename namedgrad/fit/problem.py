@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,11 +12,13 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.fit.cells import CELL, Cells, Index
+from namedgrad.fit.given import Captured
 from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, lacking, names_of, pairs_of
 from namedgrad.linear import Like
+from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, reorder, spread
 from namedgrad.transforms.grad import Output
-from namedgrad.transforms.tape import Tape, record
+from namedgrad.transforms.tape import Tape, ones_like_output, record
 
 BATCH_ELEMENTS = 1 << 19  # numbers in one batch: small for the cache, large against the cost of a call
 
@@ -109,6 +112,68 @@ class Problem:
 
         return record(function, self.moving(parts) if moving is None else moving)
 
+    # ---------------------------------------------------------------- what is minimised
+
+    def objective(self, parts: Sequence[DimArray], args: Any, seen: DimArray | None) -> DimArray:
+        """The cost per cell, given all entries and arguments, and which residuals count."""
+        raise NotImplementedError
+
+    def seen(self, index: Index) -> DimArray | None:  # noqa: ARG002 - problems with residuals tell
+        """Which residuals of some cells count; None if all do."""
+        return None
+
+    def slope(self, matrix: Matrix, index: Index, moving: Sequence[DimArray] | None = None) -> Tape:
+        """The cost of some cells, recorded from the entries that are free, or from others given in place of them."""
+        parts, args, seen = self.parameters.parts(matrix, self.backend), self.arguments(index), self.seen(index)
+        at = self.moving(range(len(parts)))
+        if seen is not None:
+            seen = relabel(seen, {}, hide=(CELL,)) if self.cells.names else slice_of(seen, CELL, 0)
+
+        def function(traced: list[DimArray]) -> Sequence[DimArray]:
+            full = dict(enumerate(parts)) | dict(zip(at, traced, strict=True))
+            return [self.objective(list(full.values()), args, seen)]
+
+        return record(function, self.moving(parts) if moving is None else moving)
+
+    def gradient(self, matrix: Matrix) -> Matrix:
+        """The derivative of the cost in all rows of all cells; 0 for those that are fixed."""
+        out = np.zeros(matrix.shape)
+        for index in batches(self.everywhere, self.size):
+            tape = self.slope(matrix[:, index], index)
+            out[np.ix_(self.free, index)] = self.rows(tape.pull([ones_like_output(tape.outs[0])]), len(index))
+        return out
+
+    def curvature(self, matrix: Matrix, index: Index) -> Callable[[Matrix], Matrix]:
+        """The Hessian of some cells, as a product with vectors of the free rows: forward over reverse."""
+
+        def gradients(parts: Sequence[DimArray]) -> Sequence[DimArray]:
+            tape = self.slope(matrix, index, parts)
+            return tape.pull([ones_like_output(tape.outs[0])])
+
+        tape = record(gradients, self.moving(self.parameters.parts(matrix, self.backend)))
+
+        def times(v: Matrix) -> Matrix:
+            whole = np.zeros_like(matrix)
+            whole[self.free] = v
+            return self.rows(tape.push(self.moving(self.parameters.parts(whole, self.backend))), len(index))
+
+        return times
+
+    def hessian(self, matrix: Matrix, index: Index) -> Matrix:
+        """The Hessian of some cells as (row, row, cell), of the free rows."""
+        times, count = self.curvature(matrix, index), int(self.free.sum())
+        units = np.eye(count)
+        return np.stack([times(np.repeat(unit[:, None], len(index), axis=1)) for unit in units])
+
+    def rows(self, gradients: Sequence[DimArray], count: int) -> Matrix:
+        """Gradients of the free entries as a matrix."""
+        owns = self.moving(list(self.parameters.own.values()))
+        rows = []
+        for g, own in zip(gradients, owns, strict=True):
+            x = reorder(self.table(g, count, "gradient"), (*own.names, CELL))
+            rows.append(x.to_numpy().reshape(math.prod(own.full_shape), count))
+        return np.concatenate(rows)
+
     def one(self) -> DimArray:
         """The number 1 where the data are."""
         return make(backends.call(self.backend.full, (), 1, np.dtype(np.float64)), (), NONE)
@@ -120,7 +185,7 @@ class Problem:
     def table(self, x: DimArray, count: int, what: str) -> DimArray:
         """An output with its cells visible and in front: ``(CELL, dims...)``."""
         if x.level is not None:
-            raise TraceError(f"the {what} depends on values that are being differentiated outside of the fit")
+            raise Captured(x.level)
         if x.backend == "dask":
             raise TypeError(f"the {what} is a lazy dask array; call .compute() on the data before the fit")
         if foreign := [n for n in x.names if n in self.cells.names or (n in x.hidden and n is not CELL)]:

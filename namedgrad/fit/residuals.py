@@ -26,9 +26,9 @@ from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point, Weigh
 from namedgrad.fit.threads import shares, threads
 from namedgrad.rules.elementwise import c, divide, maximum
-from namedgrad.rules.structure import cast, isfinite, select, total, where
+from namedgrad.rules.structure import add, cast, isfinite, multiply, select, subtract, total, where
 from namedgrad.transforms.grad import Output
-from namedgrad.transforms.leaves import Tree
+from namedgrad.transforms.leaves import Tree, adapter_of
 from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS = 4096  # at work at once: what a solver keeps of each is small
@@ -140,8 +140,26 @@ class Residuals(Problem):
         self.unusable[index] |= np.logical_not(sound.all(axis=rest))
 
     def arguments(self, index: Index) -> dict[str, Any]:
-        """Data and sigma of some cells."""
-        return self.cells.take(index, "data", "sigma")
+        """Data, sigma and priors of some cells."""
+        raws, fill = self.gathered(index)
+        return fill(raws)
+
+    def gathered(self, index: Index) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
+        """The same as plain arrays, and what makes arguments of them."""
+        return self.cells.gathered(index, "data", "sigma", "prior")
+
+    def objective(self, parts: Sequence[DimArray], args: Any, seen: DimArray | None) -> DimArray:
+        """Half the sum of squares, or of what a loss makes of them, with the priors."""
+        r = self.checked(self.call(parts, args), args).parts[0]
+        r = r if seen is None else select(seen, r)
+        twice = multiply(r, r) if self.loss is None else self.loss.weigh(r, bent=False)[0]
+        out = total(twice, tuple(n for n in r.names if n in r.dims))
+        for x, name, rows in zip(parts, self.parameters.rows, self.parameters.rows.values(), strict=True):
+            mean, deviation = (args.get("prior") or {}).get(name, (None, None))
+            if deviation is not None and self.free[rows].any():
+                off = divide(x if mean is None else subtract(x, only(mean)), only(deviation))
+                out = add(out, total(multiply(off, off), self.parameters.own[name].names))
+        return multiply(c(0.5), out)
 
     def output(self, matrix: Matrix, index: Index, args: Any = None, *, weighted: bool = True) -> Output:
         """What the function returns for some cells, with their data or other arguments."""
@@ -246,6 +264,11 @@ class Residuals(Problem):
     def rows_of_data(self) -> np.ndarray[Any, Any]:
         """Residuals that count, and priors."""
         return self.counts + (self.precision[self.free] > 0).sum(axis=0)
+
+
+def only(value: Any) -> DimArray:
+    """The array in a leaf."""
+    return adapter_of(value).parts(value)[0]
 
 
 def filled(args: Any) -> Any:

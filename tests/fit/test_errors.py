@@ -70,13 +70,6 @@ def test_sizes_that_differ_are_named():
         )  # fmt: skip
 
 
-def test_a_fit_inside_a_derivative_is_refused():
-    with pytest.raises(ng.TraceError, match="cannot be differentiated through"):
-        ng.grad(lambda y: fit(y=y).params["rate"].mean())(Y)
-    with pytest.raises(ng.TraceError, match="being differentiated outside"):
-        ng.grad(lambda s: fit(lambda p, t, y: s * residual(p, t, y)).params["rate"].mean())(xr.DataArray(2.0))
-
-
 def test_a_fit_inside_compile_is_refused():
     def mean(y):
         return ng.least_squares(lambda p, y: p["a"] - y, {"a": 1.0}, y).params["a"].item() * y.sum()

@@ -1,0 +1,221 @@
+"""Derivatives of a fit: what the best parameters do where the data change.
+
+At the solution the gradient of the cost vanishes, and goes on to do so when data change: so the parameters change by
+``-H**-1`` times the change of the gradient, for the Hessian ``H`` of the cost (Krantz and Parks 2013, *The implicit
+function theorem*).  Written as the Newton step that leads nowhere, ``x - H**-1 (g - g)`` with ``H`` and the second
+``g`` taken as constants, this is a program whose derivatives are the right ones, in every mode and for whatever ``g``
+depends on.  Parameters on a bound change with the bound, fixed ones with what they are held at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, TraceError, make
+from namedgrad.axes import NONE
+from namedgrad.fit.given import Given
+from namedgrad.fit.parameters import Matrix, as_entries, as_float, pairs_of
+from namedgrad.fit.problem import Problem, batches
+from namedgrad.fit.result import FitResult
+from namedgrad.linear import Like
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.movement import join, merge, slice_of, split
+from namedgrad.rules.structure import contract, reorder, select, spread, stamp, subtract, where
+from namedgrad.transforms.leaves import adapter_of, vectorize_tree
+from namedgrad.transforms.tape import ones_like_output, quiet, record
+from namedgrad.xarray.convert import numbered
+
+ROW, COLUMN = axes.fresh("row"), axes.fresh("column")
+
+
+class DifferentiableResult(FitResult):
+    """The outcome of a fit that is differentiated: ``params`` and ``cost`` take part in that.
+
+    ``status`` and ``iterations`` are numbers, which have no derivative. What else a result knows is to be asked of a
+    fit that is not differentiated.
+    """
+
+    def __init__(self, result: FitResult, given: Given) -> None:
+        self.status, self.iterations = result.status, result.iterations
+        at = Optimum(result._problem, result._matrix, given)
+        with quiet():
+            parts = at.solution()
+            cost = at.objective(parts)
+        self.params = at.dataset(parts, result.params)
+        self.cost = at.variable(cost, result.cost)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise TraceError(
+            f"{name!r} of a fit is not differentiated, only its params and cost are; compute it from those, or take it "
+            "from a fit of data that are not differentiated"
+        )
+
+
+def differentiable(result: Any, given: Given) -> Any:
+    """The outcome of a fit as a function of what a transform around it differentiates."""
+    return DifferentiableResult(result, given)
+
+
+class Optimum:
+    """A solved problem whose arguments are under differentiation."""
+
+    def __init__(self, problem: Problem, matrix: Matrix, given: Given) -> None:
+        self.problem, self.cells, self.given = problem, problem.cells, given
+        self.ok = np.isfinite(matrix).all(axis=0)
+        self.matrix = np.where(self.ok, matrix, np.where(np.isfinite(problem.start), problem.start, 0.0))
+        self.found = matrix
+        entries = as_entries(given.args["params"])
+        named = {**given.args, "params": entries, "bounds": pairs_of(given.args["bounds"], entries, "bounds", "")}
+        if given.args.get("prior") is not None:
+            named["prior"] = pairs_of(given.args["prior"], entries, "prior", "")
+        if given.args.get("sigma") is not None:
+            named["sigma"] = as_float(given.args["sigma"], "sigma")
+        self.args = vectorize_tree(named, self.cells.names)
+
+    # ---------------------------------------------------------------- layout
+
+    def named(self, block: Any, own: Like) -> DimArray:
+        """Rows of a matrix ``(row, cell)`` under the names of one entry and of the cells, which are hidden."""
+        names, sizes = tuple(self.cells.sizes), tuple(self.cells.sizes.values())
+        raw = backends.call(
+            self.problem.backend.asarray, np.ascontiguousarray(block).reshape((*own.full_shape, *sizes))
+        )
+        return make(raw, (*own.names, *names), frozenset(names))
+
+    def _own(self, value: Any, own: Like) -> DimArray:
+        """A value that was given for one entry, with its dims and the cells."""
+        (x,) = adapter_of(value).parts(value)
+        names, sizes = tuple(self.cells.sizes), tuple(self.cells.sizes.values())
+        x = stamp(x, frozenset(names))
+        return reorder(spread(x, Like((*own.names, *names), (*own.full_shape, *sizes), x.dtype)), (*own.names, *names))
+
+    # ---------------------------------------------------------------- the parameters
+
+    def held(self) -> tuple[Matrix, Matrix, Matrix]:
+        """Which rows are at their lower and upper bounds and pushed there, or fixed."""
+        p, x = self.problem, self.matrix
+        gradient = self.given.run(lambda: p.gradient(x))
+        low = (x <= p.lower) & (gradient >= 0) & np.isfinite(p.lower)
+        high = (x >= p.upper) & (gradient <= 0) & np.isfinite(p.upper) & ~low
+        return low, high, np.broadcast_to(~p.free[:, None], x.shape)
+
+    def base(self, low: Matrix, high: Matrix) -> list[DimArray]:
+        """The solution, with bounds and fixed values in place of what is held there."""
+        p, out = self.problem.parameters, []
+        for name, rows in p.rows.items():
+            own = p.own[name]
+            x = self.named(self.matrix[rows], own)
+            if not self.problem.free[rows].any():
+                x = self._own(self.args["params"][name], own)
+            for at, value in zip((low, high), self.args["bounds"].get(name, (None, None)), strict=True):
+                if value is not None and at[rows].any() and self.problem.free[rows].any():
+                    x = where(self.named(at[rows], own), self._own(value, own), x)
+            out.append(x)
+        return out
+
+    def solution(self) -> list[DimArray]:
+        """All entries, as functions of what is differentiated."""
+        low, high, fixed = self.held()
+        base = self.base(low, high)
+        at = self.problem.moving(range(len(base)))
+        gradients = self._gradients(base, at)
+        owns = self.problem.moving([*self.problem.parameters.own.values()])
+        flat = [_as_rows(g, own) for g, own in zip(gradients, owns, strict=True)]
+        g = flat[0] if len(flat) == 1 else join(flat, ROW)
+        change = subtract(g, stop_gradient(g))
+        inverse = self._inverse((low | high | fixed)[self.problem.free])
+        step = contract(inverse, change, (ROW,))
+        ok = make(self.named(self.ok[None], Like((), (1,), np.dtype(bool))).raw[0], tuple(self.cells.sizes), NONE)
+        step = select(stamp(ok, step.hidden), step)
+        return self._moved(base, at, owns, step)
+
+    def _gradients(self, base: Sequence[DimArray], at: Sequence[int]) -> list[DimArray]:
+        def cost(moving: list[DimArray]) -> Sequence[DimArray]:
+            full = dict(enumerate(base)) | dict(zip(at, moving, strict=True))
+            return [self.objective([full[i] for i in range(len(base))])]
+
+        tape = record(cost, [base[i] for i in at])
+        return tape.pull([ones_like_output(tape.outs[0])])
+
+    def _inverse(self, held: Matrix) -> DimArray:
+        """Inverse Hessians, 0 for rows that are held."""
+        n, count = held.shape
+        hessian, p = np.empty((n, n, count)), self.problem
+        for index in batches(p.everywhere, p.size):
+            hessian[..., index] = self.given.run(lambda at=index: p.hessian(self.matrix[:, at], at))
+        inverse = pseudo_inverse(np.moveaxis(hessian, -1, 0), ~held.T, self.ok)
+        return self.named(np.moveaxis(inverse, 0, -1), Like((COLUMN, ROW), (n, n), inverse.dtype))
+
+    def _moved(
+        self, base: Sequence[DimArray], at: Sequence[int], owns: Sequence[Like], step: DimArray
+    ) -> list[DimArray]:
+        out, start = list(base), 0
+        for i, own in zip(at, owns, strict=True):
+            count = math.prod(own.full_shape)
+            rows = slice_of(step, COLUMN, slice(start, start + count))
+            start += count
+            own_sizes = dict(zip(own.names, own.full_shape, strict=True))
+            rows = split(rows, COLUMN, own_sizes) if own.names else slice_of(rows, COLUMN, 0)
+            out[i] = subtract(base[i], rows)
+        return out
+
+    def objective(self, parts: Sequence[DimArray]) -> DimArray:
+        """The cost per cell, as a function of parameters and arguments."""
+        return self.problem.objective(parts, self.args, self._seen())
+
+    def _seen(self) -> DimArray | None:
+        observed = getattr(self.problem, "observed", None)
+        if observed is None:
+            return None
+        names, sizes = tuple(self.cells.sizes), tuple(self.cells.sizes.values())
+        raw = backends.call(self.problem.backend.asarray, observed.reshape((*sizes, *observed.shape[1:])))
+        return make(raw, (*names, *self.problem.dims), frozenset(names))  # type: ignore[attr-defined]
+
+    # ---------------------------------------------------------------- results
+
+    def dataset(self, parts: Sequence[DimArray], like: xr.Dataset) -> xr.Dataset:
+        """Parameters in place of numbers."""
+        table = zip(self.problem.parameters.rows.items(), parts, strict=True)
+        nan = np.where(self.ok, 0.0, np.nan)[None]
+        out = {}
+        for (name, rows), x in table:
+            own = self.problem.parameters.own[name]
+            lost = self.named(np.broadcast_to(nan, self.matrix[rows].shape), own)
+            out[name] = self.variable(x + lost if not self.ok.all() else x, like[name])
+        return xr.Dataset(out, attrs=like.attrs)
+
+    def variable(self, x: DimArray, like: xr.DataArray) -> xr.DataArray:
+        """An array in place of the numbers in ``like``; axes that were hidden before the fit are hidden again."""
+        own = [n for n in x.names if n not in self.cells.sizes]
+        renamed = dict(zip(own, like.dims[len(self.cells.sizes) :], strict=True))
+        x = x.rename({a: b for a, b in renamed.items() if a != b}) if any(a != b for a, b in renamed.items()) else x
+        x = stamp(x, frozenset(self.cells.hidden))
+        dims = tuple(d for d in like.dims if d not in self.cells.hidden)
+        coords = {n: c for n, c in like.coords.items() if set(c.dims) <= set(dims)}
+        return xr.DataArray(xr.Variable(dims, numbered(x, dims), like.attrs), coords, name=like.name)
+
+
+def _as_rows(g: DimArray, own: Like) -> DimArray:
+    """A gradient with the dims of its entry as one axis."""
+    if own.names:
+        return merge(g, own.names, ROW)
+    return spread(g, Like((ROW, *g.names), (1, *g.full_shape), g.dtype))
+
+
+def pseudo_inverse(hessian: Any, free: Any, ok: Any) -> Any:
+    """Inverses of symmetric matrices (cell, row, row) over the free rows, of the least norm where they are singular."""
+    n = hessian.shape[-1]
+    a = np.where(free[:, :, None] & free[:, None, :] & ok[:, None, None], hessian, 0.0)
+    a[~np.isfinite(a).all(axis=(1, 2))] = 0.0
+    scale = np.sqrt(np.abs(a[:, range(n), range(n)]))
+    scale = np.where(scale > 0, scale, 1.0)
+    a = a / scale[:, :, None] / scale[:, None, :]
+    return np.linalg.pinv(a, rcond=1e-13, hermitian=True) / scale[:, :, None] / scale[:, None, :]

@@ -1,0 +1,194 @@
+"""Derivatives through a fit against finite differences of the whole fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from tests.fit.problems import START, TIME, labelled, model, named, observations, residual
+
+OVER = ("lat", "lon")
+Y = labelled(observations())
+WEIGHTS = xr.DataArray(np.random.default_rng(8).normal(size=(3, 4)), dims=OVER)
+SIGMA = xr.DataArray(np.random.default_rng(9).uniform(0.5, 2, 30), dims="time")
+
+
+def mixed(params):
+    """A number that depends on all parameters of all cells."""
+    a, b, c = (params[n] for n in ("size", "rate", "offset"))
+    return (WEIGHTS * (a * b + c**2)).sum()
+
+
+def fit(y=Y, start=START, time=Y.time, **options):
+    """One fit, to rounding."""
+    return ng.least_squares(residual, start, time, y, over=OVER, tol=1e-12, **options)
+
+
+def check(f, x, rtol=2e-5, step=1e-5):
+    """Both modes against central differences along random directions."""
+    rng = np.random.default_rng(1)
+    gradient = ng.grad(f)(x)
+    for _ in range(2):
+        d = xr.zeros_like(x) + rng.normal(size=x.shape) if isinstance(x, xr.DataArray) else rng.normal(size=np.shape(x))
+        want = (float(f(x + step * d)) - float(f(x - step * d))) / (2 * step)
+        assert want != 0
+        np.testing.assert_allclose(float(np.nansum(np.asarray(gradient * d))), want, rtol=rtol)
+        tangent = float(d) if isinstance(x, float) else d
+        value, forward = ng.pushforward(f, (x,), (tangent,))
+        np.testing.assert_allclose(float(forward), want, rtol=rtol)
+        np.testing.assert_allclose(float(value), float(f(x)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"sigma": SIGMA}, {"prior": {"rate": (0.7, 0.3)}, "sigma": 0.1}, {"fixed": ["rate"]},
+        {"loss": "soft_l1", "loss_scale": 0.05}, {"loss": "cauchy", "loss_scale": 0.1},
+        {"bounds": {"rate": (0.9, 1.2), "size": (None, 2.0)}}, {"chunk": 5},
+    ],
+)  # fmt: skip
+def test_through_the_observations(options):
+    check(lambda y: mixed(fit(y, **options).params), Y)
+
+
+def test_through_everything_else_that_is_given():
+    check(lambda t: mixed(fit(time=t).params), xr.DataArray(TIME, dims="time"))
+    check(lambda s: mixed(fit(sigma=s).params), SIGMA)
+    check(lambda m: mixed(fit(sigma=0.05, prior={"rate": (m, 0.02)}).params), xr.DataArray([0.5, 1.0, 2.0], dims="lat"))
+    check(lambda s: mixed(fit(sigma=0.05, prior={"rate": (1.0, s)}).params), 0.02)
+    held = xr.zeros_like(Y[0]) + np.linspace(0.5, 1.5, 12).reshape(3, 4)
+    check(lambda r: mixed(fit(start=START | {"rate": r}, fixed=["rate"]).params), held)
+    check(lambda top: mixed(fit(bounds={"rate": (0.1, top)}).params), xr.DataArray([0.6, 0.8, 0.9], dims="lat"))
+    check(lambda low: mixed(fit(bounds={"rate": (low, None)}).params), 1.3)
+
+
+def test_the_start_has_no_influence():
+    start = {n: xr.zeros_like(Y[0]) + v for n, v in START.items()}
+    g = ng.grad(lambda s: mixed(fit(start=s).params))(start)
+    assert all((v == 0).all() for v in g.values())
+
+
+def test_through_arrays_that_the_residual_captures():
+    bent = xr.DataArray(np.linspace(0.9, 1.1, 30), dims="time")
+
+    def captured(w):
+        r = lambda p, t, y: w * model(p, t) - y
+        return mixed(ng.least_squares(r, START, Y.time, Y, over=OVER, tol=1e-12).params)
+
+    check(captured, bent)
+    check(captured, 1.1)
+
+    def both(w):
+        r = lambda p, t, y: w * model(p, t) - y
+        return mixed(ng.least_squares(r, START, Y.time, Y * w, over=OVER, tol=1e-12).params)
+
+    check(both, bent)
+
+
+def test_every_kind_of_array():
+    t, y = named(observations())
+    da = ng.grad(lambda y: fit(y).params["rate"].sum())(Y)
+    got = ng.grad(lambda y: ng.least_squares(residual, START, t, y, over=OVER).params["rate"].sum())(y)
+    assert isinstance(got, ng.DimArray)
+    np.testing.assert_allclose(got.data, da.values, rtol=1e-4, atol=1e-8)
+    one = ng.grad(lambda y: ng.least_squares(residual, START, TIME, y).params["rate"])(y.data[:, 1, 2])
+    np.testing.assert_allclose(one, da.values[:, 1, 2], rtol=1e-4, atol=1e-8)
+    ds = ng.grad(
+        lambda d: (
+            ng.least_squares(lambda p, t, d: model(p, t) - d["y"], START, Y.time, d, over=OVER).params["rate"].sum()
+        )
+    )(xr.Dataset({"y": Y}))
+    np.testing.assert_allclose(ds["y"], da, rtol=1e-4, atol=1e-8)
+
+
+def test_per_cell_gradients_in_vectorized_axes():
+    def rate(y):
+        return ng.least_squares(residual, START, y.time, y, over="lon").params["rate"].mean()
+
+    got = ng.grad(rate, over="lat")(Y)
+    assert got.dims == Y.dims
+    for i in range(3):
+        np.testing.assert_allclose(got.isel(lat=i), ng.grad(rate)(Y.isel(lat=i)), rtol=1e-6, atol=1e-10)
+    value, _ = ng.value_and_grad(rate, over="lat")(Y)
+    np.testing.assert_allclose(value, fit().params["rate"].mean("lon"), rtol=1e-6)
+    jac = ng.jacobian(lambda y: ng.least_squares(residual, START, y.time, y).params["rate"], over=OVER)(Y)
+    assert set(jac.dims) == {"lat", "lon", "time_wrt"}
+    np.testing.assert_allclose(
+        jac.transpose("time_wrt", "lat", "lon"),
+        ng.grad(lambda y: fit(y).params["rate"].sum())(Y),
+        rtol=1e-6,
+        atol=1e-10,
+    )
+
+
+def test_the_cost_is_differentiated_too():
+    check(lambda y: (WEIGHTS * fit(y).cost).sum(), Y)
+    check(lambda low: (WEIGHTS * fit(bounds={"rate": (low, None)}).cost).sum(), 1.3)
+    check(lambda s: (WEIGHTS * fit(sigma=s, prior={"rate": (0.5, 0.1)}).cost).sum(), SIGMA)
+
+
+def test_bad_cells_have_no_influence_and_disturb_nobody():
+    y = Y.copy()
+    y[:, 0, 0] = np.nan
+    y[[3, 9], 1, 1] = [np.nan, np.inf]
+    g = ng.grad(lambda y: fit(y).params["rate"].sum())(y)
+    clean = ng.grad(lambda y: fit(y).params["rate"].sum())(Y)
+    assert np.isfinite(g).all()
+    assert (g[:, 0, 0] == 0).all()
+    assert (g[[3, 9], 1, 1] == 0).all()
+    rest = np.ones((3, 4), bool)
+    rest[[0, 1], [0, 1]] = False
+    np.testing.assert_allclose(g.values[:, rest], clean.values[:, rest], rtol=1e-5, atol=1e-10)
+    params, _ = ng.pullback(lambda y: fit(y).params["rate"], y)
+    assert np.isnan(params[0, 0])
+
+
+def test_parameters_that_are_not_determined_move_least():
+    r = lambda p, t, y: (p["a"] + p["b"]) * np.exp(-t) - y
+    g = ng.grad(lambda y: ng.least_squares(r, {"a": 1.0, "b": 1.0}, Y.time, y, over=OVER).params["a"].sum())(Y)
+    e = np.exp(-TIME)[:, None, None]
+    np.testing.assert_allclose(g, np.broadcast_to(0.5 * e / np.sum(e**2), g.shape), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
+def test_minimize(method):
+    def solve(y, **options):
+        loss = lambda p, t, y: ((model(p, t) - y) ** 2).sum() + 0.1 * p["rate"] ** 4
+        return ng.minimize(loss, START, Y.time, y, over=OVER, method=method, tol=1e-10, **options)
+
+    check(lambda y: mixed(solve(y).params), Y, rtol=2e-4)
+    check(lambda y: mixed(solve(y, bounds={"rate": (0.9, 1.1)}).params), Y, rtol=2e-4)
+    check(
+        lambda top: mixed(solve(Y, bounds={"rate": (0.1, top)}).params), xr.DataArray([0.6, 0.8, 0.9], dims="lat"), 2e-4
+    )
+    check(lambda y: (WEIGHTS * solve(y).cost).sum(), Y, rtol=2e-4)
+
+
+def test_minimize_over_parameters_with_dims():
+    rng = np.random.default_rng(2)
+    A = ng.DimArray(rng.normal(size=(8, 4)), ("row", "k"))
+    b = ng.DimArray(rng.normal(size=(8, 3)), ("row", "cell"))
+
+    def best(b):
+        loss = lambda p, b: ((ng.dot(A, p["v"], dim="k") - b) ** 2).sum() + 0.3 * (p["v"] ** 4).sum()
+        return ng.minimize(loss, {"v": ng.DimArray(np.full(4, 0.1), ("k",))}, b, over="cell", tol=1e-11).params["v"]
+
+    w = rng.normal(size=(3, 4))
+    g = ng.grad(lambda b: (best(b) * xr.DataArray(w, dims=("cell", "k"))).sum())(b)
+    d = rng.normal(size=(8, 3))
+    at = lambda h: float(np.sum(best(ng.DimArray(b.data + h * d, b.dims)).values * w))
+    assert float((g.data * d).sum()) == pytest.approx((at(1e-5) - at(-1e-5)) / 2e-5, rel=1e-4)
+
+
+def test_what_is_not_differentiated_says_so():
+    with pytest.raises(ng.TraceError, match="'stderr' of a fit is not differentiated"):
+        ng.grad(lambda y: fit(y).stderr["rate"].mean())(Y)
+    with pytest.raises(ng.TraceError, match="can be differentiated once"):
+        ng.hessian(lambda s: mixed(fit(sigma=s).params))(SIGMA[:2])
+    with pytest.raises(ng.TraceError, match="can be differentiated once"):
+        ng.grad(lambda a: ng.grad(lambda y: mixed(fit(y * a).params))(Y).sum())(2.0)
+    assert (ng.grad(lambda s: s * fit().params["rate"].mean())(2.0)) == pytest.approx(
+        float(fit().params["rate"].mean())
+    )
