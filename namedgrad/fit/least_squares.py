@@ -12,6 +12,7 @@ from namedgrad.fit.problem import require_positive
 from namedgrad.fit.progress import Progress
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
+from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
 
 
 def least_squares(
@@ -38,7 +39,8 @@ def least_squares(
         ``residual(params, *data)``: plain Python on the arrays that it is given, as for :func:`namedgrad.grad`. It sees
         one cell: the dims of ``over`` are hidden. Its derivatives are taken by namedgrad.
     params : dict or Dataset
-        Start values by name: numbers, or arrays over all dims of ``over``. One number per parameter and cell.
+        Start values by name: numbers, or arrays over all dims of ``over``. One number per parameter and cell. For None,
+        or for a list of names in place of the dict, start values are found from the data, cell by cell.
     *data
         Arrays and whatever else ``residual`` takes; by convention the observations come last. Residuals that are NaN or
         infinite because data are missing, or that ``residual`` itself masks, do not count; a model that is not finite
@@ -112,14 +114,22 @@ def least_squares(
     """
     require_positive(tol=tol, max_iterations=max_iterations, chunk=chunk)
     robust_loss = robust(loss, loss_scale)
+    params, missing = given_starts(params)
     given = Given(params=params, data=data, bounds=bounds, sigma=sigma, prior=prior)
 
     def solve() -> LeastSquaresResult:
         plain = given.plain
-        problem = Residuals(
-            residual, plain["params"], plain["data"], over=over, bounds=plain["bounds"], loss=robust_loss,
-            sigma=plain["sigma"], prior=plain["prior"], fixed=fixed, chunk=chunk,
-        )  # fmt: skip
+        settings = {
+            "bounds": plain["bounds"], "loss": robust_loss, "sigma": plain["sigma"], "prior": plain["prior"],
+            "fixed": fixed, "chunk": chunk,
+        }  # fmt: skip
+        problem = Residuals(residual, plain["params"], plain["data"], over=over, **settings)
+        if missing:
+            same = problem
+            if not problem.cells.names:
+                cell, dim = in_a_cell(plain["data"])
+                same = Residuals(residual, plain["params"], cell, over=dim, **settings)
+            problem.begin_at(find_starts(same, [problem.parameters.rows[n].start for n in missing]))
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
             return LeastSquaresResult(problem, problem.solve(tol, max_iterations, bar))
 

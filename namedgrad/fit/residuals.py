@@ -61,6 +61,7 @@ class Residuals(Problem):
                     "and cell; put these dims into over=, or use ng.minimize"
                 )
         self._weigh()
+        self.chunk = chunk
         self._look(chunk)
 
     def _weigh(self) -> None:
@@ -73,6 +74,11 @@ class Residuals(Problem):
         if not (deviations > 0).all():
             raise ValueError("prior: give (mean, standard deviation), with positive standard deviations")
         self.precision = deviations**-2
+
+    def begin_at(self, start: Matrix) -> None:
+        """Start elsewhere."""
+        self.start = np.clip(start, self.lower, self.upper)
+        self._look(self.chunk)
 
     # ---------------------------------------------------------------- which residuals count
 
@@ -238,7 +244,7 @@ class Residuals(Problem):
         usable = enough & ~self.unusable
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
         cells = self.everywhere[usable]
-        workers = self._workers(cells)
+        workers = self.workers(cells)
         with quiet():
             found = solve(
                 self.evaluate,
@@ -255,7 +261,7 @@ class Residuals(Problem):
         progress.update(int((~usable).sum()))
         return found
 
-    def _workers(self, cells: Index) -> int:
+    def workers(self, cells: Index) -> int:
         """How many threads to use: several only for programs, which run without the user's code."""
         evaluator = self.evaluators[False]
         wanted = min(threads(), len(cells) // (2 * evaluator.tile)) if self.backend.may_branch else 1

@@ -1,0 +1,352 @@
+"""Start values from data and model alone.
+
+1. The symmetries of the model are measured (:mod:`~namedgrad.fit.symmetry`).
+2. Candidates for the parameters in which it is not linear are spread as they suit coordinates between -1 and 1, and are
+   carried to the coordinates of the data.
+3. All candidates are compared with all cells by one matrix product: how much of the observations is in the span of the
+   linear parameters (variable projection, Golub and Pereyra 1973), and how much in that of all derivatives, which
+   tells what one step would reach.
+4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.array import DimArray
+from namedgrad.axes import Name
+from namedgrad.fit import small
+from namedgrad.fit.batch import solve
+from namedgrad.fit.cells import Index
+from namedgrad.fit.marquardt import Marquardt
+from namedgrad.fit.problem import batches
+from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.surface import Slopes, Surface
+from namedgrad.fit.symmetry import Symmetry, measure
+from namedgrad.fit.threads import shares
+from namedgrad.positional import positional
+from namedgrad.transforms.tape import quiet
+
+Array = np.ndarray[Any, Any]
+CANDIDATES, FEWEST = 2048, 256
+ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
+OBSERVATIONS = 512  # that candidates are compared by, at most
+BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 4, 64  # candidates that a cell tries, and those that count for both
+ROUNDS = ((3, 3), (1, 8))  # how many are left after how many more iterations
+ONLY = "_only_cell"
+EQUAL = 1e-4  # relative differences of the cost that do not count
+NEGATIVE = 0.25  # of the candidates of a parameter
+SINGULAR = 1e-10
+
+
+def given_starts(params: Any) -> tuple[Any, list[Name]]:
+    """Parameters with 1 in place of None, and the names of those; a list of names means that all are missing."""
+    if isinstance(params, (list, tuple)) and params and all(isinstance(n, str) for n in params):
+        params = dict.fromkeys(params)
+    if not isinstance(params, Mapping) or isinstance(params, xr.Dataset):
+        return params, []
+    missing = [n for n, v in params.items() if v is None]
+    return ({n: 1.0 if v is None else v for n, v in params.items()} if missing else params), missing
+
+
+def find_starts(problem: Residuals, missing: list[int]) -> Array:
+    """Start values (parameter, cell): those of the problem, with the rows ``missing`` replaced."""
+    missing = [k for k in missing if problem.free[k]]
+    if not missing:
+        return problem.start
+    with quiet():
+        return _Search(problem, missing).run()
+
+
+def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of a single problem as those of one cell, and the dim to put into ``over``."""
+    *others, last = data
+    if isinstance(last, (xr.DataArray, xr.Dataset)):
+        return (*others, last.expand_dims(ONLY)), ONLY
+    if isinstance(last, xr.Variable):
+        return (*others, last.set_dims((ONLY, *last.dims))), ONLY
+    if isinstance(last, DimArray):
+        return (*others, DimArray(last.data[None], (ONLY, *last.dims))), ONLY
+    return (*others, positional(np.asarray(last)[None], vectorized=(ONLY,))), ()
+
+
+class Frame(NamedTuple):
+    """Where a coordinate lies: a number, or one per cell, each."""
+
+    origin: Any
+    unit: Any
+
+
+class _Search:
+    def __init__(self, problem: Residuals, missing: list[int]) -> None:
+        self.problem, self.missing = problem, missing
+        self.typical = np.array([np.nanmedian(row) if np.isfinite(row).any() else 1.0 for row in problem.start])
+        self.surface = Surface(problem)
+        if not np.isfinite(self.surface.values(self.typical[:, None])).any():
+            self.surface.nothing = 1.0
+        self.found: Symmetry = measure(self.surface, missing, self.typical)
+        self.x = self.surface.x
+        if not self.surface.shared:  # cells are compared where all of them have coordinates between -1, or 0, and 1
+            lowest = [0.0 if f is None else -1.0 for f in self.found.shift]
+            self.x = [np.linspace(low, 1.0, x.size).reshape(x.shape) for low, x in zip(lowest, self.x, strict=True)]
+        self.points = self._candidates()
+
+    # ---------------------------------------------------------------- candidates
+
+    def _candidates(self) -> Array:
+        """Parameters (parameter, candidate) for the coordinates ``x``."""
+        bent, rng = self.found.bent, np.random.default_rng(1)
+        size = self.surface.values(self.typical[:, None], self.x).shape[1]
+        count = int(np.clip(ELEMENTS // size, FEWEST, CANDIDATES)) if bent else 1
+        points = np.repeat(self.typical[:, None], count, axis=1)
+        points[self.found.linear] = np.where(rng.random((len(self.found.linear), count)) < 0.5, 1.0, -1.0)
+        if bent:
+            spread = np.array([self._spread(i, size, count, rng) for i in range(len(bent))])
+            points[bent] = self._carried(spread, [self._frame(k, x, None) for k, x in enumerate(self.x)])
+        low, high = (np.nanmedian(m, axis=1)[:, None] for m in (self.problem.lower, self.problem.upper))
+        return _within(points, low, high, rng)
+
+    def _frame(self, k: int, x: Array, axis: int | None) -> Frame:
+        """The origin and the unit of a coordinate that the model lets us choose."""
+        low, high = np.nanmin(x, axis=axis), np.nanmax(x, axis=axis)
+        movable = self.found.shift[k] is not None
+        unit = 0.5 * (high - low) if movable else np.maximum(np.abs(low), np.abs(high))
+        if self.found.scale[k] is None:
+            unit = np.ones_like(unit)
+        return Frame(0.5 * (low + high) if movable else np.zeros_like(low), np.where(unit > 0, unit, 1.0))
+
+    def _carried(self, bent: Array, frames: list[Frame]) -> Array:
+        """Parameters for coordinates between -1 and 1 as they are in other frames."""
+        for frame, shift, scale in zip(frames, self.found.shift, self.found.scale, strict=True):
+            if scale is not None:
+                bent = scale.moved(bent, np.log(frame.unit))
+            if shift is not None:
+                bent = shift.moved(bent, frame.origin)
+        return bent
+
+    def _spread(self, i: int, size: int, count: int, rng: np.random.Generator) -> Array:
+        """Candidates for one parameter, where coordinates are between -1 and 1 and there are ``size`` of them."""
+        u, kind, sign = _latin(3, count, rng)
+        signs = np.where(sign < NEGATIVE, -1.0, 1.0)
+        power = next((f.weights[1 + i, i] for f in self.found.scale if f is not None and f.weights[1 + i, i]), 0.0)
+        for k, f in enumerate(self.found.shift):
+            if f is not None and f.weights[0, i]:  # a place
+                half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(self.x[k])
+                return (2.4 * u - 1.2) * half
+        most = 0.5 * math.pi * size  # the rate of what is as fast as the observations can tell
+        if power < 0:  # a rate
+            return signs * np.where(kind < 0.5, most * u, 0.1 * (most / 0.1) ** u) ** -power
+        if power > 0:  # a length
+            return signs * np.where(kind < 0.5, 2 * u, 10 * (10 * most) ** -u) ** power
+        if any(f is None for f in self.found.scale):  # of unknown size
+            ranges = [np.ptp(x) for x in self.x if np.ptp(x) > 0] or [1.0]
+            return signs * 10.0 ** (6 * u - 3) * ranges[0] ** np.floor(3 * kind - 1)
+        wide = np.sinh(7 * (u - 0.5)) * np.where(kind < 0.3, 0.2, 1.0)  # a pure number: a phase, an exponent, a log
+        return np.where(kind < 0.6, wide, signs * 10.0 ** (2 * u - 1))
+
+    # ---------------------------------------------------------------- comparison
+
+    def run(self) -> Array:
+        """The start values."""
+        problem, out = self.problem, self.problem.start.copy()
+        judge = _Judge(self)
+        for index in batches(problem.everywhere, problem.size):
+            z = self.surface.observed(judge.lowest, index)
+            some = np.isfinite(z).any(axis=1) & judge.sound.any()
+            if some.any():
+                x, at = self._trials(judge, index[some], z[some])
+                out[:, index[some]] = self._tried(x, at)
+        rows = [k for k in range(len(out)) if k not in self.missing]
+        out[rows] = problem.start[rows]
+        return out
+
+    def _trials(self, judge: _Judge, index: Index, z: Array) -> tuple[Array, Index]:
+        """The start values that cells should try (parameter, trial), and the cell of each."""
+        problem, bent = self.problem, self.found.bent
+        frames = None if self.surface.shared else self._frames_of(index)
+        z = _complete(z) if frames is None else self._on_grid(index, z, frames)
+        chosen, growth = judge(z)  # (trial, cell)
+        at, which = np.tile(index, len(chosen)), chosen.ravel()
+        x = self.points[:, which]
+        x[self.found.linear] = 0.0
+        if frames is not None:
+            wide = [Frame(*(np.tile(v, len(chosen)) for v in f)) for f in frames]
+            x[bent] = self._carried(x[bent], wide)
+        if self.found.rise is not None:
+            x[bent] = self.found.rise.moved(x[bent], growth.ravel())
+        rest = [k for k in range(len(x)) if k not in self.missing]
+        x[rest] = problem.start[rest][:, at]
+        return self._linear_solved(np.clip(x, problem.lower[:, at], problem.upper[:, at]), at), at
+
+    def _linear_solved(self, x: Array, at: Index) -> Array:
+        """With the best of the linear parameters."""
+        problem, linear = self.problem, self.found.linear
+        if not linear:
+            return x
+        rows = [int(problem.free[:k].sum()) for k in linear]
+        for some in batches(np.arange(len(at)), problem.size):
+            now = problem.evaluate(x[:, some][problem.free], at[some])
+            normal, pull = now.normal[rows][:, rows], -now.gradient[rows]
+            scale = np.sqrt(np.maximum(small.diagonal(normal), np.finfo(float).tiny))
+            matrix = normal / scale[:, None] / scale
+            n = np.arange(len(rows))
+            matrix[n, n] += SINGULAR
+            step = small.solve(small.cholesky(matrix), pull / scale) / scale
+            low, high = (m[linear][:, at[some]] for m in (problem.lower, problem.upper))
+            moved = x[linear][:, some] + np.where(np.isfinite(step), step, 0.0)
+            x[np.array(linear)[:, None], some] = np.clip(moved, low, high)
+        return x
+
+    def _tried(self, x: Array, at: Index) -> Array:
+        """The best of the trials of each cell, after some iterations."""
+        problem, cells = self.problem, len(np.unique(at))
+        low, high = (m[problem.free] for m in (problem.lower, problem.upper))
+        for left, iterations in ROUNDS:
+            free, trials, workers = x[problem.free], np.arange(len(at)), problem.workers(at)
+
+            def enter(index: Index, at: Index = at, free: Array = free) -> Marquardt:
+                cell = at[index]
+                return Marquardt.enter(index, free[:, index], low[:, cell], high[:, cell], problem.linear[problem.free])
+
+            def evaluate(trial: Array, index: Index, at: Index = at) -> Any:
+                return problem.evaluate(trial, at[index])
+
+            found = solve(
+                evaluate, enter, trials, len(at), keep=("x", "cost"), size=shares(trials, problem.most, workers),
+                tol=1e-8, max_iterations=iterations, report=lambda _: None, workers=workers,
+            )  # fmt: skip
+            ended, cost = found.arrays["x"], found.arrays["cost"]
+            x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
+            cost = np.where(np.isfinite(cost), cost, np.inf).reshape(-1, cells)
+            if left == 1:  # of those that are equally good the one with the fewest negative parameters
+                equal = cost <= cost.min(axis=0) * (1 + EQUAL)
+                cost = np.where(equal, (x[self.missing] < 0).sum(axis=0).reshape(-1, cells), np.inf)
+            best = _least(cost, left) * cells + np.arange(cells)
+            x, at = x[:, best.ravel()], at[best.ravel()]
+        return x
+
+    # ---------------------------------------------------------------- coordinates that differ from cell to cell
+
+    def _frames_of(self, index: Index) -> list[Frame]:
+        """Their frames, per cell."""
+        return [self._frame(k, x, 1) for k, x in enumerate(self.surface.each(index))]
+
+    def _on_grid(self, index: Index, z: Array, frames: list[Frame]) -> Array:
+        """Observations of one coordinate as they would be at ``x``; of several, as they are."""
+        if len(self.x) != 1 or self.x[0].size != z.shape[1]:
+            return _complete(z)
+        x, grid = self.surface.each(index)[0], self.x[0].ravel()
+        out = np.empty_like(z)
+        for i, (own, values) in enumerate(zip(x, z, strict=True)):  # interpolation has no batched form
+            there = np.isfinite(values)
+            order = np.argsort(own[there])
+            own = (own[there][order] - frames[0].origin[i]) / frames[0].unit[i]  # noqa: PLW2901
+            out[i] = np.interp(grid, own, values[there][order])
+        return out
+
+
+class _Judge:
+    """Candidates as directions in the space of observations.
+
+    Attributes
+    ----------
+    sound : those whose model is finite
+    lowest : the parameters for which the model is closest to 0
+    """
+
+    def __init__(self, search: _Search) -> None:
+        found, points = search.found, search.points
+        at = _in_turn(search.surface, points, search.x)
+        smooth = np.isfinite(at.params[search.missing]).all(axis=(0, 2))
+        self.sound = np.flatnonzero(np.isfinite(at.value).all(axis=1) & smooth)
+        self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
+        at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))
+        linear = at.params[found.linear]
+        left = at.value - np.einsum("kc,kcn->cn", points[found.linear][:, self.sound], linear)
+        self.rises = found.left and found.rise is not None
+        more = left[None] if self.rises else left[None][:0]
+        self.span = _orthonormal(np.concatenate([linear, more]))
+        self.slopes = _orthonormal(np.concatenate([at.params[search.missing], more]))
+        self.offset = np.zeros_like(left) if self.rises or not found.left else left
+        self.left = left
+        low = self.sound[np.abs(left).max(axis=1).argsort()[:1]]
+        self.lowest = points[:, low]
+        self.lowest[found.linear] = 0.0
+
+    def __call__(self, z: Array) -> tuple[Array, Array]:
+        """Candidates for each cell (trial, cell), and how much (in logs) what is left of each should grow."""
+        z = z[:, self.some]
+        by_span, by_slopes = self._cost(self.span, z), self._cost(self.slopes, z)
+        likely = _least(by_slopes, LIKELY)
+        both = np.take_along_axis(likely, _least(np.take_along_axis(by_span, likely, 0), BY_BOTH), 0)
+        chosen = np.concatenate([_least(by_span, BY_SPAN), _least(by_slopes, BY_SLOPES), both])
+        return self.sound[chosen], self._growth(chosen, z)
+
+    def _cost(self, basis: Array, z: Array) -> Array:
+        """Squares of what is left of observations (candidate, cell), less the squares of all."""
+        out = np.empty((len(basis), len(z)))
+        for some in batches(np.arange(len(basis)), 256):
+            q = basis[some]
+            seen = (q.reshape(-1, q.shape[2]) @ z.T).reshape(*q.shape[:2], len(z))
+            out[some] = -np.einsum("ckz,ckz->cz", seen, seen)
+            if self.offset.any():
+                off = self.offset[some]
+                off = off - np.einsum("ckn,ck->cn", q, np.einsum("ckn,cn->ck", q, off))
+                out[some] += np.einsum("cn,cn->c", off, off)[:, None] - 2 * off @ z.T
+        return out
+
+    def _growth(self, chosen: Array, z: Array) -> Array:
+        if not self.rises:
+            return np.zeros(chosen.shape)
+        left = self.left[chosen]  # (trial, cell, observation)
+        along = np.einsum("tcn,cn->tc", left, z) / np.einsum("tcn,tcn->tc", left, left)
+        return np.log(np.where(along > 0, along, 1.0))
+
+
+def _least(cost: Array, count: int) -> Array:
+    """The rows with the least cost, per column."""
+    return np.argpartition(cost, min(count, len(cost)) - 1, axis=0)[:count]
+
+
+def _orthonormal(columns: Array) -> Array:
+    """Orthonormal bases (candidate, vector, observation) of the spans of (column, candidate, observation)."""
+    a = np.swapaxes(columns, 0, 1)
+    size = np.linalg.norm(a, axis=2, keepdims=True)
+    a = a / np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(a @ np.swapaxes(a, 1, 2))
+    factor = np.where(values > SINGULAR, 1 / np.sqrt(np.maximum(values, SINGULAR)), 0.0)
+    return np.swapaxes(vectors * factor[:, None], 1, 2) @ a
+
+
+def _in_turn(surface: Surface, points: Array, x: list[Array]) -> Slopes:
+    """Slopes at many points, some at a time."""
+    several = [surface.slopes(points[:, at], x, along=False) for at in batches(np.arange(points.shape[1]), FEWEST)]
+    return Slopes(*(np.concatenate(v, axis=-2) for v in zip(*several, strict=True)))
+
+
+def _complete(z: Array) -> Array:
+    """Observations with missing ones interpolated in their order."""
+    out, n = z.copy(), np.arange(z.shape[1])
+    for i in np.flatnonzero(~np.isfinite(z).all(axis=1)):
+        there = np.isfinite(z[i])
+        out[i] = np.interp(n, n[there], z[i, there])
+    return out
+
+
+def _within(points: Array, low: Array, high: Array, rng: np.random.Generator) -> Array:
+    """Points with those outside of the bounds drawn again between them, if there are two."""
+    outside, both = (points < low) | (points > high), np.isfinite(low) & np.isfinite(high)
+    width = np.where(both, high - low, 0.0)
+    drawn = np.where(both, low, points) + _latin(len(points), points.shape[1], rng) * width
+    return np.clip(np.where(outside, drawn, points), low, high)
+
+
+def _latin(rows: int, count: int, rng: np.random.Generator) -> Array:
+    """Rows of numbers between 0 and 1, evenly spread in each: a Latin hypercube."""
+    order = np.array([rng.permutation(count) for _ in range(rows)]).reshape(rows, count)
+    return (order + rng.random((rows, count))) / count

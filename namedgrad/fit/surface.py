@@ -1,0 +1,143 @@
+"""The model of a fit as a surface over its parameters: values and slopes anywhere, at any coordinates.
+
+What a residual function says of its model is seen by giving it observations of zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE
+from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.residuals import Residuals
+from namedgrad.linear import like
+from namedgrad.rules.structure import spread, stamp
+from namedgrad.transforms.leaves import Tree, flatten, unflatten
+from namedgrad.transforms.tape import Tape, quiet, record
+
+Array = np.ndarray[Any, Any]
+
+
+class Slopes(NamedTuple):
+    """The model (point, observation), its derivatives (parameter, ...) and those in the coordinates (coordinate, ...).
+
+    Those in coordinates are along ``x`` itself, which scales them, and along 1, which shifts them.
+    """
+
+    value: Array
+    params: Array
+    scaled: Array
+    shifted: Array
+
+
+class Surface:
+    """The model of a problem, seen from one of its cells.
+
+    Attributes
+    ----------
+    x : the coordinates of that cell, floating-point arrays
+    shared : whether all cells have the same
+    nothing : observations that are none: 0, or 1 where the residual takes their logarithm
+    """
+
+    def __init__(self, problem: Residuals, cell: int = 0) -> None:
+        self.problem, self.cell = problem, cell
+        parts = self._coordinates(self._arguments(np.array([cell])))[0].parts
+        self.x: list[Array] = [np.asarray(self._visible(x)) for x in parts]
+        self.shared = not any(CELL in x.names for x in parts)
+        self.nothing = 0.0
+        self.kept = [tuple(n for n in x.names if n is not CELL) for x in parts]
+
+    @staticmethod
+    def _visible(x: DimArray) -> Any:
+        full = make(x.raw, x.names, NONE)
+        return full.to_numpy().reshape(tuple(s for n, s in zip(x.names, x.full_shape, strict=True) if n is not CELL))
+
+    def _arguments(self, index: Index) -> Any:
+        return self.problem.arguments(index)
+
+    def _coordinates(self, args: Any) -> tuple[Tree, Any]:
+        """All arguments but the observations, floating-point where they are numbers; and the observations."""
+        *given, last = args["data"]
+        leaves, how = flatten(tuple(given))
+        real = [x.astype("float64") if getattr(x, "dtype", np.dtype("O")).kind in "iu" else x for x in leaves]
+        return Tree(unflatten(how, real)), last
+
+    def each(self, index: Index) -> list[Array]:
+        """The coordinates of some cells (cell, ...), as they differ."""
+        parts = self._coordinates(self._arguments(index))[0].parts
+        tables = [self.problem.table(x, len(index), "coordinate").to_numpy() for x in parts]
+        return [x.reshape(len(index), -1) for x in tables]
+
+    def values(self, points: Matrix, x: Sequence[Array] | None = None) -> Array:
+        """The model at some parameters (parameter, point)."""
+        return self._table(self._tape(points, x, along=False).outs[0], points.shape[1])
+
+    def slopes(self, points: Matrix, x: Sequence[Array] | None = None, *, along: bool = True) -> Slopes:
+        """The model and its derivatives at some parameters (parameter, point); without ``along``, in those alone."""
+        tape, count = self._tape(points, x, along=along), points.shape[1]
+        p, one = self.problem.parameters.count, self.problem.one()
+        value = self._table(tape.outs[0], count)
+        several = [self._pushed(tape, k, one, value.shape) for k in range(p)]
+        given = (self.x if x is None else x) if along else ()
+        at = [make(np.asarray(v), n, NONE) for v, n in zip(given, self.kept, strict=False)]
+        scaled = [self._pushed(tape, p + k, t, value.shape) for k, t in enumerate(at)]
+        shifted = [self._pushed(tape, p + k, one, value.shape) for k in range(len(at))]
+        shape = (-1, *value.shape)
+        return Slopes(value, *(np.reshape(v, shape) for v in (several, scaled, shifted)))
+
+    def _tape(self, points: Matrix, x: Sequence[Array] | None, *, along: bool) -> Tape:
+        problem, count = self.problem, points.shape[1]
+        args = self._arguments(np.full(count, self.cell))
+        tree, last = self._coordinates(args)
+        observed = Tree(last)
+        nothing = observed.rebuild([_filled_with(self.nothing, y) for y in observed.parts])
+        own = tree.parts
+        if x is not None:
+            own = [self._replaced(part, v) for part, v in zip(own, x, strict=True)]
+        params = problem.parameters.parts(points, problem.backend)
+
+        def residual(parts: Sequence[DimArray]) -> Sequence[DimArray]:
+            data = (*tree.rebuild(parts[len(params) :] if along else own), nothing)
+            return problem.checked(problem.call(parts[: len(params)], {"data": data}), args, weighted=False).parts
+
+        with quiet():
+            return record(residual, [*params, *(own if along else ())])
+
+    def _replaced(self, part: DimArray, x: Array) -> DimArray:
+        """A coordinate with other values, the same in all copies of the cell."""
+        names = tuple(n for n in part.names if n is not CELL)
+        return stamp(spread(make(np.asarray(x), names, NONE), like(part)), part.hidden)
+
+    def _pushed(self, tape: Tape, k: int, tangent: DimArray, shape: tuple[int, ...]) -> Array:
+        ts: list[DimArray | None] = [None] * len(tape.ins)
+        own = tape.ins[k]
+        wide = spread(tangent, own) if tangent.names else tangent  # type: ignore[arg-type]
+        ts[k] = stamp(wide, own.hidden) if tangent.names else wide
+        return self._table(tape.push(ts)[0], shape[0])
+
+    def observed(self, points: Matrix, index: Index) -> Array:
+        """What the model should be (cell, observation), seen from where it is finite; NaN where that is missing."""
+        problem, args = self.problem, self._arguments(index)
+        *given, last = args["data"]
+        tree = Tree(last)
+        none = tree.rebuild([_filled_with(self.nothing, y) for y in tree.parts])
+        parts = problem.parameters.parts(np.repeat(points, len(index), axis=1), problem.backend)
+        found = []
+        with quiet():
+            for y in (none, last):
+                out = problem.checked(problem.call(parts, {"data": (*given, y)}), args, weighted=False)
+                found.append(self._table(out.parts[0], len(index)))
+        return found[0] - found[1]
+
+    def _table(self, x: DimArray, count: int) -> Array:
+        return self.problem.table(x, count, "residual").to_numpy().reshape(count, -1)
+
+
+def _filled_with(value: float, x: DimArray) -> DimArray:
+    return stamp(spread(make(np.float64(value), (), NONE), like(x)), x.hidden)

@@ -1,0 +1,197 @@
+"""What a model does when its units change, and in which of its parameters it is linear: measured, not read.
+
+A model that holds in any unit of its coordinate answers a change of unit by a change of its parameters: ``x df/dx`` is
+a combination of the derivatives in the parameters, ``-sum(v_k df/dp_k)``, everywhere.  Then ``v`` is the velocity with
+which the parameters move while the unit grows; likewise for the origin of the coordinate.  So start values that suit a
+coordinate between -1 and 1 can be carried to any other.  Nothing is known of the parameters but this.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from namedgrad.fit.surface import Slopes, Surface
+
+Array = np.ndarray[Any, Any]
+SAMPLES, POINTS = 48, 64  # parameters, and observations, that a symmetry is measured at
+CLOSED = 1e-6  # what may be left of a derivative that is a combination of others, relative to it
+MOST_SUBSETS = 12  # parameters of which all subsets are tried
+STEPS = 1024  # of an integration
+
+
+class Flow(NamedTuple):
+    """How some parameters move, as polynomials of second degree in them: (feature, parameter)."""
+
+    weights: Array
+
+    @property
+    def affine(self) -> bool:
+        """Whether terms of second degree are absent."""
+        q = self.weights.shape[1]
+        return not self.weights[1 + q :].any()
+
+    def moved(self, points: Array, time: Array | float) -> Array:
+        """Points (parameter, point) after some time, which may differ from point to point."""
+        q = len(points)
+        time = np.broadcast_to(np.asarray(time, dtype=float), points.shape[1:])
+        if not self.weights.any():
+            return points
+        with np.errstate(all="ignore"):
+            if self.affine:
+                generator = np.zeros((q + 1, q + 1))
+                generator[:q, :q], generator[:q, q] = self.weights[1 : 1 + q].T, self.weights[0]
+                times, where = np.unique(time, return_inverse=True)
+                matrices = np.array([scipy.linalg.expm(generator * t) for t in times])[where]
+                return np.einsum("nij,jn->in", matrices[:, :q, :q], points) + matrices[:, :q, q].T
+            return self._integrated(points, time / STEPS)
+
+    def _integrated(self, points: Array, step: Array) -> Array:
+        """By the classical Runge-Kutta method."""
+
+        def speed(p: Array) -> Array:
+            return np.asarray(self.weights.T @ features(p))
+
+        for _ in range(STEPS):
+            a = speed(points)
+            b = speed(points + 0.5 * step * a)
+            c = speed(points + 0.5 * step * b)
+            points = points + step / 6 * (a + 2 * b + 2 * c + speed(points + step * c))
+        return points
+
+
+def features(points: Array) -> Array:
+    """1, the parameters, and their products: (feature, point)."""
+    pairs = [points[i] * points[j] for i, j in itertools.combinations_with_replacement(range(len(points)), 2)]
+    return np.stack([np.ones(points.shape[1]), *points, *pairs])
+
+
+class Symmetry(NamedTuple):
+    """What was found of a model.
+
+    Attributes
+    ----------
+    linear, bent : rows of parameters: in which the model is linear, jointly, and the others
+    scale, shift : how the others move per unit of log scale, and of shift, of each coordinate; None if they cannot
+    rise : how the others move so that what is left of the model without the linear parameters grows; None likewise
+    left : whether something is left
+    """
+
+    linear: list[int]
+    bent: list[int]
+    scale: list[Flow | None]
+    shift: list[Flow | None]
+    rise: Flow | None
+    left: bool
+
+
+def measure(surface: Surface, free: list[int], start: Array) -> Symmetry:
+    """Measure the symmetries of a model in its ``free`` parameters; the others are at ``start``."""
+    rng = np.random.default_rng(0)
+    for x in _probes(surface, rng):
+        points = _samples(len(start), rng)
+        rest = [k for k in range(len(start)) if k not in free]
+        points[rest] = start[rest, None]
+        at = _slopes(surface, points, x)
+        usable = np.isfinite(at.value) & np.isfinite(at.params).all(axis=0)
+        if usable.any(axis=1).sum() > SAMPLES // 2:
+            return _measured(surface, free, points, x, at)
+    return Symmetry([], list(free), [None] * len(surface.x), [None] * len(surface.x), None, left=True)
+
+
+def _slopes(surface: Surface, points: Array, x: list[Array]) -> Slopes:
+    """Slopes; those in the coordinates are not finite where the model cannot be differentiated in them."""
+    try:
+        return surface.slopes(points, x)
+    except Exception:  # noqa: BLE001 - the function may do with coordinates what it likes
+        at = surface.slopes(points, x, along=False)
+        unknown = np.full((len(x), *at.value.shape), np.nan)
+        return at._replace(scaled=unknown, shifted=unknown)
+
+
+def _probes(surface: Surface, rng: np.random.Generator) -> Any:
+    """Coordinates of order 1, then of both signs, then those of the data."""
+    yield [rng.uniform(0.5, 2.0, x.shape) for x in surface.x]
+    yield [rng.uniform(-2.0, 2.0, x.shape) for x in surface.x]
+    yield surface.x
+
+
+def _samples(count: int, rng: np.random.Generator) -> Array:
+    """Parameters of order 1, most of them positive."""
+    size = np.exp(rng.normal(0.0, 0.5, (count, SAMPLES)))
+    return np.where(rng.random((count, SAMPLES)) < 0.8, size, -size)
+
+
+def _measured(surface: Surface, free: list[int], points: Array, x: list[Array], at: Slopes) -> Symmetry:
+    linear = _linear(surface, free, points, x, at)
+    bent = [k for k in free if k not in linear]
+    rows = [free.index(k) for k in bent]
+    scale, shift = (
+        [_flow(at.params[free], -t, points[bent], rows) for t in several] for several in (at.scaled, at.shifted)
+    )
+    left = at.value - np.einsum("kp,kpn->pn", points[linear], at.params[linear])
+    size = np.nanmax(np.where(np.isfinite(at.value), np.abs(at.value), np.nan), axis=1, initial=0.0)
+    there = np.abs(left) > CLOSED * (size[:, None] + np.finfo(float).tiny)
+    something = bool((there & np.isfinite(left)).any())
+    rise = _flow(at.params[bent], left, points[bent], list(range(len(bent)))) if something and bent else None
+    return Symmetry(linear, bent, scale, shift, rise, something)
+
+
+def _linear(surface: Surface, free: list[int], points: Array, x: list[Array], at: Slopes) -> list[int]:
+    """The largest set of parameters on which the derivatives in them do not depend."""
+    size = np.abs(at.params[free]).max(axis=2, initial=0.0, where=np.isfinite(at.params[free]))
+    meet = np.zeros((len(free), len(free)), bool)
+    for i, k in enumerate(free):
+        other = points.copy()
+        other[k] *= 1.3
+        change = surface.slopes(other, x, along=False).params[free] - at.params[free]
+        moved = np.abs(change).max(axis=2, initial=0.0, where=np.isfinite(change))
+        meet[:, i] = (moved > CLOSED**1.5 * size).any(axis=1)
+    meet |= meet.T
+    alone = [i for i in range(len(free)) if not meet[i, i]]
+    if len(alone) <= MOST_SUBSETS:
+        several = (c for n in range(len(alone), -1, -1) for c in itertools.combinations(alone, n))
+        best = next(c for c in several if not meet[np.ix_(c, c)].any())
+    else:
+        chosen: list[int] = []
+        for i in sorted(alone, key=lambda i: meet[i].sum()):
+            if not meet[i, chosen].any():
+                chosen.append(i)
+        best = tuple(sorted(chosen))
+    return [free[i] for i in best]
+
+
+def _flow(columns: Array, target: Array, points: Array, rows: list[int]) -> Flow | None:
+    """The velocities with which columns (parameter, point, observation) make up a target; None if they cannot."""
+    speeds, used = [], []
+    some = np.linspace(0, target.shape[1] - 1, min(POINTS, target.shape[1])).astype(int)
+    for i in range(target.shape[0]):
+        a, b = columns[:, i, some].T, target[i, some]
+        there = np.isfinite(a).all(axis=1) & np.isfinite(b)
+        a, b = a[there], b[there]
+        size = np.linalg.norm(a, axis=0)
+        if len(b) <= a.shape[1] or not size.all():
+            continue
+        v, _, rank, _ = np.linalg.lstsq(a / size, b, rcond=1e-12)
+        if rank < a.shape[1]:
+            continue
+        if np.linalg.norm(a / size @ v - b) > CLOSED * np.linalg.norm(b):
+            return None
+        speeds.append((v / size)[rows])
+        used.append(i)
+    if not rows:
+        return Flow(np.zeros((1, 0)))
+    known = features(points[:, used])
+    if len(used) < len(known) + 3:
+        return None
+    speed = np.array(speeds).T
+    weights = np.linalg.lstsq(known.T, speed.T, rcond=1e-12)[0]
+    scale = np.abs(speed).max(axis=1) + 1e-3
+    if (np.abs(weights.T @ known - speed) > 1e-4 * scale[:, None]).any():
+        return None
+    weights[np.abs(weights) < 1e-5] = 0.0
+    near = np.round(2 * weights) / 2
+    return Flow(np.where(np.abs(weights - near) < 1e-4, near, weights))

@@ -1,0 +1,230 @@
+"""Start values from data and model alone: in any units, whatever the parameters are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import iris_sample_data
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.surface import Surface
+from namedgrad.fit.symmetry import measure
+
+CELLS = 20
+FROM_ZERO, POSITIVE, YEARS = np.linspace(0, 10, 80), np.linspace(0.1, 10, 80), np.linspace(1860, 2100, 120)
+# The model, its coordinates, and between which limits its parameters lie.
+FAMILIES = {
+    "line": (lambda x, a, b: a + b * x, FROM_ZERO, [(1, 3), (-2, 2)]),
+    "exponential": (lambda x, a, b, c: a * np.exp(-b * x) + c, FROM_ZERO, [(1, 3), (0.2, 2), (-1, 1)]),
+    "growth": (lambda x, a, b: np.exp(a + b * x), FROM_ZERO, [(-1, 1), (-0.5, 0.5)]),
+    "two exponentials": (
+        lambda x, a, b, c, d: a * np.exp(-b * x) + c * np.exp(-d * x), FROM_ZERO,
+        [(1, 3), (0.1, 0.3), (1, 3), (1, 4)],
+    ),
+    "delayed": (lambda x, a, k, t: a * (1 - np.exp(-k * (x - t))), FROM_ZERO, [(1, 3), (0.3, 2), (-1, 1)]),
+    "peak": (lambda x, a, m, s: a * np.exp(-0.5 * ((x - m) / s) ** 2), FROM_ZERO, [(1, 3), (2, 8), (0.3, 2)]),
+    "peak on a slope": (
+        lambda x, a, m, s, c, d: a / (1 + ((x - m) / s) ** 2) + c + d * x, FROM_ZERO,
+        [(1, 3), (2, 8), (0.3, 1), (-1, 1), (-0.2, 0.2)],
+    ),
+    "damped": (
+        lambda x, a, b, w, p: a * np.exp(-b * x) * np.cos(w * x + p), FROM_ZERO, [(1, 3), (0.05, 0.5), (1, 12), (-3, 3)]
+    ),
+    "harmonic": (
+        lambda x, m, a, f, p: m + a * np.sin(2 * np.pi * (f * x + p)), FROM_ZERO,
+        [(-1, 1), (1, 3), (0.2, 2), (-0.5, 0.5)],
+    ),
+    "power": (lambda x, a, b: a * x**b, POSITIVE, [(1, 3), (-1, 2)]),
+    "saturation": (lambda x, v, k: v * x / (k + x), POSITIVE, [(1, 3), (0.3, 5)]),
+    "hill": (lambda x, a, k, n: a * x**n / (k**n + x**n), POSITIVE, [(1, 3), (1, 6), (1, 5)]),
+    "weibull": (lambda x, a, k, n: a * (1 - np.exp(-((x / k) ** n))), POSITIVE, [(1, 3), (1, 6), (0.7, 4)]),
+    "gompertz": (lambda x, a, b, c: a * np.exp(-b * np.exp(-c * x)), FROM_ZERO, [(1, 3), (2, 10), (0.4, 2)]),
+    "logistic": (
+        lambda x, o, a, m, w: o + a / (1 + np.exp(-(x - m) / w)), YEARS, [(270, 280), (2, 5), (1950, 2050), (8, 20)]
+    ),
+    "quotient": (lambda x, a, b, c: np.exp(-a * x) / (b + c * x), FROM_ZERO, [(0.05, 0.3), (0.1, 0.5), (0.1, 1)]),
+    "inverse": (lambda x, a, b: 1 / (a + b * x), FROM_ZERO, [(0.5, 2), (0.2, 2)]),
+}  # fmt: skip
+
+
+def data(family, x_unit=1.0, y_unit=1.0):
+    """Coordinates, noisy observations (cell, i), and the sums of squares of the noise."""
+    func, x, limits = FAMILIES[family]
+    rng = np.random.default_rng(5)
+    y = func(x, *(rng.uniform(*limit, (CELLS, 1)) for limit in limits))
+    noise = 0.03 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    return x * x_unit, (y + noise) * y_unit, np.sum((noise * y_unit) ** 2, axis=1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_start_values_are_found_in_any_units(family):
+    func, _, limits = FAMILIES[family]
+    names = [f"q{i}" for i in range(len(limits))]
+    for units in ((1.0, 1.0), (1e6, 1e-6), (1e-6, 1e6)):
+        x, y, squares = data(family, *units)
+        fit = ng.least_squares(
+            lambda p, x, y: func(x, *p.values()) - y, names, ng.DimArray(x, ("i",)), ng.DimArray(y, ("cell", "i")),
+            over="cell", max_iterations=200,
+        )  # fmt: skip
+        answered = np.isin(fit.status.values, (0, 3)) & (2 * fit.cost.values < 1.05 * squares)
+        assert answered.mean() >= 0.95, units
+
+
+def test_the_order_of_cells_and_their_company_do_not_matter():
+    func = FAMILIES["damped"][0]
+    x, y, _ = data("damped")
+    y[3] = np.nan
+    y[7] = 2.0
+    y[9] *= 1e30
+
+    def fit(y):
+        found = ng.least_squares(
+            lambda p, x, y: func(x, *p.values()) - y, ["a", "b", "c", "d"], ng.DimArray(x, ("i",)),
+            ng.DimArray(y, ("cell", "i")), over="cell",
+        )  # fmt: skip
+        return np.stack([found.params[n].values for n in found.params])
+
+    together, order = fit(y), np.random.default_rng(0).permutation(CELLS)
+    np.testing.assert_allclose(fit(y[order]), together[:, order], rtol=1e-6)
+    np.testing.assert_allclose(fit(y[11:13]), together[:, 11:13], rtol=1e-6)
+    np.testing.assert_allclose(
+        fit(np.where(np.arange(len(y))[:, None] == 9, 1.0, y))[:, 10:], together[:, 10:], rtol=1e-6
+    )
+    assert np.isnan(together[:, 3]).all()
+
+
+def test_some_start_values_given_some_fixed_and_bounds():
+    func = FAMILIES["peak"][0]
+    x, y, squares = data("peak")
+    args = (ng.DimArray(x, ("i",)), ng.DimArray(y, ("cell", "i")))
+    residual = lambda p, x, y: func(x, *p.values()) - y
+    free = ng.least_squares(residual, ["a", "m", "s"], *args, over="cell")
+    some = ng.least_squares(residual, {"a": 1.0, "m": None, "s": free.params["s"].values.mean()}, *args, over="cell")
+    held = ng.least_squares(
+        residual,
+        {"a": None, "m": None, "s": ng.DimArray(free.params["s"].values, ("cell",))},
+        *args,
+        over="cell",
+        fixed="s",
+    )
+    limited = ng.least_squares(
+        residual, ["a", "m", "s"], *args, over="cell", bounds={"s": (0, None), "m": (1, 9), "a": (0, 5)}
+    )
+    for fit in (some, held, limited):
+        assert (2 * fit.cost.values < 1.05 * squares).mean() >= 0.95
+    np.testing.assert_array_equal(held.params["s"], free.params["s"])
+    assert (limited.params["s"] > 0).all()
+
+
+@pytest.mark.parametrize("kind", ["named", "xarray", "plain"])
+def test_a_single_fit_without_start_values(kind):
+    func = FAMILIES["damped"][0]
+    x, y, squares = data("damped")
+    args = {
+        "named": (ng.DimArray(x, ("i",)), ng.DimArray(y[2], ("i",))),
+        "xarray": (xr.DataArray(x, dims="i"), xr.DataArray(y[2], dims="i")),
+        "plain": (x, y[2]),
+    }[kind]
+    fit = ng.least_squares(lambda p, x, y: func(x, *p.values()) - y, ["a", "b", "w", "p"], *args)
+    assert fit.params["a"].dims == ()
+    assert 2 * fit.cost < 1.05 * squares[2]
+
+
+def test_models_that_keep_their_units_and_models_that_look_at_their_coordinates():
+    rng = np.random.default_rng(0)
+    months = np.arange(240.0)
+    y = 2.0 + rng.uniform(1, 2, (CELLS, 1)) * np.cos(2 * np.pi * (months / 12 - rng.random((CELLS, 1))))
+    y += 0.1 * rng.normal(size=y.shape)
+    da = xr.DataArray(y, dims=("cell", "time"), coords={"time": months})
+    fit = ng.curvefit(da, "time", lambda t, m, a, p: m + a * np.cos(2 * np.pi * (t / 12 - p)))
+    assert (fit.curvefit_chi2 < 1.3 * 0.01 * 240).all()
+    table = np.sin(months / 7)
+    fit = ng.curvefit(da, "time", lambda t, m, a: m + a * table[np.asarray(t, int)])
+    want = np.linalg.lstsq(np.stack([np.ones(240), table], axis=1), y.T)[0]
+    np.testing.assert_allclose(fit.curvefit_coefficients, want.T, rtol=1e-6, atol=1e-9)
+
+
+def test_coordinates_that_differ_from_cell_to_cell_and_missing_observations():
+    func, x, limits = FAMILIES["exponential"]
+    rng = np.random.default_rng(3)
+    own = xr.DataArray(x * rng.uniform(0.1, 10, (CELLS, 1)) + rng.uniform(-5, 5, (CELLS, 1)), dims=("cell", "i"))
+    unit = own.max("i") - own.min("i")
+    truth = [xr.DataArray(rng.uniform(*limit, CELLS), dims="cell") for limit in limits]
+    y = truth[0] * np.exp(-10 * truth[1] * (own - own.min("i")) / unit) + truth[2] + 0.02 * rng.normal(size=own.shape)
+    y = y.where(xr.DataArray(rng.random(own.shape) < 0.9, dims=own.dims))
+    fit = y.grad.fit(lambda p, x: func(x, *p.values()), own, ["a", "b", "c"], over="cell")
+    rmse = np.sqrt((fit.residual**2).mean("i"))
+    assert (rmse < 0.03).mean() >= 0.95
+
+
+def test_two_coordinates():
+    rng = np.random.default_rng(0)
+    one, two = (
+        xr.DataArray(np.linspace(0, n, 12), dims=d, coords={d: np.linspace(0, n, 12)})
+        for d, n in (("u", 3e5), ("v", 2e-4))
+    )
+    a, b, c = (xr.DataArray(rng.uniform(1, 3, 8), dims="cell") for _ in range(3))
+    y = a * np.exp(-b * one / 3e5 * 3 - c * two / 2e-4) + 0.005 * xr.DataArray(
+        rng.normal(size=(8, 12, 12)), dims=("cell", "u", "v")
+    )
+    fit = ng.curvefit(y, ["u", "v"], lambda x, a, b, c: a * np.exp(-b * x[0] - c * x[1]))
+    np.testing.assert_allclose(fit.curvefit_coefficients.sel(param="b"), b / 3e5 * 3, rtol=0.05)
+    np.testing.assert_allclose(fit.curvefit_coefficients.sel(param="c"), c / 2e-4, rtol=0.05)
+
+
+def test_warming_without_start_values():
+    with xr.open_dataset(Path(iris_sample_data.path) / "A1B_north_america.nc") as ds:
+        t = ds.air_temperature[:, ::4, ::3].astype(float).load()
+
+    def logistic(t, before, amount, middle, width):
+        return before + amount / (1 + np.exp(-(t - middle) / width))
+
+    fit = ng.curvefit(t, "time", logistic, errors="ignore")
+    assert (np.isnan(fit.curvefit_coefficients).any("param") | (fit.curvefit_status == 2)).mean() < 0.05
+    assert np.sqrt(fit.curvefit_chi2 / 240).median() <= 0.66
+    assert (fit.curvefit_coefficients.sel(param="width") > 0).mean() > 0.95
+
+
+def found(family):
+    """The symmetries of a family."""
+    func, x, limits = FAMILIES[family]
+    start = dict.fromkeys((f"q{i}" for i in range(len(limits))), 1.0)
+    problem = Residuals(
+        lambda p, x, y: func(x, *p.values()) - y, start, (ng.DimArray(x, ("i",)), ng.DimArray(x[None], ("cell", "i"))),
+        over="cell", loss=None, sigma=None, prior=None, chunk=None,
+    )  # fmt: skip
+    return measure(Surface(problem), list(range(len(limits))), np.ones(len(limits)))
+
+
+@pytest.mark.parametrize(
+    ("family", "linear"),
+    [("line", [0, 1]), ("exponential", [0, 2]), ("growth", []), ("peak on a slope", [0, 3, 4]), ("inverse", [])],
+)
+def test_linear_parameters(family, linear):
+    assert found(family).linear == linear
+
+
+def test_symmetries_carry_parameters_to_other_units():
+    for family in ("peak", "damped", "gompertz", "logistic", "growth"):
+        func, _, limits = FAMILIES[family]
+        rng = np.random.default_rng(1)
+        at, x = found(family), np.linspace(-1, 1, 9)
+        start = np.array([[rng.uniform(0.5, 1.5)] for _ in limits])
+        end = start.copy()
+        end[at.bent] = at.shift[0].moved(at.scale[0].moved(start[at.bent], np.log(3.0)), 5.0)
+        basis = np.linalg.qr(
+            np.stack([func(5 + 3 * x, *one(end, at.linear, k)) for k in range(len(at.linear) + 1)], axis=1)
+        )[0]
+        value = func(x, *start[:, 0])
+        np.testing.assert_allclose(basis @ (basis.T @ value), value, atol=1e-6 * np.abs(value).max())
+
+
+def one(point, linear, k):
+    """A point with other values of its linear parameters."""
+    out = point[:, 0].copy()
+    out[linear] = [1.0 + (j == k) for j in range(len(linear))]
+    return out
