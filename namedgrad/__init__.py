@@ -43,7 +43,7 @@ globals().update({name: _ops.FUNCTIONS[name] for name in _ops.FUNCTIONS if name 
 cond = _cond  # a branch, or the condition number
 
 _FITS = ("FitResult", "curvefit", "least_squares", "minimize")
-_LATER = {**dict.fromkeys(_FITS, "namedgrad.fit"), "random": ""}
+_LATER = {**dict.fromkeys(_FITS, "namedgrad.fit"), "random": "", "xr": ""}
 
 
 def __getattr__(name: str) -> Any:

@@ -145,7 +145,7 @@ def getitem(p: PositionalArray, key: Any) -> Any:
 
 
 def _alike(key: Any, read: Key) -> Any:
-    """A key for arrays without vectorized axes: in place of slices whose bounds differ along such axes, some as long."""
+    """A key for arrays without vectorized axes: in place of slices whose bounds differ along them, some as long."""
     lengths = iter([extent(i, n) for n, i in read.slices.items() if isinstance(i, DimArray)])
     several = key if isinstance(key, tuple) else (key,)
     return tuple(k if is_basic(k) or not isinstance(k, slice) else slice(next(lengths)) for k in several)

@@ -1,17 +1,28 @@
-"""The moving windows and fills that xarray hands to ``numbagg`` where that is installed.
+"""The moving windows, fills and exponential means that xarray hands to ``numbagg`` where that is installed.
 
-They arrive as generalised ufuncs with the names below.  Their counterparts are made of NumPy functions, so derivatives
-and vectorized axes come for free.  ``n`` cells in a window cost ``n`` times one cell here; numbagg's running sums are
-faster but have no derivative.
+They arrive as generalised ufuncs with the names below.  Their counterparts are made of NumPy functions and operations
+of the tape, so derivatives and vectorized axes come for free.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from namedgrad import axes as axes_
+from namedgrad.array import make
+from namedgrad.axes import NONE
+from namedgrad.positional.array import box, unwrap
+from namedgrad.positional.axis import name_of
+from namedgrad.positional.protocol import kind_of
 from namedgrad.positional.ufuncs import GUFUNCS
+from namedgrad.primitive import OPERATIONS
+from namedgrad.rules.scans.recurrence import recurrence
+from namedgrad.rules.structure import reorder
+
+# ------------------------------------------------------------------------------------------------ moving windows
 
 
 def _windows(a: Any, window: int, axis: int) -> Any:
@@ -22,9 +33,10 @@ def _windows(a: Any, window: int, axis: int) -> Any:
 
 
 def _moving(reduce: Any, at_least: int) -> Any:
-    def function(a: Any, window: Any, min_count: Any, axis: int = -1) -> Any:
+    def function(a: Any, window: Any, min_count: Any = None, axis: int = -1) -> Any:
         views = _windows(a, window, axis)
-        enough = _count(views) >= max(int(min_count), at_least)
+        wanted = window if min_count is None else min_count
+        enough = _count(views) >= max(int(wanted), at_least)
         return np.where(enough, reduce(views), np.nan)
 
     return function
@@ -50,35 +62,99 @@ def _deviation(views: Any) -> Any:
     return np.sqrt(_variance(views))
 
 
-def forward_fill(a: Any, limit: Any, axis: int = -1) -> Any:
-    """Missing cells take the last present one, at most ``limit`` cells away, in steps that double."""
-    a = np.moveaxis(a, axis, -1)
-    size = a.shape[-1]
-    reach, most = 0, min(int(limit), size - 1)
-    while reach < most:
-        step = min(reach + 1, most - reach)
-        earlier = np.concatenate([np.full_like(a[..., :step], np.nan), a[..., :-step]], axis=-1)
-        a = np.where(np.isnan(a), earlier, a)
-        reach += step
-    return np.moveaxis(a, -1, axis)
+def forward_fill(a: Any, limit: Any = None, axis: int = -1) -> Any:
+    """Missing cells take the last present one, at most ``limit`` cells away."""
+    x = unwrap(a)
+    filled = OPERATIONS["ffill"].function(x, name_of(x, axis), None if limit is None else int(limit))
+    return box(reorder(filled, x.names), kind_of((a,)))
 
 
-def exponential_mean(a: Any, alpha: Any, min_weight: Any, axes: Any = None, axis: int = -1) -> Any:
-    """Mean with weights that decay by ``1 - alpha`` per cell; missing cells have none."""
-    if axes is not None:
-        axis = axes[0]
-    a = np.moveaxis(a, axis, -1)
-    decay = 1.0 - np.broadcast_to(np.asarray(alpha, dtype=float), a.shape[-1:])
-    weights = np.zeros((a.shape[-1],) * 2)
-    for i in range(len(decay)):
-        weights[i, :i] = weights[i - 1, :i] * decay[i] if i else 0.0
-        weights[i, i] = 1.0
-    present = ~np.isnan(a)
-    total = np.where(present, a, 0.0) @ weights.T
-    count = present.astype(float) @ weights.T
-    weight = present.astype(float) @ (weights * (1.0 - decay)).T
-    enough = (weight >= float(min_weight)) & (count > 0)
-    return np.moveaxis(np.where(enough, total / np.where(count > 0, count, 1.0), np.nan), -1, axis)
+# ------------------------------------------------------------------------------------------------ exponential weights
+
+
+class _Decayed:
+    """Sums up to each cell, with weights that decay by ``1 - alpha`` per cell; missing cells have none."""
+
+    def __init__(self, arrays: Any, alpha: Any, min_weight: Any) -> None:
+        self.arrays = np.broadcast_arrays(*arrays)
+        n = self.arrays[0].shape[-1]
+        alpha = np.broadcast_to(np.asarray(alpha, dtype=float), (n,))
+        self.decay = 1.0 - alpha
+        self.present = ~np.isnan(self.arrays[0])
+        for a in self.arrays[1:]:
+            self.present = self.present & ~np.isnan(a)
+        here = np.where(self.present, 1.0, np.zeros_like(self.arrays[0]))
+        self.count = self.running(here)
+        self.squares = self.running(here, self.decay**2)
+        self.enough = self.running(here * alpha) >= float(min_weight)
+        self.safe = np.where(self.count > 0, self.count, 1.0)
+
+    def running(self, a: Any, decay: Any = None) -> Any:
+        """The decayed sum up to each cell."""
+        x, line = unwrap(a), axes_.axis(-1)
+        by = make(self.decay if decay is None else decay, (line,), NONE)
+        return box(reorder(recurrence(by, x, line), x.names), kind_of((a,)))
+
+    def sum(self, a: Any) -> Any:
+        return self.running(np.where(self.present, a, 0.0))
+
+    def mean(self, a: Any) -> Any:
+        return self.sum(a) / self.safe
+
+    def covariance(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Unbiased, where it is defined: where more than one cell has a weight."""
+        bias = 1.0 - self.squares / self.safe**2
+        known = bias > 0
+        moment = self.mean(a * b) - self.mean(a) * self.mean(b)
+        return moment / np.where(known, bias, 1.0), known
+
+
+def _std(d: _Decayed, a: Any) -> tuple[Any, Any]:
+    variance, known = d.covariance(a, a)
+    return np.sqrt(np.where(known, variance, 1.0)), known
+
+
+def _corr(d: _Decayed, a: Any, b: Any) -> tuple[Any, Any]:
+    together, known = d.covariance(a, b)
+    product = d.covariance(a, a)[0] * d.covariance(b, b)[0]
+    known = known & (product > 0)
+    return together / np.sqrt(np.where(known, product, 1.0)), known
+
+
+EXPONENTIAL: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "mean": lambda d, a: (d.mean(a), d.count > 0),
+    "sum": lambda d, a: (d.sum(a), np.cumsum(d.present, axis=-1) > 0),
+    "count": lambda d, a: (d.count, True),
+    "var": lambda d, a: d.covariance(a, a),
+    "std": _std,
+    "cov": lambda d, a, b: d.covariance(a, b),
+    "corr": _corr,
+}  # fmt: skip
+
+
+def exponential(name: str) -> Callable[..., Any]:
+    """A statistic with exponentially decaying weights along the last axis, or another one."""
+    result = EXPONENTIAL[name]
+
+    def function(*arrays: Any, alpha: Any, min_weight: Any = 0.0, axis: int = -1) -> Any:
+        moved = [np.moveaxis(a, axis, -1) for a in arrays]
+        d = _Decayed(moved, alpha, min_weight)
+        value, known = result(d, *d.arrays)
+        return np.moveaxis(np.where(known & d.enough, value, np.nan), -1, axis)
+
+    return function
+
+
+def _as_gufunc(name: str) -> Callable[..., Any]:
+    """As numbagg calls it: the arrays, alpha along the last axis, the least weight; ``axes`` for all of them."""
+    function, count = exponential(name), 2 if name in {"cov", "corr"} else 1
+
+    def call(*args: Any, axes: Any = None, axis: int = -1) -> Any:
+        if axes is not None:
+            axis = axes[0] if isinstance(axes[0], int) else axes[0][0]
+        return function(*args[:count], alpha=args[count], min_weight=args[count + 1], axis=axis)
+
+    return call
 
 
 GUFUNCS.update({
@@ -87,5 +163,5 @@ GUFUNCS.update({
     "move_var": _moving(_variance, 2),
     "move_std": _moving(_deviation, 2),
     "ffill": forward_fill,
-    "move_exp_nanmean": exponential_mean,
+    **{f"move_exp_nan{name}": _as_gufunc(name) for name in EXPONENTIAL},
 })

@@ -104,8 +104,12 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DimArray:
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> DimArray:
     if axis is not None:
         axisa = axisb = axisc = axis
-    both = (_vectors(numbered(v), i) for v, i in ((a, axisa), (b, axisb)))
-    u, v = ([movement.slice_of(p, CELL, i) for i in range(3)] for p in both)
+    both = [_vectors(numbered(v), i) for v, i in ((a, axisa), (b, axisb))]
+    flat = all(extent(p, CELL) == 2 for p in both)
+    u, v = ([movement.slice_of(p, CELL, i) for i in range(extent(p, CELL))] for p in both)
+    if flat:
+        return subtract(multiply(*meet(u[0], v[1])), multiply(*meet(u[1], v[0])))
+    u, v = ([*w, multiply(w[0], c(0))] if len(w) == 2 else w for w in (u, v))
     parts = [subtract(*(multiply(*meet(u[i], v[j])) for i, j in ((k, m), (m, k)))) for k, m in ((1, 2), (2, 0), (0, 1))]
     shape = parts[0]
     at = normalize_axis_index(axisc, shape.ndim + 1)
@@ -117,8 +121,8 @@ CELL = axes.fresh("cell")
 
 def _vectors(x: DimArray, axis: int) -> DimArray:
     name = name_of(x, axis)
-    if extent(x, name) != 3:
-        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    if extent(x, name) not in (2, 3):
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     rest = [n for n in x.dims if n is not name]
     count = len(rest)
     return relabel(x, {name: CELL, **{n: axes.axis(i - count) for i, n in enumerate(rest)}})
@@ -126,6 +130,8 @@ def _vectors(x: DimArray, axis: int) -> DimArray:
 
 @implements(np.linalg.cross)
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
+    if any(np.shape(x)[axis] != 3 for x in (x1, x2)):
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
     return cross(x1, x2, axis=axis)
 
 

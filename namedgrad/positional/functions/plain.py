@@ -93,8 +93,7 @@ def _by_value(function: Callable[..., Any]) -> None:
 
 
 for _function in (
-    np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.unravel_index, np.ravel_multi_index,
-    np.array_equiv,
+    np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.ravel_multi_index, np.array_equiv,
 ):  # fmt: skip
     _by_value(_function)
 
@@ -115,6 +114,13 @@ def _cells(function: Callable[..., Any]) -> None:
 
 for _each in (np.iscomplex, np.isreal, np.isin):
     _cells(_each)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: Any = "C") -> tuple[DimArray, ...]:
+    v = innermost(numbered(indices))
+    refuse_while_recording("np.unravel_index()", "// and %")
+    return tuple(make(np.asarray(p), v.names, v.hidden) for p in np.unravel_index(v.raw, shape, order))
 
 
 def _infinite(sign: Any) -> Callable[..., Any]:

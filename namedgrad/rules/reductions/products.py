@@ -19,7 +19,7 @@ from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
 from namedgrad.rules.reductions.common import if_enough, over_present, restore
 from namedgrad.rules.scans.products import may_divide
-from namedgrad.rules.structure import cast, contract, multiply, total, where, zeros_spread
+from namedgrad.rules.structure import cast, contract, multiply, outweighed, total, where, zeros_spread
 
 
 def _others(x: DimArray, dims: Names) -> DimArray:
@@ -51,7 +51,7 @@ def _others_along(x: DimArray, line: Name) -> DimArray:
 def _pulled(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
     if may_divide(y):
         return (e.divide(multiply(y, g), x),)
-    return (multiply(_others(x, tuple(n for n in x.names if n not in y.names)), g),)
+    return (outweighed(g, _others(x, tuple(n for n in x.names if n not in y.names))),)
 
 
 def _pushed(t: DimArray, y: DimArray, x: DimArray) -> DimArray:

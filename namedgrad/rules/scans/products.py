@@ -16,6 +16,7 @@ from namedgrad.backends import call
 from namedgrad.linear import CoreMap, Like, Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
+from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
@@ -23,7 +24,16 @@ from namedgrad.rules.movement.joining import join
 from namedgrad.rules.reductions.common import over_present
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.scans.sums import cumsum_axis
-from namedgrad.rules.structure import multiply, relabel, where, zeros_spread
+from namedgrad.rules.structure import (
+    cast,
+    known_finite,
+    multiply,
+    not_equal,
+    outweighed,
+    relabel,
+    where,
+    zeros_spread,
+)
 from namedgrad.trace import apply, innermost
 
 
@@ -76,6 +86,9 @@ def _pushed_by_recurrence(t: DimArray, x: DimArray, y: DimArray) -> DimArray:
 
 
 def _pulled_by_recurrence(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    if not known_finite(x):  # a cell behind which nothing is pulled takes no part, whatever it holds
+        later = flip_axes(cumsum_axis(cast(flip_axes(not_equal(stop_gradient(g), c(0)), (LINE,)), "int64"), LINE), (LINE,))
+        return outweighed(suffixes(where(e.greater(later, c(0)), x, c(0)), g), before(x, LINE))
     return multiply(before(x, LINE), suffixes(x, g))
 
 

@@ -1,0 +1,220 @@
+"""Missing cells along a line filled from those around them, as xarray's ``interpolate_na``, ``ffill`` and ``bfill``.
+
+Which cells are missing is known, so each method but ``pchip``, ``akima`` and ``makima`` is a linear map of the present
+cells.  The methods that look at the nearest cells only gather them; for the others SciPy gives the matrix of each
+pattern of gaps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, TraceError, extent, make
+from namedgrad.axes import Name
+from namedgrad.positional.array import PositionalArray, box, unwrap
+from namedgrad.primitive import OPERATIONS
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.contraction import dot
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing import gather
+from namedgrad.rules.movement.cuts import flip_axes
+from namedgrad.rules.reductions import sum as sum_of
+from namedgrad.rules.scans.extremes import running_position
+from namedgrad.rules.sorting import argsort_of
+from namedgrad.rules.structure import cast, constant_like, logical_not, positions, relabel, reorder, where
+
+CUBICS = frozenset(("pchip", "akima", "makima"))
+
+
+def interpolate_gaps(interpolator: Any, y: PositionalArray, x: Any, **options: Any) -> Any:
+    """One line (or many, as vectorized axes) with its gaps filled; ``interpolator`` is the class that xarray chose."""
+    line: Name = axes.axis(-1)
+    data, at = unwrap(y), relabel(unwrap(np.asarray(x, dtype=float)), {})
+    present = logical_not(e.isnan(stop_gradient(data)))
+    count = sum_of(cast(present, "int64"), line)
+    n = extent(data, line)
+    method = options.get("method") or interpolator.__name__.removesuffix("Interpolator").lower()
+    method = {"akima1d": "akima"}.get(method, method)
+    filled = where(present, data, c(0.0))
+    if method in {"linear", "slinear", "nearest", "zero"} and not options.get("period"):
+        made = _near(filled, at, present, line, method=method, fill=options.get("fill_value"))
+    elif method in CUBICS:
+        made = _cubics(filled, at, present, line, method, extrapolate=bool(options.get("extrapolate")))
+    else:
+        nodes = np.asarray(x, dtype=float)
+        made = _by_pattern(filled, nodes, present, line, interpolator=interpolator, options=options)
+    done = e.logical_or(present, e.logical_or(count <= 1, count >= n))
+    return box(reorder(where(done, data, made), data.names), y.kin)
+
+
+# ------------------------------------------------------------------------------------------------ the nearest cells
+
+
+def _near(y: DimArray, x: DimArray, present: DimArray, line: Name, *, method: str, fill: Any) -> DimArray:
+    n = extent(y, line)
+    before = running_position(present, line, -1)
+    after = (n - 1) - flip_axes(running_position(flip_axes(present, (line,)), line, -1), (line,))
+    below, above = before < 0, after >= n
+    low, high = where(below, after, before), where(above, before, after)
+    low, high = e.clip(low, 0, n - 1), e.clip(high, 0, n - 1)
+    if isinstance(fill, str) and method in {"linear", "slinear"}:  # the first two present cells, the last two
+        second = where(below, _next(present, high, line), high)
+        low, high = where(above, _next(present, low, line, back=True), low), where(above, high, second)
+    x_low, x_high = gather(x, {line: low}), gather(x, {line: high})
+    y_low, y_high = gather(y, {line: low}), gather(y, {line: high})
+    if method == "nearest":
+        out = where(x - x_low <= x_high - x, y_low, y_high)
+    elif method == "zero":
+        out = y_low
+    else:
+        width = where(low == high, c(1.0), x_high - x_low)
+        out = y_low + (x - x_low) * ((y_high - y_low) / width)
+    if isinstance(fill, str):
+        return out
+    left, right = fill if isinstance(fill, (tuple, list)) else (fill, fill)
+    return where(below, _number(left), where(above, _number(right), out))
+
+
+def _number(fill: Any) -> Any:
+    return c(np.nan) if fill is None else c(float(fill))
+
+
+def _next(present: DimArray, at: DimArray, line: Name, *, back: bool = False) -> DimArray:
+    """The present cell after (or before) the one at a position."""
+    n = extent(present, line)
+    if back:
+        run = running_position(present, line, -1)
+        return e.clip(gather(run, {line: e.clip(at - 1, 0, n - 1)}), 0, n - 1)
+    run = (n - 1) - flip_axes(running_position(flip_axes(present, (line,)), line, -1), (line,))
+    return e.clip(gather(run, {line: e.clip(at + 1, 0, n - 1)}), 0, n - 1)
+
+
+# ------------------------------------------------------------------------------------------------ piecewise cubics
+
+
+def _cubics(y: DimArray, x: DimArray, present: DimArray, line: Name, method: str, *, extrapolate: bool) -> DimArray:
+    """Present cells moved to the front, where their neighbours are beside them; slopes there, cubics between."""
+    n = extent(y, line)
+    order = argsort_of(cast(logical_not(present), "int64"), line)
+    ys, xs = gather(y, {line: order}), gather(x, {line: order})
+    count = sum_of(cast(present, "int64"), line)
+    slope = _slopes(ys, xs, count, line, method)
+    rank = OPERATIONS["cumsum"].function(cast(present, "int64"), line) - 1
+    at = e.clip(rank, 0, e.maximum(count - 2, c(0)))
+    ends = {line: at}, {line: at + 1 if n > 1 else at}
+    (x0, x1), (y0, y1), (s0, s1) = ([gather(v, i) for i in ends] for v in (xs, ys, slope))
+    h = where(x1 == x0, c(1.0), x1 - x0)
+    t = (x - x0) / h
+    rise = y1 - y0
+    out = y0 + t * (h * s0 + t * ((3 * rise - h * (2 * s0 + s1)) + t * (h * (s0 + s1) - 2 * rise)))
+    if extrapolate:
+        return out
+    outside = e.logical_or(rank < 0, rank >= count - 1)
+    return where(outside, c(np.nan), out)
+
+
+def _at(v: DimArray, place: DimArray, line: Name) -> DimArray:
+    return gather(v, {line: e.clip(place, 0, extent(v, line) - 1)})
+
+
+def _slopes(y: DimArray, x: DimArray, count: DimArray, line: Name, method: str) -> DimArray:
+    """Slopes at the first ``count`` nodes of each line."""
+    at = positions(extent(y, line), line, y)
+    last = count - 2  # the number of the last interval
+    inside = at <= last
+    h = where(inside, _at(x, at + 1, line) - x, c(1.0))
+    d = where(inside, (_at(y, at + 1, line) - y) / h, c(0.0))
+    two = count <= 2
+    makima = method == "makima"
+    several = _pchip(h, d, at, last, line) if method == "pchip" else _akima(d, at, last, line, makima=makima)
+    return where(two, _at(d, at * 0, line), several)
+
+
+def _pchip(h: DimArray, d: DimArray, at: DimArray, last: DimArray, line: Name) -> DimArray:
+    """Weighted harmonic means of the secants, 0 at extremes: Fritsch and Butland (1984)."""
+    h0, d0 = _at(h, at - 1, line), _at(d, at - 1, line)
+    flat = e.sign(stop_gradient(d0)) * e.sign(stop_gradient(d)) <= 0
+    w0, w1 = 2 * h + h0, h + 2 * h0
+    inner = where(flat, c(0.0), (w0 + w1) / (w0 / where(flat, c(1.0), d0) + w1 / where(flat, c(1.0), d)))
+    ends = []
+    for first, second in ((at * 0, at * 0 + 1), (at * 0 + last, at * 0 + last - 1)):
+        ends.append(_pchip_end(*(_at(v, i, line) for v in (h, d) for i in (first, second))))
+    return where(at == 0, ends[0], where(at == last + 1, ends[1], inner))
+
+
+def _pchip_end(h0: DimArray, h1: DimArray, d0: DimArray, d1: DimArray) -> DimArray:
+    """One-sided, of three points, kept from overshooting: Moler (2004), section 3.6."""
+    s = ((2 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
+    bare, b0, b1 = stop_gradient(s), stop_gradient(d0), stop_gradient(d1)
+    turned = e.sign(bare) != e.sign(b0)
+    steep = e.logical_and(e.sign(b0) != e.sign(b1), abs(bare) > 3 * abs(b0))
+    return where(turned, c(0.0), where(steep, 3 * d0, s))
+
+
+def _akima(d: DimArray, at: DimArray, last: DimArray, line: Name, *, makima: bool) -> DimArray:
+    """Means of the secants, weighted by how much those further out differ: Akima (1970), eqs. 1 and 12."""
+
+    def secant(by: int) -> DimArray:
+        """The interval that lies so far from a node; beyond the ends they go on in equal steps."""
+        k = at + by
+        first, second = _at(d, at * 0, line), _at(d, at * 0 + 1, line)
+        final, former = _at(d, at * 0 + last, line), _at(d, at * 0 + last - 1, line)
+        low = first + k * (second - first)
+        high = final + (k - last) * (final - former)
+        return where(k < 0, low, where(k > last, high, _at(d, k, line)))
+
+    m1, m2, m3, m4 = (secant(i) for i in (-2, -1, 0, 1))
+    w0, w1 = abs(m4 - m3), abs(m2 - m1)
+    if makima:
+        w0, w1 = w0 + 0.5 * abs(m4 + m3), w1 + 0.5 * abs(m2 + m1)
+    both = w0 + w1
+    bare = stop_gradient(both)
+    top = OPERATIONS["max"].function(where(at <= last + 1, bare, c(0.0)), line, skipna=False, keepdims=False)
+    tied = bare == 0 if makima else bare <= 1e-9 * top
+    mean = (w0 * m2 + w1 * m3) / where(tied, c(1.0), both)
+    return where(tied, c(0.0) if makima else 0.5 * (m2 + m3), mean)
+
+
+# ------------------------------------------------------------------------------------------------ a matrix per pattern
+
+
+def _by_pattern(
+    y: DimArray, x: np.ndarray[Any, Any], present: DimArray, line: Name, *, interpolator: Any, options: dict[str, Any]
+) -> DimArray:
+    """The present cells times the weights that SciPy gives them, for each pattern of gaps once."""
+    raw = reorder(present, (*(n for n in present.names if n != line), line))
+    if not backends.may_look(raw.raw):
+        raise TraceError("interpolate_na: this method looks at where cells are missing; take method='linear'")
+    n = len(x)
+    patterns, which = np.unique(np.asarray(raw.raw).reshape(-1, n), axis=0, return_inverse=True)
+    weights, offsets = np.zeros((len(patterns), n, n)), np.zeros((len(patterns), n))
+    for i, mask in enumerate(patterns):
+        if 1 < mask.sum() < n:
+            weights[i][np.ix_(~mask, mask)], offsets[i][~mask] = _weights(interpolator, x, mask, options)
+    number, source = axes.fresh("pattern"), axes.fresh("source")
+    others = tuple(s for m, s in zip(raw.names, raw.full_shape) if m != line)
+    chosen = constant_like(which.reshape(others), y, raw.names[:-1])
+    chosen = make(chosen.raw, chosen.names, present.hidden)
+    w = gather(constant_like(weights, y, (number, line, source)), {number: chosen})
+    offset = gather(constant_like(offsets, y, (number, line)), {number: chosen})
+    return dot(relabel(y, {line: source}), w, dim=source) + offset
+
+
+def _weights(
+    interpolator: Any, x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], options: dict[str, Any]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """What SciPy makes of unit vectors on the present cells, and of nothing but zeros."""
+    count = int(mask.sum())
+    if interpolator.__name__ == "SplineInterpolator" and options.get("s") != 0:
+        raise TraceError(
+            "interpolate_na(method='spline') smooths with knots that depend on the data, so it has no derivative; pass "
+            "s=0, or take method='polynomial' or 'cubic'"
+        )
+    zero = interpolator(x[mask], np.zeros(count), **options)(x[~mask])
+    columns = [interpolator(x[mask], unit, **options)(x[~mask]) - np.nan_to_num(zero) for unit in np.eye(count)]
+    weights = np.nan_to_num(np.stack(columns, axis=-1))
+    return weights, zero

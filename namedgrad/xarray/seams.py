@@ -1,0 +1,305 @@
+"""Where xarray calls kernels that take plain arrays only, our arrays take another way.
+
+Each seam is one function or method inside xarray, the narrowest through which such a kernel is reached.  It is wrapped
+once, when the package is imported: calls without an array of ours go through to the original at the price of a look at
+their arguments, and no option of xarray's, which are global to the process, is touched.  A seam that another version of
+xarray does not have is left out (:data:`MISSING`); the error that the kernel then raises names the functions of
+:mod:`namedgrad.xr` that do the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.positional.array import PositionalArray
+
+Call = Callable[..., Any]
+Question = Callable[..., bool]
+
+# ------------------------------------------------------------------------------------------------ whose arrays
+
+
+def holds(obj: Any) -> bool:
+    """Whether an object is, or contains, an array of ours."""
+    if isinstance(obj, PositionalArray):
+        return True
+    if isinstance(obj, xr.Variable):
+        return isinstance(obj._data, PositionalArray)
+    if isinstance(obj, xr.DataArray):
+        return isinstance(obj._variable._data, PositionalArray)
+    if isinstance(obj, xr.Dataset):
+        return any(isinstance(v._data, PositionalArray) for v in obj._variables.values())
+    if isinstance(obj, Mapping):
+        return any(map(holds, obj.values()))
+    return isinstance(obj, (list, tuple)) and any(map(holds, obj))
+
+
+def _any_argument(*args: Any, **kwargs: Any) -> bool:
+    return holds(args) or holds(kwargs)
+
+
+def _arguments_but_self(_: Any, *args: Any, **kwargs: Any) -> bool:
+    return holds(args) or holds(kwargs)
+
+
+def _targets(_: Any, pairs: Mapping[Any, Any]) -> bool:
+    return any(holds(new) for _, new in pairs.values())
+
+
+def _windowed(self: Any, *_: Any, **__: Any) -> bool:
+    return holds(self.obj)
+
+
+def _weighted(self: Any, da: Any, *_: Any, **__: Any) -> bool:
+    return holds(da) or holds(self.weights)
+
+
+def _wrapped_first(data: Any, *_: Any, **__: Any) -> bool:
+    return isinstance(data, (xr.DataArray, xr.Variable)) and holds(data)
+
+
+def _picked_by_ours(indexable: Any, indexer: Any) -> bool:
+    ours = any(isinstance(k, PositionalArray) for k in indexer.tuple)
+    return ours and not isinstance(getattr(indexable, "array", None), PositionalArray)
+
+
+def _single_positions(_: Any, indexers: Any = None, *__: Any, **keywords: Any) -> bool:
+    return any(map(is_single, (*(indexers or {}).values(), *keywords.values())))
+
+
+def is_single(k: Any) -> bool:
+    """Whether an indexer is one position per slice."""
+    k = k._data if isinstance(k, xr.Variable) else k.variable._data if isinstance(k, xr.DataArray) else k
+    return isinstance(k, PositionalArray) and k.ndim == 0
+
+
+def _differs(self: Any, *_: Any, **__: Any) -> bool:
+    return any(isinstance(v._data, PositionalArray) and v._data.vectorized for v in self._variables.values())
+
+
+def _always(*_: Any, **__: Any) -> bool:
+    return True
+
+
+# ------------------------------------------------------------------------------------------------ our ways
+
+
+def _later(module: str, name: str) -> Call:
+    """A function that is imported when it is first called."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*args, **kwargs)
+
+    return call
+
+
+def _whole(obj: Any, pairs: Any) -> Any:
+    """Targets that are differentiated may lie anywhere: nothing is cut away."""
+    return obj, pairs
+
+
+def _interp(original: Call, self: Any, coords: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Targets that would be the labels of a dim cannot be an index while they are differentiated: a coordinate only."""
+    options = {n: kwargs.pop(n) for n in list(kwargs) if n in _INTERP_OPTIONS}
+    given = {**(coords or {}), **kwargs}
+    own = {n: v for n, t in given.items() if (v := _target(t, n)) is not None and v.dims == (n,)}
+    if not own:
+        return original(self, given, *args, **options)
+    aside = {f"_new_{n}": n for n in own}
+    moved = {n: xr.Variable((f"_new_{n}",), v._data, v.attrs) for n, v in own.items()}
+    out = original(self, {**given, **moved}, *args, **options)
+    variables = {
+        n: v if set(aside).isdisjoint(v.dims) else xr.Variable([aside.get(d, d) for d in v.dims], v._data, v.attrs)
+        for n, v in out._variables.items()
+    }
+    places = xr.Coordinates({n: variables[n] for n in out._coord_names}, indexes=dict(out._indexes))
+    return xr.Dataset({n: variables[n] for n in out.data_vars}, coords=places, attrs=out.attrs)
+
+
+_INTERP_OPTIONS = frozenset(("method", "assume_sorted", "kwargs", "method_non_numeric"))
+
+
+def _target(target: Any, name: Any) -> xr.Variable | None:
+    if not holds(target):
+        return None
+    if isinstance(target, xr.DataArray):
+        return target.variable
+    return target if isinstance(target, xr.Variable) else xr.Variable((name,) if np.ndim(target) else (), target)
+
+
+def _vectorize(original: Call, func: Call, signature: Any, output_dtypes: Any, exclude_dims: Any) -> Call:
+    plain = original(func, signature, output_dtypes, exclude_dims)
+
+    def call(*args: Any) -> Any:
+        if not holds(args):
+            return plain(*args)
+        from namedgrad.xarray.slices import of_slices
+
+        core = [len(dims) for dims in signature.input_core_dims]
+        return of_slices(func, core, len(signature.output_core_dims), output_dtypes)(*args)
+
+    return call
+
+
+def _polyfit(original: Call, obj: Any, dim: Any, deg: int, skipna: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Whether cells are missing may differ per slice; where none is, leaving them out changes nothing."""
+    return original(obj, dim, deg, True if skipna is None else skipna, *args, **kwargs)
+
+
+def _weighted_std(self: Any, da: Any, dim: Any = None, skipna: Any = None) -> Any:
+    """The root, whose derivative is 0 where there is no spread, as that of ``std``."""
+    variance = self._weighted_var(da, dim, skipna)
+    flat = variance == 0
+    return np.sqrt(variance.where(~flat, 1.0)).where(~flat, 0.0)
+
+
+def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The kernels of bottleneck and numbagg left out: what remains is made of NumPy functions."""
+    names = ("array_agg_func", "bottleneck_move_func", "numbagg_move_func", "rolling_agg_func")
+    given = {**dict(zip(names, args)), **kwargs}
+    return original(self, **{**given, "bottleneck_move_func": None, "numbagg_move_func": None})
+
+
+def _data_of(data: Any, xp: Any = np, dtype: Any = None) -> Any:  # noqa: ARG001 - xarray's signature
+    """A DataArray among arrays is its data."""
+    return data.data if dtype is None or data.dtype == dtype else data.data.astype(dtype)
+
+
+def _same(self: Any) -> Any:
+    """What is being differentiated stays where it is."""
+    return self.copy(deep=False)
+
+
+def _clip(original: Call, self: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    """``np.clip(x, ...)`` asks for the method with NumPy's arguments."""
+    if out is not None:
+        raise TypeError("clip of an xarray object has no out=")
+    return original(self, *args, **kwargs)
+
+
+# ------------------------------------------------------------------------------------------------ exponential windows
+
+
+def _exponential_init(self: Any, obj: Any, windows: Any, window_type: str = "span", min_weight: float = 0.0) -> None:
+    """As the original, which refuses to be without numbagg."""
+    module = importlib.import_module(type(self).__module__)
+    self.obj, self.min_weight = obj, min_weight
+    self.dim, window = next(iter(windows.items()))
+    self.alpha = module._get_alpha(**{window_type: window})
+    self.kwargs = {"alpha": self.alpha, "axis": -1, "min_weight": min_weight}
+
+
+def _exponential(name: str) -> Call:
+    def statistic(self: Any, *other: Any, keep_attrs: Any = None) -> Any:
+        from namedgrad.xarray.numbagg import exponential
+
+        dims = [self.dim]
+        out = xr.apply_ufunc(
+            exponential(name), self.obj, *other, input_core_dims=[dims] * (1 + len(other)), output_core_dims=[dims],
+            kwargs={"alpha": self.alpha, "min_weight": self.min_weight}, on_missing_core_dim="copy",
+            keep_attrs=True if keep_attrs is None else keep_attrs,
+        )  # fmt: skip
+        return out.transpose(*self.obj.dims)
+
+    return statistic
+
+
+# ------------------------------------------------------------------------------------------------ the table
+
+
+class Seam(NamedTuple):
+    """One place in xarray: ``module:attribute``, where ``{}`` is a package that has changed its name."""
+
+    place: str
+    ours: Call
+    when: Question = _any_argument
+    around: bool = False  #: whether ours is given the original as its first argument
+
+
+_ROLLING, _EXPONENTIAL = "xarray.{}.rolling:DataArrayRolling", "xarray.{}.rolling_exp:RollingExp"
+_HERE = "namedgrad.xarray."
+
+SEAMS = [
+    Seam("xarray.core.dataset:Dataset.interp", _interp, _arguments_but_self, around=True),
+    Seam("xarray.core.missing:_localize", _whole, _targets),
+    Seam("xarray.core.missing:interpolate_variable", _later(_HERE + "interpolation", "interpolate")),
+    Seam("xarray.core.missing:func_interpolate_na", _later(_HERE + "gaps", "interpolate_gaps")),
+    Seam("xarray.core.duck_array_ops:_push", _later(_HERE + "numbagg", "forward_fill")),
+    Seam("xarray.core.nputils:nanfirst", _later(_HERE + "ranks", "first_present")),
+    Seam("xarray.core.nputils:nanlast", _later(_HERE + "ranks", "last_present")),
+    Seam("xarray.core.variable:Variable.rank", _later(_HERE + "ranks", "rank")),
+    Seam("xarray.core.dataset:Dataset.rank", _later(_HERE + "ranks", "rank_of_dataset")),
+    Seam("xarray.{}.weighted:Weighted._weighted_quantile", _later(_HERE + "ranks", "quantile_of_weighted"), _weighted),
+    Seam("xarray.{}.weighted:Weighted._weighted_std", _weighted_std, _weighted),
+    Seam("xarray.{}.fit:polyfit", _polyfit, around=True),
+    Seam("xarray.core.nputils:least_squares", _later(_HERE + "fitting", "least_squares")),
+    Seam("xarray.{}.fit:curvefit", _later("namedgrad.fit", "curvefit")),
+    Seam("xarray.{}.apply_ufunc:_vectorize", _vectorize, _always, around=True),
+    Seam(f"{_ROLLING}._array_reduce", _rolling_reduce, _windowed, around=True),
+    Seam(f"{_EXPONENTIAL}.__init__", _exponential_init),
+    *(Seam(f"{_EXPONENTIAL}.{n}", _exponential(n), _windowed) for n in ("mean", "sum", "std", "var", "cov", "corr")),
+    Seam("xarray.core.indexing:apply_indexer", _later(_HERE + "selecting", "pick"), _picked_by_ours),
+    Seam("xarray.core.variable:Variable.isel", _later(_HERE + "selecting", "isel"), _single_positions, around=True),
+    Seam("xarray.core.variable:IndexVariable._finalize_indexing_result", _later(_HERE + "selecting", "finalize")),
+    Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
+    Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
+    Seam("xarray.core.duck_array_ops:einsum", np.einsum),
+    Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),
+    Seam("xarray.core.variable:Variable.as_numpy", _same),
+    Seam("xarray.core.common:DataWithCoords.clip", _clip, around=True),
+]
+MISSING: list[str] = []  #: places that this version of xarray does not have
+
+
+def owner_of(place: str) -> tuple[Any, str]:
+    """The module or class that holds a function, and its name there.
+
+    Raises
+    ------
+    AttributeError
+        If this version of xarray has no such place.
+    """
+    module, _, path = place.partition(":")
+    *inner, name = path.split(".")
+    for package in ("computation", "core"):
+        try:
+            owner: Any = importlib.import_module(module.format(package))
+        except ImportError:
+            continue
+        for part in inner:
+            owner = getattr(owner, part, None)
+        if hasattr(owner, name):
+            return owner, name
+    raise AttributeError(place)
+
+
+def _either(original: Call, seam: Seam) -> Call:
+    ours = functools.partial(seam.ours, original) if seam.around else seam.ours
+    when = seam.when
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return ours(*args, **kwargs) if when(*args, **kwargs) else original(*args, **kwargs)
+
+    return call
+
+
+@functools.cache
+def install() -> None:
+    """Wrap every seam, once."""
+    for seam in SEAMS:
+        try:
+            owner, name = owner_of(seam.place)
+        except AttributeError:
+            MISSING.append(seam.place)
+        else:
+            setattr(owner, name, _either(getattr(owner, name), seam))
+
+
+install()

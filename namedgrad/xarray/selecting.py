@@ -1,0 +1,92 @@
+"""Plain arrays and labels picked by positions that differ per slice, and positions of labels that do.
+
+``x.isel(time=x.argmax("time"))`` under ``over=`` picks another cell of a plain coordinate in each slice; the result is
+a coordinate with vectorized axes, as one along a hidden dim is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from xarray.core import indexing
+
+from namedgrad.array import TraceError, make
+from namedgrad.axes import NONE
+from namedgrad.positional.array import PositionalArray, numbers, wrap
+from namedgrad.trace import innermost
+from namedgrad.xarray.labels import Disagreement, agreed, label
+from namedgrad.xarray.seams import is_single
+
+# ------------------------------------------------------------------------------------------------ plain arrays
+
+
+def pick(indexable: Any, indexer: Any) -> Any:
+    """The cells of a plain array, or of an index, at positions with vectorized axes."""
+    raw = np.asarray(indexable)
+    ours = wrap(make(raw, numbers(raw.ndim), NONE))
+    picked = indexing.apply_indexer(indexing.as_indexable(ours), indexer)
+    return label(picked._x, None) if isinstance(indexable, indexing.PandasIndexingAdapter) else picked
+
+
+_ONE = "_one_position"
+
+
+def isel(original: Any, self: Any, indexers: Any = None, missing_dims: Any = "raise", **keywords: Any) -> Any:
+    """One position per slice is one cell along a dim, until it has been picked."""
+    given = {**(indexers or {}), **keywords}
+    lines = {d: xr.Variable((_ONE,), _data(k)[None]) if is_single(k) else k for d, k in given.items()}
+    out = original(self, lines, missing_dims)
+    return original(out, {_ONE: 0}, "ignore")
+
+
+def _data(k: Any) -> Any:
+    return k.data if isinstance(k, (xr.Variable, xr.DataArray)) else k
+
+
+def finalize(self: Any, dims: Any, data: Any) -> xr.Variable:
+    """What is picked from an index is an ordinary variable."""
+    return xr.Variable(dims, data, self.attrs, self.encoding)
+
+
+# ------------------------------------------------------------------------------------------------ labels
+
+
+def positions_of(self: Any, labels: Mapping[Any, Any], method: Any = None, tolerance: Any = None) -> Any:
+    """As ``PandasIndex.sel``, for labels with vectorized axes."""
+    ((name, wanted),) = labels.items()
+    x = innermost(_data(wanted)._x)
+    found = self.index.get_indexer(np.asarray(x.raw).ravel(), method=method, tolerance=tolerance)
+    if (found < 0).any():
+        raise KeyError(f"not all values found in index {name!r}")
+    at: Any = wrap(make(found.reshape(x.full_shape), x.names, x.hidden))
+    if isinstance(wanted, xr.DataArray):
+        at = xr.DataArray(at, coords=wanted._coords, dims=wanted.dims)
+    elif isinstance(wanted, xr.Variable):
+        at = xr.Variable(wanted.dims, at)
+    return indexing.IndexSelResult({self.dim: at})
+
+
+# ------------------------------------------------------------------------------------------------ sizes
+
+
+def dropna(self: Any, dim: Any, *, how: str = "any", thresh: int | None = None, subset: Any = None) -> xr.Dataset:
+    """As ``Dataset.dropna``, where the slices agree on which labels go."""
+    if dim not in self.dims:
+        raise ValueError(f"Dimension {dim!r} not found in data dimensions {tuple(self.dims)}")
+    arrays = [self._variables[k] for k in (self.data_vars if subset is None else subset)]
+    arrays = [a for a in arrays if dim in a.dims]
+    others = [[d for d in a.dims if d != dim] for a in arrays]
+    count: Any = sum(a.count(dims).data for a, dims in zip(arrays, others, strict=True))
+    size = sum(math.prod(self.sizes[d] for d in dims) for dims in others)
+    mask = count >= thresh if thresh is not None else count == size if how == "any" else count > 0
+    mask = agreed(mask._x) if isinstance(mask, PositionalArray) else mask
+    if isinstance(mask, Disagreement):
+        raise TraceError(
+            f"dropna along {dim!r} would leave out other labels in each slice along the vectorized axes "
+            f"{mask.vectorized}, so results would differ in size; use where or fillna, which keep the shape"
+        )
+    return self.isel({dim: mask})

@@ -1,0 +1,65 @@
+"""Every call of the catalogue: value and gradient against the plain program, with missing cells, and over other dims."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import namedgrad as ng
+from tests.xarray.catalogue import CATALOGUE
+from tests.xarray.catalogue.entry import Entry, data
+from tests.xarray.harness import check_gradient, check_over, cotangents, quiet
+
+ALL = os.environ.get("NAMEDGRAD_GRID") == "1"
+ANSWERED = [e for e in CATALOGUE if not e.refused]
+NAMES = [e.name for e in CATALOGUE]
+
+
+def given(entry: Entry, *, gaps: bool):
+    """The data, where xarray itself can run the call: it needs packages for some, and refuses gaps in others."""
+    x = data(entry, gaps=gaps)
+    try:
+        cotangents(entry.function, x)
+    except ImportError as error:
+        pytest.skip(str(error))
+    except (ValueError, TypeError) as error:
+        if not gaps:
+            raise
+        with pytest.raises(type(error)):
+            ng.value_and_grad(lambda x: entry.function(x).sum())(x)
+        pytest.skip(f"xarray refuses gaps: {error}")
+    return x
+
+
+def test_the_catalogue_is_large_and_few_calls_are_refused():
+    assert len(set(NAMES)) == len(NAMES) >= 700
+    assert len(ANSWERED) >= 0.97 * len(CATALOGUE)
+
+
+@pytest.mark.parametrize("entry", ANSWERED, ids=lambda e: e.name)
+def test_gradient_is_the_finite_difference(entry):
+    with quiet():
+        check_gradient(entry.function, given(entry, gaps=False), directions=3 if ALL else 1)
+
+
+@pytest.mark.parametrize("entry", ANSWERED, ids=lambda e: e.name)
+def test_missing_cells_get_exactly_zero_and_spoil_nothing(entry):
+    with quiet():
+        check_gradient(entry.function, given(entry, gaps=True), directions=3 if ALL else 1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "dim"),
+    [(e, d) for e in ANSWERED for d in (e.over if ALL else e.over[:1])],
+    ids=lambda v: getattr(v, "name", v),
+)
+def test_over_is_the_loop_of_slices(entry, dim):
+    with quiet():
+        check_over(entry.function, given(entry, gaps=True), dim, slices=None if ALL else 1)
+
+
+@pytest.mark.parametrize("entry", [e for e in CATALOGUE if e.refused], ids=lambda e: e.name)
+def test_what_is_refused_says_why(entry):
+    with pytest.raises(ng.TraceError, match=entry.refused):
+        ng.grad(lambda x: entry.function(x).sum())(data(entry, gaps=False))

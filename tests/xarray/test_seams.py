@@ -1,0 +1,190 @@
+"""Every place in xarray where our arrays take another way is there, is reached, and leaves plain arrays alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from namedgrad.xarray import seams
+from tests.xarray.harness import quiet
+from tests.xarray.programs import LON, WEIGHTS, field, with_gaps
+
+TARGETS = xr.DataArray([10.0, 100.0], dims="station")
+
+
+def _exponential(x):
+    return x.rolling_exp(time=3)
+
+
+def _loop(x):
+    return xr.apply_ufunc(lambda row: row.sum(), x, input_core_dims=[["time"]], vectorize=True)
+
+
+def _curvefit(x):
+    line = lambda t, a, b: a * t + b
+    return x.curvefit("lon", line, p0={"a": 0.0, "b": 1.0}).curvefit_coefficients
+
+
+#: a program that reaches each place, for arrays that are differentiated, some of them over latitudes
+REACHED = {
+    "Dataset.interp": lambda x: WEIGHTS.interp(lon=xr.DataArray(x.data[0, 0, :2] * 10, dims="lon")),
+    "_localize": lambda x: WEIGHTS.interp(lon=x * 20),
+    "interpolate_variable": lambda x: x.interp(lon=[10.0, 100.0]),
+    "func_interpolate_na": lambda x: x.interpolate_na("time"),
+    "_push": lambda x: seams.owner_of("xarray.core.duck_array_ops:_push")[0]._push(x.data, 2, 0),
+    "nanfirst": lambda x: x.groupby("time.year").first(),
+    "nanlast": lambda x: x.groupby("time.year").last(),
+    "Dataset.rank": lambda x: x * x.rank("time", pct=True),
+    "Variable.rank": lambda x: x * x.rank("time"),
+    "Weighted._weighted_quantile": lambda x: x.weighted(WEIGHTS).quantile(0.3, dim="lon"),
+    "Weighted._weighted_std": lambda x: x.weighted(WEIGHTS).std("lon"),
+    "polyfit": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
+    "least_squares": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
+    "curvefit": _curvefit,
+    "_vectorize": _loop,
+    "DataArrayRolling._array_reduce": lambda x: x.rolling(time=3).mean(),
+    "RollingExp.__init__": lambda x: _exponential(x).mean(),
+    **{f"RollingExp.{n}": lambda x, n=n: getattr(_exponential(x), n)() for n in ("mean", "sum", "std", "var")},
+    **{f"RollingExp.{n}": lambda x, n=n: getattr(_exponential(x), n)(x**2) for n in ("cov", "corr")},
+    "apply_indexer": lambda x: x.isel(lon=x.fillna(0).argmax("lon")),
+    "Variable.isel": lambda x: x.isel(x.fillna(0).argmax(["time", "lon"])),
+    "IndexVariable._finalize_indexing_result": lambda x: x.isel(time=x.fillna(0).argmax("time")),
+    "Dataset.dropna": lambda x: x.fillna(1.0).shift(time=1).dropna("time"),
+    "PandasIndex.sel": lambda x: x.sel(lon=x.fillna(0).idxmax("lon")),
+    "einsum": lambda x: xr.dot(x, WEIGHTS, dim="lon"),
+    "asarray": lambda x: x.to_dataset(name="a").fillna({"a": x.mean("time")}).a,
+    "Variable.as_numpy": lambda x: x.as_numpy(),
+    "DataWithCoords.clip": lambda x: np.clip(x, 1.0, 2.0),
+}
+OVER = {"apply_indexer", "Variable.isel", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel"}
+
+
+def test_all_are_there():
+    assert seams.MISSING == []
+    assert {s.place.partition(":")[2] for s in seams.SEAMS} == set(REACHED)
+
+
+@pytest.fixture
+def asked(monkeypatch, seam):
+    """The answers that a seam gave to the question whether it is meant."""
+    owner, name = seams.owner_of(seam.place)
+    installed, answers = getattr(owner, name), []
+
+    def spy(*args, **kwargs):
+        answers.append(bool(seam.when(*args, **kwargs)))
+        return installed(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, spy)
+    return answers
+
+
+@pytest.mark.parametrize("seam", seams.SEAMS, ids=lambda s: s.place.partition(":")[2])
+def test_each_is_reached_and_differentiated(seam, asked):
+    name = seam.place.partition(":")[2]
+    x = with_gaps().isel(time=slice(0, 8))
+    with quiet():
+        if name == "curvefit":  # the fit itself is not differentiated
+            with pytest.raises(ng.TraceError):
+                ng.grad(lambda x: REACHED[name](x).sum())(x)
+            assert any(asked)
+            return
+        g = ng.grad(lambda x: (REACHED[name](x) ** 2).sum(), over="lat" if name in OVER else ())(x)
+    assert any(asked), f"xarray no longer comes by {seam.place}"
+    assert np.isfinite(g.values).all()
+    assert name == "Dataset.interp" or (g.values != 0).any()
+
+
+@pytest.mark.parametrize("seam", [s for s in seams.SEAMS if s.when is not seams._always], ids=lambda s: s.place.partition(":")[2])
+def test_plain_arrays_go_through(seam, asked):
+    x = field().isel(time=slice(0, 8))
+    with quiet():
+        try:
+            out = REACHED[seam.place.partition(":")[2]](x)
+        except ImportError as error:  # as it is without us
+            pytest.skip(str(error))
+    assert not any(asked)
+    assert type(out.data) is np.ndarray
+
+
+def test_options_of_xarray_stay():
+    before = dict(xr.get_options())
+    x = with_gaps()
+    ng.grad(lambda x: (x.rolling(time=3).mean() ** 2).sum() + x.groupby("time.month").mean().sum())(x)
+    seen = {}
+    ng.grad(lambda x: seen.update(xr.get_options()) or x.sum())(x)
+    assert dict(xr.get_options()) == before == seen
+
+
+def test_a_loop_of_slices_is_one_call():
+    calls = []
+    x = xr.DataArray(np.random.default_rng(0).normal(size=(5, 7)), dims=("cell", "time"))
+
+    def slope(row):
+        calls.append(row.shape)
+        return (row * np.arange(7)).sum()
+
+    f = lambda x: (xr.apply_ufunc(slope, x, input_core_dims=[["time"]], vectorize=True) ** 2).sum()
+    g = ng.grad(f)(x)
+    assert calls == [(7,)]
+    weight = np.arange(7)
+    np.testing.assert_allclose(g, 2 * (x.values @ weight)[:, None] * weight)
+
+
+def test_a_function_that_looks_at_its_slice_is_called_for_each():
+    x = xr.DataArray(np.random.default_rng(0).normal(size=(5, 7)), dims=("cell", "time"))
+    x = x.where(x < 1)
+
+    def mean_of_present(row):
+        return row[~np.isnan(row)].mean() if row[0] > 0 else row[~np.isnan(row)].sum()
+
+    f = lambda x: (xr.apply_ufunc(mean_of_present, x, input_core_dims=[["time"]], vectorize=True) ** 2).sum()
+    value, g = ng.value_and_grad(f)(x)
+    assert value.item() == pytest.approx(f(x).item())
+    along = x.copy(data=np.where(x.isnull(), 0.0, np.random.default_rng(1).normal(size=x.shape)))
+    assert np.vdot(g, along) == pytest.approx((f(x + 1e-5 * along) - f(x - 1e-5 * along)).item() / 2e-5, rel=1e-7)
+
+
+def test_stations_are_differentiated():
+    x = field()
+    at = {"lat": xr.DataArray([-10.0, 20.0], dims="station"), "lon": xr.DataArray([10.0, 100.0], dims="station")}
+
+    def f(lat, lon):
+        return (x.interp(lat=lat, lon=lon) ** 2).sum()
+
+    gradients = ng.grad(f, wrt=(0, 1))(at["lat"], at["lon"])
+    for name, g in zip(at, gradients, strict=True):
+        for i in range(2):
+            step = xr.DataArray(1e-4 * np.eye(2)[i], dims="station")
+            ends = [f(**{**at, name: at[name] + s * step}).item() for s in (1, -1)]
+            assert g[i].item() == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest", "slinear", "quadratic", "cubic", "quintic", "pchip", "akima", "makima", "barycentric"])
+def test_targets_along_one_dim_are_differentiated(method):
+    nodes = np.array([0.0, 1.0, 2.5, 3.0, 4.5, 5.0, 7.0])
+    x = xr.DataArray(np.sin(nodes), dims="x", coords={"x": nodes})
+    at = xr.DataArray([0.3, 2.0, 6.1], dims="x")
+    f = lambda at: (x.interp(x=at.values if isinstance(at.data, np.ndarray) else at, method=method) ** 2).sum()
+    value, g = ng.value_and_grad(f)(at)
+    assert value.item() == pytest.approx(f(at).item(), rel=1e-10)
+    for i in range(3):
+        step = 1e-5 * np.eye(3)[i]
+        assert g[i].item() == pytest.approx((f(at + step) - f(at - step)).item() / 2e-5, rel=1e-6, abs=1e-9)
+
+
+def test_a_dim_that_is_interpolated_at_differentiated_places_has_a_coordinate_without_an_index():
+    seen = {}
+
+    def f(at):
+        y = WEIGHTS.interp(lon=at)
+        seen.update(dims=y.dims, index=list(y.xindexes), coord="lon" in y.coords)
+        return (y * y.lon).sum()
+
+    at = xr.DataArray([10.0, 100.0], dims="lon")
+    g = ng.grad(f)(at)
+    assert seen == {"dims": ("lon",), "index": [], "coord": True}
+    rise = np.diff(WEIGHTS.values) / np.diff(LON)
+    expected = [rise[0] * 10 + np.interp(10, LON, WEIGHTS), rise[1] * 100 + np.interp(100, LON, WEIGHTS)]
+    np.testing.assert_allclose(g, expected)
