@@ -82,7 +82,7 @@ def histogramdd(
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> Any:
-    if np.iterable(bins) and len(bins) not in {1, 2}:  # the edges of both axes
+    if hasattr(bins, "__len__") and len(bins) not in {1, 2}:  # the edges of both axes
         bins = [bins, bins]
     table, edges = histogramdd([x, y], bins, range, density, weights)
     return table, *edges
