@@ -25,6 +25,9 @@ from namedgrad.fit.sums import Point
 
 FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e15
 ALMOST_UNDAMPED = 1e-13  # keeps a singular matrix positive definite
+# Times the cost: what is worse says nothing of what it is with the best linear parameters, which are looked for from 0;
+# what is much worse is too far away.
+TRUSTED, TOO_FAR = 1e8, 1e30
 ROUNDING = 1e-13  # relative changes of the cost below this say nothing
 # Squares of changes of the linear parameters, relative to them: after a large one the other columns are computed anew,
 # after one that is not small that is done if they mislead.
@@ -42,6 +45,7 @@ class Marquardt(Batch):
     growth: Array
     predicted: Array
     stale: Flags  # whether the trial is where the cell is, to be evaluated anew
+    bare: Flags  # whether the trial is to be evaluated without linear parameters
     rough: Array  # squared relative change of the linear parameters since the columns were computed
     damped: Any  # (row, 1), a list so that it stays whole: 1 for rows that are damped, 0 for linear ones
 
@@ -53,7 +57,7 @@ class Marquardt(Batch):
         return cls.start(
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0],
             damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n), stale=np.zeros(n, bool),
-            rough=np.zeros(n),
+            bare=np.zeros(n, bool), rough=np.zeros(n),
             damped=[not x for x in linear],
         )  # fmt: skip
 
@@ -64,6 +68,9 @@ class Marquardt(Batch):
         new = np.isinf(self.cost)
         self.iterations = self.iterations + ~new
         finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0) & np.isfinite(at.normal).all(axis=(0, 1))
+        wild = finite & (at.cost > TRUSTED * self.cost)
+        near = (at.cost <= TOO_FAR * self.cost) & (not all(self.damped))
+        finite &= ~wild
         x, at, change = self._projected(self.trial, at, finite)
         noise = ROUNDING * self.cost
         gain = self.cost - at.cost
@@ -78,9 +85,10 @@ class Marquardt(Batch):
         self.longest = np.maximum(self.longest, np.sqrt(small.diagonal(self.normal)))
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
-        misled = ~better & (self.rough > ROUGH)  # by columns that belong to other linear parameters
-        self.damping = np.where(better, calmer, self.damping * np.where(misled, 1.0, self.growth))
-        self.growth = np.where(better, 2.0, 2 * self.growth)
+        self.bare = wild & near & ~self.bare
+        misled = ~better & ~self.bare & (self.rough > ROUGH)  # by columns that belong to other linear parameters
+        self.damping = np.where(better, calmer, self.damping * np.where(misled | self.bare, 1.0, self.growth))
+        self.growth = np.where(better, 2.0, np.where(self.bare, 1.0, 2.0) * self.growth)
         self.stale = (better & (change > FAR)) | misled
         self.rough = np.where(better, change, np.where(misled, 0.0, self.rough))
 
@@ -114,7 +122,9 @@ class Marquardt(Batch):
 
     def verdict(self, tol: float, max_iterations: int) -> np.ndarray[Any, Any]:
         """A status for cells that are done, -1 for the others, which get their next trial."""
+        tried = np.where(np.reshape(self.damped, (-1, 1)), self.trial, 0.0)
         self._step()
+        self.trial = np.where(self.bare, np.clip(tried, self.lower, self.upper), self.trial)
         converged, stuck = np.zeros(self.cost.shape, bool), self.damping > MOST_DAMPING
         step = self.trial - self.x
         maybe = (self.predicted <= tol**1.5 * self.cost) | (np.abs(step) <= tol * np.abs(self.x)).all(axis=0) | stuck
@@ -152,8 +162,9 @@ class Marquardt(Batch):
         The damping is measured by the longest that the columns of the Jacobian have been (Moré 1978), so that a
         parameter which has lost its influence does not run away.
         """
-        scale = np.where(self.longest > 0, self.longest, 1.0)
-        damping = np.where(np.reshape(self.damped, (-1, 1)), self.damping, ALMOST_UNDAMPED)
+        own = np.reshape(self.damped, (-1, 1))
+        scale = np.where(own & (self.longest > 0), self.longest, lengths(self.normal))
+        damping = np.where(own, self.damping, ALMOST_UNDAMPED)
         free, step = ~self._held(self.x, self.gradient), np.zeros_like(self.x)
         for _ in range(len(step)):
             stopped = np.where(free, 0.0, step)

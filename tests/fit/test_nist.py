@@ -116,7 +116,7 @@ def digits(got: Any, certified: Any) -> np.ndarray:
     return -np.log10(np.maximum(off, 1e-11))
 
 
-@pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in {"MGH10", "Nelson"}])
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_certified_digits_from_both_starts(name):
     problem, found = PROBLEMS[name], fit(name, max_iterations=2000, tol=1e-10)
     values = np.stack([found.params[n].values for n in found.params], axis=1)
