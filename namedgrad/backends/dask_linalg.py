@@ -23,9 +23,11 @@ class DaskLinalg(LinalgKernels):
     def inv(self, a: Raw, errors: str = "raise") -> Raw:
         return self._stack("inv", a.shape[-2:], a, errors=errors)
 
-    def pinv(self, a: Raw, rtol: float | None, hermitian: bool, errors: str = "raise") -> Raw:
-        how = {"rtol": rtol, "hermitian": hermitian, "errors": errors}
-        return self._stack("pinv", a.shape[:-3:-1], a, **how)
+    def mirrored(self, a: Raw, errors: str = "raise") -> Raw:
+        return self._stack("mirrored", a.shape[-2:], a, errors=errors)
+
+    def pinv(self, a: Raw, rtol: float | None, errors: str = "raise") -> Raw:
+        return self._stack("pinv", a.shape[:-3:-1], a, rtol=rtol, errors=errors)
 
     def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
         m, n = a.shape[-2:]

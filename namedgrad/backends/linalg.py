@@ -30,12 +30,15 @@ class LinalgKernels:
         """Inverses."""
         return self.xp.linalg.inv(a)
 
-    def pinv(self, a: Raw, rtol: float | None, hermitian: bool, errors: str = "raise") -> Raw:
+    def mirrored(self, a: Raw, errors: str = "raise") -> Raw:
+        """Symmetric (Hermitian) matrices of which the lower triangle is read."""
+        xp = self.xp
+        low = xp.tril(a, -1)
+        return low + self._adjoint(low) + xp.where(xp.eye(a.shape[-1], dtype=bool), xp.real(a), 0)
+
+    def pinv(self, a: Raw, rtol: float | None, errors: str = "raise") -> Raw:
         """Pseudoinverses."""
         xp = self.xp
-        if hermitian:
-            low = xp.tril(a, -1)
-            a = xp.tril(a) + xp.conj(xp.swapaxes(low, -1, -2))
         if 0 in a.shape:
             return xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), dtype=a.dtype)
         q = None

@@ -28,8 +28,8 @@ class NumpyLinalg(LinalgKernels):
     def inv(self, a: Raw, errors: str = "raise") -> Raw:
         return _salvaged(np.linalg.inv, errors, a)
 
-    def pinv(self, a: Raw, rtol: float | None, hermitian: bool, errors: str = "raise") -> Raw:
-        return _salvaged(lambda a: super(NumpyLinalg, self).pinv(a, rtol, hermitian), errors, a)
+    def pinv(self, a: Raw, rtol: float | None, errors: str = "raise") -> Raw:
+        return _salvaged(lambda a: super(NumpyLinalg, self).pinv(a, rtol), errors, a)
 
     def triangular_solve(self, a: Raw, b: Raw, lower: bool, unit: bool, errors: str = "raise") -> Raw:
         if a.ndim > 2 and a.shape[-1] <= SMALL:

@@ -16,7 +16,7 @@ from namedgrad.rules.linalg.matrices import (
     MatrixOp,
     Plain,
     gradients,
-    hermitian,
+    hermitian_part,
     in_place_of,
     inexact,
     inner_name,
@@ -38,13 +38,13 @@ from namedgrad.rules.structure import add, cast, multiply, negative, relabel, re
 
 def _cholesky_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
     """Murray (2016), eq. 9: S = L^-H P L^-1, P = Phi(L^H g)."""
-    p = hermitian(lower_half(mm(mH(y), g)))
+    p = hermitian_part(lower_half(mm(mH(y), g)))
     return (solve_upper(mH(y), mH(solve_upper(mH(y), p))),)
 
 
 def _cholesky_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
     """Murray (2016), eq. 8: dL = L Phi(L^-1 dA L^-H)."""
-    inner = mH(solve_lower(y, mH(solve_lower(y, hermitian(ts[0])))))
+    inner = mH(solve_lower(y, mH(solve_lower(y, hermitian_part(ts[0])))))
     return mm(y, lower_half(inner))
 
 

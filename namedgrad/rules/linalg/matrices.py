@@ -163,7 +163,7 @@ def mm(x: DimArray, *more: DimArray) -> DimArray:
     return x
 
 
-def hermitian(x: DimArray) -> DimArray:
+def hermitian_part(x: DimArray) -> DimArray:
     """The Hermitian part."""
     return multiply(c(0.5), add(x, mH(x)))
 

@@ -18,7 +18,8 @@ from namedgrad.rules.linalg.singular import svd
 from namedgrad.rules.linalg.solving import inv
 from namedgrad.rules.reductions import max as max_
 from namedgrad.rules.reductions import min as min_
-from namedgrad.rules.structure import add, cast, isfinite, multiply, relabel, select, total, where
+from namedgrad.rules.structure import add, cast, isfinite, multiply, relabel, total, where
+from namedgrad.trace import innermost
 
 NEW = axes.fresh("value")
 ORDERS = (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
@@ -35,9 +36,8 @@ def norm_of(a: DimArray, ord: Any) -> DimArray:
         values = svd(a, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
         if not extent(values, NEW) and ord in {"nuc", 2}:
             return total(values, (NEW,))
-        if ord == "nuc":  # at a value of 0 the derivative is 0, as that of every norm
-            return total(select(_positive(values, a, None), values), (NEW,))
-        return (max_ if ord > 0 else min_)(values, NEW, skipna=False)
+        values = where(_positive(values, a, None), values, innermost(values))  # at 0 a norm has the derivative 0
+        return total(values, (NEW,)) if ord == "nuc" else (max_ if ord > 0 else min_)(values, NEW, skipna=False)
     inner, outer = (ROW, COLUMN) if abs(ord) == 1 else (COLUMN, ROW)
     if ord > 0 and not extent(a, outer):
         return total(absolute(a), (inner, outer))

@@ -14,6 +14,7 @@ from namedgrad.rules.linalg.matrices import (
     MatrixOp,
     down,
     gradients,
+    hermitian_part,
     in_order_of,
     in_place_of,
     inexact,
@@ -173,6 +174,12 @@ def _pinv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
     return add(add(first, second), subtract(z, mm(y, mm(a, z))))
 
 
+_mirrored = MatrixOp(
+    "(m,m)->(m,m)",
+    "mirrored",
+    gradients(lambda g, *_, **__: (hermitian_part(g),)),
+    pushforward=lambda ts, *_, **__: hermitian_part(ts[0]),
+)
 _pinv = MatrixOp("(m,n)->(n,m)", "pinv", gradients(_pinv_gradient), pushforward=_pinv_pushforward)
 
 
@@ -194,7 +201,8 @@ def pinv(
     rtol : float, optional
         Singular values up to this part of the largest count as 0; by default the larger size times the rounding unit.
     hermitian : bool
-        Whether the matrices are symmetric (Hermitian); their lower triangle is read then.
+        Whether the matrices are symmetric (Hermitian); their lower triangle is read then, and the derivative is that of
+        the symmetrised matrix.
     errors : {"raise", "nan"}
         What to do with a matrix whose singular values cannot be found.
 
@@ -223,7 +231,9 @@ def pinv(
     """
     a = inexact(a)
     row, col = matrix_dims(a, dims, "pinv", square=hermitian)
-    out = pseudoinverse(a, (row, col), rtol=rtol, hermitian=hermitian, errors=errors)
+    if hermitian:
+        a = _mirrored(a, dims=((row, col),), out=(row, col))
+    out = pseudoinverse(a, (row, col), rtol=rtol, errors=errors)
     return in_place_of(a, relabel(out, {row: col, col: row}), {})
 
 
@@ -277,5 +287,5 @@ def lstsq(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | No
     a, b = inexact(constant(a)), inexact(constant(b))
     row, col = matrix_dims(a, dims, "lstsq", square=False)
     right_hand_side(b, row, col, "lstsq")
-    inverse = pseudoinverse(a, (row, col), rtol=rtol, hermitian=False, errors=errors)
+    inverse = pseudoinverse(a, (row, col), rtol=rtol, errors=errors)
     return in_order_of(contract(inverse, b, (row,)), a, b)

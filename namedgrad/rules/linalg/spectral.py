@@ -23,7 +23,7 @@ from namedgrad.rules.linalg.matrices import (
     diagonal,
     down,
     gradients,
-    hermitian,
+    hermitian_part,
     in_order_of,
     in_place_of,
     inexact,
@@ -70,13 +70,13 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     none = equal(add(asked, mT(asked)), c(0))
     inner = select(off_diagonal(f), quotient(multiply(c(0.5), skew(f)), gap, coincide(gap, w), none))
     inner = add(inner, select(on_diagonal(f), typed(gw, f)))
-    return (hermitian(mm(mm(v, inner), mH(v))),)
+    return (hermitian_part(mm(mm(v, inner), mH(v))),)
 
 
 def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
     """Giles (2008), section 3.1: dw = diag(V^H dA V), dV = V (E o (V^H dA V))."""
     v, w = _eigh_split(y, extent(a, ROW))
-    d = mm(mm(mH(v), hermitian(ts[0])), v)
+    d = mm(mm(mH(v), hermitian_part(ts[0])), v)
     gap = subtract(w, down(w))
     e = select(off_diagonal(d), quotient(d, gap, coincide(gap, w), equal(d, c(0))))
     return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)

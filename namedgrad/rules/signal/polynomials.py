@@ -219,7 +219,7 @@ def polyfit(
     norms = stop_gradient(e.sqrt(total(e.square(e.absolute_real(matrix)), (name,))))
     norms = where(equal(norms, c(0)), c(1), norms)
     rcond = n * float(np.finfo(matrix.dtype).eps) if rcond is None else rcond
-    inverse = pseudoinverse(e.divide(matrix, norms), (name, degree), rtol=rcond, hermitian=False, errors="nan")
+    inverse = pseudoinverse(e.divide(matrix, norms), (name, degree), rtol=rcond, errors="nan")
     out = e.divide(contract(inverse, data, (name,)), norms)
     if mask is not None:
         out = where(e.greater(total(cast(mask, "int64"), (name,)), c(0)), out, c(np.nan))
