@@ -65,8 +65,8 @@ class Cells:
         self.count = math.prod(self.sizes.values())
         self.groups: dict[Name, Names] = {}  # the axis of a flattened array -> the dims that it joins
         self.trees = {key: ([map_arrays(x, self._flatten) for x in tree], how) for key, (tree, how) in trees.items()}
-        every = {key: [x for leaf in tree for x in arrays(leaf)] for key, (tree, _) in self.trees.items()}
-        self.flat = {key: [x for x in several if self._is_flat(x)] for key, several in every.items()}
+        known = {key: [x for leaf in tree for x in arrays(leaf)] for key, (tree, _) in self.trees.items()}
+        self.flat = {key: [x for x in several if self._is_flat(x)] for key, several in known.items()}
 
     def _measure(self, x: DimArray, found: dict[Name, int]) -> None:
         if x.level is not None:

@@ -63,5 +63,5 @@ class Given:
 def _depth(x: DimArray) -> int:
     depth = 0
     while x.level is not None:
-        depth, x = depth + 1, x.value  # type: ignore[attr-defined]
+        depth, x = depth + 1, x.value
     return depth

@@ -9,6 +9,7 @@ depends on.  Parameters on a bound change with the bound, fixed ones with what t
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +70,7 @@ class Optimum:
 
     def __init__(self, problem: Problem, matrix: Matrix, given: Given) -> None:
         self.problem, self.cells, self.given = problem, problem.cells, given
-        self.ok = np.isfinite(matrix).all(axis=0)
+        self.ok: Any = np.isfinite(matrix).all(axis=0)
         self.matrix = np.where(self.ok, matrix, np.where(np.isfinite(problem.start), problem.start, 0.0))
         self.found = matrix
         entries = as_entries(given.args["params"])
@@ -99,7 +100,7 @@ class Optimum:
 
     # ---------------------------------------------------------------- the parameters
 
-    def held(self) -> tuple[Matrix, Matrix, Matrix]:
+    def held(self) -> tuple[Any, Any, Any]:
         """Which rows are at their lower and upper bounds and pushed there, or fixed."""
         p, x = self.problem, self.matrix
         gradient = self.given.run(lambda: p.gradient(x))
@@ -107,7 +108,7 @@ class Optimum:
         high = (x >= p.upper) & (gradient <= 0) & np.isfinite(p.upper) & ~low
         return low, high, np.broadcast_to(~p.free[:, None], x.shape)
 
-    def base(self, low: Matrix, high: Matrix) -> list[DimArray]:
+    def base(self, low: Any, high: Any) -> list[DimArray]:
         """The solution, with bounds and fixed values in place of what is held there."""
         p, out = self.problem.parameters, []
         for name, rows in p.rows.items():
@@ -145,12 +146,12 @@ class Optimum:
         tape = record(cost, [base[i] for i in at])
         return tape.pull([ones_like_output(tape.outs[0])])
 
-    def _inverse(self, held: Matrix) -> DimArray:
+    def _inverse(self, held: Any) -> DimArray:
         """Inverse Hessians, 0 for rows that are held."""
         n, count = held.shape
         hessian, p = np.empty((n, n, count)), self.problem
         for index in batches(p.everywhere, p.size):
-            hessian[..., index] = self.given.run(lambda at=index: p.hessian(self.matrix[:, at], at))
+            hessian[..., index] = self.given.run(functools.partial(p.hessian, self.matrix[:, index], index))
         inverse = pseudo_inverse(np.moveaxis(hessian, -1, 0), ~held.T, self.ok)
         return self.named(np.moveaxis(inverse, 0, -1), Like((COLUMN, ROW), (n, n), inverse.dtype))
 

@@ -12,6 +12,7 @@ from namedgrad.fit.problem import require_positive
 from namedgrad.fit.progress import Progress
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
+from namedgrad.fit.shared import outcome
 from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
 
 
@@ -26,6 +27,7 @@ def least_squares(
     sigma: Any = None,
     prior: Mapping[Any, Any] | None = None,
     fixed: Iterable[Any] = (),
+    shared: Iterable[Any] = (),
     tol: float = 1e-8,
     max_iterations: int = 100,
     chunk: int | None = None,
@@ -39,8 +41,10 @@ def least_squares(
         ``residual(params, *data)``: plain Python on the arrays that it is given, as for :func:`namedgrad.grad`. It sees
         one cell: the dims of ``over`` are hidden. Its derivatives are taken by namedgrad.
     params : dict or Dataset
-        Start values by name: numbers, or arrays over all dims of ``over``. One number per parameter and cell. For None,
-        or for a list of names in place of the dict, start values are found from the data, cell by cell.
+        Start values by name: numbers, or arrays. A number, or an array without dims of ``over``, stands for one
+        parameter per cell. An array with some of these dims is one parameter for all cells along the others, which
+        couples them: ``b`` over ``lat`` is shared along ``lon``. Dims that are not in ``over`` are the parameter's own.
+        For None, or for a list of names in place of the dict, start values are found from the data, cell by cell.
     *data
         Arrays and whatever else ``residual`` takes; by convention the observations come last. Residuals that are NaN or
         infinite because data are missing, or that ``residual`` itself masks, do not count; a model that is not finite
@@ -62,6 +66,8 @@ def least_squares(
         ``sigma``.
     fixed : names
         Parameters that are held at their start values.
+    shared : names
+        Parameters that are the same in all cells, for which no dims can say so.
     tol : float
         A cell has converged when an undamped step would move it by less than about ``tol`` standard errors, or every
         parameter by less than ``tol`` of itself.
@@ -121,7 +127,7 @@ def least_squares(
         plain = given.plain
         settings = {
             "bounds": plain["bounds"], "loss": robust_loss, "sigma": plain["sigma"], "prior": plain["prior"],
-            "fixed": fixed, "chunk": chunk,
+            "fixed": fixed, "shared": shared, "chunk": chunk,
         }  # fmt: skip
         problem = Residuals(residual, plain["params"], plain["data"], over=over, **settings)
         if missing:
@@ -131,7 +137,7 @@ def least_squares(
                 same = Residuals(residual, plain["params"], cell, over=dim, **settings)
             problem.begin_at(find_starts(same, [problem.parameters.rows[n].start for n in missing]))
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
-            return LeastSquaresResult(problem, problem.solve(tol, max_iterations, bar))
+            return outcome(problem, problem.solve(tol, max_iterations, bar))
 
     result = given.run(solve)
     return differentiable(result, given) if given.levels else result

@@ -127,9 +127,9 @@ class Marquardt(Batch):
         self.trial = np.where(self.bare, np.clip(tried, self.lower, self.upper), self.trial)
         converged, stuck = np.zeros(self.cost.shape, bool), self.damping > MOST_DAMPING
         step = self.trial - self.x
-        maybe = (self.predicted <= tol**1.5 * self.cost) | (np.abs(step) <= tol * np.abs(self.x)).all(axis=0) | stuck
+        maybe = (self.predicted <= tol**1.75 * self.cost) | (np.abs(step) <= tol * np.abs(self.x)).all(axis=0) | stuck
         maybe |= 2 * self.cost <= tol**3 * small.dot(self.x**2, small.diagonal(self.normal))
-        self.stale |= maybe & (self.rough > tol**1.5)
+        self.stale |= maybe & (self.rough > tol**1.75)
         self.trial = np.where(self.stale, self.x, self.trial)
         maybe &= ~self.stale
         if maybe.any():
@@ -142,13 +142,13 @@ class Marquardt(Batch):
     def converged(self, tol: Any) -> Flags:
         """Whether the undamped step promises next to nothing, or the data are met to rounding.
 
-        It would lower the cost by ``tol**1.5`` of itself, and is taken; or it moves every parameter by less than
+        It would lower the cost by ``tol**1.75`` of itself, and is taken; or it moves every parameter by less than
         ``tol`` of itself.
         """
         scale, free = lengths(self.normal), ~self._held(self.x, self.gradient)
         downhill = np.where(free, -self.gradient, 0.0) / scale
         step = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
-        near = small.dot(step, downhill) <= tol**1.5 * self.cost
+        near = small.dot(step, downhill) <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = 2 * self.cost <= tol**3 * small.dot(self.x * scale, self.x * scale)
         self.x = np.where(near, np.clip(self.x + step / scale, self.lower, self.upper), self.x)  # it is free

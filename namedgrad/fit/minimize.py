@@ -30,6 +30,16 @@ TOLERANCE = 1e-8
 class Loss(Problem):
     """A loss as the descent methods need it."""
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        if self.is_coupled:
+            name, lacks = next((n, d) for n, d in self.parameters.lacks.items() if d)
+            raise AxisError(
+                f"the start value of {name!r} has some dims of over={self.cells.names} but lacks {lacks}: cells that "
+                f"share a parameter are one problem, so leave {lacks} out of over= and sum the loss over them; or give "
+                f"{name!r} all of these dims (.broadcast_like) or none, for one parameter per cell"
+            )
+
     def checked(self, out: Output, args: Any) -> Output:  # noqa: ARG002 - other problems need them
         """The output as one number per cell."""
         single(out, "loss")

@@ -35,10 +35,14 @@ class Parameters:
     names : the entries of ``params``
     own : the dims that each entry has in one cell
     rows : the rows of the matrix that each entry has
+    lacks : the dims of the cells that each entry does not have, so that it is one number for all cells along them
     """
 
-    def __init__(self, given: Any, entries: dict[Name, Any], cells: Cells, kind: type) -> None:
+    def __init__(
+        self, given: Any, entries: dict[Name, Any], cells: Cells, kind: type, shared: Sequence[Name] = ()
+    ) -> None:
         self.given, self.cells = given, cells
+        self.lacks = {n: cells.names if n in shared else lacking(x, cells.names) for n, x in entries.items()}
         self.names = list(entries)
         self.leaves = {n: self._in_one_cell(leaf, kind) for n, leaf in entries.items()}
         self.own = {n: _layout(leaf) for n, leaf in self.leaves.items()}
@@ -106,9 +110,14 @@ class Parameters:
         own, leaf, sizes = self.own[name], self.leaves[name], self.cells.sizes
         block = matrix[self.rows[name]].reshape((*own.full_shape, *sizes.values()))
         block = np.moveaxis(block, range(len(own.names)), range(len(sizes), block.ndim))
-        labelled = isinstance(leaf, xr.DataArray)
+        labelled, lacks = isinstance(leaf, xr.DataArray), self.lacks[name]
+        if lacks:  # the same in all cells that took part
+            block = np.fmax.reduce(block, axis=tuple(i for i, n in enumerate(sizes) if n in lacks))
+            sizes = {n: s for n, s in sizes.items() if n not in lacks}
         dims = [f"{name}_{i}" if isinstance(leaf, np.ndarray) else n for i, n in enumerate(own.names)]
-        coords = {**self.cells.coords, **(leaf.coords if labelled else {})}
+        known: Any = self.cells.coords
+        known = {n: c for n, c in known.items() if set(c.dims) <= set(sizes)} if lacks else known
+        coords = {**known, **(leaf.coords if labelled else {})}
         return xr.DataArray(block, coords, (*sizes, *dims), name, leaf.attrs if labelled else None)
 
 

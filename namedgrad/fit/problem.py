@@ -10,10 +10,10 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, make
-from namedgrad.axes import NONE, AxisError, Name, Names
+from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit.cells import CELL, Cells, Index
 from namedgrad.fit.given import Captured
-from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, lacking, names_of, pairs_of
+from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, names_of, pairs_of
 from namedgrad.linear import Like
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, reorder, spread
@@ -33,28 +33,35 @@ class Problem:
     free : (row,) whether a solver may move it
     everywhere : the index of all cells
     kind : the class of array that numbers are shown as
+    size : cells in one batch
     """
 
     def __init__(
         self, function: Callable[..., Any], params: Any, data: Sequence[Any], *, over: Any, bounds: Any = None,
-        fixed: Iterable[Name] = (), **extra: Any,
+        fixed: Iterable[Name] = (), shared: Iterable[Name] = (), **extra: Any,
     ) -> None:  # fmt: skip
         if backends.is_recording():
             raise TraceError("a fit is steered by values, which ng.compile would freeze; call it outside of that")
         self.function, self.data = function, tuple(data)
+        self.size = 1
         entries = as_entries(params)
         limits = pairs_of(bounds, entries, "bounds", "(lower, upper)")
         self.cells = Cells({"params": entries, "limits": limits, "data": self.data, **extra}, over)
         self.everywhere = np.arange(self.cells.count)
-        for name, leaf in entries.items():
-            _refuse_shared(name, lacking(leaf, self.cells.names), self.cells.names)
+        for name in entries:
             if name in self.cells.names or name in self.cells.labels:
                 raise AxisError(f"the parameter {name!r} is called like a dim or coordinate of the data; rename one")
         self.kind = kind_of((entries, data, extra))
-        self.parameters = Parameters(params, entries, self.cells, self.kind)
+        self.parameters = Parameters(params, entries, self.cells, self.kind, names_of(shared, entries, "shared"))
         self.backend = backends.backend_of(*(x.raw for x in self.cells.arrays() if x.dtype != object))
         self._limit()
         self._hold(names_of(fixed, entries, "fixed"))
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether cells share parameters that are free."""
+        p = self.parameters
+        return any(p.lacks[n] and self.free[rows].any() for n, rows in p.rows.items())
 
     def _limit(self) -> None:
         p, given = self.parameters, self.cells.take(self.everywhere, "params", "limits")
@@ -211,14 +218,6 @@ def single(out: Output, what: str) -> None:
 def batches(index: Index, size: int) -> list[Index]:
     """Cells in groups."""
     return [index[i : i + size] for i in range(0, len(index), size)]
-
-
-def _refuse_shared(name: Name, missing: Names, over: Names) -> None:
-    if missing:
-        raise AxisError(
-            f"the start value of {name!r} has some dims of over={over} but lacks {missing}: there is one parameter per "
-            "cell, so give it all of these dims (.broadcast_like) or none"
-        )
 
 
 def require_positive(**values: float | None) -> None:

@@ -15,6 +15,8 @@ from namedgrad.axes import NONE, AxisError
 from namedgrad.fit import small
 from namedgrad.fit.batch import Flags, Found, solve
 from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.coupled import layout_of
+from namedgrad.fit.coupled import solve as solve_coupled
 from namedgrad.fit.evaluate import TILE_ELEMENTS, Evaluator
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
@@ -54,12 +56,6 @@ class Residuals(Problem):
         known = pairs_of(prior, as_entries(params), "prior", "(mean, standard deviation)")
         sigma = as_float(sigma, "sigma") if self.weighted else None
         super().__init__(function, params, data, sigma=sigma, prior=known, **settings)
-        for name, own in self.parameters.own.items():
-            if own.names:
-                raise AxisError(
-                    f"the parameter {name!r} has the dims {own.names}, but least_squares fits one number per parameter "
-                    "and cell; put these dims into over=, or use ng.minimize"
-                )
         self._weigh()
         self.chunk = chunk
         self._look(chunk)
@@ -240,6 +236,8 @@ class Residuals(Problem):
 
     def solve(self, tol: float, max_iterations: int, progress: Progress) -> Found:
         """Fit every cell that can be; gives ``x``, ``cost``, ``normal`` and ``iterations``."""
+        if self.is_coupled:
+            return self._solve_together(tol, max_iterations, progress)
         enough = self.rows_of_data() >= self.free.sum()
         usable = enough & ~self.unusable
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
@@ -259,6 +257,22 @@ class Residuals(Problem):
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA
         progress.update(int((~usable).sum()))
+        return found
+
+    def _solve_together(self, tol: float, max_iterations: int, progress: Progress) -> Found:
+        """The same where cells share parameters: one prior for each parameter, and cells without data take no part."""
+        enough = self.counts > 0
+        usable = enough & ~self.unusable
+        self.layout = layout_of(self)
+        rows = np.flatnonzero(self.free)
+        for k, row in enumerate(self.layout.shared):
+            at = self.layout.problem * self.layout.unknowns + self.layout.slot[k]
+            first = np.flatnonzero(usable)[np.unique(at[usable], return_index=True)[1]]
+            self.precision[rows[row], np.setdiff1d(self.everywhere, first)] = 0.0
+        with quiet():
+            found = solve_coupled(self, self.layout, usable, tol, max_iterations, progress.update)
+        found.status[self.unusable] = Status.NOT_FINITE
+        found.status[~enough] = Status.NO_DATA
         return found
 
     def workers(self, cells: Index) -> int:

@@ -18,11 +18,12 @@ from namedgrad.axes import NONE, Name, by_name
 from namedgrad.fit.cells import CELL
 from namedgrad.linear import Like
 from namedgrad.rules.movement import join, slice_of
-from namedgrad.rules.structure import cast, contract, multiply, reorder, select, spread, stamp, total
+from namedgrad.rules.structure import cast, contract, multiply, relabel, reorder, select, spread, stamp, total
 from namedgrad.trace import Pick, Tangent, push
 from namedgrad.transforms.tape import Tape, quiet
 
-ROW, DIRECTION = axes.fresh("row"), axes.fresh("direction")
+ROW, COLUMN, DIRECTION = axes.fresh("row"), axes.fresh("column"), axes.fresh("direction")
+MOST_PAIRED = 12  # columns up to which two at a time are faster than one matrix product per cell
 Weigh = Callable[[DimArray], tuple[DimArray, DimArray, DimArray]]
 
 
@@ -40,10 +41,11 @@ class Sums(NamedTuple):
     arrays: list[DimArray]
     varying: list[int]
     common: list[int]
+    dense: bool
 
     def point(self, raws: Sequence[Any], count: int) -> Point:
         """The same as matrices; ``raws`` are the arrays, or those of other cells."""
-        return assemble(raws, self.varying, self.common, count)
+        return assemble_dense(raws, count) if self.dense else assemble(raws, self.varying, self.common, count)
 
 
 # ------------------------------------------------------------------------------------------------ columns
@@ -126,6 +128,7 @@ def sums(r: DimArray, cols: Sequence[DimArray | None], seen: DimArray | None, we
     zero = make(backends.call(backends.backend_of(r.raw).full, (), 0, r.dtype), (), NONE)
     given = [zero if x is None else x for x in cols]
     several = r.full_shape[0] > 1  # a single cell shares with nobody
+    several = several and len(given) <= MOST_PAIRED
     common = [k for k, x in enumerate(given) if several and CELL not in x.names and (seen is None or _is_finite(x))]
     varying = [k for k in range(len(given)) if k not in common]
     full = [_as_table(given[k], r) for k in varying]
@@ -138,11 +141,15 @@ def sums(r: DimArray, cols: Sequence[DimArray | None], seen: DimArray | None, we
         twice, slope, weight = weigh(r)
         weight = weight if seen is None else select(seen, weight)
         cost, heavy = total(twice, dims), [multiply(x, weight) for x in full]
+    if len(full) > MOST_PAIRED:
+        block, other = join(full, ROW), relabel(join(heavy, ROW), {ROW: COLUMN})
+        gradient = reorder(contract(block, slope, dims), (CELL, ROW))
+        return Sums([cost, gradient, reorder(contract(block, other, dims), (CELL, ROW, COLUMN))], varying, [], True)
     out = [cost, *(contract(x, slope, dims) for x in full)]
     out += [contract(heavy[i], full[j], dims) for i, j in _pairs(len(full))]
     if common:
         out += _with_common([given[k] for k in common], slope, heavy, weight, r)
-    return Sums(out, varying, common)
+    return Sums(out, varying, common, False)
 
 
 def _with_common(
@@ -194,3 +201,12 @@ def assemble(raws: Sequence[Any], varying: Sequence[int], common: Sequence[int],
             value = products[..., n]
             normal[common[i], common[j]] = normal[common[j], common[i]] = value
     return Point(cost, gradient, normal)
+
+
+def assemble_dense(raws: Sequence[Any], count: int) -> Point:
+    """The same for sums that are matrices already."""
+    cost, gradient, normal = raws
+    full = np.broadcast_to(normal, (count, *normal.shape[1:]))
+    return Point(
+        0.5 * cost, np.array(np.broadcast_to(gradient, (count, gradient.shape[1])).T), np.moveaxis(full, 0, -1).copy()
+    )

@@ -27,8 +27,6 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
         (TypeError, "dict or Dataset of start values", {"start": {}}),
         (TypeError, r"params\['rate'\] is a str", {"start": START | {"rate": "fast"}}),
         (TypeError, "complex128", {"start": START | {"rate": np.complex128(1)}}),
-        (ng.AxisError, r"\('time',\), but.*one number per parameter", {"start": START | {"rate": Y.time * 1.0}}),
-        (ng.AxisError, r"lacks \('lon',\)", {"start": START | {"rate": Y.lat * 1.0}}),
         (ng.AxisError, "called like a dim", {"start": {"lat": 1.0}, "residual": lambda p, t, y: p["lat"] - y}),
         (ValueError, "no parameter 'ratte'", {"bounds": {"ratte": (0, 1)}}),
         (TypeError, r"must be \(lower, upper\), got 1", {"bounds": {"rate": 1}}),

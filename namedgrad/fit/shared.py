@@ -1,0 +1,307 @@
+"""Results of fits whose covariance is no square of numbers per cell: named blocks, one per pair of parameters."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.axes import Name
+from namedgrad.fit import small
+from namedgrad.fit.arrow import Arrow, Layout, solved
+from namedgrad.fit.batch import Found
+from namedgrad.fit.coupled import number
+from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.result import DETERMINED, FitResult, LeastSquaresResult
+from namedgrad.fit.status import Status
+from namedgrad.fit.sums import Point
+
+
+class Blocks(Mapping[Any, Any]):
+    """Matrices by pairs of parameters: ``blocks["a", "b"]`` or ``blocks["a"]["b"]``, each made when it is asked for.
+
+    A block has the dims along which problems are independent, those of the first parameter, and those of the second
+    with ``_wrt`` appended.
+    """
+
+    def __init__(self, names: list[Name], block: Callable[[Name, Name], xr.DataArray]) -> None:
+        self.names, self._block = names, functools.cache(block)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple) and len(key) == 2 and key not in self.names:
+            if set(key) <= set(self.names):
+                return self._block(*key)
+        elif key in self.names:
+            return {n: self._block(key, n) for n in self.names}
+        raise KeyError(f"no block {key!r}: give two of the parameters {tuple(self.names)}")
+
+    def __iter__(self) -> Iterator[Any]:
+        return ((a, b) for a in self.names for b in self.names)
+
+    def __len__(self) -> int:
+        return len(self.names) ** 2
+
+    def __repr__(self) -> str:
+        return f"<Blocks of {', '.join(map(repr, self.names))}: take one with [first, second]>"
+
+
+class BlockResult(LeastSquaresResult):
+    """The outcome of a fit with parameters that have dims of their own: ``covariance`` is a mapping of named blocks."""
+
+    def _matrices(self, free: Matrix, name: str, long_name: str) -> Any:
+        problem, p = self._problem, self._problem.parameters
+        order = np.cumsum(problem.free) - 1
+
+        def block(a: Name, b: Name) -> xr.DataArray:
+            rows, columns = ([order[i] for i in range(p.rows[n].start, p.rows[n].stop)] for n in (a, b))
+            x = free[np.ix_(rows, columns)].reshape((*p.own[a].full_shape, *p.own[b].full_shape, -1))
+            dims, coords = own_dims(self, a, b)
+            return self._grid(np.moveaxis(x, -1, 0), name, long_name, dims, coords)
+
+        return Blocks([n for n in p.names if problem.free[p.rows[n]].any()], block)
+
+
+def own_dims(result: LeastSquaresResult, a: Name, b: Name) -> tuple[tuple[Any, ...], dict[Any, Any]]:
+    """The dims that two parameters have in one cell, and their coordinates."""
+    dims, coords = [], {}
+    for n, suffix in ((a, ""), (b, "_wrt")):
+        v = result.params[n]
+        for d in v.dims:
+            if d not in result._problem.cells.sizes:
+                dims.append(f"{d}{suffix}")
+                if d in v.coords:
+                    coords[f"{d}{suffix}"] = (f"{d}{suffix}", v.coords[d].values)
+    return tuple(dims), coords
+
+
+class SharedResult(LeastSquaresResult):
+    """The outcome of a fit in which cells share parameters.
+
+    ``cost``, ``iterations``, ``dof``, ``aic`` and ``bic`` belong to problems: they have the dims of ``over`` along
+    which nothing is shared. ``covariance`` is a mapping of named blocks.
+    """
+
+    def __init__(self, problem: Residuals, found: Found, layout: Layout) -> None:
+        self._layout = layout
+        self._fitted = np.isfinite(found.arrays["cost"])
+        cells = np.flatnonzero(self._fitted)
+        self._cells = cells
+        self._local = layout.only(np.arange(layout.count), cells)
+        normal = found.arrays["normal"][..., cells]
+        self._arrow = Arrow.of(self._local, Point(None, None, normal))
+        self._occurs = self._local.gathered(np.ones((len(layout.shared), len(cells)))) > 0
+        self._cost, self._normal = found.arrays["cost"], found.arrays["normal"]
+        self._invert()
+        matrix = np.where(self._fitted, problem.start, np.nan)
+        matrix[problem.free] = found.arrays["x"]
+        FitResult.__init__(self, problem, matrix, found)
+        lost = self._lost[layout.problem] & self._fitted & (found.status != Status.MAX_ITERATIONS)
+        self.status.values[lost.reshape(self.status.shape)] = Status.SINGULAR
+        self.cost, self.iterations = self._of_problems(self.cost), self._of_problems(self.iterations)
+        self.cost.attrs["long_name"] = "half the sum of squared residuals at the solution"
+        self.dof = self._grid(self._degrees(), "dof", "degrees of freedom")
+        self.dof = self._of_problems(self.dof)
+
+    # ---------------------------------------------------------------- problems
+
+    def _coupled(self) -> tuple[Name, ...]:
+        p, free = self._problem.parameters, self._problem.free
+        return tuple(dict.fromkeys(d for n, r in p.rows.items() if free[r].any() for d in p.lacks[n]))
+
+    def _of_problems(self, x: xr.DataArray) -> xr.DataArray:
+        """One value per problem of what is the same in all of its cells that took part."""
+        out = x.max(self._coupled(), skipna=True, keep_attrs=True) if x.dtype.kind == "f" else x.max(self._coupled())
+        return out.assign_attrs(x.attrs)
+
+    def _degrees(self) -> Any:
+        """Degrees of freedom of the problem that a cell belongs to."""
+        lay, problem = self._layout, self._problem
+        rows = lay.total(np.where(self._fitted, problem.rows_of_data(), 0).astype(float))
+        unknowns = len(lay.local) * lay.total(self._fitted.astype(float)) + self._occurs.sum(axis=1)
+        return np.maximum(rows - unknowns, 0)[lay.problem].astype(int)
+
+    # ---------------------------------------------------------------- how sure it is
+
+    def _invert(self) -> None:
+        """Parts of the inverse normal matrices."""
+        lay = self._local
+        every = np.ones(self._arrow.a.shape[1:], bool), self._occurs
+        factor = self._arrow.factor(every, (0.0, 0.0))
+        inner, outer = factor.scale
+        n = lay.unknowns
+        eye = np.eye(n)
+        columns = [solved(factor.schur, np.broadcast_to(eye[k], (lay.count, n))) for k in range(n)]
+        inverse = np.stack(columns, axis=-1) / outer[:, :, None] / outer[:, None]
+        self._outside = np.where(self._occurs[:, :, None] & self._occurs[:, None], inverse, np.nan)
+        here = lay.scattered(outer)
+        self._image = factor.image / inner[:, None] * here  # of shared unknowns in local parameters
+        eyes = np.broadcast_to(np.eye(len(inner))[:, :, None], self._arrow.a.shape)
+        self._inside = small.solve(factor.lower, eyes) / inner[:, None] / inner if len(inner) else self._arrow.a
+        worst = np.max(np.einsum("pii->pi", np.where(self._occurs[:, :, None], inverse, 0.0)) * outer**2, axis=1)
+        self._lost = ~(worst <= DETERMINED)
+        if len(inner):
+            worst_cell = np.max(small.diagonal(self._inside) * inner**2, axis=0)
+            self._lost |= lay.total((~(worst_cell <= DETERMINED)).astype(float)) > 0
+
+    def _variances(self) -> Matrix:
+        """Diagonal of the inverse, per free row and cell."""
+        lay = self._local
+        out = np.full((len(lay.local) + len(lay.shared), self._problem.cells.count), np.nan)
+        block = self._outside[lay.problem[None, None], lay.slot[:, None], lay.slot[None]]
+        spread = np.einsum("isc,stc,itc->ic", self._image, block, self._image)
+        out[np.ix_(lay.local, self._cells)] = small.diagonal(self._inside) + spread if len(lay.local) else 0
+        out[np.ix_(lay.shared, self._cells)] = np.einsum("ssc->sc", block)
+        out[:, self._lost[self._layout.problem] & self._fitted] = np.inf
+        return out
+
+    @property
+    def _residual_variance(self) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = 2 * self.cost / self.dof.where(self.dof > 0)
+        return value.where(self.dof > 0, np.inf).where(np.isfinite(self.cost))
+
+    @functools.cached_property
+    def stderr(self) -> xr.Dataset:
+        """Standard errors, one variable per parameter."""
+        full = np.where(self._fitted, 0.0, np.nan) * np.ones((self._problem.parameters.count, 1))
+        full[self._problem.free] = self._variances()
+        out = self._problem.parameters.dataset(full)
+        with np.errstate(invalid="ignore"):
+            scaled = np.sqrt(out * self._residual_variance)
+        for n, v in scaled.items():
+            free = self._problem.free[self._problem.parameters.rows[n]].any()
+            scaled[n] = (v if free else xr.zeros_like(self.params[n])).transpose(*self.params[n].dims)
+            scaled[n].attrs = out[n].attrs | {"long_name": f"standard error of {out[n].attrs.get('long_name', n)}"}
+        return scaled
+
+    @functools.cached_property
+    def unscaled_covariance(self) -> Any:
+        """The covariance if ``sigma`` is what the errors are, as named blocks."""
+        return Blocks(self._free_names(), self._block)
+
+    @functools.cached_property
+    def covariance(self) -> Any:
+        """Covariance of the parameters, scaled by the residual variance, as named blocks."""
+
+        def block(a: Name, b: Name) -> xr.DataArray:
+            x = self._block(a, b)
+            return (x * self._residual_variance).transpose(*x.dims).rename("covariance")
+
+        return Blocks(self._free_names(), block)
+
+    def fisher(self) -> Any:
+        """Fisher's information about the parameters, as named blocks."""
+        return Blocks(self._free_names(), self._information)
+
+    def _free_names(self) -> list[Name]:
+        p = self._problem.parameters
+        return [n for n in p.names if self._problem.free[p.rows[n]].any()]
+
+    def _block(self, a: Name, b: Name) -> xr.DataArray:
+        """One block of the inverse normal matrices."""
+        lay, (i, j) = self._local, (self._row(a), self._row(b))
+        left, right = self._factor(i), self._factor(j)  # how a row depends on the shared unknowns
+        out = np.full((lay.count, self._extent(a), self._extent(b)), np.nan)
+        at_a, at_b = self._position(a), self._position(b)
+        order = np.argsort(lay.problem, kind="stable")
+        for cells in np.split(order, np.flatnonzero(np.diff(lay.problem[order])) + 1):
+            if len(cells):
+                g = lay.problem[cells[0]]
+                value = left(cells) @ np.nan_to_num(self._outside[g]) @ right(cells).T
+                if i in lay.local and j in lay.local:
+                    own = self._inside[np.flatnonzero(lay.local == i)[0], np.flatnonzero(lay.local == j)[0], cells]
+                    value[np.arange(len(cells)), np.arange(len(cells))] += own
+                out[g][np.ix_(at_a[cells], at_b[cells])] = value
+        out[self._lost] = np.inf
+        return self._named(out, a, b, "unscaled_covariance")
+
+    def _factor(self, row: int) -> Callable[[Any], Matrix]:
+        lay = self._local
+
+        def of(cells: Any) -> Matrix:
+            out = np.zeros((len(cells), lay.unknowns))
+            rows = np.arange(len(cells))
+            if row in lay.shared:
+                out[rows, lay.slot[np.flatnonzero(lay.shared == row)[0], cells]] = 1.0
+            else:
+                k = np.flatnonzero(lay.local == row)[0]
+                for s in range(len(lay.shared)):
+                    out[rows, lay.slot[s, cells]] -= self._image[k, s, cells]
+            return out
+
+        return of
+
+    def _information(self, a: Name, b: Name) -> xr.DataArray:
+        lay, (i, j) = self._local, (self._row(a), self._row(b))
+        normal = self._normal[i, j][self._cells]
+        size = (lay.count, self._extent(a), self._extent(b))
+        at = (lay.problem * size[1] + self._position(a)) * size[2] + self._position(b)
+        return self._named(np.bincount(at, normal, math.prod(size)).reshape(size), a, b, "fisher")
+
+    def _row(self, name: Name) -> int:
+        p = self._problem.parameters
+        return int(self._problem.free[: p.rows[name].start].sum())
+
+    def _dims(self, name: Name) -> list[Name]:
+        """The dims of a parameter along which problems are coupled."""
+        lacks, coupled = self._problem.parameters.lacks[name], self._coupled()
+        return [n for n in self._problem.cells.names if n in coupled and n not in lacks]
+
+    def _extent(self, name: Name) -> int:
+        return math.prod(self._problem.cells.sizes[n] for n in self._dims(name))
+
+    def _position(self, name: Name) -> Any:
+        """Where each cell is along the dims of a parameter."""
+        cells = self._problem.cells
+        at = dict(zip(cells.names, np.unravel_index(self._cells, tuple(cells.sizes.values())), strict=True))
+        return number(at, self._dims(name), cells.sizes, len(self._cells))
+
+    def _named(self, x: Any, a: Name, b: Name, name: str) -> xr.DataArray:
+        cells = self._problem.cells
+        alone = [n for n in cells.names if n not in self._coupled()]
+        first, second = self._dims(a), self._dims(b)
+        x = x.reshape([cells.sizes[n] for n in (*alone, *first, *second)])
+        coords = {n: c for n, c in cells.coords.items() if set(c.dims) <= {*alone, *first}}
+        for n in second:
+            if n in cells.coords:
+                coords[f"{n}_wrt"] = (f"{n}_wrt", cells.coords[n].values)
+        return xr.DataArray(x, coords, (*alone, *first, *(f"{n}_wrt" for n in second)), name)
+
+    # ---------------------------------------------------------------- how good it is
+
+    def _criterion(self, name: str, long_name: str, penalty: Callable[[Any, Any], Any]) -> xr.DataArray:
+        from namedgrad.fit.observations import log_weights
+
+        lay = self._layout
+        rows = lay.total(np.where(self._fitted, self._problem.rows_of_data(), 0).astype(float))
+        unknowns = len(lay.local) * lay.total(self._fitted.astype(float)) + self._occurs.sum(axis=1)
+        weights = lay.total(np.where(self._fitted, log_weights(self._problem), 0.0))
+        cost = np.zeros(lay.count)
+        cost[lay.problem[self._fitted]] = self._cost[self._fitted]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            likelihood = weights - 0.5 * rows * (np.log(2 * np.pi * 2 * cost / rows) + 1)
+        values = -2 * likelihood + penalty(unknowns, rows)
+        return self._of_problems(self._grid(values[lay.problem], name, long_name))
+
+    @functools.cached_property
+    def aic(self) -> xr.DataArray:
+        """Akaike's information criterion of each problem."""
+        return self._criterion("aic", "Akaike information criterion", lambda k, _: 2 * k)
+
+    @functools.cached_property
+    def bic(self) -> xr.DataArray:
+        """The Bayesian information criterion of each problem."""
+        return self._criterion("bic", "Bayesian information criterion", lambda k, n: k * np.log(np.maximum(n, 1)))
+
+
+def outcome(problem: Residuals, found: Found) -> LeastSquaresResult:
+    """The result of a fit, of the kind that its parameters ask for."""
+    if problem.is_coupled:
+        return SharedResult(problem, found, problem.layout)
+    several = any(own.names for own in problem.parameters.own.values())
+    return BlockResult(problem, found) if several else LeastSquaresResult(problem, found)

@@ -1,0 +1,242 @@
+"""Parameters that cells share, against SciPy on all cells at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+import xarray as xr
+
+import namedgrad as ng
+
+LAT, LON = np.array([10.0, 20.0, 30.0]), np.arange(4) - 180.0
+T = np.linspace(0.0, 3.0, 25)
+OVER = ("lat", "lon")
+
+
+def residual(p, t, y):
+    """Decay at a rate, to an offset."""
+    return p["size"] * np.exp(-p["rate"] * t) + p["offset"] - y
+
+
+def data(seed=0):
+    rng = np.random.default_rng(seed)
+    rate, offset, size = rng.uniform(0.5, 2, (3, 1)), rng.uniform(-1, 1, 4), rng.uniform(1, 3, (3, 4))
+    y = size * np.exp(-rate * T[:, None, None]) + offset + 0.05 * rng.normal(size=(25, 3, 4))
+    return xr.DataArray(y, {"time": T, "lat": LON[:3] * 0 + LAT, "lon": LON}, ("time", "lat", "lon"), "y")
+
+
+Y = data()
+RATE = xr.DataArray(np.ones(3), {"lat": LAT}, ("lat",), "rate", {"units": "1/s"})
+OFFSET = xr.DataArray(np.zeros(4), {"lon": LON}, ("lon",))
+
+
+class Flat:
+    """All parameters of a fit in one vector."""
+
+    def __init__(self, **dims):
+        self.dims, self.parts, start = dims, {}, 0
+        for n, own in dims.items():
+            size = int(np.prod([Y.sizes[d] for d in own], dtype=int))
+            self.parts[n] = slice(start, start + size)
+            start += size
+        self.count = start
+
+    def named(self, v):
+        return {
+            n: xr.DataArray(v[at].reshape([Y.sizes[d] for d in self.dims[n]]), dims=self.dims[n])
+            for n, at in self.parts.items()
+        }
+
+    def vector(self, ds):
+        return np.concatenate([ds[n].transpose(*own).values.ravel() for n, own in self.dims.items()])
+
+
+def scipy_fit(flat, rows, y=Y, **options):
+    start = flat.vector(
+        {
+            n: xr.DataArray(np.full([y.sizes[d] for d in own], 1.0 if n != "offset" else 0.0), dims=own)
+            for n, own in flat.dims.items()
+        }
+    )
+    exact = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15, "jac": "3-point"}
+    low, high = options.get("bounds", (-np.inf, np.inf))
+    return scipy.optimize.least_squares(lambda v: rows(flat.named(v)), np.clip(start, low, high), **exact, **options)
+
+
+def rows_of(p, y=Y, sigma=1.0):
+    r = (
+        (residual(p, xr.DataArray(T, dims="time"), y.drop_vars(y.coords)) / sigma)
+        .transpose("time", "lat", "lon")
+        .values
+    )
+    return r[np.isfinite(r)]
+
+
+FLAT = Flat(size=OVER, rate=("lat",), offset=("lon",))
+
+
+def test_everything_is_that_of_one_large_fit():
+    fit = ng.least_squares(residual, {"size": 1.0, "rate": RATE, "offset": OFFSET}, Y.time, Y, over=OVER)
+    want = scipy_fit(FLAT, rows_of)
+    np.testing.assert_allclose(FLAT.vector(fit.params), want.x, rtol=1e-6)
+    assert fit.params["rate"].dims == ("lat",)
+    assert fit.params["rate"].attrs == {"units": "1/s"}
+    xr.testing.assert_equal(fit.params["rate"].lat, Y.lat)
+    assert fit.cost.dims == ()  # rates share longitudes and offsets latitudes: one problem
+    np.testing.assert_allclose(fit.cost, want.cost, rtol=1e-10)
+    assert fit.dof == Y.size - FLAT.count
+    assert (fit.status == 0).all()
+    cov = np.linalg.inv(want.jac.T @ want.jac) * 2 * want.cost / (Y.size - FLAT.count)
+    np.testing.assert_allclose(FLAT.vector(fit.stderr), np.sqrt(np.diag(cov)), rtol=1e-5)
+    at = FLAT.parts
+    for a in FLAT.dims:
+        for b in FLAT.dims:
+            block = fit.covariance[a, b]
+            assert block.dims == (*FLAT.dims[a], *(f"{d}_wrt" for d in FLAT.dims[b]))
+            wanted = cov[at[a], at[b]].reshape(block.shape)
+            np.testing.assert_allclose(block, wanted, rtol=1e-4, atol=1e-9)
+            np.testing.assert_allclose(fit.covariance[a][b], block)
+            fisher = (want.jac.T @ want.jac)[at[a], at[b]].reshape(block.shape)
+            np.testing.assert_allclose(fit.fisher()[a, b], fisher, rtol=1e-4, atol=1e-7)
+    assert len(fit.covariance) == 9
+    with pytest.raises(KeyError, match="two of the parameters"):
+        fit.covariance["size", "speed"]
+
+
+def test_latitudes_stay_independent_where_only_longitudes_are_shared():
+    fit = ng.least_squares(residual, {"size": 1.0, "rate": RATE, "offset": 0.0}, Y.time, Y, over=OVER)
+    assert fit.cost.dims == fit.dof.dims == fit.aic.dims == ("lat",)
+    for i in range(3):
+        one = ng.least_squares(
+            residual, {"size": 1.0, "rate": 1.0, "offset": 0.0}, Y.time, Y[:, i], over="lon", shared=["rate"]
+        )
+        for n in fit.params:
+            np.testing.assert_allclose(fit.params[n][i], one.params[n], rtol=1e-7)
+            np.testing.assert_allclose(fit.stderr[n][i], one.stderr[n], rtol=1e-6)
+        np.testing.assert_allclose(fit.cost[i], one.cost)
+        np.testing.assert_allclose(fit.bic[i], one.bic)
+        np.testing.assert_allclose(
+            fit.covariance["size", "size"][i].values, one.covariance["size", "size"].values, rtol=1e-5, atol=1e-10
+        )
+    for options in ({"chunk": 3}, {"chunk": 1}):
+        again = ng.least_squares(residual, {"size": 1.0, "rate": RATE, "offset": 0.0}, Y.time, Y, over=OVER, **options)
+        xr.testing.assert_allclose(again.params, fit.params, rtol=1e-10)
+    turned = ng.least_squares(
+        residual, {"offset": 0.0, "rate": RATE[::-1], "size": 1.0}, Y.time, Y.transpose("lon", "time", "lat")[:, :, ::-1],
+        over=("lon", "lat"),
+    )  # fmt: skip
+    xr.testing.assert_allclose(turned.params["rate"].sortby("lat"), fit.params["rate"], rtol=1e-8)
+
+
+def test_bounds_of_both_kinds():
+    y = data(3)
+    limits = {"rate": (0.9, 1.2), "size": (1.5, xr.DataArray([2.0, 2.2, 2.4, 2.6], {"lon": LON}, ("lon",)))}
+    fit = ng.least_squares(residual, {"size": 1.0, "rate": RATE, "offset": OFFSET}, y.time, y, over=OVER, bounds=limits)
+    low = FLAT.vector({"size": xr.full_like(Y[0], 1.5), "rate": RATE * 0 + 0.9, "offset": OFFSET - np.inf})
+    high = FLAT.vector(
+        {"size": xr.zeros_like(Y[0]) + limits["size"][1], "rate": RATE * 0 + 1.2, "offset": OFFSET + np.inf}
+    )
+    want = scipy_fit(FLAT, lambda p: rows_of(p, y), bounds=(low, high))
+    got = FLAT.vector(fit.params)
+    assert ((got >= low) & (got <= high)).all()
+    assert ((got == low) | (got == high)).sum() > 3
+    np.testing.assert_allclose(fit.cost, want.cost, rtol=1e-7)
+    np.testing.assert_allclose(got, want.x, atol=2e-4)
+    assert (fit.status == 3).all()
+
+
+def test_sigma_priors_losses_and_fixed_parameters():
+    rng = np.random.default_rng(4)
+    sigma = xr.DataArray(rng.uniform(0.5, 2, (25, 4)), {"lon": LON}, ("time", "lon"))
+    mean = xr.DataArray([0.5, 1.0, 1.5], {"lat": LAT}, ("lat",))
+    fit = ng.least_squares(
+        residual, {"size": 1.0, "rate": RATE, "offset": OFFSET}, Y.time, Y, over=OVER, sigma=sigma,
+        prior={"rate": (mean, 0.1), "size": (2.0, 0.5)},
+    )  # fmt: skip
+
+    def rows(p):
+        more = [((p["rate"] - mean.values) / 0.1).values.ravel(), ((p["size"] - 2.0) / 0.5).values.ravel()]
+        return np.concatenate([rows_of(p, sigma=sigma.drop_vars("lon")), *more])
+
+    want = scipy_fit(FLAT, rows)
+    np.testing.assert_allclose(FLAT.vector(fit.params), want.x, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(fit.cost, want.cost, rtol=1e-9)
+    assert fit.dof == Y.size + 3 + 12 - FLAT.count
+    robust = ng.least_squares(
+        residual, {"size": 1.0, "rate": RATE, "offset": OFFSET}, Y.time, Y, over=OVER, loss="soft_l1", loss_scale=0.05
+    )
+    want = scipy_fit(FLAT, rows_of, loss="soft_l1", f_scale=0.05)
+    np.testing.assert_allclose(FLAT.vector(robust.params), want.x, rtol=1e-5, atol=1e-6)
+    held = ng.least_squares(
+        residual, {"size": 1.0, "rate": RATE * 1.1, "offset": 0.0}, Y.time, Y, over=OVER, fixed="rate"
+    )
+    xr.testing.assert_equal(held.params["rate"], RATE * 1.1)
+    assert held.cost.dims == OVER  # what is fixed couples nothing
+
+
+def test_cells_and_rows_without_data_disturb_nobody():
+    y = Y.copy()
+    y[:, 1, 2] = np.nan
+    y[[3, 9], 0, 0] = [np.nan, np.inf]
+    y[:, 2] = np.nan
+    fit = ng.least_squares(residual, {"size": 1.0, "rate": RATE, "offset": 0.0}, y.time, y, over=OVER)
+    assert fit.status[1, 2] == 4
+    assert (fit.status[2] == 4).all()
+    assert np.isnan(fit.params["rate"][2])
+    assert np.isnan(fit.params["size"][1, 2])
+    left = y.isel(lat=1, lon=[0, 1, 3])
+    alone = ng.least_squares(
+        residual, {"size": 1.0, "rate": 1.0, "offset": 0.0}, y.time, left, over="lon", shared="rate"
+    )
+    np.testing.assert_allclose(fit.params["rate"][1], alone.params["rate"], rtol=1e-8)
+    np.testing.assert_allclose(fit.stderr["rate"][1], alone.stderr["rate"], rtol=1e-6)
+    assert fit.dof[1] == alone.dof == 3 * 25 - 7
+    assert fit.dof[0] == 4 * 25 - 2 - 9
+
+
+def test_a_number_for_all_cells_of_named_arrays():
+    t, y = ng.DimArray(T, ("time",)), ng.DimArray(Y.values, Y.dims)
+    r = lambda p, t, y: p["size"] * ng.exp(-p["rate"] * t) + p["offset"] - y
+    fit = ng.least_squares(
+        r, {"size": 1.0, "rate": 1.0, "offset": ng.zeros({"lon": 4})}, t, y, over=OVER, shared="rate"
+    )
+    flat = Flat(size=OVER, rate=(), offset=("lon",))
+    want = scipy_fit(flat, rows_of)
+    np.testing.assert_allclose(flat.vector(fit.params), want.x, rtol=1e-6)
+    assert fit.params["rate"].dims == ()
+
+
+def test_parameters_with_dims_of_their_own():
+    rng = np.random.default_rng(0)
+    A = xr.DataArray(rng.normal(size=(20, 3)), dims=("row", "k"))
+    b = xr.DataArray(rng.normal(size=(20, 5)), dims=("row", "cell"))
+    start = {"v": xr.DataArray(np.zeros(3), {"k": ["p", "q", "r"]}, ("k",)), "c": 0.0}
+    A = A.assign_coords(k=["p", "q", "r"])
+    fit = ng.least_squares(lambda p, A, b: (A * p["v"]).sum("k") + p["c"] - b, start, A, b, over="cell")
+    design = np.concatenate([A.values, np.ones((20, 1))], axis=1)
+    want, squares, *_ = np.linalg.lstsq(design, b.values, rcond=None)
+    assert fit.params["v"].dims == ("cell", "k")
+    np.testing.assert_allclose(fit.params["v"], want[:3].T, rtol=1e-7)
+    cov = np.linalg.inv(design.T @ design) * (squares / 16)[:, None, None]
+    np.testing.assert_allclose(fit.covariance["v", "v"], cov[:, :3, :3], rtol=1e-6)
+    assert fit.covariance["v", "v"].dims == ("cell", "k", "k_wrt")
+    np.testing.assert_allclose(fit.covariance["v", "c"], cov[:, :3, 3], rtol=1e-6)
+    np.testing.assert_allclose(fit.stderr["v"], np.sqrt(np.diagonal(cov, axis1=1, axis2=2))[:, :3], rtol=1e-6)
+    many = xr.DataArray(rng.normal(size=(60, 20)), dims=("row", "k"))
+    c = xr.DataArray(rng.normal(size=(60, 4)), dims=("row", "cell"))
+    wide = ng.least_squares(
+        lambda p, A, b: (A * p["v"]).sum("k") - b, {"v": xr.zeros_like(many[0])}, many, c, over="cell"
+    )
+    np.testing.assert_allclose(wide.params["v"], np.linalg.lstsq(many.values, c.values, rcond=None)[0].T, rtol=1e-7)
+
+
+def test_minimize_says_how_to_share():
+    with pytest.raises(ng.AxisError, match=r"leave \('lon',\) out of over="):
+        ng.minimize(
+            lambda p, t, y: (residual(p, t, y) ** 2).sum(),
+            {"size": 1.0, "rate": RATE, "offset": 0.0},
+            Y.time,
+            Y,
+            over=OVER,
+        )
