@@ -4,6 +4,10 @@ The damped step follows Marquardt (1963), the damping Nielsen (1999), *Damping p
 that a bound holds back are taken out of the step; rows that would cross a bound stop there, and the others are solved
 for again.
 
+The normal matrix lacks the curvature of the residuals themselves, which slows the last iterations down where residuals
+are large.  In cells that take long, a secant estimate of it is kept, and used where it predicts better (Dennis, Gay and
+Welsch 1981, *An adaptive nonlinear least-squares algorithm*).
+
 Parameters in which the residuals are linear are not damped, and follow the others: wherever the residuals have been
 evaluated, the sums say what the best linear parameters are there and what the cost is with them.  This is the variable
 projection of Golub and Pereyra (1973) without its last term, as in Kaufman (1975), *A variable projection method for
@@ -32,6 +36,7 @@ ROUNDING = 1e-13  # relative changes of the cost below this say nothing
 # Squares of changes of the linear parameters, relative to them: after a large one the other columns are computed anew,
 # after one that is not small that is done if they mislead.
 FAR, ROUGH = 1.0, 1e-10
+LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on the residuals' curvature is estimated
 
 
 @dataclasses.dataclass
@@ -47,6 +52,9 @@ class Marquardt(Batch):
     stale: Flags  # whether the trial is where the cell is, to be evaluated anew
     bare: Flags  # whether the trial is to be evaluated without linear parameters
     rough: Array  # squared relative change of the linear parameters since the columns were computed
+    bend: Array  # the curvature that the normal matrix lacks, as far as it is known
+    bent: Flags  # whether it is used
+    by_bend: Array  # what using it takes from the prediction, or would take
     damped: Any  # (row, 1), a list so that it stays whole: 1 for rows that are damped, 0 for linear ones
 
     @classmethod
@@ -57,7 +65,7 @@ class Marquardt(Batch):
         return cls.start(
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0],
             damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n), stale=np.zeros(n, bool),
-            bare=np.zeros(n, bool), rough=np.zeros(n),
+            bare=np.zeros(n, bool), rough=np.zeros(n), bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n),
             damped=[not x for x in linear],
         )  # fmt: skip
 
@@ -78,6 +86,7 @@ class Marquardt(Batch):
         ratio[(np.abs(gain) <= noise) & (np.abs(self.predicted) <= noise)] = 1.0
         ratio[new | self.stale] = 0.5
         better = finite & (ratio > 0)
+        self._estimate(better & ~new & ~self.stale, gain, x, at)
         self.x = np.where(better, x, self.x)
         self.cost = np.where(better, at.cost, self.cost)
         self.gradient = np.where(better, at.gradient, self.gradient)
@@ -114,6 +123,35 @@ class Marquardt(Batch):
         relative = np.where(use & (sizes[0] > 0), sizes[0] / sizes[1], 0.0)
         return moved, Point(at.cost - np.where(use, gain, 0.0), gradient, at.normal), relative
 
+    def _estimate(self, moved: Flags, gain: Array, x: Array, at: Point) -> None:
+        """The curvature of the residuals in cells that take long, and whether it would have predicted the last step."""
+        near = self.predicted <= NEAR * self.cost
+        old = ((self.iterations > LONG) | near) & ~self.stale & np.isfinite(self.cost)
+        if not old.any():
+            return
+        without = self.predicted[old] + np.where(self.bent[old], self.by_bend[old], 0.0)
+        used = np.abs(gain[old] - without + self.by_bend[old]) < np.abs(gain[old] - without)
+        seen = Point(at.cost[old], at.gradient[:, old], at.normal[..., old])
+        step, change = x[:, old] - self.x[:, old], seen.gradient - self.gradient[:, old]
+        good, bend = secant(self.bend[..., old], step, change, seen.normal)
+        self.bent, self.bend = self.bent.copy(), self.bend.copy()
+        self.bent[old] = used | near[old]
+        self.bend[..., old] = np.where(good & moved[old], bend, self.bend[..., old])
+
+    def _matrix(self) -> Array:
+        """The normal matrix, with the curvature of the residuals where that is used."""
+        return np.where(self.bent, self.normal + self.bend, self.normal) if self.bent.any() else self.normal
+
+    def _factor(self, scale: Array, free: Flags, damping: Any) -> tuple[Array, Array]:
+        """The matrix of the step and its factor; without the estimate where that is not positive definite."""
+        matrix = self._matrix()
+        factor = cholesky(matrix, scale, free, damping)
+        wrong = self.bent & ~np.isfinite(small.diagonal(factor)).all(axis=0)
+        if wrong.any():
+            matrix = np.where(wrong, self.normal, matrix)
+            factor = np.where(wrong, cholesky(self.normal, scale, free, damping), factor)
+        return matrix, factor
+
     def _held(self, x: Array, gradient: Array) -> Flags:
         """Rows that a bound holds back."""
         return ((x <= self.lower) & (gradient > 0)) | ((x >= self.upper) & (gradient < 0))
@@ -147,7 +185,9 @@ class Marquardt(Batch):
         """
         scale, free = lengths(self.normal), ~self._held(self.x, self.gradient)
         downhill = np.where(free, -self.gradient, 0.0) / scale
-        step = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
+        plain = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
+        step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill)
+        step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         near = small.dot(step, downhill) <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = 2 * self.cost <= tol**3 * small.dot(self.x * scale, self.x * scale)
@@ -168,8 +208,9 @@ class Marquardt(Batch):
         free, step = ~self._held(self.x, self.gradient), np.zeros_like(self.x)
         for _ in range(len(step)):
             stopped = np.where(free, 0.0, step)
-            pull = -self.gradient - small.times(self.normal, stopped) if stopped.any() else -self.gradient
-            found = small.solve(cholesky(self.normal, scale, free, damping), np.where(free, pull, 0.0) / scale) / scale
+            matrix, factor = self._factor(scale, free, damping)
+            pull = -self.gradient - small.times(matrix, stopped) if stopped.any() else -self.gradient
+            found = small.solve(factor, np.where(free, pull, 0.0) / scale) / scale
             step = np.where(free, found, step)
             trial = np.clip(self.x + step, self.lower, self.upper)
             beyond = free & (trial != self.x + step)
@@ -179,9 +220,26 @@ class Marquardt(Batch):
             free = free & ~beyond
         self.trial = trial
         self.predicted = -small.dot(step, self.gradient + 0.5 * small.times(self.normal, step))
+        if self.bent.any() or (self.iterations >= LONG).any():
+            self.by_bend = 0.5 * small.dot(step, small.times(self.bend, step))
+            self.bent = self.bent & (matrix != self.normal).any(axis=(0, 1))
+            self.predicted = self.predicted - np.where(self.bent, self.by_bend, 0.0)
 
     def propose(self) -> None:
         """Nothing: the verdict has found the next trial."""
+
+
+def secant(bend: Array, step: Array, change: Array, normal: Array) -> tuple[Flags, Array]:
+    """The update of the curvature by a step, after shrinking it to what this step has shown of it; where it is sound."""
+    along = small.dot(step, change)
+    seen, known = change - small.times(normal, step), small.times(bend, step)
+    size = np.abs(small.dot(step, known))
+    shrink = np.minimum(1.0, np.abs(small.dot(step, seen)) / np.where(size > 0, size, 1.0))
+    off = (seen - shrink * known) / along
+    outer = off[:, None] * change
+    update = outer + np.swapaxes(outer, 0, 1) - small.dot(off, step) / along * change[:, None] * change
+    new = shrink * bend + update
+    return (along > 0) & np.isfinite(new).all(axis=(0, 1)), new
 
 
 def lengths(normal: Array) -> Array:
