@@ -230,7 +230,7 @@ class Marquardt(Batch):
 
 
 def secant(bend: Array, step: Array, change: Array, normal: Array) -> tuple[Flags, Array]:
-    """The update of the curvature by a step, after shrinking it to what this step has shown of it; where it is sound."""
+    """The update of the curvature by a step, after shrinking it to what that has shown of it, and if it is sound."""
     along = small.dot(step, change)
     seen, known = change - small.times(normal, step), small.times(bend, step)
     size = np.abs(small.dot(step, known))
