@@ -92,6 +92,7 @@ def benchmarks(session: nox.Session) -> None:
     session.install("jax", "autograd")
     session.run("python", "-m", "benchmarks.overhead", *session.posargs)
     session.run("python", "-m", "benchmarks.convolution")
+    session.run("python", "-m", "benchmarks.xarray_programs")
     session.run("python", "-m", "benchmarks.import_time")
 
 
