@@ -101,6 +101,16 @@ def _require_met(left: DimArray, found: Misfit) -> None:
 # ------------------------------------------------------------------------------------------------ over all cells
 
 
+def squares(problem: Residuals, matrix: Matrix) -> Matrix:
+    """The sum of squared weighted residuals per cell."""
+    out = np.full(problem.cells.count, np.nan)
+    for index in batches(problem.everywhere[np.isfinite(matrix).all(axis=0)], problem.size):
+        with quiet():
+            r = problem.counted(problem.residual(matrix[:, index], index), index)
+            out[index] = contract(r, r, problem.dims).to_numpy()
+    return out
+
+
 def sums_of_squares(problem: Residuals, matrix: Matrix) -> tuple[Matrix, Matrix]:
     """Weighted squares per cell: of the residuals, and of the observations about their weighted mean."""
     out = np.full((2, problem.cells.count), np.nan)

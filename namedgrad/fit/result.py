@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from namedgrad.axes import NONE, Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import Found
 from namedgrad.fit.cells import Cells, Index
-from namedgrad.fit.observations import log_weights, misfit, sums_of_squares
+from namedgrad.fit.observations import log_weights, misfit, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import Problem, batches
 from namedgrad.fit.residuals import Residuals
@@ -164,7 +164,80 @@ class LeastSquaresResult(FitResult):
             v.attrs["long_name"] = f"standard error of {v.attrs.get('long_name', name)}"
         return out
 
+    def confint(self, level: float = 0.95) -> xr.Dataset:
+        """Confidence intervals of the parameters, along a new dim ``bound`` with the labels ``lower`` and ``upper``.
+
+        They are symmetric: quantiles of Student's t distribution with ``dof`` degrees of freedom, times ``stderr``, as
+        from linear regression (Seber and Wild 1989, *Nonlinear regression*, section 2.1.2).
+
+        Parameters
+        ----------
+        level : float
+            The probability that an interval holds the parameter, between 0 and 1.
+
+        Examples
+        --------
+        >>> import numpy as np, namedgrad as ng
+        >>> x, y = np.arange(5.0), np.array([0.1, 0.9, 2.2, 2.9, 4.1])
+        >>> fit = ng.least_squares(lambda p, x, y: p["slope"] * x - y, {"slope": 1.0}, x, y)
+        >>> fit.confint()["slope"].round(3).values
+        array([0.964, 1.07 ])
+        """
+        from scipy.special import stdtrit
+
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        with np.errstate(invalid="ignore"):
+            quantile = self.dof.copy(data=stdtrit(np.maximum(self.dof, 1), 0.5 * (1 + level)))
+            reach = self.stderr * quantile.assign_attrs(long_name="quantile")
+        bound = xr.DataArray([-1.0, 1.0], dims="bound", coords={"bound": ["lower", "upper"]})
+        out = (self.params + reach.fillna(0.0).where(self.stderr.notnull()) * bound).transpose(..., "bound")
+        for name, v in out.items():
+            about = self.params[name].attrs
+            v.attrs = {**about, "long_name": f"{level:.4g} confidence interval of {about.get('long_name', name)}"}
+        return out
+
+    def propagate(self, g: Callable[[xr.Dataset], xr.DataArray]) -> xr.Dataset:
+        """A quantity that follows from the parameters, and its standard error, to first order (the delta method).
+
+        Parameters
+        ----------
+        g : callable
+            ``g(params)``, given :attr:`params`. It may take means over cells, which count as independent, and add dims.
+
+        Returns
+        -------
+        Dataset
+            ``value`` and ``stderr``.
+
+        Notes
+        -----
+        The variance is ``J C J.T`` for the Jacobian ``J`` of ``g`` and the covariance ``C`` of the parameters (Rao 1973,
+        *Linear statistical inference*, section 6a.2). Neither ``J`` nor the result's covariance is formed.
+
+        Examples
+        --------
+        >>> import numpy as np, namedgrad as ng
+        >>> x, y = np.arange(5.0), np.array([0.1, 0.9, 2.2, 2.9, 4.1])
+        >>> fit = ng.least_squares(lambda p, x, y: p["slope"] * x - y, {"slope": 1.0}, x, y)
+        >>> fit.propagate(lambda p: 1 / p["slope"]).round(4).stderr.item()
+        0.0184
+        """
+        from namedgrad.fit.derived import propagate
+
+        return propagate(g, self.params, self.covariance)
+
     # ---------------------------------------------------------------- how good it is
+
+    @functools.cached_property
+    def chi2(self) -> xr.DataArray:
+        """The sum of squared residuals, each divided by its ``sigma``, without priors; NaN where there is no fit.
+
+        For Gaussian errors of standard deviation ``sigma`` it follows a chi-squared distribution with ``dof`` degrees
+        of freedom (Seber and Wild 1989, section 2.1).
+        """
+        values = squares(self._problem, self._matrix)
+        return self._grid(values, "chi2", "sum of squared residuals, each divided by its sigma")
 
     @functools.cached_property
     def _log_likelihood(self) -> Matrix:
@@ -176,20 +249,31 @@ class LeastSquaresResult(FitResult):
 
     @functools.cached_property
     def aic(self) -> xr.DataArray:
-        """Akaike's information criterion, -2 log L + 2 k, for k free parameters and the best residual variance."""
+        """Akaike's information criterion, -2 log L + 2 k, for k free parameters and the best residual variance.
+
+        Akaike (1974), *A new look at the statistical model identification*. The variance is not counted in k, as in
+        statsmodels.
+        """
         values = -2 * self._log_likelihood + 2 * self._problem.free.sum()
         return self._grid(values, "aic", "Akaike information criterion")
 
     @functools.cached_property
     def bic(self) -> xr.DataArray:
-        """The Bayesian information criterion, -2 log L + k log n, for k free parameters and n residuals that count."""
+        """The Bayesian information criterion, -2 log L + k log n, for k free parameters and n residuals that count.
+
+        Schwarz (1978), *Estimating the dimension of a model*.
+        """
         n = np.maximum(self._problem.rows_of_data(), 1)
         values = -2 * self._log_likelihood + self._problem.free.sum() * np.log(n)
         return self._grid(values, "bic", "Bayesian information criterion")
 
     @functools.cached_property
     def r2(self) -> xr.DataArray:
-        """The part of the (weighted) variance of the observations that the fit explains."""
+        """The part of the (weighted) variance of the observations that the fit explains.
+
+        1 - S / S0 for sums of weighted squares of the residuals and of the observations about their weighted mean
+        (Draper and Smith 1998, *Applied regression analysis*, section 1.3).
+        """
         unexplained, all_ = sums_of_squares(self._problem, self._matrix)
         share = unexplained / np.where(all_ > 0, all_, np.nan)
         return self._grid(1 - share, "r2", "coefficient of determination")
@@ -237,6 +321,31 @@ class LeastSquaresResult(FitResult):
             return found.model, found.leaf
 
         return self._tables(at, "prediction")
+
+    def plot(self, at: Mapping[Any, Any] | None = None) -> Any:
+        """Draw the fit: maps (over one dim: lines with standard errors) of the parameters, or one cell.
+
+        Parameters
+        ----------
+        at : dict, optional
+            A cell, by its labels, of which numbers may be approximate: ``{"lat": 52.1, "lon": 5.2}``. Its observations
+            are drawn with the curve and a band that holds the true curve with a probability of 95 %, to first order.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``.savefig(...)`` writes it.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib, which the extra ``plot`` installs.
+        ValueError
+            If there is nothing to draw it against, or no fit.
+        """
+        from namedgrad.fit.figures import plot
+
+        return plot(self, at)
 
     def _tables(self, at: Callable[[Index], tuple[DimArray, Any]], name: str) -> xr.DataArray:
         """Tables ``(CELL, dims...)`` of all cells as one array, with the dims in the order of the observations."""

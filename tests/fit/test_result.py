@@ -84,6 +84,124 @@ def test_predictions_need_a_residual_that_is_linear_in_the_observations():
         ng.least_squares(residual, START, t, y, over=OVER).predict(t, y)
 
 
+def test_intervals_are_those_of_statsmodels():
+    linear = pytest.importorskip("statsmodels.regression.linear_model")
+    y = observations(1)
+    y[[2, 7], 1, 1] = np.nan
+    fit = ng.least_squares(line, {"a": 0.0, "b": 0.0}, *named(y), over=OVER)
+    for at in ((0, 0), (1, 1)):
+        keep = np.isfinite(y[:, *at])
+        want = linear.OLS(y[keep, *at], np.stack([np.ones(keep.sum()), TIME[keep]], axis=1)).fit()
+        for level in (0.95, 0.5):
+            got = np.stack([fit.confint(level)[n].values[at] for n in ("a", "b")])
+            np.testing.assert_allclose(got, want.conf_int(1 - level), rtol=1e-8)
+        np.testing.assert_allclose(fit.unscaled_covariance.values[at], want.normalized_cov_params, rtol=1e-8)
+        assert fit.chi2.values[at] == pytest.approx(want.ssr, rel=1e-9)
+    assert [*fit.confint().bound.values] == ["lower", "upper"]
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        fit.confint(95)
+
+
+def test_fisher_information_is_what_the_slopes_say():
+    y = observations(1)
+    fit = ng.least_squares(residual, START, *named(y), over=OVER, sigma=0.5, fixed="offset")
+    p = {n: fit.params[n].values[1, 2] for n in NAMES}
+    decay = np.exp(-p["rate"] * TIME)
+    J = np.stack([decay, -p["size"] * TIME * decay, 0 * TIME], axis=1) / 0.5
+    np.testing.assert_allclose(fit.fisher().sel(lat=1, lon=2) if "lat" in fit.fisher().coords else fit.fisher()[1, 2], J.T @ J, rtol=1e-6)
+    inverse = np.linalg.inv(J.T[:2] @ J[:, :2])
+    np.testing.assert_allclose(fit.unscaled_covariance[1, 2, :2, :2], inverse, rtol=1e-6)
+    np.testing.assert_allclose(fit.covariance, fit.unscaled_covariance * (fit.chi2 / fit.dof), rtol=1e-9)
+
+
+def finite_differences(g, params, covariance):
+    """Standard errors of ``g(params)`` by central differences in every parameter of every cell."""
+    variance = 0.0
+    for at in np.ndindex(*covariance.shape[:-2]):
+        columns = []
+        for n in NAMES:
+            h, ends = 1e-6 * abs(params[n].values[at]), []
+            for sign in (1, -1):
+                moved = params.copy(deep=True)
+                moved[n].values[at] += sign * h
+                ends.append(g(moved))
+            columns.append((ends[0] - ends[1]) / (2 * h))
+        variance = variance + sum(
+            a * b * covariance.values[(*at, i, j)] for i, a in enumerate(columns) for j, b in enumerate(columns)
+        )
+    return np.sqrt(variance)
+
+
+S = xr.DataArray([0.0, 1.0, 2.0], dims="s")
+
+
+@pytest.mark.parametrize(
+    "g",
+    [
+        lambda p: np.log(2) / p["rate"],
+        lambda p: p["rate"].mean(),
+        lambda p: p["rate"] - p["rate"].mean(),
+        lambda p: model(p, S),
+        lambda p: p["rate"].mean("lat") * p["size"],
+        lambda p: (p["rate"] * xr.DataArray(np.arange(100.0), dims="s")).mean(OVER),
+        lambda p: p["size"].roll(lon=1) * p["rate"],
+        lambda p: 3.0 + 0 * p["size"].sum(),
+    ],
+)
+def test_errors_are_propagated(g):
+    fit = ng.least_squares(residual, START, labelled(observations()).time, labelled(observations()), over=OVER)
+    found = fit.propagate(g)
+    xr.testing.assert_allclose(found.value, g(fit.params))
+    want = finite_differences(g, fit.params, fit.covariance)
+    np.testing.assert_allclose(found.stderr, want.transpose(*found.stderr.dims), rtol=1e-6, atol=1e-12)
+
+
+def test_propagated_errors_have_units_and_missing_cells_stay_missing():
+    da = labelled(observations())
+    da[:, 0, 0] = np.nan
+    fit = ng.least_squares(residual, START, da.time, da, over=OVER)
+    found = fit.propagate(lambda p: (np.log(2) / p["rate"]).assign_attrs(units="d", long_name="half-life"))
+    assert found.stderr.attrs == {"units": "d", "long_name": "standard error of half-life"}
+    np.testing.assert_array_equal(np.isnan(found.stderr), np.isnan(fit.params["rate"]))
+    assert np.isnan(found.stderr).sum() == 1
+    with pytest.raises(TypeError, match="must return one DataArray"):
+        fit.propagate(lambda p: p)
+
+
+def test_pictures():
+    pytest.importorskip("matplotlib")
+    da = labelled(observations())
+    da[4, 1, 2] = np.nan
+    da[:, 0, 0] = np.nan
+    fit = ng.least_squares(residual, START, da.time.assign_attrs(units="d"), da, over=OVER)
+    maps = fit.plot()
+    assert [a.get_title() for a in maps.axes[:4]] == [*NAMES, "status"]
+    drawn = maps.axes[0].collections[0].get_array()
+    np.testing.assert_allclose(np.ma.filled(drawn, np.nan), fit.params["size"])
+    one = fit.plot({"lat": 11, "lon": -177.9}).axes[0]
+    curve, points = (line.get_xydata() for line in one.lines)
+    np.testing.assert_allclose(curve[:, 1], model({n: fit.params[n].values[1, 2] for n in NAMES}, TIME))
+    assert len(points) == len(TIME) - 1
+    assert (one.get_xlabel(), one.get_ylabel()) == ("time [d]", "y [K]")
+    along = ng.least_squares(residual, START, da.time, da[:, 1], over="lon").plot()
+    np.testing.assert_allclose(along.axes[0].lines[0].get_ydata(), fit.params["size"][1], rtol=1e-6)
+    assert ng.least_squares(residual, START, TIME, da.values[:, 1, 1]).plot().axes[0].get_title().startswith("size = ")
+    for wrong, match in (({"lat": 0, "lon": -180}, "no_data"), ({"lat": 0}, "by all of")):
+        with pytest.raises(ValueError, match=match):
+            fit.plot(wrong)
+
+
+def test_the_band_is_that_of_the_mean_response():
+    linear = pytest.importorskip("statsmodels.regression.linear_model")
+    y = observations(1)[:, 0, 0]
+    fit = ng.least_squares(line, {"a": 0.0, "b": 0.0}, TIME, y)
+    band = fit.plot().axes[0].collections[0].get_paths()[0].vertices
+    want = linear.OLS(y, np.stack([np.ones_like(TIME), TIME], axis=1)).fit().get_prediction().conf_int()
+    for t, (low, high) in zip(TIME[1:-1], want[1:-1], strict=True):
+        at = band[np.isclose(band[:, 0], t), 1]
+        np.testing.assert_allclose([at.min(), at.max()], [low, high], rtol=1e-6)
+
+
 def test_status_explains_itself():
     fit = ng.least_squares(residual, START, *named(observations()), over=OVER)
     words = fit.status.attrs["flag_meanings"].split()

@@ -1,0 +1,100 @@
+"""What follows from fitted parameters, and how sure it is: the delta method, without a Jacobian of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.axes import Name
+from namedgrad.transforms.grad import pullback, pushforward
+
+CLOSE = 1e-9
+
+
+def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: xr.DataArray) -> xr.Dataset:
+    """``g(params)`` and its standard error, given the covariance of the parameters of each cell.
+
+    Where each cell of the result depends on the parameters of that cell alone, one forward pass per parameter is all
+    that is needed; else one pass per number of the result or per number of the parameters, whichever is less.
+    """
+    names, cells = list(params.data_vars), tuple(d for d in covariance.dims if d not in ("param", "param_wrt"))
+    value = g(params)
+    if not isinstance(value, xr.DataArray):
+        raise TypeError(f"propagate: the function must return one DataArray, got {type(value).__name__}")
+    if _is_cellwise(g, params, value, cells):
+        columns = [_along(g, params, {n: xr.ones_like(params[n])}) for n in names]
+        variance = _form(columns, columns, covariance)
+    elif value.size <= sum(v.size for v in params.values()):
+        variance = _by_rows(g, params, covariance, value)
+    else:
+        variance = _by_columns(g, params, covariance, cells)
+    variance = variance.transpose(*value.dims)
+    stderr = value.copy(data=np.sqrt(variance.values))
+    stderr.attrs = {"long_name": f"standard error of {value.attrs.get('long_name', value.name or 'the value')}"}
+    if "units" in value.attrs:
+        stderr.attrs["units"] = value.attrs["units"]
+    return xr.Dataset({"value": value, "stderr": stderr})
+
+
+def _along(g: Callable[..., Any], params: xr.Dataset, tangents: dict[Any, xr.DataArray]) -> xr.DataArray:
+    """The derivative along a direction; 0 for parameters that it does not name."""
+    full = {n: tangents.get(n, xr.zeros_like(v)) for n, v in params.items()}
+    return pushforward(g, (params,), (params.assign(full),))[1]
+
+
+def _is_cellwise(g: Callable[..., Any], params: xr.Dataset, value: xr.DataArray, cells: Sequence[Name]) -> bool:
+    """Whether no cell of the result depends on the parameters of another: then slopes scale cell by cell."""
+    if not {*cells} <= {*value.dims}:
+        return False
+    rng = np.random.default_rng(0)
+    shape = tuple(params.sizes[d] for d in cells)
+    own = xr.DataArray(rng.uniform(1, 2, shape), dims=cells)
+    tangents = {n: v.copy(data=rng.uniform(1, 2, v.shape)) for n, v in params.items()}
+    once = _along(g, params, tangents)
+    scaled = _along(g, params, {n: (t * own).transpose(*t.dims) for n, t in tangents.items()})
+    off = abs(scaled - once * own)
+    return bool(((off <= CLOSE * abs(scaled)) | ~np.isfinite(off)).all())
+
+
+def _form(left: Sequence[xr.DataArray], right: Sequence[xr.DataArray], covariance: xr.DataArray) -> xr.DataArray:
+    """``left @ covariance @ right``; what has no slope adds nothing, however unsure it is."""
+    parts = []
+    for i, x in enumerate(left):
+        for j, y in enumerate(right):
+            weight = x * y
+            parts.append((weight * covariance[..., i, j].drop_vars(("param", "param_wrt"))).where(weight != 0, 0.0))
+    return sum(parts[1:], parts[0])
+
+
+def _by_rows(
+    g: Callable[..., Any], params: xr.Dataset, covariance: xr.DataArray, value: xr.DataArray
+) -> xr.DataArray:
+    """Variances of a few numbers, by reverse passes."""
+    pull = pullback(g, params)[1]
+    out = np.empty(value.size)
+    for i in range(value.size):
+        one = np.zeros(value.size)
+        one[i] = 1.0
+        gradient = pull(value.copy(data=one.reshape(value.shape)))
+        columns = [gradient[n] for n in params.data_vars]
+        out[i] = float(_form(columns, columns, covariance).sum())
+    return value.copy(data=out.reshape(value.shape))
+
+
+def _by_columns(
+    g: Callable[..., Any], params: xr.Dataset, covariance: xr.DataArray, cells: Sequence[Name]
+) -> xr.DataArray:
+    """Variances of many numbers of parameters of few cells, by forward passes."""
+    total: Any = 0.0
+    for at in np.ndindex(*(params.sizes[d] for d in cells)):
+        here = dict(zip(cells, at, strict=True))
+        columns = []
+        for n in params.data_vars:
+            one = xr.zeros_like(params[n])
+            one[here] = 1.0
+            columns.append(_along(g, params, {n: one}))
+        total = total + _form(columns, columns, covariance.isel(here, drop=True))
+    return total

@@ -1,0 +1,140 @@
+"""Pictures of fits: one cell's observations, curve and band; maps or lines of the parameters of many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from scipy.special import stdtrit
+
+from namedgrad.fit.observations import misfit
+from namedgrad.fit.status import Status
+
+if TYPE_CHECKING:
+    from namedgrad.fit.result import LeastSquaresResult
+
+BAND = 0.95
+PANEL = 4.0, 3.0  # inches
+
+
+def plot(fit: LeastSquaresResult, at: Mapping[Any, Any] | None) -> Any:
+    """See :meth:`LeastSquaresResult.plot`."""
+    from matplotlib.figure import Figure
+
+    cells = fit.status.dims
+    if at or not cells:
+        return _curve(fit, dict(at or {}), Figure(figsize=(6.4, 4.0), layout="constrained"))
+    if len(cells) > 2:
+        raise ValueError(
+            f"plot draws maps over two dims, but there are {len(cells)}, {cells}: choose a cell, as in "
+            f"plot({{{', '.join(f'{d!r}: ...' for d in cells)}}})"
+        )
+    names = list(fit.params.data_vars)
+    columns = 2 if len(names) < 4 else 3
+    rows = -(-(len(names) + 1) // columns)
+    figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+    panels: Any = figure.subplots(rows, columns, squeeze=False).ravel()
+    draw = _map if len(cells) == 2 else _line
+    for name, panel in zip(names, panels, strict=False):
+        draw(panel, fit.params[name], fit.stderr[name])
+        panel.set_title(str(name))
+    _status(panels[len(names)], fit.status)
+    for panel in panels[len(names) + 1 :]:
+        panel.remove()
+    return figure
+
+
+def _map(panel: Any, values: xr.DataArray, _: xr.DataArray) -> None:
+    panel.set_facecolor("lightgray")
+    values.plot(ax=panel, robust=True, add_labels=True, cbar_kwargs={"label": _label(values)})
+
+
+def _line(panel: Any, values: xr.DataArray, stderr: xr.DataArray) -> None:
+    (dim,) = values.dims
+    x = values[dim].values if values[dim].dtype.kind in "iufM" else np.arange(values.size)
+    panel.errorbar(x, values.values, np.where(np.isfinite(stderr), stderr, 0.0), fmt="o", markersize=3, linewidth=1)
+    panel.set(xlabel=_label(values[dim]), ylabel=_label(values))
+
+
+def _status(panel: Any, status: xr.DataArray) -> None:
+    """How many cells ended how."""
+    counts = {s.name.lower(): int((status == s).sum()) for s in Status}
+    counts = {n: v for n, v in counts.items() if v}
+    bars = panel.barh([*counts], [*counts.values()])
+    panel.bar_label(bars, padding=2)
+    panel.margins(x=0.15)
+    panel.set(xlabel="cells", title="status")
+
+
+def _curve(fit: LeastSquaresResult, at: dict[Any, Any], figure: Any) -> Any:
+    """Observations, curve and band of one cell."""
+    problem, cells = fit._problem, fit.status
+    where = _position(cells, at)
+    index = np.array([int(np.ravel_multi_index([where[d] for d in cells.dims], cells.shape)) if cells.dims else 0])
+    matrix, args = fit._matrix[:, index], problem.arguments(index)
+    if not np.isfinite(matrix).all():
+        status = Status(int(cells.values.ravel()[index[0]])).name.lower()
+        raise ValueError(f"there is no fit at {at}: its status is {status}")
+    found = misfit(problem, matrix, args, weighted=True)
+    shape = found.residual.full_shape[1:]
+    counted = np.ones(shape, bool) if problem.observed is None else problem.observed[index[0]]
+    if counted.ndim != 1:
+        raise ValueError(f"plot draws observations along one dim, but there are {counted.ndim}, {problem.dims}")
+    y, curve = (x.to_numpy()[0] for x in (found.observed, found.model))
+    slopes = np.stack([c.to_numpy()[0] for c in problem.jacobian(matrix, index)[1]]) / found.weight.to_numpy()[0]
+    free = np.flatnonzero(problem.free)
+    spread = np.sqrt(np.einsum("in,ij,jn->n", slopes, _covariance(fit, index[0])[np.ix_(free, free)], slopes))
+    x, label = _abscissa(fit, found.leaf, y.size)
+    order = np.argsort(x)
+    reach = stdtrit(max(int(fit.dof.values.ravel()[index[0]]), 1), 0.5 * (1 + BAND)) * spread
+    panel = figure.subplots()
+    panel.fill_between(x[order], (curve - reach)[order], (curve + reach)[order], alpha=0.3, label=f"{BAND:.0%} band")
+    panel.plot(x[order], curve[order], label="fit")
+    panel.plot(x[counted], y[counted], "k.", markersize=4, label="observations")
+    named = fit.params.isel(where)
+    panel.set_title(", ".join(f"{n} = {v.item():.4g}" for n, v in named.data_vars.items()), fontsize="medium")
+    observed = problem.data[-1]
+    panel.set(xlabel=label, ylabel=_label(observed) if isinstance(observed, xr.DataArray) else "")
+    panel.legend()
+    return figure
+
+
+def _covariance(fit: LeastSquaresResult, cell: int) -> Any:
+    p = fit.covariance
+    return p.values.reshape(-1, *p.shape[-2:])[cell]
+
+
+def _position(cells: xr.DataArray, at: dict[Any, Any]) -> dict[Any, int]:
+    """The cell nearest to some labels."""
+    if {*at} != {*cells.dims}:
+        raise ValueError(f"choose a cell by all of {cells.dims}, got {at}")
+    where = {}
+    for d, label in at.items():
+        labels = cells[d].values
+        if labels.dtype.kind in "iuf":
+            where[d] = int(np.abs(labels - label).argmin())
+        else:
+            where[d] = int(cells.get_index(d).get_loc(label))
+    return where
+
+
+def _abscissa(fit: LeastSquaresResult, leaf: Any, size: int) -> tuple[Any, str]:
+    """What observations are drawn against: the first argument along their dim, their coordinate, or a number."""
+    first = fit._problem.data[0]
+    if len(fit._problem.data) > 1 and np.ndim(first) == 1 and np.size(first) == size:
+        values = np.asarray(getattr(first, "data", first))
+        if values.dtype.kind in "iufM":
+            return values, _label(first) if isinstance(first, xr.DataArray) else ""
+    if isinstance(leaf, xr.DataArray) and leaf.dims and leaf.dims[0] in leaf.coords:
+        coordinate = leaf[leaf.dims[0]]
+        if coordinate.dtype.kind in "iufM":
+            return coordinate.values, _label(coordinate)
+    return np.arange(size), ""
+
+
+def _label(x: xr.DataArray) -> str:
+    units = x.attrs.get("units")
+    name = str(x.attrs.get("long_name", x.name if x.name is not None else ""))
+    return f"{name} [{units}]" if units else name
