@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from namedgrad.fit.scipy_options import as_options
-from namedgrad.fit.series import Series, fit_series
+from namedgrad.fit.series import Series, fit_series, units_of
 from namedgrad.fit.status import Status, attributes
 from namedgrad.fit.times import numeric
 
@@ -84,8 +84,8 @@ def curvefit(
     Dataset
         ``curvefit_coefficients`` (..., param) and ``curvefit_covariance`` (..., cov_i, cov_j), as from xarray, and
         per cell ``curvefit_status`` (with ``flag_meanings``), ``curvefit_iterations``, ``curvefit_chi2`` and
-        ``curvefit_dof``; for a Dataset with the name of the variable in front. Its attributes say what dates were
-        counted in and from.
+        ``curvefit_dof``; ``curvefit_units`` (param) where ``units`` of data and coordinates say what they are. For a
+        Dataset with the name of the variable in front. Its attributes say what dates were counted in and from.
 
     Raises
     ------
@@ -144,6 +144,9 @@ def curvefit(
             name = f" of {prefix[:-1]}" if prefix else ""
             failures.append(failure(series, status.values.ravel(), failed.values.ravel(), status, name))
         found.update({prefix + n: v for n, v in several.items()})
+        if units := _units(plan, da, series):
+            about = {"long_name": "units of the parameters"}
+            found[prefix + "curvefit_units"] = xr.DataArray(units, dims="param", attrs=about)
     if failures:
         raise failures[0] if len(failures) == 1 else RuntimeError("\n".join(map(str, failures)))
     attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
@@ -227,6 +230,16 @@ def _fit(
     for v, attrs in zip(out[2:6], EXTRAS.values(), strict=True):
         v.attrs = dict(attrs)
     return dict(zip(("curvefit_coefficients", "curvefit_covariance", *EXTRAS), out[:6], strict=True)), out[6]
+
+
+def _units(plan: Plan, da: xr.DataArray, series: Series) -> list[str]:
+    """Units of the parameters; none if all are unknown."""
+    known = [c.attrs.get("units") for c in plan.coords]
+    one = [c.isel(dict.fromkeys((d for d in c.dims if d not in plan.along), 0)) for c in plan.coords]
+    if "units" not in da.attrs or not all(c.size for c in one):
+        return []
+    units = units_of(series, [c.transpose(*plan.along).values for c in one], str(da.attrs["units"]), known)
+    return units if any(units) else []
 
 
 def _fit_block(

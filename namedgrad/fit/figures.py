@@ -48,7 +48,7 @@ def plot(fit: LeastSquaresResult, at: Mapping[Any, Any] | None) -> Any:
 
 def _map(panel: Any, values: xr.DataArray, _: xr.DataArray) -> None:
     panel.set_facecolor("lightgray")
-    values.plot(ax=panel, robust=True, add_labels=True, cbar_kwargs={"label": _label(values)})
+    values.plot.pcolormesh(ax=panel, robust=True, cbar_kwargs={"label": _label(values)})
 
 
 def _line(panel: Any, values: xr.DataArray, stderr: xr.DataArray) -> None:

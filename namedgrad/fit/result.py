@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,7 @@ class LeastSquaresResult(FitResult):
     """
 
     _problem: Residuals
+    readers: Sequence[Callable[[Any], Any]] = ()  # what makes of data what the residual function takes
 
     def __init__(self, problem: Residuals, found: Found) -> None:
         cost, dof = found.arrays["cost"], problem.rows_of_data() - problem.free.sum()
@@ -212,8 +213,8 @@ class LeastSquaresResult(FitResult):
 
         Notes
         -----
-        The variance is ``J C J.T`` for the Jacobian ``J`` of ``g`` and the covariance ``C`` of the parameters (Rao 1973,
-        *Linear statistical inference*, section 6a.2). Neither ``J`` nor the result's covariance is formed.
+        The variance is ``J C J.T`` for the Jacobian ``J`` of ``g`` and the covariance ``C`` of the parameters (Rao
+        1973, *Linear statistical inference*, section 6a.2). Neither ``J`` nor the result's covariance is formed.
 
         Examples
         --------
@@ -308,6 +309,7 @@ class LeastSquaresResult(FitResult):
             If the residual is not linear in the observations.
         """
         problem, cells = self._problem, self._problem.cells
+        data = tuple(read(x) for read, x in zip(self.readers or [lambda x: x] * len(data), data, strict=False))
         sound = np.flatnonzero(np.isfinite(self.cost.values))[:1]
         misfit(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)  # raises if it is not linear
         if data:

@@ -15,9 +15,11 @@ import scipy.linalg
 
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.one_by_one import Outcome, fit_one
+from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.scipy_options import Options
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
+from namedgrad.fit.units import parameter_units
 from namedgrad.positional import positional
 from namedgrad.transforms.grad import jvp
 
@@ -176,6 +178,21 @@ def _fit_one_by_one(series: Series, data: Data, start: Array, lower: Array, uppe
     return Ends(**several, failed=np.zeros(count, bool))
 
 
+def units_of(series: Series, coords: list[Array], observed: str | None, known: list[str | None]) -> list[str]:
+    """Units of the parameters, empty where they do not follow from those of observations and coordinates."""
+    data = as_data([c.reshape(1, -1) for c in coords], np.zeros((1, coords[0].size)), None, keep=False)[0]
+    start = np.ones((len(series.names), 1))
+    if observed is None or not data.y.size or not is_traceable(series.func, data, start):
+        return [""] * len(series.names)
+    series = series._replace(options=series.options._replace(sigma=None))
+    problem = Residuals(
+        residual(series, data), dict(zip(series.names, map(cells, start), strict=True)), arguments(data), over=(),
+        loss=None, sigma=None, prior=None, chunk=None,
+    )  # fmt: skip
+    found = parameter_units(problem, observed, known)
+    return [found.get(n, "") for n in series.names]
+
+
 def no_data(count: int, params: int) -> Ends:
     """What becomes of cells without observations."""
     nothing, none = np.full((count, params, params), np.nan), np.zeros(count, int)
@@ -190,23 +207,24 @@ def cells(values: Array) -> Any:
 
 def arguments(data: Data) -> tuple[Any, ...]:
     """Data for :func:`residual`: coordinates, sigma if there is one, observations."""
-    x = data.shown if data.x.ndim < 3 else cells(data.shown)
+    x = [data.x[i] if data.x.ndim < 3 else cells(data.x[:, i]) for i in range(data.x.shape[-2])]
     if data.sigma is None:
-        return x, cells(data.y)
+        return *x, cells(data.y)
     sigma = np.where(np.isfinite(data.sigma), data.sigma, np.nan)
-    return x, sigma[0] if len(sigma) == 1 else cells(sigma), cells(data.y)
+    return *x, sigma[0] if len(sigma) == 1 else cells(sigma), cells(data.y)
 
 
 def residual(series: Series, data: Data) -> Callable[..., Any]:
     """The residual function of these data."""
-    func, weighted = series.func, data.sigma is not None
+    func, weighted, count = series.func, data.sigma is not None, data.x.shape[-2]
     whiten = None
     if series.options.correlated:
         factor = np.linalg.cholesky(np.asarray(series.options.sigma, dtype=float))
         whiten = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
 
     def misfit(p: Any, *args: Any) -> Any:
-        off = func(args[0], *p.values()) - args[-1]
+        x = args[0] if count == 1 else np.stack(args[:count])
+        off = func(x, *p.values()) - args[-1]
         if weighted:
             off = off / args[-2]
         return off if whiten is None else np.matmul(whiten, off)

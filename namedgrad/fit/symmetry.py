@@ -195,3 +195,44 @@ def _flow(columns: Array, target: Array, points: Array, rows: list[int]) -> Flow
     weights[np.abs(weights) < 1e-5] = 0.0
     near = np.round(2 * weights) / 2
     return Flow(np.where(np.abs(weights - near) < 1e-4, near, weights))
+
+
+class Exponents(NamedTuple):
+    """How parameters follow the units of the observations (first row) and of each coordinate.
+
+    Attributes
+    ----------
+    powers : (unit, parameter): a parameter grows like this power of the unit's number; NaN if not by a power
+    places : (unit, parameter): whether it moves with the origin of the coordinate
+    """
+
+    powers: Array
+    places: Array
+
+
+def exponents(surface: Surface, start: Array) -> Exponents:
+    """Measure how all parameters follow changes of units."""
+    rng, every = np.random.default_rng(0), list(range(len(start)))
+    unknown = np.full((1 + len(surface.x), len(start)), np.nan)
+    for x in _probes(surface, rng):
+        points = _samples(len(start), rng)
+        at = _slopes(surface, points, x)
+        if np.isfinite(at.value).any(axis=1).sum() > SAMPLES // 2:
+            scales = [_flow(at.params, t, points, every) for t in (at.value, *-at.scaled)]
+            shifts = [None, *(_flow(at.params, -t, points, every) for t in at.shifted)]
+            found = [f for f in scales if f is not None]
+            powers = np.array([_powers(f) for f in found]) if len(found) == len(scales) else unknown
+            places = [np.zeros(len(start)) if f is None else f.weights[0] == 1 for f in shifts]
+            return Exponents(powers, np.array(places, dtype=bool))
+    return Exponents(unknown, np.zeros(unknown.shape, bool))
+
+
+def _powers(flow: Flow) -> Array:
+    """The factors of a flow that multiplies each parameter; NaN where it does something else."""
+    q = flow.weights.shape[1]
+    own = flow.weights[1 : 1 + q]
+    powers = np.diag(own).copy()
+    rest = flow.weights.copy()
+    rest[1 + np.arange(q), np.arange(q)] = 0.0
+    powers[rest.any(axis=0)] = np.nan
+    return powers

@@ -324,7 +324,10 @@ class Grad:
         """
         return covariances.propagate(self._obj, f, args, kwargs, cov=cov, over=over, chunk=chunk)
 
-    def fit(self, model: Callable[..., Any], coords: Any, params: Any, *, over: Any = (), **options: Any) -> Any:
+    def fit(
+        self, model: Callable[..., Any], coords: Any, params: Any, *, over: Any = (), time_units: str = "seconds",
+        time_origin: Any = None, **options: Any,
+    ) -> Any:  # fmt: skip
         """Fit a model to the array, in every cell of ``over`` at once; see :func:`namedgrad.least_squares`.
 
         Parameters
@@ -332,22 +335,28 @@ class Grad:
         model : callable
             ``model(params, *coords)``, in plain Python: what the array should be.
         coords : name, array, or sequence of them
-            What the model depends on: coordinates of the array by name, or other arrays.
-        params : dict or Dataset
-            Start values by name.
+            What the model depends on: coordinates of the array by name, or other arrays. Dates are given to it as
+            numbers.
+        params : dict, Dataset, or list of names
+            Start values by name; those that are None, or of which only names are given, are found from the data.
         over : name or names
             The dims whose cells are independent problems.
+        time_units : {"seconds", "minutes", "hours", "days", "years"}
+            What dates are counted in.
+        time_origin : date, optional
+            What they are counted from; by default the earliest. ``params.attrs`` say so.
         **options
             As for :func:`namedgrad.least_squares`: ``bounds``, ``loss``, ``sigma``, ``prior``, ``fixed`` and more.
 
         Returns
         -------
         LeastSquaresResult
+            Parameters have units where they follow from ``units`` of the array and of the coordinates.
 
         Raises
         ------
         TypeError
-            If this is not a DataArray, or a coordinate is a date: give the model numbers.
+            If this is not a DataArray.
 
         Examples
         --------
@@ -358,7 +367,9 @@ class Grad:
         >>> fit.params["b"].values.round(6)
         array([1., 2.])
         """
-        return uses.fit(self._obj, model, coords, params, over=over, options=options)
+        return uses.fit(
+            self._obj, model, coords, params, over=over, time_units=time_units, time_origin=time_origin, options=options
+        )
 
     def curvefit(self, coords: Any, func: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Fit a curve in all cells at once; see :func:`namedgrad.curvefit`, which takes what xarray's takes.

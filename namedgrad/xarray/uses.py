@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from namedgrad.testing.check import compare
@@ -99,23 +98,14 @@ def _scaled(gradient: xr.DataArray, own: xr.DataArray, *, density: Any, value: A
 
 
 def fit(
-    obj: Any, model: Callable[..., Any], coords: Any, params: Any, *, over: Any, options: Mapping[str, Any]
-) -> Any:
+    obj: Any, model: Callable[..., Any], coords: Any, params: Any, *, over: Any, time_units: str, time_origin: Any,
+    options: Mapping[str, Any],
+) -> Any:  # fmt: skip
     """``least_squares`` of ``model(params, *coords) - obj``; see :meth:`Grad.fit`."""
-    from namedgrad.fit import least_squares
+    from namedgrad.fit.model import fit_model
 
     if not isinstance(obj, xr.DataArray):
         raise TypeError(f"a {type(obj).__name__} has no single array to fit; take one of its variables")
-    given = coords if isinstance(coords, (tuple, list)) else (coords,)
-    arrays = [obj[c] if isinstance(c, str) else c for c in given]
-    for c in arrays:
-        if getattr(c, "dtype", np.dtype(float)).kind in "MmO":
-            raise TypeError(
-                f"the coordinate {c.name!r} is of dtype {c.dtype}; give the model numbers, for example "
-                f"(x.time - x.time[0]) / np.timedelta64(1, 'D') for days"
-            )
-
-    def residual(p: Any, *data: Any) -> Any:
-        return model(p, *data[:-1]) - data[-1]
-
-    return least_squares(residual, params, *arrays, obj, over=over, **options)
+    return fit_model(
+        obj, model, coords, params, over=over, time_units=time_units, time_origin=time_origin, options=options
+    )

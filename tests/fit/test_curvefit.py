@@ -331,6 +331,16 @@ def test_errors_are_raised_at_the_end_and_say_how_many_and_where():
         ng.curvefit(da, "t", exp_decay, errors="no")
 
 
+def test_units_are_not_lost():
+    da = decays()
+    fit = ng.curvefit(da.assign_coords(t=da.t.assign_attrs(units="h")), "t", lambda t, a, b, c: a * np.exp(-b * t) + c)
+    assert [*fit.curvefit_units.values] == ["K", "h-1", "K"]
+    ds = xr.Dataset({"q": da.assign_attrs(units="W m-2")})
+    fit = ng.curvefit(ds, "t", lambda t, a, m, s: a**2 / (1 + ((t - m) / s) ** 2))
+    assert "q_curvefit_units" not in fit  # the square root of a W m-2 has no name
+    assert "curvefit_units" not in ng.curvefit(da.drop_attrs(), "t", exp_decay)
+
+
 # ------------------------------------------------------------------------------------------------ functions of all kinds
 
 

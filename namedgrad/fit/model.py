@@ -1,0 +1,71 @@
+"""``.grad.fit``: a model fitted to an array, with dates as numbers and units of the parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.fit.least_squares import least_squares
+from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.result import LeastSquaresResult
+from namedgrad.fit.starts import ONLY, given_starts
+from namedgrad.fit.times import numeric
+from namedgrad.fit.units import parameter_units
+
+
+def fit_model(
+    obj: xr.DataArray, model: Callable[..., Any], coords: Any, params: Any, *, over: Any, time_units: str,
+    time_origin: Any, options: Mapping[str, Any],
+) -> Any:  # fmt: skip
+    """``least_squares`` of ``model(params, *coords) - obj``; see :meth:`namedgrad.xarray.accessor.Grad.fit`."""
+    given = [obj[c] if isinstance(c, str) else c for c in (coords if isinstance(coords, (tuple, list)) else (coords,))]
+    readers = [_reader(c, time_units, time_origin) for c in given]
+    numbers = [read(c) for read, c in zip(readers, given, strict=True)]
+
+    def residual(p: Any, *data: Any) -> Any:
+        return model(p, *data[:-1]) - data[-1]
+
+    fit = least_squares(residual, params, *numbers, obj, over=over, **options)
+    if not isinstance(fit, LeastSquaresResult):
+        return fit
+    fit.readers = readers
+    for c, x in zip(given, numbers, strict=True):
+        if isinstance(c, xr.DataArray) and c.dtype.kind in "mMO":
+            fit.params.attrs |= {f"{c.name}_{key}": value for key, value in x.attrs.items()}
+    known = [getattr(x, "attrs", {}).get("units") for x in numbers]
+    if "units" in obj.attrs:
+        _set_units(fit, residual, params, [*numbers, obj], over, [str(obj.attrs["units"]), *known])
+    return fit
+
+
+def _reader(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
+    """What makes numbers of a coordinate like this one."""
+    if not isinstance(c, xr.DataArray) or c.dtype.kind not in "iumMO":
+        return lambda x: x
+    origin = time_origin
+    if origin is None and c.dtype.kind == "M":
+        origin = np.nanmin(c.values)
+    elif origin is None and c.dtype == object:
+        origin = min(c.values.flat)
+    return functools.partial(numeric, units=time_units, origin=origin)
+
+
+def _set_units(
+    fit: LeastSquaresResult, residual: Callable[..., Any], params: Any, data: list[Any], over: Any, units: list[Any]
+) -> None:
+    """Units of parameters that have none, found with one cell of the data."""
+    names = (over,) if isinstance(over, str) else tuple(over)
+    one = [x.isel({d: slice(0, 1) for d in names if d in x.dims}) if isinstance(x, xr.DataArray) else x for x in data]
+    if not names:
+        one[-1], names = one[-1].expand_dims(ONLY), (ONLY,)
+    start: Any = dict.fromkeys(given_starts(params)[0], 1.0)
+    if isinstance(params, xr.Dataset):
+        start = xr.Dataset(start)
+    problem = Residuals(residual, start, tuple(one), over=names, loss=None, sigma=None, prior=None, chunk=None)
+    for name, found in parameter_units(problem, units[0], units[1:]).items():
+        for several in (fit.params, fit.stderr):
+            several[name].attrs.setdefault("units", found)

@@ -1,0 +1,78 @@
+"""``.grad.fit``: dates as numbers, units of parameters, start values from the data."""
+
+from __future__ import annotations
+
+import cftime
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+
+DAYS = np.arange(50) * 10.0
+
+
+def decay(p, t):
+    return p["a"] * np.exp(-p["b"] * t) + p["c"]
+
+
+def series(calendar=None):
+    """Two decays, one measurement every ten days."""
+    options = {} if calendar is None else {"calendar": calendar, "use_cftime": True}
+    time = xr.date_range("2000-01-01", periods=50, freq="10D", **options)
+    y = [3 * np.exp(-DAYS / 100) + 1, 2 * np.exp(-DAYS / 50)]
+    return xr.DataArray(y, dims=("site", "time"), coords={"time": time}, name="T", attrs={"units": "K"})
+
+
+@pytest.mark.parametrize("calendar", [None, "standard", "360_day", "noleap"])
+def test_dates_are_numbers_with_a_stated_origin(calendar):
+    y = series(calendar)
+    fit = y.grad.fit(decay, "time", ["a", "b", "c"], over="site", time_units="days")
+    np.testing.assert_allclose(fit.params["b"], [0.01, 0.02], rtol=1e-6)
+    np.testing.assert_allclose(fit.params["a"], [3, 2], rtol=1e-6)
+    assert fit.params.attrs["time_units"] == "days since 2000-01-01 00:00:00"
+    np.testing.assert_allclose(fit.predict(y.time[5:8]).transpose("site", ...), y[:, 5:8], rtol=1e-6)
+    seconds = y.grad.fit(decay, "time", {"a": 1.0, "b": None, "c": 0.0}, over="site")
+    np.testing.assert_allclose(seconds.params["b"], np.array([0.01, 0.02]) / 86400, rtol=1e-6)
+    if calendar == "360_day":
+        late = y.grad.fit(
+            decay, "time", ["a", "b", "c"], over="site", time_units="days", time_origin=cftime.Datetime360Day(2000, 1, 11)
+        )
+        np.testing.assert_allclose(late.params["a"], [3 * np.exp(-0.1), 2 * np.exp(-0.2)], rtol=1e-6)
+
+
+def test_parameters_have_units():
+    y = series()
+    fit = y.grad.fit(decay, "time", ["a", "b", "c"], over="site", time_units="days")
+    assert {n: v.attrs["units"] for n, v in fit.params.items()} == {"a": "K", "b": "days-1", "c": "K"}
+    assert fit.stderr["b"].attrs["units"] == "days-1"
+    one = y[0].grad.fit(
+        lambda p, t: p["a"] / (1 + np.exp(-(t - p["m"]) / p["w"])) + p["c"] + p["s"] * t,
+        "time", {"a": -3.0, "m": 100.0, "w": 30.0, "c": 0.0, "s": 0.0}, time_units="days", max_iterations=5,
+    )  # fmt: skip
+    units = {n: v.attrs["units"] for n, v in one.params.items()}
+    assert units == {"a": "K", "m": "days since 2000-01-01 00:00:00", "w": "days", "c": "K", "s": "K days-1"}
+    x = xr.DataArray(np.linspace(1, 2, 50), dims="time", attrs={"units": "m s-1"})
+    square = y[0].drop_vars("time").grad.fit(lambda p, x: p["a"] * x**2, x, {"a": 1.0})
+    assert square.params["a"].attrs["units"] == "K (m s-1)-2"
+
+
+def test_units_that_are_hidden_in_numbers_or_given_are_left_alone():
+    y = series()
+    wave = y[0].grad.fit(lambda p, t: p["a"] * np.cos(2 * np.pi * t / 365.25), "time", {"a": 1.0}, time_units="days")
+    assert "units" not in wave.params["a"].attrs
+    start = xr.Dataset({"a": ((), 1.0, {"units": "kelvin"}), "b": ((), 0.01), "c": ((), 0.0)})
+    fit = y.grad.fit(lambda p, t: p.a * np.exp(-p.b * t) + p.c, "time", start, over="site", time_units="days")
+    assert fit.params["a"].attrs["units"] == "kelvin"
+    assert "units" not in y.drop_attrs().grad.fit(decay, "time", ["a", "b", "c"], over="site").params["a"].attrs
+
+
+def test_a_fit_through_the_accessor_is_differentiable():
+    y = series() + 0.01 * np.random.default_rng(0).normal(size=(2, 50))
+    start = {"a": 2.0, "b": 0.01, "c": 0.5}
+    mean = lambda y: y.grad.fit(decay, "time", start, over="site", time_units="days", tol=1e-12).params["c"].mean()
+    gradient = ng.grad(mean)(y)
+    step = xr.zeros_like(y)
+    step[1, 7] = 1e-4
+    slope = (mean(y + step) - mean(y - step)) / 2e-4
+    np.testing.assert_allclose(gradient[1, 7], slope, rtol=1e-5)
