@@ -60,6 +60,15 @@ def oracle(session: nox.Session) -> None:
 
 
 @nox.session
+def xarray(session: nox.Session) -> None:
+    """The tests of xarray programs with the packages that xarray takes shortcuts through; `tests` runs without them."""
+    session.install("-e", ".[dev]")
+    session.install("numbagg", "bottleneck", "flox")
+    where = session.posargs or ["tests/xarray", "-m", "not gpu"]
+    session.run("pytest", *WORKERS, *where, env=HEADLESS | ONE_THREAD)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Ruff over all Python files."""
     session.install(*(line for line in DEV if line.startswith("ruff")))

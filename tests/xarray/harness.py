@@ -136,5 +136,6 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)  # of two-dimensional vectors in np.cross
         warnings.simplefilter("ignore", np.exceptions.RankWarning)
         yield

@@ -38,7 +38,7 @@ ENTRIES = table(
     ("combine_by_coords", lambda x: xr.combine_by_coords([_set(x.isel(time=slice(12, None))), _set(x.isel(time=slice(0, 12)))])),
     ("combine_nested", lambda x: xr.combine_nested([[x.isel(lon=[0, 1]), x.isel(lon=[2, 3]) ** 2], [2 * x.isel(lon=[0, 1]), x.isel(lon=[2, 3])]], ["k", "lon"], coords="minimal", compat="override")),
     ("full_like, zeros_like, ones_like", lambda x: x * xr.ones_like(x) + xr.zeros_like(x) - xr.full_like(x, 2.0) * x),
-    ("Dataset.update", lambda x: _updated(x)),
+    ("update and del", lambda x: _updated(x)),
     ("unify_chunks", lambda x: xr.unify_chunks(x, OTHER)[0] * 2),
     ("xr.DataArray of a DataArray", lambda x: xr.DataArray(x) * xr.DataArray(x.data, coords=x.coords, dims=x.dims)),
     ("xr.Dataset of arrays", lambda x: xr.Dataset({"a": (x.dims, x.data), "b": x.mean("time")})),
