@@ -101,6 +101,7 @@ def benchmarks(session: nox.Session) -> None:
     session.install("jax", "autograd")
     session.run("python", "-m", "benchmarks.overhead", *session.posargs)
     session.run("python", "-m", "benchmarks.convolution")
+    session.run("python", "-m", "benchmarks.gaussian_process")
     session.run("python", "-m", "benchmarks.xarray_programs")
     session.run("python", "-m", "benchmarks.import_time")
 

@@ -85,6 +85,9 @@ class DaskLinalg(LinalgKernels):
     def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
         return self._pair("cofactor_along", a, t, whole=True, errors=errors)
 
+    def cholesky_gradient(self, y: Raw, g: Raw, errors: str = "raise") -> Raw:
+        return self._pair("cholesky_gradient", y, g, whole=True, errors=errors)
+
     def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
         return self._pair("solve", a, b, errors=errors)
 

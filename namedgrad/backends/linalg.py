@@ -59,7 +59,32 @@ class LinalgKernels:
             a = a + xp.eye(a.shape[-1], dtype=a.dtype)
         return self.solve(a, b, errors)
 
+    def triangle(self, x: Raw, axes: tuple[int, int], lower: bool, strictly: bool) -> Raw:
+        """One triangle of the matrices along two axes, and exactly 0 elsewhere, whatever stands there."""
+        xp = self.xp
+        return xp.where(self._in_triangle(x, axes, lower, strictly), x, xp.zeros((), dtype=x.dtype))
+
+    def _in_triangle(self, x: Raw, axes: tuple[int, int], lower: bool, strictly: bool) -> Raw:
+        """Which cells of two axes are in a triangle, with axes of size 1 for the others behind the first of them."""
+        row, column = axes
+        i, j = self.xp.arange(x.shape[row])[:, None], self.xp.arange(x.shape[column])[None, :]
+        first, second = (i, j) if lower else (j, i)
+        inside = first > second if strictly else first >= second
+        inside = inside if row < column else inside.T
+        between, behind = abs(column - row) - 1, x.ndim - 1 - max(axes)
+        return inside.reshape(inside.shape[0], *(1,) * between, inside.shape[1], *(1,) * behind)
+
     # ---------------------------------------------------------------- factors
+
+    def cholesky_gradient(self, y: Raw, g: Raw, errors: str = "raise") -> Raw:
+        """The gradient with respect to the symmetrised matrix, given that of the factor: Murray (2016), eq. 9."""
+        xp = self.xp
+        p = xp.tril(xp.matmul(self._adjoint(y), g))
+        p = p * (1 - xp.eye(p.shape[-1], dtype=p.dtype) / 2)
+        p = (p + self._adjoint(p)) / 2
+        y = self._adjoint(y)
+        x = self._adjoint(self.triangular_solve(y, p, lower=False, unit=False, errors="nan"))
+        return self.triangular_solve(y, x, lower=False, unit=False, errors="nan")
 
     def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
         """``(Q^T, R)`` side by side."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import ctypes
 import functools
 import math
 from collections.abc import Sequence
@@ -23,12 +24,25 @@ from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import Span
 
-# glibc returns freed memory to the system as soon as 128 kB lie free at the end of the heap, so that a program of
-# 80 kB arrays spends most of its time on page faults.  Freeing one large block that was never touched raises glibc's
-# own dynamic threshold (mallopt(3), M_MMAP_THRESHOLD).  Measured on a 60-operation chain of 10,000 elements: NumPy by
-# hand 12.3 -> 4.6 us per operation, its gradient here 22.9 -> 10.5 us.  Elsewhere it does nothing.
-np.empty(31 << 20, np.uint8)
+# glibc returns freed memory to the system at once if it lies at the end of the heap, or belongs to an array of more
+# than 32 MB; so a program of large arrays, which are made and dropped with every operation, spends most of its time on
+# page faults.  This lets a process keep some (mallopt(3)); elsewhere than with glibc it does nothing.  Measured: 60
+# operations on 10,000 elements, 12.3 -> 4.6 us per operation by hand in NumPy, their gradient here 22.9 -> 10.5 us; a
+# product of arrays of 34 MB, 5.6 -> 1.8 ms.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
+
+def _keep_freed_memory() -> None:
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # no glibc
+        return
+    if not mallopt(_M_MMAP_THRESHOLD, 256 << 20):
+        mallopt(_M_MMAP_THRESHOLD, 32 << 20)  # before 2.35 it took no more
+    mallopt(_M_TRIM_THRESHOLD, 512 << 20)
+
+
+_keep_freed_memory()
 
 # OpenBLAS gives longer vectors to its threads, and waits for them: where another process has the core, 12 ms instead of
 # 5 us (measured on two shared cores).

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends import numpy_triangular as triangular
 from namedgrad.backends.linalg import LinalgKernels
 
 Raw = np.ndarray[Any, Any]
-SMALL = 12  #: up to this size a stack is faster through LAPACK's general solver, without a call per matrix
 NEAR, NODES, MOST_ROOTS = 0.7, 16, 100  #: so near to 1 Padé's approximant of log is exact (Higham 2008, table 11.1)
 WELL = 1e6  #: condition up to which cofactors come from the inverse
 
@@ -26,15 +26,23 @@ class NumpyLinalg(LinalgKernels):
         return _salvaged(np.linalg.solve, errors, a, b)
 
     def inv(self, a: Raw, errors: str = "raise") -> Raw:
-        return _salvaged(np.linalg.inv, errors, a)
+        half = triangular.half(a)
+        return _salvaged(np.linalg.inv, errors, a) if half is None else triangular.inverse_of(a, half, errors)
 
     def pinv(self, a: Raw, rtol: float | None, errors: str = "raise") -> Raw:
         return _salvaged(lambda a: super(NumpyLinalg, self).pinv(a, rtol), errors, a)
 
     def triangular_solve(self, a: Raw, b: Raw, lower: bool, unit: bool, errors: str = "raise") -> Raw:
-        if a.ndim > 2 and a.shape[-1] <= SMALL:
-            return super().triangular_solve(a, b, lower, unit, errors)
-        return _each(_substitution(a.dtype, b.dtype, lower, unit, errors), a, b, shape=b.shape[-2:])
+        return triangular.solve(a, b, lower, unit, errors)
+
+    def cholesky_gradient(self, y: Raw, g: Raw, errors: str = "raise") -> Raw:
+        with np.errstate(all="ignore"):
+            return triangular.cholesky_gradient(y, g)
+
+    def triangle(self, x: Raw, axes: tuple[int, int], lower: bool, strictly: bool) -> Raw:
+        out = np.array(x, copy=True, order="K", subok=False)
+        np.copyto(out, 0, where=~self._in_triangle(x, axes, lower, strictly))
+        return out
 
     def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
         return _salvaged(lambda a: super(NumpyLinalg, self).qr_packed(a, complete), errors, a)
@@ -76,6 +84,14 @@ class NumpyLinalg(LinalgKernels):
         if not (p == np.arange(a.shape[-1])).all():  # the rows were in order, up to a tie
             return super().lu_packed(a)
         return np.concatenate([np.swapaxes(low, -1, -2), up], axis=-1)
+
+    def slogdet_packed(self, a: Raw, errors: str = "raise") -> Raw:
+        if triangular.half(a) is None:
+            return super().slogdet_packed(a)
+        values = np.diagonal(a, axis1=-2, axis2=-1)
+        with np.errstate(divide="ignore"):
+            size = np.log(np.abs(values)).sum(-1)
+        return np.stack([np.sign(values).prod(-1), size.astype(a.dtype)], axis=-1)
 
     def cofactor(self, a: Raw, errors: str = "raise") -> Raw:
         try:
@@ -144,27 +160,6 @@ def _each(f: Callable[..., Raw], *arrays: Raw, shape: Sequence[int]) -> Raw:
     found = [f(*several) for several in zip(*flat, strict=True)]
     out = np.stack(found) if found else np.empty((0, *shape), np.result_type(*arrays))
     return out.reshape(*batch, *shape)
-
-
-def _substitution(a: Any, b: Any, lower: bool, unit: bool, errors: str) -> Callable[[Raw, Raw], Raw]:
-    """LAPACK's solver for triangular matrices; a transposed one is told so instead of copied."""
-    from scipy.linalg import get_lapack_funcs
-
-    dtype = np.result_type(a, b)
-    (trtrs,) = get_lapack_funcs(("trtrs",), (np.empty(0, dtype),))
-
-    def solve(a: Raw, b: Raw) -> Raw:
-        if not b.size:
-            return np.zeros(b.shape, dtype)
-        turned = a.flags.c_contiguous and not a.flags.f_contiguous
-        x, info = trtrs(a.T if turned else a, b, lower=lower != turned, trans=int(turned), unitdiag=unit)
-        if info == 0:
-            return x
-        if errors != "nan":
-            raise np.linalg.LinAlgError("Singular matrix")
-        return np.full_like(x, np.nan)
-
-    return solve
 
 
 def _of_finite(f: Callable[..., Raw], *arrays: Raw) -> Raw:

@@ -92,7 +92,7 @@ floor_divide  = elementwise("floor_divide",  None, None, domain=("real", "nonzer
 
 # ---- arithmetic                          d/dx                                   d/dz
 positive   = elementwise("positive",       1, domain="real")
-divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: negative(divide(y, z)), domain=("real", "nonzero"))
+divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: divide(y, negative(z)), domain=("real", "nonzero"))
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
 square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
 power      = elementwise("power",          lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))

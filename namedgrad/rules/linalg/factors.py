@@ -37,9 +37,14 @@ from namedgrad.rules.structure import add, cast, multiply, negative, relabel, re
 
 
 def _cholesky_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
-    """Murray (2016), eq. 9: S = L^-H P L^-1, P = Phi(L^H g)."""
+    """Murray (2016), eq. 9: S = L^-H P L^-1, P = Phi(L^H g); in one call where it is not differentiated itself."""
+    if g.level is None and y.level is None:
+        return (_gradient_at_once(y, g),)
     p = hermitian_part(lower_half(mm(mH(y), g)))
     return (solve_upper(mH(y), mH(solve_upper(mH(y), p))),)
+
+
+_gradient_at_once = Plain("(m,m),(m,m)->(m,m)", "cholesky_gradient")
 
 
 def _cholesky_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:

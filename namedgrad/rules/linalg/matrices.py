@@ -14,11 +14,12 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, describe, extent
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.linear import Like, Pair
+from namedgrad.linear import Like, Map, Pair
 from namedgrad.primitive.core import CoreOp
+from namedgrad.primitive.linear import Linear, linear
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check, new_name
-from namedgrad.rules.elementwise import c, greater, greater_equal
+from namedgrad.rules.elementwise import c
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -205,16 +206,37 @@ def diagonal(x: DimArray) -> DimArray:
     return total(select(on_diagonal(x), x), (ROW,))
 
 
+_triangle = linear(
+    "(m,n)->(m,n)", "triangle", transpose=lambda g, x, **which: _triangle(g, dims=axes.cores(2), **which), many=True
+)
+
+
 def lower_part(x: DimArray, strictly: bool = False) -> DimArray:
     """The lower triangle, with or without the diagonal."""
-    row, col = positions(extent(x, ROW), ROW, x), positions(extent(x, COLUMN), COLUMN, x)
-    return select((greater if strictly else greater_equal)(row, col), x)
+    return _triangle(x, dims=MATRIX, lower=True, strictly=strictly)
 
 
 def upper_part(x: DimArray, strictly: bool = False) -> DimArray:
     """The upper triangle, with or without the diagonal."""
-    row, col = positions(extent(x, ROW), ROW, x), positions(extent(x, COLUMN), COLUMN, x)
-    return select((greater if strictly else greater_equal)(col, row), x)
+    return _triangle(x, dims=MATRIX, lower=False, strictly=strictly)
+
+
+class _Read(Linear):
+    """The triangle that is read: the matrices stay as they are, only their tangents and cotangents are cut."""
+
+    def lower(self, args: Sequence[DimArray], *_: Any, **__: Any) -> DimArray:
+        return args[0]
+
+    def linear(self, *args: Any, **which: Any) -> Map:
+        return _triangle.linear(*args, **which)
+
+
+_read = _Read("(m,n)->(m,n)", "read", transpose=_triangle.transpose, many=True)
+
+
+def read_triangle(x: DimArray, *, lower: bool, strictly: bool) -> DimArray:
+    """``x``, of which whatever comes next reads one triangle only."""
+    return _read(x, dims=MATRIX, lower=lower, strictly=strictly)
 
 
 def lower_half(x: DimArray) -> DimArray:

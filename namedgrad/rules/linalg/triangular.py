@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent
+from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Pair
 from namedgrad.primitive import operation, sample
@@ -17,12 +17,11 @@ from namedgrad.rules.linalg.matrices import (
     down,
     in_order_of,
     inexact,
-    lower_part,
     matrix_dims,
     mT,
-    upper_part,
+    read_triangle,
 )
-from namedgrad.rules.structure import add, contract, identity, negative, relabel
+from namedgrad.rules.structure import add, contract, negative, relabel
 
 RHS = axes.core(-14)
 
@@ -119,9 +118,7 @@ def solve_triangular(
     a, b = inexact(constant(a)), inexact(constant(b))
     row, col = matrix_dims(a, dims, "solve_triangular")
     right_hand_side(b, row, col, "solve_triangular")
-    x = (lower_part if lower else upper_part)(relabel(a, {row: ROW, col: COLUMN}), strictly=unit_diagonal)
-    if unit_diagonal:
-        x = add(x, identity(extent(x, ROW), ROW, COLUMN, x))
+    x = read_triangle(relabel(a, {row: ROW, col: COLUMN}), lower=lower, strictly=unit_diagonal)
     if transposed:
         x, lower = mT(x), not lower
     out = _solve(x, b, dims=((ROW, COLUMN), (row,)), out=(col,), lower=lower, unit=unit_diagonal, errors=errors)
