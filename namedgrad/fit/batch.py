@@ -89,6 +89,7 @@ class Found(NamedTuple):
 def solve(
     evaluate: Callable[[Array, Index], Any], enter: Callable[[Index], Batch], cells: Index, count: int, *,
     keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any], workers: int = 1,
+    watch: Callable[[Any], bool] | None = None,
 ) -> Found:  # fmt: skip
     """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended."""
     queue = Queue(cells)
@@ -100,6 +101,9 @@ def solve(
         while batch.index.size:
             batch.learn(evaluate(batch.trial, batch.index))
             ends = batch.verdict(tol, max_iterations)
+            if watch is not None and watch(batch):
+                ends = np.where(ends < 0, int(Status.MAX_ITERATIONS), ends)
+                queue.take(len(cells))
             done = ends >= 0
             if done.any():
                 found.note(batch.only(done), ends[done])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError
@@ -15,15 +16,20 @@ from namedgrad.fit.cells import Index
 from namedgrad.fit.descent import LBFGS, Descent, NewtonCG, Slope
 from namedgrad.fit.given import Given
 from namedgrad.fit.implicit import differentiable
+from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import Problem, require_positive, single
 from namedgrad.fit.progress import Progress
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
+from namedgrad.fit.stochastic import Adam, Rate, Scheduled
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.tape import ones_like_output, quiet
 
-METHODS: dict[str, type[Descent]] = {"lbfgs": LBFGS, "newton-cg": NewtonCG, "gradient-descent": Descent}
+METHODS: dict[str, type[Descent]] = {
+    "lbfgs": LBFGS, "newton-cg": NewtonCG, "adam": Adam, "gradient-descent": Descent,
+}  # fmt: skip
+Callback = Callable[[xr.Dataset, xr.DataArray], Any]
 TOLERANCE = 1e-8
 
 
@@ -64,23 +70,59 @@ class Loss(Problem):
         """Numbers of data in one cell."""
         return sum(math.prod(x.full_shape) for x in self.cells.arrays()) / max(self.cells.count, 1)
 
-    def solve(self, method: type[Descent], tol: float, max_iterations: int, progress: Progress) -> Found:
+    def solve(
+        self, method: type[Descent], tol: float, max_iterations: int, progress: Progress, rate: Rate = None,
+        callback: Callback | None = None,
+    ) -> Found:  # fmt: skip
         """Minimise in every cell; gives ``x``, ``cost`` and ``iterations``."""
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
-        curved = {"curvature": lambda free, index: self.curvature(self.full(free, index), index)}
-        own = curved if method is NewtonCG else {}
+        own: dict[str, Any] = {}
+        if method is NewtonCG:
+            own["curvature"] = lambda free, index: self.curvature(self.full(free, index), index)
+        if issubclass(method, Scheduled):
+            own |= {"rate": rate, "most": max_iterations}
         self.size = self.batch(None, self._per_cell())
         usable = np.isfinite(self.start).all(axis=0)
+        watch = Watch(self, callback)
         with quiet():
+            if method is LBFGS and not self.cells.names and usable.all():
+                found = lbfgsb(
+                    lambda x: self.evaluate(x, self.everywhere), start[:, 0], lower[:, 0], upper[:, 0], tol=tol,
+                    max_iterations=max_iterations, watch=lambda x, cost: watch(self.everywhere, x, cost),
+                )  # fmt: skip
+                progress.update(1)
+                return found
             found = solve(
                 self.evaluate, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
-                self.everywhere[usable], self.cells.count, keep=("x", "cost", "iterations"),
-                size=self.size, tol=tol, max_iterations=max_iterations,
-                report=progress.update,
+                self.everywhere[usable], self.cells.count, keep=("x", "cost", "iterations"), size=self.size, tol=tol,
+                max_iterations=max_iterations, report=progress.update,
+                watch=None if callback is None else lambda b: watch(b.index, b.x, b.cost),
             )  # fmt: skip
         found.status[~usable] = Status.NOT_FINITE
         progress.update(int((~usable).sum()))
         return found
+
+
+class Watch:
+    """Calls the user's function after every iteration with where all cells are."""
+
+    def __init__(self, problem: Loss, callback: Callback | None) -> None:
+        self.problem, self.callback = problem, callback
+        self.matrix, self.cost = problem.start.copy(), np.full(problem.cells.count, np.nan)
+
+    def __call__(self, index: Index, x: Matrix, cost: Any) -> bool:
+        """Whether to stop."""
+        if self.callback is None:
+            return False
+        p = self.problem
+        self.matrix[np.ix_(p.free, index)], self.cost[index] = x, cost
+        shape = tuple(p.cells.sizes.values())
+        return bool(
+            self.callback(
+                p.parameters.dataset(self.matrix),
+                xr.DataArray(self.cost.reshape(shape), p.cells.coords, tuple(p.cells.sizes), "cost"),
+            )
+        )
 
 
 def minimize(
@@ -93,6 +135,8 @@ def minimize(
     tol: float | None = None,
     max_iterations: int = 1000,
     progress: bool = False,
+    learning_rate: Rate = None,
+    callback: Callback | None = None,
 ) -> FitResult:
     """Find the parameters for which a loss is least, in every cell of ``over`` at once.
 
@@ -107,20 +151,28 @@ def minimize(
         Arrays and whatever else ``loss`` takes.
     over : name or names
         The dims whose cells are independent problems. None: a single problem.
-    method : {"lbfgs", "newton-cg", "gradient-descent"}
-        Quasi-Newton with limited memory; Newton by conjugate gradients on Hessian products; steepest descent. All
-        search along a line for a point that satisfies the weak Wolfe conditions.
+    method : {"lbfgs", "newton-cg", "adam", "gradient-descent"}
+        Quasi-Newton with limited memory (without ``over``, SciPy's L-BFGS-B); Newton by conjugate gradients on Hessian
+        products; steepest descent: these search along a line for a point that satisfies the weak Wolfe conditions.
+        Adam, and gradient descent with a ``learning_rate``, take steps of a length that is set beforehand, and so are
+        for losses that are drawn anew in every evaluation.
     bounds : dict, optional
         ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter or of ``over``, None for no bound. A
         start value outside is moved to the bound.
     tol : float, optional
         1e-8 by default. A cell has converged when the (quasi-)Newton step moves no parameter by more than ``tol`` of
         itself, or lowers the loss by less than ``tol**2`` of itself; with gradient descent, when a change of any
-        parameter by all of itself would change the loss by less than ``tol`` of itself, to first order.
+        parameter by all of itself would change the loss by less than ``tol`` of itself, to first order, as with Adam.
     max_iterations : int
         Evaluations per cell after the first.
     progress : bool
         Show a bar that counts finished cells.
+    learning_rate : float or callable, optional
+        Of Adam and gradient descent; a function is given the number of the step. By default Adam's falls from a
+        twentieth of the size of each parameter to 0 within ``max_iterations``, and gradient descent looks for its own.
+    callback : callable, optional
+        ``callback(params, cost)`` is called after every iteration, with a Dataset and an array over all cells; if it
+        returns something true, the fit ends there, with the status ``max_iterations`` in cells that are not done.
 
     Returns
     -------
@@ -149,13 +201,18 @@ def minimize(
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
     require_positive(tol=tol, max_iterations=max_iterations)
+    if learning_rate is not None and method not in {"adam", "gradient-descent"}:
+        raise ValueError(f"method={method!r} finds its own steps; learning_rate is for 'adam' and 'gradient-descent'")
+    if not callable(learning_rate):
+        require_positive(learning_rate=learning_rate)
     given = Given(params=params, data=data, bounds=bounds)
 
     def solve() -> FitResult:
         plain = given.plain
         problem = Loss(loss, plain["params"], plain["data"], over=over, bounds=plain["bounds"])
         with Progress(problem.cells.count, "minimize", shown=progress) as bar:
-            found = problem.solve(METHODS[method], TOLERANCE if tol is None else tol, max_iterations, bar)
+            how = Scheduled if method == "gradient-descent" and learning_rate is not None else METHODS[method]
+            found = problem.solve(how, TOLERANCE if tol is None else tol, max_iterations, bar, learning_rate, callback)
         return FitResult(problem, found.arrays["x"], found)
 
     result = given.run(solve)

@@ -21,7 +21,7 @@ from namedgrad.fit.cells import CELL, HIDDEN, Cells
 from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder, spread
-from namedgrad.transforms.leaves import adapter_of, flatten
+from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 XARRAY = (xr.DataArray, xr.Dataset, xr.Variable)
@@ -100,7 +100,9 @@ class Parameters:
         """What the user's function sees."""
         pairs = zip(self.leaves.items(), parts, strict=True)
         seen = {n: adapter_of(leaf).rebuild(leaf, [x]) for (n, leaf), x in pairs}
-        return xr.Dataset(seen, attrs=self.given.attrs) if isinstance(self.given, xr.Dataset) else seen
+        if isinstance(self.given, xr.Dataset):
+            return xr.Dataset(seen, attrs=self.given.attrs)
+        return unflatten(flatten(self.given)[1], list(seen.values())) if is_nested(self.given) else seen
 
     def dataset(self, matrix: Matrix) -> xr.Dataset:
         """A (row, cell) matrix as variables over the dims of the cells."""
@@ -129,12 +131,23 @@ def _layout(leaf: Any) -> Like:
 # ------------------------------------------------------------------------------------------------ reading arguments
 
 
+def is_nested(params: Any) -> bool:
+    """Whether it is a structure of structures; not so a dict of numbers and arrays."""
+    if isinstance(params, xr.Dataset):
+        return False
+    numbers = (bool, int, float, str)
+    return not isinstance(params, Mapping) or not all(is_leaf(v) or isinstance(v, numbers) for v in params.values())
+
+
 def as_entries(params: Any) -> dict[Name, Any]:
-    """The parameters by name, floating-point."""
-    if not isinstance(params, (Mapping, xr.Dataset)) or not len(params):
+    """The parameters by name, floating-point; those in nested structures by their paths, ``"layer.0.weights"``."""
+    if is_nested(params):
+        leaves, treedef = flatten(params)
+        params = dict(zip((".".join(map(str, path)) for path in treedef.paths()), leaves, strict=True))
+    if not params or "" in params:
         raise TypeError(
-            f"params must be a dict or Dataset of start values by name, for example {{'a': 1.0, 'b': 0.0}}; "
-            f"got {params if isinstance(params, Mapping) else type(params).__name__}"
+            f"params must be a dict or Dataset of start values by name, for example {{'a': 1.0, 'b': 0.0}}, or a "
+            f"nested structure of them; got {type(params.get('', params)).__name__}"
         )
     return {n: as_float(params[n], f"params[{n!r}]") for n in params}
 

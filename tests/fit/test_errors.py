@@ -23,7 +23,7 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
     ("error", "match", "wrong"),
     [
         (ng.AxisError, "no argument has a dim 'longitude'", {"over": "longitude"}),
-        (TypeError, "dict or Dataset of start values", {"start": [1.0, 2.0]}),
+        (TypeError, "dict or Dataset of start values", {"start": 1.0}),
         (TypeError, "dict or Dataset of start values", {"start": {}}),
         (TypeError, r"params\['rate'\] is a str", {"start": START | {"rate": "fast"}}),
         (TypeError, "complex128", {"start": START | {"rate": np.complex128(1)}}),

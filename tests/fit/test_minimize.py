@@ -130,9 +130,110 @@ def test_an_end_that_is_no_minimum_is_not_called_one():
 def test_progress_and_errors(capsys):
     ng.minimize(rosenbrock, starts(), over="cell", progress=True)
     assert "40/40" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="'lbfgs', 'newton-cg', 'gradient-descent'"):
+    with pytest.raises(ValueError, match="'lbfgs', 'newton-cg', 'adam', 'gradient-descent'"):
         ng.minimize(rosenbrock, starts(), over="cell", method="simplex")
     with pytest.raises(ng.AxisError, match=r"one number per cell.*reduce \('cell',\)"):
         ng.minimize(rosenbrock, starts())
     with pytest.raises(TypeError, match="one floating-point array"):
         ng.minimize(lambda p: 3, {"x": 1.0})
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
+def test_adam_finds_a_minimum_in_any_units_and_in_bounds(scale):
+    loss = lambda p, c: (p["x"] / scale - c) ** 2 + 3 * (p["y"] / scale - 2) ** 2
+    start = {"x": 0.5 * scale, "y": 1.0 * scale}
+    c = ng.DimArray([0.2, 1.0, 1.5], ("cell",))
+    fit = ng.minimize(loss, start, c, over="cell", method="adam")
+    np.testing.assert_allclose(fit.params["x"] / scale, c.data, atol=1e-3)
+    np.testing.assert_allclose(fit.params["y"] / scale, 2, atol=1e-3)
+    held = ng.minimize(loss, start, c, over="cell", method="adam", bounds={"x": (None, 1.1 * scale)})
+    np.testing.assert_allclose(held.params["x"] / scale, [0.2, 1.0, 1.1], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("method", "rate"), [("adam", None), ("adam", 0.02), ("gradient-descent", lambda k: 0.5 / (1 + 0.05 * k))]
+)
+def test_losses_that_are_drawn_anew(method, rate):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 2))
+    y = x @ [1.0, -2.0] + 0.1 * rng.normal(size=2000)
+
+    def loss(p):
+        at = rng.integers(0, 2000, 50)
+        return ((p["a"] * x[at, 0] + p["b"] * x[at, 1] - y[at]) ** 2).mean()
+
+    fit = ng.minimize(loss, {"a": 0.0, "b": 0.0}, method=method, learning_rate=rate, max_iterations=600)
+    np.testing.assert_allclose([fit.params["a"], fit.params["b"]], [1, -2], atol=0.05)
+    assert fit.status == 1
+    assert fit.iterations == 600
+
+
+def test_losses_that_overflow_are_stepped_back_from():
+    top = ng.DimArray([1.0, 700.0, np.nan], ("cell",))
+    loss = lambda p, top: np.exp(p["x"] * top) - 2.0 * p["x"] * top
+    for method in ("adam", "lbfgs", "newton-cg", "gradient-descent"):
+        fit = ng.minimize(loss, {"x": 1.0}, top, over="cell", method=method, max_iterations=3000)
+        assert fit.params["x"][0] == pytest.approx(np.log(2), abs=1e-3)
+        assert fit.status[2] == 5
+        assert np.isfinite(fit.params["x"][1])
+
+
+def test_a_single_problem_is_scipys():
+    size = 300
+    start = np.where(np.arange(size) % 2, 1.0, -1.2)
+
+    def valley(p):
+        x = p["x"]
+        return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+    fit = ng.minimize(valley, {"x": start}, max_iterations=5000)
+    assert fit.status == 0
+    np.testing.assert_allclose(fit.params["x"], 1, atol=1e-5)
+    box = ng.minimize(valley, {"x": start}, bounds={"x": (None, 0.5)}, max_iterations=5000)
+    want = scipy.optimize.minimize(
+        scipy.optimize.rosen, np.minimum(start, 0.5), jac=scipy.optimize.rosen_der, method="L-BFGS-B",
+        bounds=[(None, 0.5)] * size, options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-10},
+    )  # fmt: skip
+    assert box.status == 3
+    assert float(box.cost) == pytest.approx(want.fun, rel=1e-7)
+    few = ng.minimize(valley, {"x": start}, max_iterations=3)
+    assert few.status == 1
+    assert few.iterations == 3
+
+
+@pytest.mark.parametrize("method", [*METHODS, "adam"])
+def test_callbacks_see_every_iteration_and_may_stop(method):
+    seen = []
+
+    def note(params, cost):
+        seen.append((params["x"].dims, cost.dims, float(cost.max())))
+        return len(seen) == 4
+
+    fit = ng.minimize(rosenbrock, starts(), over="cell", method=method, callback=note)
+    assert len(seen) == 4
+    assert {s[:2] for s in seen} == {(("cell",), ("cell",))}
+    assert (fit.status == 1).sum() > 30
+    one = ng.minimize(rosenbrock, {"x": -1.0, "y": 2.0}, method=method, callback=note, max_iterations=50)
+    assert len(seen) > 4
+    assert seen[-1][:2] == ((), ())
+    assert one.cost <= rosenbrock({"x": -1.0, "y": 2.0})
+
+
+def test_nested_parameters():
+    rng = np.random.default_rng(0)
+    x = ng.DimArray(rng.normal(size=(40, 3)), ("row", "k"))
+    y = ng.DimArray(np.tanh(x.data @ [1.0, -0.5, 0.3]) * 2 + 0.5, ("row",))
+    start = {"in": {"w": ng.DimArray(np.full(3, 0.1), ("k",))}, "out": [1.0, 0.0]}
+
+    def loss(p, x, y):
+        return ((p["out"][0] * ng.tanh(ng.dot(x, p["in"]["w"], dim="k")) + p["out"][1] - y) ** 2).mean()
+
+    fit = ng.minimize(loss, start, x, y, bounds={"out.1": (None, 0.4)})
+    assert set(fit.params) == {"in.w", "out.0", "out.1"}
+    assert fit.params["out.1"] == 0.4
+    free = ng.minimize(loss, start, x, y)
+    np.testing.assert_allclose(free.params["in.w"], [1.0, -0.5, 0.3], atol=1e-4)
+    lsq = ng.least_squares(
+        lambda p, x, y: p["out"][0] * ng.tanh(ng.dot(x, p["in"]["w"], dim="k")) + p["out"][1] - y, start, x, y
+    )
+    np.testing.assert_allclose(lsq.params["in.w"], [1.0, -0.5, 0.3], atol=1e-6)
