@@ -21,11 +21,11 @@ PANEL = 4.0, 3.0  # inches
 
 def plot(fit: LeastSquaresResult, at: Mapping[Any, Any] | None) -> Any:
     """See :meth:`LeastSquaresResult.plot`."""
-    from matplotlib.figure import Figure
+    import matplotlib.pyplot as plt
 
     cells = fit.status.dims
     if at or not cells:
-        return _curve(fit, dict(at or {}), Figure(figsize=(6.4, 4.0), layout="constrained"))
+        return _curve(fit, dict(at or {}), plt.figure(figsize=(6.4, 4.0), layout="constrained"))
     if len(cells) > 2:
         raise ValueError(
             f"plot draws maps over two dims, but there are {len(cells)}, {cells}: choose a cell, as in "
@@ -34,7 +34,7 @@ def plot(fit: LeastSquaresResult, at: Mapping[Any, Any] | None) -> Any:
     names = list(fit.params.data_vars)
     columns = 2 if len(names) < 4 else 3
     rows = -(-(len(names) + 1) // columns)
-    figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+    figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
     panels: Any = figure.subplots(rows, columns, squeeze=False).ravel()
     draw = _map if len(cells) == 2 else _line
     for name, panel in zip(names, panels, strict=False):

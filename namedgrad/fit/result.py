@@ -336,7 +336,7 @@ class LeastSquaresResult(FitResult):
         Returns
         -------
         matplotlib.figure.Figure
-            A notebook shows it; ``.savefig(...)`` writes it.
+            Of pyplot: a notebook or ``plt.show()`` shows it.
 
         Raises
         ------

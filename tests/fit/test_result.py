@@ -169,7 +169,7 @@ def test_propagated_errors_have_units_and_missing_cells_stay_missing():
 
 
 def test_pictures():
-    pytest.importorskip("matplotlib")
+    plt = pytest.importorskip("matplotlib.pyplot")
     da = labelled(observations())
     da[4, 1, 2] = np.nan
     da[:, 0, 0] = np.nan
@@ -189,17 +189,20 @@ def test_pictures():
     for wrong, match in (({"lat": 0, "lon": -180}, "no_data"), ({"lat": 0}, "by all of")):
         with pytest.raises(ValueError, match=match):
             fit.plot(wrong)
+    plt.close("all")
 
 
 def test_the_band_is_that_of_the_mean_response():
     linear = pytest.importorskip("statsmodels.regression.linear_model")
     y = observations(1)[:, 0, 0]
     fit = ng.least_squares(line, {"a": 0.0, "b": 0.0}, TIME, y)
+    plt = pytest.importorskip("matplotlib.pyplot")
     band = fit.plot().axes[0].collections[0].get_paths()[0].vertices
     want = linear.OLS(y, np.stack([np.ones_like(TIME), TIME], axis=1)).fit().get_prediction().conf_int()
     for t, (low, high) in zip(TIME[1:-1], want[1:-1], strict=True):
         at = band[np.isclose(band[:, 0], t), 1]
         np.testing.assert_allclose([at.min(), at.max()], [low, high], rtol=1e-6)
+    plt.close("all")
 
 
 def test_status_explains_itself():
