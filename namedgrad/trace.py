@@ -193,7 +193,7 @@ def leaving(what: str, instead: str = "ng.stop_gradient(x) to treat the value as
 # ------------------------------------------------------------------------------------------------ apply
 
 Demotion = Callable[["Traced"], DimArray]
-_DEMOTE: ContextVar[dict[Level, Demotion]] = ContextVar("demote", default={})  # noqa: B039 - never mutated
+DEMOTIONS: ContextVar[dict[Level, Demotion]] = ContextVar("demote", default={})  # noqa: B039 - never mutated
 
 
 def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
@@ -202,8 +202,8 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
     for a in args:
         own = a.level
         if own is not None:
-            if not own.fast and _is_demoted(own):
-                return apply(prim, _demote(own, args), **params)
+            if not own.fast and is_demoted(own):
+                return apply(prim, demote(own, args), **params)
             if level is None or own.index > level.index:
                 level = own
     if level is None:
@@ -224,9 +224,9 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
     return out if map_ is None else level.record(map_, nodes, out)
 
 
-def _is_demoted(level: Level) -> bool:
+def is_demoted(level: Level) -> bool:
     """Whether this context runs without ``level``; not so if another thread has merely paused it."""
-    if level in _DEMOTE.get():
+    if level in DEMOTIONS.get():
         return True
     if level.open:
         return False
@@ -240,8 +240,9 @@ def used_after_return() -> TraceError:
     )
 
 
-def _demote(level: Level, args: Sequence[DimArray]) -> list[DimArray]:
-    to = _DEMOTE.get()[level]
+def demote(level: Level, args: Sequence[DimArray]) -> list[DimArray]:
+    """Operands with the values of a demoted level replaced."""
+    to = DEMOTIONS.get()[level]
     return [to(a) if a.level is level else a for a in args]  # type: ignore[arg-type]
 
 
@@ -255,11 +256,11 @@ class demoting:  # noqa: N801 - a context manager reads as a verb
         self.level, self.to = level, to
 
     def __enter__(self) -> None:
-        self.token = _DEMOTE.set({**_DEMOTE.get(), self.level: self.to})
+        self.token = DEMOTIONS.set({**DEMOTIONS.get(), self.level: self.to})
         self._pause(1)
 
     def __exit__(self, *exc: object) -> None:
-        _DEMOTE.reset(self.token)
+        DEMOTIONS.reset(self.token)
         self._pause(-1)
 
     def _pause(self, change: int) -> None:

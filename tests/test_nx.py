@@ -5,71 +5,15 @@ gradients by random weights, which for one slice are compared with finite differ
 dim in some runs and not in others, in front of the core dims or behind them.
 """
 
-import zlib
-
 import numpy as np
 import pytest
 
 import namedgrad as ng
 from tests.support.arrays import hidden, permuted
-from tests.support.functions import pull, push
-from tests.support.oracles import fd_gradients, stacked
-from tests.support.samples import outputs
+from tests.support.slices import agrees, agrees_with_constants, drawn, generator, slice_of
 from tests.support.tolerances import FIRST, MATRIX, ROUNDING, assert_close
 
 IJ = ("i", "j")
-
-
-def generator(*key):
-    return np.random.default_rng(zlib.crc32(repr(key).encode()))
-
-
-def drawn(rng, sizes, vectorized=(), *, low=0.2, high=1.8):
-    data = rng.uniform(low, high, tuple(sizes.values()))
-    return ng.DimArray(data, tuple(sizes), vectorized=vectorized)
-
-
-def weights(rng, out):
-    """A random cotangent of the shape of an output; none for what has no derivative."""
-    return ng.DimArray(rng.normal(size=out.data.shape).astype(out.dtype), (*out.vectorized, *out.dims), vectorized=out.vectorized)
-
-
-def agrees(f, *xs, key=0, tolerance=ROUNDING, first=FIRST, forward=True):
-    """Values, gradients and tangents are those of the loop of slices; those of the first slice, of finite differences."""
-    rng = generator("weights", key)
-    names = {n: s for x in xs for n, s in x.vectorized_sizes.items()}
-    found = outputs(f(*xs))
-    for y, (own, e) in zip(found, stacked(lambda ops: outputs(f(*ops)), names, list(xs)), strict=True):
-        assert set(y.vectorized) == set(names) & {*own}
-        assert y.dims == own[len(names) :]
-        assert_close(y.devectorize().transpose(*own).data, e, tolerance)
-    smooth = [k for k, y in enumerate(found) if y.dtype.kind in "fc"]
-
-    def g(*ops):
-        ys = outputs(f(*ops))
-        return tuple(ys[k] for k in smooth)
-
-    cotangents = [weights(rng, found[k]) for k in smooth]
-    expected = stacked(lambda ops, cs: pull(g, ops, cs), names, list(xs), cotangents)
-    for x, dx, (own, e) in zip(xs, pull(g, xs, cotangents), expected, strict=True):
-        assert dx.dims == x.dims
-        assert set(dx.vectorized) == {*x.vectorized, *(n for y in found for n in y.vectorized)}
-        assert_close(dx.devectorize().transpose(*own).data, e, tolerance)
-    if forward:
-        tangents = [weights(rng, x) for x in xs]
-        expected = stacked(lambda ops, ts: push(g, ops, ts), names, list(xs), tangents)
-        for dy, (own, e) in zip(push(g, xs, tangents), expected, strict=True):
-            assert_close(dy.devectorize().transpose(*own).data, e, tolerance)
-    one = [slice_of(x, dict.fromkeys(names, 0)) for x in xs]
-    c = [slice_of(w, dict.fromkeys(names, 0)) for w in cotangents]
-    for dx, e in zip(pull(g, one, c), fd_gradients(g, one, c), strict=True):
-        assert_close(dx.data, e, first)
-
-
-def slice_of(x, at):
-    own = (*x.vectorized, *x.dims)
-    rest = [n for n in own if n not in at]
-    return ng.DimArray(np.array(x.data[tuple(at.get(n, slice(None)) for n in own)]), rest, vectorized=[n for n in rest if n in x.vectorized])
 
 
 # ------------------------------------------------------------------------------------------------ programs of one array
@@ -530,24 +474,6 @@ def test_vectorized_indices(name, layout):
     names = {**x.vectorized_sizes, **i.vectorized_sizes}
     f = INDEXED[name]
     agrees_with_constants(lambda x, i: f(x, i), [x], [i], names, name)
-
-
-def agrees_with_constants(f, xs, constants, names, key):
-    """As :func:`agrees`, with arrays that are sliced too and have no derivative."""
-    rng = generator("constants", key)
-    out = f(*xs, *constants)
-    ((own, e),) = stacked(lambda ops, cs: [f(*ops, *cs)], names, xs, constants)
-    assert out.dims == own[len(names) :]
-    assert_close(out.devectorize().transpose(*own).data if names else out.data, e, ROUNDING)
-    c = weights(rng, out)
-    got = pull(lambda *ops: f(*ops, *constants), xs, [c])
-    expected = stacked(lambda ops, ks, cs: pull(lambda *o: f(*o, *ks), ops, cs), names, xs, constants, [c])
-    for g, (own, e) in zip(got, expected, strict=True):
-        assert_close(g.devectorize().transpose(*own).data if names else g.data, e, ROUNDING)
-    first = dict.fromkeys(names, 0)
-    one, ks, c = ([slice_of(a, first) for a in group] for group in (xs, constants, [c]))
-    for g, e in zip(pull(lambda *ops: f(*ops, *ks), one, c), fd_gradients(lambda *ops: f(*ops, *ks), one, c), strict=True):
-        assert_close(g.data, e, FIRST)
 
 
 def test_slices_of_different_lengths_are_refused_with_the_way_out():

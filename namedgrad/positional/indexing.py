@@ -140,8 +140,7 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     out = select(x, read)
     if read.arrays or (x.level is None and x.dtype.kind in "biu"):
         return box(out, p.kin)
-    blank = _alike(key, read)
-    return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else blank], key)
+    return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else _alike(key, read)], key)
 
 
 def _alike(key: Any, read: Key) -> Any:

@@ -6,6 +6,7 @@ same (both the value and the memory).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,9 +14,10 @@ from typing import Any
 from namedgrad.array import DimArray
 from namedgrad.backends.rewind import Rewind
 from namedgrad.linear import Leaf, Map
-from namedgrad.trace import Level, Traced, backward, demoting
+from namedgrad.trace import DEMOTIONS, Level, Traced, backward, demoting
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
+from namedgrad.transforms.levels import as_taken, top_level
 
 Run = Callable[[Sequence[DimArray]], tuple[DimArray, ...]]
 
@@ -67,14 +69,9 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def top_level(parts: Sequence[DimArray]) -> Level | None:
-    """The highest level among arrays."""
-    levels = [p.level for p in parts if p.level is not None]
-    return max(levels, key=lambda level: level.index) if levels else None
-
-
 def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
     """Run a function of parts, recording one node in place of all its operations."""
+    parts = as_taken(parts)
     level = top_level(parts)
     if level is None or level.tape is None:  # nothing to record, or forward mode, which keeps nothing
         return run(parts)
@@ -96,9 +93,13 @@ def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
 
 
 class Replay(Map):
-    """The derivative of a function by running it again on its inputs."""
+    """The derivative of a function by running it again on its inputs.
 
-    __slots__ = ("at", "captured", "home", "ins", "run")
+    What it captures may be values of levels that were demoted where it was recorded (within a function that was run
+    again itself): they are so again, in the same way.
+    """
+
+    __slots__ = ("at", "captured", "home", "ins", "run", "within")
     keeps_record = True
     repeats = False
 
@@ -106,6 +107,7 @@ class Replay(Map):
         self, run: Run, ins: list[DimArray], at: list[int], captured: dict[Map, DimArray], home: Level
     ) -> None:
         self.run, self.ins, self.at, self.captured, self.home = run, ins, at, captured, home
+        self.within = DEMOTIONS.get()
 
     def _again(self, level: Level, nodes: Sequence[Any]) -> tuple[DimArray, ...]:
         """Run on inputs and captured values traced at ``level``, with the given nodes."""
@@ -119,7 +121,9 @@ class Replay(Map):
             node = table.get(x.node)
             return x.value if node is None else Traced(x.value, level, node)
 
-        with demoting(self.home, lift):
+        with contextlib.ExitStack() as stack:
+            for other, to in (*self.within.items(), (self.home, lift)):
+                stack.enter_context(demoting(other, to))  # type: ignore[arg-type]
             return tuple(lift(o) if o.level is self.home else o for o in self.run(ins))  # type: ignore[arg-type]
 
     def pull(self, g: Any) -> list[DimArray | None]:

@@ -8,11 +8,14 @@ derivative passes to what it does not take.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from namedgrad import backends, ops
 from namedgrad.array import DimArray, TraceError
+from namedgrad.trace import innermost
 from namedgrad.transforms.checkpoint import checkpoint
 from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
 from namedgrad.transforms.tape import quiet
@@ -134,7 +137,7 @@ def _step(
     if known is not None:
         return (body(state), True) if known else (state, False)
     arrays = _arrays(pred)
-    if all(backends.may_look(x.raw) or backends.backend_of(x.raw).name == "cupy" for x in arrays):
+    if all(map(_visible, arrays)):
         if not any(bool(x.raw.any()) for x in arrays):
             return state, False
     elif max_steps is None:
@@ -174,21 +177,36 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
     >>> ng.fori_loop(1, 5, lambda i, x: x * i, 1.0)
     24.0
     """
-    if _arrays(lo) or _arrays(hi):
+    per_slice = _known(lo < hi, "fori_loop") is None
+    if per_slice and not all(map(_visible, (*_arrays(lo), *_arrays(hi)))):
         return while_loop(lambda s: s[0] < hi, lambda s: (s[0] + 1, body(s[0], s[1])), (lo, init))[1]
-    first, last = int(lo), int(hi)
-    every = max(1, math.isqrt(max(0, last - first)))
+    count = _largest(hi - lo) if per_slice else int(hi) - int(lo)
+    first = lo if per_slice and _arrays(lo) else int(lo)  # a number has no precision that would spread
+    every = max(1, math.isqrt(max(0, count)))
+
+    def step(i: Any, state: Any) -> Any:
+        if not per_slice:
+            return body(i, state)
+        with quiet():
+            return _select(i < hi, body(i, state), state, "fori_loop")
 
     @checkpoint
     def segment(state: Any, start: int, stop: int) -> Any:
-        for i in range(start, stop):
-            state = body(i, state)
+        for k in range(start, stop):
+            state = step(first + k, state)
         return state
 
     state = init
-    for start in range(first, last, every):
-        state = segment(state, start, min(start + every, last))
+    for start in range(0, count, every):
+        state = segment(state, start, min(start + every, count))
     return state
+
+
+def _largest(count: Any) -> int:
+    """The largest of some numbers of steps."""
+    (x,) = _arrays(count)
+    raw = innermost(x).raw
+    return math.ceil(raw.max()) if raw.size else 0
 
 
 # ------------------------------------------------------------------------------------------------ predicates
@@ -196,6 +214,11 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
 
 def _arrays(pred: Any) -> tuple[DimArray, ...]:
     return adapter_of(pred).arrays(pred) if is_leaf(pred) else ()
+
+
+def _visible(x: DimArray) -> bool:
+    """Whether a value may steer the loop itself."""
+    return backends.may_look(x.raw) or backends.backend_of(x.raw).name == "cupy"
 
 
 def _known(pred: Any, what: str) -> bool | None:
@@ -207,16 +230,41 @@ def _known(pred: Any, what: str) -> bool | None:
                 f"{what}: the predicate has the dims {x.dims}; reduce it with .any() or .all(), or vectorize them to "
                 "decide for every slice"
             )
-    if any(x.hidden or not (backends.may_look(x.raw) or backends.backend_of(x.raw).name == "cupy") for x in arrays):
+    if any(x.hidden or not _visible(x) for x in arrays):
         return None
     return bool(arrays[0].raw) if arrays else bool(pred)
 
 
 def _select(pred: Any, taken: Any, other: Any, what: str) -> Any:
-    """Leaf by leaf what the predicate says."""
+    """Leaf by leaf what the predicate says; two numbers that meet have the precision of the arrays beside them."""
     xs, treedef = flatten(taken)
     ys, second = flatten(other)
     if treedef != second:
         raise ValueError(f"{what}: both ways must give nested structures of one form, got {treedef} and {second}")
     where = ops.FUNCTIONS["where"]
-    return unflatten(treedef, [x if x is y else where(pred, x, y) for x, y in zip(xs, ys, strict=True)])
+    single = _is_single((*xs, *ys))
+    pairs = ((_typed(x, y, single), _typed(y, x, single)) for x, y in zip(xs, ys, strict=True))
+    return unflatten(treedef, [x if x is y else where(pred, x, y) for x, y in pairs])
+
+
+def _is_weak(x: Any) -> bool:
+    """Whether it is a Python number, or a 0-d array that holds one: such take the precision of what they meet."""
+    if is_leaf(x):
+        arrays = _arrays(x)
+        return len(arrays) == 1 and type(innermost(arrays[0]).raw) in {float, complex}
+    return type(x) in {float, complex}
+
+
+def _is_single(leaves: Sequence[Any]) -> bool:
+    """Whether there are arrays of floating point numbers, all in single precision."""
+    found = [x.dtype for leaf in leaves if not _is_weak(leaf) for x in _arrays(leaf) if x.dtype.kind in "fc"]
+    return bool(found) and all(np.finfo(d).bits <= np.finfo(np.float32).bits for d in found)
+
+
+def _typed(x: Any, other: Any, single: bool) -> Any:
+    """Where two numbers of no precision meet, they have that of the arrays beside them."""
+    if not (single and x is not other and _is_weak(x) and _is_weak(other)):
+        return x
+    number = type(innermost(_arrays(x)[0]).raw) if is_leaf(x) else type(x)
+    dtype = np.dtype(np.complex64 if number is complex else np.float32)
+    return x.astype(dtype) if hasattr(x, "astype") else dtype.type(x)

@@ -18,9 +18,9 @@ from namedgrad.primitive import zeros_of
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import multiply, spread, stamp
 from namedgrad.trace import Level, Traced, backward, demoting
-from namedgrad.transforms.checkpoint import top_level
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree, adapter_of
+from namedgrad.transforms.levels import as_taken, top_level
 from namedgrad.transforms.tape import fresh_copy
 
 
@@ -53,6 +53,7 @@ class _Custom:
     map_kind: type[_CustomMap]
 
     def _record(self, run: Any, tree: Tree, parts: Sequence[DimArray], structure: list[Output]) -> tuple[DimArray, ...]:
+        parts = as_taken(parts)
         level = top_level(parts)
         if level is None:
             return run(parts)

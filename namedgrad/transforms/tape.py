@@ -19,7 +19,8 @@ from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
-from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost, used_after_return
+from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost
+from namedgrad.transforms.levels import as_taken
 
 Parts = Sequence[DimArray]
 QUIET = {"divide": "ignore", "invalid": "ignore", "over": "ignore", "under": "ignore"}
@@ -89,6 +90,8 @@ class Tape:
         seeds = []
         for end, g, out in zip(self.ends, cotangents, self.out_like, strict=True):
             if end is not None and g is not None:
+                if g.dtype.kind == "c" and out.dtype.kind == "f":  # what is real sees the real part
+                    g = cast(g, out.dtype)  # noqa: PLW2901 - the same cotangent
                 full = spread(conj_if_complex(g), Like(out.names, out.full_shape, out.dtype))
                 seeds.append((end, stamp(full, mark)))
         return backward(self.maps, seeds, self.leaves)
@@ -141,11 +144,7 @@ class Shape:
 
 def _below(out: DimArray, level: Level) -> DimArray:
     """An output without the trace of ``level``; one that is left of a transform that has returned is refused."""
-    if out.level is level:
-        return out.value
-    if out.level is not None and not out.level.open:
-        raise used_after_return()
-    return out
+    return out.value if out.level is level else as_taken([out])[0]
 
 
 def record(function: Callable[[list[DimArray]], Parts], ins: Parts, *, borrow: bool = False) -> Tape:
