@@ -123,7 +123,7 @@ class Replay(Map):
 
         with contextlib.ExitStack() as stack:
             for other, to in (*self.within.items(), (self.home, lift)):
-                stack.enter_context(demoting(other, to))  # type: ignore[arg-type]
+                stack.enter_context(demoting(other, to))
             return tuple(lift(o) if o.level is self.home else o for o in self.run(ins))  # type: ignore[arg-type]
 
     def pull(self, g: Any) -> list[DimArray | None]:
