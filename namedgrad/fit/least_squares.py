@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from namedgrad.fit.given import Given
 from namedgrad.fit.implicit import differentiable
+from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.losses import robust
+from namedgrad.fit.parameters import as_entries
 from namedgrad.fit.problem import require_positive
 from namedgrad.fit.progress import Progress
 from namedgrad.fit.residuals import Residuals
@@ -120,8 +123,18 @@ def least_squares(
     """
     require_positive(tol=tol, max_iterations=max_iterations, chunk=chunk)
     robust_loss = robust(loss, loss_scale)
+    fixed, shared = ((x,) if isinstance(x, str) else tuple(x) for x in (fixed, shared))
     params, missing = given_starts(params)
     given = Given(params=params, data=data, bounds=bounds, sigma=sigma, prior=prior)
+
+    if is_lazy(given.plain):
+        options = {
+            "loss": loss, "loss_scale": loss_scale, "fixed": fixed, "shared": shared, "tol": tol,
+            "max_iterations": max_iterations, "chunk": chunk,
+        }  # fmt: skip
+        plain = {**given.plain, "params": as_entries(given.plain["params"])}
+        one = functools.partial(_fit_chunk, residual, over, missing, options)
+        return fit_lazily(one, plain, over, residuals=True, traced=bool(given.levels), shared=shared, fixed=fixed)  # type: ignore[return-value]
 
     def solve() -> LeastSquaresResult:
         plain = given.plain
@@ -141,3 +154,12 @@ def least_squares(
 
     result = given.run(solve)
     return differentiable(result, given) if given.levels else result
+
+
+def _fit_chunk(
+    residual: Callable[..., Any], over: Any, missing: Sequence[Any], options: Mapping[str, Any], *, params: Any,
+    data: Any, **given: Any,
+) -> LeastSquaresResult:  # fmt: skip
+    """The fit of one chunk of dask arrays."""
+    start = {n: None if n in missing else v for n, v in params.items()}
+    return least_squares(residual, start, *data, over=over, **given, **options)

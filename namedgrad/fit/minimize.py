@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from namedgrad.fit.cells import Index
 from namedgrad.fit.descent import LBFGS, Descent, NewtonCG, Slope
 from namedgrad.fit.given import Given
 from namedgrad.fit.implicit import differentiable
+from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import Problem, require_positive, single
@@ -207,6 +209,14 @@ def minimize(
         require_positive(learning_rate=learning_rate)
     given = Given(params=params, data=data, bounds=bounds)
 
+    if is_lazy(given.plain):
+        options = {
+            "method": method, "tol": tol, "max_iterations": max_iterations, "learning_rate": learning_rate,
+            "callback": callback,
+        }  # fmt: skip
+        one = functools.partial(_fit_chunk, loss, over, options)
+        return fit_lazily(one, given.plain, over, residuals=False, traced=bool(given.levels))
+
     def solve() -> FitResult:
         plain = given.plain
         problem = Loss(loss, plain["params"], plain["data"], over=over, bounds=plain["bounds"])
@@ -217,3 +227,10 @@ def minimize(
 
     result = given.run(solve)
     return differentiable(result, given) if given.levels else result
+
+
+def _fit_chunk(
+    loss: Callable[..., Any], over: Any, options: Mapping[str, Any], *, params: Any, data: Any, bounds: Any
+) -> FitResult:
+    """The fit of one chunk of dask arrays."""
+    return minimize(loss, params, *data, over=over, bounds=bounds, **options)

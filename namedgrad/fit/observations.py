@@ -25,6 +25,7 @@ from namedgrad.rules.structure import (
     relabel,
     reorder,
     spread,
+    stamp,
     subtract,
     total,
 )
@@ -134,7 +135,7 @@ def log_weights(problem: Residuals) -> Matrix:
         args = problem.arguments(index)
         with quiet():
             plain = problem.call(problem.parameters.parts(problem.start[:, index], problem.backend), args)
-            ones = Output(plain.tree.rebuild([spread(problem.one(), x) for x in plain.parts]))
+            ones = Output(plain.tree.rebuild([stamp(spread(problem.one(), x), x.hidden) for x in plain.parts]))
             weight = problem.table(problem.checked(ones, args).parts[0], len(index), "sigma")
             out[index] = total(problem.counted(log(weight), index), problem.dims).to_numpy()
     return out

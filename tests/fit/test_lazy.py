@@ -1,0 +1,99 @@
+"""Fits of dask arrays: lazy, and the numbers of the same fit in memory."""
+
+from __future__ import annotations
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+from tests.fit.problems import START, labelled, named, observations, residual
+
+OVER = ("lat", "lon")
+CHUNKS = {"time": 10, "lat": 2, "lon": 3}
+
+
+def refuse(dsk, keys, **kwargs):
+    """A scheduler that must not be asked."""
+    raise AssertionError("computed too early")
+
+
+def same(lazy, eager, names):
+    """All results, computed together."""
+    done = lazy.compute()
+    for name in names:
+        xr.testing.assert_allclose(getattr(done, name), getattr(eager, name), rtol=1e-6)
+        np.testing.assert_equal(getattr(done, name).attrs, getattr(eager, name).attrs)
+    return done
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"sigma": "lat"}, {"bounds": {"rate": (0.5, 1.0)}}, {"prior": {"rate": (1.0, 0.1)}}]
+)
+def test_everything_is_lazy_and_the_same(options):
+    y = labelled(observations())
+    y[:, 0, 0] = np.nan
+    if "sigma" in options:
+        options = {"sigma": 1.0 + 0.1 * y.lat}
+    want = ng.least_squares(residual, START, y.time, y, over=OVER, **options)
+    with dask.config.set(scheduler=refuse):
+        fit = ng.least_squares(residual, START, y.time, y.chunk(CHUNKS), over=OVER, **options)
+        assert "lat: 3" in repr(fit)
+    assert fit.params["rate"].chunks == ((2, 1), (3, 1))
+    done = same(fit, want, ["params", "stderr", "status", "iterations", "cost", "dof", "covariance", "aic", "r2"])
+    assert done.status[0, 0] == 4
+    with pytest.raises(AttributeError, match=r"\.compute\(\) on the data"):
+        fit.residual
+
+
+def test_named_arrays_and_minimize():
+    t, y = named(observations())
+    lazy = ng.DimArray(da.from_array(y.data, chunks=(30, 1, 4)), y.dims)
+    want = ng.least_squares(residual, START, t, y, over=OVER)
+    fit = ng.least_squares(residual, START, t, lazy, over=OVER)
+    xr.testing.assert_allclose(fit.params.compute(), want.params, rtol=1e-6)
+    loss = lambda p, t, y: (residual(p, t, y) ** 2).sum()
+    low = ng.minimize(loss, START, t, lazy, over=OVER)
+    assert low.params["rate"].chunks is not None
+    xr.testing.assert_allclose(low.params.compute(), want.params, rtol=1e-4)
+    one = ng.least_squares(residual, START, t, lazy[{"lat": 1, "lon": 2}])
+    assert float(one.params["rate"].compute()) == pytest.approx(float(want.params["rate"][1, 2]), rel=1e-6)
+
+
+def test_cells_that_share_parameters_stay_together():
+    y = labelled(observations())
+    start = START | {"rate": xr.ones_like(y.lat)}
+    want = ng.least_squares(residual, start, y.time, y, over=OVER)
+    with dask.config.set(scheduler=refuse):
+        fit = ng.least_squares(residual, start, y.time, y.chunk(CHUNKS), over=OVER)
+    assert fit.params["rate"].dims == ("lat",)
+    assert fit.params["size"].chunks == ((2, 1), (4,))
+    same(fit, want, ["params", "stderr", "cost", "dof"])
+
+
+def test_start_values_are_found_in_every_chunk():
+    y = labelled(observations())
+    fit = ng.least_squares(residual, list(START), y.time, y.chunk(CHUNKS), over=OVER)
+    want = ng.least_squares(residual, START, y.time, y, over=OVER)
+    np.testing.assert_allclose(fit.cost.compute(), want.cost, rtol=1e-6)
+
+
+def test_derivatives_are_refused():
+    y = labelled(observations()).chunk(CHUNKS)
+    with pytest.raises(ng.TraceError, match=r"\.compute\(\) on the data"):
+        ng.grad(lambda s: ng.least_squares(residual, START, y.time, y, over=OVER, sigma=s).params["rate"].mean())(2.0)
+
+
+@pytest.mark.slow
+def test_on_two_workers():
+    distributed = pytest.importorskip("distributed")
+    y = labelled(observations())
+    want = ng.least_squares(residual, START, y.time, y, over=OVER)
+    with (
+        distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        fit = ng.least_squares(residual, START, y.time, y.chunk(CHUNKS), over=OVER)
+        xr.testing.assert_allclose(fit.params.compute(), want.params, rtol=1e-6)
