@@ -55,10 +55,10 @@ class LazyResult(FitResult):
 
     def compute(self) -> LazyResult:
         """The same with all results computed, together."""
-        import dask
+        from dask.base import compute
 
         names = list(self._parts)
-        return LazyResult(dict(zip(names, dask.compute(*self._parts.values()), strict=True)))
+        return LazyResult(dict(zip(names, compute(*self._parts.values()), strict=True)))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -135,10 +135,10 @@ def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:
     if isinstance(leaf, (xr.DataArray, xr.Dataset, xr.Variable, xr.DataTree)):
         return leaf.isel({n: slice(*at[n]) for n in at if n in leaf.dims})
     if isinstance(leaf, DimArray):
-        import dask
+        from dask.delayed import delayed
 
         raw = leaf.raw[tuple(slice(*at[n]) if n in at else slice(None) for n in leaf.names)]
-        return dask.delayed(make)(raw, leaf.names, leaf.hidden)
+        return delayed(make)(raw, leaf.names, leaf.hidden)
     return leaf
 
 
@@ -147,7 +147,7 @@ def fit_lazily(
     fixed: Sequence[Name] = (),
 ) -> LazyResult:  # fmt: skip
     """The result of ``fit(**args of a chunk)``, whose arrays are computed when they are asked for."""
-    import dask
+    from dask.delayed import delayed
 
     if traced:
         raise TraceError(
@@ -160,7 +160,7 @@ def fit_lazily(
     tasks = {}
     for i in index:
         at = {n: chunks.cuts[n][k] for n, k in zip(chunks.over, i, strict=True)}
-        tasks[i] = dask.delayed(_run, nout=None)(fit, chunks.args(at), chunks.over, square, residuals)
+        tasks[i] = delayed(_run)(fit, chunks.args(at), chunks.over, square, residuals)
 
     def joined(key: str, extra: Sequence[int] = (), dtype: Any = float) -> Any:
         return chunks.joined({i: task[key] for i, task in tasks.items()}, extra, np.dtype(dtype))
