@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,29 +15,33 @@ from namedgrad.transforms.grad import pullback, pushforward
 CLOSE = 1e-9
 
 
-def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: xr.DataArray) -> xr.Dataset:
+def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: Any) -> xr.Dataset:
     """``g(params)`` and its standard error, given the covariance of the parameters of each cell.
 
     Where each cell of the result depends on the parameters of that cell alone, one forward pass per parameter is all
     that is needed; else one pass per number of the result or per number of the parameters, whichever is less.
     """
-    names, cells = list(params.data_vars), tuple(d for d in covariance.dims if d not in ("param", "param_wrt"))
     value = g(params)
     if not isinstance(value, xr.DataArray):
         raise TypeError(f"propagate: the function must return one DataArray, got {type(value).__name__}")
-    if _is_cellwise(g, params, value, cells):
-        columns = [_along(g, params, {n: xr.ones_like(params[n])}) for n in names]
-        variance = _form(columns, columns, covariance)
-    elif value.size <= sum(v.size for v in params.values()):
-        variance = _by_rows(g, params, covariance, value)
-    else:
-        variance = _by_columns(g, params, covariance, cells)
-    variance = variance.transpose(*value.dims)
+    variance = _variance(g, params, covariance, value).transpose(*value.dims)
     stderr = value.copy(data=np.sqrt(variance.values))
     stderr.attrs = {"long_name": f"standard error of {value.attrs.get('long_name', value.name or 'the value')}"}
     if "units" in value.attrs:
         stderr.attrs["units"] = value.attrs["units"]
     return xr.Dataset({"value": value, "stderr": stderr})
+
+
+def _variance(g: Callable[..., Any], params: xr.Dataset, covariance: Any, value: xr.DataArray) -> xr.DataArray:
+    if isinstance(covariance, Mapping):
+        return _by_rows(g, params, functools.partial(_blocks, covariance), value)
+    cells = tuple(d for d in covariance.dims if d not in ("param", "param_wrt"))
+    if _is_cellwise(g, params, value, cells):
+        columns = [_along(g, params, {n: xr.ones_like(params[n])}) for n in params.data_vars]
+        return _form(covariance, columns)
+    if value.size <= sum(v.size for v in params.values()):
+        return _by_rows(g, params, functools.partial(_form, covariance), value)
+    return _by_columns(g, params, covariance, cells)
 
 
 def _along(g: Callable[..., Any], params: xr.Dataset, tangents: dict[Any, xr.DataArray]) -> xr.DataArray:
@@ -59,19 +64,30 @@ def _is_cellwise(g: Callable[..., Any], params: xr.Dataset, value: xr.DataArray,
     return bool(((off <= CLOSE * abs(scaled)) | ~np.isfinite(off)).all())
 
 
-def _form(left: Sequence[xr.DataArray], right: Sequence[xr.DataArray], covariance: xr.DataArray) -> xr.DataArray:
-    """``left @ covariance @ right``; what has no slope adds nothing, however unsure it is."""
+def _form(covariance: xr.DataArray, slopes: Sequence[xr.DataArray]) -> xr.DataArray:
+    """``slopes @ covariance @ slopes``; what has no slope adds nothing, however unsure it is."""
     parts = []
-    for i, x in enumerate(left):
-        for j, y in enumerate(right):
+    for i, x in enumerate(slopes):
+        for j, y in enumerate(slopes):
             weight = x * y
             parts.append((weight * covariance[..., i, j].drop_vars(("param", "param_wrt"))).where(weight != 0, 0.0))
     return sum(parts[1:], parts[0])
 
 
-def _by_rows(
-    g: Callable[..., Any], params: xr.Dataset, covariance: xr.DataArray, value: xr.DataArray
-) -> xr.DataArray:
+def _blocks(covariance: Mapping[Any, Any], slopes: Sequence[xr.DataArray]) -> xr.DataArray:
+    """The same for blocks by pairs of parameters, whose second has dims with ``_wrt``."""
+    known = {x.name: x for x in slopes}
+    parts = []
+    for a, b in covariance:
+        block, right = covariance[a, b], known[b]
+        right = right.drop_vars(list(right.coords))
+        right = right.rename({d: f"{d}_wrt" for d in right.dims if f"{d}_wrt" in block.dims})
+        weight = known[a].drop_vars(list(known[a].coords)) * right
+        parts.append((weight * block.drop_vars(list(block.coords))).where(weight != 0, 0.0).sum())
+    return sum(parts[1:], parts[0])
+
+
+def _by_rows(g: Callable[..., Any], params: xr.Dataset, form: Callable[..., Any], value: xr.DataArray) -> xr.DataArray:
     """Variances of a few numbers, by reverse passes."""
     pull = pullback(g, params)[1]
     out = np.empty(value.size)
@@ -79,8 +95,7 @@ def _by_rows(
         one = np.zeros(value.size)
         one[i] = 1.0
         gradient = pull(value.copy(data=one.reshape(value.shape)))
-        columns = [gradient[n] for n in params.data_vars]
-        out[i] = float(_form(columns, columns, covariance).sum())
+        out[i] = float(form([gradient[n] for n in params.data_vars]).sum())
     return value.copy(data=out.reshape(value.shape))
 
 
@@ -96,5 +111,5 @@ def _by_columns(
             one = xr.zeros_like(params[n])
             one[here] = 1.0
             columns.append(_along(g, params, {n: one}))
-        total = total + _form(columns, columns, covariance.isel(here, drop=True))
+        total = total + _form(covariance.isel(here, drop=True), columns)
     return total

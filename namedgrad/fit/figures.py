@@ -36,9 +36,10 @@ def plot(fit: LeastSquaresResult, at: Mapping[Any, Any] | None) -> Any:
     rows = -(-(len(names) + 1) // columns)
     figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
     panels: Any = figure.subplots(rows, columns, squeeze=False).ravel()
-    draw = _map if len(cells) == 2 else _line
     for name, panel in zip(names, panels, strict=False):
-        draw(panel, fit.params[name], fit.stderr[name])
+        values = fit.params[name]
+        draw = {2: _map, 1: _line}.get(values.ndim, _numbers)
+        draw(panel, values, fit.stderr[name])
         panel.set_title(str(name))
     _status(panels[len(names)], fit.status)
     for panel in panels[len(names) + 1 :]:
@@ -56,6 +57,11 @@ def _line(panel: Any, values: xr.DataArray, stderr: xr.DataArray) -> None:
     x = values[dim].values if values[dim].dtype.kind in "iufM" else np.arange(values.size)
     panel.errorbar(x, values.values, np.where(np.isfinite(stderr), stderr, 0.0), fmt="o", markersize=3, linewidth=1)
     panel.set(xlabel=_label(values[dim]), ylabel=_label(values))
+
+
+def _numbers(panel: Any, values: xr.DataArray, _: xr.DataArray) -> None:
+    panel.hist(values.values.ravel())
+    panel.set(xlabel=_label(values))
 
 
 def _status(panel: Any, status: xr.DataArray) -> None:
@@ -84,16 +90,16 @@ def _curve(fit: LeastSquaresResult, at: dict[Any, Any], figure: Any) -> Any:
         raise ValueError(f"plot draws observations along one dim, but there are {counted.ndim}, {problem.dims}")
     y, curve = (x.to_numpy()[0] for x in (found.observed, found.model))
     slopes = np.stack([c.to_numpy()[0] for c in problem.jacobian(matrix, index)[1]]) / found.weight.to_numpy()[0]
-    free = np.flatnonzero(problem.free)
-    spread = np.sqrt(np.einsum("in,ij,jn->n", slopes, _covariance(fit, index[0])[np.ix_(free, free)], slopes))
+    spread = np.sqrt(np.einsum("in,ij,jn->n", slopes, _covariance(fit, where), slopes))
     x, label = _abscissa(fit, found.leaf, y.size)
     order = np.argsort(x)
-    reach = stdtrit(max(int(fit.dof.values.ravel()[index[0]]), 1), 0.5 * (1 + BAND)) * spread
+    dof = fit.dof.isel(where, missing_dims="ignore").item()
+    reach = stdtrit(max(dof, 1), 0.5 * (1 + BAND)) * spread
     panel = figure.subplots()
     panel.fill_between(x[order], (curve - reach)[order], (curve + reach)[order], alpha=0.3, label=f"{BAND:.0%} band")
     panel.plot(x[order], curve[order], label="fit")
     panel.plot(x[counted], y[counted], "k.", markersize=4, label="observations")
-    named = fit.params.isel(where)
+    named = fit.params.isel(where, missing_dims="ignore")
     panel.set_title(", ".join(f"{n} = {v.item():.4g}" for n, v in named.data_vars.items()), fontsize="medium")
     observed = problem.data[-1]
     panel.set(xlabel=label, ylabel=_label(observed) if isinstance(observed, xr.DataArray) else "")
@@ -101,9 +107,13 @@ def _curve(fit: LeastSquaresResult, at: dict[Any, Any], figure: Any) -> Any:
     return figure
 
 
-def _covariance(fit: LeastSquaresResult, cell: int) -> Any:
-    p = fit.covariance
-    return p.values.reshape(-1, *p.shape[-2:])[cell]
+def _covariance(fit: LeastSquaresResult, where: dict[Any, int]) -> Any:
+    """The covariance of the free parameters of a cell."""
+    names = [n for n, rows in fit._problem.parameters.rows.items() if fit._problem.free[rows].all()]
+    if not isinstance(fit.covariance, Mapping):
+        return fit.covariance.isel(where).sel(param=names, param_wrt=names).values
+    at = {**where, **{f"{d}_wrt": i for d, i in where.items()}}
+    return np.array([[fit.covariance[a, b].isel(at, missing_dims="ignore").item() for b in names] for a in names])
 
 
 def _position(cells: xr.DataArray, at: dict[Any, Any]) -> dict[Any, int]:

@@ -108,7 +108,9 @@ def test_fisher_information_is_what_the_slopes_say():
     p = {n: fit.params[n].values[1, 2] for n in NAMES}
     decay = np.exp(-p["rate"] * TIME)
     J = np.stack([decay, -p["size"] * TIME * decay, 0 * TIME], axis=1) / 0.5
-    np.testing.assert_allclose(fit.fisher().sel(lat=1, lon=2) if "lat" in fit.fisher().coords else fit.fisher()[1, 2], J.T @ J, rtol=1e-6)
+    np.testing.assert_allclose(
+        fit.fisher().sel(lat=1, lon=2) if "lat" in fit.fisher().coords else fit.fisher()[1, 2], J.T @ J, rtol=1e-6
+    )
     inverse = np.linalg.inv(J.T[:2] @ J[:, :2])
     np.testing.assert_allclose(fit.unscaled_covariance[1, 2, :2, :2], inverse, rtol=1e-6)
     np.testing.assert_allclose(fit.covariance, fit.unscaled_covariance * (fit.chi2 / fit.dof), rtol=1e-9)
@@ -154,6 +156,50 @@ def test_errors_are_propagated(g):
     xr.testing.assert_allclose(found.value, g(fit.params))
     want = finite_differences(g, fit.params, fit.covariance)
     np.testing.assert_allclose(found.stderr, want.transpose(*found.stderr.dims), rtol=1e-6, atol=1e-12)
+
+
+def test_errors_of_shared_parameters_are_propagated():
+    da = labelled(observations())
+    start = {"size": 1.0, "rate": xr.DataArray(np.ones(3), {"lat": da.lat}, ("lat",)), "offset": 0.0}
+    fit = ng.least_squares(residual, start, da.time, da, over=OVER)
+    p = fit.params
+    for g in (
+        lambda p: p["rate"].mean(),
+        lambda p: p["size"] * p["rate"] + p["offset"],
+        lambda p: 1 / p["rate"],
+    ):
+        found = fit.propagate(g)
+        spots = [(n, at) for n in NAMES for at in np.ndindex(p[n].shape)]
+        slopes, h = [], 1e-6
+        for n, at in spots:
+            ends = []
+            for sign in (1, -1):
+                moved = p.copy(deep=True)
+                moved[n].values[at] += sign * h
+                ends.append(g(moved).values)
+            slopes.append((ends[0] - ends[1]) / (2 * h))
+        blocks = [[full(fit.covariance[a, b], p[a], p[b]) for b in NAMES] for a in NAMES]
+        J = np.stack([s.ravel() for s in slopes], axis=1)
+        want = np.sqrt(np.diag(J @ np.block(blocks) @ J.T)).reshape(found.value.shape)
+        np.testing.assert_allclose(found.stderr, want, rtol=1e-5)
+    plt = pytest.importorskip("matplotlib.pyplot")
+    assert len(fit.plot().axes[1].lines) >= 1  # one rate per latitude
+    assert fit.plot({"lat": 10, "lon": -179}).axes[0].get_title().startswith("size = ")
+    plt.close("all")
+
+
+def full(block, first, second):
+    """A block between all numbers of two parameters; problems that have nothing in common have covariance 0."""
+    wrt = block.rename({d: f"{d}_wrt" for d in second.dims if f"{d}_wrt" not in block.dims and d not in first.dims})
+    out = np.zeros((first.size, second.size))
+    for i, a in enumerate(np.ndindex(first.shape)):
+        for j, b in enumerate(np.ndindex(second.shape)):
+            left, right = dict(zip(first.dims, a, strict=True)), dict(zip(second.dims, b, strict=True))
+            common = [d for d in block.dims if d in left and d in right and f"{d}_wrt" not in block.dims]
+            if all(left[d] == right[d] for d in common):
+                at = {**left, **{f"{d}_wrt": k for d, k in right.items()}}
+                out[i, j] = wrt.isel({d: k for d, k in at.items() if d in wrt.dims}).item()
+    return out
 
 
 def test_propagated_errors_have_units_and_missing_cells_stay_missing():
