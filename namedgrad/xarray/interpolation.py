@@ -95,7 +95,8 @@ def _along_one(x: DimArray, line: Line, method: str, kwargs: dict[str, Any]) -> 
         return _cubic(x, line, method, extrapolate=options.pop("extrapolate", None), unknown=options)
     if method in POLYNOMIALS:
         return _weighted(x, line, method)
-    fill, strict = options.pop("fill_value", np.nan), options.pop("bounds_error", False)
+    fill, strict = options.pop("fill_value", None), options.pop("bounds_error", False)
+    fill = np.nan if fill is None else fill
     degree = _degree(method, options)
     single = x.ndim == 1 and x.dtype == np.float64 and not isinstance(fill, str)
     if method == "linear":
@@ -127,7 +128,9 @@ def _linear(x: DimArray, line: Line, *, like_numpy: bool = False, side: str = "l
     ``numpy.interp``, which it uses for single lines, takes the cell itself.
     """
     if line.n == 1:
-        return gather(x, {line.name: line.interval()})
+        only = gather(x, {line.name: line.interval()})
+        there = stop_gradient(line.target)
+        return only if like_numpy else where(e.less(there, there), only, c(np.nan))  # SciPy: 0 / 0, everywhere
     at = line.interval("right" if like_numpy else side)
     low, high = gather(x, {line.name: at}), gather(x, {line.name: at + 1})
     start, stop = gather(line.coord, {line.name: at}), gather(line.coord, {line.name: at + 1})

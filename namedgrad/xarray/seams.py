@@ -79,6 +79,12 @@ def is_single(k: Any) -> bool:
     return isinstance(k, PositionalArray) and k.ndim == 0
 
 
+def _by_ours(self: Any, variables: Any, *_: Any, **__: Any) -> bool:
+    keys = variables(self) if callable(variables) else variables
+    keys = keys if isinstance(keys, list) else [keys]
+    return any(holds(k if isinstance(k, xr.DataArray) else self._variables.get(k)) for k in keys)
+
+
 def _differs(self: Any, *_: Any, **__: Any) -> bool:
     return any(isinstance(v._data, PositionalArray) and v._data.vectorized for v in self._variables.values())
 
@@ -247,6 +253,7 @@ SEAMS = [
     Seam("xarray.core.indexing:apply_indexer", _later(_HERE + "selecting", "pick"), _picked_by_ours),
     Seam("xarray.core.variable:Variable.isel", _later(_HERE + "selecting", "isel"), _single_positions, around=True),
     Seam("xarray.core.variable:IndexVariable._finalize_indexing_result", _later(_HERE + "selecting", "finalize")),
+    Seam("xarray.core.dataset:Dataset.sortby", _later(_HERE + "selecting", "sortby"), _by_ours),
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),

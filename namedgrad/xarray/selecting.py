@@ -70,6 +70,22 @@ def positions_of(self: Any, labels: Mapping[Any, Any], method: Any = None, toler
     return indexing.IndexSelResult({self.dim: at})
 
 
+def sortby(self: xr.Dataset, variables: Any, ascending: bool = True) -> xr.Dataset:
+    """By arrays that are differentiated: their order is fixed, and may differ per slice."""
+    keys = variables(self) if callable(variables) else variables
+    keys = [k if isinstance(k, xr.DataArray) else self[k] for k in (keys if isinstance(keys, list) else [keys])]
+    if any(by.ndim != 1 for by in keys):
+        raise ValueError("Input DataArray is not 1-D.")
+    out, *keys = xr.align(self, *keys, join="left")
+    dims = dict.fromkeys(by.dims[0] for by in keys)
+    for i in reversed(range(len(keys))):
+        by = keys[i]
+        present = by.data if ascending else np.where(np.isnan(by.data), -np.inf, by.data)  # missing cells come last
+        order = {by.dims[0]: xr.Variable(by.dims, np.argsort(present, kind="stable"))}
+        out, keys = out.isel(order), [k.isel(order, missing_dims="ignore") for k in keys]
+    return out if ascending else out.isel(dict.fromkeys(dims, slice(None, None, -1)))
+
+
 # ------------------------------------------------------------------------------------------------ sizes
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
 import namedgrad as ng
 from tests.xarray.catalogue import CATALOGUE
 from tests.xarray.catalogue.entry import Entry, data
-from tests.xarray.harness import check_gradient, check_over, cotangents, quiet
+from tests.xarray.harness import arrays, check_gradient, check_over, quiet
 
 ALL = os.environ.get("NAMEDGRAD_GRID") == "1"
 ANSWERED = [e for e in CATALOGUE if not e.refused]
@@ -20,7 +21,7 @@ def given(entry: Entry, *, gaps: bool):
     """The data, where xarray itself can run the call: it needs packages for some, and refuses gaps in others."""
     x = data(entry, gaps=gaps)
     try:
-        cotangents(entry.function, x)
+        assert any(np.isfinite(a).any() for a in arrays(entry.function(x))), "nothing that could be differentiated"
     except ImportError as error:
         pytest.skip(str(error))
     except (ValueError, TypeError) as error:

@@ -126,7 +126,7 @@ ENTRIES = [
         ("apply_ufunc vectorize, a row", lambda x: xr.apply_ufunc(_smooth, x, input_core_dims=[["time"]], output_core_dims=[["time"]], vectorize=True)),
         ("apply_ufunc vectorize, two arrays", lambda x: xr.apply_ufunc(lambda a, b: np.dot(a, b), x, OTHER, input_core_dims=[["time"], ["time"]], vectorize=True)),
         ("apply_ufunc vectorize, elementwise", lambda x: xr.apply_ufunc(lambda v: v**2 + 1, x, vectorize=True)),
-        ("apply_ufunc with a solve", lambda x: xr.apply_ufunc(lambda a: np.linalg.solve(a.swapaxes(-1, -2) @ a + 0.1 * np.eye(a.shape[-1]), a.sum(-2)[..., None])[..., 0], x, input_core_dims=[["time", "lon"]], output_core_dims=[["lon"]])),
+        ("apply_ufunc with a solve", lambda x: xr.apply_ufunc(lambda a: np.linalg.solve(a.swapaxes(-1, -2) @ a + 0.1 * np.eye(a.shape[-1]), a.sum(-2)[..., None])[..., 0], x.fillna(1.0), input_core_dims=[["time", "lon"]], output_core_dims=[["lon"]])),
         ("apply_ufunc with singular values", lambda x: xr.apply_ufunc(lambda a: np.linalg.svd(a, compute_uv=False), x.fillna(2.0), input_core_dims=[["time", "lon"]], output_core_dims=[["mode"]])),
         ("apply_ufunc join outer", lambda x: xr.apply_ufunc(np.add, x, OTHER.isel(lon=slice(1, None)), join="outer", dataset_join="outer")),
         ("apply_ufunc keep_attrs", lambda x: xr.apply_ufunc(np.sqrt, x, keep_attrs=True)),

@@ -104,7 +104,7 @@ ENTRIES = [
         ("Dataset.map_blocks", lambda d: d.map_blocks(lambda e: e * 2)),
         ("Dataset.real and imag", lambda d: (d * (1 + 2j)).imag + d.real + d.conj()),
         ("Dataset.copy", lambda d: d.copy(deep=True) * d.copy()),
-        ("Dataset.dot and corr", lambda d: xr.dot(d.a, d.b, dim="time") + xr.corr(d.a, d.b, "time")),
+        ("Dataset.dot and corr", lambda d: xr.dot(d.a.fillna(0), d.b.fillna(0), dim="time") + xr.corr(d.a, d.b, "time")),
         ("Dataset.to_dataarray weighted", lambda d: d[["a", "b"]].to_dataarray("v").weighted(WEIGHTS).mean("lon")),
         ("Dataset.cov of variables", lambda d: xr.cov(d.a, d.m, "lon")),
         ("Dataset attribute assignment", lambda d: d.assign_attrs(k=1).drop_attrs() * 2),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from tests.xarray.catalogue.entry import WEIGHTS, table
 
 POINTS = {"lat": xr.DataArray([-10.0, 20.0, 59.0], dims="point"), "lon": xr.DataArray([10.0, 100.0, 260.0], dims="point")}
 COEFFICIENTS = xr.DataArray([1.0, 0.5, -0.2], dims="degree", coords={"degree": [0, 1, 2]})
+DAYS = pd.to_datetime(["2001-01-10", "2001-03-03", "2001-06-20"])
 FINE = [10.0, 95.0, 200.0]
 METHODS = ("linear", "nearest", "zero", "slinear", "quadratic", "cubic", "quintic", "polynomial", "pchip", "barycentric", "krogh", "akima", "makima")
 ORDER = {"polynomial": {"order": 3}}
@@ -19,7 +21,7 @@ def _at(method):
     if method in {"barycentric", "krogh"}:
         return (f"interp {method}", lambda x: x.interp(lon=FINE, method=method), ("lat", "time"))
     options = {"kwargs": ORDER[method]} if method in ORDER else {}
-    return (f"interp {method}", lambda x: x.fillna(2.0).isel(time=slice(0, 9)).interp(time=["2001-01-10", "2001-03-01", "2001-06-20"], method=method, **options))
+    return (f"interp {method}", lambda x: x.fillna(2.0).isel(time=slice(0, 9)).interp(time=DAYS, method=method, **options))
 
 
 def _gaps(method):
@@ -32,11 +34,12 @@ ENTRIES = [
         *map(_at, METHODS),
         ("interp of gaps", lambda x: x.interp(lon=FINE), ("lat", "time")),
         ("interp nearest of gaps", lambda x: x.interp(lon=FINE, method="nearest"), ("lat", "time")),
-        ("interp outside", lambda x: x.interp(lon=[-20.0, 100.0, 300.0]), ("lat", "time")),
+        ("interp outside", lambda x: x.interp(lon=[-20.0, 90.0, 100.0, 300.0]), ("lat", "time")),
         ("interp extrapolate", lambda x: x.interp(lon=[-20.0, 100.0, 300.0], kwargs={"fill_value": "extrapolate"}), ("lat", "time")),
         ("interp fill_value", lambda x: x.interp(lon=[-20.0, 100.0, 300.0], kwargs={"fill_value": 1.5}) ** 2, ("lat", "time")),
         ("interp of two dims", lambda x: x.interp(lat=[-10.0, 20.0], lon=FINE), ("time",)),
-        ("interp of two dims, cubic", lambda x: x.fillna(2.0).interp(time=["2001-01-10", "2001-06-20"], lon=FINE, method="cubic"), ("lat",)),
+        ("interp of two dims, pchip", lambda x: x.fillna(2.0).interp(time=DAYS[:2], lon=FINE, method="pchip"), ("lat",)),
+        ("interp at points, slinear", lambda x: x.fillna(2.0).interp(POINTS, method="slinear"), ("time",)),
         ("interp at points", lambda x: x.interp(POINTS), ("time",)),
         ("interp at points, nearest", lambda x: x.interp(POINTS, method="nearest"), ("time",)),
         ("interp at a number", lambda x: x.interp(lon=100.0), ("lat", "time")),
@@ -64,7 +67,7 @@ ENTRIES = [
         ("differentiate in time", lambda x: x.differentiate("time", datetime_unit="D")),
         ("integrate", lambda x: x.integrate("lon"), ("lat", "time")),
         ("integrate in time", lambda x: x.integrate("time", datetime_unit="D")),
-        ("integrate of two dims", lambda x: x.integrate(["time", "lon"], "h")),
+        ("integrate of two dims", lambda x: x.fillna(1.0).integrate(["time", "lon"], "h")),
         ("cumulative_integrate", lambda x: x.cumulative_integrate("lon"), ("lat", "time")),
         ("cumulative_integrate in time", lambda x: x.cumulative_integrate("time", "D")),
         ("polyfit", lambda x: x.polyfit("lon", 2), ("lat", "time")),

@@ -67,9 +67,9 @@ ENTRIES = [
     ),
     *table(
         ("dot", lambda x: xr.dot(x, OTHER, dim="time")),
-        ("dot of three", lambda x: xr.dot(x, OTHER, WEIGHTS, dim=["time", "lon"])),
+        ("dot of three", lambda x: xr.dot(x.fillna(1.0), OTHER, WEIGHTS, dim=["time", "lon"])),
         ("dot method", lambda x: x.dot(OTHER, "lon")),
-        ("dot of all", lambda x: xr.dot(x, x), ()),
+        ("dot of all", lambda x: xr.dot(x.fillna(1.0), x.fillna(2.0)), ()),
         ("cov", lambda x: xr.cov(x, OTHER, "time")),
         ("cov ddof and weights", lambda x: xr.cov(x, x**2, "time", ddof=0)),
         ("corr", lambda x: xr.corr(x, OTHER, "time")),

@@ -41,6 +41,8 @@ ENTRIES = [
         ("pad end_values", lambda x: x.pad(lon=2, mode="linear_ramp", end_values=1.0)),
         ("sortby", lambda x: x.sortby("lon", ascending=False)),
         ("sortby an array", lambda x: x.sortby(xr.DataArray([3.0, 1.0, 2.0, 0.0], dims="lon", coords={"lon": x.lon}))),
+        ("sortby the data", lambda x: x.sortby(x.isel(lat=0, lon=0) if "lat" in x.dims else x.isel(lon=0)), ()),
+        ("sortby twice, descending", lambda x: x.isel(lat=1, drop=True).sortby([x.isel(lon=0, lat=1).round(), x.isel(lon=1, lat=1)], ascending=False), ()),
         ("rename", lambda x: x.rename(lon="x").rename("other")),
         ("swap_dims", lambda x: x.assign_coords(k=("lon", [4, 3, 2, 1])).swap_dims(lon="k").sel(k=[1, 4])),
         ("assign_coords", lambda x: x.assign_coords(lon=x.lon + 1, k=3.0).sel(lon=91)),

@@ -52,7 +52,7 @@ ENTRIES = [
     *table(
         ("daily resample", lambda x: x.resample(time="7D").mean(), ()),
         ("daily interpolate_na max_gap", lambda x: x.where(x > 2).interpolate_na("time", max_gap="3D"), ()),
-        ("daily upsample", lambda x: x.resample(time="6h").interpolate("quadratic"), ()),
+        ("daily upsample", lambda x: x.fillna(2.0).resample(time="6h").interpolate("quadratic"), ()),
         ("daily groupby time of day", lambda x: x.groupby("time.day").mean(), ()),
         ("daily groupby floor", lambda x: x.groupby(x.time.dt.floor("10D")).max(), ()),
         given="daily",
