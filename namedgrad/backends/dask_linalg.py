@@ -88,6 +88,9 @@ class DaskLinalg(LinalgKernels):
     def cholesky_gradient(self, y: Raw, g: Raw, errors: str = "raise") -> Raw:
         return self._pair("cholesky_gradient", y, g, whole=True, errors=errors)
 
+    def cholesky_tangent(self, y: Raw, t: Raw, errors: str = "raise") -> Raw:
+        return self._pair("cholesky_tangent", y, t, whole=True, errors=errors)
+
     def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
         return self._pair("solve", a, b, errors=errors)
 

@@ -86,6 +86,14 @@ class LinalgKernels:
         x = self._adjoint(self.triangular_solve(y, p, lower=False, unit=False, errors="nan"))
         return self.triangular_solve(y, x, lower=False, unit=False, errors="nan")
 
+    def cholesky_tangent(self, y: Raw, t: Raw, errors: str = "raise") -> Raw:
+        """The tangent of the factor, given that of a matrix, which is symmetrised: Murray (2016), eq. 8."""
+        xp = self.xp
+        t = (t + self._adjoint(t)) / 2
+        x = self._adjoint(self.triangular_solve(y, t, lower=True, unit=False, errors="nan"))
+        x = xp.tril(self.triangular_solve(y, x, lower=True, unit=False, errors="nan"))
+        return xp.matmul(y, x * (1 - xp.eye(x.shape[-1], dtype=x.dtype) / 2))
+
     def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
         """``(Q^T, R)`` side by side."""
         xp = self.xp

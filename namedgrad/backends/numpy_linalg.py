@@ -39,6 +39,10 @@ class NumpyLinalg(LinalgKernels):
         with np.errstate(all="ignore"):
             return triangular.cholesky_gradient(y, g)
 
+    def cholesky_tangent(self, y: Raw, t: Raw, errors: str = "raise") -> Raw:
+        with np.errstate(all="ignore"):
+            return triangular.cholesky_tangent(y, t)
+
     def triangle(self, x: Raw, axes: tuple[int, int], lower: bool, strictly: bool) -> Raw:
         out = np.array(x, copy=True, order="K", subok=False)
         np.copyto(out, 0, where=~self._in_triangle(x, axes, lower, strictly))

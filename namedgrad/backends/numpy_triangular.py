@@ -192,6 +192,38 @@ def cholesky_gradient(y: Raw, g: Raw) -> Raw:
     return tiled((lambda y, g: _whole(y, inverse(y), g)) if small else _by_blocks, y, g)
 
 
+def cholesky_tangent(y: Raw, t: Raw) -> Raw:
+    """Tangent of the factor, given that of the matrix, which is symmetrised."""
+    small = y.shape[-1] <= WHOLE
+    return tiled((lambda y, t: _moved(y, inverse(y), t)) if small else _forward_by_blocks, y, t)
+
+
+def _forward_by_blocks(y: Raw, t: Raw) -> Raw:
+    """First columns first, in products of blocks (Murray 2016, section 4.1)."""
+    t = (t + adjoint(t)) / 2
+    out = np.zeros(t.shape, np.result_type(y, t))
+    n = t.shape[-1]
+    size = max(_size(n), 64)
+    inverses = _diagonal_inverses(y, size, unit=False)
+    for k, (before, at, behind) in enumerate(_blocks(n, size)):
+        x = inverses[..., k, : at.stop - at.start, : at.stop - at.start]
+        left, moved = adjoint(y[..., at, before]), out[..., at, before]
+        known = np.matmul(moved, left)
+        here = _moved(y[..., at, at], x, t[..., at, at] - known - adjoint(known))
+        below = t[..., behind, at] - np.matmul(out[..., behind, before], left)
+        below -= np.matmul(y[..., behind, before], adjoint(moved))
+        below -= np.matmul(y[..., behind, at], adjoint(here))
+        out[..., at, at], out[..., behind, at] = here, np.matmul(below, adjoint(x))
+    return out
+
+
+def _moved(y: Raw, x: Raw, t: Raw) -> Raw:
+    """``y P``, ``x`` the inverse of ``y``, P the lower triangle of ``x t x^H`` with half its diagonal: eq. 8."""
+    p = np.matmul(np.matmul(x, (t + adjoint(t)) / 2), adjoint(x))
+    p *= np.tri(p.shape[-1]) - np.eye(p.shape[-1]) / 2
+    return np.matmul(y, p)
+
+
 def _by_blocks(y: Raw, g: Raw) -> Raw:
     """Last columns first, in products of blocks (Murray 2016, section 4.2): a sixth of the work of eq. 9."""
     shape = np.broadcast_shapes(y.shape, g.shape)

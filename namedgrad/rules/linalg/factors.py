@@ -45,10 +45,13 @@ def _cholesky_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple
 
 
 _gradient_at_once = Plain("(m,m),(m,m)->(m,m)", "cholesky_gradient")
+_tangent_at_once = Plain("(m,m),(m,m)->(m,m)", "cholesky_tangent")
 
 
 def _cholesky_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
-    """Murray (2016), eq. 8: dL = L Phi(L^-1 dA L^-H)."""
+    """Murray (2016), eq. 8: dL = L Phi(L^-1 dA L^-H); in one call where it is not differentiated itself."""
+    if ts[0].level is None and y.level is None:
+        return _tangent_at_once(y, ts[0])
     inner = mH(solve_lower(y, mH(solve_lower(y, hermitian_part(ts[0])))))
     return mm(y, lower_half(inner))
 
