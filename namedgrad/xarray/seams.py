@@ -1,17 +1,18 @@
 """Where xarray calls kernels that take plain arrays only, our arrays take another way.
 
 Each seam is one function or method inside xarray, the narrowest through which such a kernel is reached.  It is wrapped
-once, when the package is imported: calls without an array of ours go through to the original at the price of a look at
-their arguments, and no option of xarray's, which are global to the process, is touched.  A seam that another version of
-xarray does not have is left out (:data:`MISSING`); the error that the kernel then raises names the functions of
-:mod:`namedgrad.xr` that do the same.
+once: when the package is imported or, in modules that xarray has not imported by then, before it sees one of our arrays.
+Calls without an array of ours go through to the original at the price of a look at their arguments, and no option of
+xarray's, which are global to the process, is touched.  A seam that another version of xarray does not have is left out
+(:data:`MISSING`); :mod:`namedgrad.xr` has the same functions by name.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,8 +70,8 @@ def _picked_by_ours(indexable: Any, indexer: Any) -> bool:
     return ours and not isinstance(getattr(indexable, "array", None), PositionalArray)
 
 
-def _single_positions(_: Any, indexers: Any = None, *__: Any, **keywords: Any) -> bool:
-    return any(map(is_single, (*(indexers or {}).values(), *keywords.values())))
+def _single(_: Any, key: Any) -> bool:
+    return any(map(is_single, key if isinstance(key, tuple) else (key,)))
 
 
 def is_single(k: Any) -> bool:
@@ -251,7 +252,7 @@ SEAMS = [
     Seam(f"{_EXPONENTIAL}.__init__", _exponential_init),
     *(Seam(f"{_EXPONENTIAL}.{n}", _exponential(n), _windowed) for n in ("mean", "sum", "std", "var", "cov", "corr")),
     Seam("xarray.core.indexing:apply_indexer", _later(_HERE + "selecting", "pick"), _picked_by_ours),
-    Seam("xarray.core.variable:Variable.isel", _later(_HERE + "selecting", "isel"), _single_positions, around=True),
+    Seam("xarray.core.variable:Variable.__getitem__", _later(_HERE + "selecting", "getitem"), _single, around=True),
     Seam("xarray.core.variable:IndexVariable._finalize_indexing_result", _later(_HERE + "selecting", "finalize")),
     Seam("xarray.core.dataset:Dataset.sortby", _later(_HERE + "selecting", "sortby"), _by_ours),
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
@@ -261,6 +262,7 @@ SEAMS = [
     Seam("xarray.core.variable:Variable.as_numpy", _same),
     Seam("xarray.core.common:DataWithCoords.clip", _clip, around=True),
 ]
+_PACKAGES = ("computation", "core")
 MISSING: list[str] = []  #: places that this version of xarray does not have
 
 
@@ -274,7 +276,7 @@ def owner_of(place: str) -> tuple[Any, str]:
     """
     module, _, path = place.partition(":")
     *inner, name = path.split(".")
-    for package in ("computation", "core"):
+    for package in _PACKAGES:
         try:
             owner: Any = importlib.import_module(module.format(package))
         except ImportError:
@@ -297,10 +299,8 @@ def _either(original: Call, seam: Seam) -> Call:
     return call
 
 
-@functools.cache
-def install() -> None:
-    """Wrap every seam, once."""
-    for seam in SEAMS:
+def _install(seams: Iterable[Seam]) -> None:
+    for seam in seams:
         try:
             owner, name = owner_of(seam.place)
         except AttributeError:
@@ -309,4 +309,16 @@ def install() -> None:
             setattr(owner, name, _either(getattr(owner, name), seam))
 
 
-install()
+def _is_loaded(seam: Seam) -> bool:
+    module = seam.place.partition(":")[0]
+    return any(module.format(package) in sys.modules for package in _PACKAGES)
+
+
+@functools.cache
+def complete() -> None:
+    """Wrap the seams in modules that xarray imports when they are needed, before it first sees an array of ours."""
+    _install(_LATER)
+
+
+_LATER = [s for s in SEAMS if not _is_loaded(s)]
+_install(s for s in SEAMS if s not in _LATER)

@@ -35,12 +35,11 @@ def pick(indexable: Any, indexer: Any) -> Any:
 _ONE = "_one_position"
 
 
-def isel(original: Any, self: Any, indexers: Any = None, missing_dims: Any = "raise", **keywords: Any) -> Any:
+def getitem(original: Any, self: Any, key: Any) -> Any:
     """One position per slice is one cell along a dim, until it has been picked."""
-    given = {**(indexers or {}), **keywords}
-    lines = {d: xr.Variable((_ONE,), _data(k)[None]) if is_single(k) else k for d, k in given.items()}
-    out = original(self, lines, missing_dims)
-    return original(out, {_ONE: 0}, "ignore")
+    keys = key if isinstance(key, tuple) else (key,)
+    out = original(self, tuple(xr.Variable((_ONE,), _data(k)[None]) if is_single(k) else k for k in keys))
+    return original(out, tuple(0 if d == _ONE else slice(None) for d in out.dims))
 
 
 def _data(k: Any) -> Any:
