@@ -38,33 +38,36 @@ class Evaluator:
         self.recordable = problem.backend.name != "dask"
         self.programs: dict[bool, tuple[Replay, Sums]] = {}
 
-    def __call__(self, matrix: Matrix, index: Index) -> Point:
-        """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back."""
+    def __call__(self, matrix: Matrix, index: Index, *, quick: bool = False) -> Point:
+        """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back.
+
+        Where they are not finite, 0 times infinity is tried as 0, unless it has to be ``quick``.
+        """
         count, p = len(index), int(self.problem.free.sum())
         if count <= self.tile:
-            return self._tile(matrix, index)
+            return self._tile(matrix, index, quick=quick)
         out = Point(np.empty(count), np.empty((p, count)), np.empty((p, p, count)))
         for start in range(0, count, self.tile):
             at = slice(start, start + self.tile)
-            for whole, part in zip(out, self._tile(matrix[:, at], index[at]), strict=True):
+            for whole, part in zip(out, self._tile(matrix[:, at], index[at], quick=quick), strict=True):
                 whole[..., at] = part
         return out
 
-    def _tile(self, matrix: Matrix, index: Index) -> Point:
+    def _tile(self, matrix: Matrix, index: Index, *, quick: bool) -> Point:
         masked = self.problem.is_masked(index)
         known = self.programs.get(masked)
         if known is None and self._pays():
             known = self._record(masked, matrix, index)
         self.calls += 1
         if known is None:
-            return self._eager(matrix, index)
+            return self._eager(matrix, index, quick=quick)
         program, layout = known
         count, (index, matrix) = len(index), self._padded(index, matrix)
         raws = self._raws(matrix, index, masked)[0]
         for guard in (False, True):
             found = [x if type(x) is np.ndarray else self._host(x) for x in program(raws, guard=guard)]
             at = layout.point(found, self.tile)
-            if all(np.isfinite(x).all() for x in at):
+            if quick or all(np.isfinite(x).all() for x in at):
                 break
         return at if count == self.tile else Point(*(x[..., :count] for x in at))
 
@@ -92,7 +95,7 @@ class Evaluator:
 
     # ---------------------------------------------------------------- with names
 
-    def _eager(self, matrix: Matrix, index: Index) -> Point:
+    def _eager(self, matrix: Matrix, index: Index, *, quick: bool) -> Point:
         """The sums by the user's function; guarded if they are not finite."""
         p = self.problem
         parts = p.parameters.parts(matrix, p.backend)
@@ -100,7 +103,7 @@ class Evaluator:
         for guard in (False, True) if p.backend.may_branch else (True,):
             found = self._sums(parts, args, seen, len(index), guard=guard)
             at = found.point([x.to_numpy() for x in found.arrays], len(index))
-            if all(np.isfinite(x).all() for x in at):
+            if quick or all(np.isfinite(x).all() for x in at):
                 break
         return at
 

@@ -75,7 +75,8 @@ class Marquardt(Batch):
         """Go to the trial where it is better, and set the damping by how well the step was predicted."""
         new = np.isinf(self.cost)
         self.iterations = self.iterations + ~new
-        finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0) & np.isfinite(at.normal).all(axis=(0, 1))
+        finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
+        finite &= np.isfinite(small.diagonal(at.normal)).all(axis=0)
         wild = finite & (at.cost > TRUSTED * self.cost)
         near = (at.cost <= TOO_FAR * self.cost) & (not all(self.damped))
         finite &= ~wild
@@ -87,10 +88,13 @@ class Marquardt(Batch):
         ratio[new | self.stale] = 0.5
         better = finite & (ratio > 0)
         self._estimate(better & ~new & ~self.stale, gain, x, at)
-        self.x = np.where(better, x, self.x)
-        self.cost = np.where(better, at.cost, self.cost)
-        self.gradient = np.where(better, at.gradient, self.gradient)
-        self.normal = np.where(better, at.normal, self.normal)
+        if better.all():
+            self.x, self.cost, self.gradient, self.normal = x, at.cost, at.gradient, at.normal
+        else:
+            self.x = np.where(better, x, self.x)
+            self.cost = np.where(better, at.cost, self.cost)
+            self.gradient = np.where(better, at.gradient, self.gradient)
+            self.normal = np.where(better, at.normal, self.normal)
         self.longest = np.maximum(self.longest, np.sqrt(small.diagonal(self.normal)))
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
@@ -174,6 +178,7 @@ class Marquardt(Batch):
             some = self.only(maybe)
             # where no smaller step can be told from none, rounding is in the way, or a kink
             converged[maybe] = some.converged(np.where(some.damping > MOST_DAMPING, np.sqrt(tol), tol))
+            self.x = self.x.copy()
             self.x[:, maybe] = some.x
         return self.judge(converged, stuck, max_iterations)
 
@@ -191,7 +196,8 @@ class Marquardt(Batch):
         near = small.dot(step, downhill) <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = 2 * self.cost <= tol**3 * small.dot(self.x * scale, self.x * scale)
-        self.x = np.where(near, np.clip(self.x + step / scale, self.lower, self.upper), self.x)  # it is free
+        last = np.clip(self.x + step / scale, self.lower, self.upper)  # it is free
+        self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
         return near | still | met
 
     # ---------------------------------------------------------------- where it goes

@@ -57,6 +57,7 @@ class Residuals(Problem):
         sigma = as_float(sigma, "sigma") if self.weighted else None
         super().__init__(function, params, data, sigma=sigma, prior=known, **settings)
         self._weigh()
+        self.evaluators: list[Evaluator] = []
         self.chunk = chunk
         self._look(chunk)
 
@@ -79,7 +80,7 @@ class Residuals(Problem):
     # ---------------------------------------------------------------- which residuals count
 
     def _look(self, chunk: int | None) -> None:
-        """One call at the start values: where it is not finite because data are missing, a residual does not count."""
+        """Evaluate at the start values: where it is not finite because data are missing, a residual does not count."""
         start = self.start
         first, self.linear = self._first()
         shape = first.full_shape[1:]
@@ -90,15 +91,16 @@ class Residuals(Problem):
         self.complete: Flags = np.ones(self.cells.count, bool)
         self.counts = np.full(self.cells.count, per_cell)
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
-        for index in batches(self.everywhere, self.size):
-            r = self.residual(start[:, index], index)
-            if not isfinite(r).all().to_numpy():
-                if self.observed is None:
-                    self.observed = np.ones((self.cells.count, *shape), bool)
-                self._skip(r, index)
         self.most = min(chunk or (BATCH_CELLS if self.backend.may_branch else self.size), self.cells.count)
         tile = self.tile_of(per_cell, chunk)
-        self.evaluators = [Evaluator(self, tile, bent=bent) for bent in (False, True)]
+        self.evaluators = self.evaluators or [Evaluator(self, tile, bent=bent) for bent in (False, True)]
+        with quiet():
+            self.first = First(self.evaluators[False](start, self.everywhere, quick=True), start[self.free])
+        bad = self.everywhere[~self.first.finite]
+        if bad.size and self.cells.count:
+            self.observed = np.ones((self.cells.count, *shape), bool)
+        for index in batches(bad, self.size):
+            self._skip(self.residual(start[:, index], index), index)
 
     def _first(self) -> tuple[DimArray, Flags]:
         """The residuals of the first cell, and the rows of parameters in which they are linear."""
@@ -111,15 +113,16 @@ class Residuals(Problem):
             return found[0].raw
 
         linear = np.zeros(self.parameters.count, bool)
-        if self.loss is None:
+        if self.loss is None and self.cells.count:
             for i in linear_inputs(residual, [x.raw for x in parts]):
                 linear[list(self.parameters.rows.values())[i]] = True
-        return self.residual(self.start[:, :1], at), linear
+        return found[0] if found else self.residual(self.start[:, :1], at), linear
 
     def tile_of(self, per_cell: int, chunk: int | None) -> int:
         """Cells that are evaluated at once: on a device all of a batch."""
         most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
-        return max(1, min(self.cells.count, most, chunk or most))
+        most = max(1, min(self.cells.count, most, chunk or most))
+        return -(-self.cells.count // max(1, -(-self.cells.count // most)))  # tiles of about the same size
 
     def _skip(self, r: DimArray, index: Index) -> None:
         """Tell missing data from a model that fails at the start values."""
@@ -222,8 +225,11 @@ class Residuals(Problem):
 
     def evaluate(self, free: Matrix, index: Index, *, bent: bool = False) -> Point:
         """Cost, gradient and normal matrix of some cells; ``bent``: with the true curvature of a robust loss."""
-        evaluator = self.evaluators[bent]
-        return self._with_prior(evaluator(self.full(free, index), index), free, index)
+        at = None if bent else self.first.at(free, index)
+        if at is None:
+            with quiet():
+                at = self.evaluators[bent](self.full(free, index), index)
+        return self._with_prior(at, free, index)
 
     def _with_prior(self, at: Point, free: Matrix, index: Index) -> Point:
         precision = self.precision[self.free][:, index]
@@ -284,6 +290,26 @@ class Residuals(Problem):
     def rows_of_data(self) -> np.ndarray[Any, Any]:
         """Residuals that count, and priors."""
         return self.counts + (self.precision[self.free] > 0).sum(axis=0)
+
+
+class First:
+    """The sums at the start values, which are found before the solver asks for them."""
+
+    def __init__(self, point: Point, start: Matrix) -> None:
+        self.point: Point | None = point
+        self.start = start
+        self.finite: Any = np.logical_and.reduce([np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in point])
+        self.left = start.shape[1]
+
+    def at(self, free: Matrix, index: Index) -> Point | None:
+        """The sums of some cells, if all are where they start and have finite sums there."""
+        if self.point is None or not self.finite[index].all() or not np.array_equal(free, self.start[:, index]):
+            return None
+        found = Point(*(x[..., index] for x in self.point))
+        self.left -= len(index)
+        if self.left <= 0:
+            self.point = None  # it will not be asked for again
+        return found
 
 
 def only(value: Any) -> DimArray:
