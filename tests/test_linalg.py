@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.linalg
+import xarray as xr
 
 import namedgrad as ng
 from tests.support.tolerances import FIRST, MATRIX, assert_close
@@ -234,3 +235,46 @@ def test_determinants_of_what_is_not_finite_have_no_derivative_and_leave_other_s
         assert_close(h[i], ng.pushforward(gradient, (named(a[i]),), (named(t[i]),))[1].to_numpy(), MATRIX)
     assert np.isnan(g[1:3]).all()
     assert np.isnan(h[1:3]).all()
+
+
+def test_matrices_in_datasets_and_data_arrays():
+    rng = np.random.default_rng(8)
+    m = rng.normal(size=(4, 3, 3)) + 3 * np.eye(3)
+    ds = xr.Dataset({"m": (("b", "i", "j"), m), "s": (("i", "b", "j"), m.transpose(1, 0, 2) * 2), "n": ("b", np.arange(4.0))}, coords={"b": [10, 20, 30, 40]})
+    found = ng.inv(ds, DIMS)
+    assert_close(found.m.data, np.linalg.inv(m), MATRIX)
+    assert_close(found.s.transpose("b", "i", "j").data, np.linalg.inv(m) / 2, MATRIX)
+    assert found.n.equals(ds.n), "a variable without the dims stays as it is"
+    w, v = ng.eigh(ds, DIMS)
+    assert set(w.data_vars) == set(v.data_vars) == {"m", "s"}
+    assert w.m.dims == ("b", "j2")
+    assert w.b.equals(ds.b)
+    u, s, vh = ng.svd(ds.m, DIMS)
+    assert_close(xr.dot(u * s, vh, dim="j2").transpose("b", "i", "j").data, m, MATRIX)
+    sign, size = ng.slogdet(ds[["m"]], DIMS)
+    assert_close((sign * np.exp(size)).m.data, np.linalg.det(m), MATRIX)
+    g = ng.grad(lambda ds: ng.logdet(ds.m, DIMS).sum())(ds[["m"]])
+    assert_close(g.m.data, np.linalg.inv(m).transpose(0, 2, 1), MATRIX)
+    with pytest.raises(ng.AxisError, match="no dim"):
+        ng.inv(ds, ("i", "q"))
+
+
+def test_arguments_that_make_no_sense_are_refused_by_name():
+    a = named(np.eye(3) + 1.0)
+    for call in (lambda: ng.cholesky(a, DIMS, errors="ignore"), lambda: ng.solve(a, a.isel(j=0), DIMS, errors=None)):
+        with pytest.raises(ValueError, match=r"errors=.*'raise' or 'nan'"):
+            call()
+    for n in (0.5, 2.0, "2"):
+        with pytest.raises(TypeError, match="integer"):
+            ng.matrix_power(a, DIMS, n)
+    with pytest.raises(ValueError, match="'fro' is no norm of vectors"):
+        ng.norm(a, "i", "fro")
+    with pytest.raises(np.linalg.LinAlgError, match="without cells"):
+        ng.cond(named(np.zeros((0, 0))), DIMS)
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e-3, 1e120])
+def test_cofactors_where_the_determinant_is_out_of_range(size):
+    g = ng.grad(lambda a: ng.det(a, DIMS))(named(np.diag([size, size, 3.0]))).to_numpy()
+    assert np.allclose(np.diag(g) / size, [3.0, 3.0, size], rtol=1e-12)
+    assert np.isfinite(g).all()

@@ -102,9 +102,11 @@ class NumpyLinalg(LinalgKernels):
             x = np.linalg.inv(a)
         except np.linalg.LinAlgError:
             return _of_finite(super().cofactor, a)
-        out = np.linalg.det(a)[..., None, None] * np.swapaxes(x, -1, -2)
+        det = np.linalg.det(a)
+        out = det[..., None, None] * np.swapaxes(x, -1, -2)
         condition = np.abs(a).sum(-1).max(-1, initial=0) * np.abs(x).sum(-1).max(-1, initial=0)
-        bad = ~(condition < WELL) & np.isfinite(a).all((-1, -2))
+        known = (condition < WELL) & (det != 0) & np.isfinite(det)  # it may be out of range where cofactors are not
+        bad = ~known & np.isfinite(a).all((-1, -2))
         if bad.any():
             out[bad] = super().cofactor(a[bad])
         return out

@@ -90,7 +90,8 @@ def _mentioned(args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(a for a in found if isinstance(a, (str, tuple)))
 
 
-def _by_variable(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> xr.Dataset:
+def _by_variable(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Variable by variable: a Dataset, or one for each of several results."""
     sets = [a for a in _flat(args, kwargs) if isinstance(a, xr.Dataset)]
     names = [n for n in sets[0].data_vars if all(n in ds.data_vars for ds in sets)]
 
@@ -99,8 +100,15 @@ def _by_variable(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             return type(value)(part(v, name) for v in value)
         return value[name] if isinstance(value, xr.Dataset) else value
 
-    out = {n: on_xarray(op, tuple(part(a, n) for a in args), {k: part(v, n) for k, v in kwargs.items()}) for n in names}
-    return xr.Dataset(out, attrs=_common_attrs(sets))
+    asked = [d for d in _mentioned(args, kwargs) if any(d in ds.dims for ds in sets)]
+    met = [n for n in names if not asked or any(d in ds[n].dims for ds in sets for d in asked)]
+    out = {n: on_xarray(op, tuple(part(a, n) for a in args), {k: part(v, n) for k, v in kwargs.items()}) for n in met}
+    attrs = _common_attrs(sets)
+    several = next((v for v in out.values() if isinstance(v, tuple)), None)
+    if several is None:  # a variable without the dims that the call names stays as it is
+        return xr.Dataset({n: out.get(n, sets[0][n]) for n in names}, attrs=attrs)
+    parts = [xr.Dataset({n: v[k] for n, v in out.items()}, attrs=attrs) for k in range(len(several))]
+    return type(several)(*parts) if hasattr(several, "_fields") else tuple(parts)
 
 
 # ------------------------------------------------------------------------------------------------ results

@@ -6,6 +6,8 @@ The derivative of ``f`` in the direction E is the upper right block of ``f([[A, 
 
 from __future__ import annotations
 
+import operator
+
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
@@ -187,6 +189,8 @@ def matrix_power(a: DimArray, dims: tuple[Name, Name], n: int) -> DimArray:
     ------
     AxisError
         If the matrices are not square, or a dim is unknown or vectorized.
+    TypeError
+        If ``n`` is no integer: :func:`expm` and :func:`logm` make other powers.
 
     Notes
     -----
@@ -201,6 +205,7 @@ def matrix_power(a: DimArray, dims: tuple[Name, Name], n: int) -> DimArray:
            [0., 1.]])
     """
     row, col = matrix_dims(a, dims, "matrix_power")
+    n = operator.index(n)
     if n < 0:
         a, n = inv(a, dims), -n
     x = relabel(a, {row: ROW, col: COLUMN})

@@ -61,6 +61,8 @@ class MatrixOp(CoreOp):
         )
 
     def __call__(self, *args: DimArray, dims: tuple[Names, ...] | None = None, out: Names | None = None, **params: Any) -> Any:
+        if params.get("errors", "nan") not in {"raise", "nan"}:
+            raise ValueError(f"{self.title}: errors={params['errors']!r}; choose 'raise' or 'nan'")
         dims = tuple(MATRIX[-len(core) :] for core in self.ins) if dims is None else dims
         return super().__call__(*args, dims=dims, out=MATRIX[2 - len(self.out) :] if out is None else out, **params)
 
@@ -72,8 +74,12 @@ class MatrixOp(CoreOp):
                 result = super().lower(args, dims=dims, out=out, **params | {"errors": "nan"})
             except np.linalg.LinAlgError:
                 raise error from None
-            name = self.name.removeprefix("full_").removesuffix("_packed")
-            raise np.linalg.LinAlgError(f"{name}: {error}{_places(result, out)}") from None
+            raise np.linalg.LinAlgError(f"{self.title}: {error}{_places(result, out)}") from None
+
+    @property
+    def title(self) -> str:
+        """The name for users."""
+        return self.name.removeprefix("full_").removesuffix("_packed")
 
 
 class Plain(MatrixOp):

@@ -119,6 +119,8 @@ def cond(a: DimArray, dims: tuple[Name, Name], ord: Any = None) -> DimArray:
     ------
     AxisError
         If a dim is unknown or vectorized, or the matrices are not square.
+    numpy.linalg.LinAlgError
+        If they have no cells.
 
     Notes
     -----
@@ -134,6 +136,8 @@ def cond(a: DimArray, dims: tuple[Name, Name], ord: Any = None) -> DimArray:
     a = inexact(a)
     row, col = matrix_dims(a, dims, "cond", square=ord not in {None, 2, -2})
     x = relabel(a, {row: ROW, col: COLUMN})
+    if not (extent(x, ROW) and extent(x, COLUMN)):
+        raise np.linalg.LinAlgError(f"cond: matrices without cells have no condition, got {row!r}: {extent(x, ROW)} and {col!r}: {extent(x, COLUMN)}")
     if ord in {None, 2, -2}:
         values = svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
         large, small = (f(values, NEW, skipna=False) for f in (max_, min_))
