@@ -167,7 +167,8 @@ print(f"standard deviation: {float(uncertainty.min()):.1f} m to {float(uncertain
 print(f"to first order it is {float((linear / uncertainty).median()):.2f} times that at the median station")
 
 # %%
-# The least certain station: measurements, draws, the slope, and the depth of 16 °C in nine of ten draws. And the map of all.
+# The least certain station: measurements, draws, the slope, and the depth of 16 °C in nine of ten draws. And all of
+# them on a map.
 
 station = uncertainty.argmax(STATIONS)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
