@@ -93,7 +93,7 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
     """
     dims = pick(x, dim, "vector_norm")
     x = x if x.dtype.kind in "fc" else cast(x, "float64")
-    if ord in {"fro", "nuc"}:
+    if str(ord) in {"fro", "nuc"}:
         raise ValueError(f"norm: ord={ord!r} is no norm of vectors, but of matrices; choose a number, or two dims")
     return restore(_norm(x, dims, float(ord)), x, dims, keepdims)
 
