@@ -25,9 +25,6 @@ from namedgrad.transforms.grad import jvp
 
 CELL = "cell"
 MANY = 100  # cells that take noticeable time one by one
-QUICK = 50  # iterations from start values that are a guess
-SAME = 1e-4  # relative differences of the cost that do not count
-ANSWERED = (Status.CONVERGED, Status.BOUND)
 FAILED = (Status.MAX_ITERATIONS, Status.NO_DATA, Status.NOT_FINITE)
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -52,11 +49,6 @@ class Ends(NamedTuple):
     chi2: Array
     dof: np.ndarray[Any, np.dtype[np.int_]]
     failed: Flags  # a cell without any observation has not failed, but has no answer either
-
-    def where(self, these: Flags, other: Ends) -> Ends:
-        """Of some cells these, of the rest others."""
-        pairs = zip(self, other, strict=True)
-        return Ends(*(np.where(these.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs))
 
     def without_failures(self) -> Ends:
         """With NaN where there is no answer."""
@@ -130,23 +122,14 @@ def fit_series(
 
 
 def _fit_together(series: Series, data: Data, start: Array, lower: Array, upper: Array) -> Ends:
-    """All cells by ``least_squares``; where start values are missing, from SciPy's and from found ones."""
+    """All cells by ``least_squares``."""
     given = dict(zip(series.names, map(cells, start), strict=True))
-    if not series.missing or not len(data.y):
-        return _fit_from(series, data, given, lower, upper)
-    found = _fit_from(series, data, given | dict.fromkeys(series.missing), lower, upper)
-    quick = {**series.options.engine, "max_iterations": min(QUICK, series.options.engine["max_iterations"])}
-    usual = _fit_from(series._replace(options=series.options._replace(engine=quick)), data, given, lower, upper)
-    good = np.isin(usual.status, ANSWERED) & ~(usual.chi2 > found.chi2 * (1 + SAME))
-    return usual.where(good | ~np.isfinite(found.chi2), found)
-
-
-def _fit_from(series: Series, data: Data, start: dict[str, Any], lower: Array, upper: Array) -> Ends:
-    """All cells, from start values, or None."""
+    if len(data.y):
+        given |= dict.fromkeys(series.missing)
     limits = dict(zip(series.names, zip(lower, upper, strict=True), strict=True))
     bounds = {n: (cells(a), cells(b)) for n, (a, b) in limits.items() if np.isfinite([a, b]).any()}
     fit = least_squares(
-        residual(series, data), start, *arguments(data), bounds=bounds, **series.options.engine,
+        residual(series, data), given, *arguments(data), bounds=bounds, **series.options.engine,
     )  # fmt: skip
     covariance = (fit.unscaled_covariance if series.options.absolute else fit.covariance).values
     params = np.stack([fit.params[n].values for n in series.names], axis=-1)

@@ -7,6 +7,8 @@
    linear parameters (variable projection, Golub and Pereyra 1973), and how much in that of all derivatives, which
    tells what one step would reach.
 4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start.
+
+SciPy's start values, which are all 1, are tried before that; where no candidate promises to do better they are kept.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ OBSERVATIONS = 512  # that candidates are compared by, at most
 BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 4, 64  # candidates that a cell tries, and those that count for both
 ROUNDS = ((3, 3), (1, 8))  # how many are left after how many more iterations
 ONLY = "_only_cell"
+QUICK = 50  # iterations from SciPy's start values, which come first
+ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 EQUAL = 1e-4  # relative differences of the cost that do not count
 NEGATIVE = 0.25  # of the candidates of a parameter
 SINGULAR = 1e-10
@@ -153,24 +157,60 @@ class _Search:
 
     def run(self) -> Array:
         """The start values."""
-        problem, out = self.problem, self.problem.start.copy()
-        judge = _Judge(self)
+        problem, judge = self.problem, _Judge(self)
+        if problem.unusable.any() and judge.sound.size:
+            problem.begin_at(self._sound(judge))  # now what is not finite is missing
+        usual, cost = self._descended(self._usual(), problem.everywhere, QUICK)
+        out = usual.copy()
         for index in batches(problem.everywhere, problem.size):
-            z = self.surface.observed(judge.lowest, index)
-            some = np.isfinite(z).any(axis=1) & judge.sound.any()
+            z = self.surface.observed(judge.lowest, index) if judge.sound.size else np.empty((len(index), 0))
+            some = np.isfinite(z).any(axis=1)
             if some.any():
-                x, at = self._trials(judge, index[some], z[some])
-                out[:, index[some]] = self._tried(x, at)
+                self._search(judge, out, cost, index[some], z[some])
         rows = [k for k in range(len(out)) if k not in self.missing]
         out[rows] = problem.start[rows]
+        return np.where(np.isfinite(out), out, problem.start)
+
+    def _sound(self, judge: _Judge) -> Array:
+        """Start values at which the model is finite."""
+        problem, out = self.problem, self.problem.start.copy()
+        for index in batches(problem.everywhere, problem.size):
+            x = np.repeat(judge.lowest, len(index), axis=1)
+            if not self.surface.shared:
+                x[self.found.bent] = self._carried(x[self.found.bent], self._frames_of(index))
+            out[np.array(self.missing)[:, None], index] = x[self.missing]
         return out
 
-    def _trials(self, judge: _Judge, index: Index, z: Array) -> tuple[Array, Index]:
+    def _usual(self) -> Array:
+        """SciPy's start values: 1, or what is feasible."""
+        problem, out = self.problem, self.problem.start.copy()
+        low, high = (m[self.missing] for m in (problem.lower, problem.upper))
+        with np.errstate(invalid="ignore"):
+            inside = np.where(np.isfinite(low), np.where(np.isfinite(high), 0.5 * (low + high), low + 1), high - 1)
+        out[self.missing] = np.where((low <= 1) & (high >= 1), 1.0, inside)
+        return out
+
+    def _search(self, judge: _Judge, out: Array, cost: Array, index: Index, z: Array) -> None:
+        """Put better start values into ``out``, of which the costs are known, for some cells."""
+        problem = self.problem
+        frames = None if self.surface.shared else self._frames_of(index)
+        known = np.isfinite(z).all(axis=1)
+        z = judge.seen(_complete(z) if frames is None else self._on_grid(index, z, frames))
+        promised, least = judge.promised(z)
+        plain = problem.loss is None and not problem.weighted and frames is None and judge.all_seen
+        some = ~(plain & known & (2 * cost[index] <= least * (1 + ENOUGH)))
+        if not some.any():
+            return
+        chosen, growth = judge(z[some], promised[:, some])
+        frames = frames and [Frame(*(v[some] for v in f)) for f in frames]
+        x, at = self._trials(index[some], chosen, growth, frames)
+        x, found = self._tried(x, at)
+        better = found * (1 + EQUAL) < cost[index[some]]
+        out[:, index[some]] = np.where(better, x, out[:, index[some]])
+
+    def _trials(self, index: Index, chosen: Array, growth: Array, frames: list[Frame] | None) -> tuple[Array, Index]:
         """The start values that cells should try (parameter, trial), and the cell of each."""
         problem, bent = self.problem, self.found.bent
-        frames = None if self.surface.shared else self._frames_of(index)
-        z = _complete(z) if frames is None else self._on_grid(index, z, frames)
-        chosen, growth = judge(z)  # (trial, cell)
         at, which = np.tile(index, len(chosen)), chosen.ravel()
         x = self.points[:, which]
         x[self.found.linear] = 0.0
@@ -202,33 +242,39 @@ class _Search:
             x[np.array(linear)[:, None], some] = np.clip(moved, low, high)
         return x
 
-    def _tried(self, x: Array, at: Index) -> Array:
-        """The best of the trials of each cell, after some iterations."""
-        problem, cells = self.problem, len(np.unique(at))
-        low, high = (m[problem.free] for m in (problem.lower, problem.upper))
+    def _tried(self, x: Array, at: Index) -> tuple[Array, Array]:
+        """The best of the trials of each cell, after some iterations, and its cost."""
+        cells = len(np.unique(at))
         for left, iterations in ROUNDS:
-            free, trials, workers = x[problem.free], np.arange(len(at)), problem.workers(at)
-
-            def enter(index: Index, at: Index = at, free: Array = free) -> Marquardt:
-                cell = at[index]
-                return Marquardt.enter(index, free[:, index], low[:, cell], high[:, cell], problem.linear[problem.free])
-
-            def evaluate(trial: Array, index: Index, at: Index = at) -> Any:
-                return problem.evaluate(trial, at[index])
-
-            found = solve(
-                evaluate, enter, trials, len(at), keep=("x", "cost"), size=shares(trials, problem.most, workers),
-                tol=1e-8, max_iterations=iterations, report=lambda _: None, workers=workers,
-            )  # fmt: skip
-            ended, cost = found.arrays["x"], found.arrays["cost"]
-            x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
-            cost = np.where(np.isfinite(cost), cost, np.inf).reshape(-1, cells)
+            x, cost = self._descended(x, at, iterations)
+            cost = cost.reshape(-1, cells)
+            order = cost
             if left == 1:  # of those that are equally good the one with the fewest negative parameters
                 equal = cost <= cost.min(axis=0) * (1 + EQUAL)
-                cost = np.where(equal, (x[self.missing] < 0).sum(axis=0).reshape(-1, cells), np.inf)
-            best = _least(cost, left) * cells + np.arange(cells)
-            x, at = x[:, best.ravel()], at[best.ravel()]
-        return x
+                order = np.where(equal, (x[self.missing] < 0).sum(axis=0).reshape(-1, cells), np.inf)
+            best = _least(order, left) * cells + np.arange(cells)
+            x, at, cost = x[:, best.ravel()], at[best.ravel()], cost.ravel()[best.ravel()]
+        return x, cost
+
+    def _descended(self, x: Array, at: Index, iterations: int) -> tuple[Array, Array]:
+        """Points (parameter, trial) after some iterations each, and their cost; infinite where there is none."""
+        problem = self.problem
+        x, free, linear = x.copy(), x[problem.free], problem.linear[problem.free]
+        low, high = (m[problem.free] for m in (problem.lower, problem.upper))
+        trials, workers = np.arange(len(at)), problem.workers(at)
+
+        def enter(index: Index) -> Marquardt:
+            return Marquardt.enter(index, free[:, index], low[:, at[index]], high[:, at[index]], linear)
+
+        found = solve(
+            lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at), keep=("x",),
+            size=shares(trials, problem.most, workers), tol=1e-8, max_iterations=iterations, report=lambda _: None,
+            workers=workers,
+        )  # fmt: skip
+        ended = found.arrays["x"]
+        x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
+        cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
+        return x, np.where(np.isfinite(cost), cost, np.inf)
 
     # ---------------------------------------------------------------- coordinates that differ from cell to cell
 
@@ -264,6 +310,7 @@ class _Judge:
         at = _in_turn(search.surface, points, search.x)
         smooth = np.isfinite(at.params[search.missing]).all(axis=(0, 2))
         self.sound = np.flatnonzero(np.isfinite(at.value).all(axis=1) & smooth)
+        self.all_seen = at.value.shape[1] <= OBSERVATIONS
         self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
         at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))
         linear = at.params[found.linear]
@@ -278,26 +325,40 @@ class _Judge:
         self.lowest = points[:, low]
         self.lowest[found.linear] = 0.0
 
-    def __call__(self, z: Array) -> tuple[Array, Array]:
+    def seen(self, z: Array) -> Array:
+        """Those of the observations (cell, observation) that count here."""
+        return z[:, self.some]
+
+    def promised(self, z: Array) -> tuple[Array, Array]:
+        """What candidates promise to leave of observations after one step (candidate, cell), in parts; and the least.
+
+        The parts are those of all there is, less 1; the least (cell,) is twice a cost.
+        """
+        left = self._left(self.slopes, z)
+        return left, np.einsum("cz,cz->c", z, z) * (1 + left.min(axis=0))
+
+    def __call__(self, z: Array, promised: Array) -> tuple[Array, Array]:
         """Candidates for each cell (trial, cell), and how much (in logs) what is left of each should grow."""
-        z = z[:, self.some]
-        by_span, by_slopes = self._cost(self.span, z), self._cost(self.slopes, z)
-        likely = _least(by_slopes, LIKELY)
-        both = np.take_along_axis(likely, _least(np.take_along_axis(by_span, likely, 0), BY_BOTH), 0)
-        chosen = np.concatenate([_least(by_span, BY_SPAN), _least(by_slopes, BY_SLOPES), both])
+        now = self._left(self.span, z)
+        likely = _least(promised, LIKELY)
+        both = np.take_along_axis(likely, _least(np.take_along_axis(now, likely, 0), BY_BOTH), 0)
+        chosen = np.concatenate([_least(now, BY_SPAN), _least(promised, BY_SLOPES), both])
         return self.sound[chosen], self._growth(chosen, z)
 
-    def _cost(self, basis: Array, z: Array) -> Array:
-        """Squares of what is left of observations (candidate, cell), less the squares of all."""
-        out = np.empty((len(basis), len(z)))
-        for some in batches(np.arange(len(basis)), 256):
+    def _left(self, basis: Array, z: Array) -> Array:
+        """Squares of what is left (candidate, cell) in parts of all, less 1; for a comparison 32 bits will do."""
+        size = np.linalg.norm(z, axis=1)
+        size = np.where(size > 0, size, 1.0)
+        unit = (z / size[:, None]).astype(np.float32)
+        out = np.empty((len(basis), len(z)), np.float32)
+        for some in batches(np.arange(len(basis)), FEWEST):
             q = basis[some]
-            seen = (q.reshape(-1, q.shape[2]) @ z.T).reshape(*q.shape[:2], len(z))
+            seen = (q.reshape(-1, q.shape[2]).astype(np.float32) @ unit.T).reshape(*q.shape[:2], len(z))
             out[some] = -np.einsum("ckz,ckz->cz", seen, seen)
             if self.offset.any():
                 off = self.offset[some]
                 off = off - np.einsum("ckn,ck->cn", q, np.einsum("ckn,cn->ck", q, off))
-                out[some] += np.einsum("cn,cn->c", off, off)[:, None] - 2 * off @ z.T
+                out[some] += np.einsum("cn,cn->c", off, off)[:, None] / size**2 - 2 * (off @ z.T) / size**2
         return out
 
     def _growth(self, chosen: Array, z: Array) -> Array:
