@@ -1,7 +1,9 @@
 """Linear algebra where the table of operations does not reach: phases, singular and degenerate matrices, errors."""
 
 import itertools
+import pickle
 
+import dask.array
 import numpy as np
 import pytest
 import scipy.linalg
@@ -198,6 +200,87 @@ def test_an_error_says_which_matrix(call):
         out = ng.devectorize(out).transpose("lat", "lon", ...).to_numpy()
         bad = np.isnan(out).reshape(3, 4, -1).any(-1)
         assert bad.tolist() == [[False] * 4, [False, False, True, False], [True, False, False, False]]
+
+
+SINGULAR = np.broadcast_to(np.eye(4), (3, 4, 4, 4)).copy()
+SINGULAR[1, 2] = SINGULAR[2, 0] = 0
+UNKNOWN = np.where(SINGULAR.any((-1, -2), keepdims=True), SINGULAR, np.nan)
+RIGHT = named(np.ones((3, 4, 4)), ("lat", "lon", "i"))
+FAILS = {
+    "cholesky": (lambda a: ng.cholesky(a, DIMS), SINGULAR), "inv": (lambda a: ng.inv(a, DIMS), SINGULAR),
+    "solve": (lambda a: ng.solve(a, RIGHT, DIMS), SINGULAR), "matrix_power": (lambda a: ng.matrix_power(a, DIMS, -2), SINGULAR),
+    "solve_triangular": (lambda a: ng.solve_triangular(a, RIGHT, DIMS), SINGULAR), "eigh": (lambda a: ng.eigh(a, DIMS), UNKNOWN),
+    "eigvalsh": (lambda a: ng.eigvalsh(a, DIMS), UNKNOWN), "eig": (lambda a: ng.eig(a, DIMS), UNKNOWN),
+    "eigvals": (lambda a: ng.eigvals(a, DIMS), UNKNOWN), "svd": (lambda a: ng.svd(a, DIMS, compute_uv=False), UNKNOWN),
+    "pinv": (lambda a: ng.pinv(a, DIMS), UNKNOWN), "lstsq": (lambda a: ng.lstsq(a, RIGHT, DIMS), UNKNOWN),
+    "cond": (lambda a: ng.cond(a, DIMS), UNKNOWN), "matrix_rank": (lambda a: ng.matrix_rank(a, DIMS), UNKNOWN),
+    "norm": (lambda a: ng.matrix_norm(a, DIMS, 2), UNKNOWN),
+}  # fmt: skip
+
+
+def parts(x):
+    return x if isinstance(x, tuple) else (x,)
+
+
+@pytest.mark.parametrize("name", FAILS)
+def test_every_error_names_the_operation_and_the_matrices(name):
+    f, data = FAILS[name]
+    a = named(data, ("lat", "lon", "i", "j"))
+    said = rf"^{name}: .*, at lat=1, lon=2; lat=2, lon=0 of \(lat: 3, lon: 4\)"
+    for call in (f, ng.grad(lambda a: parts(f(a))[0].real.sum())):
+        with pytest.raises(np.linalg.LinAlgError, match=said):
+            call(a)
+    with pytest.raises(np.linalg.LinAlgError) as caught:
+        f(a)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert ("errors='nan'" in str(again)) == (name not in {"matrix_power", "cond", "matrix_rank", "norm"})
+
+
+def test_an_error_about_a_data_array_has_its_coordinates():
+    lat = np.array(["2000-01-01", "2000-02-01", "2000-03-01"], "M8[D]").astype("M8[ns]")
+    a = xr.DataArray(SINGULAR, dims=("lat", "lon", "i", "j"), coords={"lat": lat, "lon": [0.5, 1.5, 2.5, 3.5]})
+    said = r"lat=2000-02-01T00:00:00.000000000 \(1\), lon=2.5 \(2\); lat=2000-03"
+    for call in (lambda: ng.cholesky(a, DIMS), lambda: a.grad(lambda x: ng.inv(x, DIMS).sum()), lambda: a.grad(lambda x: ng.inv(x, DIMS).sum(), over=("lat", "lon"))):
+        with pytest.raises(np.linalg.LinAlgError, match=said):
+            call()
+
+
+@pytest.mark.parametrize("name", ["cholesky", "inv", "solve", "solve_triangular"])
+def test_an_error_of_a_lazy_array_names_the_matrices_too(name):
+    f, data = FAILS[name]
+    for dims in (("lat", "lon", "i", "j"), ("i", "lon", "j", "lat")):
+        stored = named(data, ("lat", "lon", "i", "j")).transpose(*dims).to_numpy()
+        chunks = tuple({"lat": 2, "lon": 3, "i": 1, "j": 2}[n] for n in dims)
+        lazy = f(ng.DimArray(dask.array.from_array(stored, chunks=chunks), dims))
+        with pytest.raises(np.linalg.LinAlgError, match=rf"^{name}: .*(lat=1, lon=2|lat=2, lon=0|lon=2, lat=1|lon=0, lat=2) of"):
+            lazy.data.compute()
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, _: ng.cholesky(a, DIMS, errors="nan"), lambda a, _: ng.inv(a, DIMS, errors="nan"),
+    lambda a, b: ng.solve(a, b, DIMS, errors="nan"), lambda a, b: ng.solve_triangular(a, b, DIMS, errors="nan"),
+])
+def test_other_slices_have_the_derivatives_that_they_have_alone(call):
+    """Of first and second order; of a slice that is masked out they are 0."""
+    data = SINGULAR + 0.1 * np.where(SINGULAR.any((-1, -2), keepdims=True), some(3, 4, 4, 4), 0)
+    a = named(data + np.swapaxes(data, -1, -2), ("lat", "lon", "i", "j"))
+    fine = named(data[..., 0, 0] != 0, ("lat", "lon"))
+    given = a, RIGHT, fine, named(some(3, 4, 4, 4), ("lat", "lon", "i", "j"))
+
+    def loss(a, b, fine, _):
+        out = ng.sin(call(a, b))
+        return ng.where(fine, out.sum([d for d in out.dims if d in DIMS], skipna=False), 0.0).sum()
+
+    def slope(a, b, fine, weight):
+        return (ng.grad(loss)(a, b, fine, weight) * weight).sum()
+
+    for f in (loss, slope):
+        got = ng.grad(f)(*given).to_numpy()
+        assert np.isfinite(got).all()
+        assert not got[1, 2].any()
+        alone = ng.grad(f)(*(x.isel(lat=[0], lon=[3]) for x in given)).to_numpy()
+        assert_close(got[0, 3], alone[0, 0], MATRIX)
 
 
 def test_dims_are_checked():

@@ -133,6 +133,11 @@ class CupyBackend(CupySpecial, Backend):
         bound = xp.max(self.matmul(xp.absolute(a), xp.absolute(x)) + xp.absolute(b), axis=-2, keepdims=True)
         return xp.where(error <= self._tolerance(a) * bound, x, np.nan).astype(x.dtype)
 
+    def inv(self, a: Raw, errors: str = "raise") -> Raw:
+        """Inverses; NaN where a matrix is singular."""
+        eye = self.xp.eye(a.shape[-1], dtype=a.dtype)
+        return self.solve(a, self.xp.broadcast_to(eye, a.shape)) if a.size else a
+
     def _tolerance(self, a: Raw) -> float:
         """Far above the rounding of a factorisation, far below an arbitrary result."""
         kind = a.dtype if a.dtype.kind in "fc" else np.dtype(float)

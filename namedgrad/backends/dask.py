@@ -148,7 +148,7 @@ class DaskBackend(
 
     def reshape(self, x: Raw, shape: Shape) -> Raw:
         """Another shape, same elements in C order."""
-        return da.reshape(x, _plain(shape))
+        return da.reshape(self.asarray(x), _plain(shape))
 
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast, in the chunks that the sizes remember."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import dask.array as da
 import numpy as np
 
+from namedgrad.axes import Names
+from namedgrad.backends.failures import CALLED, MatrixError, bad_matrices
 from namedgrad.backends.linalg import LinalgKernels
 
 Raw = Any
@@ -99,34 +103,67 @@ class DaskLinalg(LinalgKernels):
 
     def _stack(self, name: str, shape: tuple[int, ...], a: Raw, *, dtype: Any = None, **how: Any) -> Raw:
         """One kernel of one stack of matrices; ``shape`` takes the place of the last two axes."""
-        from namedgrad.backends import NUMPY
-        from namedgrad.backends.dask import Kernel
-
         axes = tuple(f"o{k}" for k in range(len(shape)))
+        a = a.rechunk({-2: -1, -1: -1})
         return da.apply_gufunc(
-            Kernel(NUMPY.function(name), **how),
-            f"(i,j)->({','.join(axes)})",
-            a.rechunk({-2: -1, -1: -1}),
+            _located(name, a, how),
+            f"(i,j),()->({','.join(axes)})",
+            a,
+            _numbers(a),
             meta=np.empty((0,) * (a.ndim - 2 + len(shape)), dtype or a.dtype),
             output_sizes=dict(zip(axes, map(int, shape), strict=True)),
         )
 
     def _pair(self, name: str, a: Raw, b: Raw, *, whole: bool = False, **how: Any) -> Raw:
         """Matrices and matrices of columns, which keep their chunks unless they are needed whole."""
-        from namedgrad.backends import NUMPY
-        from namedgrad.backends.dask import Kernel
-
         a, b = self.asarray(a).rechunk({-2: -1, -1: -1}), self.asarray(b)
         dtype = np.result_type(a.dtype, b.dtype)
-        kernel = Kernel(NUMPY.function(name), **how)
+        b = b.rechunk({-2: -1, -1: -1} if whole else {-2: -1})
+        _, (a, b) = da.core.unify_chunks(a, _axes(a, "ij"), b, _axes(b, "kl"))
+        kernel, numbers = _located(name, a, how), _numbers(a)
         if whole:
-            return da.apply_gufunc(kernel, "(i,j),(i,j)->(i,j)", a, b.rechunk({-2: -1, -1: -1}), output_dtypes=dtype)
-        columns = da.swapaxes(b.rechunk({-2: -1}), -1, -2)
-        by_rows = Kernel(_by_rows, solve=kernel)
-        out = da.apply_gufunc(by_rows, "(i,j),(j)->(i)", a[..., None, :, :], columns, output_dtypes=dtype)
+            return da.apply_gufunc(kernel, "(i,j),(i,j),()->(i,j)", a, b, numbers, output_dtypes=dtype)
+        columns, a, numbers = da.swapaxes(b, -1, -2), a[..., None, :, :], numbers[..., None]
+        by_rows = functools.partial(_by_rows, solve=kernel)
+        out = da.apply_gufunc(by_rows, "(i,j),(j),()->(i)", a, columns, numbers, output_dtypes=dtype)
         return da.swapaxes(out, -1, -2)
 
 
-def _by_rows(a: Raw, b: Raw, solve: Any) -> Raw:
+def _axes(a: Raw, core: str) -> tuple[Any, ...]:
+    """Labels of the axes: those of stacks are counted from the last."""
+    return (*range(a.ndim - 3, -1, -1), *core)
+
+
+def _numbers(a: Raw) -> Raw:
+    """Which matrix of the stack is which, in the same chunks."""
+    shape = a.shape[:-2]
+    return da.arange(math.prod(shape), chunks=-1).reshape(shape).rechunk(a.chunks[:-2])
+
+
+def _located(name: str, a: Raw, how: dict[str, Any]) -> Any:
+    """A kernel of chunks that knows where in the whole stack they are, should it have to say so."""
+    from namedgrad.backends import NUMPY
+    from namedgrad.backends.dask import Kernel
+
+    f = NUMPY.function(name)
+    what, names = CALLED.get()
+    shape = a.shape[:-2]
+    names = (*names, *(f"axis {k}" for k in range(len(names), len(shape))))[: len(shape)]
+    kernel, salvaging = Kernel(f, **how), Kernel(f, **how | {"errors": "nan"})
+    return functools.partial(_call, kernel, salvaging, what=what or name, names=names, shape=shape)
+
+
+def _call(kernel: Any, salvaging: Any, *chunks: Raw, what: str, names: Names, shape: tuple[int, ...]) -> Raw:
+    *matrices, at = chunks
+    try:
+        return kernel(*matrices)
+    except np.linalg.LinAlgError as error:
+        found = np.isnan(salvaging(*matrices))
+        flags = found.any(axis=tuple(range(at.ndim, found.ndim)))
+        bad = bad_matrices(flags, np.broadcast_to(at, flags.shape), names, shape) if shape else None
+        raise MatrixError(what, str(error), bad) from None
+
+
+def _by_rows(a: Raw, b: Raw, at: Raw, solve: Any) -> Raw:
     """Right-hand sides as rows; ``a`` has an axis of size 1 in their place."""
-    return np.swapaxes(solve(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)
+    return np.swapaxes(solve(a[..., 0, :, :], np.swapaxes(b, -1, -2), at[..., 0]), -1, -2)

@@ -122,16 +122,10 @@ class NumpyLinalg(LinalgKernels):
     def sqrtm(self, a: Raw, errors: str = "raise") -> Raw:
         from scipy.linalg import sqrtm
 
-        return _function(sqrtm, a)
+        return _of_finite(lambda a: _function(sqrtm, a), a)
 
     def logm(self, a: Raw, errors: str = "raise") -> Raw:
-        fine = np.isfinite(a).all((-1, -2))
-        if fine.all():
-            return self._logarithm(a)
-        out = self._logarithm(a[fine])
-        whole = np.full(a.shape, np.nan, out.dtype)
-        whole[fine] = out
-        return whole
+        return _of_finite(self._logarithm, a)
 
     def _logarithm(self, a: Raw) -> Raw:
         """Square roots until the rest is near 1, then Padé's approximant by quadrature (Higham 2008, section 11.5)."""
@@ -169,12 +163,13 @@ def _each(f: Callable[..., Raw], *arrays: Raw, shape: Sequence[int]) -> Raw:
 
 
 def _of_finite(f: Callable[..., Raw], *arrays: Raw) -> Raw:
-    """``f`` of the matrices that are finite; NaN for others, of which LAPACK finds no singular values."""
+    """``f`` of the matrices that are finite; NaN for others, of which LAPACK and SciPy make nothing."""
     fine = np.logical_and.reduce([np.isfinite(x).all((-1, -2)) for x in arrays])
     if fine.all():
         return f(*arrays)
-    out = np.full_like(arrays[0], np.nan)
-    out[fine] = f(*(x[fine] for x in arrays))
+    found = f(*(x[fine] for x in arrays))
+    out = np.full(arrays[0].shape, np.nan, found.dtype)
+    out[fine] = found
     return out
 
 

@@ -15,9 +15,10 @@ import xarray as xr
 
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
+from namedgrad.backends.failures import MatrixError
 from namedgrad.ops import add_face
 from namedgrad.primitive import Operation
-from namedgrad.xarray.convert import coordinates, data_for, named
+from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named
 from namedgrad.xarray.resampled import RESAMPLED
 
 _METHODS = frozenset(
@@ -66,12 +67,27 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return type(value)(map(strip, value)) if isinstance(value, (list, tuple)) else value
 
     read = [strip(a) for a in args]
-    out = op.function(*read, **{k: strip(v) for k, v in kwargs.items()})
+    options = {k: strip(v) for k, v in kwargs.items()}
+    try:
+        out = op.function(*read, **options)
+    except MatrixError as error:
+        raise error.labelled(_batch_labels(met)) from None
     keeps = op.family in _KEEPS_PLACES or op.name in _CELL_BY_CELL
     moved = () if keeps else _mentioned(args[1:], kwargs)
     if op.family == "fourier" and not moved:  # along all dims
         moved = tuple(d for a in met for d in a.dims)
     return dress(out, met, moved)
+
+
+def _batch_labels(met: list[Any]) -> dict[Name, Any]:
+    """Coordinates along dims, vectorized ones too, that say where a matrix is."""
+    found: dict[Name, Any] = {}
+    for name, v in ((n, v) for a in met if isinstance(a, xr.DataArray) for n, v in a.coords.variables.items()):
+        if v.dims == (name,):
+            found[name] = v.values
+        elif not v.dims and hidden_names(v) == (name,):
+            found[name] = v._data.data
+    return found
 
 
 def _flat(args: Any, kwargs: Mapping[str, Any]) -> Iterator[Any]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 from xarray.namedarray import pycompat
 
 import namedgrad as ng
@@ -238,6 +240,39 @@ def test_what_cannot_be_factored_is_nan_and_disturbs_nothing_else(array: Any) ->
         x = ng.solve(b, array(rhs, "i"), ("i", "j")).to_numpy()
     assert_close(x[1], np.linalg.solve(b.to_numpy()[1], rhs), ROUNDING)
     assert np.isnan(x[0]).all()
+
+
+def test_inverses_of_singular_matrices_are_nan(array: Any) -> None:
+    a = np.stack([np.eye(3), np.ones((3, 3)), np.diag([1.0, 2.0, 4.0])])
+    with np.errstate(all="ignore"):
+        got = ng.inv(array(a, ("k", "i", "j")), ("i", "j")).to_numpy()
+        low = ng.solve_triangular(array(np.diag([1.0, 0.0, 2.0]), ("i", "j")), array(np.ones(3), "i"), ("i", "j")).to_numpy()
+    assert np.isnan(got).any((1, 2)).tolist() == [False, True, False]
+    assert_close(got[2], np.diag([1.0, 0.5, 0.25]), ROUNDING)
+    assert np.isnan(low).all()
+
+
+@pytest.mark.parametrize("kind", ["random", "near defective", "badly scaled", "near the negative axis"])
+def test_roots_and_logarithms_are_as_good_as_those_of_scipy(array: Any, kind: str) -> None:
+    """Residuals, which do not grow with the condition of the problem."""
+    rng = np.random.default_rng(5)
+    q = np.linalg.qr(rng.normal(size=(4, 5, 5)))[0]
+    skewed = q @ (np.eye(5) + 0.3 * rng.normal(size=(4, 5, 5)))
+    a = {
+        "random": rng.normal(size=(4, 5, 5)) + 1j * rng.normal(size=(4, 5, 5)),
+        "near defective": 2 * np.eye(5) + np.eye(5, k=1) + 1e-9 * rng.normal(size=(4, 5, 5)),
+        "badly scaled": (q * 10.0 ** np.linspace(-6, 6, 5)) @ np.swapaxes(q, -1, -2),
+        "near the negative axis": (skewed * np.array([-1 + 1e-3j, -1 - 1e-3j, 2, 3, 4])) @ np.linalg.inv(skewed),
+    }[kind]
+    x = array(a, ("k", "i", "j"))
+    root, log = ng.sqrtm(x, ("i", "j")).to_numpy(), ng.logm(x, ("i", "j")).to_numpy()
+    size = np.abs(a).max((1, 2))
+    warnings.filterwarnings("ignore", "logm result may be inaccurate")  # SciPy's is
+    for k in range(4):
+        theirs = np.abs(scipy.linalg.sqrtm(a[k]) @ scipy.linalg.sqrtm(a[k]) - a[k]).max()
+        assert np.abs(root[k] @ root[k] - a[k]).max() <= 2 * theirs + 1e-15 * size[k]
+        theirs = np.abs(scipy.linalg.expm(scipy.linalg.logm(a[k])) - a[k]).max()
+        assert np.abs(scipy.linalg.expm(log[k]) - a[k]).max() <= 4 * theirs + 1e-13 * size[k]
 
 
 @pytest.mark.parametrize("condition", [1e2, 1e8, 1e14])

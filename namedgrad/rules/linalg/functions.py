@@ -10,6 +10,7 @@ import operator
 
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
+from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.elementwise import c, less
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, MatrixOp, in_place_of, inexact, matrix_dims, mm, mT
@@ -207,7 +208,8 @@ def matrix_power(a: DimArray, dims: tuple[Name, Name], n: int) -> DimArray:
     row, col = matrix_dims(a, dims, "matrix_power")
     n = operator.index(n)
     if n < 0:
-        a, n = inv(a, dims), -n
+        with said_by("matrix_power"):
+            a, n = inv(a, dims), -n
     x = relabel(a, {row: ROW, col: COLUMN})
     out = _powered(x, n) if n else _first_power(x)
     return in_place_of(a, relabel(out, {ROW: row, COLUMN: col}), {})

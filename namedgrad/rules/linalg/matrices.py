@@ -6,14 +6,16 @@ conjugating, so :func:`gradients` turns one convention into the other.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, describe, extent
+from namedgrad.array import DimArray, extent
 from namedgrad.axes import AxisError, Name, Names
+from namedgrad.backends.failures import CALLED, Bad, MatrixError, bad_matrices
 from namedgrad.linear import Like, Map, Pair
 from namedgrad.primitive.core import CoreOp
 from namedgrad.primitive.linear import Linear, linear
@@ -59,14 +61,18 @@ class MatrixOp(CoreOp):
         super().__init__(
             signature, name, _of_live_slices(_pulled_inside(pullback)), pushforward=_pushed_inside(pushforward), **options
         )
+        plain = name.removeprefix("full_").removesuffix("_packed")
+        self.known_as = {"triangular_solve": "solve_triangular", "svdvals": "svd"}.get(plain, plain)
 
     def __call__(self, *args: DimArray, dims: tuple[Names, ...] | None = None, out: Names | None = None, **params: Any) -> Any:
         if params.get("errors", "nan") not in {"raise", "nan"}:
-            raise ValueError(f"{self.title}: errors={params['errors']!r}; choose 'raise' or 'nan'")
+            raise ValueError(f"{self.known_as}: errors={params['errors']!r}; choose 'raise' or 'nan'")
         dims = tuple(MATRIX[-len(core) :] for core in self.ins) if dims is None else dims
         return super().__call__(*args, dims=dims, out=MATRIX[2 - len(self.out) :] if out is None else out, **params)
 
     def lower(self, args: Sequence[DimArray], dims: tuple[Names, ...], out: Names, **params: Any) -> DimArray:
+        batch = axes.in_order(n for n in args[0].names if n not in dims[0])
+        token = CALLED.set((self.known_as, batch))
         try:
             return super().lower(args, dims=dims, out=out, **params)
         except np.linalg.LinAlgError as error:
@@ -74,12 +80,9 @@ class MatrixOp(CoreOp):
                 result = super().lower(args, dims=dims, out=out, **params | {"errors": "nan"})
             except np.linalg.LinAlgError:
                 raise error from None
-            raise np.linalg.LinAlgError(f"{self.title}: {error}{_places(result, out)}") from None
-
-    @property
-    def title(self) -> str:
-        """The name for users."""
-        return self.name.removeprefix("full_").removesuffix("_packed")
+            raise MatrixError(self.known_as, str(error), _those_that_failed(result, args, batch)) from None
+        finally:
+            CALLED.reset(token)
 
 
 class Plain(MatrixOp):
@@ -115,16 +118,21 @@ def _pushed_inside(rule: Callable[..., Any]) -> Callable[..., Any]:
     return push
 
 
-def _places(result: DimArray, core: Names) -> str:
-    """Where the first matrices are that could not be done, by the names of the batch axes."""
-    batch = [n for n in result.names if n not in core]
+def _those_that_failed(result: DimArray, args: Sequence[DimArray], batch: Names) -> Bad | None:
+    """The matrices of which the result is NaN: those that are finite themselves, unless there are none."""
     if not batch:
-        return ""
-    order = tuple(i for i, n in enumerate(result.names) if n not in core)
-    bad = np.isnan(result.raw).any(axis=tuple(i for i in range(result.raw.ndim) if i not in order))
-    first = [", ".join(f"{n}={i}" for n, i in zip(batch, at)) for at in np.argwhere(bad)[:3].tolist()]
-    more = f" and {bad.sum() - 3} more" if bad.sum() > 3 else ""
-    return f", at {'; '.join(first)}{more} of {describe(result)}; errors='nan' gives NaN there and goes on"
+        return None
+    bad = _over(batch, result, np.isnan(result.raw), np.any)
+    fine = functools.reduce(np.logical_and, (_over(batch, x, np.isfinite(x.raw), np.all) for x in args), bad)
+    return bad_matrices(fine if fine.any() else bad, np.arange(bad.size).reshape(bad.shape), batch, bad.shape)
+
+
+def _over(batch: Names, x: DimArray, flags: Any, reduce: Any) -> Any:
+    """Flags of an array reduced to the axes of the batch, in its order; size 1 where the array lacks one."""
+    kept = [n for n in x.names if n in batch]
+    flags = reduce(flags, axis=tuple(i for i, n in enumerate(x.names) if n not in batch))
+    flags = np.transpose(flags, [kept.index(n) for n in batch if n in kept])
+    return flags.reshape([x.full_shape[x.names.index(n)] if n in kept else 1 for n in batch])
 
 
 def _of_live_slices(pullback: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:

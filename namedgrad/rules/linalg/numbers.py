@@ -10,6 +10,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
+from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import absolute, imag, real
 from namedgrad.rules.elementwise import c, divide, greater, isnan, length, logical_and, square
@@ -33,7 +34,8 @@ def norm_of(a: DimArray, ord: Any) -> DimArray:
         squares = add(square(real(a)), square(imag(a))) if a.dtype.kind == "c" else square(a)
         return length(total(squares, (ROW, COLUMN)))
     if ord in {"nuc", 2, -2}:
-        values = svd(a, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
+        with said_by("norm"):
+            values = svd(a, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
         if not extent(values, NEW) and ord in {"nuc", 2}:
             return total(values, (NEW,))
         values = where(_positive(values, a, None), values, innermost(values))  # at 0 a norm has the derivative 0
@@ -139,7 +141,8 @@ def cond(a: DimArray, dims: tuple[Name, Name], ord: Any = None) -> DimArray:
     if not (extent(x, ROW) and extent(x, COLUMN)):
         raise np.linalg.LinAlgError(f"cond: matrices without cells have no condition, got {row!r}: {extent(x, ROW)} and {col!r}: {extent(x, COLUMN)}")
     if ord in {None, 2, -2}:
-        values = svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
+        with said_by("cond"):
+            values = svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
         large, small = (f(values, NEW, skipna=False) for f in (max_, min_))
         return divide(small, large) if ord == -2 else divide(large, small)
     size, other = norm_of(x, ord), norm_of(inv(x, (ROW, COLUMN), errors="nan"), ord)
@@ -182,7 +185,8 @@ def matrix_rank(a: DimArray, dims: tuple[Name, Name], *, rtol: float | None = No
     """
     a = inexact(a)
     row, col = matrix_dims(a, dims, "matrix_rank", square=False)
-    values = svd(relabel(a, {row: ROW, col: COLUMN}), (ROW, COLUMN), compute_uv=False, new_dim=NEW)
+    with said_by("matrix_rank"):
+        values = svd(relabel(a, {row: ROW, col: COLUMN}), (ROW, COLUMN), compute_uv=False, new_dim=NEW)
     if not extent(values, NEW):
         return total(cast(values, np.int64), (NEW,))
     return total(cast(_positive(values, relabel(a, {row: ROW, col: COLUMN}), rtol), np.int64), (NEW,))

@@ -6,6 +6,7 @@ from typing import Any
 
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
+from namedgrad.backends.failures import said_by
 from namedgrad.linear import Pair
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.linalg.matrices import (
@@ -287,5 +288,6 @@ def lstsq(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | No
     a, b = inexact(constant(a)), inexact(constant(b))
     row, col = matrix_dims(a, dims, "lstsq", square=False)
     right_hand_side(b, row, col, "lstsq")
-    inverse = pseudoinverse(a, (row, col), rtol=rtol, errors=errors)
+    with said_by("lstsq", option=True):
+        inverse = pseudoinverse(a, (row, col), rtol=rtol, errors=errors)
     return in_order_of(contract(inverse, b, (row,)), a, b)

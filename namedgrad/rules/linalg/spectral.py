@@ -10,6 +10,7 @@ from typing import Any
 
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
+from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c
@@ -187,7 +188,8 @@ def eigvalsh(
     a = inexact(a)
     x, _, new = _one_triangle(a, dims, lower, new_dim, "eigvalsh")
     alone = x.level is None
-    w = _eigvalsh(x, errors=errors) if alone else _eigh_split(_eigh(x, errors=errors), extent(x, ROW))[1]
+    with said_by("eigvalsh", option=True):
+        w = _eigvalsh(x, errors=errors) if alone else _eigh_split(_eigh(x, errors=errors), extent(x, ROW))[1]
     return in_order_of(relabel(w, {COLUMN: new}), a)
 
 
@@ -310,7 +312,8 @@ def eigvals(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None
     """
     a = inexact(a)
     if a.level is not None:
-        return eig(a, dims, new_dim=new_dim, errors=errors)[0]
+        with said_by("eigvals", option=True):
+            return eig(a, dims, new_dim=new_dim, errors=errors)[0]
     row, col = matrix_dims(a, dims, "eigvals")
     new = inner_name(a, col, new_dim, "eigvals")
     w = _eigvals(relabel(a, {row: ROW, col: COLUMN}), errors=errors)
