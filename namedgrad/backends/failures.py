@@ -25,7 +25,9 @@ class Bad(NamedTuple):
 
 
 class MatrixError(np.linalg.LinAlgError):
-    """An error that knows which matrices it is about."""
+    """An error that knows which matrices it is about; to its reader NumPy's own."""
+
+    __module__, __qualname__ = "numpy.linalg", "LinAlgError"
 
     def __init__(
         self, what: str, reason: str, bad: Bad | None, *, option: bool = True, labels: Mapping[Name, Any] | None = None

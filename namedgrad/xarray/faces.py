@@ -34,6 +34,7 @@ _KEEPS_PLACES = frozenset(
     )
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(("detrend", "differentiate", "cumulative_integrate", "tril", "triu"))
+_INVERSES = frozenset(("inv", "pinv"))
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)
 
 
@@ -76,7 +77,17 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     moved = () if keeps else _mentioned(args[1:], kwargs)
     if op.family == "fourier" and not moved:  # along all dims
         moved = tuple(d for a in met for d in a.dims)
+    if op.name in _INVERSES:
+        return _inverse(out, met, *(kwargs["dims"] if "dims" in kwargs else args[1]))
     return dress(out, met, moved)
+
+
+def _inverse(out: Any, met: list[Any], row: Name, column: Name) -> Any:
+    """A result whose rows have the coordinates of the columns, and the reverse: its names stay in their places."""
+    exchanged = dress(out.rename({row: column, column: row}), met, ())
+    if not isinstance(exchanged, xr.DataArray):
+        return dress(out, met, ())
+    return exchanged.rename({row: column, column: row})
 
 
 def _batch_labels(met: list[Any]) -> dict[Name, Any]:
