@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from tests.support.slices import agrees, drawn, generator, slice_of
@@ -219,6 +220,9 @@ def test_a_loop_says_what_it_cannot_do():
         ng.while_loop(lambda s: s < 3.0, lambda s: s * 2, x)
     with pytest.raises(ValueError, match="one form"):
         ng.while_loop(lambda s: s[0].sum() < 3.0, lambda s: (s[0], s[1], s[0]), (x, x))
+    for bound in (2.5, x.isel(x=0), None):
+        with pytest.raises(TypeError, match="bounds must be integers"):
+            ng.fori_loop(0, bound, lambda i, s: s, x)
     with pytest.raises(ng.AxisError, match="'t'"):
         ng.scan(lambda c, v: (c, v), x, x, "t")
     with pytest.raises(TypeError, match=r"\(carry, y\)"):
@@ -295,3 +299,38 @@ def test_a_complex_cotangent_of_a_real_output_counts_by_its_real_part():
         assert_close(whole(c).data, part(c.real).data, ROUNDING)
     linear = ng.linearize(lambda z: z.real, z)[1]
     assert linear.T(c).data.tolist() == [1, 3]
+
+
+# ------------------------------------------------------------------------------------------------ other kinds of arrays
+
+
+def test_positional_arrays_and_numbers_are_the_same_loops():
+    data = np.array([1.0, 2.0, 30.0])
+
+    def f(x):
+        return ng.while_loop(lambda s: s < 20.0, lambda s: s * x + 1, x * 1.5)
+
+    value, slopes = ng.value_and_grad(f)(ng.positional(data, vectorized=("b",)))
+    one = [ng.value_and_grad(f)(float(v)) for v in data]
+    assert_close(value.data, [v for v, _ in one], ROUNDING)
+    assert_close(slopes.data, [g for _, g in one], ROUNDING)
+    plain = ng.hessian(lambda p: np.sum(ng.fori_loop(0, 3, lambda i, s: s * s + p, p)))(np.array([0.1, 0.2]))
+    x = ng.DimArray([0.1, 0.2], "x")
+    named = ng.hessian(lambda p: ng.fori_loop(0, 3, lambda i, s: s * s + p, p).sum())(x)
+    assert_close(plain, named.data, ROUNDING)
+
+
+def test_xarray_objects_keep_their_labels():
+    x = xr.DataArray([1.0, 2.0, 30.0], dims="b", coords={"b": [10, 20, 30]}, name="q")
+    g = ng.grad(lambda x: ng.cond(x > 1.5, lambda: x * x, lambda: ng.while_loop(lambda s: s < 9.0, lambda s: s * (1 + x), x)), over="b")(x)
+    assert g.b.equals(x.b)
+    assert_close(g.data, [2.0**4 + 4 * 2.0**3, 4.0, 60.0], ROUNDING)
+    carry, ys = ng.scan(lambda c, v: (c + v, {"y": c * v, "n": None}), 0.0, x, "b")
+    assert float(carry) == 33.0
+    assert ys["y"].data.tolist() == [0.0, 2.0, 90.0]
+    assert ys["y"].b.equals(x.b)
+    wide = xr.DataArray(np.arange(6.0).reshape(2, 3) + 1, dims=("t", "b"), coords={"t": [1, 2], "b": [10, 20, 30]})
+    g = ng.grad(lambda d: ng.scan(lambda c, v: (c * v + v, c * v), 1.0, d, "t")[0], over="b")(wide)
+    rows = [ng.grad(lambda d: ng.scan(lambda c, v: (c * v + v, c * v), 1.0, d, "t")[0])(wide.isel(b=k)).data for k in range(3)]
+    assert_close(g.transpose("b", "t").data, rows, ROUNDING)
+    assert g.t.equals(wide.t)

@@ -177,6 +177,10 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
     >>> ng.fori_loop(1, 5, lambda i, x: x * i, 1.0)
     24.0
     """
+    for bound in (lo, hi):
+        dtype, *_ = [x.dtype for x in _arrays(bound)] or [np.min_scalar_type(bound)]
+        if dtype.kind not in "iu":
+            raise TypeError(f"fori_loop: the bounds must be integers, got {dtype}")
     per_slice = _known(lo < hi, "fori_loop") is None
     if per_slice and not all(map(_visible, (*_arrays(lo), *_arrays(hi)))):
         return while_loop(lambda s: s[0] < hi, lambda s: (s[0] + 1, body(s[0], s[1])), (lo, init))[1]
@@ -205,8 +209,7 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
 def _largest(count: Any) -> int:
     """The largest of some numbers of steps."""
     (x,) = _arrays(count)
-    raw = innermost(x).raw
-    return math.ceil(raw.max()) if raw.size else 0
+    return int(x.raw.max()) if x.raw.size else 0
 
 
 # ------------------------------------------------------------------------------------------------ predicates

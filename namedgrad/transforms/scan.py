@@ -70,7 +70,7 @@ def scan(
     for start in range(0, length, every):
         carry, ys = segment(carry, _slice(xs, dim, slice(start, min(start + every, length))))
         outputs += ys
-    return carry, _stack(outputs, dim)
+    return carry, _labelled(_stack(outputs, dim), xs, dim)
 
 
 def _size(leaf: Any, dim: Name) -> int | None:
@@ -121,6 +121,18 @@ def _stack(outputs: list[Any], dim: Name) -> Any:
     split = [flatten(y) for y in outputs]
     columns = zip(*(leaves for leaves, _ in split), strict=True)
     return unflatten(split[0][1], [None if c[0] is None else _join(c, dim) for c in columns])
+
+
+def _labelled(ys: Any, xs: Any, dim: Name) -> Any:
+    """Outputs that are xarray objects with the labels of the dim, where steps have lost them: a carry has none."""
+    given = [x for x in flatten(xs)[0] if hasattr(x, "isel") and not isinstance(x, DimArray) and dim in x.coords]
+    if not given:
+        return ys
+    leaves, treedef = flatten(ys)
+    for k, y in enumerate(leaves):
+        if hasattr(y, "isel") and not isinstance(y, DimArray) and dim not in y.coords:
+            leaves[k] = y.assign_coords({dim: given[0].coords[dim]})
+    return unflatten(treedef, leaves)
 
 
 def _join(column: tuple[Any, ...], dim: Name) -> Any:
