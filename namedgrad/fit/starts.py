@@ -89,11 +89,12 @@ class Frame(NamedTuple):
 class _Search:
     def __init__(self, problem: Residuals, missing: list[int]) -> None:
         self.problem, self.missing = problem, missing
+        self.free = [int(k) for k in np.flatnonzero(problem.free)]  # what is given, but not fixed, moves too
         self.typical = np.array([np.nanmedian(row) if np.isfinite(row).any() else 1.0 for row in problem.start])
         self.surface = Surface(problem)
         if not np.isfinite(self.surface.values(self.typical[:, None])).any():
             self.surface.nothing = 1.0
-        self.found: Symmetry = measure(self.surface, missing, self.typical)
+        self.found: Symmetry = measure(self.surface, self.free, self.typical)
         self.x = self.surface.x
         if not self.surface.shared:  # cells are compared where all of them have coordinates between -1, or 0, and 1
             lowest = [0.0 if f is None else -1.0 for f in self.found.shift]
@@ -112,6 +113,8 @@ class _Search:
         if bent:
             spread = np.array([self._spread(i, size, count, rng) for i in range(len(bent))])
             points[bent] = self._carried(spread, [self._frame(k, x, None) for k, x in enumerate(self.x)])
+            given = [k for k in bent if k not in self.missing]
+            points[given] = self.typical[given, None]
         low, high = (np.nanmedian(m, axis=1)[:, None] for m in (self.problem.lower, self.problem.upper))
         return _within(points, low, high, rng)
 
@@ -308,7 +311,7 @@ class _Judge:
     def __init__(self, search: _Search) -> None:
         found, points = search.found, search.points
         at = _in_turn(search.surface, points, search.x)
-        smooth = np.isfinite(at.params[search.missing]).all(axis=(0, 2))
+        smooth = np.isfinite(at.params[search.free]).all(axis=(0, 2))
         self.sound = np.flatnonzero(np.isfinite(at.value).all(axis=1) & smooth)
         self.all_seen = at.value.shape[1] <= OBSERVATIONS
         self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
@@ -318,7 +321,7 @@ class _Judge:
         self.rises = found.left and found.rise is not None
         more = left[None] if self.rises else left[None][:0]
         self.span = _orthonormal(np.concatenate([linear, more]))
-        self.slopes = _orthonormal(np.concatenate([at.params[search.missing], more]))
+        self.slopes = _orthonormal(np.concatenate([at.params[search.free], more]))
         self.offset = np.zeros_like(left) if self.rises or not found.left else left
         self.left = left
         low = self.sound[np.abs(left).max(axis=1).argsort()[:1]]
