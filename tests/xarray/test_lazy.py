@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from tests.xarray.programs import PROGRAMS, field
@@ -40,3 +41,18 @@ def test_over_dims_of_a_lazy_array():
     with dask.config.set(scheduler=no_scheduler):
         g = ng.grad(f, over="lat")(x.chunk(time=12, lat=1))
     np.testing.assert_allclose(g.compute(), ng.grad(f, over="lat")(x), rtol=1e-10)
+
+
+def test_arrays_made_inside_are_lazy_and_cut_alike():
+    x = field().chunk(time=12, lon=2)
+    seen = []
+
+    def loss(x):
+        for make in (np.zeros_like, np.ones_like, lambda a: np.full_like(a, 2.0), lambda a: np.zeros(a.shape, like=a)):
+            seen.append(make(x.data))
+        return sum((x * xr.Variable(x.dims, a)).sum() for a in seen)
+
+    with dask.config.set(scheduler=no_scheduler):
+        g = ng.grad(loss)(x)
+    assert [a.data.chunks for a in seen if a.data is not None] == [x.chunks] * 4
+    np.testing.assert_array_equal(g.compute(), 3.0)

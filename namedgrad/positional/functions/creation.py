@@ -30,7 +30,10 @@ def filled(shape: Any, value: Any, dtype: Any, x: DimArray) -> DimArray:
     size = tuple(shape) if np.iterable(shape) else (shape,)
     if v.level is not None or v.hidden or v.dims:
         return stretch(v if dtype is None else cast(v, np.dtype(dtype)), size)
-    return constant(np.full(size, innermost(v).raw, dtype), x)
+    backend, one = backends.backend_of(innermost(x).raw), np.full((), innermost(v).raw, dtype)
+    if backend.name != "dask":
+        return constant(np.full(size, one), x)
+    return make(backends.call(backend.full, size, one[()], one.dtype), numbers(len(size)), NONE)
 
 
 def _like(value: Any) -> Any:
