@@ -25,3 +25,11 @@ def test_a_page_of_the_gallery(script, monkeypatch, capsys):
         assert max(found["apart"]) < 1e-6
         assert 40 < found["thermocline"].min() < found["thermocline"].max() < 300
         assert 0.5 < (found["linear"] / found["uncertainty"]).median() < 1.5
+    if script.stem == "nino_southern_oscillation":
+        assert abs(found["difference"] / (found["gradient"] * found["along"]).sum().item() - 1) < 1e-6
+        assert abs(found["sensitivity"].where(found["sst"].isnull())).max() == 0.0
+        assert found["sensitivity"].size == 419_904
+    if script.stem == "four_dimensional_variational":
+        error = lambda field: float(((field - found["truth"]) ** 2).mean() ** 0.5)
+        assert error(found["analysis"]) < error(found["background"]) / 3
+        assert 12_000 < float(found["diffusivity"]) < 25_000

@@ -12,11 +12,11 @@ from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.losses import robust
 from namedgrad.fit.parameters import as_entries
 from namedgrad.fit.problem import require_positive
-from namedgrad.fit.progress import Progress
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.shared import outcome
 from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
+from namedgrad.transforms.progress import Progress
 
 
 def least_squares(

@@ -21,11 +21,11 @@ from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import Problem, require_positive, single
-from namedgrad.fit.progress import Progress
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
 from namedgrad.transforms.grad import Output
+from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import ones_like_output, quiet
 
 METHODS: dict[str, type[Descent]] = {

@@ -23,7 +23,6 @@ from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Marquardt
 from namedgrad.fit.parameters import Matrix, as_entries, as_float, pairs_of
 from namedgrad.fit.problem import Problem, batches, single
-from namedgrad.fit.progress import Progress
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point, Weigh
 from namedgrad.fit.threads import shares, threads
@@ -31,6 +30,7 @@ from namedgrad.rules.elementwise import c, divide, maximum
 from namedgrad.rules.structure import add, cast, isfinite, multiply, select, subtract, total, where
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree, adapter_of
+from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS = 4096  # at work at once: what a solver keeps of each is small

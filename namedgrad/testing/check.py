@@ -11,6 +11,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.rules.structure import reorder, total
 from namedgrad.trace import innermost
 from namedgrad.transforms.grad import Call, Output, run_recorded
+from namedgrad.transforms.leaves import flatten, unflatten
 from namedgrad.transforms.tape import Tape, record
 
 STEP = 1e-5
@@ -93,6 +94,16 @@ def compare(f: Callable[..., Any], args: Sequence[Any], order: int = 2, seed: in
 
 
 def _double(x: Any) -> Any:
+    """Everything in it in double precision."""
+    if hasattr(x, "map_over_datasets"):
+        return x.map_over_datasets(_double)
+    if hasattr(x, "data_vars"):
+        return x.assign({n: _double(v) for n, v in x.data_vars.items()})
+    leaves, treedef = flatten(x)
+    return unflatten(treedef, [_double_leaf(leaf) if leaf is x else _double(leaf) for leaf in leaves])
+
+
+def _double_leaf(x: Any) -> Any:
     kind = getattr(getattr(x, "dtype", None), "kind", "")
     return x.astype("complex128" if kind == "c" else "float64") if kind in "fc" and kind else x
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Self
 
 
@@ -10,15 +11,17 @@ class Progress:
 
     def __init__(self, total: int, what: str, *, shown: bool, unit: str = "cell") -> None:
         self.bar: Any = None
+        self._lock = threading.Lock()
         if shown:
             from tqdm.auto import tqdm
 
             self.bar = tqdm(total=total, desc=what, unit=unit)
 
     def update(self, count: int) -> None:
-        """So many more are done."""
+        """So many more cells are done."""
         if self.bar is not None:
-            self.bar.update(count)
+            with self._lock:
+                self.bar.update(count)
 
     def __enter__(self) -> Self:
         return self

@@ -24,13 +24,15 @@ def chosen(obj: Any, f: Callable[..., Any], wrt: Any, kwargs: Mapping[str, Any])
     if not isinstance(wrt, list):
         return wrt
     parts = [_part(obj, f, w, kwargs) for w in wrt]
-    return Part(0, wrt) if parts and all(isinstance(p, Part) for p in parts) else parts
+    return Part(0, [p.entries for p in parts]) if parts and all(isinstance(p, Part) for p in parts) else parts
 
 
 def _part(obj: Any, f: Callable[..., Any], name: Any, kwargs: Mapping[str, Any]) -> Any:
     """An argument's name or position as it is, a name of something in the object as a part of it."""
     if not isinstance(name, str) or name in kwargs:
         return name
+    if isinstance(obj, xr.DataTree):
+        name = name.removeprefix("/")
     known, arguments = adapter_of(obj).variables(obj), list(inspect.signature(f).parameters)  # type: ignore[attr-defined]
     if name in arguments[1:] or (name in arguments and name not in known):  # the first is the object itself
         return name

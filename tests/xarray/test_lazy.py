@@ -48,8 +48,8 @@ def test_arrays_made_inside_are_lazy_and_cut_alike():
     seen = []
 
     def loss(x):
-        for make in (np.zeros_like, np.ones_like, lambda a: np.full_like(a, 2.0), lambda a: np.zeros(a.shape, like=a)):
-            seen.append(make(x.data))
+        makers = (np.zeros_like, np.ones_like, lambda a: np.full_like(a, 2.0), lambda a: np.zeros(a.shape, like=a))
+        seen.extend(make(x.data) for make in makers)
         return sum((x * xr.Variable(x.dims, a)).sum() for a in seen)
 
     with dask.config.set(scheduler=no_scheduler):
