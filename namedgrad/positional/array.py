@@ -286,6 +286,14 @@ class PositionalArray:
     def __reduce__(self) -> tuple[Any, ...]:
         return wrap, (self._x, PositionalArray)
 
+    def __dask_tokenize__(self) -> Any:
+        if self._x.level is None and not self._x.hidden:
+            return ("namedgrad", type(self).__name__, self._x.raw)
+        raise TraceError(
+            "a dask graph would take a value that is being differentiated or vectorized out of the trace; give the "
+            "transform an array that is lazy already, such as x.chunk(...), and leave dask's own functions away inside"
+        )
+
     def __copy__(self) -> PositionalArray:
         return self.copy()
 

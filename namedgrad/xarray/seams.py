@@ -86,6 +86,10 @@ def _by_ours(self: Any, variables: Any, *_: Any, **__: Any) -> bool:
     return any(holds(k if isinstance(k, xr.DataArray) else self._variables.get(k)) for k in keys)
 
 
+def _cut(_: Any, var: Any, *__: Any, **___: Any) -> bool:
+    return holds(var)
+
+
 def _differs(self: Any, *_: Any, **__: Any) -> bool:
     return any(isinstance(v._data, PositionalArray) and v._data.vectorized for v in self._variables.values())
 
@@ -183,6 +187,11 @@ def _same(self: Any) -> Any:
     return self.copy(deep=False)
 
 
+def _uncut(_: Any, var: Any, *__: Any, **___: Any) -> Any:
+    """How an array is cut is nothing that a derivative sees, and no tape records the blocks of a dask graph."""
+    return var
+
+
 def _clip(original: Call, self: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """``np.clip(x, ...)`` asks for the method with NumPy's arguments."""
     if out is not None:
@@ -260,6 +269,8 @@ SEAMS = [
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
     Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),
     Seam("xarray.core.variable:Variable.as_numpy", _same),
+    Seam("xarray.core.dataset:_maybe_chunk", _uncut, _cut),
+    Seam("xarray.core.variable:Variable.chunk", lambda self, *_, **__: self, lambda self, *_, **__: holds(self)),
     Seam("xarray.core.common:DataWithCoords.clip", _clip, around=True),
 ]
 _PACKAGES = ("computation", "core")

@@ -57,6 +57,8 @@ REACHED = {
     "einsum": lambda x: xr.dot(x, WEIGHTS, dim="lon"),
     "asarray": lambda x: x.to_dataset(name="a").fillna({"a": x.mean("time")}).a,
     "Variable.as_numpy": lambda x: x.as_numpy(),
+    "_maybe_chunk": lambda x: x.to_dataset(name="a").chunk(time=4).a.compute(),
+    "Variable.chunk": lambda x: x.variable.chunk({"time": 4}).compute(),
     "DataWithCoords.clip": lambda x: np.clip(x, 1.0, 2.0),
 }
 OVER = {"apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel"}
