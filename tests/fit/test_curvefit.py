@@ -375,6 +375,25 @@ def test_any_function_can_be_fitted(func, truth):
     assert_same(ng.curvefit(da, "t", func, **options), da.curvefit("t", func, kwargs=EXACT, **options), rtol=2e-6)
 
 
+@pytest.mark.parametrize("options", [{}, {"bounds": {"tau": (0, 2.0)}}, {"reduce_dims": "x"}, {"kwargs": {"sigma": T + 1}}])
+def test_a_curve_fit_is_differentiable(options):
+    da = decays()[:, :, :2]
+    da[3, 1, 1] = np.nan
+    weight = xr.DataArray([1.0, 2.0], dims="param")
+    total = lambda da: (ng.curvefit(da, "t", exp_decay, p0=P0, tol=1e-12, **options)[COEFFICIENTS] * weight).sum()
+    gradient, step = ng.grad(total)(da), xr.full_like(da, 0.0)
+    assert gradient.dims == da.dims
+    for at in ((2, 0, 0), (7, 3, 1), (3, 1, 1)):
+        moved = step.copy()
+        moved[at] = 1e-5
+        slope = (total(da + moved) - total(da - moved)) / 2e-5
+        np.testing.assert_allclose(gradient[at], slope, rtol=1e-6, atol=1e-8)
+    with pytest.raises(ng.TraceError, match="branches on a parameter"):
+        ng.grad(lambda da: ng.curvefit(da, "t", written)[COEFFICIENTS].sum())(da)
+    with pytest.raises(TypeError, match="complex"):
+        ng.curvefit(da + 1j, "t", exp_decay)
+
+
 def test_a_function_that_runs_cell_by_cell_says_so_where_it_matters():
     da = decays(x=20, y=6)
     with pytest.warns(UserWarning, match="cannot be run on many cells at once"):
