@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from namedgrad.fit.given import Given
+from namedgrad.fit.moving import moving
 from namedgrad.fit.scipy_options import as_options
 from namedgrad.fit.series import Series, fit_series, units_of
 from namedgrad.fit.status import Status, attributes
 from namedgrad.fit.times import numeric
+from namedgrad.transforms.vectorize import devectorize, vectorize
 
 EXTRAS = {
     "curvefit_status": attributes(),
@@ -109,6 +112,9 @@ def curvefit(
 
     dask arrays are fitted lazily, chunk by chunk; an error is then raised by ``.compute()``.
 
+    The coefficients are differentiable, once, in the data, coordinates, ``sigma`` and bounds. Covariances and what else
+    derives from them are left out of the Dataset where that is asked.
+
     Examples
     --------
     >>> import numpy as np, xarray as xr, namedgrad as ng
@@ -128,16 +134,24 @@ def curvefit(
         return obj.map_over_datasets(lambda ds: one(ds) if ds.data_vars else ds)
     if errors not in {"raise", "ignore"}:
         raise ValueError('errors must be either "raise" or "ignore"')
+    given = Given(obj=obj, coords=coords, p0=p0, bounds=bounds, kwargs=kwargs)
+    if hidden := given.hidden:
+        shown = devectorize(given.args, *hidden)
+        more = {"reduce_dims": reduce_dims, "skipna": skipna, "param_names": param_names, "errors": errors}
+        out = curvefit(func=func, **shown, **more, **options, time_units=time_units, time_origin=time_origin)
+        return vectorize(out, *hidden)
+    if given.levels:
+        return _differentiated(given, func, reduce_dims, param_names, options, time_units=time_units,
+                               time_origin=time_origin, skipna=skipna, errors=errors)  # fmt: skip
     plan = Plan.of(obj, coords, reduce_dims, time_units, time_origin)
     names, defaults = parameter_names(func, param_names)
     plan.check(dict(p0 or {}), dict(bounds or {}))
     start, limits = start_and_limits(names, p0 or {}, bounds or {}, defaults)
     missing = tuple(n for n in names if n not in (p0 or {}) and n not in defaults)
     settings = as_options(dict(kwargs or {}), options, len(names), bounded=bool(bounds))
-    variables = {"": obj} if isinstance(obj, xr.DataArray) else {f"{n}_": v for n, v in obj.data_vars.items()}
     series = Series(func, tuple(names), missing, bool(skipna), settings)
     found, failures = {}, []
-    for prefix, da in variables.items():
+    for prefix, da in _variables(obj).items():
         several, failed = _fit(plan, da, series, start, limits, errors)
         status = several["curvefit_status"]
         if errors == "raise" and failed.chunks is None and failed.any():
@@ -151,6 +165,37 @@ def curvefit(
         raise failures[0] if len(failures) == 1 else RuntimeError("\n".join(map(str, failures)))
     attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
     return xr.Dataset(found).assign_coords(param=names, cov_i=names, cov_j=names).assign_attrs(attrs | plan.attrs)
+
+
+def _differentiated(
+    given: Given,
+    func: Callable[..., Any],
+    reduce_dims: Any,
+    param_names: Any,
+    options: dict[str, Any],
+    *,
+    time_units: str,
+    time_origin: Any,
+    **more: Any,
+) -> xr.Dataset:
+    """The fit of the values, with coefficients that move with what a transform differentiates."""
+    more |= {"reduce_dims": reduce_dims, "param_names": param_names, "time_units": time_units}
+    plain = curvefit(func=func, **given.plain, **more, **options, time_origin=time_origin)
+    args = given.args
+    obj, bounds = args["obj"], args["bounds"] or {}
+    plan = Plan.of(obj, args["coords"], reduce_dims, time_units, time_origin)
+    names, defaults = parameter_names(func, param_names)
+    _, limits = start_and_limits(names, args["p0"] or {}, bounds, defaults)
+    settings = as_options(dict(args["kwargs"] or {}), options, len(names), bounded=bool(bounds))
+    return moving(plain, _variables(obj), func, plan.coords, plan.along, limits, settings)
+
+
+def _variables(obj: Any) -> dict[str, xr.DataArray]:
+    """What is fitted, by the prefix of its results."""
+    if isinstance(obj, xr.DataArray):
+        return {"": obj}
+    # xarray's own method on a DataArray passes a Dataset whose variable has a name that is no text
+    return {"" if repr(n) == "<this-array>" else f"{n}_": v for n, v in obj.data_vars.items()}
 
 
 # ------------------------------------------------------------------------------------------------ dims

@@ -28,12 +28,14 @@ class Given:
     ----------
     args : as they were given
     plain : the same without traces
+    hidden : names of their vectorized axes
     levels : the transforms that differentiate some of them, or arrays that the function captures
     """
 
     def __init__(self, **args: Any) -> None:
         tree = Tree(args)
         self.args = args
+        self.hidden = tuple(dict.fromkeys(n for x in tree.parts for n in x.vectorized))
         self.levels = {x.level for x in tree.parts if x.level is not None}
         self.captured: list[Level] = []
         self._refuse_higher(any(_depth(x) > 1 for x in tree.parts))
