@@ -156,6 +156,21 @@ class Factor:
         local = first - small.times(self.image, self.layout.scattered(shared))
         return local / inner, shared / outer
 
+    def solve_each(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """The same for several right-hand sides, (row, column, cell) and (problem, unknown, column)."""
+        lay, (inner, outer) = self.layout, self.scale
+        x = np.where(self.free[0][:, None], x / inner[:, None], 0.0)
+        y = np.where(self.free[1][..., None], y / outer[..., None], 0.0)
+        first = small.solve(self.lower, x) if len(x) else x
+        back = np.einsum("isc,iec->sec", self.b, first)
+        columns = np.arange(x.shape[1])
+        at = ((lay.problem * lay.unknowns + lay.slot)[:, None] * len(columns)) + columns[:, None]
+        y = y - np.bincount(at.ravel(), back.ravel(), y.size).reshape(y.shape)
+        shared = np.where(self.free[1][..., None], np.linalg.solve(self.schur, y), 0.0)
+        here = np.moveaxis(shared[lay.problem, lay.slot], -1, 1)
+        local = first - np.einsum("isc,sec->iec", self.image, here)
+        return local / inner[:, None], shared / outer[..., None]
+
 
 def solved(matrices: Array, right: Array) -> Array:
     """Solutions of symmetric systems (problem, unknown, unknown), of the least norm where they are singular."""

@@ -19,15 +19,19 @@ import xarray as xr
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
-from namedgrad.axes import NONE
+from namedgrad.axes import NONE, Names
+from namedgrad.fit.arrow import Arrow, Factor, Layout
 from namedgrad.fit.given import Given
 from namedgrad.fit.parameters import Matrix, as_entries, as_float, pairs_of
 from namedgrad.fit.problem import Problem, batches
 from namedgrad.fit.result import FitResult
-from namedgrad.linear import Like
+from namedgrad.fit.sums import Point
+from namedgrad.linear import Like, Map, Structural
+from namedgrad.primitive import Primitive
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.movement import join, merge, slice_of, split
-from namedgrad.rules.structure import contract, reorder, select, spread, stamp, subtract, where
+from namedgrad.rules.structure import add, contract, relabel, reorder, select, spread, stamp, subtract, total, where
+from namedgrad.trace import apply
 from namedgrad.transforms.leaves import adapter_of, vectorize_tree
 from namedgrad.transforms.tape import ones_like_output, quiet, record
 from namedgrad.xarray.convert import numbered
@@ -47,7 +51,7 @@ class DifferentiableResult(FitResult):
         at = Optimum(result._problem, result._matrix, given)
         with quiet():
             parts = at.solution()
-            cost = at.objective(parts)
+            cost = at.cost(parts)
         self.params = at.dataset(parts, result.params)
         self.cost = at.variable(cost, result.cost)
 
@@ -80,6 +84,21 @@ class Optimum:
         if given.args.get("sigma") is not None:
             named["sigma"] = as_float(given.args["sigma"], "sigma")
         self.args = vectorize_tree(named, self.cells.names)
+        if problem.is_coupled:
+            self._share()
+
+    def _share(self) -> None:
+        """Shared parameters in all cells, also those without data; their priors in one."""
+        p, layout = self.problem.parameters, self.problem.layout  # type: ignore[attr-defined]
+        rows = np.flatnonzero(self.problem.free)[layout.shared]
+        values = -layout.lowest(-np.where(self.ok, self.matrix[rows], -np.inf))
+        self.matrix[rows] = layout.scattered(np.where(np.isfinite(values), values, 0.0))
+        for name, (mean, deviation) in (self.args.get("prior") or {}).items():
+            if deviation is not None and p.lacks[name]:
+                own = p.own[name]
+                counts = self.named(self.problem.precision[p.rows[name]] > 0, own)  # type: ignore[attr-defined]
+                never = self.named(np.full((1, self.cells.count), np.inf), own)
+                self.args["prior"][name] = mean, where(counts, self._own(deviation, own), never)
 
     # ---------------------------------------------------------------- layout
 
@@ -104,6 +123,10 @@ class Optimum:
         """Which rows are at their lower and upper bounds and pushed there, or fixed."""
         p, x = self.problem, self.matrix
         gradient = self.given.run(lambda: p.gradient(x))
+        if p.is_coupled:  # what is shared is pushed by all cells
+            layout = p.layout  # type: ignore[attr-defined]
+            rows = np.flatnonzero(p.free)[layout.shared]
+            gradient[rows] = layout.scattered(layout.gathered(np.where(self.ok, gradient[rows], 0.0)))
         low = (x <= p.lower) & (gradient >= 0) & np.isfinite(p.lower)
         high = (x >= p.upper) & (gradient <= 0) & np.isfinite(p.upper) & ~low
         return low, high, np.broadcast_to(~p.free[:, None], x.shape)
@@ -132,11 +155,26 @@ class Optimum:
         flat = [_as_rows(g, own) for g, own in zip(gradients, owns, strict=True)]
         g = flat[0] if len(flat) == 1 else join(flat, ROW)
         change = subtract(g, stop_gradient(g))
-        inverse = self._inverse((low | high | fixed)[self.problem.free])
-        step = contract(inverse, change, (ROW,))
+        held = (low | high | fixed)[self.problem.free]
+        if self.problem.is_coupled:
+            return self._moved(base, at, owns, relabel(self._coupled_step(change, held), {ROW: COLUMN}))
+        step = contract(self._inverse(held), change, (ROW,))
         ok = make(self.named(self.ok[None], Like((), (1,), np.dtype(bool))).raw[0], tuple(self.cells.sizes), NONE)
         step = select(stamp(ok, step.hidden), step)
         return self._moved(base, at, owns, step)
+
+    def _coupled_step(self, change: DimArray, held: Any) -> DimArray:
+        """The same where cells share parameters: one solution of all normal equations of a problem."""
+        cells = np.flatnonzero(self.ok)
+        layout = self.problem.layout.only(np.arange(self.problem.layout.count), cells)  # type: ignore[attr-defined]
+        arrow = Arrow.of(layout, Point(None, None, self._hessian()[..., cells]))
+        known = layout.gathered(np.ones(layout.slot.shape)) > 0
+        stuck = layout.gathered(held[np.ix_(layout.shared, cells)].astype(float)) > 0
+        factor = arrow.factor((~held[np.ix_(layout.local, cells)], known & ~stuck), (0.0, 0.0))
+        names = tuple(self.cells.sizes)
+        ok = self.named(self.ok[None], Like((), (), np.dtype(bool)))
+        change = select(stamp(ok, change.hidden), change)
+        return apply(_TOGETHER, (change,), names=names, solve=Together(factor, self.problem.layout, cells))  # type: ignore[attr-defined]
 
     def _gradients(self, base: Sequence[DimArray], at: Sequence[int]) -> list[DimArray]:
         def cost(moving: list[DimArray]) -> Sequence[DimArray]:
@@ -146,13 +184,19 @@ class Optimum:
         tape = record(cost, [base[i] for i in at])
         return tape.pull([ones_like_output(tape.outs[0])])
 
+    def _hessian(self) -> Any:
+        """Of the cost, (row, row, cell)."""
+        p = self.problem
+        n = int(p.free.sum())
+        out = np.empty((n, n, self.cells.count))
+        for index in batches(p.everywhere, p.size):
+            out[..., index] = self.given.run(functools.partial(p.hessian, self.matrix[:, index], index))
+        return out
+
     def _inverse(self, held: Any) -> DimArray:
         """Inverse Hessians, 0 for rows that are held."""
-        n, count = held.shape
-        hessian, p = np.empty((n, n, count)), self.problem
-        for index in batches(p.everywhere, p.size):
-            hessian[..., index] = self.given.run(functools.partial(p.hessian, self.matrix[:, index], index))
-        inverse = pseudo_inverse(np.moveaxis(hessian, -1, 0), ~held.T, self.ok)
+        n = len(held)
+        inverse = pseudo_inverse(np.moveaxis(self._hessian(), -1, 0), ~held.T, self.ok)
         return self.named(np.moveaxis(inverse, 0, -1), Like((COLUMN, ROW), (n, n), inverse.dtype))
 
     def _moved(
@@ -172,6 +216,16 @@ class Optimum:
         """The cost per cell, as a function of parameters and arguments."""
         return self.problem.objective(parts, self.args, self._seen())
 
+    def cost(self, parts: Sequence[DimArray]) -> DimArray:
+        """The cost per problem."""
+        each = self.objective(parts)
+        if not self.problem.is_coupled:
+            return each
+        ok = self.named(self.ok[None], Like((), (), np.dtype(bool)))
+        lacks = self.problem.parameters.lacks
+        dims = tuple(dict.fromkeys(d for n in self.problem.moving(list(lacks)) for d in lacks[n]))
+        return total(select(ok, each), dims)
+
     def _seen(self) -> DimArray | None:
         observed = getattr(self.problem, "observed", None)
         if observed is None:
@@ -189,19 +243,73 @@ class Optimum:
         out = {}
         for (name, rows), x in table:
             own = self.problem.parameters.own[name]
-            lost = self.named(np.broadcast_to(nan, self.matrix[rows].shape), own)
-            out[name] = self.variable(x + lost if not self.ok.all() else x, like[name])
+            lacks = self.problem.parameters.lacks[name]
+            for d in lacks:
+                x = slice_of(x, d, 0)  # noqa: PLW2901 - the same along it
+            if not lacks and not self.ok.all():
+                x = add(x, self.named(np.broadcast_to(nan, self.matrix[rows].shape), own))  # noqa: PLW2901
+            out[name] = self.variable(x, like[name])
         return xr.Dataset(out, attrs=like.attrs)
 
     def variable(self, x: DimArray, like: xr.DataArray) -> xr.DataArray:
         """An array in place of the numbers in ``like``; axes that were hidden before the fit are hidden again."""
         own = [n for n in x.names if n not in self.cells.sizes]
-        renamed = dict(zip(own, like.dims[len(self.cells.sizes) :], strict=True))
+        renamed = dict(zip(own, [d for d in like.dims if d not in self.cells.sizes], strict=True))
         x = x.rename({a: b for a, b in renamed.items() if a != b}) if any(a != b for a, b in renamed.items()) else x
         x = stamp(x, frozenset(self.cells.hidden))
         dims = tuple(d for d in like.dims if d not in self.cells.hidden)
         coords = {n: c for n, c in like.coords.items() if set(c.dims) <= set(dims)}
         return xr.DataArray(xr.Variable(dims, numbered(x, dims), like.attrs), coords, name=like.name)
+
+
+class Together:
+    """The inverse of the normal equations of problems whose cells share parameters, on values per cell.
+
+    Gradients of what is shared are summed over its cells, and each of these gets the solution; so it is symmetric.
+    """
+
+    def __init__(self, factor: Factor, layout: Layout, cells: Any) -> None:
+        self.factor, self.layout, self.cells = factor, layout, cells
+
+    def __call__(self, g: Any) -> Any:
+        """Solutions (..., row, cell) for gradients laid out alike."""
+        flat = g.reshape((-1, *g.shape[-2:]))
+        whole, some = self.layout, self.factor.layout
+        here = np.moveaxis(flat, 0, 1)  # (row, column, cell)
+        columns = np.arange(here.shape[1])
+        at = ((whole.problem * whole.unknowns + whole.slot)[:, None] * len(columns)) + columns[:, None]
+        size = whole.count * whole.unknowns * len(columns)
+        shared = np.bincount(at.ravel(), here[whole.shared].ravel(), size).reshape(whole.count, whole.unknowns, -1)
+        local, shared = self.factor.solve_each(here[some.local][..., self.cells], shared)
+        out = np.zeros_like(flat)
+        out[np.ix_(columns, some.local, self.cells)] = np.moveaxis(local, 1, 0)
+        out[:, whole.shared] = np.moveaxis(shared[whole.problem, whole.slot], -1, 0)
+        return out.reshape(g.shape)
+
+
+class _Together(Primitive):
+    """Apply :class:`Together` by name; it is its own transpose."""
+
+    form, signature = "linear", "(n)->(n)"
+
+    def lower(self, args: Sequence[DimArray], names: Names, solve: Together) -> DimArray:
+        (x,) = args
+        order = (*(n for n in x.names if n is not ROW and n not in names), ROW, *names)
+        x = reorder(x, order)
+        host = backends.backend_of(x.raw).to_numpy(x.raw)
+        count = len(order) - len(names)
+        flat = solve(host.reshape((*host.shape[:count], -1)))
+        raw = backends.call(backends.backend_of(x.raw).asarray, flat.reshape(host.shape))
+        return make(raw, order, x.hidden)
+
+    def linear(self, out: Any, ins: list[DimArray], need: list[bool], **params: Any) -> Map:  # noqa: ARG002
+        def again(x: DimArray) -> DimArray:
+            return apply(self, (x,), **params)
+
+        return Structural(again, again)
+
+
+_TOGETHER = _Together("together")
 
 
 def _as_rows(g: DimArray, own: Like) -> DimArray:

@@ -42,7 +42,8 @@ class Parameters:
         self, given: Any, entries: dict[Name, Any], cells: Cells, kind: type, shared: Sequence[Name] = ()
     ) -> None:
         self.given, self.cells = given, cells
-        self.lacks = {n: cells.names if n in shared else lacking(x, cells.names) for n, x in entries.items()}
+        over = tuple(n for n in cells.names if n not in cells.hidden)
+        self.lacks = {n: over if n in shared else lacking(x, over) for n, x in entries.items()}
         self.names = list(entries)
         self.leaves = {n: self._in_one_cell(leaf, kind) for n, leaf in entries.items()}
         self.own = {n: _layout(leaf) for n, leaf in self.leaves.items()}

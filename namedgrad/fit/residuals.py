@@ -11,7 +11,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, describe, make
-from namedgrad.axes import NONE, AxisError
+from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import Flags, Found, solve
 from namedgrad.fit.cells import CELL, Index
@@ -147,7 +147,18 @@ class Residuals(Problem):
     def arguments(self, index: Index) -> dict[str, Any]:
         """Data, sigma and priors of some cells."""
         raws, fill = self.gathered(index)
-        return fill(raws)
+        args = fill(raws)
+        if args["prior"] and self.is_coupled:
+            args["prior"] = {n: (mean, self._counted_once(n, index)) for n, (mean, _) in args["prior"].items()}
+        return args
+
+    def _counted_once(self, name: Name, index: Index) -> DimArray:
+        """The standard deviation of a prior, infinite in all cells but one of those that share a parameter."""
+        with np.errstate(divide="ignore"):
+            deviation = self.precision[self.parameters.rows[name]][:, index] ** -0.5
+        whole = np.zeros((self.parameters.count, len(index)))
+        whole[self.parameters.rows[name]] = deviation
+        return self.parameters.parts(whole, self.backend)[self.parameters.names.index(name)]
 
     def gathered(self, index: Index) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
         """The same as plain arrays, and what makes arguments of them."""
@@ -314,7 +325,7 @@ class First:
 
 def only(value: Any) -> DimArray:
     """The array in a leaf."""
-    return adapter_of(value).parts(value)[0]
+    return value if isinstance(value, DimArray) else adapter_of(value).parts(value)[0]
 
 
 def filled(args: Any) -> Any:

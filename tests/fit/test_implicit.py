@@ -192,3 +192,37 @@ def test_what_is_not_differentiated_says_so():
     assert (ng.grad(lambda s: s * fit().params["rate"].mean())(2.0)) == pytest.approx(
         float(fit().params["rate"].mean())
     )
+
+
+def test_parameters_that_cells_share():
+    rate = xr.ones_like(Y.lat)
+    sigma = xr.ones_like(Y) * np.random.default_rng(3).uniform(0.5, 2, Y.shape)
+    shared = lambda y=Y, **options: fit(y, start=START | {"rate": rate}, **options)
+
+    def total(found):
+        a, b, c = (found.params[n] for n in ("size", "rate", "offset"))
+        return (
+            (WEIGHTS * (a * b + c**2)).sum()
+            + 3 * (b**2).sum()
+            + (found.cost * xr.DataArray([1.0, 2.0, -1.0], dims="lat")).sum()
+        )
+
+    check(lambda y: total(shared(y)), Y)
+    check(lambda s: total(shared(sigma=s, prior={"rate": (0.5, 0.1), "size": (2.0, 1.0)})), sigma)
+    check(lambda m: total(shared(sigma=0.05, prior={"rate": (m, 0.02)})), xr.DataArray([0.5, 1.0, 2.0], dims="lat"))
+    check(lambda y: total(shared(y, bounds={"rate": (1.0, None), "size": (None, 2.0)})), Y)
+    check(lambda low: total(shared(bounds={"rate": (low, None)})), 1.4)
+    y = Y.copy()
+    y[:, 1, 0] = np.nan
+    g = ng.grad(lambda y: (shared(y).params["rate"] ** 2).sum())(y)
+    assert (g[:, 1, 0] == 0).all()
+    alone = lambda y: (
+        ng.least_squares(residual, START, y.time, y, over="lon", shared="rate", tol=1e-12).params["rate"] ** 2
+    )
+    want = ng.grad(alone)(y.isel(lat=1, lon=[1, 2, 3]))
+    np.testing.assert_allclose(g.isel(lat=1, lon=[1, 2, 3]), want, rtol=1e-6, atol=1e-10)
+    each = ng.grad(alone, over="lat")(Y)
+    np.testing.assert_allclose(each, ng.grad(lambda y: (shared(y).params["rate"] ** 2).sum())(Y), rtol=1e-5, atol=1e-9)
+    jac = ng.jacobian(lambda y: shared(y).params["rate"])(Y)
+    assert jac.dims[0] == "lat"
+    np.testing.assert_allclose(jac[0, :, 1:], 0, atol=1e-12)
