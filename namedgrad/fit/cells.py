@@ -151,6 +151,9 @@ def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:
         return function(leaf)
     if isinstance(leaf, PositionalArray):
         return wrap(function(leaf._x), type(leaf))
+    if isinstance(leaf, xr.DataTree):
+        nodes = {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
+        return xr.DataTree.from_dict({p: map_arrays(ds, function) for p, ds in nodes.items()}, name=leaf.name)
     adapter = adapter_of(leaf)
     if not isinstance(adapter, XarrayAdapter):
         return leaf

@@ -22,7 +22,7 @@ from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import NONE, Names
 from namedgrad.fit.arrow import Arrow, Factor, Layout
 from namedgrad.fit.given import Given
-from namedgrad.fit.parameters import Matrix, as_entries, as_float, pairs_of
+from namedgrad.fit.parameters import Matrix, as_entries, as_floats, pairs_of
 from namedgrad.fit.problem import Problem, batches
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.sums import Point
@@ -82,7 +82,7 @@ class Optimum:
         if given.args.get("prior") is not None:
             named["prior"] = pairs_of(given.args["prior"], entries, "prior", "")
         if given.args.get("sigma") is not None:
-            named["sigma"] = as_float(given.args["sigma"], "sigma")
+            named["sigma"] = as_floats(given.args["sigma"], "sigma")
         self.args = vectorize_tree(named, self.cells.names)
         if problem.is_coupled:
             self._share()

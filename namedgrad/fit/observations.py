@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
@@ -33,6 +34,7 @@ from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
 from namedgrad.transforms.tape import quiet, record
 
+OBSERVATIONS = "the last argument after params (the observations)"
 VANISHES = 1e-6  # what may be left of a residual where the model meets the observations, relative to its change
 
 
@@ -57,7 +59,12 @@ def misfit(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) -> 
     if not args["data"]:
         raise TypeError("there are no observations: the residual function takes nothing after params")
     *given, last = args["data"]
-    tree = Tree(as_float(last, "the last argument after params (the observations)"))
+    tree = Tree(last if isinstance(last, (xr.Dataset, xr.DataTree)) else as_float(last, OBSERVATIONS))
+    if len(tree.parts) != 1:
+        raise TypeError(
+            f"{OBSERVATIONS} are a {type(last).__name__} of {len(tree.parts)} arrays; for this, fit one at a time, or "
+            "compute it from fit.params and fit.residual"
+        )
     parts = problem.parameters.parts(matrix, problem.backend)
 
     leaf: Any = None

@@ -24,7 +24,7 @@ from namedgrad.rules.structure import reorder, spread
 from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
-XARRAY = (xr.DataArray, xr.Dataset, xr.Variable)
+XARRAY = (xr.DataArray, xr.Dataset, xr.Variable, xr.DataTree)
 
 
 class Parameters:
@@ -163,6 +163,14 @@ def as_float(value: Any, what: str) -> Any:
     if dtype.kind not in "biuf":
         raise TypeError(f"{what} has dtype {dtype}, but must be real numbers")
     return value if dtype == np.float64 else value.astype("float64")
+
+
+def as_floats(value: Any, what: str) -> Any:
+    """Numbers and arrays of float64, in a structure."""
+    if isinstance(value, (xr.Dataset, xr.DataTree)):
+        return value.astype("float64")
+    leaves, treedef = flatten(value)
+    return unflatten(treedef, [as_float(leaf, what) for leaf in leaves])
 
 
 def pairs_of(given: Any, entries: Any, what: str, form: str) -> dict[Name, tuple[Any, Any]]:

@@ -21,8 +21,9 @@ from namedgrad.fit.evaluate import TILE_ELEMENTS, Evaluator
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Marquardt
-from namedgrad.fit.parameters import Matrix, as_entries, as_float, pairs_of
+from namedgrad.fit.parameters import Matrix, as_entries, as_floats, pairs_of
 from namedgrad.fit.problem import Problem, batches, single
+from namedgrad.fit.several import divided, is_several, joined
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point, Weigh
 from namedgrad.fit.threads import shares, threads
@@ -54,7 +55,7 @@ class Residuals(Problem):
     ) -> None:  # fmt: skip
         self.loss, self.weighted = loss, sigma is not None
         known = pairs_of(prior, as_entries(params), "prior", "(mean, standard deviation)")
-        sigma = as_float(sigma, "sigma") if self.weighted else None
+        sigma = as_floats(sigma, "sigma") if self.weighted else None
         super().__init__(function, params, data, sigma=sigma, prior=known, **settings)
         self._weigh()
         self.evaluators: list[Evaluator] = []
@@ -192,15 +193,17 @@ class Residuals(Problem):
 
     def checked(self, out: Output, args: Any, *, weighted: bool = True) -> Output:
         """The output as one array, divided by sigma."""
-        single(out, "residual")
-        if not (self.weighted and weighted):
-            return out
-        divided = Output(out.tree.rebuild(out.parts) / args["sigma"])
-        single(divided, "residual divided by sigma")
-        before, after = out.parts[0], divided.parts[0]
-        if before.sizes != after.sizes:
-            raise AxisError(f"sigma does not match: it makes {describe(after)} of the residual {describe(before)}")
-        return divided
+        several = is_several(out)
+        if not several:
+            single(out, "residual")
+        if self.weighted and weighted:
+            before, out = out.parts, Output(divided(out.tree.rebuild(out.parts), args["sigma"]))
+            if not several:
+                single(out, "residual divided by sigma")
+            for old, new in zip(before, out.parts, strict=True):
+                if old.sizes != new.sizes:
+                    raise AxisError(f"sigma does not match: it makes {describe(new)} of the residual {describe(old)}")
+        return joined(out) if several else out
 
     # ---------------------------------------------------------------- derivatives
 

@@ -20,7 +20,9 @@ from namedgrad.fit.observations import log_weights, misfit, squares, sums_of_squ
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import Problem, batches
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
+from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names
 
 DETERMINED = 1e12  # variance inflation beyond which rounding has eaten the covariance
@@ -282,15 +284,36 @@ class LeastSquaresResult(FitResult):
     # ---------------------------------------------------------------- what it says
 
     @functools.cached_property
-    def residual(self) -> xr.DataArray:
-        """The residual function at the solution, not divided by sigma; NaN where data are missing."""
+    def residual(self) -> xr.DataArray | xr.Dataset:
+        """The residual function at the solution, not divided by sigma; NaN where data are missing.
+
+        A Dataset where it returns several arrays.
+        """
         problem = self._problem
+        first = problem.everywhere[:1]
+        out = problem.call(problem.parameters.parts(self._matrix[:, :1], problem.backend), problem.arguments(first))
+        if is_several(out):
+            return xr.Dataset({n: self._several(i, n) for i, n in enumerate(names_of(out))})
 
         def at(index: Index) -> tuple[DimArray, Any]:
             out = problem.output(self._matrix[:, index], index, weighted=False)
             return problem.table(out.parts[0], len(index), "residual"), out.tree.leaves[0]
 
         return self._tables(at, "residual")
+
+    def _several(self, i: int, name: Any) -> xr.DataArray:
+        """One of several arrays of residuals."""
+        problem = self._problem
+
+        def at(index: Index) -> tuple[DimArray, Any]:
+            parts = problem.parameters.parts(self._matrix[:, index], problem.backend)
+            with quiet():
+                out = problem.call(parts, problem.arguments(index))
+            leaf = out.tree.leaves[0] if len(out.tree.leaves) == 1 else out.tree.leaves[i]
+            leaf = leaf[name] if hasattr(leaf, "data_vars") else leaf
+            return problem.table(out.parts[i], len(index), "residual"), leaf
+
+        return self._tables(at, name)
 
     def predict(self, *data: Any) -> xr.DataArray:
         """The model, which is where the residual vanishes: for the data of the fit, or for others.

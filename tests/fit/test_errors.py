@@ -42,7 +42,6 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
         (ValueError, "loss_scale must be positive", {"loss": "huber", "loss_scale": 0}),
         (ValueError, "tol must be positive", {"tol": 0}),
         (ValueError, "chunk must be positive", {"chunk": 0}),
-        (TypeError, "one floating-point array, got 2 leaves", {"residual": lambda p, t, y: (y - p["size"], y)}),
         (TypeError, "residual is complex", {"residual": lambda p, t, y: p["size"] * 1j - y}),
         (ng.AxisError, "pass every array that has such a dim", {"residual": lambda p, t, y: p["size"] * t - Y}),
         (ng.TraceError, "one answer per slice", {"residual": lambda p, t, y: float(p["size"]) - y}),

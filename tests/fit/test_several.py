@@ -1,0 +1,110 @@
+"""Residuals of several variables that share parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+import xarray as xr
+
+import namedgrad as ng
+
+T = np.linspace(0, 3, 20)
+SITES = ["a", "b", "c"]
+
+
+def data():
+    rng = np.random.default_rng(0)
+    rate, size, level = (rng.uniform(low, high, (3, 1)) for low, high in ((0.5, 2), (1, 3), (0, 1)))
+    warm = size * np.exp(-rate * T) + 0.05 * rng.normal(size=(3, 20))
+    dry = (level - 0.5 * np.exp(-2 * rate * T) + 0.02 * rng.normal(size=(3, 20)))[:, ::2]
+    warm[1, 3] = np.nan
+    return xr.Dataset(
+        {"warm": (("site", "t"), warm, {"units": "K"}), "dry": (("site", "u"), dry)},
+        {"site": SITES, "t": T, "u": T[::2]},
+    )
+
+
+START = {"size": 1.0, "rate": 1.0, "level": 0.0}
+
+
+def model(p, ds):
+    return {"warm": p["size"] * np.exp(-p["rate"] * ds.t), "dry": p["level"] - 0.5 * np.exp(-2 * p["rate"] * ds.u)}
+
+
+def residual(p, ds):
+    return xr.Dataset(model(p, ds)) - ds
+
+
+def best(ds, i, s=(1.0, 1.0)):
+    one = ds.isel(site=i)
+
+    def rows(v):
+        m = model(dict(zip(START, v, strict=True)), one)
+        r = np.concatenate([(m["warm"] - one.warm).values / s[0], (m["dry"] - one.dry).values / s[1]])
+        return r[np.isfinite(r)]
+
+    return scipy.optimize.least_squares(rows, list(START.values()), xtol=1e-15, ftol=1e-15, gtol=1e-15, jac="3-point")
+
+
+@pytest.mark.parametrize("form", ["dataset", "dict", "tuple"])
+def test_several_arrays_are_one_list_of_residuals(form):
+    ds = data()
+    r = {
+        "dataset": residual,
+        "dict": lambda p, ds: {n: m - ds[n] for n, m in model(p, ds).items()},
+        "tuple": lambda p, ds: tuple(m - ds[n] for n, m in model(p, ds).items()),
+    }[form]
+    fit = ng.least_squares(r, START, ds, over="site")
+    for i in range(3):
+        want = best(ds, i)
+        np.testing.assert_allclose([fit.params[n][i] for n in START], want.x, rtol=1e-6)
+        np.testing.assert_allclose(fit.cost[i], want.cost, rtol=1e-9)
+    np.testing.assert_array_equal(fit.dof, [27, 26, 27])
+    names = {"dataset": ["warm", "dry"], "dict": ["dry", "warm"], "tuple": ["0", "1"]}[form]
+    assert sorted(fit.residual.data_vars) == sorted(names)
+    if form == "dataset":
+        off = xr.Dataset(model(fit.params, ds)) - ds
+        xr.testing.assert_allclose(fit.residual.transpose("site", ...), off.transpose("site", ...))
+
+
+def test_sigma_per_variable():
+    ds = data()
+    fit = ng.least_squares(residual, START, ds, over="site", sigma=xr.Dataset({"warm": 0.05, "dry": 0.02}))
+    named = ng.least_squares(
+        lambda p, ds: {n: m - ds[n] for n, m in model(p, ds).items()},
+        START,
+        ds,
+        over="site",
+        sigma={"warm": 0.05, "dry": 0.02},
+    )
+    for i in range(3):
+        want = best(ds, i, (0.05, 0.02))
+        np.testing.assert_allclose([fit.params[n][i] for n in START], want.x, rtol=1e-6)
+        np.testing.assert_allclose([named.params[n][i] for n in START], want.x, rtol=1e-6)
+    assert np.isfinite(fit.aic).all()
+    with pytest.raises(TypeError, match="Dataset of 2 arrays"):
+        fit.predict()
+
+
+def test_a_tree_of_datasets():
+    ds = data()
+    tree = xr.DataTree.from_dict({"/": ds[["warm"]], "/soil": ds[["dry"]]})
+
+    def r(p, tree):
+        m = model(p, xr.Dataset(coords={"t": tree.t, "u": tree["soil"].u}))
+        return m["warm"] - tree["warm"], m["dry"] - tree["soil/dry"]
+
+    fit = ng.least_squares(r, START, tree, over="site")
+    want = ng.least_squares(residual, START, ds, over="site")
+    for n in START:
+        np.testing.assert_allclose(fit.params[n], want.params[n], rtol=1e-8)
+
+
+def test_derivatives_with_respect_to_a_dataset():
+    ds = data().fillna(1.0)
+    f = lambda ds: (ng.least_squares(residual, START, ds, over="site", tol=1e-12).params["rate"] ** 2).sum()
+    g = ng.grad(f)(ds)
+    d = ds.map(lambda v: xr.zeros_like(v) + np.random.default_rng(1).normal(size=v.shape))
+    want = (float(f(ds + 1e-5 * d)) - float(f(ds - 1e-5 * d))) / 2e-5
+    assert float((g * d).sum().to_dataarray().sum()) == pytest.approx(want, rel=1e-5)
