@@ -16,6 +16,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.shared import outcome
 from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
+from namedgrad.fit.times import with_dates
 from namedgrad.transforms.progress import Progress
 
 
@@ -142,7 +143,9 @@ def least_squares(
             "bounds": plain["bounds"], "loss": robust_loss, "sigma": plain["sigma"], "prior": plain["prior"],
             "fixed": fixed, "shared": shared, "chunk": chunk,
         }  # fmt: skip
-        problem = Residuals(residual, plain["params"], plain["data"], over=over, **settings)
+        problem, attrs = with_dates(
+            lambda data: Residuals(residual, plain["params"], data, over=over, **settings), plain["data"]
+        )
         if missing:
             same = problem
             if not problem.cells.names:
@@ -150,7 +153,9 @@ def least_squares(
                 same = Residuals(residual, plain["params"], cell, over=dim, **settings)
             problem.begin_at(find_starts(same, [problem.parameters.rows[n].start for n in missing]))
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
-            return outcome(problem, problem.solve(tol, max_iterations, bar))
+            found = outcome(problem, problem.solve(tol, max_iterations, bar))
+        found.params.attrs.update(attrs)
+        return found
 
     result = given.run(solve)
     return differentiable(result, given) if given.levels else result

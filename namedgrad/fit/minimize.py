@@ -24,6 +24,7 @@ from namedgrad.fit.problem import Problem, require_positive, single
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
+from namedgrad.fit.times import with_dates
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import ones_like_output, quiet
@@ -57,6 +58,12 @@ class Loss(Problem):
                 "example with .sum() or .mean(), or put them into over="
             )
         return out
+
+    def probe(self) -> None:
+        """Call the function once, so that what is wrong with it shows."""
+        first = self.everywhere[:1]
+        args = self.arguments(first)
+        self.checked(self.call(self.parameters.parts(self.start[:, :1], self.backend), args), args)
 
     def objective(self, parts: Sequence[DimArray], args: Any, seen: DimArray | None) -> DimArray:  # noqa: ARG002
         """The loss per cell."""
@@ -219,11 +226,19 @@ def minimize(
 
     def solve() -> FitResult:
         plain = given.plain
-        problem = Loss(loss, plain["params"], plain["data"], over=over, bounds=plain["bounds"])
+
+        def begin(data: Sequence[Any]) -> Loss:
+            problem = Loss(loss, plain["params"], data, over=over, bounds=plain["bounds"])
+            problem.probe()
+            return problem
+
+        problem, attrs = with_dates(begin, plain["data"])
         with Progress(problem.cells.count, "minimize", shown=progress) as bar:
             how = Scheduled if method == "gradient-descent" and learning_rate is not None else METHODS[method]
             found = problem.solve(how, TOLERANCE if tol is None else tol, max_iterations, bar, learning_rate, callback)
-        return FitResult(problem, found.arrays["x"], found)
+        result = FitResult(problem, found.arrays["x"], found)
+        result.params.attrs.update(attrs)
+        return result
 
     result = given.run(solve)
     return differentiable(result, given) if given.levels else result

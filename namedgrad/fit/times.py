@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
 
+T = TypeVar("T")
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0, "years": 365.2425 * 86400.0}
 
 
@@ -65,3 +67,29 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     seconds = np.array([86400.0 * d.days + d.seconds + 1e-6 * d.microseconds for d in off.flat]).reshape(dates.shape)
     per = SECONDS[units] if units != "years" else 86400.0 * _DAYS.get(calendar, 365.2425)
     return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}
+
+
+def dates_as_numbers(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
+    out, attrs = [], {}
+    for x in data:
+        if isinstance(x, xr.DataArray) and x.dtype.kind in "MmO":
+            number = numeric(x)
+            attrs |= {
+                f"{x.name or 'time'}_{key}": number.attrs[key] for key in ("units", "calendar") if key in number.attrs
+            }
+            out.append(number)
+        else:
+            out.append(x)
+    return tuple(out), attrs
+
+
+def with_dates(start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...]) -> tuple[T, dict[str, Any]]:
+    """``start(data)``; if it cannot compute with the dates among the data, with seconds in place of them."""
+    numbers, attrs = dates_as_numbers(data)
+    if not attrs:
+        return start(data), {}
+    try:
+        return start(data), {}
+    except (TypeError, ValueError, AttributeError):
+        return start(numbers), attrs
