@@ -376,3 +376,26 @@ def test_arguments_are_left_as_they_are():
     ng.least_squares(residual, start, da.time, da, over=OVER, bounds={"rate": (0, 1)}, sigma=xr.ones_like(da))
     xr.testing.assert_identical(da, copy)
     xr.testing.assert_identical(start, first)
+
+
+def test_dates_are_seconds_where_the_function_cannot_compute_with_them():
+    y = labelled(observations())
+    want = ng.least_squares(residual, START, y.time, y, over=OVER).params
+    days = np.datetime64("2000-01-01") + (TIME * 86400e9).astype("timedelta64[ns]")
+    dated = y.assign_coords(time=days)
+    per_day = lambda p, t, y: p["size"] * np.exp(-p["rate"] / 86400 * t) + p["offset"] - y
+    fit = ng.least_squares(per_day, START, dated.time, dated, over=OVER)
+    np.testing.assert_allclose(stacked(fit.params), stacked(want), rtol=1e-8)
+    assert fit.params.attrs == {"time_units": "seconds since 2000-01-01 00:00:00"}
+    own = lambda p, t, y: p["size"] * np.exp(-p["rate"] * ((t - t[0]) / np.timedelta64(1, "D"))) + p["offset"] - y
+    fit = ng.least_squares(own, START, dated.time, dated, over=OVER)
+    np.testing.assert_allclose(stacked(fit.params), stacked(want), rtol=1e-8)
+    assert not fit.params.attrs
+    loss = lambda p, t, y: (per_day(p, t, y) ** 2).sum()
+    low = ng.minimize(loss, START, dated.time, dated, over=OVER)
+    np.testing.assert_allclose(stacked(low.params), stacked(want), rtol=1e-4)
+    calendar = y.assign_coords(time=xr.date_range("2000-01-01", periods=30, calendar="360_day", use_cftime=True))
+    fit = ng.least_squares(per_day, START, calendar.time, calendar, over=OVER)
+    step = TIME[1] - TIME[0]
+    np.testing.assert_allclose(fit.params["rate"] / step, want["rate"], rtol=1e-7)
+    assert fit.params.attrs["time_calendar"] == "360_day"
