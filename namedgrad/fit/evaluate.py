@@ -44,7 +44,7 @@ class Evaluator:
         Where they are not finite, 0 times infinity is tried as 0, unless it has to be ``quick``.
         """
         count, p = len(index), int(self.problem.free.sum())
-        if count <= self.tile:
+        if 0 < count <= self.tile:
             return self._tile(matrix, index, quick=quick)
         out = Point(np.empty(count), np.empty((p, count)), np.empty((p, p, count)))
         for start in range(0, count, self.tile):

@@ -100,8 +100,9 @@ class Residuals(Problem):
         bad = self.everywhere[~self.first.finite]
         if bad.size and self.cells.count:
             self.observed = np.ones((self.cells.count, *shape), bool)
-        for index in batches(bad, self.size):
-            self._skip(self.residual(start[:, index], index), index)
+        with quiet():
+            for index in batches(bad, self.size):
+                self._skip(self.residual(start[:, index], index), index)
 
     def _first(self) -> tuple[DimArray, Flags]:
         """The residuals of the first cell, and the rows of parameters in which they are linear."""
@@ -123,7 +124,7 @@ class Residuals(Problem):
         """Cells that are evaluated at once: on a device all of a batch."""
         most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
         most = max(1, min(self.cells.count, most, chunk or most))
-        return -(-self.cells.count // max(1, -(-self.cells.count // most)))  # tiles of about the same size
+        return max(1, -(-self.cells.count // max(1, -(-self.cells.count // most))))  # all of about the same size
 
     def _skip(self, r: DimArray, index: Index) -> None:
         """Tell missing data from a model that fails at the start values."""

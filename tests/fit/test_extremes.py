@@ -1,0 +1,87 @@
+"""Data at the edges: exact, constant, huge, few, none; other units, orders, chunks and threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from tests.fit.problems import NAMES, START, TIME, model, named, observations, residual, stacked
+
+OVER = ("lat", "lon")
+
+
+def fit(y, start=START, r=residual, **options):
+    return ng.least_squares(r, start, *named(y), over=OVER, **options)
+
+
+def test_data_that_the_model_meets_exactly():
+    truth = {"size": 2.0, "rate": 0.7, "offset": -0.3}
+    y = np.broadcast_to(model(truth, TIME)[:, None, None], (30, 2, 2)).copy()
+    for start in (START, truth):
+        found = fit(y, start)
+        assert (found.status == 0).all()
+        np.testing.assert_allclose(stacked(found.params), np.broadcast_to([*truth.values()], (2, 2, 3)), rtol=1e-7)
+    assert (found.iterations <= 1).all()
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e-6, 1e12, 1e-12])
+def test_units_do_not_matter(unit):
+    y = observations(1)
+    want = stacked(fit(y).params)
+    high = fit(y * unit, {"size": unit, "rate": 1.0, "offset": 0.0})
+    np.testing.assert_allclose(stacked(high.params) / [unit, 1, unit], want, rtol=1e-9)
+    slow = fit(y, START | {"rate": 1 / unit}, lambda p, t, y: residual(p, t * unit, y))
+    np.testing.assert_allclose(stacked(slow.params) * [1, unit, 1], want, rtol=1e-9)
+
+
+def test_cells_at_the_edges_disturb_nobody():
+    y = observations(1, 6, 7)
+    want = stacked(fit(y).params)
+    bad = y.copy()
+    bad[:, 0, 0], bad[:, 0, 1], bad[:, 0, 2], bad[:, 0, 3] = 5.0, 1e308, 0.0, np.inf
+    bad[2:, 1, 0], bad[3:, 1, 1] = np.nan, np.nan
+    found = fit(bad)
+    np.testing.assert_array_equal(found.status[0, :4], [0, 5, 0, 4])
+    assert found.params["offset"][0, 0] == pytest.approx(5.0)
+    np.testing.assert_array_equal(found.status[1, :2], [4, 0])
+    assert np.isinf(found.stderr["rate"][1, 1])
+    np.testing.assert_array_equal(stacked(found.params)[1:, 2:], want[1:, 2:])
+
+
+def test_order_chunks_threads_and_precision(monkeypatch):
+    y = observations(3, 40, 60)
+    want = stacked(fit(y).params)
+    order = np.random.default_rng(0).permutation(40)
+    np.testing.assert_allclose(stacked(fit(y[:, order]).params), want[order], rtol=1e-11)
+    for chunk in (33, 500):
+        np.testing.assert_allclose(stacked(fit(y, chunk=chunk).params), want, rtol=1e-11)
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        np.testing.assert_allclose(stacked(fit(y).params), want, rtol=1e-11)
+    np.testing.assert_allclose(stacked(fit(y.astype("f4")).params), want, rtol=1e-3, atol=1e-5)
+    alone = ng.least_squares(residual, START, TIME, y[:, 7, 8])
+    np.testing.assert_allclose([alone.params[n] for n in NAMES], want[7, 8], rtol=1e-11)
+
+
+def test_programs_and_plain_calls_agree():
+    y = observations(2, 30, 40)
+    y[5, ::7] = np.nan
+    want = fit(y)
+
+    asked = lambda p, t, y: residual(p, t, y) if bool((y.where(y > 1e9, 0.0) < 1e9).all().devectorize().all()) else y
+    eager = fit(y, r=asked)
+    np.testing.assert_allclose(stacked(eager.params), stacked(want.params), rtol=1e-10)
+    np.testing.assert_array_equal(eager.dof, want.dof)
+
+
+def test_no_cells_and_no_dims():
+    empty = fit(observations()[:, :0])
+    assert empty.params.sizes == {"lat": 0, "lon": 4}
+    assert empty.covariance.shape == (0, 4, 3, 3)
+    y = ng.DimArray([1.0, 4.0, 9.0], ("cell",))
+    roots = ng.least_squares(lambda p, y: p["a"] ** 2 - y, {"a": 1.0}, y, over="cell")
+    np.testing.assert_allclose(roots.params["a"], [1, 2, 3], rtol=1e-9)
+    means = fit(observations(), {"a": 0.0}, lambda p, t, y: p["a"] - y)
+    np.testing.assert_allclose(means.params["a"], observations().mean(axis=0), rtol=1e-12)
+    assert (means.iterations <= 2).all()
