@@ -50,7 +50,7 @@ def _arguments_but_self(_: Any, *args: Any, **kwargs: Any) -> bool:
 
 
 def _targets(_: Any, pairs: Mapping[Any, Any]) -> bool:
-    return any(holds(new) for _, new in pairs.values())
+    return any(holds(old) or holds(new) for old, new in pairs.values())
 
 
 def _windowed(self: Any, *_: Any, **__: Any) -> bool:

@@ -46,6 +46,13 @@ def tree():
         ("lon", lambda x: x.integrate("lon").sum()),
         ("lon", lambda x: (x.differentiate("lon") ** 2).sum()),
         ("lon", lambda x: (x.cumulative_integrate("lon") ** 2).mean()),
+        ("lon", lambda x: (x.interp(lon=[5.0, 100.0]) ** 2).sum()),
+        ("lat", lambda x: (x.interp(lon=100.0, lat=3.0) ** 2).sum()),
+        ("lat", lambda x: (x.drop_vars("zone").coarsen(lat=3).mean().lat ** 2).sum()),
+        ("lat", lambda x: (x.sortby("lat", ascending=False) * x.lat**2).sum()),
+        ("lat", lambda x: (x.isel(lat=[0]).combine_first(x) * x.lat).sum()),
+        ("lat", lambda x: (x.assign_coords(lon=x.lon + x.lat.mean()).interp(lon=100.0) ** 2).sum()),
+        ("lat", lambda x: (x.assign_coords(q=("lat", x.lat.data**2)).swap_dims(lat="q").integrate("q") ** 2).mean()),
     ],
 )
 def test_gradient_is_the_finite_difference(name, f):
@@ -156,9 +163,13 @@ def test_stations_in_interp():
     )
 
     def misfit(st):
-        return ((ng.interp(surface, {"lat": st.lat, "lon": st.lon}).drop_vars(["lat", "lon"]) - st.t) ** 2).sum()
+        return ((surface.interp(lat=st.lat, lon=st.lon) - st.t) ** 2).sum()
 
     g = stations.grad(misfit, wrt=["lat", "lon"])
+    hess = stations.grad.hessian(misfit, wrt="lat")
+    assert hess.dims == ("station", "station_wrt")
+    each = stations.grad(misfit, wrt="lat", over="station")
+    np.testing.assert_allclose(each, g["lat"])
     for name in ("lat", "lon"):
         assert g[name].dims == ("station",)
         along = np.random.default_rng(1).normal(size=3)
