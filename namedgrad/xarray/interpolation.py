@@ -37,6 +37,7 @@ Pairs = Mapping[Any, tuple[xr.Variable, xr.Variable]]
 
 SPLINES = {"slinear": 1, "quadratic": 2, "cubic": 3, "quintic": 5}  #: degree
 CUBICS = frozenset(("pchip", "akima", "makima"))
+LONG = 256  #: nodes
 POLYNOMIALS = frozenset(("barycentric", "krogh", "krog"))
 
 
@@ -166,6 +167,7 @@ def _cubic(
     if unknown:
         raise TypeError(f"interp: method {method!r} takes no {', '.join(unknown)}")
     _refuse_missing(x, method)
+    x = cast(x, np.result_type(x.dtype, line.target.dtype))  # SciPy computes in double precision
     fill = "extrapolate" if extrapolate else np.nan
     return OPERATIONS["interp"].function(
         x, {line.name: line.target}, {line.name: line.coord}, method, fill_value=fill, assume_sorted=True
@@ -180,10 +182,17 @@ def _refuse_missing(x: DimArray, method: str) -> None:
 
 def _spline(x: DimArray, line: Line, degree: int) -> DimArray:
     """A spline through all nodes; one missing cell anywhere makes everything missing, as SciPy has it."""
-    if x.dtype.kind == "f" and (bad := any_of(e.isnan(stop_gradient(x)))) is not None:
-        out = _weighted(where(bad, c(1.0), x), line, degree)
-        return where(bad, c(np.nan), out)
-    return _weighted(x, line, degree)
+    bad = any_of(e.isnan(stop_gradient(x)))
+    x = where(bad, c(1.0), x)
+    out = _long_cubic(x, line) if degree == 3 and line.n > LONG else _weighted(x, line, degree)
+    return where(bad, c(np.nan), out)
+
+
+def _long_cubic(x: DimArray, line: Line) -> DimArray:
+    """By tridiagonal equations: a matrix of weights would be larger than what it gives."""
+    options = {"fill_value": "extrapolate", "assume_sorted": True}
+    x = cast(x, np.result_type(x.dtype, line.target.dtype))
+    return OPERATIONS["interp"].function(x, {line.name: line.target}, {line.name: line.coord}, "cubic", **options)
 
 
 # ------------------------------------------------------------------------------------------------ weights of all cells

@@ -140,7 +140,8 @@ def exponential(name: str) -> Callable[..., Any]:
         moved = [np.moveaxis(a, axis, -1) for a in arrays]
         d = _Decayed(moved, alpha, min_weight)
         value, known = result(d, *d.arrays)
-        return np.moveaxis(np.where(known & d.enough, value, np.nan), -1, axis)
+        kind = np.result_type(*(a.dtype for a in arrays), np.float32)
+        return np.moveaxis(np.where(known & d.enough, value, np.nan).astype(kind), -1, axis)
 
     return function
 

@@ -1,7 +1,7 @@
 """Where xarray calls kernels that take plain arrays only, our arrays take another way.
 
 Each seam is one function or method inside xarray, the narrowest through which such a kernel is reached.  It is wrapped
-once: when the package is imported or, in modules that xarray has not imported by then, before it sees one of our arrays.
+once: when the package is imported or, in modules that xarray has not imported by then, before it sees an array of ours.
 Calls without an array of ours go through to the original at the price of a look at their arguments, and no option of
 xarray's, which are global to the process, is touched.  A seam that another version of xarray does not have is left out
 (:data:`MISSING`); :mod:`namedgrad.xr` has the same functions by name.
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from namedgrad.array import TraceError
 from namedgrad.positional.array import PositionalArray
 
 Call = Callable[..., Any]
@@ -149,7 +150,10 @@ def _vectorize(original: Call, func: Call, signature: Any, output_dtypes: Any, e
 
     def call(*args: Any) -> Any:
         if not holds(args):
-            return plain(*args)
+            try:
+                return plain(*args)
+            except TraceError:  # the function captures an array of ours
+                pass
         from namedgrad.xarray.slices import of_slices
 
         core = [len(dims) for dims in signature.input_core_dims]

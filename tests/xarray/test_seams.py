@@ -136,6 +136,15 @@ def test_a_loop_of_slices_is_one_call():
     np.testing.assert_allclose(g, 2 * (x.values @ weight)[:, None] * weight)
 
 
+def test_a_loop_over_plain_arrays_may_capture_what_is_differentiated():
+    t = xr.DataArray(np.arange(5.0), dims="time")
+
+    def f(rate):
+        return xr.apply_ufunc(lambda t: np.exp(-rate.data * t), t, vectorize=True).sum()
+
+    assert ng.grad(f)(xr.DataArray(0.3)).item() == pytest.approx(-(np.arange(5) * np.exp(-0.3 * np.arange(5))).sum())
+
+
 def test_a_function_that_looks_at_its_slice_is_called_for_each():
     x = xr.DataArray(np.random.default_rng(0).normal(size=(5, 7)), dims=("cell", "time"))
     x = x.where(x < 1)
@@ -176,6 +185,22 @@ def test_targets_along_one_dim_are_differentiated(method):
     for i in range(3):
         step = 1e-5 * np.eye(3)[i]
         assert g[i].item() == pytest.approx((f(at + step) - f(at - step)).item() / 2e-5, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("extrapolate", [False, True])
+def test_long_series_by_cubics(extrapolate):
+    rng = np.random.default_rng(0)
+    t = np.cumsum(rng.uniform(0.5, 1.5, 400))
+    x = xr.DataArray(rng.normal(size=(400, 2)), dims=("t", "x"), coords={"t": t})
+    at = np.sort(rng.uniform(t[0] - 1, t[-1] + 1, 50))
+    options = {"fill_value": "extrapolate"} if extrapolate else {}
+    f = lambda x: x.interp(t=at, method="cubic", kwargs=options)
+    weights = xr.DataArray(rng.normal(size=(50, 2)), dims=("t", "x"))
+    loss = lambda x: (xr.DataArray(f(x).variable) * weights).sum()
+    value, g = ng.value_and_grad(loss)(x)
+    assert value.item() == pytest.approx(loss(x).item(), rel=1e-11)
+    along = x.copy(data=rng.normal(size=x.shape))
+    assert np.vdot(g, along) == pytest.approx((loss(x + along) - loss(x - along)).item() / 2, rel=1e-9)
 
 
 def test_a_dim_that_is_interpolated_at_differentiated_places_has_a_coordinate_without_an_index():
