@@ -185,23 +185,26 @@ def _akima(d: DimArray, at: DimArray, last: DimArray, line: Name, *, makima: boo
 def _by_pattern(
     y: DimArray, x: np.ndarray[Any, Any], present: DimArray, line: Name, *, interpolator: Any, options: dict[str, Any]
 ) -> DimArray:
-    """The present cells times the weights that SciPy gives them, for each pattern of gaps once."""
-    raw = reorder(present, (*(n for n in present.names if n != line), line))
-    if not backends.may_look(raw.raw):
+    """The present cells times the weights that SciPy gives them in each gap, found once per pattern of gaps."""
+    mask = reorder(present, (*(n for n in present.names if n != line), line))
+    if not backends.may_look(mask.raw):
         raise TraceError("interpolate_na: this method looks at where cells are missing; take method='linear'")
     n = len(x)
-    patterns, which = np.unique(np.asarray(raw.raw).reshape(-1, n), axis=0, return_inverse=True)
-    weights, offsets = np.zeros((len(patterns), n, n)), np.zeros((len(patterns), n))
-    for i, mask in enumerate(patterns):
-        if 1 < mask.sum() < n:
-            weights[i][np.ix_(~mask, mask)], offsets[i][~mask] = _weights(interpolator, x, mask, options)
-    number, source = axes.fresh("pattern"), axes.fresh("source")
-    others = tuple(s for m, s in zip(raw.names, raw.full_shape) if m != line)
-    chosen = constant_like(which.reshape(others), y, raw.names[:-1])
-    chosen = make(chosen.raw, chosen.names, present.hidden)
-    w = gather(constant_like(weights, y, (number, line, source)), {number: chosen})
-    offset = gather(constant_like(offsets, y, (number, line)), {number: chosen})
-    return dot(relabel(y, {line: source}), w, dim=source) + offset
+    patterns, which = np.unique(np.asarray(mask.raw).reshape(-1, n), axis=0, return_inverse=True)
+    able = [int(p.sum()) for p in patterns]
+    most = max((n - count for count in able if 1 < count < n), default=1)
+    weights, offsets = np.zeros((len(patterns), most, n)), np.zeros((len(patterns), most))
+    for i, p in enumerate(patterns):
+        if 1 < able[i] < n:
+            weights[i, : n - able[i], p], offsets[i, : n - able[i]] = _weights(interpolator, x, p, options)
+    hole, source = axes.fresh("hole"), axes.fresh("source")
+    cells = mask.full_shape[:-1]
+    held = [constant_like(a[which].reshape(*cells, *a.shape[1:]), y) for a in (weights, offsets)]
+    names = ((*mask.names[:-1], hole, source), (*mask.names[:-1], hole))
+    w, offset = (make(a.raw, own, mask.hidden) for a, own in zip(held, names, strict=True))
+    found = dot(relabel(y, {line: source}), w, dim=source) + offset
+    number = OPERATIONS["cumsum"].function(cast(logical_not(present), "int64"), line) - 1
+    return gather(found, {hole: e.clip(number, 0, most - 1)})
 
 
 def _weights(
@@ -214,7 +217,13 @@ def _weights(
             "interpolate_na(method='spline') smooths with knots that depend on the data, so it has no derivative; pass "
             "s=0, or take method='polynomial' or 'cubic'"
         )
-    zero = interpolator(x[mask], np.zeros(count), **options)(x[~mask])
-    columns = [interpolator(x[mask], unit, **options)(x[~mask]) - np.nan_to_num(zero) for unit in np.eye(count)]
-    weights = np.nan_to_num(np.stack(columns, axis=-1))
-    return weights, zero
+    nodes, wanted = x[mask], x[~mask]
+    zero = interpolator(nodes, np.zeros(count), **options)(wanted)
+    if interpolator.__name__ in _ONE_LINE:
+        made = np.stack([interpolator(nodes, unit, **options)(wanted) for unit in np.eye(count)])
+    else:
+        made = interpolator(nodes, np.eye(count), **options)(wanted)
+    return np.nan_to_num(made - np.nan_to_num(zero)), zero
+
+
+_ONE_LINE = frozenset(("NumpyInterpolator", "SplineInterpolator"))  #: take one line at a time
