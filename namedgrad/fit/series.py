@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from namedgrad.array import TraceError
-from namedgrad.axes import axis
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.one_by_one import Outcome, fit_one
 from namedgrad.fit.residuals import Residuals
@@ -22,10 +20,7 @@ from namedgrad.fit.scipy_options import Options
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.units import parameter_units
-from namedgrad.positional import PositionalArray, positional
-from namedgrad.positional.array import wrap
-from namedgrad.rules.structure import relabel
-from namedgrad.trace import innermost
+from namedgrad.positional import positional
 from namedgrad.transforms.grad import jvp
 
 CELL = "cell"
@@ -113,8 +108,6 @@ def fit_series(
     series: Series, coords: list[Array], y: Array, start: Array, lower: Array, upper: Array, sigma: Array | None
 ) -> Ends:
     """Fit every row of ``y`` (cell, observation), from start values (parameter, cell), between bounds."""
-    if isinstance(y, PositionalArray):
-        return _fit_traced(series, coords, y, start, lower, upper, sigma)
     data, incomplete = as_data(coords, y, sigma, keep=series.options.correlated)
     counts = np.isfinite(data.y).sum(axis=1)
     refused = np.zeros(len(y), bool) if series.skipna else incomplete
@@ -128,28 +121,6 @@ def fit_series(
     status = np.where(refused, Status.NOT_FINITE, ends.status)
     failed = refused | np.isin(status, FAILED) & (counts > 0)
     return ends._replace(status=status, failed=failed)
-
-
-def _fit_traced(
-    series: Series, coords: list[Array], y: Any, start: Array, lower: Array, upper: Array, sigma: Array | None
-) -> Ends:
-    """Fit observations that are being differentiated: the parameters are differentiable, the rest are numbers."""
-    plain = innermost(y._x).to_numpy()
-    ends = fit_series(series, coords, plain, start, lower, upper, sigma)
-    data, _ = as_data(coords, plain, sigma, keep=True)
-    if not is_traceable(series.func, data, start):
-        raise TraceError(
-            "the fit of func is being differentiated, but func branches on a parameter or hands it to compiled code; "
-            "write it with np.where and functions of NumPy and scipy.special"
-        )
-    begin = np.where(np.isfinite(ends.params), ends.params, start.T).T
-    hidden = relabel(y._x, {axis(-2): CELL}, hide=(CELL,))
-    fit = least_squares(
-        residual(series, data), dict(zip(series.names, map(cells, begin), strict=True)), *arguments(data)[:-1],
-        wrap(hidden, type(y)), bounds=_bounds(series, lower, upper), **series.options.engine,
-    )  # fmt: skip
-    params = [fit.params[n].data for n in series.names]
-    return ends._replace(params=np.stack([p.devectorize() if p.vectorized else p for p in params], axis=-1))
 
 
 def _bounds(series: Series, lower: Array, upper: Array) -> dict[str, Any]:
