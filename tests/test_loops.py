@@ -23,7 +23,7 @@ def newton(x):
         new = y - (y**3 - x) / (3 * y * y)
         return new, abs(new - y)
 
-    return ng.while_loop(lambda s: s[1] > 1e-12, better, (x * 0 + 1.0, x * 0 + 1.0), max_steps=60)[0]
+    return ng.while_loop(lambda s: s[1] > 1e-12, better, (x * 0 + 1.0, x * 0 + 1.0), max_steps=12)[0]
 
 
 def collatz(x):

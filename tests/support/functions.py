@@ -33,6 +33,7 @@ class Function:
         floats = [k for k, x in enumerate(operands) if x.dtype.kind in "fc"]
         self.at = floats if some is None else [floats[k] for k in some]
         self.xs = [operands[k] for k in self.at]
+        self._vectors: Any = None
         matrix = case.sample.kwargs.get("dims", ())
         self.symmetric = [
             tuple(all_names(operands[k]).index(d) for d in matrix) if case.domains[k] in SYMMETRIC else None for k in self.at
@@ -43,6 +44,16 @@ class Function:
         for k, x in zip(self.at, xs, strict=True):
             full[k] = x
         return self.case(*full)
+
+    def steady(self, *xs: ng.DimArray) -> Any:
+        """The same with eigenvectors of the signs that they have at ``self.xs``, for differences: LAPACK's may jump."""
+        out = self(*xs)
+        if self.case.name not in {"eig", "eigh"}:
+            return out
+        if self._vectors is None:
+            self._vectors = self(*self.xs)[1]
+        along = (np.conj(self._vectors) * out[1]).real.sum(self.case.sample.kwargs["dims"][0])
+        return out[0], out[1] * ng.stop_gradient(ng.sign(along))
 
     def tangents(self, rng: np.random.Generator) -> Arrays:
         """Random tangents; those of symmetric matrices are symmetric."""
