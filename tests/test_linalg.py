@@ -283,6 +283,20 @@ def test_other_slices_have_the_derivatives_that_they_have_alone(call):
         assert_close(got[0, 3], alone[0, 0], MATRIX)
 
 
+@pytest.mark.parametrize("call", [
+    lambda a: ng.lu(a, DIMS)[2], lambda a: ng.expm(a, DIMS), lambda a: ng.inv(a, DIMS), lambda a: ng.solve_triangular(a, a.rename(j="k"), DIMS),
+    lambda a: ng.sqrtm(a, DIMS), lambda a: ng.svd(a, DIMS)[1],
+])
+def test_numbers_stored_with_the_other_byte_first(call):
+    """As netCDF's classic format has them."""
+    data = some(3, 4, 4)
+    data = data @ np.swapaxes(data, -1, -2) + np.eye(4)
+    native, swapped = (named(data.astype(d), "bij") for d in ("<f8", ">f8"))
+    assert_close(call(swapped).to_numpy(), call(native).to_numpy(), MATRIX)
+    f = ng.grad(lambda a: ng.sin(call(a)).sum())
+    assert_close(f(swapped).to_numpy(), f(native).to_numpy(), MATRIX)
+
+
 def test_dims_are_checked():
     a = named(np.ones((2, 3)))
     with pytest.raises(ng.AxisError, match="square"):

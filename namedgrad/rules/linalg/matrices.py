@@ -275,8 +275,10 @@ def matrix_dims(a: DimArray, dims: tuple[Name, Name], what: str, *, square: bool
 
 
 def inexact(a: DimArray) -> DimArray:
-    """Integers and booleans as float64, as NumPy takes them."""
-    return a if a.dtype.kind in "fc" else cast(a, np.float64)
+    """Integers and booleans as float64, as NumPy takes them; all in the byte order that SciPy takes."""
+    if a.dtype.kind not in "fc":
+        return cast(a, np.float64)
+    return a if a.dtype.isnative else cast(a, a.dtype.newbyteorder("="))
 
 
 def inner_name(a: DimArray, col: Name, given: Name | None, what: str) -> Name:
