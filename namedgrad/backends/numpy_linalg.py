@@ -120,9 +120,11 @@ class NumpyLinalg(LinalgKernels):
         return expm(a)
 
     def sqrtm(self, a: Raw, errors: str = "raise") -> Raw:
+        import scipy
         from scipy.linalg import sqrtm
 
-        return _of_finite(lambda a: _function(sqrtm, a), a)
+        stacks = np.lib.NumpyVersion(scipy.__version__) >= "1.16.0"
+        return _of_finite(lambda a: _function(sqrtm, a, stacks), a)
 
     def logm(self, a: Raw, errors: str = "raise") -> Raw:
         return _of_finite(self._logarithm, a)
@@ -183,12 +185,12 @@ def _with_singular(out: Raw, a: Raw, where: Raw) -> Raw:
     return out
 
 
-def _function(f: Callable[[Raw], Raw], a: Raw) -> Raw:
-    """A function of matrices, real where all results are."""
+def _function(f: Callable[[Raw], Raw], a: Raw, stacks: bool = False) -> Raw:
+    """A function of matrices, or of stacks of them, real where all results are."""
     if not a.size:
         return a.copy()
     with np.errstate(all="ignore"):
-        out = _each(lambda x: np.asarray(f(x)), a, shape=a.shape[-2:])
+        out = f(a) if stacks else _each(lambda x: np.asarray(f(x)), a, shape=a.shape[-2:])
     dtype = np.result_type(a.dtype, np.complex64) if out.dtype.kind == "c" else a.dtype
     return out.astype(dtype)
 
