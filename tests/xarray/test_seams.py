@@ -73,6 +73,7 @@ def test_all_are_there():
 @pytest.fixture
 def asked(monkeypatch, seam):
     """The answers that a seam gave to the question whether it is meant."""
+    seams.complete()
     owner, name = seams.owner_of(seam.place)
     installed, answers = getattr(owner, name), []
 
@@ -89,11 +90,6 @@ def test_each_is_reached_and_differentiated(seam, asked):
     name = seam.place.partition(":")[2]
     x = with_gaps().isel(time=slice(0, 8))
     with quiet():
-        if name == "curvefit":  # the fit itself is not differentiated
-            with pytest.raises(ng.TraceError):
-                ng.grad(lambda x: REACHED[name](x).sum())(x)
-            assert any(asked)
-            return
         g = ng.grad(lambda x: (REACHED[name](x) ** 2).sum(), over="lat" if name in OVER else ())(x)
     assert any(asked), f"xarray no longer comes by {seam.place}"
     assert np.isfinite(g.values).all()
