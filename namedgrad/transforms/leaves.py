@@ -302,6 +302,8 @@ def dims_of_tree(tree: Any) -> set[Name]:
 
 def over_names(over: Any, args: Any) -> Names:
     """``over`` as names, refused if no argument has one of them."""
+    if over is None:
+        return ()
     names = check_names(over if isinstance(over, (tuple, list, str)) else (over,))
     if not names:
         return ()

@@ -42,7 +42,7 @@ def propagate(
         return _described(both_ways(out), out)
 
     cov = _as_xarray(cov, obj)
-    return (vmap(spread, over) if over != () else spread)(obj, cov, args, dict(kwargs))
+    return (vmap(spread, over) if over else spread)(obj, cov, args, dict(kwargs))
 
 
 def _as_xarray(cov: Any, obj: Any) -> Any:
