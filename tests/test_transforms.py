@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import itertools
 import math
+import random
 import tracemalloc
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -661,3 +662,67 @@ def test_wrong_cotangents_and_tangents_are_named() -> None:
         with pytest.raises(TypeError, match="single"):
             ng.grad(lambda x, result=result: result)(x)
     assert not ng.grad(lambda x: 3.0)(x).data.any()
+
+
+# ------------------------------------------------------------------------------------------------ draws in checkpoints
+
+
+class Noisy:
+    """An object that draws from a generator of its own."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(5)
+
+    def times_noise(self, x: ng.DimArray) -> ng.DimArray:
+        return (x * ng.DimArray(self.rng.normal(size=5), ("x",))).sum()
+
+
+NOISY = Noisy()
+DRAWN = np.random.default_rng(7)
+TABLE = {"rng": np.random.RandomState(9)}
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (ng.dropout(ng.sin(x), rng=DRAWN) ** 2).sum(),
+        lambda x: (ng.alpha_dropout(ng.sin(x), rng=DRAWN) ** 2).sum(),
+        lambda x: (x * DRAWN.random()).sum(),
+        NOISY.times_noise,
+        lambda x: NOISY.times_noise(x * x),
+        lambda x: (x * TABLE["rng"].rand()).sum(),
+        lambda x: (x * np.random.rand()).sum(),  # noqa: NPY002 - the global state
+        lambda x: (x * random.random()).sum(),
+    ],
+    ids=["dropout", "alpha_dropout", "global", "method", "attribute", "table", "numpy", "python"],
+)
+def test_a_checkpoint_draws_the_same_again(f: Any) -> None:
+    x = ng.DimArray(np.linspace(0.5, 2.0, 5), ("x",))
+
+    def run(g: Any) -> tuple[Any, ...]:
+        NOISY.rng, TABLE["rng"] = np.random.default_rng(5), np.random.RandomState(9)
+        DRAWN.bit_generator.state = np.random.default_rng(7).bit_generator.state
+        np.random.seed(0)  # noqa: NPY002
+        random.seed(0)
+        found = [ng.grad(g)(x).data, ng.grad(g)(x).data, ng.pushforward(g, (x,), (x,))[1].data]
+        return *found, DRAWN.random(), NOISY.rng.random(), TABLE["rng"].rand(), np.random.rand(), random.random()  # noqa: NPY002
+
+    for got, expected in zip(run(ng.checkpoint(f)), run(f), strict=True):
+        assert np.array_equal(got, expected)
+
+
+def test_a_checkpoint_draws_the_same_again_from_a_generator_that_it_is_given() -> None:
+    x = ng.DimArray(np.linspace(0.5, 2.0, 5), ("x",))
+
+    def f(x: ng.DimArray, rngs: dict[str, Any]) -> ng.DimArray:
+        return (ng.sin(x) * ng.DimArray(rngs["rng"].normal(size=5), ("x",))).sum()
+
+    plain, again = (ng.grad(lambda x, g=g: g(x, {"rng": np.random.default_rng(2)}))(x) for g in (f, ng.checkpoint(f)))
+    assert np.array_equal(plain.data, again.data)
+
+
+def test_a_checkpoint_that_gives_other_values_is_an_error() -> None:
+    count = iter(range(10))
+    x = ng.DimArray([1.0, 2.0], ("x",))
+    with pytest.raises(ValueError, match="gave other values when it ran again"):
+        ng.grad(ng.checkpoint(lambda x: (x * next(count)).sum()))(x)

@@ -15,10 +15,12 @@ import numpy as np
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
+from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.cosine import CosineKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
+from namedgrad.backends.hypergeometric import HypergeometricKernels
 from namedgrad.backends.linalg import LinalgKernels
 from namedgrad.backends.lines import LineKernels
 from namedgrad.backends.losses import ClassKernels, LossKernels
@@ -39,10 +41,12 @@ Shape = tuple[int, ...]
 class Backend(
     ActivationKernels,
     AttentionKernels,
+    BesselKernels,
     ClassKernels,
     CtcKernels,
     DistanceKernels,
     DrawKernels,
+    HypergeometricKernels,
     IndexKernels,
     LinalgKernels,
     LineKernels,

@@ -99,7 +99,7 @@ class CupyBackend(CupySpecial, Backend):
         xp = self.xp
         at = self.places(index, out.shape, out.ndim - len(index) - tail, shared, tail)
         _, key, value = self._sorted(self.reshape(xp.broadcast_to(at, g.shape), (-1,)), self.reshape(g, (-1,)))
-        running = self._running(key, value)
+        running = self._running(key, value, self.longest_run(index, shared))
         last = xp.concatenate([key[1:] != key[:-1], xp.ones(min(1, key.shape[0]), bool)])
         found = xp.zeros(out.size, out.dtype)
         self.combine_at("add", found, key, self.select(last, running))

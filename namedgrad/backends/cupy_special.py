@@ -1,8 +1,4 @@
-"""Special functions that CuPy lacks, made of those that it has.
-
-Bessel functions are there for orders that are known beforehand as plain integers, which is all that derivatives of the
-functions of order 0 and 1 need; an order that lies on the device would have to be looked at.
-"""
+"""Special functions that CuPy lacks, made of those that it has."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.faddeeva import ErrorFunctions
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -29,13 +26,18 @@ class NoFunctions:
         raise NoKernelError(f"the cupy backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
 
 
-class CupySpecial:
+class CupySpecial(ErrorFunctions):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 
     xp: Any
     special: Any
+    jv_order: Callable[..., Raw]
+    yv_order: Callable[..., Raw]
+    iv_order: Callable[..., Raw]
+    ive_order: Callable[..., Raw]
     kve_order: Callable[..., Raw]
     complex_polygamma: Callable[..., Raw]
+    hyp2f1_order: Callable[..., Raw]
 
     def spacing(self, x: Raw) -> Raw:
         """The distance to the next number."""
@@ -90,12 +92,10 @@ class CupySpecial:
 
     def kve(self, v: Raw, x: Raw) -> Raw:
         """Scaled modified Bessel function of the second kind."""
-        self._real("kve", x)
         return self.kve_order(0, v, x)
 
     def kv(self, v: Raw, x: Raw) -> Raw:
         """Modified Bessel function of the second kind."""
-        self._real("kv", x)
         return self.kve_order(0, v, x) * self.xp.exp(-x)
 
     def k0e(self, x: Raw) -> Raw:
@@ -115,57 +115,21 @@ class CupySpecial:
         return self.kv(1.0, x)
 
     def jv(self, v: Raw, x: Raw) -> Raw:
-        """Bessel function of the first kind and an order that is known."""
-        n = self._known("jv", v, x)
-        return self._upwards(n, x, (self.special.j0, self.special.j1), sign=-1, mirror=(-1) ** n)
+        """Bessel function of the first kind."""
+        return self.jv_order(0, v, x)
 
     def yv(self, v: Raw, x: Raw) -> Raw:
         """Bessel function of the second kind."""
-        n = self._known("yv", v, x)
-        below, out = self.special.y0(x), self.special.y1(x)
-        for k in range(1, abs(n)):
-            below, out = out, 2 * k / x * out - below
-        return (below if n == 0 else out) * (1 if n >= 0 else (-1) ** n)
+        return self.yv_order(0, v, x)
 
     def iv(self, v: Raw, x: Raw) -> Raw:
         """Modified Bessel function of the first kind."""
-        n = self._known("iv", v, x)
-        return self._upwards(n, x, (self.special.i0, self.special.i1), sign=1, mirror=1)
+        return self.iv_order(0, v, x)
 
     def ive(self, v: Raw, x: Raw) -> Raw:
         """The same, scaled."""
-        n = self._known("ive", v, x)
-        damp = self.xp.exp(-self.xp.absolute(x))
-        return self._upwards(n, x, (self.special.i0e, self.special.i1e), sign=1, mirror=1, damp=damp)
+        return self.ive_order(0, v, x)
 
-    def _upwards(self, n: int, x: Raw, first: Any, *, sign: int, mirror: int, damp: Raw = 1.0) -> Raw:
-        """The power series near 0, recurrence from orders 0 and 1 elsewhere."""
-        xp, factor = self.xp, mirror if n < 0 else 1
-        n = abs(n)
-        if n < 2:
-            return first[n](x) * factor
-        dtype, x = result_dtype(x), double(x)
-        near = xp.absolute(x) < (n + 1 if sign < 0 else 16)
-        z = xp.where(near, x, 0.5) / 2
-        term = z**n / math.factorial(n)
-        series = term
-        for k in range(1, 40):
-            term = sign * term * z * z / (k * (n + k))
-            series = series + term
-        z = xp.where(near, 20.0, x)
-        below, out = first[0](z), first[1](z)
-        for k in range(1, n):
-            below, out = out, sign * (below - 2 * k / z * out)
-        return (xp.where(near, series * damp, out) * factor).astype(dtype)
-
-    def _real(self, name: str, x: Raw) -> None:
-        if is_complex(x):
-            raise NoKernelError(f"the cupy backend has no kernel {name!r} for complex numbers; use .to('numpy')")
-
-    def _known(self, name: str, v: Raw, x: Raw) -> int:
-        self._real(name, x)
-        if isinstance(v, (int, float, np.generic)) and v == int(v):
-            return int(v)
-        raise NoKernelError(
-            f"the cupy backend has {name!r} for orders that are plain integers only; use .to('numpy') for others"
-        )
+    def hyp2f1(self, a: Raw, b: Raw, c: Raw, x: Raw) -> Raw:
+        """Gauss' hypergeometric function."""
+        return self.hyp2f1_order(0, 0, 0, a, b, c, x)

@@ -22,12 +22,14 @@ from dask.array.core import elemwise, normalize_chunks, unify_chunks
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
+from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.dask_lines import DaskLines
 from namedgrad.backends.dask_losses import LossesOnChunks
 from namedgrad.backends.dask_windows import DaskWindowKernels
 from namedgrad.backends.draws import WHOLE, SlopeKernels
+from namedgrad.backends.hypergeometric import HypergeometricKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.parameters import ParameterKernels
@@ -35,7 +37,10 @@ from namedgrad.backends.scatter import neutral
 from namedgrad.backends.special import SpecialKernels
 
 _HOST = NumpyBackend()
-_BY_CELL = (ActivationKernels, LossKernels, ParameterKernels, SlopeKernels, SpecialKernels)
+_BY_CELL = (
+    ActivationKernels, BesselKernels, HypergeometricKernels, LossKernels, ParameterKernels, SlopeKernels,
+    SpecialKernels,
+)  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 
 

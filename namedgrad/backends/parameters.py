@@ -31,6 +31,7 @@ class ParameterKernels:
 
     xp: Any
     special: Any
+    complex_kve_order: Callable[..., Raw]
 
     # ---------------------------------------------------------------- incomplete gamma
 
@@ -180,6 +181,8 @@ class ParameterKernels:
 
         The integrand falls off doubly exponentially (DLMF 10.32.9), on an interval around its maximum.
         """
+        if is_complex(x):
+            return self.complex_kve_order(n, v, x)
         xp = self.xp
         dtype, v, x = result_dtype(v, x), double(v), double(x)
         sign = xp.where(xp.less(v, 0), -1.0, 1.0) ** n

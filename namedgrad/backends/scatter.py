@@ -135,7 +135,8 @@ class IndexKernels:
 
     def combine_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
         """Combine ``g`` into the flat ``out`` at positions of it, in place."""
-        getattr(self.xp, how).at(out, at, g)
+        with np.errstate(invalid="ignore"):  # NumPy warns of NaN here, which it does not where it compares whole arrays
+            getattr(self.xp, how).at(out, at, g)
 
     # ---------------------------------------------------------------- products
 
@@ -145,8 +146,9 @@ class IndexKernels:
         at = self.xp.broadcast_to(self.places(index, whole.shape, core, shared, tail), g.shape)
         order, key, value = self._sorted(self.reshape(at, (-1,)), self.reshape(g, (-1,)))
         one = self.xp.ones(1, g.dtype)
-        before = self._running(key, self._shifted(key, value, one))
-        after = self._running(key[::-1], self._shifted(key[::-1], value[::-1], one))[::-1]
+        longest = self.longest_run(index, shared)
+        before = self._running(key, self._shifted(key, value, one), longest)
+        after = self._running(key[::-1], self._shifted(key[::-1], value[::-1], one), longest)[::-1]
         out = self.xp.empty(value.shape, g.dtype)
         out[order] = before * after
         return self.reshape(out, g.shape)
@@ -165,10 +167,14 @@ class IndexKernels:
         ahead = self.xp.zeros(min(step, key.shape[0]), bool)
         return self.xp.concatenate([ahead, key[step:] == key[:-step]]) if step < key.shape[0] else ahead
 
-    def _running(self, key: Raw, value: Raw) -> Raw:
+    def longest_run(self, index: Sequence[Raw], shared: int) -> int:
+        """How many writers a cell may have."""
+        return math.prod(np.broadcast_shapes(*(i.shape for i in index))[shared:])
+
+    def _running(self, key: Raw, value: Raw, longest: int) -> Raw:
         """Running products along runs of equal keys, in a logarithmic number of steps (Hillis and Steele, 1986)."""
         step = 1
-        while step < value.shape[0]:
+        while step < min(longest, value.shape[0]):
             earlier = self.xp.concatenate([self.xp.ones(step, value.dtype), value[:-step]])
             value = self.xp.where(self._same(key, step), value * earlier, value)
             step *= 2

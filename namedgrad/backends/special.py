@@ -50,6 +50,28 @@ class SpecialKernels:
         below = 1 + e
         return 4 * e / (below * below)
 
+    def logaddexp(self, x: Raw, y: Raw) -> Raw:
+        """``log(exp(x) + exp(y))``, of complex numbers too: from the one whose real part is larger."""
+        if not (is_complex(x) or is_complex(y)):
+            return self.xp.logaddexp(x, y)
+        xp = self.xp
+        first = xp.real(x) >= xp.real(y)
+        top, low = xp.where(first, x, y), xp.where(first, y, x)
+        far = xp.isinf(xp.real(top))
+        ratio = xp.exp(xp.where(far, 0.0, low - xp.where(far, 0.0, top)))
+        a, b = xp.real(ratio), xp.imag(ratio)
+        with np.errstate(divide="ignore"):
+            length = xp.where(a < -0.5, xp.log(xp.hypot(1 + a, b)), 0.5 * xp.log1p(a * (2 + a) + b * b))
+            more = length + 1j * xp.arctan2(b, 1 + a)
+        return xp.where(far, top, top + more).astype(result_dtype(x, y))
+
+    def logaddexp2(self, x: Raw, y: Raw) -> Raw:
+        """``log2(2**x + 2**y)``."""
+        if not (is_complex(x) or is_complex(y)):
+            return self.xp.logaddexp2(x, y)
+        base = math.log(2)
+        return self.logaddexp(base * x, base * y) / base
+
     def log_share(self, x: Raw, y: Raw) -> Raw:
         """``exp(x - logaddexp(x, y))``: half of a tie at infinity, nothing at minus infinity."""
         xp = self.xp

@@ -16,7 +16,7 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import ordered, renumber
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.singleton import drop
-from namedgrad.rules.structure import relabel, spread
+from namedgrad.rules.structure import cast, relabel, spread
 
 
 def names_of(x: DimArray, axis: Any) -> Names:
@@ -128,3 +128,7 @@ def pairs(value: Any, count: int) -> list[tuple[Any, Any]]:
         return [(value, value)] * count
     return [(b, a) for b, a in np.broadcast_to(np.asarray(value), (count, 2)).tolist()]
 
+
+def double(x: DimArray) -> DimArray:
+    """In double precision."""
+    return cast(x, "complex128" if x.dtype.kind == "c" else "float64")

@@ -88,6 +88,17 @@ def _segments(given: Given) -> Names | None:
     return x.dims
 
 
+def _runs(given: Given) -> Names | None:
+    """The runs have the axes of the array up to the one that they divide."""
+    x = given["x"] = numbered(given["x"])
+    dim = given["dim"] = name_of(x, given.get("dim", 0))
+    kind = "offsets" if given.get("lengths") is None else "lengths"
+    runs = numbered(given[kind])
+    lead = x.dims[: x.dims.index(dim)] if runs.ndim > 1 else ()
+    given[kind] = named(runs, (*lead, dim))
+    return x.dims
+
+
 def _put(given: Given) -> Names | None:
     x = given["x"] = numbered(given["x"])
     index = given["index"] = _own(numbered(given["index"]), "index")
@@ -167,7 +178,7 @@ _PREPARE: dict[str, Callable[[Given], Names | None]] = {
     "put_along_axis": _same("index", "values"),
     "index_select": _along(), "index_add": _along("source"), "index_copy": _along("source"),
     "index_fill": _along("value"), "index_reduce": _along("source"),
-    **{name: _segments for name in OPERATIONS if name.startswith("segment_")},
+    **{name: _segments for name in OPERATIONS if name.startswith("segment_")}, "segment_reduce": _runs,
     "put": _put, "masked_select": _masked_select, "masked_scatter": _masked_scatter, "select_scatter": _select,
     "slice_scatter": _same("src"), "diagonal_scatter": _diagonal, "embedding": _table, "embedding_bag": _bags,
     "searchsorted": _edges("edges"), "bucketize": _edges("boundaries"), "digitize": _edges("bins"),

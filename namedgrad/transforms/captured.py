@@ -1,4 +1,4 @@
-"""What a function captures: arrays whose dims no operation inside it can see.
+"""What a function captures: arrays whose dims no operation inside it can see, and generators of random numbers.
 
 A DimArray that a function captures meets the others by name, so a dim that is vectorized in one and visible in another
 is found where they meet.  The data inside an xarray object has lost its names by then; so captured xarray objects are
@@ -13,7 +13,10 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from namedgrad import backends
+from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Names
+from namedgrad.backends.rewind import global_generators, is_generator
 from namedgrad.transforms.leaves import adapter_of
 
 
@@ -34,8 +37,27 @@ def refuse_captured(f: Callable[..., Any], names: Names) -> None:
             )
 
 
+def generators(found: Any) -> list[Any]:
+    """The generators that a function and its arguments reach, also as attributes of objects, and through modules."""
+    values = [v for one in found for _, v, _ in _reached(one)]
+    inside = [v for value in values for v in _attributes(value)]
+    shared = global_generators() if any("random" in _mentioned(v.__code__) for v in values if _is_function(v)) else ()
+    return list({id(v): v for v in (*values, *inside, *shared) if is_generator(v)}.values())
+
+
+def _attributes(value: Any) -> list[Any]:
+    if isinstance(value, (type, types.ModuleType, DimArray)) or backends.is_array(value):
+        return []
+    return list(getattr(value, "__dict__", {}).values())
+
+
 def captured(f: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """Names and values that a function reaches without being given them."""
+    return ((name, value) for name, value, is_end in _reached(f) if is_end)
+
+
+def _reached(f: Any) -> Iterator[tuple[str, Any, bool]]:
+    """What is found on the way too, and whether it is an end."""
     seen: set[int] = set()
     stack: list[tuple[str, Any]] = [("", f)]
     while stack:
@@ -44,14 +66,16 @@ def captured(f: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
             continue
         seen.add(id(value))
         found = list(_inside(value))
-        if found:
-            stack.extend((inner or name, v) for inner, v in found)
-        else:
-            yield name, value
+        yield name, value, not found
+        stack.extend((inner or name, v) for inner, v in found)
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, types.FunctionType)
 
 
 def _inside(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, types.FunctionType):
+    if _is_function(value):
         yield from _of_function(value)
     elif isinstance(value, types.MethodType):
         yield "", value.__func__
@@ -79,13 +103,23 @@ def _of_function(f: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _of_globals(code: types.CodeType, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    known = {n for n in code.co_names if n in table}
-    if known:  # co_names has attributes too; only what is loaded as a global counts
-        known = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")} & known
-    for name in known:
+    for name in _loaded(code):
+        if name not in table:
+            continue
         value = table[name]
         if not isinstance(value, types.FunctionType) or value.__globals__ is table:
             yield name, value
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _of_globals(inner, table)
+
+
+@functools.lru_cache(maxsize=1000)
+def _loaded(code: types.CodeType) -> tuple[str, ...]:
+    """The globals that a function loads, and those inside it; ``co_names`` has attributes too."""
+    own = [i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    inner = [name for c in code.co_consts if isinstance(c, types.CodeType) for name in _loaded(c)]
+    return tuple(dict.fromkeys(own + inner))
+
+
+@functools.lru_cache(maxsize=1000)
+def _mentioned(code: types.CodeType) -> frozenset[str]:
+    """The globals and attributes that a function names, and those inside it."""
+    return frozenset(code.co_names).union(*(_mentioned(c) for c in code.co_consts if isinstance(c, types.CodeType)))

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.backends.rewind import Rewind
 from namedgrad.linear import Leaf, Map
-from namedgrad.trace import DEMOTIONS, Level, Traced, backward, demoting
+from namedgrad.trace import DEMOTIONS, Level, Traced, backward, demoting, innermost
+from namedgrad.transforms.captured import generators
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
 from namedgrad.transforms.levels import as_taken, top_level
@@ -29,12 +34,18 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     f : callable
         Must be pure: the same inputs, the same operations. Arrays that it captures are found while it runs, and count
-        as inputs. Draws of :mod:`namedgrad.random` are the same when it runs again.
+        as inputs. Random numbers are the same when it runs again, whether :mod:`namedgrad.random` draws them or a
+        generator of NumPy or Python that ``f`` is given, captures, or finds in an object that it captures.
 
     Returns
     -------
     callable
         Each reverse pass through it runs ``f`` once more.
+
+    Raises
+    ------
+    ValueError
+        In a reverse pass, on NumPy arrays: if ``f`` gives other values than the first time.
 
     Examples
     --------
@@ -51,15 +62,25 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         tree = Tree((args, kwargs))
         first: list[Output] = []
+        prints: list[Any] = []
         again = False
-        same_draws = Rewind()
+        level = top_level(tree.parts)
+        same_draws = Rewind(() if level is None or level.tape is None else generators((f, args, kwargs)))
 
         def run(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
             a, k = tree.rebuild(parts)
             with same_draws():
                 out = Output(f(*a, **k))
+            found = [_print(p) for p in out.parts]
             if not again:  # what later runs return must not be kept alive from here
                 first.append(out)
+                prints.extend(found)
+            elif not all(map(_same, prints, found)):
+                raise ValueError(
+                    f"checkpoint: {getattr(f, '__name__', 'the function')} gave other values when it ran again for its "
+                    "derivative: it changes with something that is no argument, such as a counter, or a generator out "
+                    "of sight; pass what changes as an argument, or draw before and pass the draws"
+                )
             return tuple(out.parts)
 
         outs = checkpointed(run, tree.parts)
@@ -67,6 +88,21 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         return first.pop().result(outs)
 
     return wrapped
+
+
+def _print(x: DimArray) -> Any:
+    """What tells the values of a run from those of another: sum and length, where looking is free."""
+    raw = innermost(x).raw
+    if not backends.may_look(raw) or backends.is_number(raw):
+        return None
+    return np.sum(raw), np.linalg.norm(raw), math.sqrt(np.finfo(raw.dtype).eps * max(np.size(raw), 1))
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is None or other is None or not (np.isfinite(one[1]) and np.isfinite(other[1])):
+        return one is None or other is None or np.isfinite(one[1]) == np.isfinite(other[1])
+    bound = one[2] * one[1]
+    return bool(abs(one[0] - other[0]) <= bound and abs(one[1] - other[1]) <= bound)
 
 
 def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:

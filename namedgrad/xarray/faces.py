@@ -221,12 +221,13 @@ def _rolling(name: str) -> Callable[..., Any]:
     return reduced
 
 
+ROLLING = ("sum", "mean", "max", "min", "prod", "var", "std", "median", "count", "argmax", "argmin")
 _SPECIAL: dict[str, Callable[..., Any]] = {
     "flip": _flip,
     "take": _take,
     "concat": _concat,
     "broadcast": xr.broadcast,
-    **{f"rolling_{n}": _rolling(n) for n in ("sum", "mean", "max", "min", "prod", "var", "std", "median", "count")},
+    **{f"rolling_{n}": _rolling(n) for n in ROLLING},
 }
 
 add_face(lambda x: isinstance(x, _KINDS), on_xarray)

@@ -16,7 +16,6 @@ from tests.backends.table import placed
 from tests.compile.test_table import Counted, derivatives, with_seeds
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
-from tests.support.fake_cupy.special import lacks
 from tests.support.samples import FLOATING, Case, table
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
 
@@ -50,8 +49,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @table("compiled on a device", FLOATING)
 def test_on_a_device(case: Case, cupy: Any) -> None:
-    if not lacks(case):
-        replayed(case, cupy.asarray, lambda got: [x.to_numpy() for x in got])
+    replayed(case, cupy.asarray, lambda got: [x.to_numpy() for x in got])
 
 
 def test_a_replay_does_not_wait_for_the_device(cupy: Any) -> None:

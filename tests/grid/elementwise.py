@@ -24,6 +24,7 @@ SAMPLES = {
     "divide": [sample("complex(a,b)", "complex(b)"), sample("real(a,b)", "complex(b)"), sample("complex(b)", "nonzero(a,b)")],
     "power": [sample("complex(a,b)", "complex(b)"), sample("positive(b)", "complex(a,b)"), sample("nonzero(a,b)", "complex(b)")],
     "where": [sample("bool(a)", "complex(a,b)", "real(b)")],
+    **{name: [sample("complex(a,b)", "complex(b)"), sample("real(b)", "complex(a,b)")] for name in ("logaddexp", "logaddexp2")},
     "clip": [sample("real(a,b)", "real(a)", max=1.1)],
     "fmax": [sample("missing(a,b)", "missing(b)")],
     "fmin": [sample("missing(a,b)", "missing(b)")],
@@ -50,8 +51,14 @@ def _div(x: xr.DataArray, y: xr.DataArray, rounding_mode: str | None = None) -> 
     return x // y if rounding_mode == "floor" else np.trunc(x / y) if rounding_mode else x / y
 
 
+def _logaddexp(exp: Any, log: Any, of_real: Any) -> Any:
+    return lambda x, y: of_real(x, y) if np.isrealobj(x) and np.isrealobj(y) else log(exp(x) + exp(y))
+
+
 OTHERS: dict[str, Any] = {
     "where": xr.where,
+    "logaddexp": ufunc(_logaddexp(np.exp, np.log, np.logaddexp)),
+    "logaddexp2": ufunc(_logaddexp(np.exp2, np.log2, np.logaddexp2)),
     "clip": lambda x, *more, **kw: x.clip(*more, **kw),
     "modf": _both(np.modf),
     "frexp": _both(np.frexp),

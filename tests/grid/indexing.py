@@ -594,3 +594,36 @@ entry(
     lambda index, size: xr.concat([index == k for k in range(size if isinstance(size, int) else size["class"])], dim="class").astype(np.int64).transpose(..., "class"),
     points=[point(D([1, 0], "p"), value=[[0, 1], [1, 0]]), point(D(2, *()), size=3, value=[0, 0, 1]), point(np.zeros(0, int), size=2, value=np.zeros((0, 2)))],
 )
+
+
+EMPTY_RUN = {"sum": 0.0, "mean": np.nan, "prod": 1.0, "max": -np.inf, "min": np.inf}
+
+
+def _of_run(reduce, cells, initial):
+    """One run, cell by cell."""
+    if not cells:
+        return EMPTY_RUN[reduce] if initial is None else initial
+    first = [] if initial is None else [initial]
+    if reduce in ("sum", "mean"):
+        return math.fsum(first + cells) / (len(cells) if reduce == "mean" else 1)
+    return {"prod": math.prod, "max": max, "min": min}[reduce](first + cells)
+
+
+def _runs(x, *, reduce, dim, lengths=None, offsets=None, initial=None, unsafe=False, new_dim=None):
+    ends = np.cumsum([0, *lengths]) if offsets is None else np.array(offsets)
+    name = new_dim or dim
+
+    def along(row):
+        return np.array([_of_run(reduce, row[a:b].tolist(), initial) for a, b in itertools.pairwise(ends)])
+
+    at = x.dims.index(dim)
+    return xr.DataArray(np.apply_along_axis(along, at, x.values), dims=[name if d == dim else d for d in x.dims])
+
+
+entry("segment_reduce", _runs, single=False, points=[
+    point([2.0, 2.0, 1.0], reduce="max", dim="p", lengths=[2, 0, 1], value=[2.0, -np.inf, 1.0], cotangent=[6.0, 5.0, 3.0], gradients=[[3.0, 3.0, 3.0]]),
+    point([0.0, 3.0, 0.0, 5.0], reduce="prod", dim="p", offsets=[0, 2, 4], initial=2.0, value=[0.0, 0.0], cotangent=[1.0, 2.0],
+          gradients=[[6.0, 0.0, 20.0, 0.0]]),
+    point([1.0, 2.0], reduce="mean", dim="p", lengths=[0, 2], value=[np.nan, 1.5], cotangent=[4.0, 2.0], gradients=[[1.0, 1.0]]),
+    point([1.0, 2.0, 4.0], reduce="sum", dim="p", offsets=[1, 2], unsafe=True, value=[2.0], cotangent=[4.0], gradients=[[0.0, 4.0, 0.0]]),
+])  # fmt: skip

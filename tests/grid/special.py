@@ -69,14 +69,17 @@ REFERENCES: dict[str, Any] = {
     "kl_entr": ufunc(scipy.special.kl_div),
 }
 COMPLEX = ["erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma"]
+ORDERS = [sample("real(b)", "positive(a,b)"), sample("real(a)", "complex(a,b)")]
 SAMPLES = {
     **{name: [sample("complex(a,b)")] for name in COMPLEX},
     "xlogy": [sample("complex(a,b)", "complex(b)")],
-    "jv": [sample("order(b)", "real(a,b)"), sample("order(b)", "complex(a)")],
-    "iv": [sample("order(b)", "real(a,b)"), sample("order(b)", "complex(a)")],
-    "yv": [sample("order(b)", "complex(a)")],
-    "kv": [sample("order(b)", "positive(a,b)"), sample("order(b)", "complex(a)")],
-    "hyp2f1": [sample("count(b)", "count()", "count(a)", "complex_unit(a,b)")],
+    "jv": [sample("order(b)", "real(a,b)"), sample("order(b)", "complex(a)"), *ORDERS],
+    "iv": [sample("order(b)", "real(a,b)"), sample("order(b)", "complex(a)"), *ORDERS],
+    "ive": [sample("order(b)", "real(a,b)"), sample("order(b)", "complex(a)"), *ORDERS],
+    "yv": [sample("order(b)", "complex(a)"), *ORDERS],
+    "kv": [sample("order(b)", "positive(a,b)"), sample("order(b)", "complex(a)"), *ORDERS],
+    "kve": ORDERS,
+    "hyp2f1": [sample("count(b)", "count()", "count(a)", "complex_unit(a,b)"), sample("positive(b)", "real()", "above_one(a)", "negative(a,b)")],
 }
 
 
@@ -157,9 +160,20 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
         (2.0, 1.0): (PI**2 / 6, (-0.9375482543158437, -2 * ZETA3)), (4.0, 0.5): (PI**4 / 6, (10.96967977798049, -4 * 32.144760409447716)),
         (1.0, 2.0): (INF, (NAN, -(PI**2 / 6 - 1))), (200.0, 1.0): (1, (0, -200)),
     },
-    "jv": {(0, 0.0): (1, (None, 0)), (1, 0.0): (0, (None, 0.5)), (2, 0.0): (0, (None, 0)), (-1, 0.0): (0, (None, -0.5))},
-    "iv": {(0, 0.0): (1, (None, 0)), (1, 0.0): (0, (None, 0.5)), (2, 0.0): (0, (None, 0)), (-1, 0.0): (0, (None, 0.5))},
-    "yv": {(0, 0.0): (-INF, (None, INF)), (0, 1.0): (scipy.special.y0(1), (None, -scipy.special.y1(1))), (1, 0.0): (-INF, (None, INF))},
+    "jv": {
+        (0, 0.0): (1, (None, 0)), (1, 0.0): (0, (None, 0.5)), (2, 0.0): (0, (None, 0)), (-1, 0.0): (0, (None, -0.5)),
+        **{(0.0, x): (scipy.special.j0(x), (PI / 2 * scipy.special.y0(x), -scipy.special.j1(x))) for x in (0.3, 5.0, 300.0)},  # DLMF 10.15.3
+        (1.0, 3.0): (scipy.special.j1(3), (scipy.special.j0(3) / 3 + PI / 2 * scipy.special.y1(3), scipy.special.j0(3) - scipy.special.j1(3) / 3)),
+        (3.0, 0.0): (0, (0, 0)),
+    },
+    "iv": {
+        (0, 0.0): (1, (None, 0)), (1, 0.0): (0, (None, 0.5)), (2, 0.0): (0, (None, 0)), (-1, 0.0): (0, (None, 0.5)),
+        **{(0.0, x): (scipy.special.i0(x), (-scipy.special.k0(x), scipy.special.i1(x))) for x in (0.3, 1.0)},  # DLMF 10.38.4
+    },
+    "yv": {
+        (0, 0.0): (-INF, (None, INF)), (0, 1.0): (scipy.special.y0(1), (None, -scipy.special.y1(1))), (1, 0.0): (-INF, (None, INF)),
+        **{(0.0, x): (scipy.special.y0(x), (-PI / 2 * scipy.special.j0(x), -scipy.special.y1(x))) for x in (0.3, 5.0, 300.0)},
+    },
     "kv": {
         (0.5, 1.0): (math.sqrt(PI / 2) / math.e, (0.16659724500287904, -1.5 * math.sqrt(PI / 2) / math.e)), (1, 0.0): (INF, (None, -INF)),
         (1.0, 1.0): (0.6019072301972346, (0.42102443824070834, -scipy.special.k0(1) - 0.6019072301972346)), (0.0, 2.0): (scipy.special.k0(2), (0, -scipy.special.k1(2))),
@@ -168,9 +182,15 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
         (0.5, 1.0): (math.sqrt(PI / 2), (0.16659724500287904 * math.e, -0.5 * math.sqrt(PI / 2))), (1, 0.0): (INF, (None, -INF)),
         (0.0, 2.0): (scipy.special.k0e(2), (0, scipy.special.k0e(2) - scipy.special.k1e(2))),
     },
+    "ive": {
+        (0, 0.0): (1, (None, 0)), (1, 0.0): (0, (None, 0.5)), (2, 0.0): (0, (None, 0)),
+        (0.0, 2.0): (scipy.special.i0e(2), (-math.exp(-4) * scipy.special.k0e(2), scipy.special.i1e(2) - scipy.special.i0e(2))),
+    },
     "hyp2f1": {
         (1, 1, 2, 0.5): (2 * math.log(2), (None, None, None, 4 - 4 * math.log(2))), (2, 3, 3, 0.5): (4, (None, None, None, 16)),
         (1, 1, 2, 0.0): (1, (None, None, None, 0.5)), (0, 1, 2, 0.3): (1, (None, None, None, 0)),
+        (2.5, 3, 3, 0.5): (2**2.5, (2**2.5 * math.log(2), None, None, 2.5 * 2**3.5)), (1.0, 1.0, 1.0, -3.0): (0.25, (-math.log(4) / 4, -math.log(4) / 4, math.log(4) / 4, 1 / 16)),
+        (0.0, 0.0, 1.0, 0.9): (1, (0, 0, 0, 0)),
     },
     "owens_t": {(0.0, 1.0): (0.125, (0, 0.25 / PI)), (1.0, 0.0): (0, (0, math.exp(-0.5) / (2 * PI))), (INF, 1.0): (0, (0, 0)), (0.0, 1e200): (0.25, (0, 0))},
 }

@@ -430,3 +430,29 @@ entry("rolling_count", _rolling("count"), points=[
     point([1.0, NAN, 2.0], **_WINDOW, min_periods=1, value=[1.0, 1.0, 1.0]),
     point([1.0, INF], **_WINDOW, value=[NAN, 2.0]),
 ])  # fmt: skip
+
+
+def _rolling_place(kind: str) -> Any:
+    """xarray's windows, one after the other; its own method takes one dim only."""
+    fill = -INF if kind == "argmax" else INF
+
+    def call(x: xr.DataArray, window: dict[str, int], min_periods: int | None = None, center: Any = False) -> xr.DataArray:
+        options = {"min_periods": min_periods, "center": center}
+        new = {d: f"{d}_offset" for d in window}
+        runs = x.fillna(fill).rolling(window, **options).construct(new, fill_value=fill)
+        at = getattr(runs.stack(cells=tuple(new.values())), kind)("cells")
+        return at.where(x.rolling(window, **options).count().notnull())
+
+    return call
+
+
+entry("rolling_argmax", _rolling_place("argmax"), points=[
+    point([2.0, 2.0, 1.0], **_WINDOW, value=[NAN, 0.0, 0.0]),
+    point([1.0, NAN, NAN, 3.0], **_WINDOW, min_periods=1, value=[1.0, 0.0, NAN, 1.0]),
+    point([4.0, 1.0, 5.0], window={"p": 3}, center=True, min_periods=2, value=[1.0, 2.0, 1.0]),
+])  # fmt: skip
+entry("rolling_argmin", _rolling_place("argmin"), points=[
+    point([2.0, 2.0, 1.0], **_WINDOW, value=[NAN, 0.0, 1.0]),
+    point([1.0, NAN, NAN, 3.0], **_WINDOW, min_periods=1, value=[1.0, 0.0, NAN, 1.0]),
+    point([4.0, 1.0, 5.0], window={"p": 3}, center=True, min_periods=2, value=[2.0, 1.0, 0.0]),
+])  # fmt: skip

@@ -106,7 +106,7 @@ for _name in ("nn.functional.dropout", "nn.functional.dropout2d", "nn.functional
     NOT_HERE[_name] = "draws; here the mask is an input"
 for _name in ("hamming", "hann", "bartlett", "blackman", "cosine", "exponential", "gaussian", "kaiser", "general_cosine", "general_hamming", "nuttall"):
     NOT_HERE[f"signal.windows.{_name}"] = "makes an array from nothing"
-for _name in ("nn.functional.linear_cross_entropy", "_segment_reduce", "fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn", "special.airy_ai"):
+for _name in ("nn.functional.linear_cross_entropy", "fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn", "special.airy_ai"):
     NOT_HERE[_name] = "is not offered"
 for _kind in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
     NOT_HERE[f"special.{_kind}"] = NOT_HERE[f"special.shifted_{_kind}"] = "is not offered"

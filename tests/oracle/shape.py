@@ -231,6 +231,7 @@ def _reduced_into(x: Any, dim: int, index: Any, src: Any, reduce: str, *, includ
     return x.at[cut].set(part)
 
 
+TABLE["_segment_reduce"] = lambda x, reduce, *, axis=0, **kw: ng.segment_reduce(x, reduce, dim=axis, **kw)
 TABLE["scatter_reduce"] = _reduced_into
 TABLE["index_reduce"] = lambda x, dim, index, source, reduce, *, include_self=True: (
     ng.index_reduce(x, index, source, dim, reduce, include_self=include_self) if x.ndim

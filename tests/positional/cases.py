@@ -41,6 +41,8 @@ INDEX = np.array([2, 0, 0, -1])
 GRID = np.sort(rng.uniform(size=5))
 Z = rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))
 
+SPOTS, SERIES, WEIGHTS = np.sort(rng.normal(size=6)), rng.normal(size=6), rng.uniform(0.5, 2.0, size=6)
+
 CASES: list[Case] = []
 
 
@@ -399,6 +401,11 @@ case(
     "np.interp knots", lambda x, xp, fp: np.interp(x, xp, fp, left=0.1, right=0.2), np.linspace(-0.11, 1.13, 6), GRID, V
 )
 case("np.polyval", np.polyval, W, A)
+case("np.polyfit full", lambda x, y, w: [np.polyfit(x, y, 2, w=w, full=True)[i] for i in (0, 1, 3)], SPOTS, SERIES, WEIGHTS)
+case("np.polyfit full several", lambda x, y: [np.polyfit(x, y, 1, full=True)[i] for i in (0, 1, 3)], SPOTS, SERIES[:, None] * W)
+case("np.polyfit cov", lambda x, y, w: list(np.polyfit(x, y, 2, w=w, cov=True)), SPOTS, SERIES, WEIGHTS)
+case("np.polyfit cov several", lambda x, y: list(np.polyfit(x, y, 1, cov=True)), SPOTS, SERIES[:, None] * W)
+case("np.polyfit unscaled", lambda x, y: list(np.polyfit(x, y, 1, cov="unscaled")), SPOTS, SERIES)
 for _mode in ("full", "same", "valid"):
     case(f"np.convolve {_mode}", lambda a, v, m=_mode: np.convolve(a, v, m), V, W)
     case(f"np.correlate {_mode}", lambda a, v, m=_mode: np.correlate(a, v, m), V, W)

@@ -41,6 +41,7 @@ class Case(NamedTuple):
     label: str
     variant: str
     seed: int
+    floats: bool = False  #: only those of its outputs that can have a derivative, of several
 
     @property
     def name(self) -> str:
@@ -60,7 +61,11 @@ class Case(NamedTuple):
         return BATCHES[self.variant]
 
     def __call__(self, *operands: ng.DimArray) -> Any:
-        return self.op.function(*operands, **self.sample.kwargs)
+        out = self.op.function(*operands, **self.sample.kwargs)
+        if not self.floats:
+            return out
+        found = [y for y in outputs(out) if y.dtype.kind in "fc"]
+        return found[0] if len(found) == 1 else tuple(found)
 
     def operands(
         self, batch: Mapping[int, Sequence[str]] | None = None, sizes: Mapping[str, int] | None = None, seed: int = 0
@@ -99,21 +104,26 @@ def outputs(result: Any) -> list[ng.DimArray]:
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def _has_derivative(case: Case) -> bool:
-    return case.op.differentiable and case.name != "stop_gradient" and all(y.dtype.kind in "fc" for y in outputs(case(*case.operands())))
+def _kinds(case: Case) -> str:
+    """The kinds of its outputs, none if it has no derivative."""
+    if not case.op.differentiable or case.name == "stop_gradient":
+        return ""
+    return "".join(y.dtype.kind for y in outputs(case(*case.operands())))
 
 
 def _floating() -> list[Case]:
-    found: dict[str, bool] = {}
+    found: dict[str, str] = {}
     with np.errstate(all="ignore"):
         for c in CASES:
             if c.variant == "distinct" and c.seed == 0:
-                found[c.label.split("-distinct")[0]] = _has_derivative(c)
-    return [c for c in CASES if found[c.label.rsplit("-", 2)[0]]]
+                found[c.label.split("-distinct")[0]] = _kinds(c)
+    kinds = [found[c.label.rsplit("-", 2)[0]] for c in CASES]
+    floats = [set(k) & set("fc") for k in kinds]
+    return [c._replace(floats=set(k) != f) for c, k, f in zip(CASES, kinds, floats, strict=True) if f]
 
 
 FLOATING = _floating()
-LABELS = {c.label for c in FLOATING}
+FLOATS = {c.label: c for c in FLOATING}  # of the cases that have a derivative, that part
 
 
 def chosen(check: str, cases: list[Case] = CASES, *, every_sample: bool = False) -> list[Case]:

@@ -9,6 +9,7 @@ from namedgrad.positional.functions import (
     creation,
     decompositions,
     elementwise,
+    fitting,
     fourier,
     gathering,
     histograms,
@@ -27,7 +28,7 @@ from namedgrad.positional.functions import (
 )
 
 __all__ = [
-    "applying", "calculus", "counting", "creation", "decompositions", "elementwise", "fourier", "gathering",
+    "applying", "calculus", "counting", "creation", "decompositions", "elementwise", "fitting", "fourier", "gathering",
     "histograms", "joining", "linalg", "plain", "polynomials", "products", "reductions", "runs", "sets", "shapes",
     "sorting", "spacing", "statistics",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Differences, integrals, interpolation, polynomials and signals along an axis."""
+"""Differences, integrals, interpolation and signals along an axis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import meet, numbered, ordered
-from namedgrad.positional.axis import expand, flat, name_of, named, names_of
+from namedgrad.positional.axis import double, expand, flat, name_of, named, names_of
 from namedgrad.positional.functions.creation import constant, filled
 from namedgrad.positional.functions.joining import concatenate
 from namedgrad.positional.protocol import implements
@@ -20,7 +20,7 @@ from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.resampling.interp import interp as interpolated
-from namedgrad.rules.signal import convolution, polynomials
+from namedgrad.rules.signal import convolution
 from namedgrad.rules.signal.calculus import cut, differentiate
 from namedgrad.rules.sorting import argsort_of
 from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, subtract, total
@@ -143,7 +143,7 @@ KNOT = axes.fresh("knot")
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DimArray:
-    at, known, values = (_double(numbered(v)) for v in (x, xp, fp))
+    at, known, values = (double(numbered(v)) for v in (x, xp, fp))
     if known.ndim != 1 or known.shape != values.shape or not known.size:
         raise ValueError(
             f"np.interp needs xp and fp of one axis and one length, got shapes {known.shape} and {values.shape}"
@@ -172,55 +172,9 @@ def _periodic(at: DimArray, known: DimArray, values: DimArray, period: Any) -> t
     return at, known, movement.join([high, values, low], KNOT)
 
 
-def _double(x: DimArray) -> DimArray:
-    return cast(x, "complex128" if x.dtype.kind == "c" else "float64")
+# ------------------------------------------------------------------------------------------------ signals
 
-
-# ----------------------------------------------------------------------------------------------- polynomials, signals
-
-POWER, LINE = axes.fresh("power"), axes.fresh("line")
-
-
-@implements(np.polyval)
-def polyval(p: Any, x: Any) -> DimArray:
-    coefficients, at = numbered(p), numbered(x)
-    own = tuple(axes.fresh(n) for n in at.dims)
-    return ordered(polynomials.polyval(named(at, own), named(coefficients, (POWER,)), POWER), own)
-
-
-@implements(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> DimArray:
-    v = numbered(x)
-    if v.ndim != 1:
-        raise ValueError("x must be a one-dimensional array or sequence.")
-    n = v.shape[0] if N is None else N
-    return ordered(polynomials.vander(named(v, (LINE,)), n, increasing=increasing, degree=POWER), (LINE, POWER))
-
-
-@implements(np.polyfit)
-def polyfit(
-    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
-) -> DimArray:
-    if full or cov or not isinstance(deg, (int, np.integer)):
-        raise TypeError("np.polyfit has a rule for the coefficients alone: no full=, no cov=, and an int for deg")
-    at, values = _float(numbered(x)), _float(numbered(y))
-    weights = None if w is None else named(_float(numbered(w)), (LINE,))
-    if at.ndim != 1 or not 1 <= values.ndim <= 2 or not at.size:
-        raise TypeError("np.polyfit expects a 1D vector for x that is not empty, and a 1D or 2D array for y")
-    if at.shape[0] != values.shape[0]:
-        raise TypeError("expected x and y to have same length")
-    more = tuple(axes.fresh(n) for n in values.dims[1:])
-    data = named(values, (LINE, *more))
-    if rcond is None:
-        rcond = at.shape[0] * float(np.finfo(at.dtype).eps)
-    out = polynomials.polyfit(
-        data, named(at, (LINE,)), weights, dim=LINE, deg=int(deg), rcond=rcond, skipna=False, degree=POWER
-    )
-    return ordered(out, (POWER, *more))
-
-
-def _float(x: DimArray) -> DimArray:
-    return x if x.dtype.kind in "fc" else cast(x, "float64")
+LINE = axes.fresh("line")
 
 
 def _two(a: Any, v: Any) -> tuple[DimArray, DimArray]:

@@ -8,6 +8,7 @@ from typing import Any
 from namedgrad import backends
 from namedgrad.array import DimArray, constant, make, refuse_while_recording
 from namedgrad.backends import call
+from namedgrad.backends.rewind import about_to_draw
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
@@ -31,6 +32,7 @@ def _kept(what: str, x: DimArray, p: float, dim: Any, mask: Any, rng: Any) -> Di
     refuse_while_recording("drawing a mask", "mask=, a mask that was drawn before")
     shared = pick(x, dim, what) if dim not in ((), None) else ()
     own = [(n, int(s)) for n, s in zip(x.names, x.full_shape, strict=True) if n not in shared]
+    about_to_draw(rng)
     drawn = rng.random(size=tuple(s for _, s in own))
     raw = drawn if backends.is_array(drawn) else call(backends.backend_of(innermost(x).raw).asarray, drawn)
     uniform = make(raw, tuple(n for n, _ in own), x.hidden.intersection(n for n, _ in own))
@@ -52,7 +54,7 @@ def dropout(x: DimArray, mask: Any = None, *, p: float = 0.5, dim: Any = (), rng
         Dims along which all cells are left out together, as whole features are.
     rng : numpy.random.Generator, optional
         Draws the mask where none is given, every slice of vectorized axes by itself; a CuPy or dask generator for their
-        arrays. Not inside :func:`checkpoint`, which would draw another mask when it runs again.
+        arrays.
     training : bool
         False returns ``x``.
 

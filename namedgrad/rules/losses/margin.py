@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
+from namedgrad.linear import Like
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, relu
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.indexing import gather
+from namedgrad.rules.indexing import At, gather
+from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.indexing.writing import write_into
 from namedgrad.rules.losses.probability import bce_logits
 from namedgrad.rules.losses.reducing import check_range, class_weights, classes, measured, of_class, read, reduced
-from namedgrad.rules.reductions import any as any_
 from namedgrad.rules.reductions import min as min_
+from namedgrad.rules.sorting import sort
 from namedgrad.rules.structure import (
     add,
     cast,
     equal,
-    logical_not,
     multiply,
     negative,
     not_equal,
@@ -32,7 +36,9 @@ from namedgrad.rules.structure import (
     subtract,
     total,
     where,
+    zeros_spread,
 )
+from namedgrad.trace import innermost
 
 
 def _pulled(x: DimArray, t: DimArray, margin: DimArray) -> DimArray:
@@ -229,7 +235,7 @@ def multi_margin_loss(
 
     Notes
     -----
-    On the margin the derivative is 0. In PyTorch ``torch.nn.functional.multi_margin_loss``.
+    On the margin the derivative is 0. Pairs are counted by sorting, in memory of the size of the operands. In PyTorch ``torch.nn.functional.multi_margin_loss``.
 
     Examples
     --------
@@ -288,7 +294,7 @@ def multilabel_margin_loss(
 
     Notes
     -----
-    On the margin the derivative is 0. In PyTorch ``torch.nn.functional.multilabel_margin_loss``.
+    On the margin the derivative is 0. Pairs are counted by sorting, in memory of the size of the operands. In PyTorch ``torch.nn.functional.multilabel_margin_loss``.
 
     Examples
     --------
@@ -309,11 +315,26 @@ def multilabel_margin_loss(
     place = positions(size, listed, x)
     valid = e.less(place, min_(where(e.less(t, c(0)), place, c(size)), listed))
     t = where(valid, t, c(0))
-    is_target = any_(e.logical_and(equal(positions(size, dim, x), t), valid), listed)
-    behind = relu(add(x, subtract(c(1), gather(x, {dim: t}))))
-    pairs = select(e.logical_and(valid, logical_not(is_target)), behind)
-    loss = e.divide(total(pairs, (listed, dim)), c(size))
+    slopes, active = _active_pairs(innermost(x), innermost(t), innermost(valid), dim, listed)
+    pairs = total(select(not_equal(slopes, c(0)), multiply(x, slopes)), (dim,))
+    loss = e.divide(add(pairs, active), c(size))
     return reduced(loss, (x, t), reduce_dim, reduction, what)
+
+
+def _active_pairs(x: DimArray, t: DimArray, valid: DimArray, dim: Name, listed: Name) -> tuple[DimArray, DimArray]:
+    """The slope of the sum of all pairs in each score, and how many pairs count: by sorting, without forming pairs."""
+    kind = x.dtype if x.dtype.kind == "f" else np.dtype(float)
+    lists = {n: extent(t, n) for n in t.dims if n != listed}
+    empty = zeros_spread(x, Like((dim, *lists), (extent(x, dim), *lists.values()), kind))
+    targets = At(empty)[{dim: t}].add(cast(valid, kind))
+    others = e.logical_and(equal(targets, c(0)), equal(x, x))  # NaN is above no margin
+    bound = subtract(gather(x, {dim: t}), c(1))
+    scores = sort(where(others, x, c(-math.inf)), dim)
+    above = subtract(c(extent(x, dim)), searchsorted(scores, bound, dim, side="right"))
+    above = select(e.logical_and(valid, equal(bound, bound)), cast(above, kind))
+    bounds = sort(where(valid, bound, c(math.inf)), listed)
+    below = select(others, cast(searchsorted(bounds, x, listed), kind))
+    return subtract(below, At(empty)[{dim: t}].add(above)), total(above, (listed,))
 
 
 @operation(sample("real(a,b)", "bit(a,b)", dim="b"), sample("real(c,b,a)", "share(a,b)", "positive(b)", dim="b", reduction="sum"),

@@ -19,6 +19,7 @@ from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import reductions, sorting
+from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import mapping
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import broadcast_like, pad
@@ -174,6 +175,20 @@ class Rolling:
         x = self._real("min")
         return self._enough(negative(_peaks(negative(x), self.spans)), self._counts(reductions.present(x, None)))
 
+    def argmax(self) -> DimArray:
+        """Position of the largest present cell, counted from the start of the window; no gradient passes."""
+        return self._position("argmax", -math.inf)
+
+    def argmin(self) -> DimArray:
+        """Position of the smallest present cell, counted from the start of the window; no gradient passes."""
+        return self._position("argmin", math.inf)
+
+    def _position(self, what: str, fill: float) -> DimArray:
+        x = stop_gradient(self._real(what))
+        mask = reductions.present(x, None)
+        runs, dims = self._cells(x if mask is None else where(mask, x, c(fill)), fill)
+        return self._enough(cast(getattr(reductions, what)(runs, dims, skipna=False), "float64"), self._counts(mask))
+
     def _real(self, what: str) -> DimArray:
         if self.x.dtype.kind == "c":
             raise TypeError(f"rolling {what}: complex numbers have no order")
@@ -283,7 +298,7 @@ def rolling(x: DimArray, /, dim: Any = None, min_periods: int | None = None, cen
     Returns
     -------
     Rolling
-        With ``construct`` and the reductions ``sum mean max min prod var std median count``.
+        With ``construct`` and the reductions ``sum mean max min prod var std median count argmax argmin``.
 
     Raises
     ------
@@ -356,6 +371,8 @@ def _declare(name: str, summary: str, notes: str, example: str, *, option: str =
     )(function)  # fmt: skip
 
 
+_PLACES = "Counted from the start of the window, of several dims in their order; the first of several. No gradient passes."
+
 # fmt: off
 _declare("sum", "Sum of windows.", "Missing cells have gradient 0.", "array([ 1.,  3.,  6., 12.])")
 _declare("mean", "Mean of windows.", "Missing cells have gradient 0.", "array([1. , 1.5, 3. , 6. ])")
@@ -366,4 +383,6 @@ _declare("var", "Variance of windows.", "Missing cells have gradient 0.", "array
 _declare("std", "Standard deviation of windows.", "Where it is 0 its derivative is 0.", "array([0. , 0.5, 1. , 2. ])", option=_DDOF)
 _declare("median", "Median of windows.", "Missing cells have gradient 0.", "array([1. , 1.5, 3. , 6. ])")
 _declare("count", "Number of present cells of windows.", "No derivative.", "array([1., 2., 2., 2.])", differentiable=False)
+_declare("argmax", "Position of the largest cell in windows.", _PLACES, "array([1., 1., 1., 1.])", differentiable=False)
+_declare("argmin", "Position of the smallest cell in windows.", _PLACES, "array([1., 0., 0., 0.])", differentiable=False)
 # fmt: on

@@ -31,10 +31,3 @@ def special_functions(with_at: list[str]) -> dict[str, Any]:
     zeta = scipy.special._ufuncs._zeta
     found = {name: zeta if name == "zeta" else getattr(scipy.special, name) for name in NAMES}
     return {name: (Ufunc if name in COMPLEX else Real)(f, with_at) for name, f in found.items()}
-
-
-def lacks(case: Any) -> bool:
-    """Whether CuPy has neither the function nor what it could be made of: the answer is a typed error."""
-    if case.name in {"jv", "yv", "iv", "hyp2f1"}:
-        return True
-    return case.name in {"erf", "erfc", "erfcx", "ndtr", "kv"} and any(d.startswith("complex") for d in case.domains)

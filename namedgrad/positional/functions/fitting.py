@@ -1,0 +1,99 @@
+"""Polynomials by their values: Horner's scheme, powers, and least-squares fits with how good they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends, linalg
+from namedgrad.array import DimArray, extent
+from namedgrad.positional.array import numbered, ordered
+from namedgrad.positional.axis import double, named, reshape
+from namedgrad.positional.protocol import implements
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
+from namedgrad.rules.signal import polynomials
+from namedgrad.rules.structure import cast, contract, multiply, relabel, subtract, total
+from namedgrad.trace import innermost
+
+POWER, OTHER, VALUE, LINE = (axes.fresh(n) for n in ("power", "other", "value", "line"))
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> DimArray:
+    coefficients, at = numbered(p), numbered(x)
+    own = tuple(axes.fresh(n) for n in at.dims)
+    return ordered(polynomials.polyval(named(at, own), named(coefficients, (POWER,)), POWER), own)
+
+
+@implements(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> DimArray:
+    v = numbered(x)
+    if v.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = v.shape[0] if N is None else N
+    return ordered(polynomials.vander(named(v, (LINE,)), n, increasing=increasing, degree=POWER), (LINE, POWER))
+
+
+@implements(np.polyfit)
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
+    at, values, deg = _float(numbered(x)), double(numbered(y)), int(deg)
+    if at.ndim != 1 or not 1 <= values.ndim <= 2 or not at.size:
+        raise TypeError("np.polyfit expects a 1D vector for x that is not empty, and a 1D or 2D array for y")
+    if at.shape[0] != values.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    more = tuple(axes.fresh(n) for n in values.dims[1:])
+    if rcond is None:
+        rcond = at.shape[0] * float(np.finfo(at.dtype).eps)
+    at, data = named(double(at), (LINE,)), named(values, (LINE, *more))
+    weights = None if w is None else named(double(numbered(w)), (LINE,))
+    out = polynomials.polyfit(data, at, weights, dim=LINE, deg=deg, rcond=rcond, skipna=False, degree=POWER)
+    found = ordered(out, (POWER, *more))
+    if not full and not cov:
+        return found
+    matrix = polynomials.vander(at, deg + 1, degree=POWER)
+    if weights is not None:
+        matrix, data = multiply(matrix, weights), multiply(data, weights)
+    off = total(e.square(absolute(subtract(contract(matrix, out, (POWER,)), data))), (LINE,))
+    norms = e.sqrt(total(e.square(absolute(matrix)), (LINE,)))
+    scaled = e.divide(matrix, norms)
+    if full:
+        return found, *_quality(scaled, off, rcond), rcond
+    return found, _covariance(scaled, norms, off, unscaled=isinstance(cov, str) and cov == "unscaled")
+
+
+def _quality(matrix: DimArray, off: DimArray, rcond: float) -> tuple[Any, ...]:
+    """Squared residuals, rank and singular values, as :func:`numpy.linalg.lstsq` gives them."""
+    values = linalg.svd(matrix, (LINE, POWER), compute_uv=False, new_dim=VALUE)
+    rank = linalg.matrix_rank(innermost(matrix), (LINE, POWER), rtol=rcond)
+    known, columns = backends.may_look(rank.raw), extent(matrix, POWER)
+    whole = extent(matrix, LINE) > columns and not (known and (rank.raw != columns).any())
+    number = int(rank.raw) if known and not rank.hidden else rank
+    return _at_least_1d(off) if whole else np.empty(0, off.dtype), number, ordered(values, (VALUE,))
+
+
+def _covariance(matrix: DimArray, norms: DimArray, off: DimArray, *, unscaled: bool) -> DimArray:
+    """The inverse of the normal matrix, times the variance of the residuals."""
+    normal = contract(relabel(matrix, {POWER: OTHER}), matrix, (LINE,))
+    inverse = linalg.inv(normal, (OTHER, POWER))
+    inverse = e.divide(e.divide(inverse, norms), relabel(norms, {POWER: OTHER}))
+    freedom = extent(matrix, LINE) - extent(matrix, POWER)
+    if unscaled:
+        return ordered(inverse, (OTHER, POWER))
+    if freedom <= 0:
+        raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+    variance = e.divide(off, e.c(float(freedom)))
+    return ordered(multiply(inverse, variance), (OTHER, POWER, *off.dims))
+
+
+def _at_least_1d(x: DimArray) -> DimArray:
+    return x if x.dims else reshape(x, (1,))
+
+
+def _float(x: DimArray) -> DimArray:
+    return x if x.dtype.kind in "fc" else cast(x, "float64")

@@ -1,0 +1,148 @@
+"""Reductions over runs of cells along a dim, given by their lengths or by where they start."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, describe, extent
+from namedgrad.axes import AxisError, Name
+from namedgrad.linear import Like
+from namedgrad.primitive import operation, sample
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.dims import new_name, pick_one
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing.positions import beside, named_index
+from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, real_like, reduced
+from namedgrad.rules.indexing.search import searchsorted
+from namedgrad.rules.movement.cuts import slice_of
+from namedgrad.rules.structure import add, cast, equal, multiply, positions, relabel, reorder, where, zeros_spread
+
+_KINDS = ("sum", "mean", "prod", "amax", "amin")
+
+
+@operation(
+    sample("real(six,a)", reduce="sum", lengths=[2, 0, 3, 1], dim="six"),
+    sample("real(a,nine)", reduce="mean", lengths=[4, 4, 0, 1], dim="nine", initial=0.7),
+    sample("real(b,eight)", reduce="max", offsets=[0, 3, 8], dim="eight", new_dim="run"),
+    sample("real(eight)", reduce="min", lengths=[3, 4], dim="eight", unsafe=True),
+    sample("real(a,six)", reduce="prod", lengths=[3, 0, 3], dim="six", initial=-1.3),
+)  # fmt: skip
+def segment_reduce(
+    x: DimArray, reduce: str, *, lengths: Any = None, offsets: Any = None, dim: Name = None, initial: float | None = None,
+    unsafe: bool = False, new_dim: Name | None = None,
+) -> DimArray:  # fmt: skip
+    """Reduce consecutive runs of cells along a dim.
+
+    Parameters
+    ----------
+    x : DimArray
+    reduce : {"sum", "mean", "prod", "max", "min"}
+    lengths : integer array or DimArray
+        How many cells each run has, along the new dim; with other dims, vectorized or not, each slice has its own runs.
+        Without a name its axis is the new dim.
+    offsets : integer array or DimArray
+        In place of lengths: where each run starts, and after the last one where it ends.
+    dim : name, optional
+        Needed unless there is one dim only.
+    initial : float, optional
+        Takes part in every run, as a first cell does in a sum, and a mean too, whose divisor it does not change.
+    unsafe : bool
+        Do not look whether the runs fit: what they leave over is left out.
+    new_dim : name, optional
+        The dim that counts the runs; ``dim`` by default.
+
+    Returns
+    -------
+    DimArray
+        With the new dim in place of ``dim``. A run without cells is ``initial``, or 0, NaN, 1, -inf and inf.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown or vectorized, or sizes differ.
+    TypeError
+        Unless either lengths or offsets are given, and integers.
+    ValueError
+        If a run has a negative length, or the lengths do not add up to the size; on NumPy only, where looking is free.
+
+    Notes
+    -----
+    Cells that tie in ``max`` and ``min`` share the derivative, that of ``prod`` is right at zeros. Counterpart:
+    ``torch.segment_reduce``. For cells in any order see :func:`segment_sum` and its kin.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> x = ng.DimArray([1.0, 2.0, 5.0], ("x",))
+    >>> ng.segment_reduce(x, "mean", lengths=[2, 0, 1], dim="x").data
+    array([1.5, nan, 5. ])
+    """
+    what = "segment_reduce"
+    kind = check_kind(reduce, _KINDS, what)
+    if (lengths is None) == (offsets is None):
+        raise TypeError(f"{what}: give either lengths= or offsets=")
+    dim = pick_one(x, dim, what)
+    name = dim if new_dim is None or new_dim == dim else new_name(x, new_dim, what)
+    run: Name = axes.fresh(name)
+    found = _read(lengths if offsets is None else offsets, name, run)
+    if not unsafe:
+        _check(found, run, extent(x, dim), whole=offsets is None)
+    first, ends = c(0), found.cumsum(run)
+    if lengths is None:
+        first, ends = slice_of(found, run, 0), slice_of(found, run, slice(1, None))
+    size = extent(ends, run)
+    place = positions(extent(x, dim), dim, ends)
+    group = searchsorted(ends, place, run, side="right")
+    group = beside(where(e.less(place, first), c(size), group), x)
+    target = zeros_spread(x, Like((run,), (size + 1,), x.dtype))
+    at = Spot([group], (run,), (dim,))
+    out = reduced(target, x, at, "sum" if kind == "mean" else kind)
+    n = counts(target, at, real_like(x)) if kind == "mean" else None
+    out = _finished(out, kind, initial, n)
+    out = relabel(slice_of(out, run, slice(0, size)), {run: name})
+    order = (name if k == dim else k for k in x.names)
+    return reorder(out, tuple(k for k in dict.fromkeys((*out.vectorized, *order, *out.names)) if k in out.names))
+
+
+def _read(value: Any, name: Name, run: Name) -> DimArray:
+    """Lengths or offsets along a dim of their own."""
+    found = named_index(value, name)
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"segment_reduce: lengths and offsets are integers, not {found.dtype}")
+    if name not in found.dims:
+        raise AxisError(f"segment_reduce: {describe(found)} needs the dim {name!r}, along which runs are counted")
+    return relabel(cast(found, np.dtype(np.intp)), {name: run})
+
+
+def _check(found: DimArray, run: Name, size: int, *, whole: bool) -> None:
+    """Refuse lengths, or offsets, that do not fit."""
+    axis = found.names.index(run)
+    if not whole and not extent(found, run):
+        raise ValueError("segment_reduce: offsets need at least one cell, where the last run ends")
+    if not backends.may_look(found.raw):
+        return
+    cells = found.raw if whole else np.diff(found.raw, axis=axis, prepend=0)
+    ends = cells.sum(axis)
+    if np.any(cells < 0):
+        raise ValueError("segment_reduce: a run has a negative length")
+    if np.any(ends > size) or (whole and np.any(ends != size)):
+        raise ValueError(
+            f"segment_reduce: the runs end at {np.unique(ends).tolist()}, the array has {size} cells; unsafe=True leaves "
+            "out what they do not cover"
+        )
+
+
+def _finished(out: DimArray, kind: str, initial: float | None, n: DimArray | None) -> DimArray:
+    """With the initial value, and divided by the number of cells."""
+    if initial is not None:
+        start = c(float(initial))
+        join = {"sum": add, "mean": add, "prod": multiply, "amax": e.maximum, "amin": e.minimum}[kind]
+        out = join(out, start)
+    if n is None:
+        return out
+    empty = c(math.nan) if initial is None else out
+    return where(equal(n, c(0)), empty, e.divide(out, e.maximum(n, c(1))))

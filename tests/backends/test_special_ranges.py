@@ -1,0 +1,126 @@
+"""Special functions composed for devices, and derivatives in orders and parameters, over wide ranges of arguments."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+from namedgrad.backends import get_backend
+from tests.support import fake_cupy
+
+COUNT = 400
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # SciPy overflows where the answer does
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    return get_backend("cupy")
+
+
+def drawn(size: float, *, complex_numbers: bool, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-size if complex_numbers else 0, size, COUNT)
+    return x + 1j * rng.uniform(-size, size, COUNT) if complex_numbers else x
+
+
+def assert_relative(got: np.ndarray, expected: np.ndarray, tolerance: float, size: np.ndarray | None = None) -> None:
+    size = np.abs(expected) if size is None else size
+    known = np.isfinite(expected) & (size > 1e-280)
+    assert known.mean() > 0.3
+    worst = np.max(np.abs(got - expected)[known] / size[known])
+    assert worst < tolerance
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "erfcx", "ndtr"])
+@pytest.mark.parametrize("size", [0.01, 1.0, 5.0, 25.0])
+def test_error_functions_of_complex_numbers(name: str, size: float, cupy: Any) -> None:
+    z = drawn(size, complex_numbers=True, seed=1)
+    z[:40], z[40:80] = z[:40].real, 1j * z[40:80].imag
+    z = z[np.abs(np.real(z * z)) < 600]
+    assert_relative(getattr(cupy, name)(fake_cupy.asarray(z)).get(), getattr(scipy.special, name)(z), 1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 5.0, 25.0])
+def test_logarithm_of_the_normal_distribution_at_complex_numbers(size: float, cupy: Any) -> None:
+    z = drawn(size, complex_numbers=True, seed=1)
+    found = cupy.log_ndtr(fake_cupy.asarray(z)).get()
+    z, found = z[np.abs(np.real(z * z)) < 600], found[np.abs(np.real(z * z)) < 600]
+    assert_relative(np.exp(found), scipy.special.ndtr(z), 1e-12)
+    right = np.real(z) > 0.3 * size  # where the logarithm is small; SciPy's has half of the digits
+    complement = scipy.special.erfc(z[right] / np.sqrt(2)) / 2
+    assert_relative(-np.expm1(found[right]), complement, 1e-12)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive", "kv", "kve"])
+@pytest.mark.parametrize("size", [0.1, 5.0, 60.0, 300.0])
+@pytest.mark.parametrize("complex_numbers", [False, True], ids=["real", "complex"])
+def test_bessel_functions(name: str, size: float, complex_numbers: bool, cupy: Any) -> None:
+    x = drawn(size, complex_numbers=complex_numbers, seed=2)
+    low = 0 if complex_numbers else -min(size, 60) / 2  # SciPy is wrong for some large negative orders
+    v = np.random.default_rng(3).uniform(low, max(size, 4) / 2, COUNT)
+    v[::3] = np.round(v[::3])
+    expected = getattr(scipy.special, name)(v, x)
+    found = getattr(cupy, name)(fake_cupy.asarray(v), fake_cupy.asarray(x)).get()
+    waves = None  # what oscillates crosses 0
+    if name in ("jv", "yv") and not complex_numbers:
+        both = np.hypot(scipy.special.jv(v, x), scipy.special.yv(v, x))
+        waves = np.where(np.abs(v) < x, both, np.abs(expected))
+    assert_relative(found, expected, 2e-12, waves)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv"])
+@pytest.mark.parametrize("size", [5.0, 60.0])
+@pytest.mark.parametrize("complex_numbers", [False, True], ids=["real", "complex"])
+def test_recurrence_differentiated_in_the_order(name: str, size: float, complex_numbers: bool) -> None:
+    x = drawn(size, complex_numbers=complex_numbers, seed=4) + 0.2
+    v = np.random.default_rng(5).uniform(-2, size / 2, COUNT)
+    kernel = getattr(get_backend("numpy"), f"{name}_order")
+    sign = -1 if name == "iv" else 1
+    for n in (1, 2):
+        below, middle, above = (kernel(n, v + k, x) for k in (-1, 0, 1))
+        right = 2 / x * (v * middle + n * kernel(n - 1, v, x))
+        terms = np.abs(below) + np.abs(above) + np.abs(right)
+        assert_relative(below + sign * above - right, np.zeros(COUNT), 1e-12, terms)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.95, 0.95), (0.95, 0.998), (-400.0, -1.0)])
+def test_hyp2f1(low: float, high: float, cupy: Any) -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.uniform(-3, 3, (2, COUNT))
+    c, x = rng.uniform(0.2, 4, COUNT), rng.uniform(low, high, COUNT)
+    for v in (a, b, c):  # differences that are whole numbers are exceptions of the usual formulas
+        v[:150] = np.round(v[:150])
+    c = np.maximum(c, 0.2)
+    found = cupy.hyp2f1(*map(fake_cupy.asarray, (a, b, c, x))).get()
+    expected = scipy.special.hyp2f1(a, b, c, x)
+    known = np.isfinite(expected)
+    assert_relative(found[known], expected[known], 1e-10, np.maximum(np.abs(expected[known]), 1e-3))  # SciPy's error
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.95, 0.95), (0.95, 0.999), (-2000.0, -1.0)])
+@pytest.mark.parametrize("orders", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1)])
+def test_contiguous_functions_differentiated_in_the_parameters(low: float, high: float, orders: tuple[int, int, int]) -> None:
+    """(b - a) F + a F(a+1) - b F(b+1) = 0, DLMF 15.5.12, and its derivatives."""
+    rng = np.random.default_rng(7)
+    a, b = rng.uniform(0.1, 4, (2, COUNT))
+    c, x = rng.uniform(0.2, 4, COUNT), rng.uniform(low, high, COUNT)
+    kernel = get_backend("numpy").hyp2f1_order
+
+    def times(slopes: tuple[float, float], factor: np.ndarray, shift: tuple[int, int]) -> list[np.ndarray]:
+        """The derivative of a factor that is linear in a and b, times a function, by Leibniz' rule."""
+        i, j, k = orders
+        at = (a + shift[0], b + shift[1], c, x)
+        terms = [factor * kernel(i, j, k, *at)]
+        if i:
+            terms.append(i * slopes[0] * kernel(i - 1, j, k, *at))
+        if j:
+            terms.append(j * slopes[1] * kernel(i, j - 1, k, *at))
+        return terms
+
+    terms = [*times((-1, 1), b - a, (0, 0)), *times((1, 0), a, (1, 0)), *times((0, -1), -b, (0, 1))]
+    assert_relative(sum(terms), np.zeros(COUNT), 1e-11, sum(map(np.abs, terms)))
