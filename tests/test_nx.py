@@ -550,8 +550,13 @@ def test_what_is_vectorized_and_visible_elsewhere_is_refused_with_the_call_that_
             call()
     with pytest.raises(ng.AxisError, match=r"'a'.*vectorized"):
         x.sum("a")
-    with pytest.raises(ng.AxisError, match=r"sizes of 'a' differ.*2.*3"):
+    with pytest.raises(ng.AxisError, match=r"sizes of 'a' differ.*2.*3.*ng\.broadcast_vectors"):
         x + ng.ones({"a": 3}, vectorized="a")
+    one, b = ng.reshape_vectors(x, ng.ones({"b": 3}, vectorized="b"))
+    with pytest.raises(ng.AxisError, match=r"'b'.*use ng\.broadcast_vectors"):
+        one * b
+    one, b = ng.broadcast_vectors(one, b)
+    assert (one * b).vectorized_sizes == {"a": 2, "b": 3}
 
 
 def test_a_vectorized_axis_is_renamed():

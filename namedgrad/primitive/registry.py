@@ -96,9 +96,10 @@ def mismatch(name: str, args: Sequence[DimArray]) -> AxisError:
             sizes.setdefault(n, set()).add(s)
     bad = [n for n, s in sizes.items() if len(s) > 1]
     shown = ", ".join(describe(a) for a in args)
+    repeat = "ng.broadcast_vectors" if any(bad[0] in a.hidden for a in args) else f".squeeze({bad[0]!r})"
     return AxisError(
         f"{name}: sizes of {', '.join(map(repr, bad))} differ among the operands {shown}; one name has one size: "
-        f"index or align the operands first (size 1 is not broadcast: use .squeeze({bad[0]!r})), or rename one"
+        f"index or align the operands first (size 1 is not broadcast: use {repeat}), or rename one"
     )
 
 
