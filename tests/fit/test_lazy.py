@@ -91,9 +91,12 @@ def test_on_two_workers():
     distributed = pytest.importorskip("distributed")
     y = labelled(observations())
     want = ng.least_squares(residual, START, y.time, y, over=OVER)
+    quiet = {"distributed.admin.tick.interval": "1h", "distributed.worker.profile.enabled": False}
     with (
-        distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
+        dask.config.set(quiet),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
     ):
         fit = ng.least_squares(residual, START, y.time, y.chunk(CHUNKS), over=OVER)
-        xr.testing.assert_allclose(fit.params.compute(), want.params, rtol=1e-6)
+        (params,) = dask.compute(fit.params, scheduler=client)
+        xr.testing.assert_allclose(params, want.params, rtol=1e-6)
