@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
+from namedgrad.backends import backend_of
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.one_by_one import Outcome, fit_one
 from namedgrad.fit.residuals import Residuals
@@ -87,12 +88,14 @@ def as_data(coords: list[Array], y: Array, sigma: Array | None, *, keep: bool) -
     """
     if y.dtype.kind == "c":
         raise TypeError("the observations are complex; fit their real and imaginary parts")
-    y = np.array(y, dtype=float)
+    backend = backend_of(y)
+    y, coords = y.astype(float), [backend.asarray(c) for c in coords]
+    sigma = None if sigma is None else backend.asarray(sigma)
     shared = all(len(c) == 1 for c in coords) or not len(y)
     x = np.stack([c[0] for c in coords]) if shared else np.stack([np.broadcast_to(c, y.shape) for c in coords], axis=1)
     x = x.astype(float)
     there = np.isfinite(x).all(axis=-2)
-    incomplete = np.array(~(np.isfinite(y) & there).all(axis=-1))
+    incomplete = backend.to_numpy(~(np.isfinite(y) & there).all(axis=-1))
     if shared and not keep:
         x, y = x[:, there], y[:, there]
         sigma = None if sigma is None else sigma[:, there]
@@ -109,9 +112,10 @@ def fit_series(
 ) -> Ends:
     """Fit every row of ``y`` (cell, observation), from start values (parameter, cell), between bounds."""
     data, incomplete = as_data(coords, y, sigma, keep=series.options.correlated)
-    counts = np.isfinite(data.y).sum(axis=1)
+    backend = backend_of(data.y)
+    counts = backend.to_numpy(np.isfinite(data.y).sum(axis=1))
     refused = np.zeros(len(y), bool) if series.skipna else incomplete
-    data.y[refused] = np.nan
+    data.y[backend.asarray(refused)] = np.nan
     if not data.y.size:
         ends = no_data(len(y), len(start))
     elif (series.options.correlated and np.isnan(data.y).any()) or not is_traceable(series.func, data, start):
@@ -123,18 +127,20 @@ def fit_series(
     return ends._replace(status=status, failed=failed)
 
 
-def _bounds(series: Series, lower: Array, upper: Array) -> dict[str, Any]:
-    limits = zip(series.names, lower, upper, strict=True)
-    return {n: (cells(a), cells(b)) for n, a, b in limits if np.isfinite([a, b]).any()}
+def _bounds(series: Series, data: Data, lower: Array, upper: Array) -> dict[str, Any]:
+    low, high = (several_cells(series.names, m, data) for m in (lower, upper))
+    known = (np.isfinite(lower) | np.isfinite(upper)).any(axis=1)
+    return {n: (low[n], high[n]) for n, limited in zip(series.names, known, strict=True) if limited}
 
 
 def _fit_together(series: Series, data: Data, start: Array, lower: Array, upper: Array) -> Ends:
     """All cells by ``least_squares``."""
-    given = dict(zip(series.names, map(cells, start), strict=True))
+    given = several_cells(series.names, start, data)
     if len(data.y):
         given |= dict.fromkeys(series.missing)
     fit = least_squares(
-        residual(series, data), given, *arguments(data), bounds=_bounds(series, lower, upper), **series.options.engine,
+        residual(series, data), given, *arguments(data), bounds=_bounds(series, data, lower, upper),
+        **series.options.engine,
     )  # fmt: skip
     covariance = (fit.unscaled_covariance if series.options.absolute else fit.covariance).values
     params = np.stack([fit.params[n].values for n in series.names], axis=-1)
@@ -146,6 +152,11 @@ def _fit_together(series: Series, data: Data, start: Array, lower: Array, upper:
 
 def _fit_one_by_one(series: Series, data: Data, start: Array, lower: Array, upper: Array) -> Ends:
     """Each cell by SciPy."""
+    if (where := backend_of(data.y).name) != "numpy":
+        raise TypeError(
+            "func cannot be run on many cells at once, because it branches on a parameter or hands it to compiled "
+            f"code; SciPy, which would run it for one cell after the other, takes no arrays of {where}"
+        )
     options = {n: v for n, v in series.options.given.items() if n not in {"sigma", "full_output", "jac"}}
     count = len(data.y)
     if count > MANY:
@@ -174,7 +185,7 @@ def units_of(series: Series, coords: list[Array], observed: str | None, known: l
         return [""] * len(series.names)
     series = series._replace(options=series.options._replace(sigma=None))
     problem = Residuals(
-        residual(series, data), dict(zip(series.names, map(cells, start), strict=True)), arguments(data), over=(),
+        residual(series, data), several_cells(series.names, start, data), arguments(data), over=(),
         loss=None, sigma=None, prior=None, chunk=None,
     )  # fmt: skip
     found = parameter_units(problem, observed, known)
@@ -190,7 +201,13 @@ def no_data(count: int, params: int) -> Ends:
 
 def cells(values: Array) -> Any:
     """Numbers of cells, each of which sees its own."""
-    return positional(np.ascontiguousarray(values), vectorized=(CELL,))
+    return positional(values, vectorized=(CELL,))
+
+
+def several_cells(names: tuple[str, ...], rows: Array, data: Data) -> dict[str, Any]:
+    """Numbers (parameter, cell) by parameter, where the data are."""
+    backend = backend_of(data.y)
+    return {n: cells(backend.asarray(np.ascontiguousarray(v))) for n, v in zip(names, rows, strict=True)}
 
 
 def arguments(data: Data) -> tuple[Any, ...]:
@@ -208,7 +225,7 @@ def residual(series: Series, data: Data) -> Callable[..., Any]:
     whiten = None
     if series.options.correlated:
         factor = np.linalg.cholesky(np.asarray(series.options.sigma, dtype=float))
-        whiten = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+        whiten = backend_of(data.y).asarray(scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True))
 
     def misfit(p: Any, *args: Any) -> Any:
         x = args[0] if count == 1 else np.stack(args[:count])
@@ -226,7 +243,7 @@ def is_traceable(func: Callable[..., Any], data: Data, start: Array) -> bool:
     One that does not, but does on plain numbers, branches on a parameter or hands it to compiled code.
     """
     two, numbers = data.only([0, -1]), start[:, [0, -1]]
-    several = tuple(cells(v) for v in numbers)
+    several = tuple(cells(backend_of(data.y).asarray(v)) for v in numbers)
     x = two.shown if two.x.ndim < 3 else cells(two.shown)
     with np.errstate(all="ignore"):
         try:

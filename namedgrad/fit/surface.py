@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE
+from namedgrad.axes import NONE, Names
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.residuals import Residuals
@@ -85,7 +86,7 @@ class Surface:
         value = self._table(tape.outs[0], count)
         several = [self._pushed(tape, k, one, value.shape) for k in range(p)]
         given = (self.x if x is None else x) if along else ()
-        at = [make(np.asarray(v), n, NONE) for v, n in zip(given, self.kept, strict=False)]
+        at = [self._made(v, n) for v, n in zip(given, self.kept, strict=False)]
         scaled = [self._pushed(tape, p + k, t, value.shape) for k, t in enumerate(at)]
         shifted = [self._pushed(tape, p + k, one, value.shape) for k in range(len(at))]
         shape = (-1, *value.shape)
@@ -112,7 +113,11 @@ class Surface:
     def _replaced(self, part: DimArray, x: Array) -> DimArray:
         """A coordinate with other values, the same in all copies of the cell."""
         names = tuple(n for n in part.names if n is not CELL)
-        return stamp(spread(make(np.asarray(x), names, NONE), like(part)), part.hidden)
+        return stamp(spread(self._made(x, names), like(part)), part.hidden)
+
+    def _made(self, x: Array, names: Names) -> DimArray:
+        """An array where the data are."""
+        return make(backends.call(self.problem.backend.asarray, x), names, NONE)
 
     def _pushed(self, tape: Tape, k: int, tangent: DimArray, shape: tuple[int, ...]) -> Array:
         ts: list[DimArray | None] = [None] * len(tape.ins)
@@ -140,4 +145,5 @@ class Surface:
 
 
 def _filled_with(value: float, x: DimArray) -> DimArray:
-    return stamp(spread(make(np.float64(value), (), NONE), like(x)), x.hidden)
+    raw = backends.call(backends.backend_of(x.raw).full, (), value, np.dtype(np.float64))
+    return stamp(spread(make(raw, (), NONE), like(x)), x.hidden)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
-from tests.fit.problems import START, named, observations, stacked
+from tests.fit.problems import START, labelled, named, observations, stacked
 from tests.support import fake_cupy
 
 OVER = ("lat", "lon")
@@ -61,3 +61,33 @@ def test_two_devices_do_not_mix(cupy):
     t, y = named(observations())
     with pytest.raises(TypeError, match="different devices"):
         ng.least_squares(residual, START, t, *moved(cupy, y), over=OVER)
+
+
+def curve(t, a, b, c):
+    """The same for curvefit, in NumPy's functions, which arrays of every device take part in."""
+    return a * np.exp(-b * t) + c
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"p0": {"a": 1.0, "b": 1.0, "c": 0.0}, "bounds": {"b": (0, 1)}},
+        {"kwargs": {"sigma": np.linspace(1, 2, 30), "absolute_sigma": True}},
+    ],
+)
+def test_curvefit(cupy, options):
+    da = labelled(observations())
+    da[3, 1, 1] = np.nan
+    want = ng.curvefit(da, "time", curve, **options)
+    got = ng.curvefit(da.copy(data=cupy.asarray(da.values)), "time", curve, **options)
+    np.testing.assert_allclose(got.curvefit_coefficients, want.curvefit_coefficients, rtol=1e-6)
+    np.testing.assert_allclose(got.curvefit_covariance, want.curvefit_covariance, rtol=1e-5, atol=1e-9)
+    np.testing.assert_array_equal(got.curvefit_status, want.curvefit_status)
+
+
+def test_start_values(cupy):
+    host = named(observations())
+    want = ng.least_squares(residual, [*START], *host, over=OVER)
+    got = ng.least_squares(residual, [*START], *moved(cupy, *host), over=OVER)
+    np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-6)
