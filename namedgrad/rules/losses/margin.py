@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent
+from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import Name
 from namedgrad.linear import Like
 from namedgrad.primitive import elementwise, operation, sample
@@ -250,7 +250,8 @@ def multi_margin_loss(
     t, _ = classes(target, x, dim, "multi_margin_loss")
     size = extent(x, dim)
     behind = relu(add(x, subtract(c(margin), gather(x, {dim: t}))))
-    others = write_into(behind, c(0), (t,), (dim,), (), "put")  # the target itself takes no part
+    nothing = make(behind.dtype.type(0), (), behind.hidden)
+    others = write_into(behind, nothing, (t,), (dim,), (), "put")  # the target itself takes no part
     loss = e.divide(total(e.square(others) if p == 2 else others, (dim,)), c(size))
     if weight is None:
         return reduced(loss, (x, t), reduce_dim, reduction, "multi_margin_loss")
