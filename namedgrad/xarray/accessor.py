@@ -281,7 +281,7 @@ class Grad:
         return uses.sensitivity(self._obj, f, args, kwargs, density=density, relative=relative, over=over)
 
     def propagate(
-        self, f: Callable[..., Any], /, *args: Any, cov: Any, over: Any = (), chunk: int | None = None, **kwargs: Any
+        self, f: Callable[..., Any], /, *args: Any, cov: Any, over: Any = (), chunk: int = 64, **kwargs: Any
     ) -> Any:
         """Covariance of ``f(obj, *args, **kwargs)`` from that of the object, to first order: ``J cov J.T``.
 
@@ -297,7 +297,7 @@ class Grad:
             variables are independent), or a DataArray with the dims ``param`` and ``param_wrt``, as a fit's covariance.
         over : name or names
             Dims along which ``f`` treats slices independently: one covariance per slice.
-        chunk : int, optional
+        chunk : int
             At most so many passes at once, which bounds memory.
 
         Returns

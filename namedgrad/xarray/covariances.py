@@ -28,7 +28,7 @@ def propagate(
     *,
     cov: Any,
     over: Any,
-    chunk: int | None,
+    chunk: int,
 ) -> Any:
     """``J cov J.T`` by name; see :meth:`Grad.propagate`.
 
