@@ -166,6 +166,13 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
     nested structure
         The last state.
 
+    Raises
+    ------
+    TypeError
+        If a bound is no integer.
+    TraceError
+        If the bounds cannot be looked at.
+
     Notes
     -----
     Reverse mode keeps the state of one step in as many as the square root of their number, and runs the others again.
@@ -183,7 +190,10 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
             raise TypeError(f"fori_loop: the bounds must be integers, got {dtype}")
     per_slice = _known(lo < hi, "fori_loop") is None
     if per_slice and not all(map(_visible, (*_arrays(lo), *_arrays(hi)))):
-        return while_loop(lambda s: s[0] < hi, lambda s: (s[0] + 1, body(s[0], s[1])), (lo, init))[1]
+        raise TraceError(
+            "fori_loop: the bounds are values that cannot be looked at here (lazy, or left open by a program that is being "
+            "recorded); use while_loop with a counter in its state, and max_steps=n"
+        )
     count = _largest(hi - lo) if per_slice else int(hi) - int(lo)
     first = lo if per_slice and _arrays(lo) else int(lo)  # a number has no precision that would spread
     every = max(1, math.isqrt(max(0, count)))
