@@ -236,7 +236,7 @@ class BesselKernels:
         if both:
             tilt = math.radians(63) + xp.absolute(self._angle(z * xp.cosh(start))) / 3
             paths.append(_Half(start, xp.tan(tilt), angle + _PI - xp.imag(start), 1))
-        parts = [self._half(exponent, p, n, -1, turned=turned) for p in paths]
+        parts = self._halves(exponent, paths, n, -1, turned=turned)
         factor = self._front(exponent(start), v, z, turned=turned) / (2j * _PI)
         if not both:
             return [-2 * a * factor for a in parts[0]]
@@ -246,13 +246,14 @@ class BesselKernels:
         """From the right to the lower saddle point, to the left, and over the upper one to the right."""
         xp = self.xp
         low, angle, exponent = self._saddle(v, z), -self._angle(z), self._exponent(v, z, 1)
+        starts = ((low, angle - _PI, -1), (1j * _PI - low, angle + _PI, 1))[: 2 if both else 1]
+        right = [_Half(start, 2.0, end - xp.imag(start), 1) for start, end, _ in starts]
+        left = [_Half(start, 1.0, _PI - angle - xp.imag(start), -1) for start, _, _ in starts]
+        parts = self._halves(exponent, [*right, *left], n, -1, turned=turned)
         out: list[Any] = [0.0] * (n + 1)
-        for start, end in ((low, angle - _PI), (1j * _PI - low, angle + _PI))[: 2 if both else 1]:
-            right = self._half(exponent, _Half(start, 2.0, end - xp.imag(start), 1), n, -1, turned=turned)
-            left = self._half(exponent, _Half(start, 1.0, _PI - angle - xp.imag(start), -1), n, -1, turned=turned)
-            way = (-1 if start is low else 1) * (1 if both else 2)
-            factor = way * self._front(exponent(start), v, z, turned=turned) / (2j * _PI)
-            out = [a + (b - c) * factor for a, b, c in zip(out, right, left, strict=True)]
+        for (start, _, way), ahead, back in zip(starts, parts, parts[len(starts) :], strict=False):
+            factor = (way if both else 2 * way) * self._front(exponent(start), v, z, turned=turned) / (2j * _PI)
+            out = [a + (b - c) * factor for a, b, c in zip(out, ahead, back, strict=True)]
         return out
 
     def _falling(self, n: int, v: Raw, z: Raw, *, turned: bool = False) -> list[Raw]:
@@ -262,7 +263,7 @@ class BesselKernels:
         tilt = xp.absolute(self._angle(xp.sqrt(z * z + v * v)))
         right = _Half(start, xp.tan(tilt / 2) + 0.1, angle - xp.imag(start), 1)
         left = _Half(start, xp.tan(math.radians(38) + tilt * (2 / 15)), -angle - xp.imag(start), -1)
-        parts = [self._half(exponent, p, n, 1, turned=turned) for p in (right, left)]
+        parts = self._halves(exponent, [right, left], n, 1, turned=turned)
         turn, part = (-0.5j * _PI * v, 1j * _PI) if turned else (z, 2.0)
         factor = xp.exp(exponent(start) + turn) / part
         return [(a - b) * factor for a, b in zip(*parts, strict=True)]
@@ -282,16 +283,20 @@ class BesselKernels:
         t = self.xp.arcsinh(v / z)
         return self.xp.where(self.xp.real(t) < 0, 1j * _PI - t, t)
 
-    def _half(self, exponent: Callable[[Raw], Raw], path: _Half, n: int, sign: int, *, turned: bool) -> list[Raw]:
-        """Integrals of powers of ``sign * t`` times the integrand over that at the start, on half of a contour.
+    def _halves(
+        self, exponent: Callable[[Raw], Raw], paths: list[_Half], n: int, sign: int, *, turned: bool
+    ) -> list[list[Raw]]:
+        """Integrals of powers of ``sign * t`` times the integrand over that at the start, on halves of contours.
 
-        What is ``turned`` is to be multiplied by a power of ``exp(iπv/2)``, so that ``t`` counts from ``iπ/2``.
+        What is ``turned`` is to be multiplied by a power of ``exp(iπv/2)``, so that ``t`` counts from ``iπ/2``. All
+        halves, and both parts of each, are computed at once: on a device what counts is how many calls there are.
         """
         xp = self.xp
-        start, _, rise, way = path
-        bend = xp.minimum(path.slope / xp.maximum(xp.absolute(rise), 1e-6), _SHARPEST)
+        zero = xp.zeros_like(xp.real(exponent(paths[0].start)))
+        start, slope, rise, way = (xp.stack([v + zero for v in values]) for values in zip(*paths, strict=True))
+        bend = xp.minimum(slope / xp.maximum(xp.absolute(rise), 1e-6), _SHARPEST)
         top, centre = exponent(start), 0.5j * _PI if turned else 0.0
-        low = 0.0 * xp.real(start)
+        low = xp.zeros_like(rise)
         high = low + _FARTHEST
         for _ in range(20):
             middle = (low + high) / 2
@@ -299,18 +304,20 @@ class BesselKernels:
             inside = fall > -_FALL
             low, high = xp.where(inside, middle, low), xp.where(inside, high, middle)
         cut = xp.maximum(high - 5, high / 2)
+        first, length = xp.stack([xp.zeros_like(cut), cut]), xp.stack([cut, high - cut])
+        lift = 1j * rise
         out: list[Any] = [0.0] * (n + 1)
-        for first, length in ((0.0, cut), (cut, high - cut)):
-            for node, weight in _GAUSS:
-                s = first + node * length
-                tanh = xp.tanh(bend * s)
-                t = start + way * s + 1j * rise * tanh
-                term = xp.exp(exponent(t) - top) * ((way + 1j * rise * bend * (1 - tanh * tanh)) * (weight * length))
-                for k in range(n + 1):
-                    out[k] = out[k] + term
-                    if k < n:
-                        term = term * (sign * (t - centre))
-        return out
+        for node, weight in _GAUSS:
+            s = first + node * length
+            tanh = xp.tanh(bend * s)
+            t = start + way * s + lift * tanh
+            term = xp.exp(exponent(t) - top) * ((way + lift * (bend * (1 - tanh * tanh))) * (weight * length))
+            for k in range(n + 1):
+                out[k] = out[k] + term
+                if k < n:
+                    term = term * (sign * (t - centre))
+        whole = [total[0] + total[1] for total in out]
+        return [[total[p] for total in whole] for p in range(len(paths))]
 
 
 def _times(x: Raw, y: Raw) -> Raw:
