@@ -5,13 +5,23 @@ as a matrix (:mod:`~namedgrad.fit.parameters`), call the user's function on a ba
 (:mod:`~namedgrad.fit.problem`), and move every cell by the rules of a method (:mod:`~namedgrad.fit.marquardt`,
 :mod:`~namedgrad.fit.descent`) until it is done (:mod:`~namedgrad.fit.batch`).  What is as large as the data stays where
 the data are; the few numbers that a method needs per cell are NumPy arrays.
+
+Residuals are recorded for one tile of cells and replayed for the others (:mod:`~namedgrad.fit.evaluate`).  Cells that
+share parameters move together (:mod:`~namedgrad.fit.coupled`), lazy data are fitted chunk by chunk
+(:mod:`~namedgrad.fit.lazy`), and a fit is a differentiable function of its data (:mod:`~namedgrad.fit.implicit`).
 """
 
 from __future__ import annotations
 
 from namedgrad.fit.curvefit import curvefit
+from namedgrad.fit.implicit import DifferentiableResult
+from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.minimize import minimize
 from namedgrad.fit.result import FitResult, LeastSquaresResult
+from namedgrad.fit.shared import BlockResult, SharedResult
 
-__all__ = ["FitResult", "LeastSquaresResult", "curvefit", "least_squares", "minimize"]
+__all__ = [
+    "BlockResult", "DifferentiableResult", "FitResult", "LazyResult", "LeastSquaresResult", "SharedResult", "curvefit",
+    "least_squares", "minimize",
+]  # fmt: skip

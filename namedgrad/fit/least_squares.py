@@ -73,12 +73,14 @@ def least_squares(
     shared : names
         Parameters that are the same in all cells, for which no dims can say so.
     tol : float
-        A cell has converged when an undamped step would move it by less than about ``tol`` standard errors, or every
-        parameter by less than ``tol`` of itself.
+        A cell has converged when an undamped step is predicted to lower the cost by less than ``tol**1.75`` of itself,
+        which for 1e-8 is to move by less than about 1e-6 standard errors, or to move every parameter by less than
+        ``tol`` of itself. That step is taken.
     max_iterations : int
         Evaluations per cell after the first.
     chunk : int, optional
-        Cells that are worked on at once, which bounds memory; by default half a million residuals' worth.
+        Cells that are worked on at once, which bounds memory; by default several thousand, of which a few hundred
+        thousand residuals are looked at at a time.
     progress : bool
         Show a bar that counts finished cells.
 
@@ -86,7 +88,10 @@ def least_squares(
     -------
     LeastSquaresResult
         Everything in it is labelled: ``params``, ``stderr``, ``covariance``, ``status`` per cell and more. A cell that
-        cannot be fitted says so in ``status``, and disturbs no other.
+        cannot be fitted says so in ``status``, and disturbs no other. Where parameters are shared, or have dims of
+        their own, ``covariance`` is a mapping of named blocks, ``covariance["a", "b"]``. dask arrays give a
+        :class:`~namedgrad.fit.LazyResult`. Inside of a transform that differentiates something that is given here, or
+        captured, a :class:`~namedgrad.fit.DifferentiableResult`.
 
     Raises
     ------
@@ -94,7 +99,9 @@ def least_squares(
         If dims do not fit: no argument has a dim of ``over``, a parameter has others, ``residual`` captured an array
         that has one, or ``sigma`` does not match.
     TypeError
-        If the residual is not one real floating-point array, or data are dask arrays.
+        If the residual is not made of real floating-point arrays.
+    TraceError
+        If the fit is differentiated twice, or within :func:`namedgrad.compile`.
 
     See Also
     --------
@@ -103,7 +110,14 @@ def least_squares(
     Notes
     -----
     Levenberg-Marquardt with a damping per cell, on normal equations that are built from one forward derivative per
-    parameter. Cells that are done make room for waiting ones. The covariance is the inverse of ``J.T @ J`` times the
+    parameter. Parameters in which the residuals are linear, found by following them through the calls of one run, are
+    solved for in closed form. Cells that are done make room for waiting ones. Cells that share parameters are one
+    problem, whose equations are solved by their Schur complement. Threads share the cells: as many as there are cores,
+    at most ``OMP_NUM_THREADS``. Several arrays, a Dataset or a dict, count as one list of residuals. Dates among the
+    data become seconds where the function cannot compute with them; ``params.attrs`` says since when. Derivatives of
+    ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first order, in both modes.
+
+    The covariance is the inverse of ``J.T @ J`` times the
     residual variance ``2 cost / dof``, as in :func:`scipy.optimize.curve_fit`, also for a parameter on its bound.
 
     Examples

@@ -193,7 +193,7 @@ def minimize(
     AxisError
         If the loss has dims, or the dims of the arguments do not fit.
     TypeError
-        If the loss is not one real floating-point array, or data are dask arrays.
+        If the loss is not one real floating-point array.
 
     See Also
     --------
