@@ -341,7 +341,7 @@ def test_counted_loops_of_lazy_bounds_name_the_loop_that_can_do_it():
 
     n = ng.DimArray(da.from_array(np.array([1, 3])), "b", vectorized="b")
     x = ng.DimArray([2.0, 3.0], "b", vectorized="b")
-    with pytest.raises(ng.TraceError, match="while_loop with a counter.*max_steps"):
+    with pytest.raises(ng.TraceError, match=r"while_loop with a counter.*max_steps"):
         ng.fori_loop(0, n, lambda i, s: s * 2, x)
     lazy = ng.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2), (0, x), max_steps=4)[1]
     assert lazy.to_numpy().tolist() == [4.0, 24.0]

@@ -191,8 +191,8 @@ def fori_loop(lo: Any, hi: Any, body: Callable[[Any, Any], Any], init: Any) -> A
     per_slice = _known(lo < hi, "fori_loop") is None
     if per_slice and not all(map(_visible, (*_arrays(lo), *_arrays(hi)))):
         raise TraceError(
-            "fori_loop: the bounds are values that cannot be looked at here (lazy, or left open by a program that is being "
-            "recorded); use while_loop with a counter in its state, and max_steps=n"
+            "fori_loop: the bounds are values that cannot be looked at here (lazy, or left open by a program that is "
+            "being recorded); use while_loop with a counter in its state, and max_steps=n"
         )
     count = _largest(hi - lo) if per_slice else int(hi) - int(lo)
     first = lo if per_slice and _arrays(lo) else int(lo)  # a number has no precision that would spread
