@@ -179,10 +179,10 @@ class Traced(DimArray):
         raise leaving("pickling", "the value after the transform has returned")
 
     def __repr__(self) -> str:
-        return f"<Traced{axes.describe_names(self.names, self.hidden, self.full_shape)} {self.dtype}>"
+        return f"<Traced {repr(innermost(self))[1:]}"
 
     def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
+        return f"<em>Traced</em> {innermost(self)._repr_html_()}"
 
 
 def leaving(what: str, instead: str = "ng.stop_gradient(x) to treat the value as a constant") -> TraceError:

@@ -109,8 +109,11 @@ def test_arrays_print_their_values():
     assert f"{x.sum().item():.6f}" in total
     assert first in raw
     named = []
-    ng.grad(lambda a: named.append(repr(a)) or a.sum())(ng.asdimarray(x))
-    assert "time: 2" in named[0]
+    ng.grad(lambda a: named.extend([repr(a), a._repr_html_()]) or a.sum())(ng.asdimarray(x))
+    assert named[0].startswith("<Traced DimArray (time: 2, lon: 4) float64>")
+    assert first in named[0]
+    assert named[1].startswith("<em>Traced</em> <")
+    assert first in named[1]
 
 
 def test_arrays_of_slices_print_too():
