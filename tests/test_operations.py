@@ -115,6 +115,8 @@ def test_public_function_and_method_agree(case: Case) -> None:
 def test_stored_order_is_harmless(case: Case) -> None:
     if case.name in {"argmax", "argmin"} and case.sample.kwargs.get("dim") is None:
         return  # positions in the flattened array: there the order of the dims is the meaning
+    if case.name == "scatter" and "reduce" not in case.sample.kwargs:
+        return  # the last of several writers to a cell wins, in the order of the dims
     operands = case.operands()
     rng = rng_of(case, "permuted")
     for y, e in zip(outputs(case(*(permuted(x, rng) for x in operands))), outputs(case(*operands)), strict=True):
@@ -135,7 +137,7 @@ def test_single_precision_stays_single(case: Case) -> None:
     for likes, got, expected in pairs:
         for x, g, e in zip(likes, got, expected, strict=True):
             assert g.dtype == x.dtype
-            assert_close(g.to_numpy(), e.to_numpy(), 10 * SINGLE if case.tolerance_is_matrix else SINGLE)
+            assert_close(g.to_numpy(), e.to_numpy(), 10 * SINGLE if case.tolerance_is_matrix else SINGLE, least=1.0)
 
 
 def _single(x: ng.DimArray) -> ng.DimArray:
@@ -159,6 +161,7 @@ def _renamed(value: Any, names: dict[Any, Any]) -> Any:
 @table("renaming_a_dim_renames_the_result")
 def test_renaming_a_dim_renames_the_result_and_nothing_else(case: Case) -> None:
     names = {d: f"{d} of another name" for d in VARIANTS["distinct"]}
+    names |= {f"{d}_window": f"{new}_window" for d, new in names.items()}  # the dims that windows get by default
     operands = case.operands()
     others = _renamed(operands, names)
     for y, z in zip(outputs(case(*operands)), outputs(case.op.function(*others, **_renamed(case.sample.kwargs, names))), strict=True):
@@ -326,7 +329,9 @@ def _same(several: Arrays) -> Any:
 def _reduces_all(case: Case) -> bool:
     """Whether a dim that is added to an operand takes part in what the call reduces, or moves."""
     given = case.sample.kwargs
-    if case.name in INDEX_ENDS:
+    if case.name in {*INDEX_ENDS, "masked_select"}:
+        return True
+    if case.name == "embedding" and "max_norm" in given:  # which is that of rows with all their dims
         return True
     if case.op.family == "losses":
         parameters = inspect.signature(case.op.function).parameters

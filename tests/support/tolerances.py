@@ -15,12 +15,16 @@ FIRST = 1e-7  # finite differences: Richardson's, fourth order in the step
 SECOND = 1e-6  # finite differences of a gradient
 SINGLE = 3e-5  # float32 against float64
 
+BENDS = 1e-4  # by which differences of two steps may differ, before smaller ones are taken
 STEP = 1e-3  # of the differences, before Richardson's extrapolation
 SECOND_STEP = 5e-4
 
 
-def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "") -> None:
-    """Equal shapes, NaN in the same cells, and no cell off by more than ``tolerance`` of the largest expected one."""
+def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "", least: float = 1e-3) -> None:
+    """Equal shapes, NaN in the same cells, and no cell off by more than ``tolerance`` of the largest expected one.
+
+    Where all are small, because much cancels, ``least`` counts as the largest.
+    """
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
     if tolerance == EXACT or expected.dtype.kind in "biu":
@@ -31,6 +35,6 @@ def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "") -
     infinite = np.isinf(expected)
     assert np.array_equal(actual[infinite], expected[infinite]), f"{what}:\n{actual}\nexpected\n{expected}"
     rest = ~(gone | infinite)
-    scale = max(float(np.abs(expected[rest]).max(initial=0.0)), 1e-3)
+    scale = max(float(np.abs(expected[rest]).max(initial=0.0)), least)
     worst = float(np.abs(actual[rest] - expected[rest]).max(initial=0.0))
     assert worst <= tolerance * scale, f"{what}: off by {worst / scale:.2g} of the largest:\n{actual}\nexpected\n{expected}"

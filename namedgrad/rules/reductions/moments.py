@@ -254,7 +254,8 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     """
     pair = _pair(x, y, dim, "corr")
     first, second, dims, mask = pair
-    spread_of = [e.length(real(_covariance(a, a, dims, mask, 0, weights))) for a in (first, second)]
+    whole = [broadcast_like(a, b) if any(d not in a.names for d in dims) else a for a, b in ((first, second), (second, first))]
+    spread_of = [e.length(real(_covariance(a, a, dims, mask, 0, weights))) for a in whole]
     scales = multiply(*spread_of)
     return _in_order(ratio(_covariance(*pair, 0, weights), scales), first, second)
 

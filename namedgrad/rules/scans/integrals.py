@@ -23,7 +23,7 @@ def _line(y: DimArray, x: Any, dim: Any, what: str) -> Name:
     if dim is not None:
         return pick(y, dim, what)[0]
     for a in (x, y):
-        if isinstance(a, DimArray) and a.ndim == 1:
+        if a is not None and constant(a).ndim == 1:
             return check(y, a.dims[0], what)
     raise AxisError(f"{what}: dim= must name one of {y.dims}")
 
