@@ -6,9 +6,9 @@
 array([ 5., 25.])
 
 Inside a function that is differentiated, the methods themselves (``x.interp``, ``x.ffill``, ...) take the same way, so
-programs need no change.  The functions here do so for plain data too, without the packages that xarray needs, and in
-versions of xarray where a method cannot be reached.  Arguments, coordinates and values are those of the method of the
-same name, which is linked from each.  Each is differentiable in the data, and where that is said, in other arguments.
+programs need no change.  The functions here do so for plain data too, without the packages that xarray needs.
+Arguments, coordinates and values are those of the method of the same name, which is linked from each.  Each is
+differentiable in the data, and where that is said, in other arguments.
 """
 
 from __future__ import annotations

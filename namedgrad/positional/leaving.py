@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from namedgrad.transforms.calls import DECORATORS, is_library
 
 _OURS = str(Path(__file__).parent.parent)
+_BETWEEN = "namedgrad.xarray.seams"  # its functions stand around xarray's own
 _SPECIAL = {"__float__": "float()", "__int__": "int()", "__bool__": "bool()", "__complex__": "complex()",
             "__array__": "np.asarray()", "values": ".values", "data": ".data"}  # fmt: skip
 _CONSTANT = "ng.stop_gradient(x) for a value that is not to be differentiated"
@@ -22,7 +24,7 @@ def called() -> str | None:
     while frame is not None and is_library(frame.f_code.co_filename):
         if not frame.f_code.co_filename.startswith(_OURS):
             theirs.append(frame)
-        elif theirs:
+        elif theirs and frame.f_globals.get("__name__") != _BETWEEN:
             return None  # this package asked, for the user
         frame = frame.f_back
     named = (f for f in reversed(theirs) if f.f_code.co_name not in DECORATORS)
@@ -50,10 +52,10 @@ def explained(what: str, instead: str) -> tuple[str, str]:
     name = by.rpartition(".")[2].removesuffix("()")
     if by.startswith((".to_", ".plot", "matplotlib")):
         return by, f"has_aux=True to return the array and do this outside of the function, or {_CONSTANT}"
-    own = f"ng.xr.{name}(...)" if hasattr(_replacements(), name) else "what has a rule, of xarray, NumPy or namedgrad"
+    own = f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"
     return f"{by}, which computes with plain NumPy arrays,", f"{own}, or {_CONSTANT}"
 
 
-def _replacements() -> Any:
-    """The namespace of functions that stand in for those of xarray."""
-    return getattr(sys.modules.get("namedgrad"), "xr", None)
+def _replacements() -> Collection[str]:
+    """The functions that stand in for those of xarray."""
+    return importlib.import_module("namedgrad.xr").__all__

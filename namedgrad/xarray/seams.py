@@ -4,7 +4,7 @@ Each seam is one function or method inside xarray, the narrowest through which s
 once: when the package is imported or, in modules that xarray has not imported by then, before it sees an array of ours.
 Calls without an array of ours go through to the original at the price of a look at their arguments, and no option of
 xarray's, which are global to the process, is touched.  A seam that another version of xarray does not have is left out
-(:data:`MISSING`); :mod:`namedgrad.xr` has the same functions by name.
+(:data:`MISSING`): there, the kernel that is reached refuses our arrays.
 """
 
 from __future__ import annotations
@@ -278,6 +278,7 @@ SEAMS = [
     Seam("xarray.core.common:DataWithCoords.clip", _clip, around=True),
 ]
 _PACKAGES = ("computation", "core")
+_MOVED = {"xarray.{}.apply_ufunc:_vectorize": "xarray.core.computation:_vectorize"}  #: where older versions have it
 MISSING: list[str] = []  #: places that this version of xarray does not have
 
 
@@ -300,6 +301,8 @@ def owner_of(place: str) -> tuple[Any, str]:
             owner = getattr(owner, part, None)
         if hasattr(owner, name):
             return owner, name
+    if place in _MOVED:
+        return owner_of(_MOVED[place])
     raise AttributeError(place)
 
 

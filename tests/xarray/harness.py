@@ -77,14 +77,16 @@ def slope(program: Program, x: Any, weights: list[xr.DataArray], along: dict[Any
     return (ends[0] - ends[1]) / (2 * STEP)
 
 
-def check_gradient(program: Program, x: Any, *, directions: int = 1, tolerance: float = 2e-6) -> Any:
+def check_gradient(
+    program: Program, x: Any, *, directions: int = 1, tolerance: float = 2e-6, value_tolerance: float = 1e-12
+) -> Any:
     """The value is the plain one, the gradient its difference, exactly 0 for missing cells; ``x`` stays as it is."""
     weights = cotangents(program, x)
     before = x.copy(deep=True)
     expected = float(loss(program, x, weights))
     value, g = ng.value_and_grad(lambda x: loss(program, x, weights))(x)
     assert x.identical(before)
-    assert float(value) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert float(value) == pytest.approx(expected, rel=value_tolerance, abs=value_tolerance)
     gradient = floats(g)
     assert gradient.keys() == floats(x).keys()
     rng = np.random.default_rng(3)

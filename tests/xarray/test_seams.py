@@ -33,7 +33,7 @@ REACHED = {
     "_localize": lambda x: WEIGHTS.interp(lon=x * 20),
     "interpolate_variable": lambda x: x.interp(lon=[10.0, 100.0]),
     "func_interpolate_na": lambda x: x.interpolate_na("time"),
-    "_push": lambda x: seams.owner_of("xarray.core.duck_array_ops:_push")[0]._push(x.data, 2, 0),
+    "_push": lambda x: x.ffill("time"),
     "nanfirst": lambda x: x.groupby("time.year").first(),
     "nanlast": lambda x: x.groupby("time.year").last(),
     "Dataset.rank": lambda x: x * x.rank("time", pct=True),

@@ -75,6 +75,8 @@ ENTRIES = [
         ("polyfit in time", lambda x: x.polyfit("time", 1).polyfit_coefficients * 1e15),
         ("polyfit full", lambda x: x.fillna(2.0).polyfit("lon", 1, full=True).polyfit_residuals, ("lat", "time")),
         ("polyfit covariance", lambda x: x.fillna(2.0).isel(time=0).polyfit("lon", 1, cov=True).polyfit_covariance, ()),
+        ("curvefit", lambda x: x.isel(time=slice(0, 3)).curvefit("lon", _line).curvefit_coefficients),
+        ("curvefit reduce_dims", lambda x: x.isel(time=slice(0, 6)).curvefit("lon", _line, reduce_dims="time").curvefit_coefficients),
         ("polyval", lambda x: xr.polyval(x, COEFFICIENTS)),
         ("polyval of coefficients", lambda x: xr.polyval(xr.DataArray([1.0, 2.0], dims="s"), x.isel(time=slice(0, 3)).rename(time="degree").assign_coords(degree=[0, 1, 2]))),
         ("polyval of a Dataset", lambda x: xr.polyval(x.lon, x.polyfit("lon", 1)), ("lat", "time")),
@@ -90,10 +92,15 @@ ENTRIES = [
         ("Dataset.differentiate", lambda d: d.differentiate("lon"), ("lat", "time")),
         ("Dataset.integrate", lambda d: d.integrate("lon"), ("lat", "time")),
         ("Dataset.cumulative_integrate", lambda d: d.cumulative_integrate("lon"), ("lat", "time")),
+        ("Dataset.curvefit", lambda d: d[["a", "b"]].isel(time=slice(0, 2)).curvefit("lon", _line)[["a_curvefit_coefficients", "b_curvefit_coefficients"]], ("lat",)),
         ("Dataset.polyfit", lambda d: d.fillna(2.0).polyfit("lon", 1), ("lat", "time")),
         given="dataset",
     ),
 ]  # fmt: skip
+
+
+def _line(lon, slope=0.01, start=1.0):
+    return slope * lon + start
 
 
 def _holes(x):
