@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.positional import positional
+
 
 def least_squares(lhs: Any, rhs: Any, rcond: Any = None, *, skipna: bool = False) -> tuple[Any, Any]:  # noqa: ARG001
     """Coefficients and sums of squared residuals for each column, leaving out the rows that are missing there.
@@ -40,7 +42,7 @@ def _complete(lhs: Any, y: Any) -> tuple[Any, Any]:
 def _with_gaps(lhs: Any, y: Any, present: Any) -> tuple[Any, Any]:
     order = lhs.shape[1]
     q, r = np.linalg.qr(lhs)
-    mask = np.asarray(present, dtype=float) if isinstance(present, np.ndarray) else present.astype(float)
+    mask = np.asarray(present, dtype=float) if isinstance(present, np.ndarray) else positional(present).astype(float)
     count = mask.sum(axis=0)
     gram = (mask.T @ (q[:, :, None] * q[:, None, :]).reshape(len(q), -1)).reshape(-1, order, order)
     enough = count >= order

@@ -56,3 +56,14 @@ def test_arrays_made_inside_are_lazy_and_cut_alike():
         g = ng.grad(loss)(x)
     assert [a.data.chunks for a in seen if a.data is not None] == [x.chunks] * 4
     np.testing.assert_array_equal(g.compute(), 3.0)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_lines_with_gaps_are_fitted_lazily(gaps):
+    x = field().where(field() > 2.0) if gaps else field()
+    loss = lambda x: (x.polyfit("time", 1).polyfit_coefficients ** 2).sum()
+    lazy = x.chunk(time=12, lon=2)
+    with dask.config.set(scheduler=no_scheduler):
+        g = ng.grad(loss)(lazy)
+    assert g.chunks == lazy.chunks
+    np.testing.assert_allclose(g.compute(), ng.grad(loss)(x), rtol=1e-6, atol=1e-12)
