@@ -56,7 +56,8 @@ class MatrixError(np.linalg.LinAlgError):
         return f"{name}={shown} ({i})"
 
     def _way_out(self) -> str:
-        return "; errors='nan' gives NaN there and goes on" if self.option and self.bad is not None else ""
+        known = self.option and self.bad is not None
+        return f"; ng.{self.what}(..., errors='nan') gives NaN there and goes on" if known else ""
 
     def of(self, what: str, *, option: bool) -> MatrixError:
         """The same, said by another operation."""
