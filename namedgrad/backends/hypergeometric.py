@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class HypergeometricKernels:
     xp: Any
     special: Any
     may_branch: bool
+    real_polygamma: Callable[..., Raw]
 
     def hyp2f1_order(self, i: int, j: int, k: int, *operands: Raw) -> Raw:
         """The derivative of orders ``i`` in ``a``, ``j`` in ``b``, ``k`` in ``c``; NaN where a series is too short."""
@@ -50,6 +52,7 @@ class HypergeometricKernels:
             out = sum(_term(log, power, m) * series[i - m[0], j - m[1], k - m[2]] for m in every)
             out = math.factorial(i) * math.factorial(j) * math.factorial(k) * out * xp.exp(power[0, 0, 0] * log)
             out = xp.where(beyond, math.nan, out)
+            out = xp.where(xp.equal(x, 1), self._at_one((i, j, k), a, b, c), out)
             out = out if i + j + k else self._exceptions(a, b, c, x, out, beyond=beyond)
         return out.astype(dtype)
 
@@ -128,15 +131,36 @@ class HypergeometricKernels:
         good = {m: _small(now[m], old[m], v, 1e-9 * rest) for m, v in value.items()}
         return {m: xp.where(good[m], v, math.nan) for m, v in value.items()}
 
-    def _exceptions(self, a: Raw, b: Raw, c: Raw, x: Raw, out: Raw, *, beyond: Raw) -> Raw:
-        """At 1 the sum of Gauss (DLMF 15.4.20), beyond it, and where ``c`` is 0, -1, ..., polynomials only."""
-        xp, gammaln = self.xp, self.special.gammaln
-        left, sign = c - a - b, 1.0
-        top = gammaln(c) + gammaln(left) - gammaln(c - a) - gammaln(c - b)
-        for v in (c, left, c - a, c - b):
+    def _at_one(self, orders: Index, a: Raw, b: Raw, c: Raw) -> Raw:
+        """The sum of Gauss at 1 (DLMF 15.4.20), and its derivatives by those of its logarithm."""
+        xp, gammaln, parts = self.xp, self.special.gammaln, (c, c - a - b, c - a, c - b)
+        top, sign = gammaln(c) + gammaln(c - a - b) - gammaln(c - a) - gammaln(c - b), 1.0
+        for v in parts:
             sign = sign * xp.where(xp.logical_and(v < 0, xp.equal(xp.remainder(xp.floor(v), 2), 1)), -1.0, 1.0)
-        at_one = xp.where(left > 0, sign * xp.exp(top), math.inf)
-        out = xp.where(beyond, xp.where(xp.equal(x, 1), at_one, math.nan), out)
+        psi = [[self.real_polygamma(n, v) for v in parts] for n in range(sum(orders))]
+
+        def slope(i: int, j: int, k: int) -> Raw:
+            whole, left, less_a, less_b = psi[i + j + k - 1]
+            out = (-1) ** (i + j) * left + (whole if i == j == 0 else 0.0)
+            return out - ((-1) ** i * less_a if j == 0 else 0.0) - ((-1) ** j * less_b if i == 0 else 0.0)
+
+        found: dict[Index, Any] = {(0, 0, 0): 1.0}
+        for m in itertools.product(*(range(n + 1) for n in orders)):
+            if any(m):
+                at = next(p for p in range(3) if m[p])
+                lower = tuple(n - (p == at) for p, n in enumerate(m))
+                rests = itertools.product(*(range(n + 1) for n in lower))
+                terms = []
+                for r in rests:
+                    count = math.prod(math.comb(n, q) for n, q in zip(lower, r, strict=True))
+                    step = [n - q + (p == at) for p, (n, q) in enumerate(zip(lower, r, strict=True))]
+                    terms.append(count * slope(*step) * found[r])  # type: ignore[index]
+                found[m] = sum(terms)  # type: ignore[index]
+        return xp.where(c - a - b > 0, sign * xp.exp(top) * found[orders], math.nan if any(orders) else math.inf)
+
+    def _exceptions(self, a: Raw, b: Raw, c: Raw, x: Raw, out: Raw, *, beyond: Raw) -> Raw:
+        """From 1 on, and where ``c`` is 0, -1, ..., polynomials."""
+        xp = self.xp
         short = [xp.logical_and(_ends(xp, v), ~xp.logical_and(_ends(xp, c), v < c)) for v in (a, b)]
         ends, pole = xp.logical_or(*short), _ends(xp, c)
         term, polynomial = 1.0, 1.0

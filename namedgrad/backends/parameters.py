@@ -187,7 +187,8 @@ class ParameterKernels:
         dtype, v, x = result_dtype(v, x), double(v), double(x)
         sign = xp.where(xp.less(v, 0), -1.0, 1.0) ** n
         v = xp.absolute(v)
-        ok = x > 0
+        far = xp.equal(x, math.inf)
+        ok = xp.logical_and(x > 0, ~far)
         x = xp.where(ok, x, 1.0)
         count = 160
         peak, radius = xp.arcsinh(v / x), xp.hypot(v, x)
@@ -203,7 +204,8 @@ class ParameterKernels:
             wave = 1 + (-1) ** n * xp.exp(-2 * v * t)  # 2 cosh(v t) exp(-v t), or sinh
             weight = xp.where(at_zero, 0.5, 1.0) if j == 0 else 1.0
             total = total + weight * t**n * 0.5 * wave * xp.exp(v * t - 2 * x * xp.sinh(t / 2) ** 2 - top)
-        return xp.where(ok, sign * step * total * xp.exp(top), math.nan).astype(dtype)
+        out = xp.where(ok, sign * step * total * xp.exp(top), math.nan)
+        return xp.where(far, 0.0 * v, out).astype(dtype)
 
     def polygamma(self, n: Raw, x: Raw) -> Raw:
         """The polygamma function in the dtype of ``x``."""

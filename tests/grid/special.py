@@ -92,6 +92,7 @@ E1, DP = 0.21938393439552027, -0.4317297106348987  # E1(1); dP/da at (1, 1), by 
 DX = (0.968044830442044448, 1.378498150668306264)
 DI = 0.5831218080616376
 ZETA3 = 1.2020569031595943
+PSI, GAUSS = scipy.special.digamma, 3 * PI / 8  # Γ(5/2) Γ(3/2), the value at 1 of a hypergeometric function
 
 ONE: dict[str, dict[Any, tuple[Any, Any]]] = {
     "erf": {0.0: (0, 2 / ROOT_PI), INF: (1, 0), -INF: (-1, 0), 1e-20: (2e-20 / ROOT_PI, 2 / ROOT_PI)},
@@ -177,6 +178,7 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "kv": {
         (0.5, 1.0): (math.sqrt(PI / 2) / math.e, (0.16659724500287904, -1.5 * math.sqrt(PI / 2) / math.e)), (1, 0.0): (INF, (None, -INF)),
         (1.0, 1.0): (0.6019072301972346, (0.42102443824070834, -scipy.special.k0(1) - 0.6019072301972346)), (0.0, 2.0): (scipy.special.k0(2), (0, -scipy.special.k1(2))),
+        (1.5, INF): (0, (0, 0)),
     },
     "kve": {
         (0.5, 1.0): (math.sqrt(PI / 2), (0.16659724500287904 * math.e, -0.5 * math.sqrt(PI / 2))), (1, 0.0): (INF, (None, -INF)),
@@ -191,6 +193,7 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
         (1, 1, 2, 0.0): (1, (None, None, None, 0.5)), (0, 1, 2, 0.3): (1, (None, None, None, 0)),
         (2.5, 3, 3, 0.5): (2**2.5, (2**2.5 * math.log(2), None, None, 2.5 * 2**3.5)), (1.0, 1.0, 1.0, -3.0): (0.25, (-math.log(4) / 4, -math.log(4) / 4, math.log(4) / 4, 1 / 16)),
         (0.0, 0.0, 1.0, 0.9): (1, (0, 0, 0, 0)),
+        (0.5, 0.5, 2.5, 1.0): (GAUSS, (GAUSS * (PSI(2) - PSI(1.5)), GAUSS * (PSI(2) - PSI(1.5)), GAUSS * (PSI(2.5) + PSI(1.5) - 2 * PSI(2)), 3 * PI / 16)),
     },
     "owens_t": {(0.0, 1.0): (0.125, (0, 0.25 / PI)), (1.0, 0.0): (0, (0, math.exp(-0.5) / (2 * PI))), (INF, 1.0): (0, (0, 0)), (0.0, 1e200): (0.25, (0, 0))},
 }
