@@ -279,8 +279,8 @@ class Together:
         columns = np.arange(here.shape[1])
         at = ((whole.problem * whole.unknowns + whole.slot)[:, None] * len(columns)) + columns[:, None]
         size = whole.count * whole.unknowns * len(columns)
-        shared = np.bincount(at.ravel(), here[whole.shared].ravel(), size).reshape(whole.count, whole.unknowns, -1)
-        local, shared = self.factor.solve_each(here[some.local][..., self.cells], shared)
+        sums: Any = np.bincount(at.ravel(), here[whole.shared].ravel(), size).reshape(whole.count, whole.unknowns, -1)
+        local, shared = self.factor.solve_each(here[some.local][..., self.cells], sums)
         out = np.zeros_like(flat)
         out[np.ix_(columns, some.local, self.cells)] = np.moveaxis(local, 1, 0)
         out[:, whole.shared] = np.moveaxis(shared[whole.problem, whole.slot], -1, 0)
@@ -292,8 +292,10 @@ class _Together(Primitive):
 
     form, signature = "linear", "(n)->(n)"
 
-    def lower(self, args: Sequence[DimArray], names: Names, solve: Together) -> DimArray:
+    def lower(self, args: Sequence[DimArray], **params: Any) -> DimArray:
         (x,) = args
+        names: Names = params["names"]
+        solve: Together = params["solve"]
         order = (*(n for n in x.names if n is not ROW and n not in names), ROW, *names)
         x = reorder(x, order)
         host = backends.backend_of(x.raw).to_numpy(x.raw)

@@ -71,7 +71,8 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
 
 def dates_as_numbers(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
-    out, attrs = [], {}
+    out: list[Any] = []
+    attrs: dict[str, Any] = {}
     for x in data:
         if isinstance(x, xr.DataArray) and x.dtype.kind in "MmO":
             number = numeric(x)
