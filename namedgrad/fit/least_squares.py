@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from namedgrad.fit.given import Given
+from namedgrad.fit.hidden import as_vectorized
 from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.losses import robust
@@ -172,7 +173,7 @@ def least_squares(
         return found
 
     result = given.run(solve)
-    return differentiable(result, given) if given.levels else result
+    return differentiable(result, given) if given.levels else as_vectorized(result)
 
 
 def _fit_chunk(

@@ -16,6 +16,7 @@ from namedgrad.fit.batch import Found, solve
 from namedgrad.fit.cells import Index
 from namedgrad.fit.descent import LBFGS, Descent, NewtonCG, Slope
 from namedgrad.fit.given import Given
+from namedgrad.fit.hidden import as_vectorized
 from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.one_problem import lbfgsb
@@ -241,7 +242,7 @@ def minimize(
         return result
 
     result = given.run(solve)
-    return differentiable(result, given) if given.levels else result
+    return differentiable(result, given) if given.levels else as_vectorized(result)
 
 
 def _fit_chunk(

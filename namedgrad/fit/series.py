@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from namedgrad.backends import backend_of
+from namedgrad.fit.hidden import shown
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.one_by_one import Outcome, fit_one
 from namedgrad.fit.residuals import Residuals
@@ -142,6 +143,7 @@ def _fit_together(series: Series, data: Data, start: Array, lower: Array, upper:
         residual(series, data), given, *arguments(data), bounds=_bounds(series, data, lower, upper),
         **series.options.engine,
     )  # fmt: skip
+    fit = shown(fit)
     covariance = (fit.unscaled_covariance if series.options.absolute else fit.covariance).values
     params = np.stack([fit.params[n].values for n in series.names], axis=-1)
     return Ends(

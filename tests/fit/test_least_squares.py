@@ -56,7 +56,8 @@ def test_every_kind_of_array_gives_the_same_answer():
         got = ng.least_squares(residual, START, *args, over=OVER).params
         np.testing.assert_allclose(stacked(got), stacked(want), rtol=1e-9)
     hidden = ng.least_squares(residual, START, t, named_y.vectorize(*OVER)).params
-    np.testing.assert_allclose(stacked(hidden), stacked(want), rtol=1e-9)
+    assert hidden["rate"].dims == ()
+    np.testing.assert_allclose(stacked(ng.devectorize(hidden)), stacked(want), rtol=1e-9)
     one = ng.least_squares(residual, START, TIME, y[:, 1, 2])
     np.testing.assert_allclose([one.params[n].item() for n in NAMES], stacked(want)[1, 2], rtol=1e-9)
 
@@ -399,3 +400,17 @@ def test_dates_are_seconds_where_the_function_cannot_compute_with_them():
     step = TIME[1] - TIME[0]
     np.testing.assert_allclose(fit.params["rate"] / step, want["rate"], rtol=1e-7)
     assert fit.params.attrs["time_calendar"] == "360_day"
+
+
+def test_vectorized_axes_stay_hidden_in_results():
+    da = labelled(observations())
+    want = ng.least_squares(residual, START, da.time, da, over=OVER)
+    mean = ng.vmap(lambda y: ng.least_squares(residual, START, y.time, y, over="lon").params["rate"].mean(), "lat")(da)
+    xr.testing.assert_allclose(mean, want.params["rate"].mean("lon"), rtol=1e-9)
+    error = ng.vmap(lambda y: ng.least_squares(residual, START, y.time, y, over="lon").stderr["rate"].max(), "lat")(da)
+    np.testing.assert_allclose(error, want.stderr["rate"].max("lon"), rtol=1e-6)
+    t, y = named(observations())
+    cost = lambda y: ng.least_squares(residual, START, t, y, over="lon").cost.sum()
+    np.testing.assert_allclose(ng.vmap(cost, "lat")(y), want.cost.sum("lon"), rtol=1e-9)
+    low = lambda y: ng.minimize(lambda p, y: ((p["a"] - y) ** 2).sum(), {"a": 0.0}, y, over="lon").params["a"].max()
+    np.testing.assert_allclose(ng.vmap(low, "lat")(da), da.mean("time").max("lon"), rtol=1e-6)
