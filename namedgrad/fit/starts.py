@@ -35,11 +35,11 @@ from namedgrad.positional import positional
 from namedgrad.transforms.tape import quiet
 
 Array = np.ndarray[Any, Any]
-CANDIDATES, FEWEST = 2048, 256
+CANDIDATES, MORE, FEWEST = 2048, 8192, 256  # more with four parameters that are not linear
 ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
 OBSERVATIONS = 512  # that candidates are compared by, at most
-BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 4, 64  # candidates that a cell tries, and those that count for both
-ROUNDS = ((3, 3), (1, 8))  # how many are left after how many more iterations
+BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 8, 256  # candidates that a cell tries, and those that count for both
+ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
 ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
@@ -107,7 +107,8 @@ class _Search:
         """Parameters (parameter, candidate) for the coordinates ``x``."""
         bent, rng = self.found.bent, np.random.default_rng(1)
         size = self.surface.values(self.typical[:, None], self.x).shape[1]
-        count = int(np.clip(ELEMENTS // size, FEWEST, CANDIDATES)) if bent else 1
+        most = CANDIDATES if len(bent) < 4 else MORE
+        count = int(np.clip(ELEMENTS // size, FEWEST, most)) if bent else 1
         points = np.repeat(self.typical[:, None], count, axis=1)
         points[self.found.linear] = np.where(rng.random((len(self.found.linear), count)) < 0.5, 1.0, -1.0)
         if bent:

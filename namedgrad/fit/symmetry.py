@@ -17,8 +17,9 @@ import scipy.linalg
 from namedgrad.fit.surface import Slopes, Surface
 
 Array = np.ndarray[Any, Any]
-SAMPLES, POINTS = 48, 64  # parameters, and observations, that a symmetry is measured at
+SAMPLES, POINTS = 96, 64  # parameters, and observations, that a symmetry is measured at
 CLOSED = 1e-6  # what may be left of a derivative that is a combination of others, relative to it
+ROUNDING, DISTINCT = 1e-14, 1e-6  # of derivatives, and of the velocities that follow from them
 MOST_SUBSETS = 12  # parameters of which all subsets are tried
 STEPS = 1024  # of an integration
 
@@ -175,11 +176,12 @@ def _flow(columns: Array, target: Array, points: Array, rows: list[int]) -> Flow
         size = np.linalg.norm(a, axis=0)
         if len(b) <= a.shape[1] or not size.all():
             continue
-        v, _, rank, _ = np.linalg.lstsq(a / size, b, rcond=1e-12)
-        if rank < a.shape[1]:
-            continue
+        v, _, _, spectrum = np.linalg.lstsq(a / size, b, rcond=1e-14)
         if np.linalg.norm(a / size @ v - b) > CLOSED * np.linalg.norm(b):
             return None
+        rounding = ROUNDING * np.linalg.norm(b) / (spectrum[-1] * size + np.finfo(float).tiny)
+        if (rounding > DISTINCT * (1 + np.abs(v / size)))[rows].any():
+            continue
         speeds.append((v / size)[rows])
         used.append(i)
     if not rows:

@@ -31,6 +31,10 @@ FAMILIES = {
         lambda x, a, m, s, c, d: a / (1 + ((x - m) / s) ** 2) + c + d * x, FROM_ZERO,
         [(1, 3), (2, 8), (0.3, 1), (-1, 1), (-0.2, 0.2)],
     ),
+    "two peaks": (
+        lambda x, a, m, s, b, n, r: a * np.exp(-(((x - m) / s) ** 2)) + b * np.exp(-(((x - n) / r) ** 2)), FROM_ZERO,
+        [(1, 3), (2, 4), (0.4, 0.8), (1, 3), (6, 8), (0.4, 0.8)],
+    ),
     "damped": (
         lambda x, a, b, w, p: a * np.exp(-b * x) * np.cos(w * x + p), FROM_ZERO, [(1, 3), (0.05, 0.5), (1, 12), (-3, 3)]
     ),
