@@ -124,7 +124,7 @@ class DaskBackend(
 
     def eye(self, n: int, m: int, k: int, dtype: Any) -> Raw:
         """Ones on the k-th diagonal; :func:`dask.array.eye` leaves blocks out where n and m differ."""
-        return (da.arange(n)[:, None] + k == da.arange(m)).astype(dtype)
+        return (da.arange(int(n))[:, None] + k == da.arange(int(m))).astype(dtype)
 
     def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
         """The computed values."""
