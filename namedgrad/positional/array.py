@@ -128,8 +128,9 @@ class PositionalArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the numbered axes."""
-        return self._x.shape
+        """Sizes of the numbered axes: plain ints, whatever else those of a lazy array remember."""
+        shape = self._x.shape
+        return shape if not shape or type(shape[0]) is int else tuple(map(int, shape))
 
     @property
     def ndim(self) -> int:

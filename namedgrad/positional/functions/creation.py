@@ -28,6 +28,7 @@ def filled(shape: Any, value: Any, dtype: Any, x: DimArray) -> DimArray:
     """An array of one value, on the backend of ``x``."""
     v = numbered(value)
     size = tuple(shape) if np.iterable(shape) else (shape,)
+    size = x.shape if size == x.shape else size  # which remembers its chunks
     if v.level is not None or v.hidden or v.dims:
         return stretch(v if dtype is None else cast(v, np.dtype(dtype)), size)
     backend, one = backends.backend_of(innermost(x).raw), np.full((), innermost(v).raw, dtype)
