@@ -67,3 +67,11 @@ def test_lines_with_gaps_are_fitted_lazily(gaps):
         g = ng.grad(loss)(lazy)
     assert g.chunks == lazy.chunks
     np.testing.assert_allclose(g.compute(), ng.grad(loss)(x), rtol=1e-6, atol=1e-12)
+
+
+def test_windows_longer_than_chunks():
+    x = field()
+    loss = lambda x: (x.cumulative("time").sum() ** 2).sum()
+    with dask.config.set(scheduler=no_scheduler):
+        g = ng.grad(loss)(x.chunk(time=12))
+    np.testing.assert_allclose(g.compute(), ng.grad(loss)(x), rtol=1e-10)
