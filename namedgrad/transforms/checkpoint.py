@@ -95,7 +95,8 @@ def _print(x: DimArray) -> Any:
     raw = innermost(x).raw
     if not backends.may_look(raw) or backends.is_number(raw):
         return None
-    return np.sum(raw), np.linalg.norm(raw), math.sqrt(np.finfo(raw.dtype).eps * max(np.size(raw), 1))
+    with np.errstate(all="ignore"):
+        return np.sum(raw), np.linalg.norm(raw), math.sqrt(np.finfo(raw.dtype).eps * max(np.size(raw), 1))
 
 
 def _same(one: Any, other: Any) -> bool:
