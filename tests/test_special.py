@@ -5,6 +5,7 @@ Numbers of many digits are from mpmath 1.3 with 50 digits, by differences of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -115,14 +116,27 @@ def test_an_inverse_has_the_inverse_slope(name: str, pair: str) -> None:
     np.testing.assert_allclose(ng.grad(lambda a: back(a).sum())(a).data, 0, atol=1e-10)
 
 
+def in_the_order_at_half(name: str, x: float) -> float:
+    """DLMF 10.15.6 to 10.15.8, and 10.38.6."""
+    si, ci = scipy.special.sici(2 * x)
+    if name == "iv":
+        return -(scipy.special.exp1(2 * x) * math.exp(x) + scipy.special.expi(2 * x) * math.exp(-x)) / math.sqrt(2 * math.pi * x)
+    waves = ci * math.sin(x) - si * math.cos(x) if name == "jv" else ci * math.cos(x) + (si - math.pi) * math.sin(x)
+    return math.sqrt(2 / (math.pi * x)) * waves
+
+
 @pytest.mark.parametrize("name", ["jv", "yv", "iv"])
-def test_an_order_without_derivative_is_refused(name: str) -> None:
-    f = getattr(ng, name)
-    with pytest.raises(ng.TraceError, match=r"order v.*stop_gradient"):
-        ng.grad(lambda v: f(v, 1.5))(ng.DimArray(0.5, ()))
-    half = ng.DimArray(0.5, ())
-    want = scipy.special.jvp(0.5, 1.5) if name == "jv" else getattr(scipy.special, {"yv": "yvp", "iv": "ivp"}[name])(0.5, 1.5)
-    np.testing.assert_allclose(ng.grad(lambda x: f(half, x))(ng.DimArray(1.5, ())).item(), want, rtol=1e-13)
+@pytest.mark.parametrize("x", [0.01, 1.5, 20.0, 300.0])
+def test_derivatives_at_half_orders(name: str, x: float) -> None:
+    f, half = getattr(ng, name), ng.DimArray(0.5, ())
+    np.testing.assert_allclose(ng.grad(lambda v: f(v, x))(half).item(), in_the_order_at_half(name, x), rtol=1e-12)
+    want = getattr(scipy.special, {"jv": "jvp", "yv": "yvp", "iv": "ivp"}[name])(0.5, x)
+    np.testing.assert_allclose(ng.grad(lambda x: f(half, x))(ng.DimArray(x, ())).item(), want, rtol=1e-12)
+
+
+def test_an_order_without_derivative_is_refused() -> None:
+    with pytest.raises(ng.TraceError, match=r"order n.*stop_gradient"):
+        ng.grad(lambda n: ng.polygamma(n, 1.5))(ng.DimArray(2.0, ()))
 
 
 # ------------------------------------------------------------------------------------------------ power
