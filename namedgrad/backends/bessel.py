@@ -14,6 +14,7 @@ point and end where the integrand is below rounding; there is a Gauss rule on ea
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -24,10 +25,15 @@ from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
 _PI = math.pi
-_GAUSS = [(float(x + 1) / 2, float(w) / 2) for x, w in zip(*np.polynomial.legendre.leggauss(48), strict=True)]
 _FALL = 44.0  # exp(-44) is below rounding
 _FARTHEST = 760.0  # where exp is 0 in any case
 _SHARPEST = 2.0  # a contour bends within half a unit at least, which the nodes resolve
+
+
+@functools.cache
+def _gauss() -> list[tuple[float, float]]:
+    """Nodes and weights on the interval from 0 to 1, found when they are needed."""
+    return [(float(x + 1) / 2, float(w) / 2) for x, w in zip(*np.polynomial.legendre.leggauss(48), strict=True)]
 
 
 class _Half(NamedTuple):
@@ -307,7 +313,7 @@ class BesselKernels:
         first, length = xp.stack([xp.zeros_like(cut), cut]), xp.stack([cut, high - cut])
         lift = 1j * rise
         out: list[Any] = [0.0] * (n + 1)
-        for node, weight in _GAUSS:
+        for node, weight in _gauss():
             s = first + node * length
             tanh = xp.tanh(bend * s)
             t = start + way * s + lift * tanh
