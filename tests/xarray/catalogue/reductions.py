@@ -33,6 +33,7 @@ ENTRIES = [
         ("cumsum", lambda x: x.cumsum("time")),
         ("cumprod", lambda x: (x / 3).cumprod("time")),
         ("cumsum of two dims", lambda x: x.cumsum(["time", "lon"])),
+        ("cumprod skipna=False", lambda x: (x / 3).cumprod("time", skipna=False)),
         ("cumsum skipna=False", lambda x: x.cumsum("time", skipna=False)),
         ("quantile", lambda x: x.quantile(0.3, "time")),
         ("quantiles", lambda x: x.quantile([0.1, 0.5, 0.9], "time")),
