@@ -206,7 +206,7 @@ class LeastSquaresResult(FitResult):
         Parameters
         ----------
         g : callable
-            ``g(params)``, given :attr:`params`. It may take means over cells, which count as independent, and add dims.
+            ``g(params)``, given ``params``. It may take means over cells, which count as independent, and add dims.
 
         Returns
         -------

@@ -130,7 +130,7 @@ def fit_series(
 
 def _bounds(series: Series, data: Data, lower: Array, upper: Array) -> dict[str, Any]:
     low, high = (several_cells(series.names, m, data) for m in (lower, upper))
-    known = (np.isfinite(lower) | np.isfinite(upper)).any(axis=1)
+    known = [bool(np.isfinite(pair).any()) for pair in zip(lower, upper, strict=True)]
     return {n: (low[n], high[n]) for n, limited in zip(series.names, known, strict=True) if limited}
 
 
