@@ -14,6 +14,7 @@ share parameters move together (:mod:`~namedgrad.fit.coupled`), lazy data are fi
 from __future__ import annotations
 
 from namedgrad.fit.curvefit import curvefit
+from namedgrad.fit.hidden import VectorizedResult
 from namedgrad.fit.implicit import DifferentiableResult
 from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
@@ -22,6 +23,7 @@ from namedgrad.fit.result import FitResult, LeastSquaresResult
 from namedgrad.fit.shared import BlockResult, SharedResult
 
 __all__ = [
-    "BlockResult", "DifferentiableResult", "FitResult", "LazyResult", "LeastSquaresResult", "SharedResult", "curvefit",
+    "BlockResult", "DifferentiableResult", "FitResult", "LazyResult", "LeastSquaresResult", "SharedResult",
+    "VectorizedResult", "curvefit",
     "least_squares", "minimize",
 ]  # fmt: skip

@@ -257,8 +257,14 @@ class Residuals(Problem):
 
     def solve(self, tol: float, max_iterations: int, progress: Progress) -> Found:
         """Fit every cell that can be; gives ``x``, ``cost``, ``normal`` and ``iterations``."""
-        if self.is_coupled:
-            return self._solve_together(tol, max_iterations, progress)
+        found = self._solve_together if self.is_coupled else self._solve_apart
+        try:
+            return found(tol, max_iterations, progress)
+        finally:
+            self.first.point = None  # results hold on to the problem
+
+    def _solve_apart(self, tol: float, max_iterations: int, progress: Progress) -> Found:
+        """The same where every cell is a problem of its own."""
         enough = self.rows_of_data() >= self.free.sum()
         usable = enough & ~self.unusable
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
@@ -314,17 +320,13 @@ class First:
         self.point: Point | None = point
         self.start = start
         self.finite: Any = np.logical_and.reduce([np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in point])
-        self.left = start.shape[1]
 
     def at(self, free: Matrix, index: Index) -> Point | None:
         """The sums of some cells, if all are where they start and have finite sums there."""
-        if self.point is None or not self.finite[index].all() or not np.array_equal(free, self.start[:, index]):
+        point = self.point
+        if point is None or not self.finite[index].all() or not np.array_equal(free, self.start[:, index]):
             return None
-        found = Point(*(x[..., index] for x in self.point))
-        self.left -= len(index)
-        if self.left <= 0:
-            self.point = None  # it will not be asked for again
-        return found
+        return Point(*(x[..., index] for x in point))
 
 
 def only(value: Any) -> DimArray:
