@@ -24,6 +24,5 @@ from namedgrad.fit.shared import BlockResult, SharedResult
 
 __all__ = [
     "BlockResult", "DifferentiableResult", "FitResult", "LazyResult", "LeastSquaresResult", "SharedResult",
-    "VectorizedResult", "curvefit",
-    "least_squares", "minimize",
+    "VectorizedResult", "curvefit", "least_squares", "minimize",
 ]  # fmt: skip
