@@ -17,6 +17,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends.failures import CALLED, Bad, MatrixError, bad_matrices
 from namedgrad.linear import Like, Map, Pair
+from namedgrad.primitive import place
 from namedgrad.primitive.core import CoreOp
 from namedgrad.primitive.linear import Linear, linear
 from namedgrad.rules.complex import conj_if_complex
@@ -129,9 +130,9 @@ def _those_that_failed(result: DimArray, args: Sequence[DimArray], batch: Names)
 
 def _over(batch: Names, x: DimArray, flags: Any, reduce: Any) -> Any:
     """Flags of an array reduced to the axes of the batch, in its order; size 1 where the array lacks one."""
-    kept = [n for n in x.names if n in batch]
+    kept = tuple(n for n in x.names if n in batch)
     flags = reduce(flags, axis=tuple(i for i, n in enumerate(x.names) if n not in batch))
-    flags = np.transpose(flags, [kept.index(n) for n in batch if n in kept])
+    flags = place(flags, axes.Move(axes.order_plan(kept, tuple(n for n in batch if n in kept)), None))
     return flags.reshape([x.full_shape[x.names.index(n)] if n in kept else 1 for n in batch])
 
 
@@ -220,9 +221,11 @@ def diagonal(x: DimArray) -> DimArray:
     return total(select(on_diagonal(x), x), (ROW,))
 
 
-_triangle = linear(
-    "(m,n)->(m,n)", "triangle", transpose=lambda g, x, **which: _triangle(g, dims=axes.cores(2), **which), many=True
-)
+def _cut_triangle(g: DimArray, _: Any, **which: Any) -> DimArray:
+    return _triangle(g, dims=axes.cores(2), **which)
+
+
+_triangle = linear("(m,n)->(m,n)", "triangle", transpose=_cut_triangle, many=True)
 
 
 def lower_part(x: DimArray, strictly: bool = False) -> DimArray:
@@ -245,7 +248,7 @@ class _Read(Linear):
         return _triangle.linear(*args, **which)
 
 
-_read = _Read("(m,n)->(m,n)", "read", transpose=_triangle.transpose, many=True)
+_read = _Read("(m,n)->(m,n)", "read", transpose=_cut_triangle, many=True)
 
 
 def read_triangle(x: DimArray, *, lower: bool, strictly: bool) -> DimArray:
