@@ -22,7 +22,7 @@ def test_a_page_of_the_gallery(script, monkeypatch, capsys):
     assert capsys.readouterr().out
     if script.stem == "gaussian_processes":
         assert (found["fit"].status == 0).all()
-        assert max(found["apart"]) < 1e-6
+        assert max(found["apart"]) < 1e-5  # both stop where a step is less than 1e-6
         assert 40 < found["thermocline"].min() < found["thermocline"].max() < 300
         assert 0.5 < (found["linear"] / found["uncertainty"]).median() < 1.5
     if script.stem == "nino_southern_oscillation":

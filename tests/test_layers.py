@@ -20,6 +20,7 @@ LAYERS = [
     {"random"},
     {"testing", "positional", "compile"},
     {"xarray", "fit"},
+    {"xr"},
     {"__init__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
