@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from namedgrad.fit.given import Given
-from namedgrad.fit.moving import moving
+from namedgrad.fit.moving import Curve, moving
 from namedgrad.fit.scipy_options import as_options
 from namedgrad.fit.series import Series, fit_series, units_of
 from namedgrad.fit.status import Status, attributes
@@ -187,7 +187,7 @@ def _differentiated(
     names, defaults = parameter_names(func, param_names)
     _, limits = start_and_limits(names, args["p0"] or {}, bounds, defaults)
     settings = as_options(dict(args["kwargs"] or {}), options, len(names), bounded=bool(bounds))
-    return moving(plain, _variables(obj), func, plan.coords, plan.along, limits, settings)
+    return moving(plain, _variables(obj), Curve(func, plan.coords, plan.along, limits, settings))
 
 
 def _variables(obj: Any) -> dict[str, xr.DataArray]:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from namedgrad import axes, backends
+from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, kin_of, numbered, ordered, wrap
 from namedgrad.positional.protocol import bare, implements, rewrapped
-from namedgrad.rules.structure import relabel
+from namedgrad.rules.structure import relabel, spread
 
 
 @implements(np.apply_along_axis)
@@ -30,9 +31,6 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 def _unhidden(out: Any, x: Any, others: dict[Any, Any], own: tuple[Any, ...], at: int) -> Any:
     """The result with the other axes visible again, where they were; a result without them is the same for all."""
-    from namedgrad.linear import Like
-    from namedgrad.rules.structure import spread
-
     sizes = {new: x.sizes[old] for old, new in others.items()}
     lacks = tuple(n for n in sizes if n not in out.names)
     shown = relabel(out, {}, show=tuple(n for n in sizes if n in out.names))
