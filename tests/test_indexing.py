@@ -211,3 +211,20 @@ BAD = {
 def test_errors_say_what_is_wrong(message):
     with pytest.raises((ValueError, TypeError, IndexError), match=message):
         BAD[message](ng.DimArray(X, ("a", "b")))
+
+
+def test_a_slice_with_a_bound_per_slice_needs_a_step() -> None:
+    x = ng.DimArray(np.ones((2, 6)), ("b", "x")).vectorize("b")
+    start = ng.DimArray(np.array([0, 1]), "b").vectorize("b")
+    with pytest.raises(ValueError, match="slice of 'x' has the step 0"):
+        x.isel(x=slice(start, start + 2, 0))
+
+
+def test_runs_that_do_not_fit_are_refused_briefly() -> None:
+    x = ng.DimArray(np.arange(6.0), "x")
+    with pytest.raises(ValueError, match="runs end at 5 of 6 cells; unsafe=True"):
+        ng.segment_reduce(x, "sum", lengths=[2, 3], dim="x")
+    many = ng.DimArray(np.tile([[2], [3]], (1, 500)), ("run", "b"))
+    with pytest.raises(ValueError, match="unsafe=True") as error:
+        ng.segment_reduce(x, "sum", lengths=many, dim="x", new_dim="run")
+    assert len(str(error.value)) < 100

@@ -86,9 +86,11 @@ class BesselKernels:
         with np.errstate(all="ignore"):
             m, at, left = xp.absolute(v), self._quadrant(z, -1), xp.real(z) < 0
             there = self._falling(n, m, at)
-            round_origin = _product(self._turns(n, m, -1), there) * xp.exp(-2 * at)  # DLMF 10.34.2
-            first = self._rising(n, m, at, both=True)[n] * xp.exp(-1j * xp.imag(at))
-            out = xp.where(left, round_origin - 1j * _PI * first, there[n])
+            out = there[n]
+            if not self.may_branch or left.any():
+                round_origin = _product(self._turns(n, m, -1), there) * xp.exp(-2 * at)  # DLMF 10.34.2
+                first = self._rising(n, m, at, both=True)[n] * xp.exp(-1j * xp.imag(at))
+                out = xp.where(left, round_origin - 1j * _PI * first, out)
             out = xp.where(xp.where(left, xp.imag(z) < 0, xp.imag(z) > 0), xp.conj(out), out)
             out = xp.where(xp.equal(z, 0), math.inf if n == 0 else math.nan, out)
         return (xp.where(v < 0, -1.0, 1.0) ** n * out).astype(result_dtype(v, x))

@@ -47,8 +47,8 @@ class ErrorFunctions:
             return self.special.erfc(x)
         xp, z = self.xp, double(x)
         with np.errstate(all="ignore"):
-            right = xp.real(z) >= 0
-            tail = xp.exp(-z * z) * self._scaled(xp.where(right, z, -z))
+            right, tail = self._sides(z)
+            tail = xp.exp(-z * z) * tail
             return xp.where(right, tail, 2 - tail).astype(result_dtype(x))
 
     def erfcx(self, x: Raw) -> Raw:
@@ -57,8 +57,7 @@ class ErrorFunctions:
             return self.special.erfcx(x)
         xp, z = self.xp, double(x)
         with np.errstate(all="ignore"):
-            right = xp.real(z) >= 0
-            tail = self._scaled(xp.where(right, z, -z))
+            right, tail = self._sides(z)
             return xp.where(right, tail, 2 * xp.exp(z * z) - tail).astype(result_dtype(x))
 
     def ndtr(self, x: Raw) -> Raw:
@@ -66,16 +65,28 @@ class ErrorFunctions:
         return 0.5 * self.erfc(x * -math.sqrt(0.5)) if is_complex(x) else self.special.ndtr(x)
 
     def log_ndtr(self, x: Raw) -> Raw:
-        """Its logarithm: on the left by the scaled function, on the right by the complement."""
+        """Its principal logarithm: that of the tail where the tail is most of it, else of what the tail takes from 1.
+
+        The tail of the right half-plane is most of it where ``exp(-x**2 / 2)`` is large, beside the imaginary axis.
+        """
         if not is_complex(x):
             return self.special.log_ndtr(x)
         xp, z = self.xp, double(x) * math.sqrt(0.5)
-        left = xp.real(z) < 0
-        tail = self._scaled(xp.where(left, -z, z))
-        rest = -0.5 * xp.exp(xp.where(left, 0.0, -z * z)) * tail
-        a, b = xp.real(rest), xp.imag(rest)
-        right = 0.5 * xp.log1p(a * (2 + a) + b * b) + 1j * xp.arctan2(b, 1 + a)
-        return xp.where(left, xp.log(0.5 * tail) - z * z, right).astype(result_dtype(x))
+        with np.errstate(all="ignore"):
+            right, tail = self._sides(z)
+            power = -z * z
+            large = xp.logical_or(~right, xp.real(power) > 300)
+            rest = -0.5 * xp.exp(xp.where(large, 0.0, power)) * tail
+            a, b = xp.real(rest), xp.imag(rest)
+            near = 0.5 * xp.log1p(a * (2 + a) + b * b) + 1j * xp.arctan2(b, 1 + a)
+            far = xp.log(xp.where(right, -0.5, 0.5) * tail) + power
+            far = far - 2j * math.pi * xp.round(xp.imag(far) / (2 * math.pi))
+            return xp.where(large, far, near).astype(result_dtype(x))
+
+    def _sides(self, z: Raw) -> tuple[Raw, Raw]:
+        """Whether a number lies on the right, and ``erfcx`` at that one of ``z`` and ``-z`` that does."""
+        right = self.xp.real(z) >= 0
+        return right, self._scaled(self.xp.where(right, z, -z))
 
     def _scaled(self, z: Raw) -> Raw:
         """``erfcx(z) = w(i z)`` in the right half-plane."""

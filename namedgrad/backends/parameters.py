@@ -181,7 +181,7 @@ class ParameterKernels:
 
         The integrand falls off doubly exponentially (DLMF 10.32.9), on an interval around its maximum.
         """
-        if is_complex(x):
+        if is_complex(x):  # by a rule of its own: at real numbers nothing oscillates, and a sum is ten times as fast
             return self.complex_kve_order(n, v, x)
         xp = self.xp
         dtype, v, x = result_dtype(v, x), double(v), double(x)

@@ -56,6 +56,18 @@ def test_logarithm_of_the_normal_distribution_at_complex_numbers(size: float, cu
     assert_relative(-np.expm1(found[right]), complement, 1e-12)
 
 
+@pytest.mark.parametrize("size", [1.0, 5.0, 40.0, 1000.0])
+@pytest.mark.parametrize("across", [True, False], ids=["everywhere", "beside the imaginary axis"])
+def test_logarithm_of_the_normal_distribution_over_the_plane(size: float, across: bool, cupy: Any) -> None:
+    z = drawn(size, complex_numbers=True, seed=9)
+    z = z if across else 1j * z.imag + 1e-3 * z.real
+    z[:40], z[40:80] = -np.abs(z[:40].real), 1j * z[40:80].imag
+    found, expected = cupy.log_ndtr(fake_cupy.asarray(z)).get(), scipy.special.log_ndtr(z)
+    small = np.abs(expected) < 0.1  # SciPy's has half of the digits there
+    assert_relative(found[~small], expected[~small], 1e-11)
+    assert np.all(np.abs(found - expected)[small] < 1e-11)
+
+
 @pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive", "kv", "kve"])
 @pytest.mark.parametrize("size", [0.1, 5.0, 60.0, 300.0])
 @pytest.mark.parametrize("complex_numbers", [False, True], ids=["real", "complex"])
@@ -71,6 +83,15 @@ def test_bessel_functions(name: str, size: float, complex_numbers: bool, cupy: A
         both = np.hypot(scipy.special.jv(v, x), scipy.special.yv(v, x))
         waves = np.where(np.abs(v) < x, both, np.abs(expected))
     assert_relative(found, expected, 2e-12, waves)
+
+
+def test_nothing_of_the_left_half_plane_is_computed_on_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    numpy, z = get_backend("numpy"), np.array([2 + 1j, 0.3 - 4j])
+    expected = numpy.kve_order(1, 0.7, z)
+    left = numpy.kve_order(1, 0.7, np.append(z, -1 + 1j))
+    monkeypatch.setattr(type(numpy), "_rising", None)
+    assert_relative(numpy.kve_order(1, 0.7, z), expected, 1e-15)
+    assert_relative(left[:2], expected, 1e-15)
 
 
 @pytest.mark.parametrize("name", ["jv", "yv", "iv"])

@@ -35,7 +35,13 @@ def as_index(value: Any, name: Name, size: int, x: DimArray) -> Any:
 
 def plain(cut: slice) -> bool:
     """Whether the bounds of a slice are numbers, not arrays with one for each of many slices."""
-    return not any(getattr(v, "nameless", v).names for v in (cut.start, cut.stop) if isinstance(v, DimArray) or getattr(v, "nameless", None) is not None)
+    return not any(v.names for v in map(_named, (cut.start, cut.stop)) if isinstance(v, DimArray))
+
+
+def _named(value: Any) -> Any:
+    """A positional array as the named one that it holds, anything else as it is."""
+    held = getattr(value, "nameless", None)
+    return value if held is None else held
 
 
 def is_whole(k: Any) -> bool:
@@ -46,6 +52,8 @@ def is_whole(k: Any) -> bool:
 def _cut_per_slice(cut: slice, name: Name, size: int, x: DimArray) -> DimArray:
     """A slice with bounds along vectorized axes as positions, of which there must be as many for all."""
     step = 1 if cut.step is None else operator.index(cut.step)
+    if not step:
+        raise ValueError(f"a slice of {name!r} has the step 0; a step is a number of cells, or negative to go backwards")
     low, high = (0, size) if step > 0 else (-1, size - 1)
     start = _bound(cut.start, low if step > 0 else high, (low, high), name, size)
     stop = _bound(cut.stop, high if step > 0 else low, (low, high), name, size)
@@ -94,8 +102,7 @@ def _array_index(value: Any, name: Name, size: int, x: DimArray) -> DimArray:
 
 def named_index(value: Any, name: Name) -> DimArray:
     """An index as an untraced named array; one axis without a name is the dim itself."""
-    if getattr(value, "nameless", None) is not None:
-        value = value.nameless
+    value = _named(value)
     if not isinstance(value, DimArray):
         value = _unnamed_index(value, name)
     return innermost(value)

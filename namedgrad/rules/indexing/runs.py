@@ -129,11 +129,9 @@ def _check(found: DimArray, run: Name, size: int, *, whole: bool) -> None:
     ends = cells.sum(axis)
     if np.any(cells < 0):
         raise ValueError("segment_reduce: a run has a negative length")
-    if np.any(ends > size) or (whole and np.any(ends != size)):
-        raise ValueError(
-            f"segment_reduce: the runs end at {np.unique(ends).tolist()}, the array has {size} cells; unsafe=True leaves "
-            "out what they do not cover"
-        )
+    wrong = ends[ends != size] if whole else ends[ends > size]
+    if wrong.size:
+        raise ValueError(f"segment_reduce: runs end at {wrong.flat[0]} of {size} cells; unsafe=True leaves the rest out")
 
 
 def _finished(out: DimArray, kind: str, initial: float | None, n: DimArray | None) -> DimArray:

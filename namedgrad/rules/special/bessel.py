@@ -34,36 +34,39 @@ def _without_growth(x: DimArray, y: DimArray) -> DimArray:
 
 
 @functools.cache
-def _in_order(name: str, n: int, sign: int) -> Function:
-    """The n-th derivative of a Bessel function in its order."""
+def _in_order(kernel: str, n: int, slope: Callable[[Function, DimArray, DimArray, DimArray], DimArray]) -> Function:
+    """The n-th derivative in its order of a function with such a kernel and such a derivative in the argument."""
     return ordered(
-        f"{name}_order",
+        kernel,
         (n,),
-        lambda y, v, x: _in_order(name, n + 1, sign)(v, x),
-        lambda y, v, x: _neighbours(_in_order(name, n, sign), v, x, sign),
+        lambda y, v, x: _in_order(kernel, n + 1, slope)(v, x),
+        lambda y, v, x: slope(_in_order(kernel, n, slope), y, v, x),
     )
 
 
-@functools.cache
-def _ive_in_order(n: int) -> Function:
+def _of_waves(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    """The derivative in the argument of J and Y."""
+    return _neighbours(f, v, x, -1)
+
+
+def _of_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    """That of I."""
+    return _neighbours(f, v, x)
+
+
+def _of_scaled_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(-abs(x)) I``."""
-    return ordered(
-        "ive_order",
-        (n,),
-        lambda y, v, x: _ive_in_order(n + 1)(v, x),
-        lambda y, v, x: subtract(_neighbours(_ive_in_order(n), v, x), _without_growth(x, y)),
-    )
+    return subtract(_neighbours(f, v, x), _without_growth(x, y))
 
 
-@functools.cache
-def _kve_in_order(n: int) -> Function:
+def _of_turned_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    """That of ``exp(-x) I`` or ``exp(x) I``, whichever does not grow."""
+    return subtract(_neighbours(f, v, x), multiply(_side(x), y))
+
+
+def _of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(x) K``."""
-    return ordered(
-        "kve_order",
-        (n,),
-        lambda y, v, x: _kve_in_order(n + 1)(v, x),
-        lambda y, v, x: subtract(y, _neighbours(_kve_in_order(n), v, x)),
-    )
+    return subtract(y, _neighbours(f, v, x))
 
 
 def _pole(x: DimArray, sign: int, slope: DimArray) -> DimArray:
@@ -89,20 +92,9 @@ _ORDER = ("positive", "positive")
 
 _ive = elementwise(
     "ive",
-    lambda y, v, x: _ive_in_order(1)(v, x),
-    lambda y, v, x: subtract(_neighbours(_ive, v, x), _without_growth(x, y)),
+    lambda y, v, x: _in_order("ive_order", 1, _of_scaled_first)(v, x),
+    lambda y, v, x: _of_scaled_first(_ive, y, v, x),
 )
-
-
-@functools.cache
-def _turned(n: int) -> Function:
-    """The n-th derivative in the order of exp(-x) I or exp(x) I, whichever does not grow."""
-    return ordered(
-        "ive_turned_order",
-        (n,),
-        lambda y, v, x: _turned(n + 1)(v, x),
-        lambda y, v, x: subtract(_neighbours(_turned(n), v, x), multiply(_side(x), y)),
-    )
 
 
 def _side(x: DimArray) -> DimArray:
@@ -151,28 +143,28 @@ def ive(v: DimArray | float, x: DimArray | float) -> DimArray:
     array([1.        , 0.01261724])
     """
     order, at = constant(v), constant(x)
-    return multiply(_turned(0)(order, at), _unturned(at)) if at.dtype.kind == "c" else _ive.two(order, at)
+    return multiply(_in_order("ive_turned_order", 0, _of_turned_first)(order, at), _unturned(at)) if at.dtype.kind == "c" else _ive.two(order, at)
 
 
 # fmt: off
 jv = special(
-    "jv", lambda y, v, x: _in_order("jv", 1, -1)(v, x), lambda y, v, x: _neighbours(jv, v, x, -1),
+    "jv", lambda y, v, x: _in_order("jv_order", 1, _of_waves)(v, x), lambda y, v, x: _of_waves(jv, y, v, x),
     domain=("order", "positive"), operands=_V, says="Bessel function of the first kind and real order v.",
     source=_SOURCE)
 yv = special(
-    "yv", lambda y, v, x: _in_order("yv", 1, -1)(v, x), lambda y, v, x: _pole(x, 1, _neighbours(yv, v, x, -1)),
+    "yv", lambda y, v, x: _in_order("yv_order", 1, _of_waves)(v, x), lambda y, v, x: _pole(x, 1, _of_waves(yv, y, v, x)),
     domain=("order", "positive"), operands=_V, says="Bessel function of the second kind and real order v.",
     source=_SOURCE)
 iv = special(
-    "iv", lambda y, v, x: _in_order("iv", 1, 1)(v, x), lambda y, v, x: _neighbours(iv, v, x),
+    "iv", lambda y, v, x: _in_order("iv_order", 1, _of_first)(v, x), lambda y, v, x: _of_first(iv, y, v, x),
     domain=("order", "positive"), operands=_V, says="Modified Bessel function of the first kind and real order v.",
     source=_SOURCE)
 kv = special(
-    "kv", lambda y, v, x: multiply(exp(negative(x)), _kve_in_order(1)(v, x)), lambda y, v, x: negative(_neighbours(kv, v, x)),
+    "kv", lambda y, v, x: multiply(exp(negative(x)), _in_order("kve_order", 1, _of_scaled_second)(v, x)), lambda y, v, x: negative(_neighbours(kv, v, x)),
     domain=_ORDER, operands=_V, says="Modified Bessel function of the second kind and real order v.",
     source=_SOURCE)
 kve = special(
-    "kve", lambda y, v, x: _kve_in_order(1)(v, x), lambda y, v, x: _pole(x, -1, subtract(y, _neighbours(kve, v, x))),
+    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: _pole(x, -1, _of_scaled_second(kve, y, v, x)),
     domain=_ORDER, operands=_V, says="Scaled modified Bessel function of the second kind, exp(x) kv(v, x).",
     source=_SOURCE)
 j0 = special("j0", lambda y, x: negative(j1(x)), domain="real",
