@@ -227,7 +227,10 @@ def test_every_error_names_the_operation_and_the_matrices(name):
     f, data = FAILS[name]
     a = named(data, ("lat", "lon", "i", "j"))
     said = rf"^{name}: .*, at lat=1, lon=2; lat=2, lon=0 of \(lat: 3, lon: 4\)"
-    for call in (f, ng.grad(lambda a: parts(f(a))[0].real.sum())):
+    gradient = ng.grad(lambda a: parts(f(a))[0].real.sum())
+    compiled = ng.compile(f)
+    compiled(named(np.broadcast_to(np.eye(4) + 0.1, (3, 4, 4, 4)) * [1.0, 2.0, 3.0, 4.0], ("lat", "lon", "i", "j")))
+    for call in (f, gradient, compiled):
         with pytest.raises(np.linalg.LinAlgError, match=said):
             call(a)
     with pytest.raises(np.linalg.LinAlgError) as caught:

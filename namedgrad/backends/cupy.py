@@ -1,8 +1,7 @@
 """The CuPy backend: NumPy's functions on a GPU, with nothing that waits for the device or copies to it unasked.
 
-CuPy raises no error where a kernel meets bad input: a matrix that cannot be factored gives arbitrary numbers.  Here the
-result is checked on the device instead, and is NaN where it fails.  Integer positions that are CuPy arrays themselves
-cannot be checked without waiting for them: as everywhere in CuPy, those out of range wrap around.
+Integer positions that are CuPy arrays themselves cannot be checked without waiting for them: as everywhere in CuPy,
+those out of range wrap around.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.base import Backend, Raw, Shape
+from namedgrad.backends.cupy_linalg import CupyLinalg
 from namedgrad.backends.cupy_special import CupySpecial, NoFunctions
 
 # What ``add.at`` does not take is accumulated in one of the dtypes that it does.
@@ -26,7 +26,7 @@ def _plain(x: Raw) -> Raw:
     return int(x) if isinstance(x, int) and type(x) is not bool else x
 
 
-class CupyBackend(CupySpecial, Backend):
+class CupyBackend(CupySpecial, CupyLinalg, Backend):
     """Positional functions on ``cupy.ndarray``."""
 
     name = "cupy"
@@ -106,39 +106,3 @@ class CupyBackend(CupySpecial, Backend):
         hit = xp.zeros(out.size, "int32")
         self.combine_at("add", hit, key, last.astype("int32"))
         return out * self.reshape(xp.where(hit > 0, found, xp.ones(1, out.dtype)), out.shape)
-
-    def cholesky(self, a: Raw, errors: str = "raise") -> Raw:
-        """Lower Cholesky factors; NaN where a matrix is not positive definite."""
-        xp = self.xp
-        factor = xp.linalg.cholesky(a)
-        v = xp.ones((a.shape[-1], 1), dtype=a.dtype)
-        # L L^H v = A v for one v tells a factor from what a failed factorisation leaves behind; the bound is the
-        # componentwise backward error of Cholesky's method (Higham 2002, theorem 10.3).
-        adjoint = self._adjoint(factor)
-        whole = self.matmul(xp.tril(a), v) + self.matmul(self._adjoint(xp.tril(a, -1)), v)
-        error = xp.absolute(whole - self.matmul(factor, self.matmul(adjoint, v)))
-        bound = self.matmul(xp.absolute(factor), self.matmul(xp.absolute(adjoint), xp.absolute(v)))
-        right = xp.all(error <= self._tolerance(a) * bound, axis=(-2, -1))
-        return xp.where(right[..., None, None], factor, np.nan).astype(factor.dtype)
-
-    def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
-        """``a x = b`` for matrices of right-hand sides; NaN where ``a`` is singular."""
-        xp = self.xp
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
-        b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
-        x = xp.linalg.solve(a, b)
-        # Elimination with pivoting leaves a small residual, however ill-conditioned the matrix is.
-        error = xp.max(xp.absolute(self.matmul(a, x) - b), axis=-2, keepdims=True)
-        bound = xp.max(self.matmul(xp.absolute(a), xp.absolute(x)) + xp.absolute(b), axis=-2, keepdims=True)
-        return xp.where(error <= self._tolerance(a) * bound, x, np.nan).astype(x.dtype)
-
-    def inv(self, a: Raw, errors: str = "raise") -> Raw:
-        """Inverses; NaN where a matrix is singular."""
-        eye = self.xp.eye(a.shape[-1], dtype=a.dtype)
-        return self.solve(a, self.xp.broadcast_to(eye, a.shape)) if a.size else a
-
-    def _tolerance(self, a: Raw) -> float:
-        """Far above the rounding of a factorisation, far below an arbitrary result."""
-        kind = a.dtype if a.dtype.kind in "fc" else np.dtype(float)
-        return 100 * a.shape[-1] * float(np.finfo(kind).eps)

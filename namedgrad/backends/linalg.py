@@ -253,7 +253,7 @@ class LinalgKernels:
         odd = xp.matmul(x6, b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * eye
         u = xp.matmul(x, odd)
         v = xp.matmul(x6, b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
-        out = self.solve(v - u, v + u)
+        out = self.solve(v - u, v + u, errors="nan")
         for k in range(SQUARINGS):
             out = xp.where(times > k, xp.matmul(out, out), out)
         return out
@@ -290,7 +290,7 @@ class LinalgKernels:
             a = self.sqrtm(a)
         x = a - eye
         rule = zip(*(v.tolist() for v in np.polynomial.legendre.leggauss(8)), strict=True)
-        return 2**ROOTS * sum(w / 2 * self.solve(eye + (1 + t) / 2 * x, x) for t, w in rule)
+        return 2**ROOTS * sum(w / 2 * self.solve(eye + (1 + t) / 2 * x, x, errors="nan") for t, w in rule)
 
 
 THETA_13 = 5.371920351148152  #: Higham (2005), table 2.3

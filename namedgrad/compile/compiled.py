@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from namedgrad import backends
 from namedgrad.compile.arguments import Read, seen
 from namedgrad.compile.program import Program, Results
@@ -118,7 +120,15 @@ class Compiled:
         if program is None or (program.pinned and not program.holds(read.plain + around.plain)):
             return self._first(args, kwargs)
         cache.last = program
-        return program.run(read.raws + around.raws)
+        return self._run(program, read.raws + around.raws, args, kwargs)
+
+    def _run(self, program: Program, raws: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The program's results; of matrices that cannot be done ``f`` itself says where they are."""
+        try:
+            return program.run(raws)
+        except np.linalg.LinAlgError:
+            self._f(*args, **kwargs)
+            raise
 
     def _first(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record, unless another thread has done so in the meantime, and run."""
@@ -138,7 +148,7 @@ class Compiled:
                 program = Program(recorder, results, read.plain + around.plain)
                 cache.keep((around.key, *parts), program)
             cache.last = program
-        return program.run(read.raws + around.raws)
+        return self._run(program, read.raws + around.raws, args, kwargs)
 
     def _look_around(self) -> Surroundings:
         old, new = self._cache.surroundings, Surroundings(self._f, ignored=self._cache.ignored)

@@ -63,6 +63,9 @@ TABLE["linalg.matrix_power"] = lambda a, n: np.linalg.matrix_power(a, n)
 TABLE["linalg.pinv"] = TABLE["pinverse"] = lambda a, rcond=None, *, rtol=None, atol=None, hermitian=False: np.linalg.pinv(
     a, rtol=rcond if rcond is not None else rtol, hermitian=hermitian
 )
+# PyTorch's gradient is that of a matrix that is not symmetrised, here it is that of one that is.
+TABLE["linalg.pinv.hermitian"] = lambda a, **how: np.linalg.pinv((a + np.swapaxes(a, -1, -2)) / 2, **how)
+THEIRS["linalg.pinv.hermitian"] = lambda a, **how: torch.linalg.pinv((a + a.mT) / 2, **how)
 TABLE["linalg.pinv.singular"] = lambda a, b: np.linalg.pinv(np.matmul(a, np.swapaxes(b, -1, -2)))
 TABLE["linalg.norm"] = lambda x, ord=None, dim=None, keepdim=False, **_: np.linalg.norm(x, ord, axes_of(dim), keepdim)
 TABLE["linalg.vector_norm"] = lambda x, ord=2, dim=None, keepdim=False, **_: np.linalg.vector_norm(x, ord=ord, axis=axes_of(dim) if x.ndim else None, keepdims=keepdim)
@@ -186,4 +189,4 @@ TABLE["linalg.lu"] = _lower_upper
 THEIRS["linalg.lu"] = lambda a, *, pivot=True: torch.linalg.lu(a, pivot=pivot)[1:]
 LEFT_OUT["linalg.lu"] = (lambda *flat: any(x is False for x in flat), "without pivots")
 LEFT_OUT["tensordot"] = (lambda *flat: any(1 in x.shape for x in flat[:2]) and flat[0].ndim == flat[1].ndim == 3, "size 1 against another size")
-LEFT_OUT["linalg.norm"] = (lambda *flat: "nuc" in flat and not bool(flat[0].count_nonzero()), "the nuclear norm at 0: any matrix of norm 1 is a subgradient, here 0")
+LEFT_OUT["linalg.norm"] = (lambda *flat: any(x in ("nuc", 2) for x in flat[1:] if not isinstance(x, torch.Tensor)) and not bool(flat[0].count_nonzero()), "the nuclear and the spectral norm at 0: arbitrary singular vectors make a subgradient, here it is 0")

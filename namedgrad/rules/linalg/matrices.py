@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends.failures import CALLED, Bad, MatrixError, bad_matrices
@@ -123,15 +123,16 @@ def _those_that_failed(result: DimArray, args: Sequence[DimArray], batch: Names)
     """The matrices of which the result is NaN: those that are finite themselves, unless there are none."""
     if not batch:
         return None
-    bad = _over(batch, result, np.isnan(result.raw), np.any)
-    fine = functools.reduce(np.logical_and, (_over(batch, x, np.isfinite(x.raw), np.all) for x in args), bad)
+    bad = _over(batch, result, np.isnan, np.any)
+    fine = functools.reduce(np.logical_and, (_over(batch, x, np.isfinite, np.all) for x in args), bad)
     return bad_matrices(fine if fine.any() else bad, np.arange(bad.size).reshape(bad.shape), batch, bad.shape)
 
 
-def _over(batch: Names, x: DimArray, flags: Any, reduce: Any) -> Any:
-    """Flags of an array reduced to the axes of the batch, in its order; size 1 where the array lacks one."""
+def _over(batch: Names, x: DimArray, test: Any, reduce: Any) -> Any:
+    """A test of cells reduced to the axes of the batch, in its order, on the host; size 1 where the array lacks one."""
     kept = tuple(n for n in x.names if n in batch)
-    flags = reduce(flags, axis=tuple(i for i, n in enumerate(x.names) if n not in batch))
+    flags = reduce(test(x.raw), axis=tuple(i for i, n in enumerate(x.names) if n not in batch))
+    flags = backends.backend_of(flags).to_numpy(flags)
     flags = place(flags, axes.Move(axes.order_plan(kept, tuple(n for n in batch if n in kept)), None))
     return flags.reshape([x.full_shape[x.names.index(n)] if n in kept else 1 for n in batch])
 

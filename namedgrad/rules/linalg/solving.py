@@ -30,19 +30,19 @@ from namedgrad.rules.structure import add, contract, negative, relabel, subtract
 # ------------------------------------------------------------------------------------------------ equations
 
 
-def _solve_pullback(g: DimArray, x: DimArray, a: DimArray, b: DimArray, errors: str = "raise") -> tuple[Pair, DimArray]:
-    """Giles (2008), section 2.3: b' = A^-T g, A' = -b' x^T."""
-    gb = _solve(mT(a), g, errors=errors)
+def _solve_pullback(g: DimArray, x: DimArray, a: DimArray, b: DimArray, **_: Any) -> tuple[Pair, DimArray]:
+    """Giles (2008), section 2.3: b' = A^-T g, A' = -b' x^T; singular matrices have been spoken of on the way up."""
+    gb = _solve(mT(a), g, errors="nan")
     return Pair(negative(down(gb)), x), gb
 
 
-def _solve_pushforward(ts: list[Any], x: DimArray, a: DimArray, b: DimArray, errors: str = "raise") -> DimArray:
+def _solve_pushforward(ts: list[Any], x: DimArray, a: DimArray, b: DimArray, **_: Any) -> DimArray:
     """Giles (2008), section 2.3.1: dx = A^-1 (db - dA x)."""
     ta, tb = ts
     if ta is not None:
         moved = negative(relabel(contract(ta, x, (COLUMN,)), {ROW: COLUMN}))
         tb = moved if tb is None else add(tb, moved)
-    return _solve(a, tb, errors=errors)
+    return _solve(a, tb, errors="nan")
 
 
 _solve = MatrixOp("(m,m),(m)->(m)", "solve", _solve_pullback, pushforward=_solve_pushforward, columns=1)

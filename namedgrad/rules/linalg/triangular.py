@@ -27,22 +27,22 @@ RHS = axes.core(-14)
 
 
 def _pullback(
-    g: DimArray, x: DimArray, a: DimArray, b: DimArray, *, lower: bool, unit: bool, errors: str = "raise"
+    g: DimArray, x: DimArray, a: DimArray, b: DimArray, *, lower: bool, unit: bool, **_: Any
 ) -> tuple[Pair, DimArray]:
     """Giles (2008), section 2.3: b' = A^-T g, A' = -b' x^T; what is outside the triangle is cut where it is read."""
-    gb = _solve(mT(a), g, lower=not lower, unit=unit, errors=errors)
+    gb = _solve(mT(a), g, lower=not lower, unit=unit, errors="nan")
     return Pair(negative(down(gb)), x), gb
 
 
 def _pushforward(
-    ts: list[Any], x: DimArray, a: DimArray, b: DimArray, *, lower: bool, unit: bool, errors: str = "raise"
+    ts: list[Any], x: DimArray, a: DimArray, b: DimArray, *, lower: bool, unit: bool, **_: Any
 ) -> DimArray:
     """Giles (2008), section 2.3: dx = A^-1 (db - dA x)."""
     ta, tb = ts
     if ta is not None:
         moved = negative(relabel(contract(ta, x, (COLUMN,)), {ROW: COLUMN}))
         tb = moved if tb is None else add(tb, moved)
-    return _solve(a, tb, lower=lower, unit=unit, errors=errors)
+    return _solve(a, tb, lower=lower, unit=unit, errors="nan")
 
 
 _solve = MatrixOp("(m,m),(m)->(m)", "triangular_solve", _pullback, pushforward=_pushforward, columns=1)
