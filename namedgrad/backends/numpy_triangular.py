@@ -169,11 +169,24 @@ def solve(a: Raw, b: Raw, lower: bool, unit: bool, errors: str) -> Raw:
     with np.errstate(all="ignore"):
         x = solve_stack(a, b, lower, unit)
         doubtful = ~np.isfinite(x.sum((-1, -2)))
-    if doubtful.any():  # blocks mix numbers that are not finite with others; a row at a time does not
-        a, b = (np.broadcast_to(v, (*batch, *v.shape[-2:])) for v in (a, b))
-        for at in zip(*np.nonzero(doubtful), strict=True):
-            one = solve_one(a[at], b[at], lower, unit)
-            x[at] = _singular(shape[-2:], x.dtype, errors) if one is None else one
+    if doubtful.any():
+        a, b = (np.broadcast_to(v, (*batch, *v.shape[-2:]))[doubtful] for v in (a, b))
+        singular = np.zeros(len(a), bool) if unit else ~np.diagonal(a, axis1=-2, axis2=-1).all(-1)
+        if errors != "nan" and singular.any():
+            raise np.linalg.LinAlgError("Singular matrix")
+        x[doubtful] = np.where(singular[:, None, None], np.nan, _by_substitution(a, b, lower, unit))
+    return x
+
+
+def _by_substitution(a: Raw, b: Raw, lower: bool, unit: bool) -> Raw:
+    """A row of all matrices at a time: blocks would mix numbers that are not finite with others."""
+    x = np.empty(b.shape, np.result_type(a, b))
+    n = a.shape[-1]
+    with np.errstate(all="ignore"):
+        for i in range(n) if lower else reversed(range(n)):
+            known = slice(0, i) if lower else slice(i + 1, n)
+            left = b[:, i] - np.matmul(a[:, i, None, known], x[:, known])[:, 0]
+            x[:, i] = left if unit else left / a[:, i, i, None]
     return x
 
 
