@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import numpy as np
 import pytest
 
 import namedgrad as ng
+from namedgrad.fit.evaluate import Evaluator
 from tests.fit.problems import NAMES, START, TIME, model, named, observations, residual, stacked
 
 OVER = ("lat", "lon")
@@ -49,19 +53,41 @@ def test_cells_at_the_edges_disturb_nobody():
     np.testing.assert_allclose(stacked(found.params)[1:, 2:], want[1:, 2:], rtol=1e-12)
 
 
-def test_order_chunks_threads_and_precision(monkeypatch):
+def test_order_chunks_and_precision():
     y = observations(3, 40, 60)
     want = stacked(fit(y).params)
     order = np.random.default_rng(0).permutation(40)
     np.testing.assert_allclose(stacked(fit(y[:, order]).params), want[order], rtol=1e-11)
     for chunk in (33, 500):
         np.testing.assert_allclose(stacked(fit(y, chunk=chunk).params), want, rtol=1e-11)
-    for threads in ("1", "2", "3"):
-        monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        np.testing.assert_allclose(stacked(fit(y).params), want, rtol=1e-11)
     np.testing.assert_allclose(stacked(fit(y.astype("f4")).params), want, rtol=1e-3, atol=1e-5)
     alone = ng.least_squares(residual, START, TIME, y[:, 7, 8])
     np.testing.assert_allclose([alone.params[n] for n in NAMES], want[7, 8], rtol=1e-11)
+
+
+def test_threads_share_the_work_and_change_nothing(monkeypatch):
+    y = observations(3, 110, 130)
+    y[::3, 5, ::9] = np.nan
+    used: set[int] = set()
+    evaluate = Evaluator.__call__
+
+    def noted(self, *args, **options):
+        used.add(threading.get_ident())
+        return evaluate(self, *args, **options)
+
+    monkeypatch.setattr(Evaluator, "__call__", noted)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    found = {}
+    for count in (1, 2, 3):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(count))
+        used.clear()
+        found[count] = fit(y)
+        assert len(used - {threading.main_thread().ident}) == (count if count > 1 else 0)
+    for several in (found[2], found[3]):
+        np.testing.assert_allclose(stacked(several.params), stacked(found[1].params), rtol=1e-11)
+        np.testing.assert_allclose(several.covariance, found[1].covariance, rtol=1e-9)
+        np.testing.assert_array_equal(several.status, found[1].status)
+        np.testing.assert_array_equal(several.dof, found[1].dof)
 
 
 def test_programs_and_plain_calls_agree():
