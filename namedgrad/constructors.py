@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, make
+from namedgrad.array import DimArray, constant, describe, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.trace import innermost
 
@@ -37,6 +37,7 @@ def full(
     ----------
     sizes : mapping of name to size
     value : scalar
+        A DimArray without dims will do: gradients reach it.
     dtype : dtype, optional
         That of ``like`` by default, else that of the value.
     like : array, optional
@@ -52,6 +53,8 @@ def full(
     ------
     AxisError
         If a name is repeated or reserved.
+    ValueError
+        If the value has dims.
 
     Examples
     --------
@@ -60,10 +63,29 @@ def full(
     array([3., 3.])
     """
     names = axes.check_names(sizes)
+    value = _single(value, "full")
+    if value.level is not None or value.names or backends.is_array(value.raw):
+        kind = _dtype(dtype, like, value.dtype)
+        return _times(full(sizes, 1, dtype=kind, like=value if like is None else like, vectorized=vectorized), value)
     backend = _backend(like)
-    kind = _dtype(dtype, like, np.asarray(value).dtype)
-    raw = backends.call(backend.full, tuple(sizes.values()), value, kind)
+    raw = backends.call(backend.full, tuple(sizes.values()), value.raw, _dtype(dtype, like, value.dtype))
     return _build(backends.call(backend.copy, raw), names, vectorized)
+
+
+def _single(value: Any, what: str) -> DimArray:
+    """One number, or one for each slice."""
+    value = constant(value, f"{what}: the value")
+    if value.dims:
+        repeat = "use .broadcast_like(...) to repeat it"
+        raise ValueError(f"{what}: the value must be a scalar, got {describe(value)}; {repeat}")
+    return value
+
+
+def _times(ones: DimArray, value: DimArray) -> DimArray:
+    """A value that is being differentiated, or is an array, in every cell."""
+    from namedgrad.rules.structure import cast, multiply
+
+    return cast(multiply(ones, cast(value, ones.dtype)), ones.dtype)
 
 
 def zeros(sizes: Mapping[Any, int], *, dtype: Any = None, like: Any = None, vectorized: Any = ()) -> DimArray:
@@ -344,8 +366,11 @@ def full_like(x: DimArray, value: Any, *, dtype: Any = None, like: Any = None, v
     """
     if not isinstance(x, DimArray):
         return _without_names(x, value, dtype, given={"like": like, "vectorized": vectorized})
+    value = _single(value, "full_like")
+    if value.level is not None or value.names or backends.is_array(value.raw):
+        return _times(full_like(x, 1, dtype=dtype, like=like, vectorized=vectorized), value)
     backend = _backend(x if like is None else like)
-    raw = backends.call(backend.copy, backends.call(backend.full, x.full_shape, value, _dtype(dtype, x)))
+    raw = backends.call(backend.copy, backends.call(backend.full, x.full_shape, value.raw, _dtype(dtype, x)))
     out = make(raw, x.names, x.hidden if vectorized is None else NONE)
     return out if vectorized is None else DimArray(raw, x.names, vectorized=vectorized)
 

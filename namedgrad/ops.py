@@ -19,7 +19,8 @@ from namedgrad.axes import AxisError
 from namedgrad.docstrings import describe_elementwise
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
-from namedgrad.rules import contraction, elementwise, indexing, movement, sorting, structure
+from namedgrad.rules import contraction, conveniences, elementwise, indexing, movement, sorting, structure
+from namedgrad.rules.reductions.weighted import weighted
 from namedgrad.rules.windows.rolling import rolling
 from namedgrad.trace import Traced
 
@@ -118,13 +119,21 @@ for _op in OPERATIONS.values():
         _method(_op.name, _op.function)
 for _name in ("vectorize", "devectorize", "coarsen"):
     _method(_name, getattr(movement, _name))
+for _name in ("pipe", "combine_first", "dropna", "drop_isel", "sortby", "isin", "cumulative", "get_axis_num"):
+    _method(_name, getattr(conveniences, _name))
 for _name in ("where", "dot"):
     _method(_name, None)  # type: ignore[arg-type]
 
 
-def _where(self: DimArray, cond: Any, other: Any = np.nan) -> DimArray:
-    """Cells where ``cond`` holds, ``other`` (NaN) elsewhere, as xarray's method."""
-    return structure.where(constant(cond), self, constant(other))
+def _where(self: DimArray, cond: Any, other: Any = np.nan, drop: bool = False) -> DimArray:
+    """Cells where ``cond`` holds, ``other`` (NaN) elsewhere, as xarray's method; each may be a function of the array.
+
+    With ``drop`` only positions of the dims of ``cond`` at which it holds anywhere are kept.
+    """
+    cond, other = (constant(v(self) if callable(v) else v) for v in (cond, other))
+    out = structure.where(cond, self, other)
+    out = structure.reorder(out, tuple(dict.fromkeys((*self.names, *cond.names, *other.names))))
+    return indexing.isel(out, {d: cond.any([n for n in cond.dims if n != d]) for d in cond.dims}) if drop else out
 
 
 def _dot(self: DimArray, other: Any, dim: Any = None) -> DimArray:
@@ -132,8 +141,10 @@ def _dot(self: DimArray, other: Any, dim: Any = None) -> DimArray:
     return contraction.dot(self, other, dim=dim)
 
 
-def _astype(self: DimArray, dtype: Any) -> DimArray:
-    """The same values with another dtype."""
+def _astype(self: DimArray, dtype: Any, *, casting: Any = "unsafe", copy: bool = True) -> DimArray:
+    """The same values with another dtype, if ``casting`` allows it; ``copy`` changes nothing here."""
+    if not np.can_cast(self.dtype, dtype, casting):
+        raise TypeError(f"cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule casting={casting!r}")
     return structure.cast(self, np.dtype(dtype))
 
 
@@ -141,7 +152,9 @@ _method("rolling", rolling)
 _method("where", _where)
 _method("dot", _dot)
 _method("astype", _astype)
+_method("weighted", weighted)
 _method("conj", complex_numbers.conjugate)
+_method("conjugate", complex_numbers.conjugate)
 DimArray.real = property(complex_numbers.real)  # type: ignore[attr-defined]
 DimArray.imag = property(complex_numbers.imag)  # type: ignore[attr-defined]
 DimArray.at = property(indexing.At)  # type: ignore[attr-defined]

@@ -171,7 +171,7 @@ def solve(a: Raw, b: Raw, lower: bool, unit: bool, errors: str) -> Raw:
         doubtful = ~np.isfinite(x.sum((-1, -2)))
     if doubtful.any():
         a, b = (np.broadcast_to(v, (*batch, *v.shape[-2:]))[doubtful] for v in (a, b))
-        singular = np.zeros(len(a), bool) if unit else ~np.diagonal(a, axis1=-2, axis2=-1).all(-1)
+        singular: Any = np.zeros(len(a), bool) if unit else ~np.diagonal(a, axis1=-2, axis2=-1).all(-1)
         if errors != "nan" and singular.any():
             raise np.linalg.LinAlgError("Singular matrix")
         x[doubtful] = np.where(singular[:, None, None], np.nan, _by_substitution(a, b, lower, unit))

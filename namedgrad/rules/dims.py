@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from namedgrad.array import DimArray, constant, describe
+import numpy as np
+
+from namedgrad.array import DimArray, constant, describe, make
 from namedgrad.axes import AxisError, Name, Names
 
 #: Parameters that name dims, or map dims to something: on positional arrays they take axis numbers.
@@ -46,6 +49,28 @@ def check(x: DimArray, name: Name, what: str) -> Name:
     if name not in x.names:
         raise AxisError(f"{what}: no dim {name!r} in {describe(x)}; its dims are {x.dims}")
     return name
+
+
+def existing(x: DimArray, names: Iterable[Any], missing_dims: str, what: str) -> tuple[Any, ...]:
+    """Those of the names, and an ellipsis, that are visible dims: of others it is said, or not, as ``missing_dims`` asks."""
+    if missing_dims not in {"raise", "warn", "ignore"}:
+        raise ValueError(f"{what}: missing_dims={missing_dims!r}; choose 'raise', 'warn' or 'ignore'")
+    names = tuple(names)
+    if missing_dims != "raise":
+        missing = [n for n in names if n is not Ellipsis and n not in x.names]
+        if missing and missing_dims == "warn":
+            warnings.warn(f"{what}: no dims {missing} in {describe(x)}", UserWarning, stacklevel=2)
+        names = tuple(n for n in names if n not in missing)
+    for name in names:
+        if name is not Ellipsis:
+            check(x, name, what)
+    return names
+
+
+def without(x: DimArray, names: Names) -> DimArray:
+    """A stand-in for ``x`` without some of its dims: its other names and sizes."""
+    kept = [(n, s) for n, s in zip(x.names, x.full_shape, strict=True) if n not in names]
+    return make(np.broadcast_to(np.float64(0), tuple(s for _, s in kept)), tuple(n for n, _ in kept), x.hidden)
 
 
 def mapping(x: DimArray, given: Mapping[Any, Any] | None, keywords: Mapping[Any, Any], what: str) -> dict[Name, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, constant, make
 from namedgrad.linear import like
-from namedgrad.primitive import elementwise, operation, sample
+from namedgrad.primitive import check_sizes, elementwise, operation, sample
 from namedgrad.primitive import mask as select_by
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
@@ -234,7 +234,7 @@ def type_as(x: DimArray, other: DimArray) -> DimArray:
 
 
 @operation(sample("real(a,b)"), sample("complex(a,b)"), method=True, family=_FAMILY)
-def copy(x: DimArray, deep: bool = True) -> DimArray:
+def copy(x: DimArray, deep: bool = True, data: Any = None) -> DimArray:
     """The same values, in memory of their own.
 
     Parameters
@@ -242,6 +242,8 @@ def copy(x: DimArray, deep: bool = True) -> DimArray:
     x : DimArray
     deep : bool
         False: without a copy of the data. An array is never written into, so this changes nothing but memory.
+    data : array, optional
+        Other values for the same dims, of the shape of ``x.data``.
 
     Returns
     -------
@@ -257,6 +259,10 @@ def copy(x: DimArray, deep: bool = True) -> DimArray:
     >>> ng.copy(ng.DimArray([1.0], ("x",))).data
     array([1.])
     """
+    if data is not None:
+        new = DimArray(data, (*x.vectorized, *x.dims), vectorized=x.vectorized)
+        check_sizes("copy", (x, new))
+        return new
     if x.level is not None or not deep or not backends.is_array(x.raw):
         return x
     return make(backends.call(backends.backend_of(x.raw).copy, x.raw), x.names, x.hidden)

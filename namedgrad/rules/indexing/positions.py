@@ -90,6 +90,8 @@ def _bound(value: Any, default: int, ends: tuple[int, int], name: Name, size: in
 
 def _array_index(value: Any, name: Name, size: int, x: DimArray) -> DimArray:
     literal = isinstance(value, (list, tuple))
+    if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[0], (int, np.integer)):
+        value = _with_dims(*value, name)
     value = named_index(value, name)
     if value.dtype.kind == "b":
         if not literal and not backends.may_look(value.raw):
@@ -98,6 +100,14 @@ def _array_index(value: Any, name: Name, size: int, x: DimArray) -> DimArray:
     if value.dtype.kind not in "iu":
         raise TypeError(f"index for {name!r} has dtype {value.dtype}; use integers or booleans")
     return beside(wrapped(value, name, size, x), x)
+
+
+def _with_dims(dims: Any, positions: Any, name: Name) -> DimArray:
+    """A pair of dims and positions, as xarray takes it: an axis for each of the dims."""
+    positions = _named(positions)
+    if isinstance(positions, DimArray):
+        raise AxisError(f"index for {name!r}: {describe(positions)} has names already; rename them instead of giving {dims!r}")
+    return DimArray(positions, tuple(dims) if isinstance(dims, (list, tuple)) else (dims,))
 
 
 def named_index(value: Any, name: Name) -> DimArray:

@@ -9,19 +9,21 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, describe, extent
-from namedgrad.axes import AxisError, Name
+from namedgrad.axes import AxisError, Name, Names
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.dims import check, mapping, pick
+from namedgrad.rules.dims import check, existing, mapping, pick
 from namedgrad.rules.indexing.maps import gather, index_names
 from namedgrad.rules.indexing.positions import beside, is_whole, joined, named_index, read_all, wrapped
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.structure import relabel
+from namedgrad.rules.structure import relabel, reorder
 
 
 @operation(sample("real(a,b)", indexers={"a": 1}), sample("real(a,b)", indexers={"a": slice(None, None, -1), "b": slice(0, 3, 2)}),
            sample("real(a,b)", indexers={"a": [0, 0, 2, -1]}), sample("real(a,b)", indexers={"b": [True, False, True, True]}),
            method=True)
-def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+def isel(
+    x: DimArray, /, indexers: Mapping[Any, Any] | None = None, drop: bool = False, missing_dims: str = "raise", **keywords: Any
+) -> DimArray:
     """Index by position.
 
     Parameters
@@ -31,13 +33,18 @@ def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: 
         Or as keywords: ``a.isel(x=0)``. An int removes the dim; a slice, a list, a 1-D array of integers or booleans indexes its own
         dim (orthogonally); a DimArray of integers brings its dims, and several that share a dim are taken together (pointwise).
         It may have vectorized axes: each slice then has its own positions. So may the bounds of a slice, ``slice(i, i + 2)``, as
-        long as all slices are of one length.
+        long as all slices are of one length. A pair ``(dims, positions)`` is an array with these dims.
+    drop : bool
+        Changes nothing, as there are no coordinates; here so that programs written for xarray run.
+    missing_dims : {"raise", "warn", "ignore"}
+        What to do with indexers of dims that ``x`` does not have.
     **keywords
         The mapping in keyword form.
 
     Returns
     -------
     DimArray
+        Dims in the order of ``x``; those that an indexer brings stand where the first of them does, as in xarray.
 
     Raises
     ------
@@ -62,8 +69,12 @@ def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: 
     >>> a.isel(x=along, y=along).data
     array([1., 4.])
     """
+    if missing_dims != "raise":
+        given = keywords if indexers is None else indexers
+        indexers, keywords = {n: given[n] for n in existing(x, given, missing_dims, "isel")}, {}
     table = mapping(x, indexers, keywords, "isel")
     read = read_all(x, table)
+    names = dict.fromkeys(n for own in x.names for n in _names_of(read.get(own, _WHOLE), own))
     arrays = {n: i for n, i in read.items() if isinstance(i, DimArray)}
     for name, i in read.items():
         if not isinstance(i, DimArray):
@@ -75,7 +86,15 @@ def isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: 
             x = gather(x, {name: i})
         return x
     _refuse_lost(x, arrays)
-    return gather(x, arrays)
+    return reorder(gather(x, arrays), tuple(names))
+
+
+_WHOLE = slice(None)
+
+
+def _names_of(indexer: Any, own: Name) -> Names:
+    """What an indexer makes of a dim."""
+    return indexer.names if isinstance(indexer, DimArray) else (own,) if isinstance(indexer, slice) else ()
 
 
 def _refuse_lost(x: DimArray, arrays: Mapping[Name, DimArray]) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Map, like
 from namedgrad.primitive import LinearCore, Primitive, check_sizes, operation, sample
-from namedgrad.rules.dims import check
+from namedgrad.rules.dims import check, without
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import relabel, reorder, spread, zeros_spread
 from namedgrad.trace import apply
@@ -61,10 +59,10 @@ _JOIN = _Join("join")
 
 
 def join(parts: Sequence[DimArray], dim: Name) -> DimArray:
-    """Join along an axis, which comes first if the first part lacks it; other axes are broadcast by name."""
+    """Join along an axis, which comes first if all parts lack it; other axes are broadcast by name."""
     seen: Names = tuple(dict.fromkeys(n for p in parts for n in p.names))
-    names = seen if dim in parts[0].names else (dim, *(n for n in seen if n != dim))
-    sizes = check_sizes("concat", [_without(p, dim) for p in parts])
+    names = seen if dim in seen else (dim, *seen)
+    sizes = check_sizes("concat", [without(p, (dim,)) for p in parts])
     hidden = axes.merge_hidden(tuple(p.names for p in parts), tuple(p.hidden for p in parts))
     out = []
     for p in parts:
@@ -74,11 +72,6 @@ def join(parts: Sequence[DimArray], dim: Name) -> DimArray:
         missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in p.hidden)
         out.append(relabel(wide, {}, hide=missing))
     return apply(_JOIN, tuple(out), dim=dim, names=names)
-
-
-def _without(p: DimArray, dim: Name) -> DimArray:
-    keep = [(n, s) for n, s in zip(p.names, p.full_shape, strict=True) if n != dim]
-    return make(np.broadcast_to(np.float64(0), tuple(s for _, s in keep)), tuple(n for n, _ in keep), p.hidden)
 
 
 def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:

@@ -48,7 +48,7 @@ def flip(x: DimArray, dim: Any = None) -> DimArray:
 
 
 @operation(sample("real(a,b)", shifts={"a": 1}), sample("real(a,b)", shifts={"a": -2, "b": 5}), method=True)
-def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, **keywords: int) -> DimArray:
+def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, roll_coords: bool = False, **keywords: int) -> DimArray:
     """Shift cyclically along dims.
 
     Parameters
@@ -56,6 +56,8 @@ def roll(x: DimArray, /, shifts: Mapping[Any, int] | None = None, **keywords: in
     x : DimArray
     shifts : mapping of dim to int, optional
         Or as keywords: ``a.roll(x=1)``, which moves the last cell to the front.
+    roll_coords : bool
+        Changes nothing, as there are no coordinates; here so that programs written for xarray run.
     **keywords : int
         The mapping in keyword form.
 

@@ -13,7 +13,7 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Map, like
 from namedgrad.primitive import LinearCore, Primitive, operation, sample
-from namedgrad.rules.dims import mapping, new_name, pick, rename_mapping
+from namedgrad.rules.dims import as_names, mapping, new_name, pick, rename_mapping
 from namedgrad.trace import apply
 
 
@@ -85,14 +85,16 @@ def split(x: DimArray, name: Name, sizes: Mapping[Name, int]) -> DimArray:
 
 
 @operation(sample("real(a,b,c)", dim={"z": ("c", "a")}), method=True)
-def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, *, create_index: bool | None = True, **keywords: Any) -> DimArray:
     """Join dims into one.
 
     Parameters
     ----------
     x : DimArray
     dim : mapping of new name to dims, optional
-        Or as keywords: ``a.stack(z=("x", "y"))``. The first dim varies slowest.
+        Or as keywords: ``a.stack(z=("x", "y"))``. The first dim varies slowest; ``...`` stands for all that are not named.
+    create_index : bool or None
+        Changes nothing, as there are no indexes; here so that programs written for xarray run.
     **keywords
         The mapping in keyword form.
 
@@ -114,7 +116,8 @@ def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, **keywords: Any)
     (array([1, 2, 3, 4]), array([1, 3, 2, 4]))
     """
     for name, dims in rename_mapping(dim, keywords, "stack").items():
-        joined = pick(x, dims, "stack")
+        rest = tuple(n for n in x.dims if n not in as_names(x, dims))
+        joined = pick(x, [n for d in as_names(x, dims) for n in (rest if d is Ellipsis else (d,))], "stack")
         if name not in joined:
             new_name(x, name, "stack")
         x = merge(x, joined, axes.check_names((name,))[0])

@@ -49,7 +49,7 @@ def _truth(kernel: str, first: str, result: str) -> Any:
 
     def function(x: DimArray, dim: Any = None, *, keepdims: bool = False) -> DimArray:
         dims = pick(x, dim, kernel)
-        return restore(prim(x, dims) if dims else x, x, dims, keepdims)
+        return restore(prim(x, dims) if dims else cast(x, bool), x, dims, keepdims)
 
     function.__name__ = function.__qualname__ = kernel
     function.__doc__ = _TRUTH.format(kernel=kernel, first=first, result=result)

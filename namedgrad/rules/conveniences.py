@@ -1,0 +1,167 @@
+"""Methods of xarray's that are short for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes
+from namedgrad.array import DimArray, constant, extent, make
+from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.rules.dims import check, mapping, pick_one
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing import gather, isel
+from namedgrad.rules.sorting import argsort
+from namedgrad.rules.structure import equal, reorder, where
+from namedgrad.rules.values import notnull
+from namedgrad.rules.windows.rolling import Rolling
+
+
+def pipe(x: DimArray, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """``func(x, *args, **kwargs)``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0], ("x",)).pipe(lambda a, by: a * by, 3.0).data
+    array([3., 6.])
+    """
+    return func(x, *args, **kwargs)
+
+
+def combine_first(x: DimArray, other: Any) -> DimArray:
+    """``x``, and ``other`` where ``x`` is NaN.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, float("nan")], ("x",)).combine_first(ng.DimArray([5.0, 6.0], ("x",))).data
+    array([1., 6.])
+    """
+    other = constant(other)
+    return reorder(where(notnull(x), x, other), axes.in_order((*x.names, *other.names)))
+
+
+def dropna(x: DimArray, dim: Name, *, how: str = "any", thresh: int | None = None) -> DimArray:
+    """Positions of a dim without NaN.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name
+    how : {"any", "all"}
+        Leave a position out if any of its cells is NaN, or only if all are.
+    thresh : int, optional
+        Keep positions with at least so many cells that are not NaN, instead.
+
+    Raises
+    ------
+    AxisError
+        If the dim is unknown, or vectorized.
+    TypeError, TraceError
+        Where the size, which depends on values, cannot be known: use ``where`` there.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, float("nan"), 3.0], ("x",)).dropna("x").data
+    array([1., 3.])
+    """
+    if how not in {"any", "all"}:
+        raise ValueError(f"dropna: how={how!r}; choose 'any' or 'all'")
+    others = [n for n in x.dims if n != check(x, dim, "dropna")]
+    if thresh is not None:
+        return isel(x, {dim: x.count(others) >= c(thresh)})
+    there = notnull(x)
+    return isel(x, {dim: there.all(others) if how == "any" else there.any(others)})
+
+
+def drop_isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+    """All positions of dims but these.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.arange("x", 4).drop_isel(x=[0, 2]).data
+    array([1, 3])
+    """
+    table = mapping(x, indexers, keywords, "drop_isel")
+    return isel(x, {n: np.delete(np.arange(extent(x, n)), v) for n, v in table.items()})
+
+
+def sortby(x: DimArray, variables: Any, ascending: bool = True) -> DimArray:
+    """In the order of values along dims; the first of several along one dim counts most.
+
+    Parameters
+    ----------
+    x : DimArray
+    variables : DimArray over one dim, several of them, or a function of ``x`` that gives one
+    ascending : bool
+
+    Raises
+    ------
+    AxisError
+        If a variable has not exactly one dim.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).sortby(ng.DimArray([2, 0, 1], ("x",))).data
+    array([2., 3., 1.])
+    """
+    found = variables(x) if callable(variables) else variables
+    keys = found if isinstance(found, (list, tuple)) else [found]
+    order: dict[Name, DimArray] = {}
+    for key in reversed(keys):
+        if not isinstance(key, DimArray) or len(key.dims) != 1:
+            raise AxisError(f"sortby: give DimArrays with one dim each, got {key!r}; a DimArray has no coordinates to name")
+        (dim,) = key.dims
+        before = order.get(dim)
+        found = argsort(key if before is None else gather(key, {dim: before}), dim)
+        order[dim] = found if before is None else gather(before, {dim: found})
+    for dim, found in order.items():
+        x = gather(x, {dim: found if ascending else found.flip(dim)})
+    return x
+
+
+def isin(x: DimArray, test_elements: Any) -> DimArray:
+    """Which cells are among some values.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.arange("x", 4).isin([1, 3]).data
+    array([False,  True, False,  True])
+    """
+    own: Name = axes.fresh("values")
+    values = np.asarray(test_elements.to_numpy() if isinstance(test_elements, DimArray) else test_elements).reshape(-1)
+    return equal(x, make(values, (own,), NONE)).any(own)
+
+
+def cumulative(x: DimArray, dim: Any, min_periods: int = 1) -> Rolling:
+    """Windows that reach from the first cell to each, to be reduced.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.DimArray([1.0, 2.0, 6.0], ("x",)).cumulative("x").mean().data
+    array([1. , 1.5, 3. ])
+    """
+    dims = (dim,) if isinstance(dim, str) or dim in x.names else tuple(dim)
+    return Rolling(x, {check(x, n, "cumulative"): extent(x, n) for n in dims}, min_periods, False)
+
+
+def get_axis_num(x: DimArray, dim: Any) -> int | tuple[int, ...]:
+    """Where a dim, or each of several, stands among ``dims``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.zeros({"x": 2, "y": 3}).get_axis_num("y")
+    1
+    """
+    if isinstance(dim, (list, tuple)) and dim not in x.dims:
+        return tuple(x.dims.index(pick_one(x, n, "get_axis_num")) for n in dim)
+    return x.dims.index(check(x, dim, "get_axis_num"))
