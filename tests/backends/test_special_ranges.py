@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -123,13 +125,59 @@ def test_hyp2f1(low: float, high: float, cupy: Any) -> None:
     assert_relative(found[known], expected[known], 1e-10, np.maximum(np.abs(expected[known]), 1e-3))  # SciPy's error
 
 
-@pytest.mark.parametrize(("low", "high"), [(-0.95, 0.95), (0.95, 0.999), (-2000.0, -1.0)])
+def _gauss(cupy: Any, a: Any, b: Any, c: Any, x: Any) -> np.ndarray:
+    return cupy.hyp2f1(*(fake_cupy.asarray(np.asarray(v, float) + 0 * x) for v in (a, b, c)), fake_cupy.asarray(x)).get()
+
+
+def test_hyp2f1_up_to_its_singularities(cupy: Any) -> None:
+    near = 10.0 ** -np.arange(1, 16)
+    high, low = 1 - near, -1 / near
+    near = 1 - high  # as rounded
+    assert_relative(_gauss(cupy, 1, 1, 2, high), -np.log(near) / high, 1e-13)
+    assert_relative(_gauss(cupy, 1, 1, 2, low), -np.log1p(-low) / low, 1e-13)
+    assert_relative(_gauss(cupy, 0.5, 0.5, 1, high), 2 / np.pi * scipy.special.ellipkm1(near), 1e-13)
+    assert_relative(_gauss(cupy, -0.5, 0.5, 1, low), 2 / np.pi * scipy.special.ellipe(low), 1e-13)
+    assert_relative(_gauss(cupy, 0.5, 1, 1.5, low), np.arctan(np.sqrt(-low)) / np.sqrt(-low), 1e-13)
+    assert_relative(_gauss(cupy, 0.5, 0.5, 1.5, high), (np.pi / 2 - np.arcsin(np.sqrt(near))) / np.sqrt(high), 1e-13)
+    for x, rest in ((high, near), (low, 1 - low)):
+        for a, b in ((2.5, 0.7), (-1.3, 2), (-2, 0.5), (3, 4), (2 + 1e-12, 1)):
+            assert_relative(_gauss(cupy, a, b, b, x), rest**-a, 1e-12)
+            assert_relative(_gauss(cupy, a, 0, b, x), 1 + 0 * x, 1e-12)
+        assert_relative(_gauss(cupy, -2, 0, 1.5, x), 1 + 0 * x, 1e-12)
+
+
+def test_hyp2f1_next_to_its_cut(cupy: Any) -> None:
+    x = np.linspace(1.01, 12, 200)
+    for side in (1e-9j, -1e-9j, 0.1j):
+        z = x + side
+        a, b, c = (fake_cupy.asarray(np.full(200, v)) for v in (1.0, 1.0, 2.0))
+        assert_relative(cupy.hyp2f1(a, b, c, fake_cupy.asarray(z)).get(), -np.log(1 - z) / z, 1e-12)
+
+
+@pytest.mark.parametrize("x", [Fraction(-7, 2), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(4)])
+def test_hyp2f1_that_is_a_polynomial(x: Fraction, cupy: Any) -> None:
+    for degree, b, c in itertools.product(range(9), (Fraction(5, 2), Fraction(-1, 2), Fraction(-9)), (Fraction(3, 2), Fraction(-10))):
+        terms = [Fraction(1)]
+        for n in range(degree):
+            terms.append(terms[-1] * (n - degree) * (b + n) * x / ((c + n) * (n + 1)))
+        size = np.array([float(sum(map(abs, terms)))])
+        found = _gauss(cupy, -degree, float(b), float(c), np.array([float(x)]))
+        assert_relative(found, np.array([float(sum(terms))]), 1e-12, size)
+
+
+def test_hyp2f1_of_high_degree_is_right_or_nan(cupy: Any) -> None:
+    assert_relative(_gauss(cupy, -80, 1.5, 2.5, np.ones(1)), scipy.special.hyp2f1(-80, 1.5, 2.5, np.ones(1)), 1e-12)
+    assert np.isnan(_gauss(cupy, -80, 1.5, 2.5, np.full(1, 1.5))).all()
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.95, 0.95), (0.95, 0.999), (-2000.0, -1.0), (1 - 1e-9, 1.0), (-1e15, -1e9)])
 @pytest.mark.parametrize("orders", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1)])
 def test_contiguous_functions_differentiated_in_the_parameters(low: float, high: float, orders: tuple[int, int, int]) -> None:
     """(b - a) F + a F(a+1) - b F(b+1) = 0, DLMF 15.5.12, and its derivatives."""
     rng = np.random.default_rng(7)
     a, b = rng.uniform(0.1, 4, (2, COUNT))
     c, x = rng.uniform(0.2, 4, COUNT), rng.uniform(low, high, COUNT)
+    a[:50], b[:50], c[25:50] = np.ceil(a[:50]), np.ceil(b[:50]), np.ceil(c[25:50])
     kernel = get_backend("numpy").hyp2f1_order
 
     def times(slopes: tuple[float, float], factor: np.ndarray, shift: tuple[int, int]) -> list[np.ndarray]:
