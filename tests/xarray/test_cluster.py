@@ -126,4 +126,4 @@ def test_memory_is_bounded_by_chunks():
     size, used, total = map(float, done.stdout.split())
     assert size == 384.0
     assert used < size / 4
-    assert np.isfinite(total)
+    assert total > 0

@@ -76,7 +76,7 @@ def test_precision_stays(dtype):
     x = field()[:3].astype(dtype)
     g = x.grad(lambda x: (abs(x) ** 2).sum())
     assert g.dtype == np.dtype(dtype)
-    np.testing.assert_allclose(g, 2 * x, rtol=1e-2)
+    np.testing.assert_allclose(g, 2 * x, rtol=4 * np.finfo(dtype).eps)
 
 
 def test_memory_of_every_layout():
