@@ -10,14 +10,14 @@ from typing import Any
 from namedgrad.ops import FUNCTIONS
 from namedgrad.primitive import OPERATIONS
 
-__all__ = sorted(name for name, op in OPERATIONS.items() if op.family == "linalg")  # noqa: PLE0605 - of the registry
+
+def __dir__() -> list[str]:
+    return sorted(name for name, op in OPERATIONS.items() if op.family == "linalg")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'namedgrad.linalg' has no attribute {name!r}; it has {', '.join(__all__)}")
+    if name == "__all__":
+        return __dir__()
+    if name not in OPERATIONS or OPERATIONS[name].family != "linalg":
+        raise AttributeError(f"module 'namedgrad.linalg' has no attribute {name!r}; it has {', '.join(__dir__())}")
     return FUNCTIONS[name]
-
-
-def __dir__() -> list[str]:
-    return __all__

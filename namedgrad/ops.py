@@ -114,7 +114,7 @@ def _method(name: str, function: Callable[..., Any]) -> None:
     setattr(DimArray, name, function)
 
 
-for _op in OPERATIONS.values():
+for _op in OPERATIONS.data.values():  # those that are registered later are no methods
     if _op.method:
         _method(_op.name, _op.function)
 for _name in ("vectorize", "devectorize", "coarsen"):

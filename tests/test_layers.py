@@ -9,7 +9,7 @@ import namedgrad as ng
 
 ROOT = Path(ng.__file__).parent
 LAYERS = [
-    {"axes", "backends"},
+    {"axes", "backends", "later"},
     {"array"},
     {"linear"},
     {"trace"},

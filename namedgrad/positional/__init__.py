@@ -6,14 +6,13 @@ positional arrays with axis numbers as ``dim=``.
 
 from __future__ import annotations
 
-from namedgrad.positional import faces, indexing, layers, leaves, operators, protocol, ufuncs, writing
+from namedgrad.positional import faces, indexing, leaves, operators, protocol, ufuncs, writing
 from namedgrad.positional.array import PositionalArray, positional, renumber, unwrap, wrap
 
 __all__ = [
     "PositionalArray",
     "faces",
     "indexing",
-    "layers",
     "leaves",
     "operators",
     "positional",

@@ -47,11 +47,11 @@ _INSTEAD_OF_FLOAT = (
 )
 
 
-_ASKED: set[str] = set()  # attributes that are not there even when all are declared
+_ASKED: set[str] = {"name"}  # attributes that are not there even when all are declared
 
 
 class _hidden_from_xarray:  # noqa: N801 - a decorator
-    """A method called ``name``, which xarray takes for the name of an array that it makes a DataArray of."""
+    """A method called ``name``, which xarray takes for the name that an array has."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
@@ -59,8 +59,9 @@ class _hidden_from_xarray:  # noqa: N801 - a decorator
     def __get__(self, obj: Any, kind: type) -> Any:
         if obj is None:
             return self.method
-        asks = sys._getframe(1).f_globals.get("__name__")
-        return None if asks == "xarray.core.dataarray" else MethodType(self.method, obj)
+        if sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] == "xarray":
+            raise AttributeError("arrays with numbered axes have no name")
+        return MethodType(self.method, obj)
 
 
 class View(NamedTuple):
@@ -245,7 +246,8 @@ class PositionalArray:
         self._refuse_leaving(
             "converting to a plain NumPy array (np.asarray, .values of xarray, array[...] = x, array[x])",
             "NumPy functions on the array itself: np.take(ng.positional(array), x) to index with it, "
-            "out = np.zeros(n, like=x) for an array that it can be written into, np.where or np.stack",
+            "out = np.zeros(n, like=x) for an array that it can be written into, np.where for a branch, "
+            "np.stack([a, b]) for np.array([a, b]), array @ x for array.dot(x)",
         )
         return self._x.__array__(dtype, copy)
 

@@ -19,12 +19,8 @@ from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, meet, ordered, renumber, unwrap
-from namedgrad.positional.layouts import LAYOUTS
-from namedgrad.positional.losses import FUNCTIONS as LOSSES
 from namedgrad.positional.matrices import on_matrices
-from namedgrad.positional.picks import PICKS
 from namedgrad.positional.protocol import kind_of
-from namedgrad.positional.resampled import RESAMPLED
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
 from namedgrad.rules.movement.triangles import embed
@@ -33,8 +29,8 @@ from namedgrad.rules.structure import relabel
 
 def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operation with numbered axes; integer dims count the axes of the first array, from either end."""
-    if op.name in OVERRIDES:
-        return OVERRIDES[op.name](*args, **kwargs)
+    if (override := overrides().get(op.name)) is not None:
+        return override(*args, **kwargs)
     if op.family == "linalg" and "dims" in _signature(op.function).parameters:
         return on_matrices(op, args, kwargs)
     bound = _signature(op.function).bind(*args, **kwargs)
@@ -140,19 +136,30 @@ def _diag_embed(x: Any, dim: int = -1, *, dims: Any = (-2, -1), offset: int = 0)
     return np.moveaxis(box(ordered(v, (*names[:-1], row, col)), kind_of((x,))), (-2, -1), dims)
 
 
-OVERRIDES: dict[str, Callable[..., Any]] = {
-    "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel,
-    "matmul": _matmul, "outer": np.outer, "multi_dot": lambda *arrays: np.linalg.multi_dot(arrays),
-    "squeeze": lambda x, dim=None: np.squeeze(x, dim),
-    "broadcast": np.broadcast_arrays, "meshgrid": np.meshgrid,
-    "diagonal": lambda x, dims=(-2, -1), offset=0: np.diagonal(x, offset, *dims),
-    "diag_embed": _diag_embed,
-    "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
-    **{name: _needs_names(name) for name in ("rename", "stack", "swap_dims", "unstack", "coo_to_dense")},
-    **LAYOUTS,
-    **LOSSES,
-    **PICKS,
-    **RESAMPLED,
-}  # fmt: skip
+@functools.cache
+def overrides() -> dict[str, Callable[..., Any]]:
+    """Functions by name whose axes are not those of the named operation one by one."""
+    from namedgrad.positional.layers import OVERRIDES as LAYERS
+    from namedgrad.positional.layouts import LAYOUTS
+    from namedgrad.positional.losses import FUNCTIONS as LOSSES
+    from namedgrad.positional.picks import PICKS
+    from namedgrad.positional.resampled import RESAMPLED
+
+    return {
+        "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel,
+        "matmul": _matmul, "outer": np.outer, "multi_dot": lambda *arrays: np.linalg.multi_dot(arrays),
+        "squeeze": lambda x, dim=None: np.squeeze(x, dim),
+        "broadcast": np.broadcast_arrays, "meshgrid": np.meshgrid,
+        "diagonal": lambda x, dims=(-2, -1), offset=0: np.diagonal(x, offset, *dims),
+        "diag_embed": _diag_embed,
+        "broadcast_like": lambda x, other: np.broadcast_to(x, np.broadcast_shapes(x.shape, other.shape)),
+        **{name: _needs_names(name) for name in ("rename", "stack", "swap_dims", "unstack", "coo_to_dense")},
+        **LAYERS,
+        **LAYOUTS,
+        **LOSSES,
+        **PICKS,
+        **RESAMPLED,
+    }  # fmt: skip
+
 
 add_face(lambda x: isinstance(x, PositionalArray), on_positional)

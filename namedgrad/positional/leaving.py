@@ -8,17 +8,24 @@ from collections.abc import Collection
 from pathlib import Path
 from types import FrameType
 
+from namedgrad.primitive import OPERATIONS
 from namedgrad.transforms.calls import DECORATORS, is_library
 
 _OURS = str(Path(__file__).parent.parent)
 _BETWEEN = "namedgrad.xarray.seams"  # its functions stand around xarray's own
 _SPECIAL = {"__float__": "float()", "__int__": "int()", "__bool__": "bool()", "__complex__": "complex()",
             "__array__": "np.asarray()", "values": ".values", "data": ".data"}  # fmt: skip
+_APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
+_SCIPY = {  # under another name here
+    "cho_factor": "cholesky", "cho_solve": "solve", "convolve1d": "convolve", "convolve2d": "convolve",
+    "correlate1d": "correlate", "fftconvolve": "convolve", "lu_factor": "lu", "lu_solve": "solve",
+    "oaconvolve": "convolve", "zoom": "interpolate",
+}  # fmt: skip
 _CONSTANT = "ng.stop_gradient(x) for a value that is not to be differentiated"
 
 
-def called() -> str | None:
-    """The function of another library that the user called, None if they asked the array itself."""
+def called() -> tuple[str, str] | None:
+    """The function of another library that the user called, and its module; None if they asked the array itself."""
     frame: FrameType | None = sys._getframe(1)
     theirs: list[FrameType] = []
     while frame is not None and is_library(frame.f_code.co_filename):
@@ -27,10 +34,17 @@ def called() -> str | None:
         elif theirs and frame.f_globals.get("__name__") != _BETWEEN:
             return None  # this package asked, for the user
         frame = frame.f_back
-    named = (f for f in reversed(theirs) if f.f_code.co_name not in DECORATORS)
-    if frame is None or (first := next(named, None)) is None:
+    named = [f for f in reversed(theirs) if f.f_code.co_name not in DECORATORS]
+    if frame is None or not named:
         return None
-    return _text(first.f_code.co_name, first.f_code.co_qualname, first.f_globals.get("__name__", ""))
+    first = named[0]
+    if first.f_code.co_name in _APPLIES:  # a function that the user gave
+        first = next((f for f in named if not _module(f).startswith("xarray.")), first)
+    return _text(first.f_code.co_name, first.f_code.co_qualname, _module(first)), _module(first)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def _text(name: str, qualified: str, module: str) -> str:
@@ -38,22 +52,40 @@ def _text(name: str, qualified: str, module: str) -> str:
         return _SPECIAL[name]
     if "PlotAccessor" in qualified:
         return ".plot()" if name == "__call__" else f".plot.{name}()"
-    return f".{name}()" if "." in qualified else f"{module}.{name}()"
+    if qualified == "vectorize.__call__":
+        return "np.vectorize()"
+    if module.startswith("numpy."):
+        return f"np.linalg.{name}()" if "linalg" in module else f"np.{name}()"
+    public = ".".join(part for part in module.split(".") if not part.startswith("_"))
+    return f".{name}()" if "." in qualified else f"{public}.{name}()"
 
 
 def explained(what: str, instead: str) -> tuple[str, str]:
     """What left, and what to do instead, where a function of another library took it."""
-    by = called()
-    if by is None:
+    found = called()
+    if found is None:
         return what, instead
+    by, module = found
     if by in _SPECIAL.values() or by == ".item()":
         numpy = "xarray's and NumPy's functions on the array itself, which stays an array (np.where for a branch)"
         return by, f"{numpy}, or {_CONSTANT}"
     name = by.rpartition(".")[2].removesuffix("()")
     if by.startswith((".to_", ".plot", "matplotlib")):
         return by, f"has_aux=True to return the array and do this outside of the function, or {_CONSTANT}"
-    own = f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"
-    return f"{by}, which computes with plain NumPy arrays,", f"{own}, or {_CONSTANT}"
+    return f"{by}, which computes with plain NumPy arrays,", f"{_own(by, name, module)}, or {_CONSTANT}"
+
+
+def _own(by: str, name: str, module: str) -> str:
+    if by == "np.vectorize()":
+        return (
+            "NumPy functions on whole arrays, with np.where for a branch, or xr.apply_ufunc(f, x, vectorize=True), "
+            "which may call f with every number"
+        )
+    if module.startswith("numpy."):
+        return f"np.stack([a, b]) to make one array of several, and {by.removesuffix('()')}(np.stack([a, b])) then"
+    if module.startswith("scipy.") and (name := _SCIPY.get(name, name)) in OPERATIONS:
+        return f"ng.{name}(...), which takes positional, named and xarray arrays"
+    return f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"
 
 
 def _replacements() -> Collection[str]:

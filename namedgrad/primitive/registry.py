@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from namedgrad import axes, backends
+from namedgrad import axes, backends, later
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError, Name
 from namedgrad.backends import call
@@ -36,7 +36,7 @@ class Operation(NamedTuple):
     differentiable: bool
 
 
-OPERATIONS: dict[str, Operation] = {}
+OPERATIONS: later.Later[Operation] = later.Later("namedgrad.rules.later")
 
 
 def operation(

@@ -1,16 +1,14 @@
-"""Rules, a family of operations per module or package; importing this package registers all of them."""
+"""Rules, a family of operations per module or package.
+
+Importing this package registers those that most programs need; :mod:`namedgrad.rules.later` registers the others.
+"""
 
 from namedgrad.rules import (
-    activations,
     complex,
     contraction,
     control,
     elementwise,
-    fourier,
     indexing,
-    layers,
-    linalg,
-    losses,
     movement,
     parts,
     reductions,
@@ -18,23 +16,17 @@ from namedgrad.rules import (
     scans,
     signal,
     sorting,
-    special,
     structure,
     values,
     windows,
 )
 
 __all__ = [
-    "activations",
     "complex",
     "contraction",
     "control",
     "elementwise",
-    "fourier",
     "indexing",
-    "layers",
-    "linalg",
-    "losses",
     "movement",
     "parts",
     "reductions",
@@ -42,7 +34,6 @@ __all__ = [
     "scans",
     "signal",
     "sorting",
-    "special",
     "structure",
     "values",
     "windows",

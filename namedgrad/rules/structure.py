@@ -210,6 +210,11 @@ def zeros_spread(x: DimArray, target: Like, value: Any = 0) -> DimArray:
     return spread(make(call(backend.full, (), value, dtype), (), axes.NONE), target)
 
 
+def make_like(zeros: DimArray, x: DimArray) -> DimArray:
+    """Zeros under the mark of ``x``."""
+    return make(zeros.raw, zeros.names, x.hidden)
+
+
 def identity(n: int, row: Name, column: Name, x: DimArray, m: int | None = None, k: int = 0) -> DimArray:
     """Ones on the k-th diagonal, on the backend and with the dtype of ``x``."""
     backend = backends.backend_of(innermost(x).raw)

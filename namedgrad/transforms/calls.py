@@ -40,6 +40,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
 
 DECORATORS = {  # names that say nothing
     "_call_possibly_missing_method", "_wrapper", "func", "inner", "method", "wrapped", "wrapped_func", "wrapper",
+    "axis_nan_policy_wrapper",
 }  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
         outs = checkpointed(run, tree.parts)
         again = True
-        return first.pop().result(outs)
+        return first.pop().value(outs)
 
     return wrapped
 

@@ -47,7 +47,7 @@ class _Custom:
             return tuple(structure[-1].parts)
 
         outs = self._record(run, tree, tree.parts, structure)
-        return structure[0].result(outs)
+        return structure[0].value(outs)
 
     decorator = ""
     map_kind: type[_CustomMap]

@@ -140,8 +140,12 @@ class Output:
         self.tree = Tree(value)
         self.parts = self.tree.parts
 
+    def value(self, parts: Sequence[DimArray]) -> Any:
+        """What was returned, with these values."""
+        return self.tree.value(parts)
+
     def result(self, parts: Sequence[DimArray]) -> Any:
-        """The structure with values that are not traced."""
+        """A derivative of what was returned."""
         return self.tree.result(parts)
 
 
@@ -169,7 +173,7 @@ def run_recorded(call: Call, *, has_aux: bool = False, borrow: bool = False) -> 
     if not has_aux:
         return out, None, tape
     n = len(out.parts)
-    aux = kept[1].result(tape.outs[n:])
+    aux = kept[1].value(tape.outs[n:])
     tape.ends, tape.outs, tape.out_like = tape.ends[:n], tape.outs[:n], tape.out_like[:n]
     return out, aux, tape
 
@@ -239,7 +243,7 @@ def value_and_grad(f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_a
         out, aux, tape = run_recorded(call, has_aux=has_aux)
         require_scalar(out, tape, "grad")
         gradient = call.results(tape.pull([ones_like_output(tape.outs[0])]), out)
-        value = restore_tree(None, out.result(tape.outs), call.over)
+        value = restore_tree(None, out.value(tape.outs), call.over)
         aux = restore_tree(None, aux, call.over)
         return ((value, aux) if has_aux else value), gradient
 
@@ -327,7 +331,7 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
         grads = call.results(tape.pull(seeds, extra), out)
         return grads if len(args) != 1 else grads[0]
 
-    return out.result([fresh_copy(o) for o in tape.outs]), pull  # rules may retain the arrays on the tape
+    return out.value([fresh_copy(o) for o in tape.outs]), pull  # rules may retain the arrays on the tape
 
 
 def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[DimArray | None]:
@@ -408,7 +412,7 @@ def pushforward(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[An
         return kept[0].parts
 
     values, pushed = record_forward(function, call.parts, ts)
-    return kept[0].result(values), kept[0].result(pushed)
+    return kept[0].value(values), kept[0].result(pushed)
 
 
 def tangent_parts(call: Call, tangents: Sequence[Any]) -> list[DimArray | None]:

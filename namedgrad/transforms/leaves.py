@@ -6,11 +6,11 @@ objects register their adapters with :func:`add_adapter`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import optree
 
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names, check_names
@@ -30,8 +30,12 @@ class Adapter:
         return parts[0] if parts else leaf
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
-        """What the user gets: like ``leaf``, holding ``parts``, which may have more vectorized axes."""
+        """What the user gets of a derivative: like ``leaf``, holding ``parts``, which may have more vectorized axes."""
         return parts[0] if parts else leaf
+
+    def value(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        """What the user gets of a function: as :meth:`result`, with all else that is in ``leaf``."""
+        return self.result(leaf, parts)
 
     def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
         """All arrays in it whose values a compiled program leaves open."""
@@ -181,7 +185,14 @@ def adapter_of(leaf: Any) -> Adapter:
 
 
 NAMESPACE = "namedgrad"
-_SINGLE: Any = optree.treespec_leaf(none_is_leaf=True, namespace=NAMESPACE)
+
+
+@functools.cache
+def _single() -> Any:
+    """The structure of one leaf; optree is imported when the first structure is met."""
+    import optree
+
+    return optree.treespec_leaf(none_is_leaf=True, namespace=NAMESPACE)
 
 
 def is_leaf(x: Any) -> bool:
@@ -192,15 +203,19 @@ def is_leaf(x: Any) -> bool:
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """Leaves and structure; dataclasses are opened."""
     if is_leaf(tree):
-        return [tree], _SINGLE
+        return [tree], _single()
+    import optree
+
     _register_dataclasses(tree)
     return optree.tree_flatten(tree, is_leaf=is_leaf, none_is_leaf=True, namespace=NAMESPACE)
 
 
 def unflatten(treedef: Any, leaves: Sequence[Any]) -> Any:
     """The structure with other leaves."""
-    if treedef is _SINGLE:
+    if treedef is _single():
         return leaves[0]
+    import optree
+
     return optree.tree_unflatten(treedef, leaves)
 
 
@@ -227,6 +242,8 @@ def _register_dataclasses(tree: Any) -> None:
 
 
 def _register(kind: Any, names: tuple[str, ...]) -> None:
+    import optree
+
     def take_apart(value: Any) -> Any:
         return [getattr(value, n) for n in names], None, names
 
@@ -262,8 +279,12 @@ class Tree:
         return self._map("rebuild", parts)
 
     def result(self, parts: Sequence[DimArray]) -> Any:
-        """The structure that a user gets."""
+        """The structure that a user gets of a derivative."""
         return self._map("result", parts)
+
+    def value(self, parts: Sequence[DimArray]) -> Any:
+        """The structure that a user gets of a function."""
+        return self._map("value", parts)
 
     def _map(self, method: str, parts: Sequence[DimArray]) -> Any:
         chunks = self._chunks(parts)

@@ -209,4 +209,4 @@ def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
     call = Call(f, tuple(range(len(args))), (), args, {})
     out, tape = run_for_passes(call, borrow=True)
     recorded = Recorded(call, out, tape)
-    return out.result([fresh_copy(o) for o in tape.outs]), recorded.map()  # rules may retain the arrays on the tape
+    return out.value([fresh_copy(o) for o in tape.outs]), recorded.map()  # rules may retain the arrays on the tape

@@ -72,6 +72,9 @@ class XarrayAdapter(Adapter):
         return self._with(leaf, parts, numbered)
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        return self.value(leaf, parts)
+
+    def value(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         out = self._with(leaf, parts, data_for)
         return self.close(out, settled_coords(self.open(out))) if _computed(self.open(leaf).coords) else out
 
@@ -299,7 +302,7 @@ class DatasetAdapter(XarrayAdapter):
         return leaf.copy(deep=False, data=full)
 
     def result(self, leaf: xr.Dataset, parts: Sequence[DimArray]) -> xr.Dataset:
-        return super().result(leaf[list(self._floats(leaf))], parts)
+        return self.value(leaf[list(self._floats(leaf))], parts)
 
 
 _DATASET = DatasetAdapter()
@@ -326,6 +329,9 @@ class DataTreeAdapter(XarrayAdapter):
 
     def result(self, leaf: xr.DataTree, parts: Sequence[DimArray]) -> xr.DataTree:
         return self._fill(leaf, parts, _DATASET.result)
+
+    def value(self, leaf: xr.DataTree, parts: Sequence[DimArray]) -> xr.DataTree:
+        return self._fill(leaf, parts, _DATASET.value)
 
     def arrays(self, leaf: xr.DataTree) -> tuple[DimArray, ...]:
         return tuple(x for ds in self._nodes(leaf).values() for x in _DATASET.arrays(ds))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.signal
 import xarray as xr
 
 import namedgrad as ng
@@ -357,3 +358,30 @@ def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
     np.testing.assert_allclose(
         np.quantile(ng.positional(BATCH, "quantile"), [0.5], axis=0).data[:, 0], np.median(BATCH, 1)
     )
+
+
+@pytest.mark.parametrize(
+    ("leave", "instead"),
+    [
+        (lambda x: np.array([x[0], x[1]]), r"np\.stack\(\[a, b\]\) for np\.array\(\[a, b\]\)"),
+        (lambda x: np.ones(3).dot(x), r"array @ x for array\.dot\(x\)"),
+        (lambda x: np.vectorize(lambda v: v**2)(x), r"^np\.vectorize\(\), .*np\.where for a branch"),
+        (lambda x: np.mean([x[0, 0], x[0, 1]]), r"^np\.mean\(\), .*np\.mean\(np\.stack\(\[a, b\]\)\)"),
+        (lambda x: np.linalg.norm([x[0, 0], x[0, 1]]), r"^np\.linalg\.norm\(\)"),
+        (lambda x: scipy.signal.detrend(x), r"^scipy\.signal\.detrend\(\), .*use ng\.detrend"),
+        (lambda x: scipy.signal.fftconvolve(x, x), r"use ng\.convolve"),
+    ],
+)
+def test_what_to_do_instead_is_said(leave: Any, instead: str) -> None:
+    with pytest.raises(ng.TraceError, match=instead):
+        ng.grad(lambda x: np.sum(leave(x)))(X)
+
+
+def test_bounds_of_a_plain_array() -> None:
+    a, x = np.array([0.5, 2.5, 3.5, 2.0]), np.array([1.0, 2.0, 3.0, 9.0])
+    for f, low, high in (
+        (lambda x: a.clip(x, 1.1 * x), x, 1.1 * x), (lambda x: a.clip(max=x), -np.inf, x), (lambda x: a.clip(x), x, np.inf),
+    ):  # fmt: skip
+        value, g = ng.value_and_grad(lambda x, f=f: np.sum(f(x)))(x)
+        assert value == a.clip(low, high).sum()
+        np.testing.assert_array_equal(g, np.where(a < low, 1.0, np.where(a > high, 1.0 if high is x else 1.1, 0.0)))

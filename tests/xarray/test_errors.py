@@ -6,6 +6,7 @@ import traceback
 
 import numpy as np
 import pytest
+import scipy.signal
 import xarray as xr
 
 import namedgrad as ng
@@ -158,3 +159,8 @@ def test_chunks_inside_change_nothing():
     with pytest.raises(ng.TraceError, match="dask"):
         ng.vmap(lambda x: xr.DataArray(da.from_array(x.data, chunks=3)).sum(), "lat")(x)
     da.from_array(ng.positional(np.ones(3)), chunks=3).sum().compute()
+
+
+def test_the_function_that_xarray_applies_is_named():
+    with pytest.raises(ng.TraceError, match=r"^scipy\.signal\.detrend\(\), .* use ng\.detrend"):
+        field().grad(lambda x: xr.apply_ufunc(scipy.signal.detrend, x).sum())

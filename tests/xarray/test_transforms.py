@@ -110,3 +110,32 @@ def test_copies_and_text_of_vectorized_objects():
 
     for y in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
         assert ng.devectorize(y).identical(ng.devectorize(x))
+
+
+def counted(ds):
+    """Numbers, counts, marks and text; one coordinate has a dim of its own."""
+    out = ds[["a"]].assign(count=ds.a.count("time"), high=ds.a > 2, name=("lat", list("abc")), mean=ds.a.mean("time"))
+    return out.assign_coords(kind=("other", [1, 2]))
+
+
+def tree_of(ds):
+    return xr.DataTree.from_dict({"/": counted(ds), "/low": counted(ds - 1.0)})
+
+
+@pytest.mark.parametrize("f", [counted, tree_of])
+@pytest.mark.parametrize("value", [
+    lambda f, ds: ng.pullback(f, ds)[0],
+    lambda f, ds: ng.pushforward(f, (ds,), (ds,))[0],
+    lambda f, ds: ng.linearize(f, ds)[0],
+    lambda f, ds: ng.value_and_grad(lambda ds: (ds.a.sum(), f(ds)), has_aux=True)(ds)[0][1],
+    lambda f, ds: ng.grad(lambda ds: (ds.a.sum(), f(ds)), has_aux=True)(ds)[1],
+    lambda f, ds: ng.checkpoint(f)(ds),
+    lambda f, ds: ng.value_and_grad(lambda ds: (ng.checkpoint(f)(ds)["a"].sum(), ng.checkpoint(f)(ds)), has_aux=True)(ds)[0][1],
+    lambda f, ds: ng.compile(f)(ds),
+])  # fmt: skip
+def test_values_are_all_that_a_function_returns(f, value):
+    ds = xr.Dataset({"a": field()})
+    found, expected = value(f, ds), f(ds)
+    assert found.identical(expected)
+    for node in (found.subtree if isinstance(found, xr.DataTree) else [found]):
+        assert all(isinstance(v.data, np.ndarray) for v in node.data_vars.values())

@@ -10,6 +10,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.positional.array import PositionalArray, box, meet, numbered
 from namedgrad.positional.protocol import implements
+from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import values
@@ -60,6 +61,9 @@ def clip(
     if low is not None:
         x = e.clip_low(*meet(x, numbered(low)))
     return x if high is None else e.clip_high(*meet(x, numbered(high)))
+
+
+UFUNCS[np._core.umath.clip] = clip  # type: ignore[attr-defined]  # what the method of plain arrays calls
 
 
 def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:

@@ -22,6 +22,7 @@ from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import diff, pad
+from namedgrad.rules.scans.logarithms import logcumsumexp
 from namedgrad.rules.structure import add, cast, contract, equal, multiply, subtract, total, where
 
 CELL = axes.fresh("cell")
@@ -116,7 +117,7 @@ def _running(rule: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 SCANNERS.update({
     np.maximum: _running(scans.cummax, skipna=False), np.minimum: _running(scans.cummin, skipna=False),
-    np.fmax: _running(scans.cummax), np.fmin: _running(scans.cummin), np.logaddexp: _running(scans.logcumsumexp),
+    np.fmax: _running(scans.cummax), np.fmin: _running(scans.cummin), np.logaddexp: _running(logcumsumexp),
 })  # fmt: skip
 
 

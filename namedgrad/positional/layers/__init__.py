@@ -6,6 +6,7 @@ arrays.
 
 from __future__ import annotations
 
+from namedgrad.positional.layers import convolution, pooling
 from namedgrad.positional.layers.convolution import (
     col2im,
     conv1d,
@@ -38,6 +39,8 @@ from namedgrad.positional.layers.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
+
+OVERRIDES = {**convolution.OVERRIDES, **pooling.OVERRIDES}  #: named operations that have other places on unnamed arrays
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",

@@ -10,7 +10,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import ordered, unwrap
-from namedgrad.positional.faces import OVERRIDES, numbered
+from namedgrad.positional.faces import numbered
 from namedgrad.positional.layers.places import channel, enter, leave, per_axis, sizes
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.structure import add, relabel
@@ -297,6 +297,6 @@ def _fold(x: Any, dims: Mapping[int, int], sizes: Mapping[int, int], **options: 
     return leave(ordered(y, tuple(n for n in a.dims if n in y.names)), x)
 
 
-OVERRIDES.update(
-    conv=_by_number(convolution.conv), conv_transpose=_by_number(convolution.conv_transpose), fold=_fold
-)
+OVERRIDES: dict[str, Callable[..., Any]] = {
+    "conv": _by_number(convolution.conv), "conv_transpose": _by_number(convolution.conv_transpose), "fold": _fold,
+}  # fmt: skip

@@ -9,7 +9,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
 from namedgrad.positional.array import ordered, unwrap
-from namedgrad.positional.faces import OVERRIDES, numbered
+from namedgrad.positional.faces import numbered
 from namedgrad.positional.layers.places import channel, enter, leave, per_axis, sizes
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel
@@ -261,9 +261,9 @@ def _local_response_norm(
     return _as_input(x, out, input)
 
 
-OVERRIDES.update(
-    pixel_shuffle=_shuffling(channels.pixel_shuffle, "upscale_factor"),
-    pixel_unshuffle=_shuffling(channels.pixel_unshuffle, "downscale_factor"),
-    channel_shuffle=_channel_shuffle,
-    local_response_norm=_local_response_norm,
-)
+OVERRIDES: dict[str, Callable[..., Any]] = {
+    "pixel_shuffle": _shuffling(channels.pixel_shuffle, "upscale_factor"),
+    "pixel_unshuffle": _shuffling(channels.pixel_unshuffle, "downscale_factor"),
+    "channel_shuffle": _channel_shuffle,
+    "local_response_norm": _local_response_norm,
+}

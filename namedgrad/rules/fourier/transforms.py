@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, extent, make
+from namedgrad.array import DimArray, extent
 from namedgrad.linear import Like
 from namedgrad.primitive import linear
 from namedgrad.rules.complex import conjugate, real
 from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.movement import core_size, join, slice_of
-from namedgrad.rules.structure import cast, equal, multiply, positions, where, zeros_spread
+from namedgrad.rules.structure import cast, equal, make_like, multiply, positions, where, zeros_spread
 
 LAST = axes.core(-1)
 
@@ -60,9 +60,4 @@ def resized(x: DimArray, n: int, dim: Any = LAST) -> DimArray:
         return slice_of(x, dim, slice(0, n))
     sizes = tuple(n - size if name == dim else s for name, s in zip(x.names, x.full_shape, strict=True))
     return join([x, make_like(zeros_spread(x, Like(x.names, sizes, x.dtype)), x)], dim)
-
-
-def make_like(zeros: DimArray, x: DimArray) -> DimArray:
-    """Zeros under the mark of ``x``."""
-    return make(zeros.raw, zeros.names, x.hidden)
 

@@ -4,7 +4,7 @@ Everything is one linear index map, gather, and its transpose, scatter-add.  An 
 new dims of the result, met with those of the indexed array where both have them (a vectorized index included).
 """
 
-from namedgrad.rules.indexing import along, embeddings, masks, runs, scatter, search, segments, sparse, update  # noqa: F401
+from namedgrad.rules.indexing import along, search  # noqa: F401 - register operations
 from namedgrad.rules.indexing.at import At
 from namedgrad.rules.indexing.maps import gather, scatter_add
 from namedgrad.rules.indexing.positions import as_index, beside, plain, wrapped

@@ -1,5 +1,5 @@
 """Resampling: interpolation onto other sizes, other coordinates, other grids."""
 
-from namedgrad.rules.resampling import cells, interp, interpolate, sampling, splines
+from namedgrad.rules.resampling import interp, interpolate
 
-__all__ = ["cells", "interp", "interpolate", "sampling", "splines"]
+__all__ = ["interp", "interpolate"]

@@ -4,7 +4,6 @@ from namedgrad.rules.reductions.absent import without_nan
 from namedgrad.rules.scans.extremes import cummax, cummin
 from namedgrad.rules.scans.filling import bfill, ffill
 from namedgrad.rules.scans.integrals import cumulative_trapezoid, trapezoid
-from namedgrad.rules.scans.logarithms import logcumsumexp
 from namedgrad.rules.scans.products import cumprod
 from namedgrad.rules.scans.recurrence import recurrence
 from namedgrad.rules.scans.sums import cumsum
@@ -20,7 +19,6 @@ __all__ = [
     "cumsum",
     "cumulative_trapezoid",
     "ffill",
-    "logcumsumexp",
     "recurrence",
     "trapezoid",
 ]

@@ -16,10 +16,9 @@ from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.fourier.transforms import make_like
 from namedgrad.rules.movement import diff, join, slice_of
 from namedgrad.rules.scans import cumsum
-from namedgrad.rules.structure import add, cast, multiply, reorder, subtract, total, zeros_spread
+from namedgrad.rules.structure import add, cast, make_like, multiply, reorder, subtract, total, zeros_spread
 
 
 def cut(x: DimArray, name: Name, start: int | None, stop: int | None) -> DimArray:

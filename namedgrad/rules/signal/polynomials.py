@@ -15,8 +15,6 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick_one
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.fourier.transforms import make_like
-from namedgrad.rules.linalg.solving import pseudoinverse
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.reductions import present
 from namedgrad.rules.structure import (
@@ -24,6 +22,7 @@ from namedgrad.rules.structure import (
     cast,
     contract,
     equal,
+    make_like,
     multiply,
     positions,
     relabel,
@@ -219,6 +218,8 @@ def polyfit(
     norms = stop_gradient(e.sqrt(total(e.square(e.absolute_real(matrix)), (name,))))
     norms = where(equal(norms, c(0)), c(1), norms)
     rcond = n * float(np.finfo(matrix.dtype).eps) if rcond is None else rcond
+    from namedgrad.rules.linalg.solving import pseudoinverse
+
     inverse = pseudoinverse(e.divide(matrix, norms), (name, degree), rtol=rcond, errors="nan")
     out = e.divide(contract(inverse, data, (name,)), norms)
     if mask is not None:

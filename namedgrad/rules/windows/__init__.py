@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from namedgrad.rules.windows import adaptive, channels, convolution, folding, pooling, rolling
+from namedgrad.rules.windows import adaptive, channels, folding, pooling, rolling
 
-__all__ = ["adaptive", "channels", "convolution", "folding", "pooling", "rolling"]
+__all__ = ["adaptive", "channels", "folding", "pooling", "rolling"]

@@ -1,0 +1,44 @@
+"""What an import brings, and that the rest comes when it is asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+import namedgrad as ng
+from namedgrad.array import DimArray
+from namedgrad.primitive import OPERATIONS
+
+
+def fresh(code: str) -> str:
+    """What a new interpreter prints."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603 - ours
+
+
+def test_what_not_every_program_needs_comes_later():
+    late = ("optree", "namedgrad.rules.later", "namedgrad.compile.compiled", "namedgrad.fit", "namedgrad.positional.layers")
+    assert fresh(f"import sys, namedgrad; print([m for m in {late} if m in sys.modules])") == "[]"
+
+
+@pytest.mark.parametrize("asks", [
+    "ng.softmax", "ng.linalg.solve", "from namedgrad.linalg import *; solve", "ng.conv2d", "ng.trace", "ng.cond", "ng.scan",
+    "ng.segment_sum", "ng.random.normal", "ng.xr.interp", "ng.check_gradients", "ng.least_squares", "np.linalg.inv(ng.positional(np.eye(2)))",
+    "sc.gammaln(ng.positional(np.ones(2)))", "ng.conv2d.__doc__", "OPERATIONS['erf']", "OPERATIONS.get('erf').name", "next(iter(OPERATIONS))",
+    "'erf' in OPERATIONS or 1/0", "len(OPERATIONS) > 400 or 1/0", "'softmax' in dir(ng) or 1/0", "'conv2d' in dir(ng) or 1/0",
+])  # fmt: skip
+def test_it_is_there_when_it_is_the_first_thing_asked_for(asks):
+    head = "import numpy as np, scipy.special as sc, namedgrad as ng\nfrom namedgrad.primitive import OPERATIONS\n"
+    fresh(head + asks.replace("; ", "\n"))
+
+
+def test_all_methods_are_there():
+    assert not [name for name, op in OPERATIONS.items() if op.method and not hasattr(DimArray, name)]
+
+
+def test_what_is_not_there_is_said():
+    with pytest.raises(AttributeError, match="module 'namedgrad' has no attribute 'sotfmax'"):
+        ng.sotfmax
+    with pytest.raises(AttributeError, match=r"has no attribute 'sum'; it has cholesky, cond"):
+        ng.linalg.sum
+    with pytest.raises(KeyError):
+        OPERATIONS["sotfmax"]
