@@ -16,6 +16,7 @@ SECOND = 1e-6  # finite differences of a gradient
 SINGLE = 3e-5  # float32 against float64
 
 BENDS = 1e-4  # by which differences of two steps may differ, before smaller ones are taken
+NOTHING = 1e-9  # below this a derivative is 0, and what two steps differ by is rounding
 STEP = 1e-3  # of the differences, before Richardson's extrapolation
 SECOND_STEP = 5e-4
 
