@@ -74,7 +74,7 @@ def isel(
         indexers, keywords = {n: given[n] for n in existing(x, given, missing_dims, "isel")}, {}
     table = mapping(x, indexers, keywords, "isel")
     read = read_all(x, table)
-    names = dict.fromkeys(n for own in x.names for n in _names_of(read.get(own, _WHOLE), own))
+    before = x.names
     arrays = {n: i for n, i in read.items() if isinstance(i, DimArray)}
     for name, i in read.items():
         if not isinstance(i, DimArray):
@@ -86,7 +86,8 @@ def isel(
             x = gather(x, {name: i})
         return x
     _refuse_lost(x, arrays)
-    return reorder(gather(x, arrays), tuple(names))
+    order = dict.fromkeys(n for own in before for n in _names_of(read.get(own, _WHOLE), own))
+    return reorder(gather(x, arrays), tuple(order))
 
 
 _WHOLE = slice(None)
