@@ -12,7 +12,7 @@ from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.rules.dims import check, mapping, pick_one
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.indexing import gather, isel
+from namedgrad.rules.indexing import beside, gather, isel
 from namedgrad.rules.sorting import argsort
 from namedgrad.rules.structure import equal, reorder, where
 from namedgrad.rules.values import notnull
@@ -137,7 +137,7 @@ def isin(x: DimArray, test_elements: Any) -> DimArray:
     """
     own: Name = axes.fresh("values")
     values = np.asarray(test_elements.to_numpy() if isinstance(test_elements, DimArray) else test_elements).reshape(-1)
-    return equal(x, make(values, (own,), NONE)).any(own)
+    return equal(x, beside(make(values, (own,), NONE), x)).any(own)
 
 
 def cumulative(x: DimArray, dim: Any, min_periods: int = 1) -> Rolling:
