@@ -181,9 +181,10 @@ def run_recorded(call: Call, *, has_aux: bool = False, borrow: bool = False) -> 
 def require_scalar(out: Output, tape: Tape, what: str) -> None:
     """Raise unless the output is one real array without visible dims."""
     if len(tape.outs) != 1 or len(out.tree.leaves) != 1:
+        leaves = [adapter.describe(leaf) for adapter, leaf in zip(out.tree.adapters, out.tree.leaves, strict=True)]
         raise TypeError(
-            f"{what} needs a single floating-point output, got {len(out.tree.leaves)} leaves of which "
-            f"{len(tape.outs)} are floats; use has_aux=True for extras, or ng.pullback for several outputs"
+            f"{what} needs a single floating-point output, got {len(tape.outs)} in {', '.join(leaves) or 'nothing'}; "
+            "use has_aux=True for extras, or ng.pullback for several outputs"
         )
     (y,) = tape.outs
     if y.dtype.kind == "c":
@@ -344,7 +345,9 @@ def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[
             f"but must have the structure {out.tree.treedef} of what it belongs to"
         ) from None
     parts: list[DimArray | None] = []
-    for leaf, n in zip(leaves, out.tree.counts, strict=True):
+    trees = zip(out.tree.adapters, out.tree.leaves, leaves, out.tree.counts, strict=True)
+    for adapter, belonging, given, n in trees:
+        leaf = given if given is None or not n else adapter.along(belonging, given, what)
         own = _parts_of(leaf, n, what)
         belongs = likes[len(parts) : len(parts) + n]
         parts.extend(constant(leaf, f"the {what}") if _lost_names(p, o) else p for p, o in zip(own, belongs))

@@ -37,6 +37,10 @@ class Adapter:
         """What the user gets of a function: as :meth:`result`, with all else that is in ``leaf``."""
         return self.result(leaf, parts)
 
+    def along(self, leaf: Any, given: Any, what: str) -> Any:
+        """A tangent or cotangent of ``leaf``, its parts in the order of those of ``leaf``."""
+        return given
+
     def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
         """All arrays in it whose values a compiled program leaves open."""
         return (leaf,)

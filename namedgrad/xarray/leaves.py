@@ -18,6 +18,7 @@ from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.transforms.leaves import Adapter, Block, Over, adapter_of, add_adapter, entries
+from namedgrad.xarray.along import along
 from namedgrad.xarray.attrs import derivative_attrs
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered, settled
 from namedgrad.xarray.fixed import about, content, contents, is_open
@@ -81,6 +82,9 @@ class XarrayAdapter(Adapter):
     def _with(self, leaf: Any, parts: Sequence[DimArray], hold: Callable[[DimArray, Names], Any]) -> Any:
         found = self._floats(leaf)
         return self.holding(leaf, {n: hold(p, v.dims) for (n, v), p in zip(found.items(), parts, strict=True)})
+
+    def along(self, leaf: Any, given: Any, what: str) -> Any:
+        return along(leaf, given, what)
 
     def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
         opened = self.open(leaf)

@@ -257,3 +257,12 @@ def test_a_bar_counts_passes(capsys):
     ng.hessian(lambda x: (x**3).sum(), part="diagonal", progress=True, chunk=5)(x)
     assert "8/8" in capsys.readouterr().err
     sys.stderr.flush()
+
+
+def test_a_coordinate_that_has_the_name_already():
+    x = field()[0, 0].assign_coords(lon_wrt=3.0)
+    with pytest.raises(ng.AxisError, match="'lon_wrt' for a coordinate of the input is taken; choose another suffix="):
+        x.grad.jacobian(lambda x: x**2)
+    jac = x.grad.jacobian(lambda x: x**2, suffix="_in")
+    assert jac.dims == ("lon", "lon_in")
+    assert jac.lon_wrt == 3.0

@@ -139,3 +139,55 @@ def test_values_are_all_that_a_function_returns(f, value):
     assert found.identical(expected)
     for node in (found.subtree if isinstance(found, xr.DataTree) else [found]):
         assert all(isinstance(v.data, np.ndarray) for v in node.data_vars.values())
+
+
+def test_tangents_and_cotangents_meet_by_variable_and_by_label():
+    x = field()[:3, 0]
+    ds = xr.Dataset({"a": x, "b": x**2, "whole": ("time", [1, 2, 3])})
+    f = lambda d: d.a**2 + 3 * d.b
+    t = ds[["b", "whole", "a"]].isel(lon=[3, 0, 2, 1], time=[2, 0, 1])
+    expected = 2 * ds.a * ds.a + 3 * ds.b
+    for found in (ds.grad.jvp(f, t)[1], ng.linearize(f, ds)[1](t), xr.DataTree(ds).grad.jvp(lambda tree: f(tree.dataset), xr.DataTree(t))[1]):
+        np.testing.assert_allclose(found, expected)
+        assert found.indexes["lon"].equals(x.indexes["lon"])
+    g = ds.grad.vjp(lambda d: d[["a", "b"]] ** 2)[1](t)
+    np.testing.assert_allclose(g.a, 2 * ds.a**2)
+    np.testing.assert_allclose(g.b, 2 * ds.b**2)
+    curved = x.grad.hvp(lambda x: (x**3).sum(), x.isel(lon=[3, 0, 2, 1]))
+    np.testing.assert_allclose(curved, 6 * x**2)
+    assert curved.indexes["lon"].equals(x.indexes["lon"])
+    bare = x.isel(lon=[3, 0, 2, 1]).drop_vars("lon")
+    np.testing.assert_allclose(x.grad.jvp(lambda x: x**2, bare)[1], 2 * x * bare.values)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind", "message"),
+    [
+        (lambda d: d[["a"]], TypeError, "the tangent has no variable 'b'"),
+        (lambda d: d.assign(c=d.a), TypeError, r"the tangent has a variable 'c', but what is differentiated are \['a', 'b'\]"),
+        (lambda d: d.assign_coords(lon=d.lon + 1), ng.AxisError, "other labels along 'lon'.*reindex_like"),
+        (lambda d: d.isel(lon=[0, 0, 1, 2]), ng.AxisError, "other labels along 'lon'"),
+        (lambda d: d.a, TypeError, "the tangent of a Dataset must be one too, got a DataArray"),
+        (lambda d: d.isel(lon=[0, 1]), ng.AxisError, "has 2 along 'lon'"),
+    ],
+)
+def test_tangents_that_do_not_match(spoil, kind, message):
+    ds = xr.Dataset({"a": field()[:3, 0], "b": field(1)[:3, 0]})
+    with pytest.raises(kind, match=message):
+        ds.grad.jvp(lambda d: d.a * d.b, spoil(ds))
+
+
+def test_a_tree_without_a_node_is_no_tangent():
+    tree = xr.DataTree.from_dict({"/": xr.Dataset({"a": 1.0}), "/low": xr.Dataset({"a": 2.0})})
+    with pytest.raises(TypeError, match="the tangent has no node 'low'"):
+        tree.grad.jvp(lambda t: t["a"] * t["low/a"], xr.DataTree.from_dict({"/": xr.Dataset({"a": 1.0})}))
+
+
+def test_what_is_no_single_output_is_said():
+    for f, what in (
+        (lambda x: x.count(), "got 0 in DataArray of dtype int64"),
+        (lambda x: (x.sum(), x.mean()), "got 2 in DataArray of dtype float64, DataArray of dtype float64"),
+        (lambda x: xr.Dataset({"a": x.sum(), "b": x.mean()}), "got 2 in Dataset of dtype float64"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            field().grad(f)
