@@ -10,16 +10,20 @@ from xarray.indexes import PandasIndex
 from namedgrad.axes import AxisError
 from namedgrad.xarray.moving import Moving
 
-SEVERAL = (xr.Dataset, xr.DataTree)
-
 
 def along(own: Any, given: Any, what: str) -> Any:
     """``given`` with the float variables of ``own``, in its order, and labels in the order that they have there."""
-    if isinstance(own, SEVERAL):
-        if not isinstance(given, type(own)):
-            raise TypeError(f"the {what} of a {type(own).__name__} must be one too, got a {type(given).__name__}")
-        return _tree(own, given, what) if isinstance(own, xr.DataTree) else _dataset(own, given, what, "")
+    if isinstance(own, xr.DataTree):
+        return _tree(own, _same(own, given, what), what)
+    if isinstance(own, xr.Dataset):
+        return _dataset(own, _same(own, given, what), what, "")
     return _labels(own, given, what) if isinstance(own, xr.DataArray) and isinstance(given, xr.DataArray) else given
+
+
+def _same(own: Any, given: Any, what: str) -> Any:
+    if not isinstance(given, type(own)):
+        raise TypeError(f"the {what} of a {type(own).__name__} must be one too, got a {type(given).__name__}")
+    return given
 
 
 def _tree(own: xr.DataTree, given: xr.DataTree, what: str) -> xr.DataTree:

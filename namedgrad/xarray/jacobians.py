@@ -105,7 +105,8 @@ def _array(block: Block, out: Any, by: Any, o: Name, i: Name) -> xr.DataArray:
     variables, indexes = _out_coords(out_part if isinstance(out, xr.DataTree) else out, block)
     more, more_indexes = _in_coords(by_part if isinstance(by, xr.DataTree) else by, block)
     if taken := [n for n in more if n in variables]:
-        raise AxisError(f"jacobian: the name {taken[0]!r} for a coordinate of the input is taken; choose another suffix=")
+        name = taken[0]
+        raise AxisError(f"jacobian: the name {name!r} for a coordinate of the input is taken; choose another suffix=")
     return xr.DataArray(
         variable, coords=coordinates(variables | more, indexes | more_indexes), name=getattr(out_part, "name", None)
     )
