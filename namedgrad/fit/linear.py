@@ -3,12 +3,15 @@
 Every value of the run is followed from the parameters to the residual: on which of them it depends, of which it is a
 polynomial of higher degree or another function, and which of them it multiplies with each other.  A call that is not
 known to be linear counts as another function.  So what is found to be linear is linear, for all values.
+
+It is also followed which parameter is a factor of all that depends on another one, as ``a`` in ``a * exp(-b * t) + c``
+is of what depends on ``b``: the derivative in ``b`` is proportional to ``a``.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -36,16 +39,34 @@ class Form(NamedTuple):
     on: frozenset[int] = frozenset()
     curved: frozenset[int] = frozenset()  # not linearly
     pairs: frozenset[frozenset[int]] = frozenset()  # multiplied with each other
+    factors: frozenset[int] = frozenset()  # what all of it is proportional to
+    within: frozenset[tuple[int, int]] = frozenset()  # (i, j): what depends on i is proportional to j
 
     def joined(self, other: Self) -> Form:
         """Of a sum."""
-        return Form(self.on | other.on, self.curved | other.curved, self.pairs | other.pairs)
+        within = {(i, j) for i, j in self.within | other.within if self.keeps(i, j) and other.keeps(i, j)}
+        return Form(
+            self.on | other.on, self.curved | other.curved, self.pairs | other.pairs, self.factors & other.factors,
+            frozenset(within),
+        )  # fmt: skip
+
+    def keeps(self, i: int, j: int) -> bool:
+        """Whether nothing in it depends on one parameter without being proportional to the other."""
+        return i not in self.on or (i, j) in self.within
 
     def times(self, other: Self) -> Form:
         """Of a product."""
         both = self.joined(other)
         pairs = frozenset(frozenset(p) for p in itertools.product(self.on, other.on) if p[0] != p[1])
-        return Form(both.on, both.curved | (self.on & other.on), both.pairs | pairs)
+        scaled, other_scaled = self.scaled(other.factors), other.scaled(self.factors)
+        return Form(
+            both.on, both.curved | (self.on & other.on), both.pairs | pairs, self.factors | other.factors,
+            scaled.joined(other_scaled).within,
+        )  # fmt: skip
+
+    def scaled(self, factors: frozenset[int]) -> Form:
+        """The same with more factors."""
+        return self._replace(within=self.within | frozenset(itertools.product(self.on, factors)))
 
     def bent(self) -> Form:
         """Of any other function."""
@@ -55,8 +76,12 @@ class Form(NamedTuple):
 CONSTANT = Form()
 
 
-def linear_inputs(function: Callable[[], Any], raws: Sequence[Any]) -> set[int]:
-    """The inputs in which the plain array that a function returns is linear, jointly; as many as are easily found."""
+def linear_inputs(function: Callable[[], Any], raws: Sequence[Any]) -> tuple[set[int], dict[int, int | None]]:
+    """The inputs in which the plain array that a function returns is linear, jointly; as many as are easily found.
+
+    And for the others, if that is known, which of these their derivatives are proportional to; None if to none, as they
+    do not depend on them.
+    """
     recorder = Recorder()
     recorder.take(raws)
     token = backends.start_recording(recorder)
@@ -64,14 +89,26 @@ def linear_inputs(function: Callable[[], Any], raws: Sequence[Any]) -> set[int]:
         with quiet():
             result = recorder.find(function())
     except Exception:  # noqa: BLE001 - it may ask for values; then nothing is known
-        return set()
+        return set(), {}
     finally:
         backends.stop_recording(token)
-    forms = {v: Form(on=frozenset({i})) for i, v in enumerate(recorder.inputs)}
+    forms = {v: Form(on=frozenset({i}), factors=frozenset({i})) for i, v in enumerate(recorder.inputs)}
     for step in recorder.steps:
         form = _of_step(step, forms)
         forms.update((out, form) for out in step.outs)
-    return _independent(forms.get(result, CONSTANT)) if type(result) is Var else set()
+    form = forms.get(result, CONSTANT) if type(result) is Var else CONSTANT
+    chosen = _independent(form)
+    return chosen, dict(_proportional(form, chosen))
+
+
+def _proportional(form: Form, chosen: set[int]) -> Iterator[tuple[int, int | None]]:
+    """The inputs whose derivatives follow those that are chosen, and which they follow."""
+    for i in form.on - chosen:
+        partners = {j for pair in form.pairs if i in pair for j in pair if j in chosen}
+        if not partners:
+            yield i, None
+        elif len(partners) == 1 and not partners.isdisjoint(j for k, j in form.within if k == i):
+            yield i, partners.pop()
 
 
 def _independent(form: Form) -> set[int]:
@@ -104,10 +141,10 @@ def _of_step(step: Step, forms: dict[Var, Form]) -> Form:
 
 
 def _joined(forms: Sequence[Form]) -> Form:
-    out = CONSTANT
-    for form in forms:
-        out = out.joined(form)
-    return out
+    first, *rest = forms or [CONSTANT]
+    for form in rest:
+        first = first.joined(form)
+    return first
 
 
 def _of_operand(value: Any, forms: dict[Var, Form]) -> Form:

@@ -11,13 +11,15 @@ Welsch 1981, *An adaptive nonlinear least-squares algorithm*).
 Parameters in which the residuals are linear are not damped, and follow the others: wherever the residuals have been
 evaluated, the sums say what the best linear parameters are there and what the cost is with them.  This is the variable
 projection of Golub and Pereyra (1973) without its last term, as in Kaufman (1975), *A variable projection method for
-solving separable nonlinear least squares problems*.
+solving separable nonlinear least squares problems*.  A column of the Jacobian that is proportional to one of them goes
+along; other columns that depend on them are computed anew after a large change.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -37,6 +39,39 @@ ROUNDING = 1e-13  # relative changes of the cost below this say nothing
 # after one that is not small that is done if they mislead.
 FAR, ROUGH = 1.0, 1e-10
 LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on the residuals' curvature is estimated
+VANISHED = 1e-12  # of the square of the length of a column
+LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
+
+
+class Linear(NamedTuple):
+    """What is linear.
+
+    Attributes
+    ----------
+    rows : those in which residuals are linear
+    damped : (row, 1), those that are not
+    scaled, by : rows whose columns are proportional to a linear one, and that
+    exact : whether all columns follow a change of the linear ones
+    """
+
+    rows: Index
+    damped: Flags
+    scaled: Index
+    by: Index
+    exact: bool
+
+    @classmethod
+    def of(cls, linear: Flags, follows: Mapping[int, int | None], free: Flags, known: Flags) -> Self:
+        """Of the rows that are free; columns of those that have a prior are no multiples of anything."""
+        at = np.cumsum(free) - 1  # the number of a row among the free ones
+        others = np.flatnonzero(free & ~linear).tolist()
+        pairs = [(i, follows[i]) for i in others if i in follows]
+        moving = [(i, j) for i, j in pairs if j is not None and free[j]]
+        scaled = [(at[i], at[j]) for i, j in moving if not known[i]]
+        exact = len(pairs) == len(others) and len(scaled) == len(moving)
+        rows = np.flatnonzero(linear[free])
+        i, j = np.array(scaled, int).reshape(-1, 2).T
+        return cls(rows, ~linear[free][:, None], i, j, exact)
 
 
 @dataclasses.dataclass
@@ -55,10 +90,11 @@ class Marquardt(Batch):
     bend: Array  # the curvature that the normal matrix lacks, as far as it is known
     bent: Flags  # whether it is used
     by_bend: Array  # what using it takes from the prediction, or would take
-    damped: Any  # (row, 1), a list so that it stays whole: 1 for rows that are damped, 0 for linear ones
+    before: Array  # what the last step but one promised, if it led here
+    linear: Linear
 
     @classmethod
-    def enter(cls, index: Index, start: Array, lower: Array, upper: Array, linear: Flags) -> Marquardt:
+    def enter(cls, index: Index, start: Array, lower: Array, upper: Array, linear: Linear) -> Self:
         """Cells that start."""
         p, n = start.shape
         flat = np.zeros((p, p, n))
@@ -66,7 +102,7 @@ class Marquardt(Batch):
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0],
             damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n), stale=np.zeros(n, bool),
             bare=np.zeros(n, bool), rough=np.zeros(n), bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n),
-            damped=[not x for x in linear],
+            before=np.zeros(n), linear=linear,
         )  # fmt: skip
 
     # ---------------------------------------------------------------- where it is
@@ -76,10 +112,11 @@ class Marquardt(Batch):
         new = np.isinf(self.cost)
         self.iterations = self.iterations + ~new
         finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
-        finite &= np.isfinite(small.diagonal(at.normal)).all(axis=0)
+        squares = small.diagonal(at.normal)
+        finite &= np.isfinite(squares).all(axis=0)
         wild = finite & (at.cost > TRUSTED * self.cost)
-        near = (at.cost <= TOO_FAR * self.cost) & (not all(self.damped))
-        finite &= ~wild
+        near = (at.cost <= TOO_FAR * self.cost) & bool(self.linear.rows.size)
+        finite &= ~wild & (new | self.bare | ~self._vanishes(squares))
         x, at, change = self._projected(self.trial, at, finite)
         noise = ROUNDING * self.cost
         gain = self.cost - at.cost
@@ -95,9 +132,11 @@ class Marquardt(Batch):
             self.cost = np.where(better, at.cost, self.cost)
             self.gradient = np.where(better, at.gradient, self.gradient)
             self.normal = np.where(better, at.normal, self.normal)
-        self.longest = np.maximum(self.longest, np.sqrt(small.diagonal(self.normal)))
+        squares = np.where(better, squares, 0.0)  # before columns have followed linear parameters, and after that
+        self.longest = np.maximum(self.longest, np.sqrt(np.maximum(squares, small.diagonal(self.normal))))
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
+        self.before = np.where(better & ~new & ~self.stale, self.predicted, 0.0)
         self.bare = wild & near & ~self.bare
         misled = ~better & ~self.bare & (self.rough > ROUGH)  # by columns that belong to other linear parameters
         self.damping = np.where(better, calmer, self.damping * np.where(misled | self.bare, 1.0, self.growth))
@@ -105,9 +144,14 @@ class Marquardt(Batch):
         self.stale = (better & (change > FAR)) | misled
         self.rough = np.where(better, change, np.where(misled, 0.0, self.rough))
 
+    def _vanishes(self, squares: Array) -> Flags:
+        """Whether a column that a linear parameter scales has become next to nothing: the step was too long."""
+        rows = self.linear.rows
+        return np.asarray((squares[rows] < VANISHED * small.diagonal(self.normal)[rows]).any(axis=0))
+
     def _projected(self, x: Array, at: Point, finite: Flags) -> tuple[Array, Point, Array]:
         """The point with the best linear parameters, and the square of their relative change."""
-        rows = np.flatnonzero(np.logical_not(self.damped))
+        rows = self.linear.rows
         if not rows.size:
             return x, at, np.zeros(finite.shape)
         block, slope = at.normal[np.ix_(rows, rows)], at.gradient[rows]
@@ -123,9 +167,30 @@ class Marquardt(Batch):
         moved = x.copy()
         moved[rows] += change
         gradient = at.gradient + np.sum(at.normal[:, rows] * change, axis=1)
+        normal, rough = self._scaled(gradient, at.normal, x, moved)
         sizes = small.dot(change**2, scale**2), small.dot(x[rows] ** 2, scale**2)
-        relative = np.where(use & (sizes[0] > 0), sizes[0] / sizes[1], 0.0)
-        return moved, Point(at.cost - np.where(use, gain, 0.0), gradient, at.normal), relative
+        relative = np.where(use & rough & (sizes[0] > 0), sizes[0] / sizes[1], 0.0)
+        return moved, Point(at.cost - np.where(use, gain, 0.0), gradient, normal), relative
+
+    def _scaled(self, gradient: Array, normal: Array, x: Array, moved: Array) -> tuple[Array, Flags]:
+        """The gradient, in place, and the normal matrix, with columns that have followed the linear parameters.
+
+        And cells with columns that have not. One whose factor all but vanishes does not follow: it would not say where
+        to go.
+        """
+        rows, by = self.linear.scaled, self.linear.by
+        rough = np.full(x.shape[1], not self.linear.exact)
+        if not rows.size:
+            return normal, rough
+        factor = np.where(moved[by] == x[by], 1.0, moved[by] / x[by])
+        size = np.abs(factor)
+        follows = (size >= LEAST_SCALED) & (size <= MOST_SCALED)
+        factor[~follows] = 1.0
+        gradient[rows] *= factor
+        normal = normal.copy()
+        normal[rows] *= factor[:, None]
+        normal[:, rows] *= factor
+        return normal, rough | ~follows.all(axis=0)
 
     def _estimate(self, moved: Flags, gain: Array, x: Array, at: Point) -> None:
         """The curvature of the residuals in cells that take long, and whether it would have predicted the last step."""
@@ -164,12 +229,14 @@ class Marquardt(Batch):
 
     def verdict(self, tol: float, max_iterations: int) -> np.ndarray[Any, Any]:
         """A status for cells that are done, -1 for the others, which get their next trial."""
-        tried = np.where(np.reshape(self.damped, (-1, 1)), self.trial, 0.0)
+        tried = np.where(self.linear.damped, self.trial, 0.0)
         self._step()
         self.trial = np.where(self.bare, np.clip(tried, self.lower, self.upper), self.trial)
         converged, stuck = np.zeros(self.cost.shape, bool), self.damping > MOST_DAMPING
         step = self.trial - self.x
-        maybe = (self.predicted <= tol**1.75 * self.cost) | (np.abs(step) <= tol * np.abs(self.x)).all(axis=0) | stuck
+        less = self._contraction(tol)
+        maybe = (less * self.predicted <= tol**1.75 * self.cost) | stuck
+        maybe |= (np.abs(step) <= tol * np.abs(self.x)).all(axis=0)
         maybe |= 2 * self.cost <= tol**3 * small.dot(self.x**2, small.diagonal(self.normal))
         self.stale |= maybe & (self.rough > tol**1.75)
         self.trial = np.where(self.stale, self.x, self.trial)
@@ -177,23 +244,28 @@ class Marquardt(Batch):
         if maybe.any():
             some = self.only(maybe)
             # where no smaller step can be told from none, rounding is in the way, or a kink
-            converged[maybe] = some.converged(np.where(some.damping > MOST_DAMPING, np.sqrt(tol), tol))
+            converged[maybe] = some.converged(np.where(some.damping > MOST_DAMPING, np.sqrt(tol), tol), less[maybe])
             self.x = self.x.copy()
             self.x[:, maybe] = some.x
         return self.judge(converged, stuck, max_iterations)
 
-    def converged(self, tol: Any) -> Flags:
-        """Whether the undamped step promises next to nothing, or the data are met to rounding.
+    def _contraction(self, tol: float) -> Array:
+        """What the next step but one will promise, relative to the next, if that promises little and all goes on so."""
+        known = (self.before > 0) & (self.predicted <= tol**1.5 * self.cost)
+        return np.where(known, np.minimum(1.0, self.predicted / self.before), 1.0)
 
-        It would lower the cost by ``tol**1.75`` of itself, and is taken; or it moves every parameter by less than
-        ``tol`` of itself.
+    def converged(self, tol: Any, less: Any) -> Flags:
+        """Whether the undamped step leaves next to nothing to gain, or the data are met to rounding.
+
+        It would lower the cost by ``tol**1.75`` of itself, or the one after it would, which is expected to gain
+        ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself.
         """
         scale, free = lengths(self.normal), ~self._held(self.x, self.gradient)
         downhill = np.where(free, -self.gradient, 0.0) / scale
         plain = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
         step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill)
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
-        near = small.dot(step, downhill) <= tol**1.75 * self.cost
+        near = less * small.dot(step, downhill) <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = 2 * self.cost <= tol**3 * small.dot(self.x * scale, self.x * scale)
         last = np.clip(self.x + step / scale, self.lower, self.upper)  # it is free
@@ -208,7 +280,7 @@ class Marquardt(Batch):
         The damping is measured by the longest that the columns of the Jacobian have been (Moré 1978), so that a
         parameter which has lost its influence does not run away.
         """
-        own = np.reshape(self.damped, (-1, 1))
+        own = self.linear.damped
         scale = np.where(own & (self.longest > 0), self.longest, lengths(self.normal))
         damping = np.where(own, self.damping, ALMOST_UNDAMPED)
         free, step = ~self._held(self.x, self.gradient), np.zeros_like(self.x)

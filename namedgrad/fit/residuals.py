@@ -20,7 +20,7 @@ from namedgrad.fit.coupled import solve as solve_coupled
 from namedgrad.fit.evaluate import TILE_ELEMENTS, Evaluator
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
-from namedgrad.fit.marquardt import Marquardt
+from namedgrad.fit.marquardt import Linear, Marquardt
 from namedgrad.fit.parameters import Matrix, as_entries, as_floats, pairs_of
 from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.several import divided, is_several, joined
@@ -83,7 +83,7 @@ class Residuals(Problem):
     def _look(self, chunk: int | None) -> None:
         """Evaluate at the start values: where it is not finite because data are missing, a residual does not count."""
         start = self.start
-        first, self.linear = self._first()
+        first, self.linear, self.follows = self._first()
         shape = first.full_shape[1:]
         self.dims = first.names[1:]
         per_cell = max(1, math.prod(shape))
@@ -104,8 +104,11 @@ class Residuals(Problem):
             for index in batches(bad, self.size):
                 self._skip(self.residual(start[:, index], index), index)
 
-    def _first(self) -> tuple[DimArray, Flags]:
-        """The residuals of the first cell, and the rows of parameters in which they are linear."""
+    def _first(self) -> tuple[DimArray, Flags, dict[int, int | None]]:
+        """The residuals of the first cell, the rows in which they are linear, and which rows follow these.
+
+        The derivative in a row that follows another one is proportional to that, or, for None, free of all of them.
+        """
         at, found = self.everywhere[:1], list[DimArray]()
         parts, args = self.parameters.parts(self.start[:, :1], self.backend), self.arguments(at)
 
@@ -114,11 +117,15 @@ class Residuals(Problem):
             found.append(self.table(out.parts[0], 1, "residual"))
             return found[0].raw
 
-        linear = np.zeros(self.parameters.count, bool)
+        linear, follows = np.zeros(self.parameters.count, bool), dict[int, int | None]()
         if self.loss is None and self.cells.count:
-            for i in linear_inputs(residual, [x.raw for x in parts]):
-                linear[list(self.parameters.rows.values())[i]] = True
-        return found[0] if found else self.residual(self.start[:, :1], at), linear
+            chosen, known = linear_inputs(residual, [x.raw for x in parts])
+            rows = list(self.parameters.rows.values())
+            for i in chosen:
+                linear[rows[i]] = True
+            own = {i: r.start for i, r in enumerate(rows) if r.stop == r.start + 1}
+            follows = {own[i]: None if j is None else own[j] for i, j in known.items() if {i, j} <= {*own, None}}
+        return found[0] if found else self.residual(self.start[:, :1], at), linear, follows
 
     def tile_of(self, per_cell: int, chunk: int | None) -> int:
         """Cells that are evaluated at once: on a device all of a batch."""
@@ -270,10 +277,11 @@ class Residuals(Problem):
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
         cells = self.everywhere[usable]
         workers = self.workers(cells)
+        linear = self.linearity()
         with quiet():
             found = solve(
                 self.evaluate,
-                lambda at: Marquardt.enter(at, start[:, at], lower[:, at], upper[:, at], self.linear[self.free]),
+                lambda at: Marquardt.enter(at, start[:, at], lower[:, at], upper[:, at], linear),
                 cells, self.cells.count, keep=("x", "cost", "normal", "iterations"),
                 size=shares(cells, self.most, workers), tol=tol, max_iterations=max_iterations, report=progress.update,
                 workers=workers,
@@ -301,6 +309,10 @@ class Residuals(Problem):
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA
         return found
+
+    def linearity(self) -> Linear:
+        """What is linear among the rows that are free."""
+        return Linear.of(self.linear, self.follows, self.free, np.logical_or.reduce(self.precision > 0, axis=1))
 
     def workers(self, cells: Index) -> int:
         """How many threads to use: several only for programs, which run without the user's code."""

@@ -263,7 +263,7 @@ class _Search:
     def _descended(self, x: Array, at: Index, iterations: int) -> tuple[Array, Array]:
         """Points (parameter, trial) after some iterations each, and their cost; infinite where there is none."""
         problem = self.problem
-        x, free, linear = x.copy(), x[problem.free], problem.linear[problem.free]
+        x, free, linear = x.copy(), x[problem.free], problem.linearity()
         low, high = (m[problem.free] for m in (problem.lower, problem.upper))
         trials, workers = np.arange(len(at)), problem.workers(at)
 
