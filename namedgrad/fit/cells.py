@@ -6,6 +6,8 @@ of cells is a gather along it, so cells that are done can leave the batch and ot
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +19,6 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.positional.array import PositionalArray, wrap
-from namedgrad.rules.movement import merge
 from namedgrad.rules.structure import reorder
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
 from namedgrad.xarray.convert import coordinates
@@ -64,9 +65,11 @@ class Cells:
         self.sizes = {n: found[n] for n in self.names}
         self.count = math.prod(self.sizes.values())
         self.groups: dict[Name, Names] = {}  # the axis of a flattened array -> the dims that it joins
-        self.trees = {key: ([map_arrays(x, self._flatten) for x in tree], how) for key, (tree, how) in trees.items()}
-        known = {key: [x for leaf in tree for x in arrays(leaf)] for key, (tree, _) in self.trees.items()}
-        self.flat = {key: [x for x in several if self._is_flat(x)] for key, several in known.items()}
+        self.rows: dict[str, list[tuple[Name, Rows]]] = {key: [] for key in trees}
+        self.trees = {
+            key: ([map_arrays(x, functools.partial(self._flatten, self.rows[key])) for x in tree], how)
+            for key, (tree, how) in trees.items()
+        }
 
     def _measure(self, x: DimArray, found: dict[Name, int]) -> None:
         if x.level is not None:
@@ -79,16 +82,17 @@ class Cells:
             if n in x.hidden and found.setdefault(n, s) != s:
                 raise AxisError(f"over={self.names}: the arguments have {found[n]} and {s} positions along {n!r}")
 
-    def _flatten(self, x: DimArray) -> DimArray:
+    def _flatten(self, rows: list[tuple[Name, Rows]], x: DimArray) -> DimArray:
+        """An array that looks as if it had been flattened; its numbers are found in ``rows``."""
         own = tuple(n for n in self.names if n in x.hidden)
         if not own:
             return x
         name = next((k for k, v in self.groups.items() if v == own), axes.fresh(own))
         self.groups[name] = own
-        flat = merge(x, own, name)
-        flat = reorder(flat, (name, *(n for n in flat.names if n != name)))
-        raw = backends.call(backends.backend_of(flat.raw).xp.ascontiguousarray, flat.raw)
-        return make(raw, flat.names, frozenset({name}))
+        rest = tuple(n for n in x.names if n not in own)
+        kept = Rows.of(reorder(x, (*own, *rest)), len(own))
+        rows.append((name, kept))
+        return make(kept.mark(), (name, *rest), frozenset({name}))
 
     @property
     def coords(self) -> xr.Coordinates:
@@ -109,9 +113,9 @@ class Cells:
     def gathered(self, index: Index, *keys: str) -> tuple[list[Any], Callable[[Sequence[Any]], dict[str, Any]]]:
         """The plain arrays of some cells, ``(cell, ...)``, and what makes arguments of these or others like them."""
         keys = keys or tuple(self.trees)
-        owners = [x for key in keys for x in self.flat[key]]
+        owners = [pair for key in keys for pair in self.rows[key]]
         at = {name: self._positions(index, own) for name, own in self.groups.items()}
-        raws = [_taken(x.raw, at[x.names[0]]) for x in owners]
+        raws = [rows.taken(at[name]) for name, rows in owners]
 
         def filled(raws: Sequence[Any]) -> dict[str, Any]:
             rest = iter(raws)
@@ -137,12 +141,61 @@ class Cells:
         return np.ravel_multi_index(tuple(at[n] for n in own), tuple(self.sizes[n] for n in own))
 
 
-def _taken(raw: Any, index: Index) -> Any:
-    """Some cells of an array; a view if they follow each other."""
-    backend = backends.backend_of(raw)
-    if len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all():
-        return raw[int(index[0]) : int(index[-1]) + 1]
-    return backends.call(backend.take, raw, backends.call(backend.asarray, index), 0)
+class Rows:
+    """An array as rows, one for each position along its first axes, which are counted as one.
+
+    An array on the host stays where it is: rows are copied when they are asked for.  On a device all are put together
+    once.
+
+    Attributes
+    ----------
+    raw : the array, its first axes joined if that takes no copy
+    sizes : of those that are not joined; empty otherwise
+    """
+
+    def __init__(self, raw: Any, sizes: tuple[int, ...]) -> None:
+        self.raw, self.sizes = raw, sizes
+        self._backend = backends.backend_of(raw)
+
+    @classmethod
+    def of(cls, x: DimArray, count: int) -> Rows:
+        """Rows of an array whose first ``count`` axes are joined."""
+        shape = (math.prod(x.raw.shape[:count]), *x.raw.shape[count:])
+        if not isinstance(x.raw, np.ndarray):
+            backend = backends.backend_of(x.raw)
+            return cls(backends.call(backend.xp.ascontiguousarray, backends.call(backend.reshape, x.raw, shape)), ())
+        joined = x.raw if count == 1 else _joined(x.raw, count)
+        return cls(x.raw, x.raw.shape[:count]) if joined is None else cls(joined, ())
+
+    def mark(self) -> Any:
+        """An array of the same shape, dtype and backend that holds no data."""
+        if not isinstance(self.raw, np.ndarray):
+            return self.raw
+        lead = max(len(self.sizes), 1)
+        shape = (math.prod(self.raw.shape[:lead]), *self.raw.shape[lead:])
+        return np.broadcast_to(np.zeros((), self.raw.dtype), shape)
+
+    def taken(self, index: Index) -> Any:
+        """Some rows in the order of memory; a view if they lie there and follow each other."""
+        if self.sizes:
+            return np.ascontiguousarray(self.raw[np.unravel_index(index, self.sizes)])
+        if len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all():
+            some = self.raw[int(index[0]) : int(index[-1]) + 1]
+            return np.ascontiguousarray(some) if type(some) is np.ndarray else some
+        if isinstance(self.raw, np.ndarray):
+            return np.ascontiguousarray(self.raw[index])  # take would copy all of it if it is no block of memory
+        return backends.call(self._backend.take, self.raw, backends.call(self._backend.asarray, index), 0)
+
+
+def _joined(raw: Any, count: int) -> Any:
+    """The first axes of an array as one, without a copy; None if they cannot be."""
+    shape, strides = raw.shape[:count], raw.strides[:count]
+    long = [(n, step) for n, step in zip(shape, strides, strict=True) if n != 1]
+    if raw.size and any(step != n * last for (_, step), (n, last) in itertools.pairwise(long)):
+        return None
+    step = long[-1][1] if long else raw.itemsize
+    whole = (math.prod(shape), *raw.shape[count:])
+    return np.lib.stride_tricks.as_strided(raw, whole, (step, *raw.strides[count:]), writeable=False)
 
 
 def map_arrays(leaf: Any, function: Callable[[DimArray], DimArray]) -> Any:

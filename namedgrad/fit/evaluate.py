@@ -1,4 +1,8 @@
-"""Many cells evaluated a tile at a time: as many as the cache holds, by a recorded program from early on."""
+"""Many cells evaluated a tile at a time, by a recorded program from early on.
+
+A small tile stays in the cache nearest to the processor.  Where there are many cells larger tiles come first: they take
+half a dozen times as many cells from one line of Python to the next, which is what lets threads work side by side.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
 TILE_ELEMENTS = 1 << 15  # numbers in one tile: half a dozen arrays of them stay in the cache
+LARGER = 4  # times as many in a large one
 PATIENCE = 4  # evaluations before a program pays that serves a single tile
 
 
@@ -28,55 +33,58 @@ class Evaluator:
     Parameters
     ----------
     problem : Residuals
-    tile : cells in one tile
+    tiles : cells in one tile: in large ones, if there are any, and in small ones
     bent : whether a robust loss counts with its true curvature
     """
 
-    def __init__(self, problem: Residuals, tile: int, *, bent: bool) -> None:
-        self.problem, self.tile, self.weigh = problem, tile, problem.weigher(bent=bent)
+    def __init__(self, problem: Residuals, tiles: Sequence[int], *, bent: bool) -> None:
+        self.problem, self.tiles, self.weigh = problem, tuple(tiles), problem.weigher(bent=bent)
         self.calls = 0
         self.recordable = problem.backend.name != "dask"
-        self.programs: dict[bool, tuple[Replay, Sums]] = {}
+        self.programs: dict[tuple[bool, int], tuple[Replay, Sums]] = {}
 
     def __call__(self, matrix: Matrix, index: Index, *, quick: bool = False) -> Point:
         """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back.
 
         Where they are not finite, 0 times infinity is tried as 0, unless it has to be ``quick``.
         """
-        count, p = len(index), int(self.problem.free.sum())
-        if 0 < count <= self.tile:
-            return self._tile(matrix, index, quick=quick)
-        out = Point(np.empty(count), np.empty((p, count)), np.empty((p, p, count)))
-        for start in range(0, count, self.tile):
-            at = slice(start, start + self.tile)
-            for whole, part in zip(out, self._tile(matrix[:, at], index[at], quick=quick), strict=True):
+        count = len(index)
+        if 0 < count <= self.tiles[-1]:
+            return self._tile(matrix, index, self.tiles[-1], quick=quick)
+        out, start = Point.empty(int(self.problem.free.sum()), count), 0
+        while start < count:
+            size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
+            at = slice(start, start + size)
+            for whole, part in zip(out, self._tile(matrix[:, at], index[at], size, quick=quick), strict=True):
                 whole[..., at] = part
+            start += size
         return out
 
-    def _tile(self, matrix: Matrix, index: Index, *, quick: bool) -> Point:
+    def _tile(self, matrix: Matrix, index: Index, size: int, *, quick: bool) -> Point:
         masked = self.problem.is_masked(index)
-        known = self.programs.get(masked)
+        known = self.programs.get((masked, size))
         if known is None and self._pays():
-            known = self._record(masked, matrix, index)
+            known = self._record(masked, matrix, index, size)
         self.calls += 1
         if known is None:
             return self._eager(matrix, index, quick=quick)
         program, layout = known
-        count, (index, matrix) = len(index), self._padded(index, matrix)
+        count, (index, matrix) = len(index), _padded(index, matrix, size)
         raws = self._raws(matrix, index, masked)[0]
         for guard in (False, True):
             found = [x if type(x) is np.ndarray else self._host(x) for x in program(raws, guard=guard)]
-            at = layout.point(found, self.tile)
+            at = layout.point(found, size)
             if quick or all(np.isfinite(x).all() for x in at):
                 break
-        return at if count == self.tile else Point(*(x[..., :count] for x in at))
+        return at if count == size else Point(*(x[..., :count] for x in at))
 
     def prepared(self, start: Matrix, index: Index) -> bool:
         """Whether there are programs for all of these cells, which are recorded now if need be."""
         for masked, some in ((False, self.problem.complete[index]), (True, ~self.problem.complete[index])):
-            cells = index[some][: self.tile]
-            if len(cells) and self.recordable and masked not in self.programs:
-                self._record(masked, start[:, cells], cells)
+            for size in self.tiles:
+                cells = index[some][:size]
+                if len(cells) and self.recordable and (masked, size) not in self.programs:
+                    self._record(masked, start[:, cells], cells, size)
         return self.recordable
 
     def _host(self, x: Any) -> Any:
@@ -84,14 +92,7 @@ class Evaluator:
 
     def _pays(self) -> bool:
         """Whether it is time to record."""
-        return self.recordable and (self.problem.cells.count > self.tile or self.calls >= PATIENCE)
-
-    def _padded(self, index: Index, matrix: Matrix) -> tuple[Index, Matrix]:
-        """A full tile, by repeating the last cell."""
-        if len(index) == self.tile:
-            return index, matrix
-        at = np.minimum(np.arange(self.tile), len(index) - 1)
-        return index[at], matrix[:, at]
+        return self.recordable and (self.problem.cells.count > self.tiles[-1] or self.calls >= PATIENCE)
 
     # ---------------------------------------------------------------- with names
 
@@ -123,9 +124,9 @@ class Evaluator:
         seen = [p.seen(index, always=True).raw] if masked else []  # type: ignore[union-attr]
         return [*parts, *cells, *seen], (len(parts), len(cells), fill)
 
-    def _record(self, masked: bool, matrix: Matrix, index: Index) -> tuple[Replay, Sums] | None:
+    def _record(self, masked: bool, matrix: Matrix, index: Index, size: int) -> tuple[Replay, Sums] | None:
         p = self.problem
-        index, matrix = self._padded(index, matrix)
+        index, matrix = _padded(index, matrix, size)
         raws, (first, several, fill) = self._raws(matrix, index, masked)
         layouts: list[Sums] = []
 
@@ -133,7 +134,7 @@ class Evaluator:
             like = p.parameters.parts(matrix, p.backend)
             parts = [make(raw, x.names, x.hidden) for raw, x in zip(raws, like, strict=False)]
             seen = make(raws[-1], (CELL, *p.dims), NONE) if masked else None
-            layouts.append(self._sums(parts, fill(raws[first : first + several]), seen, self.tile, guard=True))
+            layouts.append(self._sums(parts, fill(raws[first : first + several]), seen, size, guard=True))
             return [x.raw for x in layouts[0].arrays]
 
         try:
@@ -142,5 +143,13 @@ class Evaluator:
             self.recordable = False
             return None
         layout = layouts[0]._replace(arrays=[])
-        self.programs[masked] = program, layout
+        self.programs[masked, size] = program, layout
         return program, layout
+
+
+def _padded(index: Index, matrix: Matrix, size: int) -> tuple[Index, Matrix]:
+    """A full tile, by repeating the last cell."""
+    if len(index) == size:
+        return index, matrix
+    at = np.minimum(np.arange(size), len(index) - 1)
+    return index[at], matrix[:, at]

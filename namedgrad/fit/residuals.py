@@ -17,7 +17,7 @@ from namedgrad.fit.batch import Flags, Found, solve
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.coupled import layout_of
 from namedgrad.fit.coupled import solve as solve_coupled
-from namedgrad.fit.evaluate import TILE_ELEMENTS, Evaluator
+from namedgrad.fit.evaluate import LARGER, TILE_ELEMENTS, Evaluator
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Linear, Marquardt
@@ -26,7 +26,7 @@ from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.several import divided, is_several, joined
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point, Weigh
-from namedgrad.fit.threads import shares, threads
+from namedgrad.fit.threads import Queue, on_threads, shares, threads
 from namedgrad.rules.elementwise import c, divide, maximum
 from namedgrad.rules.structure import add, cast, isfinite, multiply, select, subtract, total, where
 from namedgrad.transforms.grad import Output
@@ -93,10 +93,10 @@ class Residuals(Problem):
         self.counts = np.full(self.cells.count, per_cell)
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
         self.most = min(chunk or (BATCH_CELLS if self.backend.may_branch else self.size), self.cells.count)
-        tile = self.tile_of(per_cell, chunk)
-        self.evaluators = self.evaluators or [Evaluator(self, tile, bent=bent) for bent in (False, True)]
+        tiles = self.tiles_of(per_cell, chunk)
+        self.evaluators = self.evaluators or [Evaluator(self, tiles, bent=bent) for bent in (False, True)]
         with quiet():
-            self.first = First(self.evaluators[False](start, self.everywhere, quick=True), start[self.free])
+            self.first = First(self._at_start(), start[self.free])
         bad = self.everywhere[~self.first.finite]
         if bad.size and self.cells.count:
             self.observed = np.ones((self.cells.count, *shape), bool)
@@ -127,11 +127,27 @@ class Residuals(Problem):
             follows = {own[i]: None if j is None else own[j] for i, j in known.items() if {i, j} <= {*own, None}}
         return found[0] if found else self.residual(self.start[:, :1], at), linear, follows
 
-    def tile_of(self, per_cell: int, chunk: int | None) -> int:
-        """Cells that are evaluated at once: on a device all of a batch."""
+    def _at_start(self) -> Point:
+        """The sums of all cells at the start values."""
+        evaluator, queue = self.evaluators[False], Queue(self.everywhere)
+        out = Point.empty(int(self.free.sum()), self.cells.count)
+
+        def work() -> None:
+            while (index := queue.take(self.size)).size:
+                for whole, part in zip(out, evaluator(self.start[:, index], index, quick=True), strict=True):
+                    whole[..., index] = part
+
+        on_threads(work, self.workers(self.everywhere))
+        return out
+
+    def tiles_of(self, per_cell: int, chunk: int | None) -> list[int]:
+        """Cells that are evaluated at once, if there are many and if there are few; on a device all of a batch."""
+        count = self.cells.count
         most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
-        most = max(1, min(self.cells.count, most, chunk or most))
-        return max(1, -(-self.cells.count // max(1, -(-self.cells.count // most))))  # all of about the same size
+        most = max(1, min(count, most, chunk or most))
+        small = max(1, -(-count // max(1, -(-count // most))))  # all of about the same size
+        many = (2 if threads() > 1 else 8) * LARGER * small <= count and LARGER * small <= (chunk or count)
+        return [LARGER * small, small] if many and self.backend.may_branch else [small]
 
     def _skip(self, r: DimArray, index: Index) -> None:
         """Tell missing data from a model that fails at the start values."""
@@ -317,7 +333,7 @@ class Residuals(Problem):
     def workers(self, cells: Index) -> int:
         """How many threads to use: several only for programs, which run without the user's code."""
         evaluator = self.evaluators[False]
-        wanted = min(threads(), len(cells) // (2 * evaluator.tile)) if self.backend.may_branch else 1
+        wanted = min(threads(), len(cells) // (2 * evaluator.tiles[-1])) if self.backend.may_branch else 1
         return wanted if wanted > 1 and evaluator.prepared(self.start, cells) else 1
 
     def rows_of_data(self) -> np.ndarray[Any, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -33,6 +33,11 @@ class Point(NamedTuple):
     cost: Any
     gradient: Any
     normal: Any
+
+    @classmethod
+    def empty(cls, rows: int, cells: int) -> Self:
+        """Room for so many."""
+        return cls(np.empty(cells), np.empty((rows, cells)), np.empty((rows, rows, cells)))
 
 
 class Sums(NamedTuple):
