@@ -130,3 +130,14 @@ def test_per_slice() -> None:
 def test_errors(call: Callable[..., Any], error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         ng.grad(lambda a: call(a).sum())(W)
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "hazen"])
+@pytest.mark.parametrize("q", [0.3, np.float64(0.3), np.array([0.3, 0.9])])
+def test_precision_of_quantiles(method, q):
+    a = np.random.default_rng(0).normal(size=(3, 7)).astype("f4")
+    found, g = ng.value_and_grad(lambda x: (np.sum(np.quantile(x, q, axis=1, method=method)), np.quantile(x, q, axis=1, method=method)), has_aux=True)(a)
+    expected = np.quantile(a, q, axis=1, method=method)
+    assert found[1].dtype == expected.dtype
+    assert g.dtype == a.dtype
+    np.testing.assert_allclose(found[1], expected, rtol=1e-6)

@@ -68,6 +68,10 @@ median = implements(np.median)(_median(skipna=False))
 nanmedian = implements(np.nanmedian)(_median(skipna=True))
 
 
+# Neither a Python number nor a method that picks one cell adds precision.
+_OF_ONE_CELL = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+
+
 def _quantile(skipna: bool, scale: float) -> Any:
     def function(
         a: Any,
@@ -85,11 +89,12 @@ def _quantile(skipna: bool, scale: float) -> Any:
             raise TypeError("quantiles with weights= have no rule; sort, accumulate the weights and use np.interp")
         x = numbered(a)
         given = static(q, "quantiles: q")
-        if x.dtype.kind in "biu" or not isinstance(given, (int, float)):  # a Python number adds no precision
+        how = interpolation or method
+        if x.dtype.kind in "biu" or not (type(given) in (int, float) or how in _OF_ONE_CELL):
             x = cast(x, np.result_type(x.dtype, np.asarray(given).dtype, np.float16))
         levels = np.asarray(given, dtype=float) / scale
         own = tuple(axes.fresh("quantile") for _ in range(levels.ndim))
-        return s.quantiles(x, levels, own, names_of(x, axis), interpolation or method, skipna=skipna, keepdims=keepdims)
+        return s.quantiles(x, levels, own, names_of(x, axis), how, skipna=skipna, keepdims=keepdims)
 
     return function
 
