@@ -1,12 +1,81 @@
-"""Polynomials fitted to lines with gaps."""
+"""Polynomials fitted to lines with gaps, with weights and coordinates that are differentiated."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from namedgrad.positional import positional
+
+
+def polyfit(
+    obj: xr.Dataset, dim: Any, deg: int, skipna: bool | None = None, rcond: Any = None, w: Any = None,
+    full: bool = False, cov: bool | str = False,
+) -> xr.Dataset:  # fmt: skip
+    """As ``Dataset.polyfit``, where the weights or the coordinate are arrays of ours."""
+    matrix = _powers(obj.coords[dim], int(deg) + 1)
+    (line,), size = obj.coords[dim].dims, len(matrix)
+    weights = _weights(obj, w, size, dim)
+    matrix = matrix if weights is None else matrix * weights[:, None]
+    scale = np.sqrt((matrix**2).sum(axis=0))
+    out: dict[Hashable, xr.Variable] = {}
+    if full:
+        out[f"{dim}_matrix_rank"] = xr.Variable((), np.linalg.matrix_rank(matrix / scale))
+        out[f"{dim}_singular_values"] = xr.Variable(("degree",), np.linalg.svd(matrix / scale, compute_uv=False))
+    for key, v in obj.data_vars.items():
+        if line not in v.dims:
+            continue
+        y = v.variable.transpose(line, ...)
+        rows = y.data if weights is None else y.data * _column(weights, y.ndim)
+        coefficients, residuals = least_squares(matrix / scale, rows, rcond, skipna=skipna is not False)
+        name = f"{key}_" if isinstance(key, str) else ""
+        out[f"{name}polyfit_coefficients"] = xr.Variable(("degree", *y.dims[1:]), coefficients / _column(scale, y.ndim))
+        left = xr.Variable(y.dims[1:], residuals)
+        if full or cov is True:
+            out[f"{name}polyfit_residuals"] = left
+        if cov:
+            out[f"{name}polyfit_covariance"] = _covariance(matrix, left, scaled=cov != "unscaled")
+    dims = {d for v in out.values() for d in v.dims}
+    kept = {d: obj.variables[d] for d in obj.dims if d in dims and d in obj.coords}
+    return xr.Dataset(out, {"degree": np.arange(int(deg) + 1)[::-1], **kept}, obj.attrs)
+
+
+def _column(values: Any, ndim: int) -> Any:
+    return np.reshape(values, (-1, *(1,) * (ndim - 1)))
+
+
+def _covariance(matrix: Any, residuals: xr.Variable, *, scaled: bool) -> xr.Variable:
+    rows, order = matrix.shape
+    if scaled and rows <= order:
+        raise ValueError("The number of data points must exceed order to scale the covariance matrix.")
+    shared = xr.Variable(("cov_i", "cov_j"), np.linalg.inv(matrix.T @ matrix))
+    return shared * (residuals / (rows - order)) if scaled else shared
+
+
+def _weights(obj: xr.Dataset, w: Any, size: int, dim: Any) -> Any:
+    """One weight per cell of the line, or None."""
+    w = obj.coords[w] if isinstance(w, str) else w
+    w = w.data if isinstance(w, (xr.DataArray, xr.Variable)) else w
+    if w is not None and np.ndim(w) != 1:
+        raise TypeError("Expected a 1-d array for weights.")
+    if w is not None and len(w) != size:
+        raise TypeError(f"Expected w and {dim} to have the same length")
+    return w
+
+
+_AS_NUMBERS = xr.DataArray([0.0, 1.0], {"degree": [0, 1]}, "degree")
+
+
+def _powers(coord: xr.DataArray, order: int) -> Any:
+    """The columns ``t**(order - 1), ..., t, 1``."""
+    t = xr.polyval(coord, _AS_NUMBERS).data  # times as xarray counts them
+    powers = [np.ones_like(t)]
+    while len(powers) < order:
+        powers.append(powers[-1] * t)
+    return np.stack(powers[::-1], axis=1)
 
 
 def least_squares(lhs: Any, rhs: Any, rcond: Any = None, *, skipna: bool = False) -> tuple[Any, Any]:  # noqa: ARG001

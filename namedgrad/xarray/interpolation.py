@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, TraceError, extent, make
+from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, Name
 from namedgrad.positional.array import PositionalArray
 from namedgrad.primitive import OPERATIONS
@@ -32,6 +32,7 @@ from namedgrad.rules.reductions import any as any_of
 from namedgrad.rules.reductions import prod
 from namedgrad.rules.structure import add, cast, constant_like, equal, identity, relabel, where
 from namedgrad.xarray.convert import named, numbered
+from namedgrad.xarray.splines import spline
 
 Pairs = Mapping[Any, tuple[xr.Variable, xr.Variable]]
 
@@ -200,27 +201,22 @@ def _long_cubic(x: DimArray, line: Line) -> DimArray:
 
 def _weighted(x: DimArray, line: Line, rule: str | int) -> DimArray:
     """Every cell counts: a product with the matrix of weights."""
-    target = line.target
-    if target.level is None and backends.may_look(target.raw):
+    target, fixed = line.target, _is_known(line.coord) and not line.coord.hidden
+    if fixed and _is_known(target):
         return dot(x, _weights(line, rule, np.asarray(target.raw), target), dim=line.name)
     if isinstance(rule, str):
         return dot(x, _lagrange(line), dim=line.name)
-    return _pieces(x, line, rule)
+    return _pieces(x, line, rule) if fixed else spline(x, line.coord, target, line.name, rule)
 
 
-def _nodes(line: Line) -> np.ndarray[Any, Any]:
-    coord = line.coord
-    if coord.level is not None or coord.hidden or not backends.may_look(coord.raw):
-        raise TraceError(
-            "interp: the coordinates of the cells are being differentiated or vectorized, which this method does not "
-            "allow; take method='linear', 'pchip' or 'akima', or differentiate in the targets"
-        )
-    return np.asarray(coord.raw)
+def _is_known(a: DimArray) -> bool:
+    """Whether values are there to look at, and nothing is differentiated in them."""
+    return a.level is None and backends.may_look(a.raw)
 
 
 def _weights(line: Line, rule: str | int, at: np.ndarray[Any, Any], target: DimArray) -> DimArray:
     """The weight of every cell for every target: what SciPy makes of unit vectors."""
-    weights = interpolator(_nodes(line), rule)(at.ravel()).reshape(*at.shape, line.n)
+    weights = interpolator(np.asarray(line.coord.raw), rule)(at.ravel()).reshape(*at.shape, line.n)
     made = constant_like(weights, target, (*target.names, line.name))
     return make(made.raw, made.names, target.hidden)
 
@@ -239,9 +235,9 @@ def interpolator(nodes: np.ndarray[Any, Any], rule: str | int) -> Any:
 
 def _pieces(x: DimArray, line: Line, degree: int) -> DimArray:
     """The polynomial of each interval, evaluated at the targets: a Taylor series at its start."""
-    spline = interpolator(_nodes(line), degree)
-    starts = spline.t[degree : -degree - 1]  # the knots at both ends coincide
-    taylor = np.stack([spline(starts, nu=i) / math.factorial(i) for i in range(degree + 1)])
+    through = interpolator(np.asarray(line.coord.raw), degree)
+    starts = through.t[degree : -degree - 1]  # the knots at both ends coincide
+    taylor = np.stack([through(starts, nu=i) / math.factorial(i) for i in range(degree + 1)])
     power, piece = axes.fresh("power"), axes.fresh("piece")
     coefficients = dot(x, constant_like(taylor, x, (power, piece, line.name)), dim=line.name)
     left = constant_like(starts, line.target, (piece,))

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from namedgrad import backends
 from namedgrad.array import TraceError
 from namedgrad.positional.array import PositionalArray
 
@@ -60,6 +61,10 @@ def _windowed(self: Any, *_: Any, **__: Any) -> bool:
 
 def _weighted(self: Any, da: Any, *_: Any, **__: Any) -> bool:
     return holds(da) or holds(self.weights)
+
+
+def _recorded(_: Any, __: Any, weights: Any) -> bool:
+    return backends.is_recording() and isinstance(weights, xr.DataArray) and holds(weights)
 
 
 def _wrapped_first(data: Any, *_: Any, **__: Any) -> bool:
@@ -162,9 +167,16 @@ def _vectorize(original: Call, func: Call, signature: Any, output_dtypes: Any, e
     return call
 
 
-def _polyfit(original: Call, obj: Any, dim: Any, deg: int, skipna: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _polyfit(
+    original: Call, obj: Any, dim: Any, deg: int, skipna: Any = None, rcond: Any = None, w: Any = None, *more: Any,
+    **options: Any,
+) -> Any:  # fmt: skip
     """Whether cells are missing may differ per slice; where none is, leaving them out changes nothing."""
-    return original(obj, dim, deg, True if skipna is None else skipna, *args, **kwargs)
+    if holds(obj.coords[w] if isinstance(w, str) else w) or holds(obj.coords[dim]):
+        from namedgrad.xarray.fitting import polyfit
+
+        return polyfit(obj, dim, deg, skipna, rcond, w, *more, **options)
+    return original(obj, dim, deg, True if skipna is None else skipna, rcond, w, *more, **options)
 
 
 def _weighted_std(self: Any, da: Any, dim: Any = None, skipna: Any = None) -> Any:
@@ -172,6 +184,11 @@ def _weighted_std(self: Any, da: Any, dim: Any = None, skipna: Any = None) -> An
     variance = self._weighted_var(da, dim, skipna)
     flat = variance == 0
     return np.sqrt(variance.where(~flat, 1.0)).where(~flat, 0.0)
+
+
+def _unlooked(self: Any, obj: Any, weights: Any) -> None:
+    """While array calls are recorded there is no looking for missing weights; they make the results missing."""
+    self.obj, self.weights = obj, weights
 
 
 def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -257,6 +274,7 @@ SEAMS = [
     Seam("xarray.core.dataset:Dataset.rank", _later(_HERE + "ranks", "rank_of_dataset")),
     Seam("xarray.{}.weighted:Weighted._weighted_quantile", _later(_HERE + "ranks", "quantile_of_weighted"), _weighted),
     Seam("xarray.{}.weighted:Weighted._weighted_std", _weighted_std, _weighted),
+    Seam("xarray.{}.weighted:Weighted.__init__", _unlooked, _recorded),
     Seam("xarray.{}.fit:polyfit", _polyfit, around=True),
     Seam("xarray.core.nputils:least_squares", _later(_HERE + "fitting", "least_squares")),
     Seam("xarray.{}.fit:curvefit", _later("namedgrad.fit", "curvefit")),

@@ -48,6 +48,9 @@ def tree():
         ("lon", lambda x: (x.cumulative_integrate("lon") ** 2).mean()),
         ("lon", lambda x: (x.interp(lon=[5.0, 100.0]) ** 2).sum()),
         ("lat", lambda x: (x.interp(lon=100.0, lat=3.0) ** 2).sum()),
+        ("lon", lambda x: (x.polyfit("lon", 1).polyfit_coefficients ** 2).sum()),
+        ("lon", lambda x: (x.where(x > 2.0).polyfit("lon", 1, full=True).polyfit_residuals ** 2).sum()),
+        ("area", lambda x: (x.isel(lon=0).polyfit("lat", 1, w=x.area[:, 0]).polyfit_coefficients ** 2).sum()),
         ("lat", lambda x: (x.drop_vars("zone").coarsen(lat=3).mean().lat ** 2).sum()),
         ("lat", lambda x: (x.sortby("lat", ascending=False) * x.lat**2).sum()),
         ("lat", lambda x: (x.isel(lat=[0]).combine_first(x) * x.lat).sum()),
@@ -65,6 +68,24 @@ def test_gradient_is_the_finite_difference(name, f):
     assert type(g.data) is np.ndarray
     along = np.random.default_rng(0).normal(size=g.shape)
     assert np.vdot(g, along) == pytest.approx(slope(f, x, name, along), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["slinear", "quadratic", "cubic", "quintic", "pchip", "akima", "makima", "barycentric", "krogh"])
+@pytest.mark.parametrize("targets", [[10.0, 45.0, 100.0], [-20.0, 310.0, 95.0]])
+def test_nodes_of_every_method(method, targets):
+    nodes = np.array([0.0, 30.0, 50.0, 90.0, 120.0, 190.0, 240.0, 300.0])
+    x = xr.DataArray(np.random.default_rng(0).normal(size=(2, 8)), dims=("k", "lon"), coords={"lon": nodes})
+    f = lambda x: (x.interp(lon=targets, method=method, kwargs={"fill_value": "extrapolate"} if "linear" in method else None) ** 2).sum()
+    value, g = x.grad.value_and_grad(f, wrt="lon")
+    assert value.item() == pytest.approx(f(x).item(), rel=1e-9)
+    along = np.random.default_rng(1).normal(size=8)
+    assert np.vdot(g, along) == pytest.approx(slope(f, x, "lon", along), rel=1e-6, abs=1e-9)
+
+
+def test_a_spline_of_too_few_nodes():
+    x = field()[0, 0].isel(lon=[0, 1, 2])
+    with pytest.raises(ValueError, match="a spline of degree 3 needs at least 4 coordinates, got 3"):
+        x.grad(lambda x: x.interp(lon=20.0, method="cubic"), wrt="lon")
 
 
 def test_values_hold_no_traced_coordinate():

@@ -12,6 +12,7 @@ import xarray as xr
 
 import namedgrad as ng
 from namedgrad.xarray import attrs
+from tests.xarray.harness import check_gradient, quiet
 from tests.xarray.programs import LAT, LON, field, with_gaps
 
 
@@ -629,3 +630,18 @@ def test_linear_algebra_on_named_dims():
     assert x.dims == ("col",)
     np.testing.assert_allclose(x, np.linalg.solve(a.values, b.values))
     assert x.height == 2.0
+
+
+@pytest.mark.parametrize("x", [field(), with_gaps()], ids=["full", "gaps"])
+@pytest.mark.parametrize("options", [{}, {"full": True}, {"cov": True}, {"cov": "unscaled"}, {"skipna": True}])
+def test_weights_of_a_polynomial(x, options):
+    w = xr.DataArray([1.0, 2.0, 0.5, 1.5], dims="lon")
+    x = x.isel(time=0, lat=0, drop=True) if "cov" in options else x[:3]
+    x = x.fillna(2.0) if "cov" in options or "full" in options else x
+    with quiet():
+        plain = x.polyfit("lon", 1, w=w, **options)
+        value, _ = ng.pullback(lambda w: x.polyfit("lon", 1, w=w, **options), w)
+        assert value.keys() == plain.keys()
+        xr.testing.assert_allclose(value, plain, rtol=1e-9, atol=1e-12)
+        check_gradient(lambda w: x.polyfit("lon", 1, w=w, **options), w, value_tolerance=1e-9)
+        check_gradient(lambda w: x.assign_coords(wt=w).to_dataset(name="a").polyfit("lon", 1, w="wt", **options), w, value_tolerance=1e-9)
