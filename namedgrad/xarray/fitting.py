@@ -11,7 +11,7 @@ import xarray as xr
 from namedgrad.positional import positional
 
 
-def polyfit(
+def polyfit(  # noqa: PLR0917 - the signature of xarray
     obj: xr.Dataset, dim: Any, deg: int, skipna: bool | None = None, rcond: Any = None, w: Any = None,
     full: bool = False, cov: bool | str = False,
 ) -> xr.Dataset:  # fmt: skip

@@ -167,7 +167,7 @@ def _vectorize(original: Call, func: Call, signature: Any, output_dtypes: Any, e
     return call
 
 
-def _polyfit(
+def _polyfit(  # noqa: PLR0917 - the signature of xarray
     original: Call, obj: Any, dim: Any, deg: int, skipna: Any = None, rcond: Any = None, w: Any = None, *more: Any,
     **options: Any,
 ) -> Any:  # fmt: skip
