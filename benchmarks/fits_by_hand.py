@@ -53,7 +53,7 @@ def harmonic(p: Array, t: Array, y: Array) -> Sums:
 
 
 def fit(
-    sums: Callable[[Array, Array, Array], Sums], start: Array, t: Array, y: Array, *, tile: int = 512,
+    sums: Callable[[Array, Array, Array], Sums], start: Array, t: Array, y: Array, *, tile: int = 2048,
     tol: float = 1e-8, most: int = 100,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Parameters (parameter, pixel) and iterations; pixels that are done leave their tile."""

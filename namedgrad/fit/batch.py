@@ -79,19 +79,23 @@ class Found(NamedTuple):
     status: np.ndarray[Any, Any]
     arrays: dict[str, Any]
 
-    def note(self, gone: Batch, ends: np.ndarray[Any, Any]) -> None:
-        """Keep how some cells ended."""
-        self.status[gone.index] = ends
+    def note(self, batch: Batch, done: Index, ends: np.ndarray[Any, Any]) -> None:
+        """Keep how some cells of a batch ended."""
+        index = batch.index[done]
+        self.status[index] = ends
         for n, kept in self.arrays.items():
-            kept[..., gone.index] = np.where(ends == Status.NOT_FINITE, np.nan, getattr(gone, n))
+            kept[..., index] = np.where(ends == Status.NOT_FINITE, np.nan, getattr(batch, n)[..., done])
 
 
 def solve(
     evaluate: Callable[[Array, Index], Any], enter: Callable[[Index], Batch], cells: Index, count: int, *,
     keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any], workers: int = 1,
-    watch: Callable[[Any], bool] | None = None,
+    watch: Callable[[Any], bool] | None = None, leave: Callable[[Index], Any] = lambda _: None,
 ) -> Found:  # fmt: skip
-    """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended."""
+    """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended.
+
+    Cells ``enter`` when their turn comes, and ``leave`` when they are done.
+    """
     queue = Queue(cells)
     nobody = enter(cells[:0])
     found = Found(np.full(count, -1), {n: np.full((*getattr(nobody, n).shape[:-1], count), np.nan) for n in keep})
@@ -104,12 +108,15 @@ def solve(
             if watch is not None and watch(batch):
                 ends = np.where(ends < 0, int(Status.MAX_ITERATIONS), ends)
                 queue.take(len(cells))
-            done = ends >= 0
-            if done.any():
-                found.note(batch.only(done), ends[done])
-                gone = int(np.count_nonzero(done))
-                report(gone)
-                batch = batch.only(~done).join(enter(queue.take(gone)))
+            done = np.flatnonzero(ends >= 0)
+            if done.size:
+                found.note(batch, done, ends[done])
+                report(done.size)
+                leave(batch.index[done])
+                batch = batch.only(np.flatnonzero(ends < 0))
+                others = queue.take(done.size)
+                if others.size:
+                    batch = batch.join(enter(others))
             if batch.index.size:
                 batch.propose()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -95,6 +96,11 @@ class Cells:
         return make(kept.mark(), (name, *rest), frozenset({name}))
 
     @property
+    def width(self) -> int:
+        """How many numbers the largest array has in a cell."""
+        return max((math.prod(rows.shape[1:]) for several in self.rows.values() for _, rows in several), default=1) or 1
+
+    @property
     def coords(self) -> xr.Coordinates:
         """Coordinates along the flattened dims."""
         known = {n: k for n, k in self.labels.items() if set(k.variable.dims) <= set(self.names)}
@@ -133,6 +139,25 @@ class Cells:
     def _is_flat(self, x: DimArray) -> bool:
         return bool(x.names) and x.names[0] in self.groups
 
+    def fetch(self, index: Index) -> None:
+        """Lay the data of cells that this thread will ask for often side by side."""
+        for rows in self._whole():
+            rows.fetch(index)
+
+    def leave(self, index: Index) -> None:
+        """These cells are done."""
+        for rows in self._whole():
+            rows.leave(index)
+
+    def forget(self) -> None:
+        """All are."""
+        for rows in self._whole():
+            rows.forget()
+
+    def _whole(self) -> Iterator[Rows]:
+        """The arrays that have all dims of the cells."""
+        return (rows for several in self.rows.values() for name, rows in several if self.groups[name] == self.names)
+
     def _positions(self, index: Index, own: Names) -> Index:
         """Where the cells are along the axis that joins some of the dims."""
         if own == self.names:
@@ -156,6 +181,7 @@ class Rows:
     def __init__(self, raw: Any, sizes: tuple[int, ...]) -> None:
         self.raw, self.sizes = raw, sizes
         self._backend = backends.backend_of(raw)
+        self._shelf = threading.local()  # rows that a thread works with, side by side
 
     @classmethod
     def of(cls, x: DimArray, count: int) -> Rows:
@@ -167,24 +193,64 @@ class Rows:
         joined = x.raw if count == 1 else _joined(x.raw, count)
         return cls(x.raw, x.raw.shape[:count]) if joined is None else cls(joined, ())
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows, then what is in one."""
+        lead = max(len(self.sizes), 1)
+        return (math.prod(self.raw.shape[:lead]), *self.raw.shape[lead:])
+
     def mark(self) -> Any:
         """An array of the same shape, dtype and backend that holds no data."""
-        if not isinstance(self.raw, np.ndarray):
-            return self.raw
-        lead = max(len(self.sizes), 1)
-        shape = (math.prod(self.raw.shape[:lead]), *self.raw.shape[lead:])
-        return np.broadcast_to(np.zeros((), self.raw.dtype), shape)
+        return np.broadcast_to(np.zeros((), self.raw.dtype), self.shape) if type(self.raw) is np.ndarray else self.raw
+
+    def fetch(self, index: Index) -> None:
+        """Lay rows that this thread will ask for often side by side, if they are strewn over memory."""
+        shelf = self._shelf
+        if type(self.raw) is not np.ndarray or not len(index) or self.raw.flags.c_contiguous:
+            return
+        if not hasattr(shelf, "place"):
+            shelf.place, shelf.free = np.full(self.shape[0], -1), np.arange(len(index))
+            shelf.rows = np.empty((len(index), *self.shape[1:]), self.raw.dtype)
+        index = index[shelf.place[index] < 0]
+        places, shelf.free = shelf.free[: len(index)], shelf.free[len(index) :]
+        shelf.rows[places] = self.taken(index[: len(places)])
+        shelf.place[index[: len(places)]] = places
+
+    def leave(self, index: Index) -> None:
+        """Make room for other rows."""
+        shelf = self._shelf
+        if hasattr(shelf, "place"):
+            places = shelf.place[index]
+            shelf.place[index] = -1
+            shelf.free = np.concatenate([places[places >= 0], shelf.free])
+
+    def forget(self) -> None:
+        """Clear the shelf."""
+        self._shelf = threading.local()
 
     def taken(self, index: Index) -> Any:
         """Some rows in the order of memory; a view if they lie there and follow each other."""
+        place = getattr(self._shelf, "place", None)
+        if place is not None and len(index):
+            places = place[index]
+            if places.min() >= 0:
+                return _some(self._shelf.rows, places)
         if self.sizes:
             return np.ascontiguousarray(self.raw[np.unravel_index(index, self.sizes)])
-        if len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all():
-            some = self.raw[int(index[0]) : int(index[-1]) + 1]
-            return np.ascontiguousarray(some) if type(some) is np.ndarray else some
-        if isinstance(self.raw, np.ndarray):
-            return np.ascontiguousarray(self.raw[index])  # take would copy all of it if it is no block of memory
+        if type(self.raw) is np.ndarray or _follow(index):
+            return _some(self.raw, index)
         return backends.call(self._backend.take, self.raw, backends.call(self._backend.asarray, index), 0)
+
+
+def _some(raw: Any, index: Index) -> Any:
+    """Some rows of an array."""
+    some = raw[int(index[0]) : int(index[-1]) + 1] if _follow(index) else raw[index]
+    return np.ascontiguousarray(some) if type(some) is np.ndarray else some
+
+
+def _follow(index: Index) -> bool:
+    """Whether rows follow each other."""
+    return bool(len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all())
 
 
 def _joined(raw: Any, count: int) -> Any:

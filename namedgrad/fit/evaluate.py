@@ -7,14 +7,15 @@ half a dozen times as many cells from one line of Python to the next, which is w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE
+from namedgrad.axes import NONE, Names
 from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.replay import Replay
 from namedgrad.fit.sums import Point, Sums, columns, sums
@@ -25,6 +26,24 @@ if TYPE_CHECKING:
 TILE_ELEMENTS = 1 << 15  # numbers in one tile: half a dozen arrays of them stay in the cache
 LARGER = 4  # times as many in a large one
 PATIENCE = 4  # evaluations before a program pays that serves a single tile
+
+
+class Glance(NamedTuple):
+    """What a recording shows of the residuals of a cell: their layout, and where they are linear in the entries."""
+
+    dims: Names
+    shape: tuple[int, ...]
+    linear: tuple[set[int], dict[int, int | None]]
+
+
+class Start(NamedTuple):
+    """Where all cells start alike: parameters, cells at a time, sums of the first ones, a program for the others."""
+
+    x: Matrix
+    size: int
+    first: Point
+    program: Replay
+    layout: Sums
 
 
 class Evaluator:
@@ -42,6 +61,7 @@ class Evaluator:
         self.calls = 0
         self.recordable = problem.backend.name != "dask"
         self.programs: dict[tuple[bool, int], tuple[Replay, Sums]] = {}
+        self.start: Start | None = None
 
     def __call__(self, matrix: Matrix, index: Index, *, quick: bool = False) -> Point:
         """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back.
@@ -69,14 +89,57 @@ class Evaluator:
         if known is None:
             return self._eager(matrix, index, quick=quick)
         program, layout = known
-        count, (index, matrix) = len(index), _padded(index, matrix, size)
-        raws = self._raws(matrix, index, masked)[0]
+        count = len(index)
+        if count < size:
+            whole = _padded(np.arange(count), size)
+            index, matrix = index[whole], matrix[:, whole]
+        raws = self._raws(matrix, index, masked=masked)[0]
         for guard in (False, True):
             found = [x if type(x) is np.ndarray else self._host(x) for x in program(raws, guard=guard)]
             at = layout.point(found, size)
             if quick or all(np.isfinite(x).all() for x in at):
                 break
         return at if count == size else Point(*(x[..., :count] for x in at))
+
+    def glance(self, start: Matrix) -> Glance | None:
+        """Record the program for the first tile and tell what it shows; None where it is not worth that, or cannot be.
+
+        Where all cells start alike the program is one for that point, in which the model is the same for all of them.
+        """
+        if not self._pays():
+            return None
+        p, alike = self.problem, bool((start == start[:, :1]).all())
+        size = min(p.size, p.cells.count) if alike else self.tiles[0]
+        index = p.everywhere[:size]
+        if size == p.cells.count:
+            p.cells.fetch(index)
+        made = self._recorded(start[:, 0] if alike else start[:, :size], index, size, masked=False)
+        if made is None:
+            return None
+        program, found, r = made
+        layout = found._replace(arrays=[])
+        if alike:
+            first = layout.point([x.to_numpy() for x in found.arrays], size)
+            self.start = Start(start[:, 0], size, first, program, layout)
+        else:
+            self.programs[False, size] = program, layout
+        linear = linear_in(program.recorder, program.recorder.find(r.raw), len(p.parameters.names))
+        return Glance(r.names[1:], r.full_shape[1:], linear)
+
+    def at_start(self) -> Point:
+        """The sums of all cells where they all start."""
+        x, size, first, program, layout = self.start  # type: ignore[misc]
+        count = self.problem.cells.count
+        if count == size:
+            return first
+        out = Point.empty(len(first.gradient), count)
+        for at in range(0, count, size):
+            some = self.problem.everywhere[at : at + size]
+            raws = self._raws(x, _padded(some, size), masked=False)[0]
+            part = layout.point([v if type(v) is np.ndarray else self._host(v) for v in program(raws)], size)
+            for whole, v in zip(out, part, strict=True):
+                whole[..., at : at + size] = v[..., : len(some)]
+        return out
 
     def prepared(self, start: Matrix, index: Index) -> bool:
         """Whether there are programs for all of these cells, which are recorded now if need be."""
@@ -102,21 +165,24 @@ class Evaluator:
         parts = p.parameters.parts(matrix, p.backend)
         args, seen = p.arguments(index), p.seen(index)
         for guard in (False, True) if p.backend.may_branch else (True,):
-            found = self._sums(parts, args, seen, len(index), guard=guard)
+            found, _ = self._sums(parts, args, seen, len(index), guard=guard)
             at = found.point([x.to_numpy() for x in found.arrays], len(index))
             if quick or all(np.isfinite(x).all() for x in at):
                 break
         return at
 
-    def _sums(self, parts: Sequence[DimArray], args: Any, seen: DimArray | None, count: int, *, guard: bool) -> Sums:
+    def _sums(
+        self, parts: Sequence[DimArray], args: Any, seen: DimArray | None, count: int, *, guard: bool
+    ) -> tuple[Sums, DimArray]:
+        """Sums, and the residuals."""
         p = self.problem
         tape = p.record_parts(parts, args)
         r = p.table(tape.outs[0], count, "residual")
-        return sums(r, columns(tape, p.one(), guard=guard), seen, self.weigh)
+        return sums(r, columns(tape, p.one(), guard=guard), seen, self.weigh), r
 
     # ---------------------------------------------------------------- recorded
 
-    def _raws(self, matrix: Matrix, index: Index, masked: bool) -> tuple[list[Any], Any]:
+    def _raws(self, matrix: Matrix, index: Index, *, masked: bool) -> tuple[list[Any], Any]:
         """The inputs of a program, and what makes arguments of them."""
         p = self.problem
         parts = [x.raw for x in p.parameters.parts(matrix, p.backend)]
@@ -125,31 +191,36 @@ class Evaluator:
         return [*parts, *cells, *seen], (len(parts), len(cells), fill)
 
     def _record(self, masked: bool, matrix: Matrix, index: Index, size: int) -> tuple[Replay, Sums] | None:
+        at = _padded(np.arange(len(index)), size)
+        made = self._recorded(matrix[:, at], index[at], size, masked=masked)
+        if made is None:
+            return None
+        self.programs[masked, size] = made[0], made[1]._replace(arrays=[])
+        return self.programs[masked, size]
+
+    def _recorded(
+        self, matrix: Matrix, index: Index, size: int, *, masked: bool
+    ) -> tuple[Replay, Sums, DimArray] | None:
+        """A program for so many cells, what it gives for these, and their residuals."""
         p = self.problem
-        index, matrix = _padded(index, matrix, size)
-        raws, (first, several, fill) = self._raws(matrix, index, masked)
-        layouts: list[Sums] = []
+        raws, (first, several, fill) = self._raws(matrix, index, masked=masked)
+        made: list[tuple[Sums, DimArray]] = []
 
         def run() -> Sequence[Any]:
             like = p.parameters.parts(matrix, p.backend)
             parts = [make(raw, x.names, x.hidden) for raw, x in zip(raws, like, strict=False)]
             seen = make(raws[-1], (CELL, *p.dims), NONE) if masked else None
-            layouts.append(self._sums(parts, fill(raws[first : first + several]), seen, size, guard=True))
-            return [x.raw for x in layouts[0].arrays]
+            made.append(self._sums(parts, fill(raws[first : first + several]), seen, size, guard=True))
+            return [x.raw for x in made[0][0].arrays]
 
         try:
             program = Replay(run, raws)
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.recordable = False
             return None
-        layout = layouts[0]._replace(arrays=[])
-        self.programs[masked, size] = program, layout
-        return program, layout
+        return program, *made[0]
 
 
-def _padded(index: Index, matrix: Matrix, size: int) -> tuple[Index, Matrix]:
-    """A full tile, by repeating the last cell."""
-    if len(index) == size:
-        return index, matrix
-    at = np.minimum(np.arange(size), len(index) - 1)
-    return index[at], matrix[:, at]
+def _padded(index: Index, size: int) -> Index:
+    """So many cells, by repeating the last one."""
+    return index if len(index) == size else index[np.minimum(np.arange(size), len(index) - 1)]

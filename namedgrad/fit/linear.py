@@ -92,8 +92,16 @@ def linear_inputs(function: Callable[[], Any], raws: Sequence[Any]) -> tuple[set
         return set(), {}
     finally:
         backends.stop_recording(token)
-    forms = {v: Form(on=frozenset({i}), factors=frozenset({i})) for i, v in enumerate(recorder.inputs)}
+    return linear_in(recorder, result, len(raws))
+
+
+def linear_in(recorder: Recorder, result: Any, count: int) -> tuple[set[int], dict[int, int | None]]:
+    """The same for a result of a recording, of its first ``count`` inputs."""
+    inputs = enumerate(recorder.inputs[:count])
+    forms = {v: Form(on=frozenset({i}), factors=frozenset({i})) for i, v in inputs}
     for step in recorder.steps:
+        if result in forms and type(result) is Var:
+            break
         form = _of_step(step, forms)
         forms.update((out, form) for out in step.outs)
     form = forms.get(result, CONSTANT) if type(result) is Var else CONSTANT

@@ -89,8 +89,9 @@ class Parameters:
     # ---------------------------------------------------------------- out
 
     def parts(self, matrix: Matrix, backend: Backend) -> list[DimArray]:
-        """One named array per entry, the cells hidden."""
-        names, hidden, several = ((CELL,), HIDDEN, (matrix.shape[1],)) if self.cells.names else ((), NONE, ())
+        """One named array per entry, the cells hidden; a vector of numbers is the same in all of them."""
+        several = matrix.shape[1:] if self.cells.names else ()
+        names, hidden = ((CELL,), HIDDEN) if several else ((), NONE)
         out = []
         for name, own in self.own.items():
             raw = backends.call(backend.asarray, matrix[self.rows[name]].reshape((*own.full_shape, *several)))

@@ -29,6 +29,10 @@ class Replay:
     raws : sequence of arrays
         The inputs, as the objects that ``function`` meets.
 
+    Attributes
+    ----------
+    recorder : what was recorded
+
     Raises
     ------
     TraceError
@@ -45,7 +49,7 @@ class Replay:
         finally:
             backends.stop_recording(token)
         self._steps, self._inputs = recorder.steps, recorder.inputs
-        self._alive = recorder  # arrays from elsewhere are known by reference
+        self.recorder = recorder  # arrays from elsewhere are known by reference
         self._runs: dict[frozenset[int], Run] = {}
 
     def _run(self, lost: frozenset[int]) -> Run:

@@ -17,7 +17,7 @@ from namedgrad.fit.batch import Flags, Found, solve
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.coupled import layout_of
 from namedgrad.fit.coupled import solve as solve_coupled
-from namedgrad.fit.evaluate import LARGER, TILE_ELEMENTS, Evaluator
+from namedgrad.fit.evaluate import LARGER, TILE_ELEMENTS, Evaluator, Glance
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Linear, Marquardt
@@ -72,6 +72,7 @@ class Residuals(Problem):
         if not (deviations > 0).all():
             raise ValueError("prior: give (mean, standard deviation), with positive standard deviations")
         self.precision = deviations**-2
+        self.known: Flags = np.logical_or.reduce(self.precision > 0, axis=1)
 
     def begin_at(self, start: Matrix) -> None:
         """Start elsewhere."""
@@ -83,9 +84,8 @@ class Residuals(Problem):
     def _look(self, chunk: int | None) -> None:
         """Evaluate at the start values: where it is not finite because data are missing, a residual does not count."""
         start = self.start
-        first, self.linear, self.follows = self._first()
-        shape = first.full_shape[1:]
-        self.dims = first.names[1:]
+        self.dims, shape, known = self._glance(chunk)
+        self.linear, self.follows = self._rows_of(*known)
         per_cell = max(1, math.prod(shape))
         self.size = self.batch(chunk, per_cell)
         self.observed: np.ndarray[Any, Any] | None = None
@@ -93,8 +93,8 @@ class Residuals(Problem):
         self.counts = np.full(self.cells.count, per_cell)
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
         self.most = min(chunk or (BATCH_CELLS if self.backend.may_branch else self.size), self.cells.count)
-        tiles = self.tiles_of(per_cell, chunk)
-        self.evaluators = self.evaluators or [Evaluator(self, tiles, bent=bent) for bent in (False, True)]
+        if not self.evaluators:
+            self._evaluate_by(self.tiles_of(per_cell, chunk))
         with quiet():
             self.first = First(self._at_start(), start[self.free])
         bad = self.everywhere[~self.first.finite]
@@ -104,32 +104,51 @@ class Residuals(Problem):
             for index in batches(bad, self.size):
                 self._skip(self.residual(start[:, index], index), index)
 
-    def _first(self) -> tuple[DimArray, Flags, dict[int, int | None]]:
-        """The residuals of the first cell, the rows in which they are linear, and which rows follow these.
+    def _evaluate_by(self, tiles: list[int]) -> None:
+        self.evaluators = [Evaluator(self, tiles, bent=bent) for bent in (False, True)]
 
-        The derivative in a row that follows another one is proportional to that, or, for None, free of all of them.
-        """
-        at, found = self.everywhere[:1], list[DimArray]()
+    def _glance(self, chunk: int | None) -> Glance:
+        """Layout of the residuals, and in which entries they are linear: from a program, or from the first cell."""
+        if self.evaluators:  # it starts elsewhere
+            self.evaluators[False].start = None
+        else:
+            self.size = self.batch(chunk, self.cells.width)
+            self._evaluate_by(self.tiles_of(self.cells.width, chunk))
+            with quiet():
+                found = self.evaluators[False].glance(self.start)
+            if found is not None and math.prod(found.shape) == self.cells.width:
+                return found if self.loss is None else found._replace(linear=(set(), {}))
+            self.evaluators = []
+        at, made = self.everywhere[:1], list[DimArray]()
         parts, args = self.parameters.parts(self.start[:, :1], self.backend), self.arguments(at)
 
         def residual() -> Any:
             out = self.checked(self.call(parts, args), args)
-            found.append(self.table(out.parts[0], 1, "residual"))
-            return found[0].raw
+            made.append(self.table(out.parts[0], 1, "residual"))
+            return made[0].raw
 
-        linear, follows = np.zeros(self.parameters.count, bool), dict[int, int | None]()
+        known: Any = set(), {}
         if self.loss is None and self.cells.count:
-            chosen, known = linear_inputs(residual, [x.raw for x in parts])
-            rows = list(self.parameters.rows.values())
-            for i in chosen:
-                linear[rows[i]] = True
-            own = {i: r.start for i, r in enumerate(rows) if r.stop == r.start + 1}
-            follows = {own[i]: None if j is None else own[j] for i, j in known.items() if {i, j} <= {*own, None}}
-        return found[0] if found else self.residual(self.start[:, :1], at), linear, follows
+            known = linear_inputs(residual, [x.raw for x in parts])
+        first = made[0] if made else self.residual(self.start[:, :1], at)
+        return Glance(first.names[1:], first.full_shape[1:], known)
+
+    def _rows_of(self, chosen: set[int], known: dict[int, int | None]) -> tuple[Flags, dict[int, int | None]]:
+        """The rows in which residuals are linear, and which rows follow these, given the entries.
+
+        The derivative in a row that follows another one is proportional to that, or, for None, free of all of them.
+        """
+        rows, linear = list(self.parameters.rows.values()), np.zeros(self.parameters.count, bool)
+        for i in chosen:
+            linear[rows[i]] = True
+        own = {i: r.start for i, r in enumerate(rows) if r.stop == r.start + 1}
+        return linear, {own[i]: None if j is None else own[j] for i, j in known.items() if {i, j} <= {*own, None}}
 
     def _at_start(self) -> Point:
         """The sums of all cells at the start values."""
         evaluator, queue = self.evaluators[False], Queue(self.everywhere)
+        if evaluator.start is not None:
+            return evaluator.at_start()
         out = Point.empty(int(self.free.sum()), self.cells.count)
 
         def work() -> None:
@@ -270,6 +289,8 @@ class Residuals(Problem):
         return self._with_prior(at, free, index)
 
     def _with_prior(self, at: Point, free: Matrix, index: Index) -> Point:
+        if not self.known.any():
+            return at
         precision = self.precision[self.free][:, index]
         off = free - self.mean[self.free][:, index]
         rows = np.arange(len(free))
@@ -294,14 +315,18 @@ class Residuals(Problem):
         cells = self.everywhere[usable]
         workers = self.workers(cells)
         linear = self.linearity()
+
+        def enter(at: Index) -> Marquardt:
+            self.cells.fetch(at)
+            return Marquardt.enter(at, start[:, at], lower[:, at], upper[:, at], linear)
+
         with quiet():
             found = solve(
-                self.evaluate,
-                lambda at: Marquardt.enter(at, start[:, at], lower[:, at], upper[:, at], linear),
-                cells, self.cells.count, keep=("x", "cost", "normal", "iterations"),
+                self.evaluate, enter, cells, self.cells.count, keep=("x", "cost", "normal", "iterations"),
                 size=shares(cells, self.most, workers), tol=tol, max_iterations=max_iterations, report=progress.update,
-                workers=workers,
+                workers=workers, leave=self.cells.leave,
             )  # fmt: skip
+            self.cells.forget()
             for index in batches(cells, self.most) if self.loss is not None else ():
                 at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
                 found.arrays["normal"][..., index] = at.normal
@@ -328,7 +353,7 @@ class Residuals(Problem):
 
     def linearity(self) -> Linear:
         """What is linear among the rows that are free."""
-        return Linear.of(self.linear, self.follows, self.free, np.logical_or.reduce(self.precision > 0, axis=1))
+        return Linear.of(self.linear, self.follows, self.free, self.known)
 
     def workers(self, cells: Index) -> int:
         """How many threads to use: several only for programs, which run without the user's code."""
