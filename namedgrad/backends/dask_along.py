@@ -55,6 +55,18 @@ class AlongAxis:
         """Tridiagonal equations along last axes."""
         return self.of_last("tridiagonal", "(n),(n),(n),(n)->(n)", lower, middle, upper, b)
 
+    def fill_gaps(self, y: Raw, present: Raw, weights: Any) -> Raw:
+        """Weighted sums in the missing cells of lines."""
+        return self.of_last("fill_gaps", "(n),(n)->(n)", y, present, dtype=y.dtype, weights=weights)
+
+    def fill_gaps_back(self, g: Raw, present: Raw, weights: Any) -> Raw:
+        """The transpose of :meth:`fill_gaps`."""
+        return self.of_last("fill_gaps_back", "(n),(n)->(n)", g, present, dtype=g.dtype, weights=weights)
+
+    def gap_offsets(self, present: Raw, weights: Any) -> Raw:
+        """What is added in the missing cells of lines."""
+        return self.of_last("gap_offsets", "(n)->(n)", present, weights=weights)
+
     def of_last(
         self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, dtype: Any = None, **kwargs: Any
     ) -> Raw:

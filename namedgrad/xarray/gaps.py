@@ -2,7 +2,7 @@
 
 Which cells are missing is known, so each method but ``pchip``, ``akima`` and ``makima`` is a linear map of the present
 cells.  The methods that look at the nearest cells only gather them; for the others SciPy gives the matrix of each
-pattern of gaps.
+pattern of gaps, when the values are there.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes, backends
-from namedgrad.array import DimArray, TraceError, extent, make
+from namedgrad import axes
+from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import PositionalArray, box, unwrap
-from namedgrad.primitive import OPERATIONS
+from namedgrad.primitive import OPERATIONS, core
+from namedgrad.primitive.core import CoreOp
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.contraction import dot
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
@@ -25,7 +25,8 @@ from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.reductions import sum as sum_of
 from namedgrad.rules.scans.extremes import running_position
 from namedgrad.rules.sorting import argsort_of
-from namedgrad.rules.structure import cast, constant_like, logical_not, positions, relabel, reorder, where
+from namedgrad.rules.structure import cast, logical_not, positions, relabel, reorder, where
+from namedgrad.xarray import interpolation as splines
 
 CUBICS = frozenset(("pchip", "akima", "makima"))
 
@@ -182,48 +183,69 @@ def _akima(d: DimArray, at: DimArray, last: DimArray, line: Name, *, makima: boo
 # ------------------------------------------------------------------------------------------------ a matrix per pattern
 
 
+class PatternWeights:
+    """The weights that SciPy gives the present cells in each gap, found once per pattern of gaps."""
+
+    def __init__(self, interpolator: Any, x: np.ndarray[Any, Any], options: dict[str, Any]) -> None:
+        self.interpolator, self.x, self.options = interpolator, x, options
+        self.found: dict[bytes, tuple[Any, Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PatternWeights, (self.interpolator, self.x, self.options)
+
+    def __dask_tokenize__(self) -> Any:
+        return (self.interpolator.__name__, self.x.tobytes(), repr(sorted(self.options.items(), key=str)))
+
+    def of(self, present: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+        """Weights ``(missing, present)``, and what is added, for one line of truth values."""
+        key = present.tobytes()
+        if key not in self.found:
+            self.found[key] = self._made(present)
+        return self.found[key]
+
+    def _made(self, mask: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+        """What SciPy makes of unit vectors on the present cells, and of nothing but zeros."""
+        count = int(mask.sum())
+        if not 1 < count < mask.size:
+            return np.zeros((mask.size - count, count)), np.zeros(mask.size - count)
+        nodes, wanted, make = self.x[mask], self.x[~mask], self.interpolator
+        if make.__name__ == "SplineInterpolator" and self.options.keys() <= _THROUGH_ALL:
+            made = splines.interpolator(nodes, self.options.get("order", 3))(wanted)
+            return made, np.zeros(len(wanted))
+        zero = make(nodes, np.zeros(count), **self.options)(wanted)
+        if make.__name__ in _ONE_LINE:
+            made = np.stack([make(nodes, unit, **self.options)(wanted) for unit in np.eye(count)])
+        else:
+            made = make(nodes, np.eye(count), **self.options)(wanted)
+        return np.nan_to_num(made - np.nan_to_num(zero)).T, zero
+
+
+_THROUGH_ALL = {"method", "order", "s", "fill_value"}  #: of splines through all cells, which go on outside
+_ONE_LINE = frozenset(("NumpyInterpolator", "SplineInterpolator"))  #: take one line at a time
+_fill: CoreOp
+_back: CoreOp
+_fill = core(
+    "(n),(n)->(n)", "fill_gaps",
+    pullback=lambda g, out, y, present, weights: [_back(g, present, weights=weights), None],
+    pushforward=lambda ts, out, y, present, weights: _fill(ts[0], present, weights=weights),
+)  # fmt: skip
+_back = core(
+    "(n),(n)->(n)", "fill_gaps_back",
+    pullback=lambda g, out, y, present, weights: [_fill(g, present, weights=weights), None],
+    pushforward=lambda ts, out, y, present, weights: _back(ts[0], present, weights=weights),
+)  # fmt: skip
+_offsets = core("(n)->(n)", "gap_offsets", pullback=lambda g, out, present, weights: [None])
+
+
 def _by_pattern(
     y: DimArray, x: np.ndarray[Any, Any], present: DimArray, line: Name, *, interpolator: Any, options: dict[str, Any]
 ) -> DimArray:
-    """The present cells times the weights that SciPy gives them in each gap, found once per pattern of gaps."""
-    mask = reorder(present, (*(n for n in present.names if n != line), line))
-    if not backends.may_look(mask.raw):
-        raise TraceError("interpolate_na: this method looks at where cells are missing; take method='linear'")
-    n = len(x)
-    patterns, which = np.unique(np.asarray(mask.raw).reshape(-1, n), axis=0, return_inverse=True)
-    able = [int(p.sum()) for p in patterns]
-    most = max((n - count for count in able if 1 < count < n), default=1)
-    weights, offsets = np.zeros((len(patterns), most, n)), np.zeros((len(patterns), most))
-    for i, p in enumerate(patterns):
-        if 1 < able[i] < n:
-            weights[i, : n - able[i], p], offsets[i, : n - able[i]] = _weights(interpolator, x, p, options)
-    hole, source = axes.fresh("hole"), axes.fresh("source")
-    cells = mask.full_shape[:-1]
-    held = [constant_like(a[which].reshape(*cells, *a.shape[1:]), y) for a in (weights, offsets)]
-    names = ((*mask.names[:-1], hole, source), (*mask.names[:-1], hole))
-    w, offset = (make(a.raw, own, mask.hidden) for a, own in zip(held, names, strict=True))
-    found = dot(relabel(y, {line: source}), w, dim=source) + offset
-    number = OPERATIONS["cumsum"].function(cast(logical_not(present), "int64"), line) - 1
-    return gather(found, {hole: e.clip(number, 0, most - 1)})
-
-
-def _weights(
-    interpolator: Any, x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], options: dict[str, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """What SciPy makes of unit vectors on the present cells, and of nothing but zeros."""
-    count = int(mask.sum())
+    """The present cells times the weights that SciPy gives them in each gap."""
     if interpolator.__name__ == "SplineInterpolator" and options.get("s") != 0:
         raise TraceError(
             "interpolate_na(method='spline') smooths with knots that depend on the data, so it has no derivative; pass "
             "s=0, or take method='polynomial' or 'cubic'"
         )
-    nodes, wanted = x[mask], x[~mask]
-    zero = interpolator(nodes, np.zeros(count), **options)(wanted)
-    if interpolator.__name__ in _ONE_LINE:
-        made = np.stack([interpolator(nodes, unit, **options)(wanted) for unit in np.eye(count)])
-    else:
-        made = interpolator(nodes, np.eye(count), **options)(wanted)
-    return np.nan_to_num(made - np.nan_to_num(zero)), zero
-
-
-_ONE_LINE = frozenset(("NumpyInterpolator", "SplineInterpolator"))  #: take one line at a time
+    weights, mask = PatternWeights(interpolator, x, options), cast(present, "float64")
+    sums = _fill(y, mask, dims=((line,), (line,)), out=(line,), weights=weights)
+    return sums + _offsets(mask, dims=((line,),), out=(line,), weights=weights)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
 
 import namedgrad as ng
+from tests.xarray.harness import check_gradient, check_over, quiet
 from tests.xarray.programs import PROGRAMS, field
 
 dask = pytest.importorskip("dask")
@@ -75,3 +78,27 @@ def test_windows_longer_than_chunks():
     with dask.config.set(scheduler=no_scheduler):
         g = ng.grad(loss)(x.chunk(time=12))
     np.testing.assert_allclose(g.compute(), ng.grad(loss)(x), rtol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{"method": "cubic"}, {"method": "quadratic", "fill_value": "extrapolate"}, {"method": "polynomial", "order": 3},
+                                     {"method": "spline", "s": 0, "order": 2}, {"method": "cubic", "bounds_error": False, "fill_value": 3.0},
+                                     {"method": "krogh"}])  # fmt: skip
+def test_splines_through_gaps(options):
+    """Where cells are missing is seen when the values are there: chunk by chunk, at every run of a compiled program."""
+    x = field()[:12].where(np.random.default_rng(0).random((12, 3, 4)) > 0.15)
+    assert x.count("time").min() > 5
+    f = lambda x: (x.interpolate_na("time", use_coordinate=False, **options) ** 2).sum()
+    with quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)  # of splines in xarray
+        g = ng.grad(f)(x)
+        lazy = ng.grad(f)(x.chunk(lat=1))
+        assert lazy.chunks is not None
+        np.testing.assert_allclose(lazy, g, rtol=1e-9)
+        compiled = ng.compile(ng.value_and_grad(f))
+        for y in (x, x.where(x.lon > 90, field()[:12])):
+            value, gradient = compiled(y)
+            assert float(value) == pytest.approx(float(f(y)), rel=1e-9)
+            np.testing.assert_allclose(gradient, ng.grad(f)(y), rtol=1e-9)
+        assert compiled.cache_info().recordings == 1
+        check_gradient(lambda x: x.interpolate_na("time", use_coordinate=False, **options), x, tolerance=1e-5, value_tolerance=1e-9)
+        check_over(lambda x: x.interpolate_na("time", use_coordinate=False, **options), x, "lat")
