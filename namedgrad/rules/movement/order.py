@@ -122,7 +122,7 @@ def _placed(new: Names, old: Names, axis: int | Sequence[int]) -> Names:
     return tuple(at[k] if k in at else next(rest) for k in range(n))
 
 
-@operation(sample("real(a,one)"), sample("real(a,one)", dim="one"), sample("real(a,one)", axis=1), method=True)
+@operation(sample("real(a,one)"), sample("real(a,one)", dim="one"), method=True)
 def squeeze(x: DimArray, dim: Any = None, drop: bool = False, axis: int | Sequence[int] | None = None) -> DimArray:
     """Remove dims of size 1.
 
