@@ -6,7 +6,8 @@ labels that the coordinate has.  The index takes the traced values along whereve
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from xarray.indexes import PandasIndex
 from namedgrad.array import TraceError
 from namedgrad.positional.array import PositionalArray
 from namedgrad.trace import innermost, leaving
+
+_BY_LABELS: ContextVar[bool] = ContextVar("by_labels", default=False)  #: whether only labels are asked for
 
 
 class Moving(PandasIndex):
@@ -41,6 +44,8 @@ class Moving(PandasIndex):
         return {self.index.name: xr.Variable((self.dim,), self.values._data, old.attrs, old.encoding)}
 
     def to_pandas_index(self) -> pd.Index:
+        if _BY_LABELS.get():
+            return self.index
         raise _left("the pandas index")
 
     def isel(self, indexers: Mapping[Any, Any]) -> Moving | None:
@@ -72,6 +77,31 @@ class Moving(PandasIndex):
 
     def _copy(self, deep: bool = True, memo: Any = None) -> Moving:
         return Moving.along(self, self.values)
+
+
+def has_moving(obj: Any) -> bool:
+    """Whether a dimension coordinate of an object is being differentiated."""
+    return any(isinstance(i, Moving) for i in obj._indexes.values())
+
+
+def by_labels(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """A method that chooses cells by their labels, or names what it makes after them."""
+    token = _BY_LABELS.set(True)
+    try:
+        return original(*args, **kwargs)
+    finally:
+        _BY_LABELS.reset(token)
+
+
+def onto_labels(original: Callable[..., Any], obj: Any, *args: Any, **kwargs: Any) -> Any:
+    """Cells chosen by their labels for new ones, which stay where they are: the coordinate is that of the new ones."""
+    given = args[0] if args else kwargs["indexers" if "indexers" in kwargs else "other"]
+    new = given.xindexes if isinstance(given, (xr.DataArray, xr.Dataset)) else given
+    for dim, index in obj._indexes.items():
+        if isinstance(index, Moving) and dim in new and not isinstance(new[dim], Moving):
+            labels = PandasIndex(index.index, index.dim, index.coord_dtype)
+            obj = obj.assign_coords(xr.Coordinates(labels.create_variables(), {dim: labels}))
+    return original(obj, *args, **kwargs)
 
 
 def _moves(v: xr.Variable) -> bool:
@@ -106,7 +136,8 @@ def _to_index(self: xr.Variable) -> pd.Index:
 def _left(what: str) -> TraceError:
     return leaving(
         f"{what} of a coordinate",
-        "the coordinate itself, x[name]; other objects meet it without an index, after .drop_vars(name)",
+        "the coordinate itself, x[name]; other objects meet it without an index, after .drop_vars(name), and "
+        "stack(..., create_index=False) needs none",
     )
 
 

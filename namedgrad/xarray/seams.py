@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from namedgrad import backends
+from namedgrad import backends, ops
 from namedgrad.array import TraceError
 from namedgrad.positional.array import PositionalArray
+from namedgrad.xarray.moving import by_labels, has_moving, onto_labels
 
 Call = Callable[..., Any]
 Question = Callable[..., bool]
@@ -98,6 +99,10 @@ def _cut(_: Any, var: Any, *__: Any, **___: Any) -> bool:
 
 def _differs(self: Any, *_: Any, **__: Any) -> bool:
     return any(isinstance(v._data, PositionalArray) and v._data.vectorized for v in self._variables.values())
+
+
+def _moving(obj: Any, *_: Any, **__: Any) -> bool:
+    return has_moving(obj)
 
 
 def _always(*_: Any, **__: Any) -> bool:
@@ -191,6 +196,18 @@ def _unlooked(self: Any, obj: Any, weights: Any) -> None:
     self.obj, self.weights = obj, weights
 
 
+def _by_values(original: Call, self: Any, group: Any) -> Any:
+    """In which bin a value lies is fixed while it is differentiated."""
+    try:
+        values = np.asarray(ops.FUNCTIONS["stop_gradient"](group.data))
+    except TypeError:
+        raise TraceError(
+            "groupby_bins: in which bin a value lies differs per slice under over=, or is not known yet in a compiled "
+            "program and on dask; take each bin by a mask, x.where((v > low) & (v <= high)).mean(...)"
+        ) from None
+    return original(self, group.copy(deep=False, data=values))
+
+
 def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
     """The kernels of bottleneck and numbagg left out: what remains is made of NumPy functions."""
     names = ("array_agg_func", "bottleneck_move_func", "numbagg_move_func", "rolling_agg_func")
@@ -261,6 +278,7 @@ class Seam(NamedTuple):
 
 _ROLLING, _EXPONENTIAL = "xarray.{}.rolling:DataArrayRolling", "xarray.{}.rolling_exp:RollingExp"
 _HERE = "namedgrad.xarray."
+_BY_LABELS = ("drop_sel", "drop_isel", "drop_duplicates")
 
 SEAMS = [
     Seam("xarray.core.dataset:Dataset.interp", _interp, _arguments_but_self, around=True),
@@ -279,6 +297,11 @@ SEAMS = [
     Seam("xarray.core.nputils:least_squares", _later(_HERE + "fitting", "least_squares")),
     Seam("xarray.{}.fit:curvefit", _later("namedgrad.fit", "curvefit")),
     Seam("xarray.{}.apply_ufunc:_vectorize", _vectorize, _always, around=True),
+    Seam("xarray.groupers:BinGrouper.factorize", _by_values, _arguments_but_self, around=True),
+    *(Seam(f"xarray.core.dataset:Dataset.{n}", by_labels, _moving, around=True) for n in _BY_LABELS),
+    Seam("xarray.core.dataarray:DataArray._to_dataset_split", by_labels, _moving, around=True),
+    Seam("xarray.{}.alignment:reindex", onto_labels, _moving, around=True),
+    Seam("xarray.{}.alignment:reindex_like", onto_labels, _moving, around=True),
     Seam(f"{_ROLLING}._array_reduce", _rolling_reduce, _windowed, around=True),
     Seam(f"{_EXPONENTIAL}.__init__", _exponential_init),
     *(Seam(f"{_EXPONENTIAL}.{n}", _exponential(n), _windowed) for n in ("mean", "sum", "std", "var", "cov", "corr")),
@@ -295,7 +318,7 @@ SEAMS = [
     Seam("xarray.core.variable:Variable.chunk", lambda self, *_, **__: self, lambda self, *_, **__: holds(self)),
     Seam("xarray.core.common:DataWithCoords.clip", _clip, around=True),
 ]
-_PACKAGES = ("computation", "core")
+_PACKAGES = ("computation", "structure", "core")
 _MOVED = {"xarray.{}.apply_ufunc:_vectorize": "xarray.core.computation:_vectorize"}  #: where older versions have it
 MISSING: list[str] = []  #: places that this version of xarray does not have
 

@@ -8,7 +8,7 @@ import xarray as xr
 
 import namedgrad as ng
 from namedgrad.xarray import seams
-from tests.xarray.harness import quiet
+from tests.xarray.harness import check_gradient, quiet
 from tests.xarray.programs import LON, WEIGHTS, field, with_gaps
 
 TARGETS = xr.DataArray([10.0, 100.0], dims="station")
@@ -40,6 +40,13 @@ REACHED = {
     "Variable.rank": lambda x: x * x.rank("time"),
     "Weighted._weighted_quantile": lambda x: x.weighted(WEIGHTS).quantile(0.3, dim="lon"),
     "Weighted._weighted_std": lambda x: x.weighted(WEIGHTS).std("lon"),
+    "Dataset.drop_sel": lambda x: x.drop_sel(lon=[90.0]) * x.lon,
+    "Dataset.drop_isel": lambda x: x.drop_isel(lon=[1]) * x.lon,
+    "Dataset.drop_duplicates": lambda x: x.isel(lon=[0, 1, 1]).drop_duplicates("lon") * x.lon,
+    "DataArray._to_dataset_split": lambda x: (x * x.lon).to_dataset("lon")[90.0],
+    "reindex": lambda x: (x * x.lon).reindex(lon=[0.0, 100.0], method="nearest"),
+    "reindex_like": lambda x: (x * x.lon).reindex_like(WEIGHTS[:2]),
+    "BinGrouper.factorize": lambda x: x.fillna(0).groupby_bins(x.fillna(0), [-1, 1, 3, 9]).mean(),
     "Weighted.__init__": lambda x: x.weighted(abs(x).fillna(0)).mean("lon"),
     "polyfit": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
     "least_squares": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
@@ -64,6 +71,7 @@ REACHED = {
 }
 OVER = {"apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel"}
 RECORDED = {"Weighted.__init__"}
+MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like"}
 
 
 def test_all_are_there():
@@ -91,7 +99,10 @@ def asked(monkeypatch, seam):
 def test_each_is_reached_and_differentiated(seam, asked):
     name = seam.place.partition(":")[2]
     x = with_gaps().isel(time=slice(0, 8))
-    gradient = ng.grad(lambda x: (REACHED[name](x) ** 2).sum(), over="lat" if name in OVER else ())
+    loss = lambda x: (REACHED[name](x) ** 2).sum()
+    gradient = ng.grad(loss, over="lat" if name in OVER else ())
+    if name in MOVED:
+        gradient = lambda x: x.grad(loss, wrt="lon")
     with quiet():
         g = (ng.compile(gradient) if name in RECORDED else gradient)(x)
     assert any(asked), f"xarray no longer comes by {seam.place}"
@@ -228,3 +239,18 @@ def test_weights_of_a_compiled_program():
             assert compiled.cache_info().recordings == 1
     missing = ng.compile(lambda x, w: x.weighted(w).mean())(x, w.where(w > 1))  # no looking: what plain xarray refuses is missing
     assert np.isnan(missing)
+
+
+def test_bins_of_what_is_differentiated():
+    ds = xr.Dataset({"t": field()[:4], "p": field(1)[:4] ** 2})
+    for program in (
+        lambda d: d.p.groupby_bins(d.t, [0, 2, 3, 9]).mean(),
+        lambda d: d.groupby_bins("t", [0, 2, 3, 9]).sum(),
+        lambda d: d.groupby_bins(d.t.mean("time"), 3).std(),
+        lambda d: d.p.groupby_bins(d.t, [0, 2, 3, 9], labels=[1, 2, 3]).map(lambda g: g.max()),
+    ):
+        check_gradient(program, ds)
+    bins = lambda d: d.p.groupby_bins(d.t, [0, 2, 3, 9]).mean().sum()
+    for run in (ng.grad(bins, over="lat"), ng.compile(bins)):
+        with pytest.raises(ng.TraceError, match="take each bin by a mask"):
+            run(ds)
