@@ -20,6 +20,7 @@ from namedgrad.backends.cosine import CosineKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
+from namedgrad.backends.families import FamilyKernels
 from namedgrad.backends.hypergeometric import HypergeometricKernels
 from namedgrad.backends.linalg import LinalgKernels
 from namedgrad.backends.lines import LineKernels
@@ -46,6 +47,7 @@ class Backend(
     CtcKernels,
     DistanceKernels,
     DrawKernels,
+    FamilyKernels,
     HypergeometricKernels,
     IndexKernels,
     LinalgKernels,

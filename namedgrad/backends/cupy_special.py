@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.cupy_integrals import CupyIntegrals
 from namedgrad.backends.faddeeva import ErrorFunctions
 from namedgrad.backends.special import double, is_complex, result_dtype
 
@@ -26,7 +27,7 @@ class NoFunctions:
         raise NoKernelError(f"the cupy backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
 
 
-class CupySpecial(ErrorFunctions):
+class CupySpecial(ErrorFunctions, CupyIntegrals):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 
     xp: Any

@@ -29,6 +29,7 @@ from namedgrad.backends.dask_lines import DaskLines
 from namedgrad.backends.dask_losses import LossesOnChunks
 from namedgrad.backends.dask_windows import DaskWindowKernels
 from namedgrad.backends.draws import WHOLE, SlopeKernels
+from namedgrad.backends.families import FamilyKernels
 from namedgrad.backends.hypergeometric import HypergeometricKernels
 from namedgrad.backends.losses import LossKernels
 from namedgrad.backends.numpy import NumpyBackend
@@ -38,8 +39,8 @@ from namedgrad.backends.special import SpecialKernels
 
 _HOST = NumpyBackend()
 _BY_CELL = (
-    ActivationKernels, BesselKernels, HypergeometricKernels, LossKernels, ParameterKernels, SlopeKernels,
-    SpecialKernels,
+    ActivationKernels, BesselKernels, FamilyKernels, HypergeometricKernels, LossKernels, ParameterKernels,
+    SlopeKernels, SpecialKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 

@@ -58,6 +58,10 @@ def _multigammaln(x: np.ndarray, d: int) -> np.ndarray:
     return scipy.special.multigammaln(x, d)
 
 
+def _several(f: Any, count: int) -> Any:
+    return lambda x: xr.apply_ufunc(f, x, output_core_dims=[[]] * count)
+
+
 REFERENCES: dict[str, Any] = {
     "log1mexp": lambda x: np.log(1 - np.exp(x)),
     "softmax": _along(_softmax),
@@ -67,8 +71,9 @@ REFERENCES: dict[str, Any] = {
     "logit": lambda x, eps=None: xr.apply_ufunc(scipy.special.logit, x if eps is None else x.clip(eps, 1 - eps)),
     "polygamma": ufunc(scipy.special.polygamma),
     "kl_entr": ufunc(scipy.special.kl_div),
+    **{name: _several(getattr(scipy.special, name), count) for name, count in (("sici", 2), ("shichi", 2), ("fresnel", 2), ("airy", 4))},
 }
-COMPLEX = ["erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma"]
+COMPLEX = ["exp1", "expi", "dawsn", "erfi", "erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma"]
 ORDERS = [sample("real(b)", "positive(a,b)"), sample("real(a)", "complex(a,b)")]
 SAMPLES = {
     **{name: [sample("complex(a,b)")] for name in COMPLEX},
@@ -91,6 +96,9 @@ def _complex_unit(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
 E1, DP = 0.21938393439552027, -0.4317297106348987  # E1(1); dP/da at (1, 1), by mpmath as those below
 DX = (0.968044830442044448, 1.378498150668306264)
 DI = 0.5831218080616376
+E, KHALF, EHALF = math.e, 1.8540746773013719, 1.3506438810476755  # complete elliptic integrals of parameter 1/2
+DAWSON, EI1, OMEGA = 0.5380795069127684, 1.8951178163559368, 0.5671432904097838
+SIN, COS = math.sin(1), math.cos(1)
 ZETA3 = 1.2020569031595943
 PSI, GAUSS = scipy.special.digamma, 3 * PI / 8  # Γ(5/2) Γ(3/2), the value at 1 of a hypergeometric function
 
@@ -125,6 +133,17 @@ ONE: dict[str, dict[Any, tuple[Any, Any]]] = {
     "k1": {1e-100: (1e100, -1e200), 0.0: (INF, -INF), 800.0: (0, 0)},
     "k0e": {1e-200: (math.log(2e200) - EULER, -1e200), 0.0: (INF, -INF), 1.0: (scipy.special.k0e(1), scipy.special.k0e(1) - scipy.special.k1e(1))},
     "k1e": {1e-100: (1e100, -1e200), 1e-50: (1e50, -1e100), 1.0: (scipy.special.k1e(1), -scipy.special.k0e(1))},
+    "ellipk": {0.0: (PI / 2, PI / 8), 0.5: (KHALF, 2 * EHALF - KHALF), 1.0: (INF, INF)},
+    "ellipkm1": {1.0: (PI / 2, -PI / 8), 0.5: (KHALF, KHALF - 2 * EHALF), 0.0: (INF, -INF), 1e-200: (math.log(4) + 100 * math.log(10), -5e199)},
+    "ellipe": {0.0: (PI / 2, -PI / 8), 0.5: (EHALF, EHALF - KHALF), 1.0: (1, -INF)},
+    "exp1": {1.0: (E1, -1 / E), 0.0: (INF, -INF), INF: (0, 0)},
+    "expi": {1.0: (EI1, E), -1.0: (-E1, -1 / E), 0.0: (-INF, INF), -INF: (0, 0)},
+    "dawsn": {0.0: (0, 1), 1.0: (DAWSON, 1 - 2 * DAWSON), 1e8: (5e-9, -5e-17), INF: (0, 0)},
+    "erfi": {0.0: (0, 2 / ROOT_PI), 1.0: (2 * E / ROOT_PI * DAWSON, 2 * E / ROOT_PI), 1e-20: (2e-20 / ROOT_PI, 2 / ROOT_PI)},
+    "wofz": {0j: (1, 2j / ROOT_PI), 1j: (E * math.erfc(1), 2j / ROOT_PI - 2j * E * math.erfc(1)), 1e8j: (1e-8 / ROOT_PI, 1e-16j / ROOT_PI)},
+    "exp10": {0.0: (1, math.log(10)), 2.0: (100, 100 * math.log(10)), -INF: (0, 0)},
+    "exprel": {0.0: (1, 0.5), 1.0: (E - 1, 1), 1e-20: (1, 0.5), -INF: (0, 0)},
+    "cosm1": {0.0: (0, 0), 1e-10: (-5e-21, -1e-10), PI / 2: (-1, -1)},
 }  # fmt: skip
 # operands: value and slopes, None for an int operand
 MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
@@ -195,6 +214,28 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
         (0.0, 0.0, 1.0, 0.9): (1, (0, 0, 0, 0)),
         (0.5, 0.5, 2.5, 1.0): (GAUSS, (GAUSS * (PSI(2) - PSI(1.5)), GAUSS * (PSI(2) - PSI(1.5)), GAUSS * (PSI(2.5) + PSI(1.5) - 2 * PSI(2)), 3 * PI / 16)),
     },
+    "expn": {(1, 1.0): (E1, (None, -1 / E)), (2, 0.0): (1, (None, -INF)), (0, 1.0): (1 / E, (None, -2 / E)), (3, INF): (0, (None, 0))},
+    "voigt_profile": {
+        (0.0, 1.0, 0.0): (1 / math.sqrt(2 * PI), (0, -1 / math.sqrt(2 * PI), -1 / PI)), (0.0, 0.0, 1.0): (1 / PI, (0, 0, -1 / PI)),
+        (1.0, 0.0, 1.0): (0.5 / PI, (-0.5 / PI, 0, 0)), (20.0, 1.0, 0.0): (math.exp(-200) / math.sqrt(2 * PI), (-20 * math.exp(-200) / math.sqrt(2 * PI), 399 * math.exp(-200) / math.sqrt(2 * PI), (2 * math.sqrt(200) * scipy.special.dawsn(math.sqrt(200)) - 1) / PI)),
+    },
+    "eval_jacobi": {(1, 0, 0, 0.3): (0.3, (None, None, None, 1)), (2, 1, 1, 1.0): (3, (None, None, None, 7.5)), (0, 1, 2, 0.3): (1, (None, None, None, 0))},
+    "eval_gegenbauer": {(2, 1, 1.0): (3, (None, None, 8)), (1, 2, 0.5): (2, (None, None, 4)), (0, 2, 0.5): (1, (None, None, 0))},
+    "eval_legendre": {(2, 1.0): (1, (None, 3)), (2, 0.0): (-0.5, (None, 0)), (0, 0.3): (1, (None, 0)), (1, -0.3): (-0.3, (None, 1))},
+    "eval_chebyt": {(2, 1.0): (1, (None, 4)), (3, 0.5): (-1, (None, 0)), (0, 0.3): (1, (None, 0))},
+    "eval_chebyu": {(2, 1.0): (3, (None, 8)), (1, 0.0): (0, (None, 2)), (0, 0.3): (1, (None, 0))},
+    "eval_genlaguerre": {(1, 1, 1.0): (1, (None, None, -1)), (2, 1, 0.0): (3, (None, None, -3)), (0, 1, 0.5): (1, (None, None, 0))},
+    "eval_laguerre": {(1, 1.0): (0, (None, -1)), (2, 0.0): (1, (None, -2)), (0, 0.3): (1, (None, 0))},
+    "eval_hermite": {(2, 0.0): (-2, (None, 0)), (2, 1.0): (2, (None, 8)), (0, 0.3): (1, (None, 0))},
+    "eval_hermitenorm": {(2, 0.0): (-1, (None, 0)), (2, 1.0): (0, (None, 2)), (0, 0.3): (1, (None, 0))},
+    "spherical_jn": {(0, 0.0): (1, (None, 0)), (1, 0.0): (0, (None, 1 / 3)), (0, 1.0): (SIN, (None, COS - SIN)), (2, INF): (0, (None, 0))},
+    "spherical_yn": {(0, 1.0): (-COS, (None, COS + SIN)), (1, 1.0): (-COS - SIN, (None, COS + 2 * SIN)), (0, 0.0): (-INF, (None, INF)), (1, INF): (0, (None, 0))},
+    "spherical_in": {(0, 0.0): (1, (None, 0)), (1, 0.0): (0, (None, 1 / 3)), (0, 1.0): (math.sinh(1), (None, math.cosh(1) - math.sinh(1)))},
+    "spherical_kn": {(0, 1.0): (PI / 2 / E, (None, -PI / E)), (0, 0.0): (INF, (None, -INF)), (1, INF): (0, (None, 0))},
+    "boxcox": {(1.0, 0.5): (0, (1, 0)), (2.0, 0.0): (math.log(2), (0.5, math.log(2) ** 2 / 2)), (0.0, 2.0): (-0.5, (0, 0.25)), (1.0, 0.0): (0, (1, 0))},
+    "boxcox1p": {(0.0, 0.5): (0, (1, 0)), (1.0, 0.0): (math.log(2), (0.5, math.log(2) ** 2 / 2)), (-1.0, 2.0): (-0.5, (0, 0.25))},
+    "inv_boxcox": {(1.0, 0.0): (E, (E, -E / 2)), (0.0, 1.0): (1, (1, 0)), (1.5, 2.0): (2, (0.5, 4.5 * (1 / 12 - math.log(4) / 9)))},
+    "inv_boxcox1p": {(1.0, 0.0): (E - 1, (E, -E / 2)), (0.0, 1.0): (0, (1, 0)), (1.5, 2.0): (1, (0.5, 4.5 * (1 / 12 - math.log(4) / 9)))},
     "owens_t": {(0.0, 1.0): (0.125, (0, 0.25 / PI)), (1.0, 0.0): (0, (0, math.exp(-0.5) / (2 * PI))), (INF, 1.0): (0, (0, 0)), (0.0, 1e200): (0.25, (0, 0))},
 }
 
@@ -213,6 +254,34 @@ OTHER: dict[str, list[Any]] = {
         point([1000.0, 1000.0], dim="p", value=[-math.log(2)] * 2, gradients=[lambda c: 0.5 * (c - c[::-1])]),
         point([0.0, 1000.0], dim="p", value=[-1000.0, 0.0], gradients=[lambda c: [c[0], -c[0]]]),
         point([3.0], dim="p", value=[0.0], gradients=[[0]]),
+    ],
+}
+
+
+def _together(x: float, values: Any, slopes: Any) -> Any:
+    """A special point of a function with several results."""
+
+    def gradient(*cotangents: Any) -> Any:
+        return sum(c * d if d else 0 * c for c, d in zip(cotangents, slopes, strict=True))
+
+    return point([x], value=tuple([v * 1.0] for v in values), gradients=[gradient])
+
+
+AI, AIP, BI, BIP = 0.3550280538878172, -0.2588194037928068, 0.6149266274460007, 0.4482883573538264
+CI1, SI1, SHI1, CHI1 = 0.33740392290096816, 0.9460830703671831, 1.0572508753757286, 0.8378669409802082
+OTHER |= {
+    "sici": [_together(0.0, (0, -INF), (1, INF)), _together(1.0, (SI1, CI1), (SIN, COS)), _together(INF, (PI / 2, 0), (0, 0))],
+    "shichi": [_together(0.0, (0, -INF), (1, INF)), _together(1.0, (SHI1, CHI1), (math.sinh(1), math.cosh(1))), _together(-1.0, (-SHI1, CHI1), (math.sinh(1), -math.cosh(1)))],
+    "fresnel": [_together(0.0, (0, 0), (0, 1)), _together(1.0, (0.4382591473903548, 0.7798934003768228), (1, 0)), _together(-1.0, (-0.4382591473903548, -0.7798934003768228), (1, 0))],
+    "airy": [
+        _together(0.0, (AI, AIP, BI, BIP), (AIP, 0, BIP, 0)),
+        _together(1.0, scipy.special.airy(1.0), np.array(scipy.special.airy(1.0))[[1, 0, 3, 2]]),
+        _together(30.0, scipy.special.airy(30.0), (scipy.special.airy(30.0)[1], 30 * scipy.special.airy(30.0)[0], scipy.special.airy(30.0)[3], 30 * scipy.special.airy(30.0)[2])),
+    ],
+    "lambertw": [
+        point([E], value=[1 + 0j], gradients=[lambda c: np.real(c) / (2 * E)]),
+        point([0.0], value=[0j], gradients=[lambda c: np.real(c)]),
+        point([1.0], value=[OMEGA + 0j], gradients=[lambda c: np.real(c) / (1 + 1 / OMEGA)]),
     ],
 }
 

@@ -72,6 +72,7 @@ TABLE["mvlgamma"] = lambda x, p: ng.multigammaln(x, p)
 TABLE["float_power"] = lambda x, y: np.float_power(x, y)
 for _name in ("special.spherical_bessel_j0",):
     TABLE[_name] = lambda x: np.where(x == 0, 1.0, np.sin(x) / np.where(x == 0, 1.0, x))
+TABLE["special.airy_ai"] = lambda x: ng.airy(x)[0]
 TABLE["special.log_ndtr"] = lambda x: ng.log_ndtr(x)
 TABLE["special.polygamma"] = TABLE["polygamma"]
 
@@ -167,7 +168,7 @@ TABLE["equal"] = lambda x, y: np.array_equal(x, y)
 TABLE["ldexp"] = lambda x, y: x * np.exp2(y)
 for _name in ("logaddexp", "softmax", "log_softmax", "nn.functional.softmin", "logcumsumexp"):
     REAL_ONLY.add(_name)
-RTOL |= {"special.bessel_j0": 1e-5, "special.bessel_j1": 1e-5, "special.bessel_y0": 1e-6, "special.bessel_y1": 1e-6}  # PyTorch's precision
+RTOL |= {"special.airy_ai": 1e-8, "special.bessel_j0": 1e-5, "special.bessel_j1": 1e-5, "special.bessel_y0": 1e-6, "special.bessel_y1": 1e-6}  # PyTorch's precision
 for _name in ("cummax", "cummin"):
     TABLE[_name] = lambda x, dim, f=getattr(ng, _name): f(x, dim, skipna=False, return_indices=True) if x.ndim else (x, np.zeros((), int))
 TABLE["logcumsumexp"] = lambda x, dim: ng.logcumsumexp(x, dim) if x.ndim else x

@@ -106,10 +106,10 @@ for _name in ("nn.functional.dropout", "nn.functional.dropout2d", "nn.functional
     NOT_HERE[_name] = "draws; here the mask is an input"
 for _name in ("hamming", "hann", "bartlett", "blackman", "cosine", "exponential", "gaussian", "kaiser", "general_cosine", "general_hamming", "nuttall"):
     NOT_HERE[f"signal.windows.{_name}"] = "makes an array from nothing"
-for _name in ("nn.functional.linear_cross_entropy", "fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn", "special.airy_ai"):
+for _name in ("nn.functional.linear_cross_entropy", "fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn"):
     NOT_HERE[_name] = "is not offered"
 for _kind in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
-    NOT_HERE[f"special.{_kind}"] = NOT_HERE[f"special.shifted_{_kind}"] = "is not offered"
+    NOT_HERE[f"special.{_kind}"] = NOT_HERE[f"special.shifted_{_kind}"] = "is given degrees that are no whole numbers, and has no derivative in PyTorch"
 for _name in ("cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "median", "norm", "var", "std", "softmax", "log_softmax", "softmin", "normalize", "logaddexp", "logsumexp"):
     NOT_HERE[f"masked.{_name}"] = "is ng.where before the function"
 NOT_HERE["nn.functional.multi_head_attention_forward"] = "has its weights in one matrix"

@@ -59,7 +59,7 @@ ELEMENTWISE = {
     "arccosh": "above_one",
 }
 SPECIAL = {
-    "erf erfc ndtr log_ndtr expit i0 i0e i1 i1e": "real", "gammaln digamma entr": "positive", "logit ndtri": "share", "erfinv": "unit",
+    "expi": "positive", "erf erfc ndtr log_ndtr expit i0 i0e i1 i1e": "real", "gammaln digamma entr": "positive", "logit ndtri": "share", "erfinv": "unit",
 }  # fmt: skip
 PAIRS = {
     "add subtract multiply divide hypot arctan2 maximum minimum logaddexp logaddexp2 copysign": ("real", "positive"), "power": ("positive", "real"),

@@ -1,5 +1,33 @@
 """Special functions: SciPy's, with derivatives that stay accurate in the tails and with respect to parameters."""
 
-from namedgrad.rules.special import bessel, beta, entropy, gamma, hypergeometric, logistic, normal, softmax, zeta
+from namedgrad.rules.special import (
+    bessel,
+    beta,
+    entropy,
+    gamma,
+    hypergeometric,
+    integrals,
+    logistic,
+    normal,
+    polynomials,
+    softmax,
+    spherical,
+    transformations,
+    zeta,
+)
 
-__all__ = ["bessel", "beta", "entropy", "gamma", "hypergeometric", "logistic", "normal", "softmax", "zeta"]
+__all__ = [
+    "bessel",
+    "beta",
+    "entropy",
+    "gamma",
+    "hypergeometric",
+    "integrals",
+    "logistic",
+    "normal",
+    "polynomials",
+    "softmax",
+    "spherical",
+    "transformations",
+    "zeta",
+]

@@ -1,0 +1,430 @@
+"""Integrals of elementary functions, polynomials and their like that CuPy lacks, for real numbers.
+
+Near 0 they are power series, elsewhere made of one another or of Faddeeva's function; at the argument where two ways
+meet neither has lost more than two digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.special import double, is_complex, result_dtype
+
+Raw = Any
+_EULER = 0.57721566490153286061
+_ORDERS = 13  # of Bessel functions whose orders are on the device
+_DEGREES = 64  # of polynomials whose degrees are on the device
+_AI, _BI = 0.355028053887817239, 0.614926627446000736  # Airy's functions at 0, and their slopes
+_AIP, _BIP = -0.258819403792806798, 0.448288357353826359
+
+
+class CupyIntegrals:
+    """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
+
+    xp: Any
+    special: Any
+    _faddeeva: Callable[[Raw], Raw]
+    _pieces: Callable[..., Raw]
+    dawsn_order: Callable[..., Raw]
+    exprel_order: Callable[..., Raw]
+    log1p_ratio_order: Callable[..., Raw]
+    iv_order: Callable[..., Raw]
+    ive_order: Callable[..., Raw]
+    jv_order: Callable[..., Raw]
+    kve_order: Callable[..., Raw]
+    erfcx: Callable[[Raw], Raw]
+    spherical_j: Callable[[int, Raw], Raw]
+
+    # ---------------------------------------------------------------- elliptic integrals
+
+    def ellipkm1(self, p: Raw) -> Raw:
+        """K by the arithmetic-geometric mean (DLMF 19.8.5)."""
+        return self._mean(p)[0]
+
+    def ellipk(self, m: Raw) -> Raw:
+        """That of the parameter itself."""
+        return self._mean(1 - double(m))[0].astype(result_dtype(m))
+
+    def ellipe(self, m: Raw) -> Raw:
+        """E, by the same mean (DLMF 19.8.6)."""
+        return self._mean(1 - double(m))[1].astype(result_dtype(m))
+
+    def _mean(self, p: Raw) -> tuple[Raw, Raw]:
+        """K and E; for ``p`` above 1 turned into the reciprocal (DLMF 19.7.2), so that nothing cancels."""
+        xp, dtype, p = self.xp, result_dtype(p), double(p)
+        large = p > 1
+        root = xp.sqrt(xp.where(large, p, 1.0))
+        q = xp.where(large, 1 / xp.where(large, p, 1.0), p)
+        a, b, power = 1.0 + 0 * q, xp.sqrt(q), 0.5
+        total = 0.5 * (1 - q)
+        for _ in range(9):
+            c = 0.5 * (a - b)
+            a, b, power = 0.5 * (a + b), xp.sqrt(a * b), 2 * power
+            total = total + power * c * c
+        k = xp.where(xp.equal(q, 0), math.inf, 0.5 * math.pi / a)
+        e = k * (1 - total)
+        e = xp.where(q < 0.1, self._near_one(xp.where(q < 0.1, q, 0.05), k), e)
+        e = xp.where(xp.equal(q, 0), 1.0, e)
+        return (k / root).astype(dtype), (e * root).astype(dtype)
+
+    def _near_one(self, q: Raw, k: Raw) -> Raw:
+        """E where ``1 - total`` cancels, by Legendre's relation of the mean for the complementary parameter."""
+        xp = self.xp
+        a, b, power, total = 1.0 + 0 * q, xp.sqrt(1 - q), 0.5, 0.5 * q
+        for _ in range(7):
+            c = 0.5 * (a - b)
+            a, b, power = 0.5 * (a + b), xp.sqrt(a * b), 2 * power
+            total = total + power * c * c
+        other = 0.5 * math.pi / a
+        return (0.5 * math.pi + k * other * total) / other  # E K' + E' K - K K' = π / 2, with K' - E' = K' total
+
+    # ---------------------------------------------------------------- exponential and trigonometric integrals
+
+    def exp1(self, x: Raw) -> Raw:
+        """The exponential integral E1."""
+        return self.special.expn(1, x)
+
+    def expi(self, x: Raw) -> Raw:
+        """The exponential integral Ei: a series of positive terms, an asymptotic one, E1 on the left."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        left, far = x < 0, x > 40
+        near = xp.where(xp.logical_or(left, far), 1.0, x)
+        out, term = _EULER + xp.log(near), 1.0
+        for k in range(1, 140):
+            term = term * (near / k)
+            out = out + term / k
+        large = xp.where(far, x, 50.0)
+        tail: Any = 0.0
+        for k in range(40, -1, -1):
+            tail = 1 + (k + 1) / large * tail
+        tail = xp.exp(large) / large * tail
+        out = xp.where(left, -self.exp1(xp.where(left, -x, 1.0)), xp.where(far, tail, out))
+        return xp.where(xp.logical_or(xp.isnan(x), xp.equal(x, math.inf)), x, out).astype(dtype)
+
+    def sici(self, x: Raw) -> tuple[Raw, Raw]:
+        """Sine and cosine integrals: by their series, else by the continued fraction of E1 (DLMF 6.9.1)."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        size = xp.absolute(x)
+        near = size < 4
+        si, rest = self._odd_and_even(xp.where(near, size, 1.0), -1)
+        ci = _EULER + xp.log(xp.where(near, size, 1.0)) + rest
+        z = 1j * xp.where(near, 5.0, xp.minimum(size, 1e300))
+        fraction: Any = z + 161
+        for k in range(80, 0, -1):
+            fraction = z + (2 * k - 1) - k * k / fraction
+        e1 = xp.exp(-z) / fraction
+        si = xp.where(near, si, math.pi / 2 + xp.imag(e1))
+        ci = xp.where(near, ci, xp.where(xp.isinf(x), xp.where(x < 0, math.nan, 0.0), -xp.real(e1)))
+        si = xp.where(x < 0, -si, si)
+        si, ci = (xp.where(xp.isnan(x), x, v).astype(dtype) for v in (si, ci))
+        return si, ci
+
+    def shichi(self, x: Raw) -> tuple[Raw, Raw]:
+        """The hyperbolic ones: by their series, else from the exponential integrals."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        size = xp.absolute(x)
+        near = size < 4
+        shi, rest = self._odd_and_even(xp.where(near, size, 1.0), 1)
+        far = xp.where(near, 5.0, size)
+        up, down = self.expi(far), self.exp1(far)
+        down = xp.where(xp.isinf(far), 0.0, down)
+        shi = xp.where(near, shi, 0.5 * (up + down))
+        chi = xp.where(near, _EULER + xp.log(xp.where(near, size, 1.0)) + rest, 0.5 * (up - down))
+        return xp.where(x < 0, -shi, shi).astype(dtype), chi.astype(dtype)
+
+    def _odd_and_even(self, x: Raw, sign: int) -> tuple[Raw, Raw]:
+        """Sums of ``sign**k x**(2k+1) / (2k+1) / (2k+1)!`` from 0 on, and of the even powers from 2 on."""
+        term, out = 1.0, [0.0, 0.0]
+        for n in range(1, 42):
+            term = term * (x / n)
+            out[n % 2] = out[n % 2] + sign ** (n // 2) / n * term
+        return out[1], out[0]
+
+    def fresnel(self, x: Raw) -> tuple[Raw, Raw]:
+        """Fresnel's integrals: by their series, else from the complementary error function (DLMF 7.5.10)."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        size = xp.absolute(x)
+        near = size < 1.5
+        z = xp.where(near, size, 1.0)
+        t, term, out = math.pi / 2 * z * z, z, [0.0, 0.0]
+        for n in range(30):
+            out[n % 2] = out[n % 2] + (-1) ** (n // 2) / (2 * n + 1) * term
+            term = term * (t / (n + 1))
+        far = xp.where(near, 2.0, xp.minimum(size, 1e100))
+        rest = xp.exp(0.5j * math.pi * far * far) * self.erfcx(0.5 * math.sqrt(math.pi) * (1 - 1j) * far)
+        both = 0.5 * (1 + 1j) * (1 - rest)
+        s, c = xp.where(near, out[1], xp.imag(both)), xp.where(near, out[0], xp.real(both))
+        way = xp.where(xp.isnan(x), x, xp.where(x < 0, -1.0, 1.0))
+        return (way * s).astype(dtype), (way * c).astype(dtype)
+
+    # ---------------------------------------------------------------- of Faddeeva's function
+
+    def wofz(self, z: Raw) -> Raw:
+        """Faddeeva's function, from that of the first quadrant."""
+        xp, dtype, z = self.xp, np.result_type(result_dtype(z), np.complex64), double(z) + 0j
+        right, upper = xp.real(z) >= 0, xp.imag(z) >= 0
+        w = self._faddeeva(xp.absolute(xp.real(z)) + 1j * xp.absolute(xp.imag(z)))
+        w = xp.where(xp.equal(right, upper), w, xp.conj(w))
+        lower = 2 * xp.exp(xp.where(upper, 0.0, -z * z)) - w
+        return xp.where(upper, w, lower).astype(dtype)
+
+    def dawsn(self, x: Raw) -> Raw:
+        """Dawson's integral."""
+        return self.dawsn_order(0, x)
+
+    def erfi(self, x: Raw) -> Raw:
+        """The imaginary error function."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        far = xp.isinf(x)
+        out = 2 / math.sqrt(math.pi) * xp.exp(x * x) * self.dawsn_order(0, xp.where(far, 0.0, x))
+        return xp.where(far, x, out).astype(dtype)
+
+    # ---------------------------------------------------------------- Airy's functions
+
+    def airy(self, x: Raw) -> tuple[Raw, Raw, Raw, Raw]:
+        """Airy's functions and their slopes: by their series, else by Bessel functions (DLMF 9.6)."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        size = xp.absolute(x)
+        near, left = size < 1.5, x < 0
+        parts = self._airy_series(xp.where(near, x, 1.0))
+        at = xp.where(near, 2.0, size)
+        root = xp.sqrt(at)
+        arc = 2 / 3 * at * root
+        right = xp.where(left, 1.0, arc)
+        k, kp = self.kve_order(0, 1 / 3, right), self.kve_order(0, 2 / 3, right)
+        third = root / math.sqrt(3)
+        two = at / math.sqrt(3)
+        fade, grow = xp.exp(-right) / math.pi, xp.exp(right)
+        more = math.sqrt(3) / math.pi * xp.exp(-2 * right)  # I of order -v is I of v, and K (DLMF 10.27.2)
+        i, ip = (2 * self.ive_order(0, v, right) for v in (1 / 3, 2 / 3))
+        falls = (third * fade * k, -two * fade * kp, third * grow * (i + more * k), two * grow * (ip + more * kp))
+        turn = xp.where(left, arc, 1.0)
+        j, below, jp, belowp = (self.jv_order(0, v, turn) for v in (1 / 3, -1 / 3, 2 / 3, -2 / 3))
+        waves = (root / 3 * (j + below), at / 3 * (jp - belowp), third * (below - j), two * (belowp + jp))
+        found = (xp.where(near, n, xp.where(left, w, f)) for n, w, f in zip(parts, waves, falls, strict=True))
+        ai, aip, bi, bip = (v.astype(dtype) for v in found)
+        return ai, aip, bi, bip
+
+    def _airy_series(self, x: Raw) -> list[Raw]:
+        """From the two solutions that are 1 and x near 0, and their slopes (DLMF 9.4)."""
+        cube = x * x * x
+        first, second, first_slope, second_slope = 1.0, x, 0.5 * x * x, 1.0
+        term, other, slope, rest = first, second, first_slope, second_slope
+        for k in range(1, 20):
+            term, other = term * cube / ((3 * k - 1) * (3 * k)), other * cube / ((3 * k) * (3 * k + 1))
+            slope, rest = slope * cube / ((3 * k) * (3 * k + 2)), rest * cube / ((3 * k - 2) * (3 * k))
+            first, second = first + term, second + other
+            first_slope, second_slope = first_slope + slope, second_slope + rest
+        return [
+            _AI * first + _AIP * second, _AI * first_slope + _AIP * second_slope,
+            _BI * first + _BIP * second, _BI * first_slope + _BIP * second_slope,
+        ]  # fmt: skip
+
+    # ---------------------------------------------------------------- powers and logarithms
+
+    def exprel(self, x: Raw) -> Raw:
+        """The relative exponential."""
+        return self.exprel_order(0, x)
+
+    def cosm1(self, x: Raw) -> Raw:
+        """``cos(x) - 1``."""
+        half = self.xp.sin(0.5 * x)
+        return -2 * half * half
+
+    def boxcox(self, x: Raw, k: Raw) -> Raw:
+        """The transformation of Box and Cox."""
+        return self._of_logarithm(self.xp.log(x), k)
+
+    def boxcox1p(self, x: Raw, k: Raw) -> Raw:
+        """That of ``1 + x``."""
+        return self._of_logarithm(self.xp.log1p(x), k)
+
+    def _of_logarithm(self, log: Raw, k: Raw) -> Raw:
+        xp = self.xp
+        end, none = xp.isinf(log), xp.equal(k, 0)
+        inner, power = xp.where(end, 0.0, log), xp.where(none, 1.0, k)
+        last = xp.where(none, log, xp.expm1(xp.where(end, log, 0.0) * power) / power)
+        return xp.where(end, last, inner * self.exprel_order(0, k * inner)).astype(result_dtype(log, k))
+
+    def inv_boxcox(self, x: Raw, k: Raw) -> Raw:
+        """Its inverse."""
+        return self.xp.exp(x * self.log1p_ratio_order(0, k * x)).astype(result_dtype(x, k))
+
+    def inv_boxcox1p(self, x: Raw, k: Raw) -> Raw:
+        """That less 1."""
+        return self.xp.expm1(x * self.log1p_ratio_order(0, k * x)).astype(result_dtype(x, k))
+
+    def lambertw(self, z: Raw, k: int) -> Raw:
+        """A branch of Lambert's function by Halley's method, started as SciPy does (Corless et al. 1996)."""
+        xp, z = self.xp, z + 0j
+        zero, a, b = xp.equal(z, 0), xp.real(z), xp.imag(z)
+        log = xp.log(xp.where(zero, 1.0, z)) + 2j * math.pi * k
+        w = log - xp.log(xp.where(xp.equal(log, 0), 1.0, log))
+        root = xp.sqrt(2 * (math.e * z + 1))
+        beside = xp.absolute(root) < 1
+        if k == 0:
+            low = xp.logical_and(xp.absolute(b) < 1, a > -2.5 * xp.absolute(b) - 0.2)
+            middle = xp.logical_and(low, xp.logical_and(a > -1, a < 1.5))
+            quotient = (12.85106382978723 * z + 12.34042553191489) * z + 1  # of Padé, with what is below
+            quotient = quotient / ((32.53191489361702 * z + 14.34042553191489) * z + 1)
+            w = xp.where(middle, z * quotient, w)
+            w = xp.where(beside, -1 + root - root * root / 3, w)
+        elif k == -1:
+            real = xp.logical_and(xp.equal(b, 0), xp.logical_and(a < 0, a >= -1 / math.e))
+            w = xp.where(real, xp.log(xp.where(real, -a, 1.0)), w)
+            w = xp.where(xp.logical_and(beside, b >= 0), -1 - root - root * root / 3, w)
+        elif k == 1:
+            w = xp.where(xp.logical_and(beside, b < 0), -1 - root - root * root / 3, w)
+        for _ in range(24):
+            e = xp.exp(w)
+            f = w * e - z
+            below = e * (w + 1) - (w + 2) * f / (2 * w + 2)
+            step = xp.where(xp.equal(below, 0), 0.0, f / xp.where(xp.equal(below, 0), 1.0, below))
+            w = w - xp.where(xp.isfinite(step), step, 0.0)
+        return xp.where(zero, 0.0 if k == 0 else complex(-math.inf), w)
+
+    # ---------------------------------------------------------------- orthogonal polynomials
+
+    def _polynomial(self, n: Raw, x: Raw, first: Callable[[Raw], Raw], step: Callable[[int, Raw, Raw], Raw]) -> Raw:
+        """By a recurrence over three degrees; of a degree on the device up to 64."""
+        xp = self.xp
+        below, now = 0.0 * x + 1.0, first(x) + 0.0 * x
+        if isinstance(n, (int, float, np.number)):
+            if n < 1:
+                return below if n == 0 else 0.0 * below
+            for k in range(1, int(n)):
+                below, now = now, step(k, now, below)
+            return now
+        out = xp.where(xp.equal(n, 1), now, xp.where(xp.equal(n, 0), below, xp.where(n < 0, 0.0, math.nan)))
+        for k in range(1, _DEGREES):
+            below, now = now, step(k, now, below)
+            out = xp.where(xp.equal(n, k + 1), now, out)
+        return out
+
+    def eval_jacobi(self, n: Raw, a: Raw, b: Raw, x: Raw) -> Raw:
+        """Jacobi polynomials (DLMF 18.9.2)."""
+        dtype, x = result_dtype(x), double(x)
+
+        def step(k: int, now: Raw, below: Raw) -> Raw:
+            s = 2 * k + a + b
+            middle = (s + 1) * ((s + 2) * s * x + a * a - b * b) * now - 2 * (k + a) * (k + b) * (s + 2) * below
+            return middle / (2 * (k + 1) * (k + a + b + 1) * s)
+
+        return self._polynomial(n, x, lambda x: 0.5 * (a - b + (a + b + 2) * x), step).astype(dtype)
+
+    def eval_legendre(self, n: Raw, x: Raw) -> Raw:
+        """Legendre polynomials."""
+        dtype, x = result_dtype(x), double(x)
+        step = lambda k, now, below: ((2 * k + 1) * x * now - k * below) / (k + 1)
+        return self._polynomial(n, x, lambda x: x, step).astype(dtype)
+
+    def eval_gegenbauer(self, n: Raw, a: Raw, x: Raw) -> Raw:
+        """Gegenbauer polynomials."""
+        dtype, x = result_dtype(x), double(x)
+        step = lambda k, now, below: (2 * (k + a) * x * now - (k + 2 * a - 1) * below) / (k + 1)
+        return self._polynomial(n, x, lambda x: 2 * a * x, step).astype(dtype)
+
+    def eval_chebyt(self, n: Raw, x: Raw) -> Raw:
+        """Chebyshev polynomials of the first kind."""
+        dtype, x = result_dtype(x), double(x)
+        return self._polynomial(n, x, lambda x: x, lambda k, now, below: 2 * x * now - below).astype(dtype)
+
+    def eval_chebyu(self, n: Raw, x: Raw) -> Raw:
+        """Those of the second kind."""
+        dtype, x = result_dtype(x), double(x)
+        return self._polynomial(n, x, lambda x: 2 * x, lambda k, now, below: 2 * x * now - below).astype(dtype)
+
+    def eval_genlaguerre(self, n: Raw, a: Raw, x: Raw) -> Raw:
+        """Generalized Laguerre polynomials."""
+        dtype, x = result_dtype(x), double(x)
+        step = lambda k, now, below: ((2 * k + 1 + a - x) * now - (k + a) * below) / (k + 1)
+        return self._polynomial(n, x, lambda x: 1 + a - x, step).astype(dtype)
+
+    def eval_laguerre(self, n: Raw, x: Raw) -> Raw:
+        """Laguerre polynomials."""
+        return self.eval_genlaguerre(n, 0, x)
+
+    def eval_hermite(self, n: Raw, x: Raw) -> Raw:
+        """Hermite polynomials."""
+        dtype, x = result_dtype(x), double(x)
+        return self._polynomial(n, x, lambda x: 2 * x, lambda k, now, below: 2 * (x * now - k * below)).astype(dtype)
+
+    def eval_hermitenorm(self, n: Raw, x: Raw) -> Raw:
+        """Those of the weight ``exp(-x**2 / 2)``."""
+        dtype, x = result_dtype(x), double(x)
+        return self._polynomial(n, x, lambda x: x, lambda k, now, below: x * now - k * below).astype(dtype)
+
+    # ---------------------------------------------------------------- spherical Bessel functions
+
+    def spherical_jn(self, n: Raw, x: Raw) -> Raw:
+        """That of the first kind."""
+        return self._of_orders(self.spherical_j, n, x)
+
+    def spherical_yn(self, n: Raw, x: Raw) -> Raw:
+        """That of the second kind."""
+        return self._of_orders(self._spherical_y, n, x)
+
+    def spherical_in(self, n: Raw, x: Raw) -> Raw:
+        """The modified one of the first kind."""
+        return self._of_orders(self._spherical_i, n, x)
+
+    def spherical_kn(self, n: Raw, x: Raw) -> Raw:
+        """The modified one of the second kind."""
+        return self._of_orders(self._spherical_k, n, x)
+
+    def _of_orders(self, function: Callable[[int, Raw], Raw], n: Raw, x: Raw) -> Raw:
+        """A function of one order, or of orders on the device, up to 12."""
+        if isinstance(n, (int, float, np.number)):
+            return function(int(n), x)
+        out: Any = math.nan
+        for k in range(_ORDERS):
+            out = self.xp.where(self.xp.equal(n, k), function(k, x), out)
+        return out.astype(result_dtype(x))
+
+    def _spherical_y(self, n: int, x: Raw) -> Raw:
+        """That of the second kind, by recurrence upwards (DLMF 10.51.1)."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        with np.errstate(all="ignore"):
+            below, out = xp.sin(x) / x, -xp.cos(x) / x
+            for k in range(n):
+                below, out = out, (2 * k + 1) / x * out - below
+            if not is_complex(x):
+                out = xp.where(xp.equal(x, 0), -math.inf, xp.where(xp.isinf(x), 0.0, out))
+        return out.astype(dtype)
+
+    def _spherical_k(self, n: int, x: Raw) -> Raw:
+        """The modified one of the second kind, by recurrence upwards (DLMF 10.51.4)."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        with np.errstate(all="ignore"):
+            below = out = 0.5 * math.pi / x * xp.exp(-x)
+            for k in range(n):
+                below, out = out, (2 * k + 1) / x * out + below
+        return out.astype(dtype)
+
+    def _spherical_i(self, n: int, x: Raw) -> Raw:
+        """The modified one of the first kind: near 0 by the power series, else by recurrence upwards."""
+        if is_complex(x):
+            return ((-1j) ** n * self.spherical_j(n, 1j * double(x))).astype(result_dtype(x))
+        xp, dtype, x, bound = self.xp, result_dtype(x), double(x), max(2.0, 0.5 * n * n)
+
+        def series(z: Raw) -> Raw:
+            first, out = 1 / math.prod(range(1, 2 * n + 2, 2)), 1.0
+            square = 0.5 * z * z
+            for k in range(25 + int(1.5 * bound), 0, -1):
+                out = 1 + square / (k * (2 * (n + k) + 1)) * out
+            return first * z**n * out
+
+        def recurrence(z: Raw) -> Raw:
+            below, out = xp.cosh(z) / z, xp.sinh(z) / z
+            for k in range(n):
+                below, out = out, below - (2 * k + 1) / z * out
+            return out
+
+        with np.errstate(all="ignore"):
+            out = self._pieces(xp.absolute(x) < bound, series, recurrence, x, (0.5, 2.0 * bound))
+            out = xp.where(xp.isinf(x), xp.where(x < 0, (-1.0) ** n, 1.0) * math.inf, out)
+        return out.astype(dtype)

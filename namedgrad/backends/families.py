@@ -1,0 +1,189 @@
+"""Families of special functions that are closed under differentiation: the first operand says which member is meant.
+
+Where a recurrence over the members loses digits, a power series or an asymptotic one takes its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.special import double, is_complex, result_dtype
+
+Raw = Any
+_ROOT_PI = math.sqrt(math.pi)
+
+
+class FamilyKernels:
+    """A part of :class:`namedgrad.backends.base.Backend`."""
+
+    xp: Any
+    special: Any
+    may_branch: bool
+    function: Callable[[str], Callable[..., Raw]]
+    _pieces: Callable[..., Raw]
+
+    # ---------------------------------------------------------------- functions with several results
+
+    def airy_part(self, k: int, x: Raw) -> Raw:
+        """Ai, Ai', Bi or Bi'."""
+        return self.function("airy")(x)[k]
+
+    def sici_part(self, k: int, x: Raw) -> Raw:
+        """The sine or the cosine integral."""
+        return self.function("sici")(x)[k]
+
+    def shichi_part(self, k: int, x: Raw) -> Raw:
+        """The hyperbolic ones."""
+        return self.function("shichi")(x)[k]
+
+    def fresnel_part(self, k: int, x: Raw) -> Raw:
+        """Fresnel's integral S or C."""
+        return self.function("fresnel")(x)[k]
+
+    def lambert_branch(self, k: Raw, z: Raw) -> Raw:
+        """A branch of Lambert's function."""
+        dtype = np.result_type(result_dtype(z), np.complex64)
+        return self.function("lambertw")(double(z), int(k)).astype(dtype)
+
+    # ---------------------------------------------------------------- elliptic integrals
+
+    def ellipk_order(self, n: int, p: Raw) -> Raw:
+        """The n-th derivative of K in the parameter ``m = 1 - p``."""
+        return self._elliptic(n, p, 0.5)
+
+    def ellipe_order(self, n: int, p: Raw) -> Raw:
+        """That of E."""
+        return self._elliptic(n, p, -0.5)
+
+    def _elliptic(self, n: int, p: Raw, a: float) -> Raw:
+        """The function ``π/2 F(a, 1/2; 1; m)``: near 0 by its series, else by its equation, differentiated."""
+        dtype, p = result_dtype(p), double(p)
+
+        def series(p: Raw) -> Raw:
+            m, term, total = 1 - p, math.pi / 2 * _rising(a, n) * _rising(0.5, n) / math.factorial(n), 0.0
+            terms = [term]
+            for k in range(n, n + 60):
+                term = term * (a + k) * (0.5 + k) / ((k + 1) * (k + 1 - n))
+                terms.append(term)
+            for term in reversed(terms):
+                total = total * m + term
+            return total
+
+        def recurrence(p: Raw) -> Raw:
+            m, k, e = 1 - p, self.function("ellipkm1")(p), self.function("ellipe")(1 - p)
+            below, now = (k, (e - p * k) / (2 * m * p)) if a > 0 else (e, (e - k) / (2 * m))
+            for i in range(n - 1):
+                above = (a + i) * (0.5 + i) * below - (1 + i - (a + 1.5 + 2 * i) * m) * now
+                below, now = now, above / (m * p)
+            return now
+
+        with np.errstate(all="ignore"):
+            out = self._pieces(abs(1 - p) < 0.4, series, recurrence, p, (1.0, 0.5))
+        return self.xp.where(self.xp.equal(p, 0), math.copysign(math.inf, a), out).astype(dtype)
+
+    # ---------------------------------------------------------------- quotients with a hole at 0
+
+    def exprel_order(self, n: int, x: Raw) -> Raw:
+        """The n-th derivative of ``(exp(x) - 1) / x``, the integral of ``t**n exp(x t)`` from 0 to 1."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+
+        def series(x: Raw) -> Raw:
+            out: Any = 0.0
+            for k in range(30 + 4 * n, -1, -1):
+                out = out * x / (k + 1) + 1 / (n + k + 1)
+            return out
+
+        def recurrence(x: Raw) -> Raw:
+            out, top = xp.expm1(x) / x, xp.exp(x)
+            for k in range(1, n + 1):
+                out = (top - k * out) / x
+            far = xp.equal(x, math.inf) if not is_complex(x) else False
+            return xp.where(far, math.inf, out)
+
+        return self._pieces(xp.absolute(x) < 1 + n, series, recurrence, x, (0.5, 2.0 + n)).astype(dtype)
+
+    def log1p_ratio_order(self, n: int, x: Raw) -> Raw:
+        """The n-th derivative of ``log(1 + x) / x``."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+
+        def series(x: Raw) -> Raw:
+            out: Any = 0.0
+            for k in range(60 + 10 * n, n - 1, -1):
+                out = out * x + (-1) ** k / (k + 1) * (math.factorial(k) // math.factorial(k - n))
+            return out
+
+        def recurrence(x: Raw) -> Raw:
+            out = xp.log1p(x) / x
+            for k in range(1, n + 1):
+                out = ((-1) ** (k - 1) * math.factorial(k - 1) / (1 + x) ** k - k * out) / x
+            return out
+
+        return self._pieces(xp.absolute(x) < 0.4, series, recurrence, x, (0.2, 0.6)).astype(dtype)
+
+    # ---------------------------------------------------------------- Faddeeva's function
+
+    def wofz_order(self, n: int, z: Raw) -> Raw:
+        """The n-th derivative: near 0 by recurrence (DLMF 7.10), else by the asymptotic series (7.12.1)."""
+        xp, dtype, z = self.xp, np.result_type(result_dtype(z), np.complex64), double(z) + 0j
+
+        def recurrence(z: Raw) -> Raw:
+            below, now = 0.0, self.function("wofz")(z)
+            for k in range(n):
+                step = 2j / _ROOT_PI if not k else -2.0 * k * below
+                below, now = now, step - 2 * z * now
+            return now
+
+        def asymptotic(z: Raw) -> Raw:
+            square, out = 1 / (z * z), 0.0
+            factors = [1.0]
+            for k in range(24):
+                factors.append(factors[-1] * (k + 0.5))
+            for k in reversed(range(len(factors))):
+                out = out * square + factors[k] * _rising(2 * k + 1, n)
+            out = 1j / _ROOT_PI * (-1) ** n * out / z ** (n + 1)
+            below, hermite = 0.0, 1.0
+            for k in range(n):
+                below, hermite = hermite, 2 * z * hermite - 2 * k * below
+            lower = xp.imag(z) < 1e-3  # above, exp(-z**2) is below rounding; beside the real axis there is half of it
+            share = xp.where(xp.imag(z) < -1e-3, 2.0, 1.0) * (-1) ** n * hermite
+            out = out + xp.where(lower, share * xp.exp(xp.where(lower, -z * z, 0.0)), 0.0)
+            return xp.where(xp.isinf(xp.absolute(z)), 0.0, out)
+
+        with np.errstate(all="ignore"):
+            return self._pieces(xp.absolute(z) < 7, recurrence, asymptotic, z, (1 + 1j, 9 + 1j)).astype(dtype)
+
+    def dawsn_order(self, n: int, x: Raw) -> Raw:
+        """The n-th derivative of Dawson's integral, a half of ``√π imag(w)``."""
+        if is_complex(x):
+            w = self.wofz_order(n, x)
+            gauss = self.xp.exp(-double(x) ** 2)
+            below, hermite = 0.0, 1.0
+            for k in range(n):
+                below, hermite = hermite, 2 * x * hermite - 2 * k * below
+            return (0.5j * _ROOT_PI * ((-1) ** n * hermite * gauss - w)).astype(result_dtype(x))
+        return (0.5 * _ROOT_PI * self.xp.imag(self.wofz_order(n, double(x)))).astype(result_dtype(x))
+
+    def voigt_order(self, n: int, k: int, x: Raw, s: Raw, g: Raw) -> Raw:
+        """The n-th derivative in ``x`` of the real or imaginary part of ``w((x + i g) / (s √2)) / (s √(2π))``."""
+        xp, dtype = self.xp, result_dtype(x, s, g)
+        z, s = double(x) + 1j * double(g), double(s) + 0.0 * double(x)
+        sharp = xp.equal(s, 0)
+        width = math.sqrt(2) * xp.where(sharp, 1.0, s)
+        with np.errstate(all="ignore"):
+            wide = self.wofz_order(n, z / width) / (width ** (n + 1) * _ROOT_PI)
+            out = xp.where(sharp, 1j / math.pi * (-1) ** n * math.factorial(n) / z ** (n + 1), wide)
+            out = xp.where(xp.isinf(xp.absolute(z)), 0.0, out)
+        return (xp.imag(out) if k else xp.real(out)).astype(dtype)
+
+    def voigt_profile(self, x: Raw, s: Raw, g: Raw) -> Raw:
+        """SciPy's function."""
+        return self.special.voigt_profile(x, s, g) if self.may_branch else self.voigt_order(0, 0, x, s, g)
+
+
+def _rising(a: float, n: int) -> float:
+    """``a (a + 1) ... (a + n - 1)``."""
+    return math.prod((a + k for k in range(n)), start=1.0)

@@ -1,0 +1,243 @@
+"""Integrals of elementary functions: elliptic, exponential, trigonometric, Fresnel's, Dawson's, Faddeeva's."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+from namedgrad.array import DimArray, constant
+from namedgrad.primitive import operation, sample
+from namedgrad.rules.elementwise import (
+    c,
+    cos,
+    cosh,
+    divide,
+    exp,
+    less_equal,
+    ordered,
+    reciprocal,
+    sin,
+    spherical_j,
+    square,
+)
+from namedgrad.rules.special.declare import FAMILY, constant_in, scaled, special
+from namedgrad.rules.special.spherical import spherical_in, spherical_yn
+from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+
+Function = Callable[..., DimArray]
+
+
+@functools.cache
+def _elliptic(kernel: str, n: int) -> Function:
+    """The n-th derivative of K or E in the parameter, at one minus it."""
+    return ordered(kernel, (n,), lambda y, p: negative(_elliptic(kernel, n + 1)(p)))
+
+
+@functools.cache
+def _family(kernel: str, n: int) -> Function:
+    """The n-th derivative of a function of one operand."""
+    return ordered(kernel, (n,), lambda y, x: _family(kernel, n + 1)(x))
+
+
+def _rest(m: DimArray) -> DimArray:
+    return subtract(c(1.0), m)
+
+
+def _expn_slope(n: DimArray, x: DimArray) -> DimArray:
+    """The integral of the order below, with its sign; those of order 0 and less are elementary (DLMF 8.19)."""
+    first = divide(exp(negative(x)), x)
+    low = where(equal(n, c(0)), multiply(first, add(c(1.0), reciprocal(x))), first)
+    few = less_equal(n, c(1))
+    return negative(where(few, low, expn(where(few, c(1), subtract(n, c(1))), x)))
+
+
+# fmt: off
+ellipk = special(
+    "ellipk", lambda y, m: _elliptic("ellipk_order", 1)(_rest(m)),
+    domain="unit", operands=("m",), says="Complete elliptic integral of the first kind of parameter m.",
+    source="Derivatives by their series near 0, else by Legendre's equation, DLMF 19.4.")
+ellipkm1 = special(
+    "ellipkm1", lambda y, p: negative(_elliptic("ellipk_order", 1)(p)),
+    domain="fraction", operands=("p",), says="Complete elliptic integral of the first kind of parameter 1 - p, for small p.")
+ellipe = special(
+    "ellipe", lambda y, m: _elliptic("ellipe_order", 1)(_rest(m)),
+    domain="unit", operands=("m",), says="Complete elliptic integral of the second kind of parameter m.")
+exp1 = special(
+    "exp1", lambda y, x: negative(divide(exp(negative(x)), x)),
+    domain="positive", says="Exponential integral E1, of exp(-t) / t from x on.")
+expi = special(
+    "expi", lambda y, x: divide(exp(x), x),
+    domain="nonzero", says="Exponential integral Ei, of exp(t) / t up to x.")
+expn = special(
+    "expn", constant_in("the order n", "expn(n, x)"), lambda y, n, x: _expn_slope(n, x),
+    domain=("order", "positive"), operands=("n", "x"), says="Generalized exponential integral of the whole order n.")
+dawsn = special(
+    "dawsn", lambda y, x: _family("dawsn_order", 1)(x),
+    domain="real", says="Dawson's integral, exp(-x²) times that of exp(t²) from 0 to x.",
+    source="Derivatives by recurrence near 0, else by an asymptotic series, DLMF 7.10 and 7.12.")
+erfi = special(
+    "erfi", lambda y, x: scaled(2 / math.sqrt(math.pi), exp(square(x))),
+    domain="real", says="Imaginary error function, -i erf(i x).")
+wofz = special(
+    "wofz", lambda y, z: _family("wofz_order", 1)(z),
+    domain="complex", operands=("z",), says="Faddeeva's function, exp(-z²) erfc(-i z).",
+    source="Derivatives by recurrence near 0, else by an asymptotic series, DLMF 7.10 and 7.12.")
+# fmt: on
+
+
+@functools.cache
+def _voigt(n: int, k: int) -> Function:
+    """The n-th derivative of Voigt's profile in ``x``, or what is conjugate to it; in ``s`` by the equation of heat."""
+    return ordered(
+        "voigt_order",
+        (n, k),
+        lambda y, x, s, g: _voigt(n + 1, k)(x, s, g),
+        lambda y, x, s, g: multiply(s, _voigt(n + 2, k)(x, s, g)),
+        lambda y, x, s, g: _voigt(n + 1, 0)(x, s, g) if k else negative(_voigt(n + 1, 1)(x, s, g)),
+    )
+
+
+# fmt: off
+voigt_profile = special(
+    "voigt_profile", lambda y, x, s, g: _voigt(1, 0)(x, s, g), lambda y, x, s, g: multiply(s, _voigt(2, 0)(x, s, g)),
+    lambda y, x, s, g: negative(_voigt(1, 1)(x, s, g)),
+    domain=("real", "positive", "positive"), operands=("x", "sigma", "gamma"),
+    says="Voigt's profile: a normal density of deviation sigma, convolved with a Cauchy density of width gamma.",
+    source="The real part of Faddeeva's function; the derivative in sigma is sigma times the second one in x.")
+# fmt: on
+
+
+# ------------------------------------------------------------------------------------------------ two at once
+
+
+def _parts(kernel: str, *partials: Callable[..., DimArray]) -> tuple[Function, ...]:
+    """Functions that SciPy computes together."""
+    return tuple(ordered(kernel, (k,), partial) for k, partial in enumerate(partials))
+
+
+_si, _ci = _parts("sici_part", lambda y, x: spherical_j(0)(x), lambda y, x: negative(spherical_yn(c(0), x)))
+_shi, _chi = _parts("shichi_part", lambda y, x: spherical_in(c(0), x), lambda y, x: divide(cosh(x), x))
+_quarter = math.pi / 2
+_s, _c = _parts(
+    "fresnel_part",
+    lambda y, x: sin(scaled(_quarter, square(x))),
+    lambda y, x: cos(scaled(_quarter, square(x))),
+)
+
+
+@operation(sample("nonzero(a,b)"), family=FAMILY)
+def sici(x: DimArray) -> tuple[DimArray, DimArray]:
+    """Sine and cosine integrals.
+
+    Parameters
+    ----------
+    x : DimArray or scalar
+
+    Returns
+    -------
+    si, ci : DimArray
+
+    Notes
+    -----
+    ``si`` is the integral of ``sin(t) / t`` from 0 to x, ``ci`` that of ``cos(t) / t`` from infinity to ``abs(x)``.
+    SciPy: :obj:`scipy.special.sici`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> si, ci = ng.sici(ng.DimArray([0.5, 2.0], ("x",)))
+    >>> si.data.round(4), ci.data.round(4)
+    (array([0.4931, 1.6054]), array([-0.1778,  0.423 ]))
+    """
+    return _si(constant(x)), _ci(constant(x))
+
+
+@operation(sample("nonzero(a,b)"), family=FAMILY)
+def shichi(x: DimArray) -> tuple[DimArray, DimArray]:
+    """Hyperbolic sine and cosine integrals.
+
+    Parameters
+    ----------
+    x : DimArray or scalar
+
+    Returns
+    -------
+    shi, chi : DimArray
+
+    Notes
+    -----
+    ``shi`` is the integral of ``sinh(t) / t`` from 0 to x; ``chi`` is Euler's constant, the logarithm of ``abs(x)``, and
+    the integral of ``(cosh(t) - 1) / t``. SciPy: :obj:`scipy.special.shichi`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> shi, chi = ng.shichi(ng.DimArray([0.5, 2.0], ("x",)))
+    >>> shi.data.round(4), chi.data.round(4)
+    (array([0.507 , 2.5016]), array([-0.0528,  2.4527]))
+    """
+    return _shi(constant(x)), _chi(constant(x))
+
+
+@operation(sample("real(a,b)"), family=FAMILY)
+def fresnel(x: DimArray) -> tuple[DimArray, DimArray]:
+    """Fresnel's integrals.
+
+    Parameters
+    ----------
+    x : DimArray or scalar
+
+    Returns
+    -------
+    s, c : DimArray
+
+    Notes
+    -----
+    The integrals of ``sin(π t² / 2)`` and ``cos(π t² / 2)`` from 0 to x. SciPy: :obj:`scipy.special.fresnel`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> s, c = ng.fresnel(ng.DimArray([0.5, 2.0], ("x",)))
+    >>> s.data.round(4), c.data.round(4)
+    (array([0.0647, 0.3434]), array([0.4923, 0.4883]))
+    """
+    return _s(constant(x)), _c(constant(x))
+
+
+_airy = _parts(
+    "airy_part",
+    lambda y, x: _airy[1](x),
+    lambda y, x: multiply(x, _airy[0](x)),
+    lambda y, x: _airy[3](x),
+    lambda y, x: multiply(x, _airy[2](x)),
+)
+
+
+@operation(sample("real(a,b)"), family=FAMILY)
+def airy(x: DimArray) -> tuple[DimArray, DimArray, DimArray, DimArray]:
+    """Airy's functions and their derivatives.
+
+    Parameters
+    ----------
+    x : DimArray or scalar
+
+    Returns
+    -------
+    ai, aip, bi, bip : DimArray
+
+    Notes
+    -----
+    Solutions of ``y'' = x y``, of which ``ai`` falls off on the right and ``bi`` grows. SciPy:
+    :obj:`scipy.special.airy`; PyTorch: ``torch.special.airy_ai``.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ai, _, bi, _ = ng.airy(ng.DimArray([-2.0, 0.0, 2.0], ("x",)))
+    >>> ai.data.round(4), bi.data.round(4)
+    (array([0.2274, 0.355 , 0.0349]), array([-0.4123,  0.6149,  3.2981]))
+    """
+    x = constant(x)
+    return _airy[0](x), _airy[1](x), _airy[2](x), _airy[3](x)

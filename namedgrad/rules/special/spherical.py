@@ -1,0 +1,37 @@
+"""Spherical Bessel functions of whole orders: a derivative is a combination of the neighbouring ones (DLMF 10.51)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from namedgrad.array import DimArray
+from namedgrad.rules.elementwise import c, divide, maximum
+from namedgrad.rules.special.declare import constant_in, scaled, special
+from namedgrad.rules.structure import add, multiply, not_equal, select, subtract
+
+_ONE = c(1)
+
+
+def _slope(f: Callable[..., DimArray], below: float, above: float, n: DimArray, x: DimArray) -> DimArray:
+    """That of a family with ``(2n + 1) f_n' = below n f_(n-1) + above (n + 1) f_(n+1)``."""
+    after = add(n, _ONE)
+    before = select(not_equal(n, c(0)), f(maximum(subtract(n, _ONE), c(0)), x))
+    first = multiply(scaled(below, n), before)
+    return divide(add(first, multiply(scaled(above, after), f(after, x))), add(n, after))
+
+
+# fmt: off
+spherical_jn = special(
+    "spherical_jn", constant_in("the order n", "spherical_jn(n, x)"), lambda y, n, x: _slope(spherical_jn, 1.0, -1.0, n, x),
+    domain=("order", "nonzero"), operands=("n", "x"), says="Spherical Bessel function of the first kind and whole order n.",
+    torch="torch.special.spherical_bessel_j0 (n = 0)")
+spherical_yn = special(
+    "spherical_yn", constant_in("the order n", "spherical_yn(n, x)"), lambda y, n, x: _slope(spherical_yn, 1.0, -1.0, n, x),
+    domain=("order", "nonzero"), operands=("n", "x"), says="Spherical Bessel function of the second kind and whole order n.")
+spherical_in = special(
+    "spherical_in", constant_in("the order n", "spherical_in(n, x)"), lambda y, n, x: _slope(spherical_in, 1.0, 1.0, n, x),
+    domain=("order", "nonzero"), operands=("n", "x"), says="Modified spherical Bessel function of the first kind and whole order n.")
+spherical_kn = special(
+    "spherical_kn", constant_in("the order n", "spherical_kn(n, x)"), lambda y, n, x: _slope(spherical_kn, -1.0, -1.0, n, x),
+    domain=("order", "positive"), operands=("n", "x"), says="Modified spherical Bessel function of the second kind and whole order n.")
+# fmt: on

@@ -1,0 +1,91 @@
+"""Power transformations of Box and Cox, whose derivatives have holes where an exponent is 0, and functions like them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+from namedgrad.array import DimArray, constant
+from namedgrad.primitive import elementwise, operation, sample
+from namedgrad.rules.elementwise import c, divide, exp, log, log1p, ordered, power, reciprocal, sin, square
+from namedgrad.rules.special.declare import FAMILY, scaled, special
+from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+
+
+@functools.cache
+def _family(kernel: str, n: int) -> Callable[[DimArray], DimArray]:
+    """The n-th derivative of a function of one operand."""
+    return ordered(kernel, (n,), lambda y, x: _family(kernel, n + 1)(x))
+
+
+def _in_exponent(logarithm: DimArray, exponent: DimArray) -> DimArray:
+    """The derivative of ``(exp(exponent * logarithm) - 1) / exponent``, also where the logarithm is minus infinity."""
+    end = equal(logarithm, c(-math.inf))
+    inner = where(end, c(-1.0), logarithm)
+    near = multiply(square(inner), _family("exprel_order", 1)(multiply(exponent, inner)))
+    return where(end, reciprocal(square(exponent)), near)
+
+
+def _of_inverse(x: DimArray, exponent: DimArray) -> DimArray:
+    """The derivative of ``log(1 + exponent * x) / exponent``."""
+    return multiply(square(x), _family("log1p_ratio_order", 1)(multiply(exponent, x)))
+
+
+def _stretch(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
+    return divide(y, add(c(1.0), multiply(exponent, x)))
+
+
+_TWO = ("x", "lmbda")
+# fmt: off
+exp10 = special(
+    "exp10", lambda y, x: scaled(math.log(10), y), domain="real", says="Ten to the power x.")
+exprel = special(
+    "exprel", lambda y, x: _family("exprel_order", 1)(x), domain="real", says="Relative exponential, (exp(x) - 1) / x.")
+cosm1 = special(
+    "cosm1", lambda y, x: negative(sin(x)), domain="real", says="cos(x) - 1, accurate near 0.")
+boxcox = special(
+    "boxcox", lambda y, x, k: power(x, subtract(k, c(1.0))), lambda y, x, k: _in_exponent(log(x), k),
+    domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox, (x**lmbda - 1) / lmbda or log(x).")
+boxcox1p = special(
+    "boxcox1p", lambda y, x, k: exp(multiply(subtract(k, c(1.0)), log1p(x))), lambda y, x, k: _in_exponent(log1p(x), k),
+    domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox of 1 + x.")
+inv_boxcox = special(
+    "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: multiply(y, _of_inverse(x, k)),
+    domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox, (1 + lmbda x)**(1 / lmbda) or exp(x).")
+inv_boxcox1p = special(
+    "inv_boxcox1p", lambda y, x, k: _stretch(add(c(1.0), y), x, k), lambda y, x, k: multiply(add(c(1.0), y), _of_inverse(x, k)),
+    domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox of 1 + x.")
+# fmt: on
+
+
+_lambert = elementwise("lambert_branch", None, lambda y, k, z: reciprocal(add(z, exp(y))))
+
+
+@operation(sample("positive(a,b)"), sample("complex(a,b)", k=1), sample("complex(b)", k=-1), family=FAMILY)
+def lambertw(z: DimArray, k: int = 0) -> DimArray:
+    """Lambert's function W, the inverse of ``w exp(w)``.
+
+    Parameters
+    ----------
+    z : DimArray or scalar
+        Real or complex.
+    k : int
+        The branch: 0 is the principal one; -1 is real between ``-1 / e`` and 0.
+
+    Returns
+    -------
+    DimArray
+        Complex.
+
+    Notes
+    -----
+    The derivative is ``1 / (z + exp(w))``. SciPy: :obj:`scipy.special.lambertw`.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.lambertw(ng.DimArray([0.0, 1.0], ("x",))).data.real.round(4)
+    array([0.    , 0.5671])
+    """
+    return _lambert.two(c(k), constant(z))
