@@ -10,10 +10,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from namedgrad.backends.special import floating, result_dtype
+
 Raw = Any
 
 FAR = 1e3  # here exp(-x) is 0 in every precision: a factor x may stop here, so that it never meets a 0 as infinity
+FAR_IN_HALF = 20.0  # here it is so in half precision, in which the square of the other overflows
 TANH_IS_ONE = 40.0  # here tanh(log(1 + exp(x))) is 1 in every precision
+TANH_IS_ONE_IN_HALF = 5.0  # whose exp(2 x) overflows above
 GELU_SCALE, GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
 
 
@@ -25,6 +31,7 @@ class ActivationKernels:
     function: Callable[[str], Callable[..., Any]]
     expit: Callable[[Raw], Raw]
     isfinite_all: Callable[[Raw], bool]
+    log1p_of_fall: Callable[[Raw], Raw]
 
     def relu(self, x: Raw) -> Raw:
         """``max(x, 0)``."""
@@ -60,8 +67,7 @@ class ActivationKernels:
 
     def softplus(self, x: Raw, threshold: Raw) -> Raw:
         """``log(1 + exp(x))``, above the threshold ``x``."""
-        xp = self.xp
-        return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.absolute(x))) * (x <= threshold)
+        return self.xp.maximum(x, 0) + self.log1p_of_fall(x) * (x <= threshold)
 
     def saturated(self, slope: Raw, x: Raw, threshold: Raw) -> Raw:
         """A slope that is 1 above a threshold."""
@@ -77,30 +83,37 @@ class ActivationKernels:
 
     def silu(self, x: Raw) -> Raw:
         """``x * sigmoid(x)``."""
-        return self.xp.maximum(x, -FAR) * self.expit(x)
+        share = self.expit(x)
+        if self.may_branch and isinstance(share, np.ndarray) and share.dtype == x.dtype:
+            return np.multiply(x if np.min(x, initial=0) > -FAR else np.maximum(x, -FAR), share, out=share)
+        return self.xp.maximum(x, -FAR) * share
 
     def gelu(self, x: Raw) -> Raw:
         """``x`` times the normal distribution function."""
-        return self.xp.maximum(x, -FAR) * self.function("ndtr")(x)
+        out = self.xp.maximum(x, -FAR) * self.function("ndtr")(x)
+        return out if out.dtype == result_dtype(x) else out.astype(result_dtype(x))
 
     def gelu_slope(self, x: Raw, y: Raw) -> Raw:
         """The derivative of ``y = gelu(x)``: with ``y / x`` for the distribution function, the costly part."""
         xp = self.xp
         x = xp.clip(x, -FAR, FAR)
-        tiny = xp.absolute(x) < 1e-30  # y / x would be inaccurate, or 0 / 0
+        # y / x would be inaccurate, or 0 / 0
+        tiny = xp.absolute(x) <= (2e-4 if getattr(x, "dtype", None) == np.float16 else 1e-30)
         where = self.function("where")
         cdf = where(tiny, 0.5, xp.minimum(y, FAR) / where(tiny, 1, x))
         return cdf + x * xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
     def gelu_tanh(self, x: Raw) -> Raw:
         """The approximation of :meth:`gelu` by a hyperbolic tangent, written as a sigmoid."""
+        x = floating(x)
         near = self.xp.clip(x, -FAR, FAR)
         return self.xp.maximum(x, -FAR) * self.expit(GELU_SCALE * near * (1 + GELU_CUBE * near * near))
 
     def mish(self, x: Raw) -> Raw:
         """``x * tanh(log(1 + exp(x)))``; with ``e = exp(x)`` the tangent is ``e (e + 2) / (e (e + 2) + 2)``."""
         xp = self.xp
-        e = xp.exp(xp.minimum(x, TANH_IS_ONE))
+        x = floating(x)
+        e = xp.exp(xp.minimum(x, TANH_IS_ONE_IN_HALF if getattr(x, "dtype", None) == np.float16 else TANH_IS_ONE))
         n = e * (e + 2)
         return xp.maximum(x, -FAR) * (n / (n + 2))
 

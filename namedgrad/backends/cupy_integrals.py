@@ -86,11 +86,35 @@ class CupyIntegrals:
 
     def exp1(self, x: Raw) -> Raw:
         """The exponential integral E1."""
-        return self.special.expn(1, x)
+        return self._complex_exp1(double(x)).astype(result_dtype(x)) if is_complex(x) else self.special.expn(1, x)
+
+    def _complex_exp1(self, z: Raw) -> Raw:
+        """Where ``abs(z) + real(z)`` is small by its series, or an asymptotic one, else by a continued fraction."""
+        xp = self.xp
+        size = xp.absolute(z)
+        inside = size + xp.real(z) < 2.2
+        near, far = xp.logical_and(inside, size < 40), xp.logical_and(inside, size >= 40)
+        at = xp.where(near, z, 1.0)
+        term, series = 1.0, -_EULER - xp.log(at)
+        for k in range(1, 140):
+            term = term * (-at / k)
+            series = series - term / k
+        at, tail = xp.where(far, z, 50.0), 0.0
+        for k in range(40, -1, -1):
+            tail = 1 - (k + 1) / at * tail
+        at = xp.where(inside, 5.0, z)
+        fraction = at + 161
+        for k in range(80, 0, -1):
+            fraction = at + (2 * k - 1) - k * k / fraction
+        beyond = xp.where(far, tail / xp.where(far, z, 50.0), 1 / fraction)
+        return xp.where(near, series, xp.exp(xp.where(near, 0.0, -z)) * beyond)
 
     def expi(self, x: Raw) -> Raw:
         """The exponential integral Ei: a series of positive terms, an asymptotic one, E1 on the left."""
         xp, dtype, x = self.xp, result_dtype(x), double(x)
+        if is_complex(x):
+            turn = xp.where(xp.imag(x) > 0, 1.0, xp.where(xp.imag(x) < 0, -1.0, 0.0))
+            return (1j * math.pi * turn - self._complex_exp1(-x)).astype(dtype)
         left, far = x < 0, x > 40
         near = xp.where(xp.logical_or(left, far), 1.0, x)
         out, term = _EULER + xp.log(near), 1.0

@@ -6,6 +6,7 @@ functions that is closed under differentiation has a kernel with the order as it
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,11 @@ def double(x: Raw) -> Raw:
     return x.astype("complex128" if x.dtype.kind == "c" else "float64") if hasattr(x, "astype") else x
 
 
+def floating(x: Raw) -> Raw:
+    """Integers and truth values in double precision, where NumPy would take half of it for small ones."""
+    return x.astype("float64") if hasattr(x, "astype") and x.dtype.kind in "biu" else x
+
+
 def result_dtype(*operands: Raw) -> np.dtype[Any]:
     """The floating-point dtype of a result; Python numbers change none."""
     found = np.result_type(*(getattr(x, "dtype", x) for x in operands))
@@ -29,6 +35,12 @@ def result_dtype(*operands: Raw) -> np.dtype[Any]:
 def is_complex(x: Raw) -> bool:
     """Whether a raw operand is complex."""
     return isinstance(x, complex) or getattr(x, "dtype", np.dtype(float)).kind == "c"
+
+
+@functools.cache
+def _overflow(dtype: np.dtype[Any]) -> float:
+    """Below which ``exp(-x)`` overflows."""
+    return 1 - math.log(np.finfo(dtype).max)
 
 
 class SpecialKernels:
@@ -232,23 +244,37 @@ class SpecialKernels:
 
     def expit(self, x: Raw) -> Raw:
         """The logistic function, with a small relative error in both tails; SciPy's takes four times as long."""
-        xp = self.xp
+        xp, x = self.xp, floating(x)
         if is_complex(x):
             right = xp.real(x) >= 0
             e = xp.exp(xp.where(right, -x, x))
             return xp.where(right, 1 / (1 + e), e / (1 + e))
         if self.may_branch:
             with np.errstate(over="ignore"):
-                out = 1 / (1 + xp.exp(-x))
-            overflow = 1 - math.log(np.finfo(out.dtype).max)
-            return out if np.min(x, initial=0) > overflow else xp.where(x < overflow, xp.exp(x), out)
+                out = np.negative(x)
+                if isinstance(out, np.ndarray) and out.dtype.kind == "f":  # in place: fresh memory costs more than exp
+                    np.exp(out, out=out)
+                    np.reciprocal(np.add(out, 1, out=out), out=out)
+                else:
+                    out = 1 / (1 + xp.exp(out))
+            overflow = _overflow(out.dtype)
+            low = np.minimum.reduce(x, axis=None, initial=0)
+            return out if low > overflow else xp.where(x < overflow, xp.exp(xp.minimum(x, 0)), out)
         e = xp.exp(-xp.absolute(x))
         return (xp.where(xp.less(x, 0), e, 1) / (1 + e)).astype(result_dtype(x))
 
     def log_expit(self, x: Raw) -> Raw:
         """The logarithm of the logistic function; SciPy's takes five times as long."""
         xp = self.xp
-        return (xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.absolute(x)))).astype(result_dtype(x))
+        return (xp.minimum(x, 0) - self.log1p_of_fall(x)).astype(result_dtype(x))
+
+    def log1p_of_fall(self, x: Raw) -> Raw:
+        """``log(1 + exp(-abs(x)))``, on NumPy in one array."""
+        xp, out = self.xp, self.xp.absolute(floating(x))
+        if self.may_branch and isinstance(out, np.ndarray) and out.dtype.kind == "f":
+            np.exp(np.negative(out, out=out), out=out)
+            return np.log1p(out, out=out)
+        return xp.log1p(xp.exp(-out))
 
     def logit(self, x: Raw) -> Raw:
         """The inverse of the logistic function: by ``log1p`` where its argument is near a half."""

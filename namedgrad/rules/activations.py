@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError
-from namedgrad.backends.activations import FAR, GELU_CUBE, GELU_SCALE, TANH_IS_ONE
+from namedgrad.backends.activations import FAR, FAR_IN_HALF, GELU_CUBE, GELU_SCALE, TANH_IS_ONE, TANH_IS_ONE_IN_HALF
 from namedgrad.primitive import elementwise, mask, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
@@ -46,7 +48,7 @@ _silu        = elementwise("silu",             lambda y, x: _gated_slope(_near(x
 _gelu        = elementwise("gelu",             lambda y, x: _gelu_slope(x, y))
 _gelu_slope  = elementwise("gelu_slope",       lambda s, x, y: multiply(subtract(c(2), e.square(_near(x))), _density(_near(x))), None)
 _gelu_tanh   = elementwise("gelu_tanh",        lambda y, x: _gelu_tanh_slope(_near(x)))
-_mish        = elementwise("mish",             lambda y, x: _mish_slope(bounded(x, c(-FAR), c(TANH_IS_ONE))))
+_mish        = elementwise("mish",             lambda y, x: _mish_slope(x))
 _hardswish   = elementwise("hardswish",        lambda y, x: _hardswish_slope(x))
 # fmt: on
 
@@ -57,7 +59,8 @@ def _beyond(x: DimArray, bound: DimArray) -> DimArray:
 
 def _near(x: DimArray) -> DimArray:
     """``x`` where a factor ``exp(-|x|)`` is not 0 yet."""
-    return bounded(x, c(-FAR), c(FAR))
+    far = FAR_IN_HALF if x.dtype == np.float16 else FAR
+    return bounded(x, c(-far), c(far))
 
 
 def _elu_slope(x: DimArray, alpha: DimArray) -> DimArray:
@@ -83,6 +86,7 @@ def _density(x: DimArray) -> DimArray:
 
 def _mish_slope(x: DimArray) -> DimArray:
     """With ``u = exp(x)``, ``n = u (u + 2)``, ``d = n + 2``: ``n / d + x (u / d) (4 (1 + u) / d)``."""
+    x = bounded(x, c(-FAR), c(TANH_IS_ONE_IN_HALF if x.dtype == np.float16 else TANH_IS_ONE))
     u = e.exp(x)
     n = multiply(u, add(u, c(2)))
     d = add(n, c(2))

@@ -88,6 +88,8 @@ def segment_reduce(
     dim = pick_one(x, dim, what)
     name = dim if new_dim is None or new_dim == dim else new_name(x, new_dim, what)
     run: Name = axes.fresh(name)
+    if kind == "mean" and x.dtype.kind not in "fc":
+        x = cast(x, "float64")  # sums of integers may leave their range
     found = _read(lengths if offsets is None else offsets, name, run)
     if not unsafe:
         _check(found, run, extent(x, dim), whole=offsets is None)

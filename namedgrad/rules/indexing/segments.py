@@ -20,7 +20,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced
-from namedgrad.rules.structure import equal, reorder, select, stamp, subtract, where, zeros_spread
+from namedgrad.rules.structure import cast, equal, reorder, select, stamp, subtract, where, zeros_spread
 from namedgrad.trace import innermost
 
 _DOC = """{first}
@@ -173,7 +173,8 @@ def _extreme(kind: str, fill: float) -> Any:
 
 
 def _mean_of(x: DimArray, groups: _Groups, mask: DimArray | None) -> tuple[DimArray, DimArray]:
-    """The mean of every group, and the number of its cells."""
+    """The mean of every group, and the number of its cells; integers, whose sums may leave their range, as doubles."""
+    x = x if x.dtype.kind in "fc" else cast(x, "float64")
     n = groups.counts(mask, real_like(x))
     whole = groups.reduced(x if mask is None else select(mask, x), "sum")
     return where(e.greater(n, c(0)), e.divide(whole, e.maximum(n, c(1))), c(math.nan)), n

@@ -102,7 +102,8 @@ def ratio(x: DimArray, n: DimArray) -> DimArray:
 
 
 def mean_of(x: DimArray, dims: Names, mask: DimArray | None) -> DimArray:
-    """Mean of the cells that are present."""
+    """Mean of the cells that are present; integers, of which a sum may leave their range, are doubles first."""
+    x = x if x.dtype.kind in "fc" else cast(x, "float64")
     if mask is None:
         return e.divide(total(x, dims), c(count_of(x, dims)))
     return divide_counted(total(select(mask, x), dims), counts(mask, dims, real_dtype(x)))

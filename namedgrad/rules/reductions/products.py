@@ -106,6 +106,8 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
     array([12.,  0.,  0.])
     """
     dims = pick(x, dim, "prod")
+    if not dims:  # as in xarray
+        return x
 
     def reduce(mask: DimArray | None) -> DimArray:
         y = x if mask is None else where(mask, x, c(1))

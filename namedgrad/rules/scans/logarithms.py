@@ -39,7 +39,7 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
 
     Notes
     -----
-    As long as every cell is -inf the result is -inf, with gradient 0. The counterpart of ``torch.logcumsumexp`` and of
+    As long as every cell is -inf the result is -inf, from a cell inf on it is inf, both with gradient 0. The counterpart of ``torch.logcumsumexp`` and of
     ``numpy.logaddexp.accumulate``.
 
     Examples
@@ -50,11 +50,11 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
     """
     name = pick_one(x, dim, "logcumsumexp")
     top = cummax(stop_gradient(real(x)), name, skipna=False)
-    some = isfinite(top)
+    some, high = isfinite(top), equal(top, c(math.inf))
     top = where(some, top, c(0.0))
     drop = select(delayed(some, name), e.exp(subtract(delayed(top, name), top)))
-    parts = e.exp(subtract(x, top))
+    parts = e.exp(where(high, c(-math.inf), subtract(x, top)))
     inside = recurrence(cast(drop, parts.dtype), parts, name)
     nothing = equal(inside, c(0))
     out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
-    return add(out, top)
+    return where(high, c(math.inf), add(out, top))

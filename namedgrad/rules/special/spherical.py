@@ -7,7 +7,7 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.rules.elementwise import c, divide, maximum
 from namedgrad.rules.special.declare import constant_in, scaled, special
-from namedgrad.rules.structure import add, multiply, not_equal, select, subtract
+from namedgrad.rules.structure import add, multiply, not_equal, subtract, where
 
 _ONE = c(1)
 
@@ -15,7 +15,7 @@ _ONE = c(1)
 def _slope(f: Callable[..., DimArray], below: float, above: float, n: DimArray, x: DimArray) -> DimArray:
     """That of a family with ``(2n + 1) f_n' = below n f_(n-1) + above (n + 1) f_(n+1)``."""
     after = add(n, _ONE)
-    before = select(not_equal(n, c(0)), f(maximum(subtract(n, _ONE), c(0)), x))
+    before = where(not_equal(n, c(0)), f(maximum(subtract(n, _ONE), c(0)), x), c(0.0))
     first = multiply(scaled(below, n), before)
     return divide(add(first, multiply(scaled(above, after), f(after, x))), add(n, after))
 

@@ -95,7 +95,7 @@ def avg_pool(
     (array([2., 6.]), array([2., 6., 9.]))
     """
     spans, pads = pooled_spans(x, window, stride, padding, dilation, ceil_mode, "avg_pool")
-    sums = window_sums(x, spans)
+    sums = window_sums(x if x.dtype.kind in "fc" else cast(x, "float64"), spans)
     if divisor_override is not None:
         if not divisor_override:
             raise ValueError("avg_pool: divisor_override must not be 0")

@@ -150,10 +150,13 @@ class Rolling:
         counts = self._counts(mask)
         return self._enough(counts if mask is not None else broadcast_like(counts, self.x), counts)
 
-    def _summed(self) -> tuple[DimArray, DimArray]:
+    def _summed(self, *, exact: bool = True) -> tuple[DimArray, DimArray]:
+        """Sums of the present cells, of integers as such if ``exact``, and how many there are."""
         mask = reductions.present(self.x, None)
         x = self.x if mask is None else select(mask, self.x)
-        return window_sums(cast(x, "int64") if x.dtype.kind == "b" else x, self.spans), self._counts(mask)
+        if x.dtype.kind == "b" or (x.dtype.kind in "iu" and not exact):
+            x = cast(x, "int64" if exact else "float64")
+        return window_sums(x, self.spans), self._counts(mask)
 
     def sum(self) -> DimArray:
         """Sum of the present cells."""
@@ -161,7 +164,7 @@ class Rolling:
 
     def mean(self) -> DimArray:
         """Mean of the present cells."""
-        out, counts = self._summed()
+        out, counts = self._summed(exact=False)
         dtype = reductions.real_dtype(out)
         return self._enough(e.divide(out, cast(e.maximum(counts, c(1)), dtype)), counts)
 

@@ -1,0 +1,77 @@
+"""Small dtypes: sums of integers that leave their range, and half precision, in which squares and exponentials overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+NANOSECONDS = np.array([1.6e18, 1.7e18, 1.65e18, 1.6e18, 1.6e18, 1.7e18, 1.6e18]).astype("int64")  # their sum is above 2**63
+MEANS: dict[str, Callable[[ng.DimArray], Any]] = {
+    "mean": lambda t: t.mean("x"),
+    "nanmean": ng.nanmean,
+    "average": lambda t: ng.average(t, dim="x"),
+    "var": lambda t: t.var("x") ** 0.5 + t.data.mean() - t.data.std(),
+    "avg_pool": lambda t: ng.avg_pool(t, {"x": 7}),
+    "rolling": lambda t: t.rolling(x=7).mean().isel(x=-1),
+    "cumulative": lambda t: t.cumulative("x").mean().isel(x=-1),
+    "segment_mean": lambda t: ng.segment_mean(t, [0] * 7, "x"),
+    "segment_reduce": lambda t: ng.segment_reduce(t, "mean", lengths=[7], dim="x"),
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_mean_of_integers_does_not_wrap(name: str) -> None:
+    found = MEANS[name](ng.DimArray(NANOSECONDS, "x")).to_numpy()
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found.ravel(), NANOSECONDS.mean(), rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["expit", "log_expit", "softplus", "silu", "mish", "gelu"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
+def test_small_integers_are_doubles_first(name: str, dtype: str) -> None:
+    x = np.array([0, 1, 1, 0]).astype(dtype) if dtype == "bool" else np.array([0, 3, 100, 7], dtype)
+    options = {"approximate": "tanh"} if name == "gelu" else {}
+    function = getattr(ng, name)
+    found = function(ng.DimArray(x, "x"), **options).to_numpy()
+    np.testing.assert_allclose(found, function(ng.DimArray(x.astype(float), "x"), **options).to_numpy(), rtol=1e-14)
+
+
+FAR = np.array([-60000, -300, -20, -5, -0.5, 0, 0.5, 5, 8, 12, 20, 300, 60000])
+
+
+@pytest.mark.parametrize("name", ["silu", "mish", "gelu", "softplus", "log_sigmoid", "hardswish", "elu", "celu", "selu", "tanhshrink"])
+def test_activations_in_half_precision(name: str) -> None:
+    function = getattr(ng, name)
+
+    def both(x: ng.DimArray) -> tuple[np.ndarray, np.ndarray]:
+        return function(x).to_numpy(), ng.grad(lambda x: function(x).sum())(x).to_numpy()
+
+    exact = both(ng.DimArray(FAR, "x"))
+    for half, double in zip(both(ng.DimArray(FAR.astype(np.float16), "x")), exact, strict=True):
+        assert half.dtype == np.float16
+        np.testing.assert_allclose(half.astype(float), double, rtol=6e-3, atol=2e-3)
+
+
+def test_gelu_with_tanh_in_half_precision() -> None:
+    x = ng.DimArray(FAR.astype(np.float16), "x")
+    slope = ng.grad(lambda x: ng.gelu(x, "tanh").sum())(x).to_numpy()
+    np.testing.assert_allclose(slope.astype(float), ng.grad(lambda x: ng.gelu(x, "tanh").sum())(ng.DimArray(FAR, "x")).to_numpy(), atol=4e-3)
+
+
+def test_sums_over_no_dim_leave_nan_as_xarray_does() -> None:
+    x = ng.DimArray(np.array([1.0, np.nan]), "x")
+    np.testing.assert_array_equal(x.sum(()).data, [1.0, np.nan])
+    np.testing.assert_array_equal(x.prod(()).data, [1.0, np.nan])
+
+
+def test_logcumsumexp_behind_infinity() -> None:
+    x = ng.DimArray(np.array([1.0, 2.0, np.inf, 2.0, -np.inf]), "x")
+    np.testing.assert_array_equal(ng.logcumsumexp(x).data[2:], [np.inf] * 3)
+    first = ng.grad(lambda x: ng.logcumsumexp(x).isel(x=1))(x).data
+    np.testing.assert_allclose(first[:2], np.exp([1, 2]) / np.exp([1, 2]).sum())
+    np.testing.assert_array_equal(first[2:], 0)
