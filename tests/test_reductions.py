@@ -207,3 +207,18 @@ def test_distinct_values_and_places() -> None:
 def test_errors_say_what_is_wrong(call: Any, message: str) -> None:
     with pytest.raises((ValueError, IndexError), match=message):
         call()
+
+
+@pytest.mark.parametrize("x", [[1, np.inf, 2], [-np.inf, 2], [np.inf, 1], [1, -np.inf, 2, np.inf], [-np.inf, -np.inf, 3], [1, 2, np.inf, 0]])
+def test_a_median_beside_infinite_cells(x: list[float]) -> None:
+    found = ng.median(ng.DimArray(np.array(x, float), "x")).data
+    np.testing.assert_array_equal(found, np.median(np.array(x, float)))
+
+
+def test_quantiles_beside_infinite_cells() -> None:
+    x = ng.DimArray(np.array([1.0, 2.0, np.inf, 0.0, -np.inf]), "x")
+    np.testing.assert_array_equal(ng.quantile(x, [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0], "x").data, [-np.inf, -np.inf, 0, 1, 2, np.inf, np.inf])
+    slope = ng.grad(lambda x: x.quantile(0.75, "x"))(x).data
+    np.testing.assert_array_equal(slope, [0, 1, 0, 0, 0])
+    rolled = ng.DimArray(np.array([1.0, np.inf, 2, 3, -np.inf, 0]), "x").rolling(x=3).median().data
+    np.testing.assert_array_equal(rolled[2:], [2, 3, 2, 0])

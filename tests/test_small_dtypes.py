@@ -75,3 +75,18 @@ def test_logcumsumexp_behind_infinity() -> None:
     first = ng.grad(lambda x: ng.logcumsumexp(x).isel(x=1))(x).data
     np.testing.assert_allclose(first[:2], np.exp([1, 2]) / np.exp([1, 2]).sum())
     np.testing.assert_array_equal(first[2:], 0)
+
+
+def test_angles_between_truth_values_and_small_integers() -> None:
+    x, y = np.array([1, 1, 0, 1, 0, 1]), np.array([1, 0, 0, 1, 1, 1])
+    expected = x @ y / np.sqrt(x @ x * (y @ y))
+    for dtype in ("bool", "int8"):
+        a, b = (ng.DimArray((v * (100 if dtype == "int8" else 1)).astype(dtype), "x") for v in (x, y))
+        np.testing.assert_allclose(ng.cosine_similarity(a, b, dim="x").data, expected, rtol=1e-15)
+
+
+def test_sums_of_groups_of_truth_values_are_counts() -> None:
+    x = ng.DimArray(np.array([True, True, False, True]), "x")
+    np.testing.assert_array_equal(ng.segment_sum(x, [0, 0, 1, 1], "x").data, [2, 1])
+    np.testing.assert_array_equal(ng.segment_reduce(x, "sum", lengths=[2, 2], dim="x").data, [2, 1])
+    assert ng.segment_prod(x, [0, 0, 1, 1], "x").data.tolist() == [1, 0]

@@ -16,7 +16,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import new_name, pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.positions import beside, named_index
-from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, real_like, reduced
+from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, real_like, reduced, widened
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import add, cast, equal, multiply, positions, relabel, reorder, where, zeros_spread
@@ -90,6 +90,8 @@ def segment_reduce(
     run: Name = axes.fresh(name)
     if kind == "mean" and x.dtype.kind not in "fc":
         x = cast(x, "float64")  # sums of integers may leave their range
+    elif kind in {"sum", "prod"}:
+        x = widened(x)
     found = _read(lengths if offsets is None else offsets, name, run)
     if not unsafe:
         _check(found, run, extent(x, dim), whole=offsets is None)

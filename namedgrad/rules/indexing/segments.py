@@ -19,7 +19,7 @@ from namedgrad.rules.dims import check, new_name
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced
+from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
 from namedgrad.rules.structure import cast, equal, reorder, select, stamp, subtract, where, zeros_spread
 from namedgrad.trace import innermost
 
@@ -135,6 +135,7 @@ def _published(name: str, function: Any, first: str, *, empty: str, result: str,
 
 def _segment_sum(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                  new_dim: Name | None = None) -> DimArray:
+    x = widened(x)
     groups = _Groups(x, segments, dim, size, new_dim, "segment_sum")
     out, _ = _over_present(x, skipna, lambda mask: groups.reduced(x if mask is None else select(mask, x), "sum"))
     return groups.placed(out)
@@ -142,6 +143,7 @@ def _segment_sum(x: DimArray, segments: Any, dim: Name, size: int | None = None,
 
 def _segment_prod(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                   new_dim: Name | None = None) -> DimArray:
+    x = widened(x)
     groups = _Groups(x, segments, dim, size, new_dim, "segment_prod")
     mask = _present(x, skipna)
     return groups.placed(groups.reduced(x if mask is None else where(mask, x, c(1)), "prod"))

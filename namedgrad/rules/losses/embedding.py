@@ -11,7 +11,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.layers.normalisation import square_sum
+from namedgrad.rules.layers.normalisation import floating, square_sum
 from namedgrad.rules.losses.reducing import at_least, read, reduced
 from namedgrad.rules.reductions import vector_norm
 from namedgrad.rules.structure import add, contract, equal, multiply, select, subtract
@@ -56,7 +56,7 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
     >>> ng.cosine_similarity(ng.DimArray([1.0, 0.0], ("x",)), ng.DimArray([3.0, 4.0], ("x",)), dim="x").item()
     0.6
     """
-    x, y = constant(x1), constant(x2, "cosine_similarity: the second vector")
+    x, y = floating(x1), floating(constant(x2, "cosine_similarity: the second vector"))
     lengths = [at_least.two(e.length(square_sum(v, pick(v, dim, "cosine_similarity"))), c(eps)) for v in (x, y)]
     dims = pick(x, dim, "cosine_similarity")
     return e.divide(e.divide(contract(x, y, dims), lengths[0]), lengths[1])

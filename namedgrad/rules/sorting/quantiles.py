@@ -30,6 +30,7 @@ from namedgrad.rules.structure import (
     cast,
     constant_like,
     equal,
+    isfinite,
     multiply,
     not_equal,
     relabel,
@@ -182,11 +183,30 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     low, high, weight = ranks(n, q, method)
     below, above = _both(line, low, high, name)
     weight = cast(weight, real_dtype(x))
-    out = where(equal(below, above), below, add(below, multiply(weight, subtract(above, below))))
+    out = _between(below, above, weight)
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
     gone = None if skipna is not False else present(line, None)
     return out if gone is None else where(all(gone, name), out, c(math.nan))
+
+
+def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
+    """The cell below where that is all, and what is infinite of the two where one is, whatever its weight."""
+    whole = equal(below, above)
+    if _all_finite(below) and _all_finite(above):
+        return where(whole, below, add(below, multiply(weight, subtract(above, below))))
+    finite = e.logical_and(isfinite(below), isfinite(above))
+    low, high = where(finite, below, c(0.0)), where(finite, above, c(0.0))
+    far = where(isfinite(below), above, where(isfinite(above), below, c(math.nan)))
+    inside = where(finite, add(low, multiply(weight, subtract(high, low))), far)
+    return where(e.logical_or(whole, equal(weight, c(0))), below, inside)
+
+
+def _all_finite(x: DimArray) -> bool:
+    """Whether all cells are known to be finite."""
+    raw = innermost(x).raw
+    backend = backends.backend_of(raw)
+    return backend.may_branch and not backends.is_recording() and backend.isfinite_all(np.asarray(raw))
 
 
 def _both(x: DimArray, low: DimArray, high: DimArray, name: Name) -> tuple[DimArray, DimArray]:

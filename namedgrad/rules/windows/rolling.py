@@ -22,6 +22,7 @@ from namedgrad.rules import reductions, sorting
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import mapping
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.indexing.reduce import widened
 from namedgrad.rules.movement import broadcast_like, pad
 from namedgrad.rules.structure import (
     cast,
@@ -154,8 +155,7 @@ class Rolling:
         """Sums of the present cells, of integers as such if ``exact``, and how many there are."""
         mask = reductions.present(self.x, None)
         x = self.x if mask is None else select(mask, self.x)
-        if x.dtype.kind == "b" or (x.dtype.kind in "iu" and not exact):
-            x = cast(x, "int64" if exact else "float64")
+        x = widened(x) if exact or x.dtype.kind in "fc" else cast(x, "float64")
         return window_sums(x, self.spans), self._counts(mask)
 
     def sum(self) -> DimArray:
