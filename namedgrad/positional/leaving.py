@@ -82,7 +82,8 @@ def _own(by: str, name: str, module: str) -> str:
             "which may call f with every number"
         )
     if module.startswith("numpy."):
-        return f"np.stack([a, b]) to make one array of several, and {by.removesuffix('()')}(np.stack([a, b])) then"
+        function = by.removesuffix("()")
+        return f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays"
     if module.startswith("scipy.") and (name := _SCIPY.get(name, name)) in OPERATIONS:
         return f"ng.{name}(...), which takes positional, named and xarray arrays"
     return f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"

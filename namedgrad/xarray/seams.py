@@ -101,6 +101,11 @@ def _differs(self: Any, *_: Any, **__: Any) -> bool:
     return any(isinstance(v._data, PositionalArray) and v._data.vectorized for v in self._variables.values())
 
 
+def _per_slice(self: Any, other: Any, *_: Any, **__: Any) -> bool:
+    arrays = self._data, getattr(getattr(other, "variable", other), "_data", None)
+    return any(isinstance(a, PositionalArray) and a.vectorized for a in arrays) and not backends.is_recording()
+
+
 def _moving(obj: Any, *_: Any, **__: Any) -> bool:
     return has_moving(obj)
 
@@ -194,6 +199,25 @@ def _weighted_std(self: Any, da: Any, dim: Any = None, skipna: Any = None) -> An
 def _unlooked(self: Any, obj: Any, weights: Any) -> None:
     """While array calls are recorded there is no looking for missing weights; they make the results missing."""
     self.obj, self.weights = obj, weights
+
+
+def _equals(original: Call, self: Any, other: Any, equiv: Any = None) -> Any:
+    """Arrays are equal that are so in every slice; asked for one answer, each slice would refuse, and count as unequal."""
+    kernels = importlib.import_module("xarray.core.duck_array_ops")
+    if equiv is kernels.lazy_array_equiv:  # looks at no values
+        return original(self, other, equiv)
+    lenient = equiv is kernels.array_notnull_equiv
+
+    def equal(a: Any, b: Any) -> bool:
+        if np.shape(a) != np.shape(b):
+            return False
+        a, b = (ops.FUNCTIONS["stop_gradient"](v) if isinstance(v, PositionalArray) else v for v in (a, b))
+        same = a == b
+        if a.dtype.kind in "fc" and b.dtype.kind in "fc":
+            same = same | (np.logical_or if lenient else np.logical_and)(np.isnan(a), np.isnan(b))
+        return bool(np.all(same.devectorize()))
+
+    return original(self, other, equal)
 
 
 def _by_values(original: Call, self: Any, group: Any) -> Any:
@@ -312,6 +336,7 @@ SEAMS = [
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
+    Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),
     Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),
     Seam("xarray.core.variable:Variable.as_numpy", _same),
     Seam("xarray.core.dataset:_maybe_chunk", _uncut, _cut),

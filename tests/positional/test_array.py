@@ -367,6 +367,7 @@ def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
         (lambda x: np.ones(3).dot(x), r"array @ x for array\.dot\(x\)"),
         (lambda x: np.vectorize(lambda v: v**2)(x), r"^np\.vectorize\(\), .*np\.where for a branch"),
         (lambda x: np.mean([x[0, 0], x[0, 1]]), r"^np\.mean\(\), .*np\.mean\(np\.stack\(\[a, b\]\)\)"),
+        (lambda x: np.nanmean(xr.DataArray(x)), r"^np\.nanmean\(\), .*np\.nanmean\(x\.data\) for a DataArray"),
         (lambda x: np.linalg.norm([x[0, 0], x[0, 1]]), r"^np\.linalg\.norm\(\)"),
         (lambda x: scipy.signal.detrend(x), r"^scipy\.signal\.detrend\(\), .*use ng\.detrend"),
         (lambda x: scipy.signal.fftconvolve(x, x), r"use ng\.convolve"),

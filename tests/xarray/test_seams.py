@@ -46,6 +46,7 @@ REACHED = {
     "DataArray._to_dataset_split": lambda x: (x * x.lon).to_dataset("lon")[90.0],
     "reindex": lambda x: (x * x.lon).reindex(lon=[0.0, 100.0], method="nearest"),
     "reindex_like": lambda x: (x * x.lon).reindex_like(WEIGHTS[:2]),
+    "Variable.equals": lambda x: x * (2.0 if x.equals(x.copy()) else 0.0),
     "BinGrouper.factorize": lambda x: x.fillna(0).groupby_bins(x.fillna(0), [-1, 1, 3, 9]).mean(),
     "Weighted.__init__": lambda x: x.weighted(abs(x).fillna(0)).mean("lon"),
     "polyfit": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
@@ -69,7 +70,7 @@ REACHED = {
     "Variable.chunk": lambda x: x.variable.chunk({"time": 4}).compute(),
     "DataWithCoords.clip": lambda x: np.clip(x, 1.0, 2.0),
 }
-OVER = {"apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel"}
+OVER = {"Variable.equals", "apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel"}
 RECORDED = {"Weighted.__init__"}
 MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like"}
 
@@ -254,3 +255,27 @@ def test_bins_of_what_is_differentiated():
     for run in (ng.grad(bins, over="lat"), ng.compile(bins)):
         with pytest.raises(ng.TraceError, match="take each bin by a mask"):
             run(ds)
+
+
+@pytest.mark.parametrize("over", [(), "lat"])
+def test_what_is_equal_in_every_slice_is_equal(over):
+    def program(x):
+        y = x.where(x > 2)
+        assert x.equals(x.copy())
+        assert x.identical(x.copy(deep=True))
+        assert y.equals(x.where(x > 2))
+        assert y.broadcast_equals(y.copy())
+        assert not x.equals(x + 1)
+        assert not x.equals(y)
+        assert not x.equals(x.isel(time=[0]))
+        both = xr.merge([y.to_dataset(name="a"), x.to_dataset(name="a")], compat="no_conflicts").a
+        assert both.notnull().all().data.all() if not over else True
+        with pytest.raises(xr.MergeError):
+            xr.merge([x.to_dataset(name="a"), (x + 1).to_dataset(name="a")], compat="no_conflicts")
+        one, other = (x.assign_coords(m=statistic("time")) for statistic in (x.mean, x.max))
+        assert "m" in (one + one.copy()).coords
+        assert "m" not in (one + other).coords
+        return (both * one).sum()
+
+    x = field()[:3]
+    np.testing.assert_allclose(x.grad(program, over=over), 2 * x)
