@@ -90,3 +90,14 @@ def test_sums_of_groups_of_truth_values_are_counts() -> None:
     np.testing.assert_array_equal(ng.segment_sum(x, [0, 0, 1, 1], "x").data, [2, 1])
     np.testing.assert_array_equal(ng.segment_reduce(x, "sum", lengths=[2, 2], dim="x").data, [2, 1])
     assert ng.segment_prod(x, [0, 0, 1, 1], "x").data.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("p", [0, 1, 1.5, 2, 3, np.inf])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
+def test_distances_between_small_integers(dtype: str, p: float) -> None:
+    x = np.array([[100, 0], [120, 99], [0, 1]]).astype(dtype)
+    found = ng.cdist(ng.DimArray(x, ("i", "k")), ng.DimArray(x[::-1].copy(), ("j", "k")), "k", p=p).data
+    apart = np.abs(x[:, None].astype(float) - x[::-1].astype(float))
+    np.testing.assert_allclose(found, np.linalg.norm(apart, p, axis=-1) if p else (apart != 0).sum(-1), rtol=1e-14)
+    pairs = ng.pdist(ng.DimArray(x, ("i", "k")), ("i", "k"), p=p).data
+    np.testing.assert_allclose(pairs, [found[0, 1], found[0, 0], found[1, 0]], rtol=1e-14)

@@ -121,7 +121,7 @@ def cdist(x: DimArray, y: DimArray, dim: Name, *, p: float = 2.0, compute_mode: 
     array([[-1.2, -1.6],
            [ 1.2,  1.6]])
     """
-    x, y = constant(x), constant(y)
+    x, y = (v if v.dtype.kind in "fc" else cast(v, "float64") for v in (constant(x), constant(y)))
     for points in (x, y):
         check(points, dim, "cdist")
     if compute_mode not in ("direct", "matmul") or (compute_mode == "matmul" and p != 2):
