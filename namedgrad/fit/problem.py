@@ -21,6 +21,7 @@ from namedgrad.transforms.grad import Output
 from namedgrad.transforms.tape import Tape, ones_like_output, record
 
 BATCH_ELEMENTS = 1 << 19  # numbers in one batch: small for the cache, large against the cost of a call
+STEERED = "a fit is steered by values, which ng.compile would freeze; call it outside of that"
 
 
 class Problem:
@@ -41,7 +42,7 @@ class Problem:
         fixed: Iterable[Name] = (), shared: Iterable[Name] = (), **extra: Any,
     ) -> None:  # fmt: skip
         if backends.is_recording():
-            raise TraceError("a fit is steered by values, which ng.compile would freeze; call it outside of that")
+            raise TraceError(STEERED)
         self.function, self.data = function, tuple(data)
         self.size = 1
         entries = as_entries(params)

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from namedgrad.backends import backend_of
+from namedgrad.array import TraceError
+from namedgrad.backends import backend_of, is_recording
 from namedgrad.fit.hidden import shown
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.one_by_one import Outcome, fit_one
+from namedgrad.fit.problem import STEERED
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.scipy_options import Options
 from namedgrad.fit.small import Array
@@ -112,6 +114,8 @@ def fit_series(
     series: Series, coords: list[Array], y: Array, start: Array, lower: Array, upper: Array, sigma: Array | None
 ) -> Ends:
     """Fit every row of ``y`` (cell, observation), from start values (parameter, cell), between bounds."""
+    if is_recording():
+        raise TraceError(STEERED)
     data, incomplete = as_data(coords, y, sigma, keep=series.options.correlated)
     backend = backend_of(data.y)
     counts = backend.to_numpy(np.isfinite(data.y).sum(axis=1))

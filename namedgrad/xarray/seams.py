@@ -106,6 +106,10 @@ def _per_slice(self: Any, other: Any, *_: Any, **__: Any) -> bool:
     return any(isinstance(a, PositionalArray) and a.vectorized for a in arrays) and not backends.is_recording()
 
 
+def _is_lazy(*, array: Any, **_: Any) -> bool:
+    return isinstance(array.data, PositionalArray) and array.data.backend == "dask" and not array.data.vectorized
+
+
 def _moving(obj: Any, *_: Any, **__: Any) -> bool:
     return has_moving(obj)
 
@@ -202,7 +206,7 @@ def _unlooked(self: Any, obj: Any, weights: Any) -> None:
 
 
 def _equals(original: Call, self: Any, other: Any, equiv: Any = None) -> Any:
-    """Arrays are equal that are so in every slice; asked for one answer, each slice would refuse, and count as unequal."""
+    """Arrays are equal that are so in every slice; asked for one answer, they would refuse, and count as unequal."""
     kernels = importlib.import_module("xarray.core.duck_array_ops")
     if equiv is kernels.lazy_array_equiv:  # looks at no values
         return original(self, other, equiv)
@@ -218,6 +222,16 @@ def _equals(original: Call, self: Any, other: Any, equiv: Any = None) -> Any:
         return bool(np.all(same.devectorize()))
 
     return original(self, other, equal)
+
+
+def _lazy_extremes(original: Call, *, array: Any, **options: Any) -> Any:
+    """Where extremes lie is fixed, and xarray picks the labels of arrays that it knows to be lazy."""
+    return original(array=array.copy(data=ops.FUNCTIONS["stop_gradient"](array.data).data), **options)
+
+
+def _at_once(func: Call, obj: Any, args: Any = (), kwargs: Any = None, template: Any = None) -> Any:  # noqa: ARG001
+    """Arrays that are differentiated are whole, whatever chunks they have, as plain ones are."""
+    return func(obj, *args, **(kwargs or {}))
 
 
 def _by_values(original: Call, self: Any, group: Any) -> Any:
@@ -337,6 +351,9 @@ SEAMS = [
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
     Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),
+    Seam("xarray.{}.computation:_calc_idxminmax", _lazy_extremes, _is_lazy, around=True),
+    Seam("xarray.core.parallel:map_blocks", _at_once),
+    Seam("xarray:map_blocks", _at_once),
     Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),
     Seam("xarray.core.variable:Variable.as_numpy", _same),
     Seam("xarray.core.dataset:_maybe_chunk", _uncut, _cut),

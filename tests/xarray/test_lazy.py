@@ -102,3 +102,14 @@ def test_splines_through_gaps(options):
         assert compiled.cache_info().recordings == 1
         check_gradient(lambda x: x.interpolate_na("time", use_coordinate=False, **options), x, tolerance=1e-5, value_tolerance=1e-9)
         check_over(lambda x: x.interpolate_na("time", use_coordinate=False, **options), x, "lat")
+
+
+def test_extremes_and_blocks_of_a_dataset():
+    ds = xr.Dataset({"a": field(), "whole": ("lat", [1, 2, 3])})
+    for f in (
+        lambda d: (d[["a"]].idxmax("lon").a * d.a.sum("lon") * d.whole).sum(),
+        lambda d: xr.map_blocks(lambda d: d[["a"]] ** 2 * d.whole, d).a.sum(),
+    ):
+        g = ng.grad(f)(ds.chunk(time=8))
+        assert g.a.chunks is not None
+        np.testing.assert_allclose(g.a, ng.grad(f)(ds).a)
