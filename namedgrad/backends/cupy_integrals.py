@@ -30,6 +30,8 @@ class CupyIntegrals:
     _faddeeva: Callable[[Raw], Raw]
     _pieces: Callable[..., Raw]
     dawsn_order: Callable[..., Raw]
+    ellipeinc_order: Callable[..., Raw]
+    ellipkinc_order: Callable[..., Raw]
     exprel_order: Callable[..., Raw]
     log1p_ratio_order: Callable[..., Raw]
     iv_order: Callable[..., Raw]
@@ -52,6 +54,14 @@ class CupyIntegrals:
     def ellipe(self, m: Raw) -> Raw:
         """E, by the same mean (DLMF 19.8.6)."""
         return self._mean(1 - double(m))[1].astype(result_dtype(m))
+
+    def ellipkinc(self, phi: Raw, m: Raw) -> Raw:
+        """The incomplete integral of the first kind."""
+        return self.ellipkinc_order(0, phi, m)
+
+    def ellipeinc(self, phi: Raw, m: Raw) -> Raw:
+        """That of the second kind."""
+        return self.ellipeinc_order(0, phi, m)
 
     def _mean(self, p: Raw) -> tuple[Raw, Raw]:
         """K and E; for ``p`` above 1 turned into the reciprocal (DLMF 19.7.2), so that nothing cancels."""

@@ -5,6 +5,7 @@ Where a recurrence over the members loses digits, a power series or an asymptoti
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,12 @@ from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
 _ROOT_PI = math.sqrt(math.pi)
+
+
+@functools.cache
+def _gauss() -> list[tuple[float, float]]:
+    """Nodes and weights on the interval from -1 to 1, found when they are needed."""
+    return [(float(x), float(w)) for x, w in zip(*np.polynomial.legendre.leggauss(96), strict=True)]
 
 
 class FamilyKernels:
@@ -84,6 +91,44 @@ class FamilyKernels:
         with np.errstate(all="ignore"):
             out = self._pieces(abs(1 - p) < 0.4, series, recurrence, p, (1.0, 0.5))
         return self.xp.where(self.xp.equal(p, 0), math.copysign(math.inf, a), out).astype(dtype)
+
+    def ellipkinc_order(self, n: int, phi: Raw, m: Raw) -> Raw:
+        """The n-th derivative of the incomplete F in the parameter: an integral of ``sin**2n / delta**(2n + 1)``."""
+        return self._incomplete(n, phi, m, 0.5)
+
+    def ellipeinc_order(self, n: int, phi: Raw, m: Raw) -> Raw:
+        """That of the incomplete E."""
+        return self._incomplete(n, phi, m, -0.5)
+
+    def _incomplete(self, n: int, phi: Raw, m: Raw, a: float) -> Raw:
+        """By quadrature after ``sin = tanh(u)``, in which nothing is singular; whole periods by complete integrals."""
+        xp, dtype = self.xp, result_dtype(phi, m)
+        phi, m = double(phi) + 0.0 * double(m), double(m) + 0.0 * double(phi)
+        with np.errstate(all="ignore"):
+            turns = xp.round(phi / math.pi)
+            rest = xp.tan(phi - turns * math.pi)
+            half = 0.25 * xp.minimum(xp.arcsinh(xp.absolute(rest)), 38.0)
+            total: Any = 0.0
+            for node, weight in _gauss():
+                for middle in (half, 3 * half):  # two parts of equal length
+                    u = middle + half * node
+                    sech, square = 1 / xp.cosh(u), xp.tanh(u) ** 2
+                    below = xp.maximum(1 - m, 0.0) * square + sech * sech  # 1 - m tanh(u)**2
+                    total = total + weight * sech * square**n * below ** (-n - a)
+            whole = 2 * turns * self._complete(n, m, a)
+            part = _rising(a, n) * xp.sign(rest) * half * total
+            out = xp.where(xp.equal(turns, 0), part, whole + part)
+            if a > 0 or n:  # with m = 1 the integral grows without bound towards a quarter of a turn
+                end = xp.logical_and(xp.equal(m, 1), xp.absolute(rest) > 1e15)
+                out = xp.where(end, xp.sign(rest) * math.copysign(math.inf, a), out)
+            out = xp.where(m > 1, math.nan, out)
+        return out.astype(dtype)
+
+    def _complete(self, n: int, m: Raw, a: float) -> Raw:
+        """The n-th derivative of K or E in the parameter."""
+        if n:
+            return self._elliptic(n, 1 - m, a)
+        return self.function("ellipk" if a > 0 else "ellipe")(m)
 
     # ---------------------------------------------------------------- quotients with a hole at 0
 

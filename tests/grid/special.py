@@ -215,6 +215,14 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
         (0.5, 0.5, 2.5, 1.0): (GAUSS, (GAUSS * (PSI(2) - PSI(1.5)), GAUSS * (PSI(2) - PSI(1.5)), GAUSS * (PSI(2.5) + PSI(1.5) - 2 * PSI(2)), 3 * PI / 16)),
     },
     "expn": {(1, 1.0): (E1, (None, -1 / E)), (2, 0.0): (1, (None, -INF)), (0, 1.0): (1 / E, (None, -2 / E)), (3, INF): (0, (None, 0))},
+    "ellipkinc": {
+        (0.0, 0.5): (0, (1, 0)), (PI / 2, 0.5): (KHALF, (math.sqrt(2), 2 * EHALF - KHALF)), (-2 * PI, 0.5): (-4 * KHALF, (1, -4 * (2 * EHALF - KHALF))),
+        (1.0, 0.0): (1, (1, (1 - SIN * COS) / 4)), (1.0, 1.0): (math.asinh(math.tan(1)), (1 / COS, (math.tan(1) / COS - math.asinh(math.tan(1))) / 4)),
+    },
+    "ellipeinc": {
+        (0.0, 0.5): (0, (1, 0)), (PI / 2, 0.5): (EHALF, (math.sqrt(0.5), EHALF - KHALF)), (3 * PI, 0.5): (6 * EHALF, (1, 6 * (EHALF - KHALF))),
+        (1.0, 0.0): (1, (1, (SIN * COS - 1) / 4)), (1.0, 1.0): (SIN, (COS, (SIN - math.asinh(math.tan(1))) / 2)),
+    },
     "voigt_profile": {
         (0.0, 1.0, 0.0): (1 / math.sqrt(2 * PI), (0, -1 / math.sqrt(2 * PI), -1 / PI)), (0.0, 0.0, 1.0): (1 / PI, (0, 0, -1 / PI)),
         (1.0, 0.0, 1.0): (0.5 / PI, (-0.5 / PI, 0, 0)), (20.0, 1.0, 0.0): (math.exp(-200) / math.sqrt(2 * PI), (-20 * math.exp(-200) / math.sqrt(2 * PI), 399 * math.exp(-200) / math.sqrt(2 * PI), (2 * math.sqrt(200) * scipy.special.dawsn(math.sqrt(200)) - 1) / PI)),

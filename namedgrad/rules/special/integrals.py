@@ -16,6 +16,7 @@ from namedgrad.rules.elementwise import (
     exp,
     less_equal,
     ordered,
+    power,
     reciprocal,
     sin,
     spherical_j,
@@ -38,6 +39,25 @@ def _elliptic(kernel: str, n: int) -> Function:
 def _family(kernel: str, n: int) -> Function:
     """The n-th derivative of a function of one operand."""
     return ordered(kernel, (n,), lambda y, x: _family(kernel, n + 1)(x))
+
+
+@functools.cache
+def _incomplete(kernel: str, a: float, n: int) -> Function:
+    """The n-th derivative of the incomplete F or E in the parameter."""
+    return ordered(
+        kernel,
+        (n,),
+        lambda y, phi, m: _arc(n, a, phi, m),
+        lambda y, phi, m: _incomplete(kernel, a, n + 1)(phi, m),
+    )
+
+
+def _arc(n: int, a: float, phi: DimArray, m: DimArray) -> DimArray:
+    """The n-th derivative in ``m`` of ``(1 - m sin(phi)**2)**-a``."""
+    wave = square(sin(phi))
+    below = add(square(cos(phi)), multiply(_rest(m), wave))  # without the loss of digits where both are near 1
+    out = power(below, c(-a - n))
+    return multiply(scaled(math.prod((a + k for k in range(n)), start=1.0), power(wave, c(float(n)))), out) if n else out
 
 
 def _rest(m: DimArray) -> DimArray:
@@ -63,6 +83,13 @@ ellipkm1 = special(
 ellipe = special(
     "ellipe", lambda y, m: _elliptic("ellipe_order", 1)(_rest(m)),
     domain="unit", operands=("m",), says="Complete elliptic integral of the second kind of parameter m.")
+ellipkinc = special(
+    "ellipkinc", lambda y, phi, m: _arc(0, 0.5, phi, m), lambda y, phi, m: _incomplete("ellipkinc_order", 0.5, 1)(phi, m),
+    domain=("real", "unit"), operands=("phi", "m"), says="Incomplete elliptic integral of the first kind of amplitude phi and parameter m.",
+    source="Derivatives in m by quadrature after sin θ = tanh u.")
+ellipeinc = special(
+    "ellipeinc", lambda y, phi, m: _arc(0, -0.5, phi, m), lambda y, phi, m: _incomplete("ellipeinc_order", -0.5, 1)(phi, m),
+    domain=("real", "unit"), operands=("phi", "m"), says="Incomplete elliptic integral of the second kind of amplitude phi and parameter m.")
 exp1 = special(
     "exp1", lambda y, x: negative(divide(exp(negative(x)), x)),
     domain="positive", says="Exponential integral E1, of exp(-t) / t from x on.")
