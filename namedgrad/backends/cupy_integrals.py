@@ -1,4 +1,4 @@
-"""Integrals of elementary functions, polynomials and their like that CuPy lacks, for real numbers.
+"""Integrals of elementary functions that CuPy lacks, most of them for real numbers only.
 
 Near 0 they are power series, elsewhere made of one another or of Faddeeva's function; at the argument where two ways
 meet neither has lost more than two digits.
@@ -16,8 +16,6 @@ from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
 _EULER = 0.57721566490153286061
-_ORDERS = 13  # of Bessel functions whose orders are on the device
-_DEGREES = 64  # of polynomials whose degrees are on the device
 _AI, _BI = 0.355028053887817239, 0.614926627446000736  # Airy's functions at 0, and their slopes
 _AIP, _BIP = -0.258819403792806798, 0.448288357353826359
 
@@ -32,14 +30,10 @@ class CupyIntegrals:
     dawsn_order: Callable[..., Raw]
     ellipeinc_order: Callable[..., Raw]
     ellipkinc_order: Callable[..., Raw]
-    exprel_order: Callable[..., Raw]
-    log1p_ratio_order: Callable[..., Raw]
-    iv_order: Callable[..., Raw]
     ive_order: Callable[..., Raw]
     jv_order: Callable[..., Raw]
     kve_order: Callable[..., Raw]
     erfcx: Callable[[Raw], Raw]
-    spherical_j: Callable[[int, Raw], Raw]
 
     # ---------------------------------------------------------------- elliptic integrals
 
@@ -257,208 +251,3 @@ class CupyIntegrals:
             _AI * first + _AIP * second, _AI * first_slope + _AIP * second_slope,
             _BI * first + _BIP * second, _BI * first_slope + _BIP * second_slope,
         ]  # fmt: skip
-
-    # ---------------------------------------------------------------- powers and logarithms
-
-    def exprel(self, x: Raw) -> Raw:
-        """The relative exponential."""
-        return self.exprel_order(0, x)
-
-    def cosm1(self, x: Raw) -> Raw:
-        """``cos(x) - 1``."""
-        half = self.xp.sin(0.5 * x)
-        return -2 * half * half
-
-    def boxcox(self, x: Raw, k: Raw) -> Raw:
-        """The transformation of Box and Cox."""
-        return self._of_logarithm(self.xp.log(x), k)
-
-    def boxcox1p(self, x: Raw, k: Raw) -> Raw:
-        """That of ``1 + x``."""
-        return self._of_logarithm(self.xp.log1p(x), k)
-
-    def _of_logarithm(self, log: Raw, k: Raw) -> Raw:
-        xp = self.xp
-        end, none = xp.isinf(log), xp.equal(k, 0)
-        inner, power = xp.where(end, 0.0, log), xp.where(none, 1.0, k)
-        last = xp.where(none, log, xp.expm1(xp.where(end, log, 0.0) * power) / power)
-        return xp.where(end, last, inner * self.exprel_order(0, k * inner)).astype(result_dtype(log, k))
-
-    def inv_boxcox(self, x: Raw, k: Raw) -> Raw:
-        """Its inverse."""
-        return self.xp.exp(x * self.log1p_ratio_order(0, k * x)).astype(result_dtype(x, k))
-
-    def inv_boxcox1p(self, x: Raw, k: Raw) -> Raw:
-        """That less 1."""
-        return self.xp.expm1(x * self.log1p_ratio_order(0, k * x)).astype(result_dtype(x, k))
-
-    def lambertw(self, z: Raw, k: int) -> Raw:
-        """A branch of Lambert's function by Halley's method, started as SciPy does (Corless et al. 1996)."""
-        xp, z = self.xp, z + 0j
-        zero, a, b = xp.equal(z, 0), xp.real(z), xp.imag(z)
-        log = xp.log(xp.where(zero, 1.0, z)) + 2j * math.pi * k
-        w = log - xp.log(xp.where(xp.equal(log, 0), 1.0, log))
-        root = xp.sqrt(2 * (math.e * z + 1))
-        beside = xp.absolute(root) < 1
-        if k == 0:
-            low = xp.logical_and(xp.absolute(b) < 1, a > -2.5 * xp.absolute(b) - 0.2)
-            middle = xp.logical_and(low, xp.logical_and(a > -1, a < 1.5))
-            quotient = (12.85106382978723 * z + 12.34042553191489) * z + 1  # of Padé, with what is below
-            quotient = quotient / ((32.53191489361702 * z + 14.34042553191489) * z + 1)
-            w = xp.where(middle, z * quotient, w)
-            w = xp.where(beside, -1 + root - root * root / 3, w)
-        elif k == -1:
-            real = xp.logical_and(xp.equal(b, 0), xp.logical_and(a < 0, a >= -1 / math.e))
-            w = xp.where(real, xp.log(xp.where(real, -a, 1.0)), w)
-            w = xp.where(xp.logical_and(beside, b >= 0), -1 - root - root * root / 3, w)
-        elif k == 1:
-            w = xp.where(xp.logical_and(beside, b < 0), -1 - root - root * root / 3, w)
-        for _ in range(24):
-            e = xp.exp(w)
-            f = w * e - z
-            below = e * (w + 1) - (w + 2) * f / (2 * w + 2)
-            step = xp.where(xp.equal(below, 0), 0.0, f / xp.where(xp.equal(below, 0), 1.0, below))
-            w = w - xp.where(xp.isfinite(step), step, 0.0)
-        return xp.where(zero, 0.0 if k == 0 else complex(-math.inf), w)
-
-    # ---------------------------------------------------------------- orthogonal polynomials
-
-    def _polynomial(self, n: Raw, x: Raw, first: Callable[[Raw], Raw], step: Callable[[int, Raw, Raw], Raw]) -> Raw:
-        """By a recurrence over three degrees; of a degree on the device up to 64."""
-        xp = self.xp
-        below, now = 0.0 * x + 1.0, first(x) + 0.0 * x
-        if isinstance(n, (int, float, np.number)):
-            if n < 1:
-                return below if n == 0 else 0.0 * below
-            for k in range(1, int(n)):
-                below, now = now, step(k, now, below)
-            return now
-        out = xp.where(xp.equal(n, 1), now, xp.where(xp.equal(n, 0), below, xp.where(n < 0, 0.0, math.nan)))
-        for k in range(1, _DEGREES):
-            below, now = now, step(k, now, below)
-            out = xp.where(xp.equal(n, k + 1), now, out)
-        return out
-
-    def eval_jacobi(self, n: Raw, a: Raw, b: Raw, x: Raw) -> Raw:
-        """Jacobi polynomials (DLMF 18.9.2)."""
-        dtype, x = result_dtype(x), double(x)
-
-        def step(k: int, now: Raw, below: Raw) -> Raw:
-            s = 2 * k + a + b
-            middle = (s + 1) * ((s + 2) * s * x + a * a - b * b) * now - 2 * (k + a) * (k + b) * (s + 2) * below
-            return middle / (2 * (k + 1) * (k + a + b + 1) * s)
-
-        return self._polynomial(n, x, lambda x: 0.5 * (a - b + (a + b + 2) * x), step).astype(dtype)
-
-    def eval_legendre(self, n: Raw, x: Raw) -> Raw:
-        """Legendre polynomials."""
-        dtype, x = result_dtype(x), double(x)
-        step = lambda k, now, below: ((2 * k + 1) * x * now - k * below) / (k + 1)
-        return self._polynomial(n, x, lambda x: x, step).astype(dtype)
-
-    def eval_gegenbauer(self, n: Raw, a: Raw, x: Raw) -> Raw:
-        """Gegenbauer polynomials."""
-        dtype, x = result_dtype(x), double(x)
-        step = lambda k, now, below: (2 * (k + a) * x * now - (k + 2 * a - 1) * below) / (k + 1)
-        return self._polynomial(n, x, lambda x: 2 * a * x, step).astype(dtype)
-
-    def eval_chebyt(self, n: Raw, x: Raw) -> Raw:
-        """Chebyshev polynomials of the first kind."""
-        dtype, x = result_dtype(x), double(x)
-        return self._polynomial(n, x, lambda x: x, lambda k, now, below: 2 * x * now - below).astype(dtype)
-
-    def eval_chebyu(self, n: Raw, x: Raw) -> Raw:
-        """Those of the second kind."""
-        dtype, x = result_dtype(x), double(x)
-        return self._polynomial(n, x, lambda x: 2 * x, lambda k, now, below: 2 * x * now - below).astype(dtype)
-
-    def eval_genlaguerre(self, n: Raw, a: Raw, x: Raw) -> Raw:
-        """Generalized Laguerre polynomials."""
-        dtype, x = result_dtype(x), double(x)
-        step = lambda k, now, below: ((2 * k + 1 + a - x) * now - (k + a) * below) / (k + 1)
-        return self._polynomial(n, x, lambda x: 1 + a - x, step).astype(dtype)
-
-    def eval_laguerre(self, n: Raw, x: Raw) -> Raw:
-        """Laguerre polynomials."""
-        return self.eval_genlaguerre(n, 0, x)
-
-    def eval_hermite(self, n: Raw, x: Raw) -> Raw:
-        """Hermite polynomials."""
-        dtype, x = result_dtype(x), double(x)
-        return self._polynomial(n, x, lambda x: 2 * x, lambda k, now, below: 2 * (x * now - k * below)).astype(dtype)
-
-    def eval_hermitenorm(self, n: Raw, x: Raw) -> Raw:
-        """Those of the weight ``exp(-x**2 / 2)``."""
-        dtype, x = result_dtype(x), double(x)
-        return self._polynomial(n, x, lambda x: x, lambda k, now, below: x * now - k * below).astype(dtype)
-
-    # ---------------------------------------------------------------- spherical Bessel functions
-
-    def spherical_jn(self, n: Raw, x: Raw) -> Raw:
-        """That of the first kind."""
-        return self._of_orders(self.spherical_j, n, x)
-
-    def spherical_yn(self, n: Raw, x: Raw) -> Raw:
-        """That of the second kind."""
-        return self._of_orders(self._spherical_y, n, x)
-
-    def spherical_in(self, n: Raw, x: Raw) -> Raw:
-        """The modified one of the first kind."""
-        return self._of_orders(self._spherical_i, n, x)
-
-    def spherical_kn(self, n: Raw, x: Raw) -> Raw:
-        """The modified one of the second kind."""
-        return self._of_orders(self._spherical_k, n, x)
-
-    def _of_orders(self, function: Callable[[int, Raw], Raw], n: Raw, x: Raw) -> Raw:
-        """A function of one order, or of orders on the device, up to 12."""
-        if isinstance(n, (int, float, np.number)):
-            return function(int(n), x)
-        out: Any = math.nan
-        for k in range(_ORDERS):
-            out = self.xp.where(self.xp.equal(n, k), function(k, x), out)
-        return out.astype(result_dtype(x))
-
-    def _spherical_y(self, n: int, x: Raw) -> Raw:
-        """That of the second kind, by recurrence upwards (DLMF 10.51.1)."""
-        xp, dtype, x = self.xp, result_dtype(x), double(x)
-        with np.errstate(all="ignore"):
-            below, out = xp.sin(x) / x, -xp.cos(x) / x
-            for k in range(n):
-                below, out = out, (2 * k + 1) / x * out - below
-            if not is_complex(x):
-                out = xp.where(xp.equal(x, 0), -math.inf, xp.where(xp.isinf(x), 0.0, out))
-        return out.astype(dtype)
-
-    def _spherical_k(self, n: int, x: Raw) -> Raw:
-        """The modified one of the second kind, by recurrence upwards (DLMF 10.51.4)."""
-        xp, dtype, x = self.xp, result_dtype(x), double(x)
-        with np.errstate(all="ignore"):
-            below = out = 0.5 * math.pi / x * xp.exp(-x)
-            for k in range(n):
-                below, out = out, (2 * k + 1) / x * out + below
-        return out.astype(dtype)
-
-    def _spherical_i(self, n: int, x: Raw) -> Raw:
-        """The modified one of the first kind: near 0 by the power series, else by recurrence upwards."""
-        if is_complex(x):
-            return ((-1j) ** n * self.spherical_j(n, 1j * double(x))).astype(result_dtype(x))
-        xp, dtype, x, bound = self.xp, result_dtype(x), double(x), max(2.0, 0.5 * n * n)
-
-        def series(z: Raw) -> Raw:
-            first, out = 1 / math.prod(range(1, 2 * n + 2, 2)), 1.0
-            square = 0.5 * z * z
-            for k in range(25 + int(1.5 * bound), 0, -1):
-                out = 1 + square / (k * (2 * (n + k) + 1)) * out
-            return first * z**n * out
-
-        def recurrence(z: Raw) -> Raw:
-            below, out = xp.cosh(z) / z, xp.sinh(z) / z
-            for k in range(n):
-                below, out = out, below - (2 * k + 1) / z * out
-            return out
-
-        with np.errstate(all="ignore"):
-            out = self._pieces(xp.absolute(x) < bound, series, recurrence, x, (0.5, 2.0 * bound))
-            out = xp.where(xp.isinf(x), xp.where(x < 0, (-1.0) ** n, 1.0) * math.inf, out)
-        return out.astype(dtype)

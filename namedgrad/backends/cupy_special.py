@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.cupy_integrals import CupyIntegrals
+from namedgrad.backends.cupy_polynomials import CupyPolynomials
 from namedgrad.backends.faddeeva import ErrorFunctions
 from namedgrad.backends.special import double, is_complex, result_dtype
 
@@ -27,7 +28,7 @@ class NoFunctions:
         raise NoKernelError(f"the cupy backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
 
 
-class CupySpecial(ErrorFunctions, CupyIntegrals):
+class CupySpecial(ErrorFunctions, CupyIntegrals, CupyPolynomials):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 
     xp: Any

@@ -1,0 +1,81 @@
+"""Special functions that are composed for devices, against SciPy over wide ranges of arguments and at their ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+from namedgrad.backends import get_backend
+from tests.support import fake_cupy
+
+RNG = np.random.default_rng(12)
+ENDS = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-20, -1e-300])
+REAL = np.concatenate([RNG.uniform(-1, 1, 200), RNG.uniform(-30, 30, 200), RNG.uniform(-300, 300, 100), ENDS])
+SMALL = np.concatenate([np.exp(RNG.uniform(-40, 10, 300)), [0, 1, np.nan]])
+PLANE = RNG.uniform(-9, 9, 400) + 1j * RNG.uniform(-4, 9, 400)
+ABOVE = RNG.uniform(0, 2, REAL.size)
+EXPONENT = np.where(RNG.random(SMALL.size) < 0.1, 0, RNG.uniform(-2, 2, SMALL.size))
+SHARE = RNG.uniform(0, 3, 300)
+DEGREE, INSIDE = RNG.integers(-1, 12, 300), RNG.uniform(-1.5, 1.5, 300)
+ORDER = RNG.integers(0, 9, REAL.size)
+COUNT = RNG.integers(1, 5, 300)
+ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
+    "ellipk": [(1 - SMALL,)], "ellipkm1": [(SMALL,)], "ellipe": [(1 - SMALL,)],
+    "ellipkinc": [(REAL[:500] / 30, 1 - np.maximum(SMALL[RNG.integers(0, 300, 500)], 1e-15))],
+    "ellipeinc": [(REAL[:500] / 30, 1 - np.maximum(SMALL[RNG.integers(0, 300, 500)], 1e-15))],
+    "exp1": [(SMALL,), (PLANE,)], "expi": [(REAL,), (PLANE,)], "sici": [(REAL,)], "shichi": [(REAL,)], "fresnel": [(REAL / 5,)],
+    "dawsn": [(REAL,), (PLANE,)], "erfi": [(REAL / 10,), (PLANE / 3,)], "wofz": [(PLANE,), (1e3 * PLANE[PLANE.imag > 0],)],
+    "voigt_profile": [(REAL, ABOVE, ABOVE[::-1]), (REAL, 0 * ABOVE, 1 + ABOVE), (REAL, 1 + ABOVE, 0 * ABOVE)],
+    "airy": [(REAL[np.abs(REAL) < 80],)], "exprel": [(REAL,)], "boxcox": [(SMALL, EXPONENT)], "boxcox1p": [(SMALL, EXPONENT)],
+    "inv_boxcox": [(SHARE, SHARE[::-1]), (SHARE, 0 * SHARE)], "inv_boxcox1p": [(SHARE, SHARE[::-1]), (SHARE, 0 * SHARE)],
+    "eval_jacobi": [(DEGREE, COUNT, COUNT[::-1], INSIDE), (4, 1, 2, INSIDE)], "eval_gegenbauer": [(DEGREE, COUNT, INSIDE), (4, 2, INSIDE)],
+    "eval_genlaguerre": [(DEGREE, COUNT, INSIDE), (4, 2, INSIDE)],
+    **{f"eval_{name}": [(DEGREE, INSIDE), (5, INSIDE), (0, INSIDE)] for name in ("legendre", "chebyt", "chebyu", "laguerre")},
+    **{f"eval_{name}": [(np.abs(DEGREE), INSIDE), (5, INSIDE), (0, INSIDE)] for name in ("hermite", "hermitenorm")},
+    **{f"spherical_{kind}n": [(ORDER[:400], REAL[:400]), (3, REAL[:400])] for kind in "jyi"}, "spherical_kn": [(ORDER[:400], np.abs(REAL[:400]))],
+}  # fmt: skip
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    return get_backend("cupy")
+
+
+def on_device(function: Callable[..., Any], *xs: Any) -> list[np.ndarray]:
+    found = function(*(fake_cupy.asarray(x) if isinstance(x, np.ndarray) else x for x in xs))
+    return [y.get() for y in (found if isinstance(found, tuple) else (found,))]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("name", "k"), [(name, k) for name, calls in ARGUMENTS.items() for k in range(len(calls))])
+def test_composed_functions(name: str, k: int, cupy: Any) -> None:
+    xs = ARGUMENTS[name][k]
+    expected = getattr(scipy.special, name)(*xs)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for y, e in zip(on_device(cupy.function(name), *xs), expected, strict=True):
+        assert y.dtype == e.dtype
+        same = (y == e) | (np.isnan(y) & np.isnan(e))
+        assert same[~np.isfinite(e)].all()
+        counts = ~same & np.isfinite(e) & (np.abs(e) > 1e-290)
+        # next to a zero of what oscillates some digits are lost
+        size = np.maximum(np.abs(e), 0.01) if name.startswith(("airy", "spherical", "eval", "sici", "expi")) else np.abs(e)
+        assert np.max(np.abs(y - e)[counts] / size[counts], initial=0) < 2e-12
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("k", [0, 1, -1, 2, -3])
+def test_branches_of_lamberts_function(k: int, cupy: Any) -> None:
+    near = -np.exp(-1) + np.exp(RNG.uniform(-20, 0, 100)) * np.exp(1j * RNG.uniform(-3, 3, 100))
+    z = np.concatenate([RNG.uniform(-5, 5, 200) + 1j * RNG.uniform(-5, 5, 200), np.exp(RNG.uniform(-20, 20, 50)), near, RNG.uniform(-9, -0.01, 40), [0]])
+    (w,) = on_device(lambda z: cupy.lambertw(z, k), z)
+    expected = scipy.special.lambertw(z, k)
+    assert np.abs(w * np.exp(w) - z)[:-1].max() < 1e-14 * np.abs(z).max()
+    assert w[-1] == expected[-1]
+    far = np.abs(z + np.exp(-1)) > 0.1  # SciPy stops early next to the branch point
+    np.testing.assert_allclose(w[far], expected[far], rtol=1e-12)
