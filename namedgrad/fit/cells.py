@@ -181,7 +181,7 @@ class Rows:
     def __init__(self, raw: Any, sizes: tuple[int, ...]) -> None:
         self.raw, self.sizes = raw, sizes
         self._backend = backends.backend_of(raw)
-        self._shelf = threading.local()  # rows that a thread works with, side by side
+        self._shelves: dict[int, Shelf] = {}  # of the threads that work with them
 
     @classmethod
     def of(cls, x: DimArray, count: int) -> Rows:
@@ -205,41 +205,64 @@ class Rows:
 
     def fetch(self, index: Index) -> None:
         """Lay rows that this thread will ask for often side by side, if they are strewn over memory."""
-        shelf = self._shelf
         if type(self.raw) is not np.ndarray or not len(index) or self.raw.flags.c_contiguous:
             return
-        if not hasattr(shelf, "place"):
-            shelf.place, shelf.free = np.full(self.shape[0], -1), np.arange(len(index))
-            shelf.rows = np.empty((len(index), *self.shape[1:]), self.raw.dtype)
-        index = index[shelf.place[index] < 0]
-        places, shelf.free = shelf.free[: len(index)], shelf.free[len(index) :]
-        shelf.rows[places] = self.taken(index[: len(places)])
-        shelf.place[index[: len(places)]] = places
+        thread = threading.get_ident()
+        if thread not in self._shelves:
+            self._shelves[thread] = Shelf(self.shape, len(index), self.raw.dtype)
+        shelf = self._shelves[thread]
+        index = index[shelf.place[index] < 0][: len(shelf.free)]
+        shelf.put(index, self.taken(index))
 
     def leave(self, index: Index) -> None:
         """Make room for other rows."""
-        shelf = self._shelf
-        if hasattr(shelf, "place"):
-            places = shelf.place[index]
-            shelf.place[index] = -1
-            shelf.free = np.concatenate([places[places >= 0], shelf.free])
+        shelf = self._shelves.get(threading.get_ident())
+        if shelf is not None:
+            shelf.clear(index)
 
     def forget(self) -> None:
-        """Clear the shelf."""
-        self._shelf = threading.local()
+        """Clear all shelves."""
+        self._shelves.clear()
 
     def taken(self, index: Index) -> Any:
         """Some rows in the order of memory; a view if they lie there and follow each other."""
-        place = getattr(self._shelf, "place", None)
-        if place is not None and len(index):
-            places = place[index]
+        shelf = self._shelves.get(threading.get_ident())
+        if shelf is not None and len(index):
+            places = shelf.place[index]
             if places.min() >= 0:
-                return _some(self._shelf.rows, places)
+                return _some(shelf.rows, places)
         if self.sizes:
             return np.ascontiguousarray(self.raw[np.unravel_index(index, self.sizes)])
         if type(self.raw) is np.ndarray or _follow(index):
             return _some(self.raw, index)
         return backends.call(self._backend.take, self.raw, backends.call(self._backend.asarray, index), 0)
+
+
+class Shelf:
+    """Room for some rows.
+
+    Attributes
+    ----------
+    rows : the room
+    place : where in it each row is; -1 for those that are not
+    free : places without a row
+    """
+
+    def __init__(self, shape: tuple[int, ...], count: int, dtype: Any) -> None:
+        self.rows = np.empty((count, *shape[1:]), dtype)
+        self.place, self.free = np.full(shape[0], -1), np.arange(count)
+
+    def put(self, index: Index, rows: Any) -> None:
+        """Take in some rows."""
+        places, self.free = self.free[: len(index)], self.free[len(index) :]
+        self.rows[places] = rows
+        self.place[index] = places
+
+    def clear(self, index: Index) -> None:
+        """Make room."""
+        places = self.place[index]
+        self.place[index] = -1
+        self.free = np.concatenate([places[places >= 0], self.free])
 
 
 def _some(raw: Any, index: Index) -> Any:

@@ -132,6 +132,7 @@ def curvefit(
             **options,
         )  # fmt: skip
         return obj.map_over_datasets(lambda ds: one(ds) if ds.data_vars else ds)
+    _require_dicts(p0=p0, bounds=bounds, kwargs=kwargs)
     if errors not in {"raise", "ignore"}:
         raise ValueError('errors must be either "raise" or "ignore"')
     given = Given(obj=obj, coords=coords, p0=p0, bounds=bounds, kwargs=kwargs)
@@ -165,6 +166,12 @@ def curvefit(
         raise failures[0] if len(failures) == 1 else RuntimeError("\n".join(map(str, failures)))
     attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
     return xr.Dataset(found).assign_coords(param=names, cov_i=names, cov_j=names).assign_attrs(attrs | plan.attrs)
+
+
+def _require_dicts(**given: Any) -> None:
+    for what, value in given.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeError(f"{what} must be a dict, got {type(value).__name__}")
 
 
 def _differentiated(
@@ -365,7 +372,7 @@ def parameter_names(func: Callable[..., Any], param_names: Sequence[str] | None)
     if param_names:
         names = [param_names] if isinstance(param_names, str) else list(param_names)
     else:
-        names = list(arguments)[1:]
+        names = [n for n, p in arguments.items() if p.kind is not p.KEYWORD_ONLY or p.default is p.empty][1:]
         if any(p.kind in {p.VAR_POSITIONAL, p.VAR_KEYWORD} for p in arguments.values()):
             raise ValueError("`param_names` must be provided because `func` takes variable length arguments.")
     if not names:

@@ -15,6 +15,25 @@ from namedgrad.transforms.grad import pullback, pushforward
 CLOSE = 1e-9
 
 
+def confint(params: xr.Dataset, stderr: xr.Dataset, dof: xr.DataArray, level: float) -> xr.Dataset:
+    """See :meth:`LeastSquaresResult.confint`."""
+    from scipy.special import stdtrit
+
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    with np.errstate(invalid="ignore"):
+        quantile = xr.apply_ufunc(
+            stdtrit, np.maximum(dof, 1), 0.5 * (1 + level), dask="parallelized", output_dtypes=[float]
+        )
+        reach = stderr * quantile
+    bound = xr.DataArray([-1.0, 1.0], dims="bound", coords={"bound": ["lower", "upper"]})
+    out = (params + reach.fillna(0.0).where(stderr.notnull()) * bound).transpose(..., "bound")
+    for name, v in out.items():
+        about = params[name].attrs
+        v.attrs = {**about, "long_name": f"{level:.4g} confidence interval of {about.get('long_name', name)}"}
+    return out
+
+
 def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: Any) -> xr.Dataset:
     """``g(params)`` and its standard error, given the covariance of the parameters of each cell.
 
@@ -24,12 +43,23 @@ def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: An
     value = g(params)
     if not isinstance(value, xr.DataArray):
         raise TypeError(f"propagate: the function must return one DataArray, got {type(value).__name__}")
-    variance = _variance(g, params, covariance, value).transpose(*value.dims)
-    stderr = value.copy(data=np.sqrt(variance.values))
+    if value.chunks is None:
+        data = _deviation(g, params, covariance)
+    else:
+        import dask.array as da
+        from dask.delayed import delayed
+
+        data = da.from_delayed(delayed(_deviation)(g, params, covariance), value.shape, float)
+    stderr = value.copy(data=data)
     stderr.attrs = {"long_name": f"standard error of {value.attrs.get('long_name', value.name or 'the value')}"}
     if "units" in value.attrs:
         stderr.attrs["units"] = value.attrs["units"]
     return xr.Dataset({"value": value, "stderr": stderr})
+
+
+def _deviation(g: Callable[..., Any], params: xr.Dataset, covariance: Any) -> Any:
+    value = g(params)
+    return np.sqrt(_variance(g, params, covariance, value).transpose(*value.dims).values)
 
 
 def _variance(g: Callable[..., Any], params: xr.Dataset, covariance: Any, value: xr.DataArray) -> xr.DataArray:

@@ -63,6 +63,10 @@ class Evaluator:
         self.programs: dict[tuple[bool, int], tuple[Replay, Sums]] = {}
         self.start: Start | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the programs, which cannot be pickled; they are made anew."""
+        return {**vars(self), "programs": {}, "start": None}
+
     def __call__(self, matrix: Matrix, index: Index, *, quick: bool = False) -> Point:
         """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back.
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import stdtrit
 
-from namedgrad.fit.observations import misfit
+from namedgrad.fit.observations import Misfit, misfits
 from namedgrad.fit.status import Status
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ BAND = 0.95
 PANEL = 4.0, 3.0  # inches
 
 
-def plot(fit: LeastSquaresResult, at: Mapping[Any, Any] | None) -> Any:
+def plot(fit: Any, at: Mapping[Any, Any] | None) -> Any:
     """See :meth:`LeastSquaresResult.plot`."""
     import matplotlib.pyplot as plt
 
@@ -77,34 +77,48 @@ def _status(panel: Any, status: xr.DataArray) -> None:
 def _curve(fit: LeastSquaresResult, at: dict[Any, Any], figure: Any) -> Any:
     """Observations, curve and band of one cell."""
     problem, cells = fit._problem, fit.status
-    where = _position(cells, at)
+    where = position(cells, at)
     index = np.array([int(np.ravel_multi_index([where[d] for d in cells.dims], cells.shape)) if cells.dims else 0])
     matrix, args = fit._matrix[:, index], problem.arguments(index)
     if not np.isfinite(matrix).all():
         status = Status(int(cells.values.ravel()[index[0]])).name.lower()
         raise ValueError(f"there is no fit at {at}: its status is {status}")
-    found = misfit(problem, matrix, args, weighted=True)
-    shape = found.residual.full_shape[1:]
-    counted = np.ones(shape, bool) if problem.observed is None else problem.observed[index[0]]
-    if counted.ndim != 1:
-        raise ValueError(f"plot draws observations along one dim, but there are {counted.ndim}, {problem.dims}")
-    y, curve = (x.to_numpy()[0] for x in (found.observed, found.model))
-    slopes = np.stack([c.to_numpy()[0] for c in problem.jacobian(matrix, index)[1]]) / found.weight.to_numpy()[0]
-    spread = np.sqrt(np.einsum("in,ij,jn->n", slopes, _covariance(fit, where), slopes))
-    x, label = _abscissa(fit, found.leaf, y.size)
-    order = np.argsort(x)
+    found = misfits(problem, matrix, args, weighted=True)
+    table = problem.jacobian(matrix, index)[1]
+    columns = np.stack([c.to_numpy().reshape(-1) for c in table])
+    counted = np.ones(columns.shape[1], bool) if problem.observed is None else problem.observed[index[0]].ravel()
     dof = fit.dof.isel(where, missing_dims="ignore").item()
-    reach = stdtrit(max(dof, 1), 0.5 * (1 + BAND)) * spread
-    panel = figure.subplots()
+    reach, first = stdtrit(max(dof, 1), 0.5 * (1 + BAND)), 0
+    panels = figure.subplots(len(found), 1, squeeze=False).ravel()
+    for one, panel in zip(found, panels, strict=True):
+        part = slice(first, first + one.residual.to_numpy().size)
+        first = part.stop
+        if len(one.residual.names) > 2:
+            dims = one.residual.names[1:]
+            raise ValueError(f"plot draws observations along one dim, but there are {len(dims)}, {dims}")
+        weight = np.ravel(one.weight.to_numpy())
+        slopes = columns[:, part] / weight
+        spread = np.sqrt(np.einsum("in,ij,jn->n", slopes, _covariance(fit, where), slopes))
+        _band(fit, panel, one, counted[part], reach * spread)
+    named = fit.params.isel(where, missing_dims="ignore")
+    panels[0].set_title(", ".join(f"{n} = {v.item():.4g}" for n, v in named.data_vars.items()), fontsize="medium")
+    return figure
+
+
+def _band(fit: LeastSquaresResult, panel: Any, one: Misfit, counted: Any, reach: Any) -> None:
+    """One array of observations with its curve."""
+    y, curve = (np.ravel(x.to_numpy()) for x in (one.observed, one.model))
+    x, label = _abscissa(fit, one.leaf, y.size)
+    order = np.argsort(x)
     panel.fill_between(x[order], (curve - reach)[order], (curve + reach)[order], alpha=0.3, label=f"{BAND:.0%} band")
     panel.plot(x[order], curve[order], label="fit")
     panel.plot(x[counted], y[counted], "k.", markersize=4, label="observations")
-    named = fit.params.isel(where, missing_dims="ignore")
-    panel.set_title(", ".join(f"{n} = {v.item():.4g}" for n, v in named.data_vars.items()), fontsize="medium")
-    observed = problem.data[-1]
-    panel.set(xlabel=label, ylabel=_label(observed) if isinstance(observed, xr.DataArray) else "")
+    observed = fit._problem.data[-1]
+    if one.name is not None:
+        observed = observed[one.name] if isinstance(observed, xr.Dataset) else None
+    name = _label(observed) if isinstance(observed, xr.DataArray) else one.name
+    panel.set(xlabel=label, ylabel="" if name is None else str(name))
     panel.legend()
-    return figure
 
 
 def _covariance(fit: LeastSquaresResult, where: dict[Any, int]) -> Any:
@@ -116,7 +130,7 @@ def _covariance(fit: LeastSquaresResult, where: dict[Any, int]) -> Any:
     return np.array([[fit.covariance[a, b].isel(at, missing_dims="ignore").item() for b in names] for a in names])
 
 
-def _position(cells: xr.DataArray, at: dict[Any, Any]) -> dict[Any, int]:
+def position(cells: xr.DataArray, at: dict[Any, Any]) -> dict[Any, int]:
     """The cell nearest to some labels."""
     if {*at} != {*cells.dims}:
         raise ValueError(f"choose a cell by all of {cells.dims}, got {at}")

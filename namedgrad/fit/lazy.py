@@ -14,6 +14,7 @@ import xarray as xr
 
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import AxisError, Name, Names
+from namedgrad.fit.derived import confint, propagate
 from namedgrad.fit.parameters import as_entries, lacking
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import attributes
@@ -26,6 +27,7 @@ PER_CELL = {
     "iterations": "iterations of the fit",
     "cost": "value at the solution",
     "dof": "degrees of freedom",
+    "chi2": "sum of squared residuals, each divided by its sigma",
     "r2": "coefficient of determination",
     "aic": "Akaike information criterion",
     "bic": "Bayesian information criterion",
@@ -44,12 +46,12 @@ class LazyResult(FitResult):
     ----------
     params, stderr : xarray.Dataset
     status, iterations, cost : xarray.DataArray
-    dof, r2, aic, bic, covariance : xarray.DataArray
-        Of :func:`namedgrad.least_squares` only.
+    dof, chi2, r2, aic, bic, covariance, unscaled_covariance : xarray.DataArray
+        Of :func:`namedgrad.least_squares` only, as are the methods.
     """
 
-    def __init__(self, parts: Mapping[str, Any]) -> None:
-        self._parts = dict(parts)
+    def __init__(self, parts: Mapping[str, Any], cell: Callable[[Mapping[Any, int]], Any] | None = None) -> None:
+        self._parts, self._cell = dict(parts), cell
         for name, part in parts.items():
             setattr(self, name, part)
 
@@ -58,7 +60,30 @@ class LazyResult(FitResult):
         from dask.base import compute
 
         names = list(self._parts)
-        return LazyResult(dict(zip(names, compute(*self._parts.values()), strict=True)))
+        return LazyResult(dict(zip(names, compute(*self._parts.values()), strict=True)), self._cell)
+
+    def confint(self, level: float = 0.95) -> xr.Dataset:
+        """Confidence intervals; see :meth:`LeastSquaresResult.confint <namedgrad.fit.LeastSquaresResult.confint>`."""
+        return confint(self.params, self.stderr, self.dof, level)
+
+    def propagate(self, g: Callable[[xr.Dataset], xr.DataArray]) -> xr.Dataset:
+        """A quantity that follows from the parameters, and its standard error, which is one task of all chunks.
+
+        See :meth:`LeastSquaresResult.propagate <namedgrad.fit.LeastSquaresResult.propagate>`.
+        """
+        return propagate(g, self.params, self.covariance)
+
+    def plot(self, at: Mapping[Any, Any] | None = None) -> Any:
+        """Draw maps of the parameters, which are computed, or one cell, which is fitted once more.
+
+        See :meth:`LeastSquaresResult.plot <namedgrad.fit.LeastSquaresResult.plot>`.
+        """
+        from namedgrad.fit.figures import plot, position
+
+        self.stderr  # noqa: B018 - without it there is nothing to draw
+        if not at:
+            return plot(self.compute(), None)
+        return plot(self._cell(position(self.status, dict(at))), at)  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -147,6 +172,7 @@ def fit_lazily(
     fixed: Sequence[Name] = (),
 ) -> LazyResult:  # fmt: skip
     """The result of ``fit(**args of a chunk)``, whose arrays are computed when they are asked for."""
+    from dask.base import compute
     from dask.delayed import delayed
 
     if traced:
@@ -196,7 +222,16 @@ def fit_lazily(
         both = {**coords, "param": labels, "param_wrt": labels}
         parts["covariance"] = xr.DataArray(joined("covariance", (count, count)), both, dims, "covariance")
         parts["covariance"].attrs = {"long_name": "covariance of the parameters"}
-    return LazyResult(parts)
+        parts["unscaled_covariance"] = parts["covariance"].copy(data=joined("unscaled_covariance", (count, count)))
+        parts["unscaled_covariance"].attrs = {"long_name": "covariance of the parameters for known sigma"}
+        parts["unscaled_covariance"].name = "unscaled_covariance"
+
+    def cell(at: Mapping[Any, int]) -> Any:
+        """The fit of one cell, and of those that share parameters with it."""
+        cuts = {n: chunks.cuts[n][0] if n in chunks.coupled else (at[n], at[n] + 1) for n in chunks.over}
+        return fit(**compute(chunks.args(cuts))[0])
+
+    return LazyResult(parts, cell)
 
 
 def _own(leaf: Any, over: Names) -> dict[Any, int]:
@@ -222,5 +257,5 @@ def _run(fit: Fit, args: Any, over: Names, square: bool, residuals: bool) -> dic
     if residuals:
         out |= {f"stderr.{n}": full(v) for n, v in found.stderr.items()}
     if square and isinstance(found.covariance, xr.DataArray):
-        out["covariance"] = full(found.covariance)
+        out["covariance"], out["unscaled_covariance"] = full(found.covariance), full(found.unscaled_covariance)
     return out

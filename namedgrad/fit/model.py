@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
@@ -29,10 +30,11 @@ def fit_model(
     def residual(p: Any, *data: Any) -> Any:
         return model(p, *data[:-1]) - data[-1]
 
-    fit = least_squares(residual, params, *numbers, obj, over=over, **options)
-    if not isinstance(fit, LeastSquaresResult):
+    fit: Any = least_squares(residual, params, *numbers, obj, over=over, **options)
+    if not isinstance(fit, (LeastSquaresResult, LazyResult)):
         return fit
-    fit.readers = readers
+    if isinstance(fit, LeastSquaresResult):
+        fit.readers = readers
     for c, x in zip(given, numbers, strict=True):
         if isinstance(c, xr.DataArray) and c.dtype.kind in "mMO":
             fit.params.attrs |= {f"{c.name}_{key}": value for key, value in x.attrs.items()}
@@ -55,11 +57,17 @@ def _reader(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
 
 
 def _set_units(
-    fit: LeastSquaresResult, residual: Callable[..., Any], params: Any, data: list[Any], over: Any, units: list[Any]
-) -> None:
+    fit: LeastSquaresResult | LazyResult, residual: Callable[..., Any], params: Any, data: list[Any], over: Any,
+    units: list[Any],
+) -> None:  # fmt: skip
     """Units of parameters that have none, found with one cell of the data."""
     names = (over,) if isinstance(over, str) else tuple(over)
-    one = [x.isel({d: slice(0, 1) for d in names if d in x.dims}) if isinstance(x, xr.DataArray) else x for x in data]
+    one = [
+        x.isel({d: slice(0, 1) for d in names if d in x.dims}).compute() if isinstance(x, xr.DataArray) else x
+        for x in data[:-1]
+    ]
+    observed = data[-1].isel({d: slice(0, 1) for d in names if d in data[-1].dims})
+    one.append(observed.copy(data=np.ones(observed.shape)))  # what they are says nothing of units
     if not names:
         one[-1], names = one[-1].expand_dims(ONLY), (ONLY,)
     start: Any = dict.fromkeys(given_starts(params)[0], 1.0)

@@ -6,7 +6,8 @@ is read off as the derivative of the residual in the observation, and the model 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,17 +15,19 @@ import xarray as xr
 
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
-from namedgrad.fit.cells import CELL
+from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.parameters import Matrix, as_float
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals, fill
+from namedgrad.fit.several import NUMBER, names_of
 from namedgrad.rules.elementwise import divide, log
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.movement import slice_of, split
 from namedgrad.rules.structure import (
     contract,
     multiply,
     relabel,
     reorder,
+    select,
     spread,
     stamp,
     subtract,
@@ -32,7 +35,7 @@ from namedgrad.rules.structure import (
 )
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
-from namedgrad.transforms.tape import quiet, record
+from namedgrad.transforms.tape import Tape, quiet, record
 
 OBSERVATIONS = "the last argument after params (the observations)"
 VANISHES = 1e-6  # what may be left of a residual where the model meets the observations, relative to its change
@@ -41,10 +44,11 @@ VANISHES = 1e-6  # what may be left of a residual where the model meets the obse
 class Misfit(NamedTuple):
     """Tables ``(CELL, dims...)``: residuals, their derivative in the observations, and those."""
 
+    name: Any  # of the observations; None if there is only one array
     residual: DimArray
     weight: DimArray
     observed: DimArray
-    leaf: Any  # what the residual function returned
+    leaf: Any  # what the residual function returned for them
 
     @property
     def model(self) -> DimArray:
@@ -53,41 +57,81 @@ class Misfit(NamedTuple):
             return subtract(self.observed, divide(self.residual, self.weight))
 
 
-def misfit(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) -> Misfit:
-    """Residuals and weights of the cells whose parameters are ``matrix``, with missing observations made up."""
+def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) -> list[Misfit]:
+    """Residuals and weights of the cells whose parameters are ``matrix``, with missing observations made up.
+
+    One for each array that the residual function returns.
+    """
     count = matrix.shape[1]
     if not args["data"]:
         raise TypeError("there are no observations: the residual function takes nothing after params")
     *given, last = args["data"]
-    tree = Tree(last if isinstance(last, (xr.Dataset, xr.DataTree)) else as_float(last, OBSERVATIONS))
-    if len(tree.parts) != 1:
-        raise TypeError(
-            f"{OBSERVATIONS} are a {type(last).__name__} of {len(tree.parts)} arrays; for this, fit one at a time, or "
-            "compute it from fit.params and fit.residual"
-        )
+    tree = _observations(last)
     parts = problem.parameters.parts(matrix, problem.backend)
-
-    leaf: Any = None
+    outs: list[Output] = []
 
     def residual(observed: Sequence[DimArray]) -> Sequence[DimArray]:
-        nonlocal leaf
         out = problem.call(parts, {"data": (*given, tree.rebuild(observed))})
-        leaf = out.tree.leaves[0]
-        return problem.checked(out, args, weighted=weighted).parts
+        outs.append(problem.apart(out, args, weighted=weighted))
+        return outs[-1].parts
 
     with quiet():
         complete = [fill(x) for x in tree.parts]
         tape = record(residual, complete)
-        r = problem.table(tape.outs[0], count, "residual")
-        weight = problem.table(tape.push([problem.one()])[0], count, "residual")
-        y = problem.table(complete[0], count, "observations")
-        if extra := [n for n in y.names if n not in r.names]:
-            raise AxisError(f"the residual lacks the dims {extra} of the observations, its last argument")
-        found = Misfit(r, weight, spread(y, r), leaf)
-        if set(y.names) == set(r.names):
-            left = residual([_as_argument(found.model, tree.parts[0], problem)])[0]
-            _require_met(problem.table(left, count, "residual"), found)
+        weights = [_pushed(tape, j, problem.one()) for j in range(len(complete))]
+        alone = len(complete) == len(tape.outs) == 1
+        found, model = [], list(complete)
+        for i, r in enumerate(tape.outs):
+            of = [j for j, w in enumerate(weights) if alone or w[i].to_numpy().any()]
+            if len(of) != 1:
+                raise TypeError(
+                    f"residual {i + 1} depends on {len(of)} of the {len(complete)} arrays in {OBSERVATIONS}, not on one"
+                )
+            found.append(_misfit(problem, count, r, weights[of[0]][i], complete[of[0]])._replace(
+                name=_name(last, outs[0], of[0], len(tape.outs)), leaf=_leaf(outs[0], i)
+            ))  # fmt: skip
+            if set(found[-1].observed.names) == set(problem.table(complete[of[0]], count, "observations").names):
+                model[of[0]] = _as_argument(found[-1].model, tree.parts[of[0]], problem)
+        if all(a is not b for a, b in zip(model, complete, strict=True)):
+            for left, at in zip(residual(model), found, strict=True):
+                _require_met(problem.table(left, count, "residual"), at)
     return found
+
+
+def _observations(last: Any) -> Tree:
+    several = isinstance(last, (xr.Dataset, xr.DataTree, Mapping, list, tuple))
+    return Tree(last if several else as_float(last, OBSERVATIONS))
+
+
+def _pushed(tape: Tape, j: int, one: DimArray) -> list[DimArray]:
+    """The derivatives of all outputs in one input."""
+    ts: list[DimArray | None] = [None] * len(tape.ins)
+    ts[j] = one
+    return tape.push(ts)
+
+
+def _misfit(problem: Residuals, count: int, r: DimArray, weight: DimArray, observed: DimArray) -> Misfit:
+    r = problem.table(r, count, "residual")
+    y = problem.table(observed, count, "observations")
+    if extra := [n for n in y.names if n not in r.names]:
+        raise AxisError(f"the residual lacks the dims {extra} of the observations, its last argument")
+    return Misfit(None, r, problem.table(weight, count, "residual"), spread(y, r), None)
+
+
+def _name(last: Any, out: Output, j: int, count: int) -> Any:
+    if count == 1:
+        return None
+    if isinstance(last, xr.Dataset):
+        return [n for n, v in last.data_vars.items() if v.dtype.kind == "f"][j]
+    return names_of(out)[j]
+
+
+def _leaf(out: Output, i: int) -> Any:
+    """What holds an array of the output."""
+    if len(out.tree.leaves) > 1:
+        return out.tree.leaves[i]
+    leaf = out.tree.leaves[0]
+    return leaf[names_of(out)[i]] if isinstance(leaf, xr.Dataset) else leaf
 
 
 def _as_argument(x: DimArray, like: DimArray, problem: Residuals) -> DimArray:
@@ -123,14 +167,37 @@ def sums_of_squares(problem: Residuals, matrix: Matrix) -> tuple[Matrix, Matrix]
     """Weighted squares per cell: of the residuals, and of the observations about their weighted mean."""
     out = np.full((2, problem.cells.count), np.nan)
     for index in batches(problem.everywhere, problem.size):
-        at = misfit(problem, matrix[:, index], problem.arguments(index), weighted=True)
+        found = misfits(problem, matrix[:, index], problem.arguments(index), weighted=True)
         with quiet():
-            r, w, y = (problem.counted(x, index) for x in (at.residual, at.weight, at.observed))
-            squares = multiply(w, w)
-            mean = divide(contract(squares, y, problem.dims), total(squares, problem.dims))
-            off = multiply(w, subtract(y, mean))
-            out[:, index] = [contract(x, x, problem.dims).to_numpy() for x in (r, off)]
+            parts = [_squares(at, seen) for at, seen in zip(found, _seen(problem, index, found), strict=True)]
+        out[:, index] = np.sum(parts, axis=0)
     return out[0], out[1]
+
+
+def _squares(at: Misfit, seen: DimArray | None) -> list[Any]:
+    dims = at.residual.names[1:]
+    several = (reorder(x, at.residual.names) for x in (at.residual, at.weight, at.observed))
+    r, w, y = (x if seen is None else select(seen, x) for x in several)
+    squares = multiply(w, w)
+    mean = divide(contract(squares, y, dims), total(squares, dims))
+    off = multiply(w, subtract(y, mean))
+    return [contract(x, x, dims).to_numpy() for x in (r, off)]
+
+
+def _seen(problem: Residuals, index: Index, found: Sequence[Misfit]) -> list[DimArray | None]:
+    """Which residuals of some cells count, by array."""
+    seen = problem.seen(index)
+    if seen is None or len(found) == 1:
+        return [seen] * len(found)
+    out: list[DimArray | None] = []
+    first = 0
+    for at in found:
+        size, dims = math.prod(at.residual.full_shape[1:]), at.residual.names[1:]
+        some = slice_of(seen, NUMBER, slice(first, first + size))
+        sizes = dict(zip(dims, at.residual.full_shape[1:], strict=True))
+        out.append(split(some, NUMBER, sizes) if dims else slice_of(some, NUMBER, 0))
+        first += size
+    return out
 
 
 def log_weights(problem: Residuals) -> Matrix:

@@ -236,6 +236,11 @@ class Residuals(Problem):
 
     def checked(self, out: Output, args: Any, *, weighted: bool = True) -> Output:
         """The output as one array, divided by sigma."""
+        out = self.apart(out, args, weighted=weighted)
+        return joined(out) if is_several(out) else out
+
+    def apart(self, out: Output, args: Any, *, weighted: bool = True) -> Output:
+        """The output, divided by sigma: one array, or several."""
         several = is_several(out)
         if not several:
             single(out, "residual")
@@ -246,7 +251,7 @@ class Residuals(Problem):
             for old, new in zip(before, out.parts, strict=True):
                 if old.sizes != new.sizes:
                     raise AxisError(f"sigma does not match: it makes {describe(new)} of the residual {describe(old)}")
-        return joined(out) if several else out
+        return out
 
     # ---------------------------------------------------------------- derivatives
 

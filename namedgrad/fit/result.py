@@ -16,7 +16,7 @@ from namedgrad.axes import NONE, Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import Found
 from namedgrad.fit.cells import Cells, Index
-from namedgrad.fit.observations import log_weights, misfit, squares, sums_of_squares
+from namedgrad.fit.observations import Misfit, log_weights, misfits, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.problem import Problem, batches
 from namedgrad.fit.residuals import Residuals
@@ -186,19 +186,9 @@ class LeastSquaresResult(FitResult):
         >>> fit.confint()["slope"].round(3).values
         array([0.944, 1.083])
         """
-        from scipy.special import stdtrit
+        from namedgrad.fit.derived import confint
 
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
-        with np.errstate(invalid="ignore"):
-            quantile = self.dof.copy(data=stdtrit(np.maximum(self.dof, 1), 0.5 * (1 + level)))
-            reach = self.stderr * quantile.assign_attrs(long_name="quantile")
-        bound = xr.DataArray([-1.0, 1.0], dims="bound", coords={"bound": ["lower", "upper"]})
-        out = (self.params + reach.fillna(0.0).where(self.stderr.notnull()) * bound).transpose(..., "bound")
-        for name, v in out.items():
-            about = self.params[name].attrs
-            v.attrs = {**about, "long_name": f"{level:.4g} confidence interval of {about.get('long_name', name)}"}
-        return out
+        return confint(self.params, self.stderr, self.dof, level)
 
     def propagate(self, g: Callable[[xr.Dataset], xr.DataArray]) -> xr.Dataset:
         """A quantity that follows from the parameters, and its standard error, to first order (the delta method).
@@ -315,8 +305,10 @@ class LeastSquaresResult(FitResult):
 
         return self._tables(at, name)
 
-    def predict(self, *data: Any) -> xr.DataArray:
+    def predict(self, *data: Any) -> xr.DataArray | xr.Dataset:
         """The model, which is where the residual vanishes: for the data of the fit, or for others.
+
+        A Dataset where the observations are several arrays.
 
         Parameters
         ----------
@@ -334,18 +326,31 @@ class LeastSquaresResult(FitResult):
         problem, cells = self._problem, self._problem.cells
         data = tuple(read(x) for read, x in zip(self.readers or [lambda x: x] * len(data), data, strict=False))
         sound = np.flatnonzero(np.isfinite(self.cost.values))[:1]
-        misfit(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)  # raises if it is not linear
+        known = misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)
         if data:
             if len(data) != len(problem.data) - 1:
                 raise TypeError(f"predict takes {len(problem.data) - 1} arguments, or none; got {len(data)}")
-            zero = {xr.DataArray: xr.DataArray(0.0), DimArray: make(np.float64(0.0), (), NONE)}.get(problem.kind, 0.0)
-            cells = Cells({"params": dict(self.params), "data": (*data, zero)}, cells.names)
+            cells = Cells({"params": dict(self.params), "data": (*data, self._nothing())}, cells.names)
 
-        def at(index: Index) -> tuple[DimArray, Any]:
-            found = misfit(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
-            return found.model, found.leaf
+        def at(index: Index) -> list[Misfit]:
+            return misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
 
-        return self._tables(at, "prediction")
+        found = [at(index) for index in batches(problem.everywhere, problem.size)]
+        several = [
+            self._labelled([(part[i].model, part[i].leaf) for part in found], m.name or "prediction")
+            for i, m in enumerate(known)
+        ]
+        return several[0] if len(known) == 1 else xr.Dataset({x.name: x for x in several})
+
+    def _nothing(self) -> Any:
+        """Observations of 0, in the form of those of the fit."""
+        last = self._problem.data[-1]
+        if isinstance(last, xr.Dataset):
+            return xr.Dataset(dict.fromkeys(last.data_vars, 0.0))
+        zero = {xr.DataArray: xr.DataArray(0.0), DimArray: make(np.float64(0.0), (), NONE)}.get(self._problem.kind, 0.0)
+        if isinstance(last, Mapping):
+            return dict.fromkeys(last, zero)
+        return type(last)([zero] * len(last)) if isinstance(last, (list, tuple)) else zero
 
     def plot(self, at: Mapping[Any, Any] | None = None) -> Any:
         """Draw the fit: maps (over one dim: lines with standard errors) of the parameters, or one cell.
@@ -374,7 +379,10 @@ class LeastSquaresResult(FitResult):
 
     def _tables(self, at: Callable[[Index], tuple[DimArray, Any]], name: str) -> xr.DataArray:
         """Tables ``(CELL, dims...)`` of all cells as one array, with the dims in the order of the observations."""
-        found = [at(index) for index in batches(self._problem.everywhere, self._problem.size)]
+        return self._labelled([at(index) for index in batches(self._problem.everywhere, self._problem.size)], name)
+
+    def _labelled(self, found: Sequence[tuple[DimArray, Any]], name: str) -> xr.DataArray:
+        """Tables of all cells, batch by batch, each with what the residual function returned."""
         (table, leaf), values = found[0], np.concatenate([x.to_numpy() for x, _ in found])
         dims = tuple(f"dim_{i}" if isinstance(n, axes.Axis) else n for i, n in enumerate(table.names[1:]))
         known = leaf.coords.variables if isinstance(leaf, xr.DataArray) else {}

@@ -8,7 +8,8 @@
    tells what one step would reach.
 4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start.
 
-SciPy's start values, which are all 1, are tried before that; where no candidate promises to do better they are kept.
+SciPy's start values, which are all 1, are tried before that. They are kept where they lead to a fit that leaves nothing
+but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do better.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import solve
 from namedgrad.fit.cells import Index
 from namedgrad.fit.marquardt import Marquardt
+from namedgrad.fit.noise import looks_like_noise
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.surface import Slopes, Surface
@@ -64,7 +66,15 @@ def find_starts(problem: Residuals, missing: list[int]) -> Array:
     if not missing:
         return problem.start
     with quiet():
-        return _Search(problem, missing).run()
+        if problem.unusable.any():
+            return _Search(problem, missing).run()
+        usual, cost = _descended(problem, _usual(problem, missing), problem.everywhere, QUICK)
+        noise = looks_like_noise(problem, usual)
+        if not noise.all():
+            return _Search(problem, missing).run((usual, cost, noise))
+        rest = [k for k in range(len(usual)) if k not in missing]
+        usual[rest] = problem.start[rest]
+        return usual
 
 
 def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -159,14 +169,17 @@ class _Search:
 
     # ---------------------------------------------------------------- comparison
 
-    def run(self) -> Array:
-        """The start values."""
+    def run(self, tried: tuple[Array, Array, Array] | None = None) -> Array:
+        """The start values; ``tried`` are where SciPy's lead to, with costs, and the cells in which they are good."""
         problem, judge = self.problem, _Judge(self)
         if problem.unusable.any() and judge.sound.size:
             problem.begin_at(self._sound(judge))  # now what is not finite is missing
-        usual, cost = self._descended(self._usual(), problem.everywhere, QUICK)
+        if tried is None:
+            usual, cost = _descended(problem, _usual(problem, self.missing), problem.everywhere, QUICK)
+            tried = usual, cost, looks_like_noise(problem, usual)
+        usual, cost, good = tried
         out = usual.copy()
-        for index in batches(problem.everywhere, problem.size):
+        for index in batches(problem.everywhere[~good], problem.size):
             z = self.surface.observed(judge.lowest, index) if judge.sound.size else np.empty((len(index), 0))
             some = np.isfinite(z).any(axis=1)
             if some.any():
@@ -183,15 +196,6 @@ class _Search:
             if not self.surface.shared:
                 x[self.found.bent] = self._carried(x[self.found.bent], self._frames_of(index))
             out[np.array(self.missing)[:, None], index] = x[self.missing]
-        return out
-
-    def _usual(self) -> Array:
-        """SciPy's start values: 1, or what is feasible."""
-        problem, out = self.problem, self.problem.start.copy()
-        low, high = (m[self.missing] for m in (problem.lower, problem.upper))
-        with np.errstate(invalid="ignore"):
-            inside = np.where(np.isfinite(low), np.where(np.isfinite(high), 0.5 * (low + high), low + 1), high - 1)
-        out[self.missing] = np.where((low <= 1) & (high >= 1), 1.0, inside)
         return out
 
     def _search(self, judge: _Judge, out: Array, cost: Array, index: Index, z: Array) -> None:
@@ -250,7 +254,7 @@ class _Search:
         """The best of the trials of each cell, after some iterations, and its cost."""
         cells = len(np.unique(at))
         for left, iterations in ROUNDS:
-            x, cost = self._descended(x, at, iterations)
+            x, cost = _descended(self.problem, x, at, iterations)
             cost = cost.reshape(-1, cells)
             order = cost
             if left == 1:  # of those that are equally good the one with the fewest negative parameters
@@ -259,26 +263,6 @@ class _Search:
             best = _least(order, left) * cells + np.arange(cells)
             x, at, cost = x[:, best.ravel()], at[best.ravel()], cost.ravel()[best.ravel()]
         return x, cost
-
-    def _descended(self, x: Array, at: Index, iterations: int) -> tuple[Array, Array]:
-        """Points (parameter, trial) after some iterations each, and their cost; infinite where there is none."""
-        problem = self.problem
-        x, free, linear = x.copy(), x[problem.free], problem.linearity()
-        low, high = (m[problem.free] for m in (problem.lower, problem.upper))
-        trials, workers = np.arange(len(at)), problem.workers(at)
-
-        def enter(index: Index) -> Marquardt:
-            return Marquardt.enter(index, free[:, index], low[:, at[index]], high[:, at[index]], linear)
-
-        found = solve(
-            lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at), keep=("x",),
-            size=shares(trials, problem.most, workers), tol=1e-8, max_iterations=iterations, report=lambda _: None,
-            workers=workers,
-        )  # fmt: skip
-        ended = found.arrays["x"]
-        x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
-        cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
-        return x, np.where(np.isfinite(cost), cost, np.inf)
 
     # ---------------------------------------------------------------- coordinates that differ from cell to cell
 
@@ -298,6 +282,36 @@ class _Search:
             own = (own[there][order] - frames[0].origin[i]) / frames[0].unit[i]  # noqa: PLW2901
             out[i] = np.interp(grid, own, values[there][order])
         return out
+
+
+def _usual(problem: Residuals, missing: list[int]) -> Array:
+    """SciPy's start values: 1, or what is feasible."""
+    out = problem.start.copy()
+    low, high = (m[missing] for m in (problem.lower, problem.upper))
+    with np.errstate(invalid="ignore"):
+        inside = np.where(np.isfinite(low), np.where(np.isfinite(high), 0.5 * (low + high), low + 1), high - 1)
+    out[missing] = np.where((low <= 1) & (high >= 1), 1.0, inside)
+    return out
+
+
+def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array]:
+    """Points (parameter, trial) after some iterations each, and their cost; infinite where there is none."""
+    x, free, linear = x.copy(), x[problem.free], problem.linearity()
+    low, high = (m[problem.free] for m in (problem.lower, problem.upper))
+    trials, workers = np.arange(len(at)), problem.workers(at)
+
+    def enter(index: Index) -> Marquardt:
+        return Marquardt.enter(index, free[:, index], low[:, at[index]], high[:, at[index]], linear)
+
+    found = solve(
+        lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at), keep=("x",),
+        size=shares(trials, problem.most, workers), tol=1e-8, max_iterations=iterations, report=lambda _: None,
+        workers=workers,
+    )  # fmt: skip
+    ended = found.arrays["x"]
+    x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
+    cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
+    return x, np.where(np.isfinite(cost), cost, np.inf)
 
 
 class _Judge:

@@ -48,6 +48,29 @@ def test_everything_is_lazy_and_the_same(options):
         fit.residual
 
 
+def test_what_follows_from_lazy_parameters():
+    y = labelled(observations())
+    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
+    options = {"coords": "time", "params": START, "over": OVER, "sigma": 0.05}
+    want = y.grad.fit(model, **options)
+    half, mean = (lambda p: np.log(2) / p["rate"]), (lambda p: p["rate"].mean())
+    with dask.config.set(scheduler=refuse):
+        fit = y.chunk(CHUNKS).grad.fit(model, **options)
+        interval, life, average = fit.confint(0.9), fit.propagate(half), fit.propagate(mean)
+    assert interval["rate"].chunks is not None
+    assert life.stderr.chunks is not None
+    xr.testing.assert_allclose(interval.compute(), want.confint(0.9), rtol=1e-6)
+    xr.testing.assert_allclose(life.compute(), want.propagate(half), rtol=1e-5)
+    xr.testing.assert_allclose(average.compute(), want.propagate(mean), rtol=1e-5)
+    same(fit, want, ["chi2", "unscaled_covariance", "params", "stderr"])
+    assert fit.params["size"].units == "K"
+    shown = fit.plot({"lat": 10, "lon": -179})
+    np.testing.assert_allclose(
+        shown.axes[0].lines[0].get_ydata(), want.predict().sel(lat=10, lon=-179), rtol=1e-5
+    )
+    assert [a.get_title() for a in fit.plot().axes[:3]] == [a.get_title() for a in want.plot().axes[:3]]
+
+
 def test_named_arrays_and_minimize():
     t, y = named(observations())
     lazy = ng.DimArray(da.from_array(y.data, chunks=(30, 1, 4)), y.dims)

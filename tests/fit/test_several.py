@@ -83,8 +83,41 @@ def test_sigma_per_variable():
         np.testing.assert_allclose([fit.params[n][i] for n in START], want.x, rtol=1e-6)
         np.testing.assert_allclose([named.params[n][i] for n in START], want.x, rtol=1e-6)
     assert np.isfinite(fit.aic).all()
-    with pytest.raises(TypeError, match="Dataset of 2 arrays"):
-        fit.predict()
+
+
+def test_predictions_of_several_arrays_and_how_good_they_are():
+    ds = data()
+    curves = lambda p, t, u: model(p, xr.Dataset(coords={"t": t, "u": u}))
+    r = lambda p, t, u, ds: xr.Dataset(curves(p, t, u)) - ds
+    sigma = xr.Dataset({"warm": 0.05, "dry": 0.02})
+    fit = ng.least_squares(r, START, ds.t, ds.u, ds, over="site", sigma=sigma)
+    want = xr.Dataset(model(fit.params, ds)).transpose("site", ...)
+    xr.testing.assert_allclose(fit.predict().transpose("site", ...), want)
+    t, u = xr.DataArray([0.5, 1.5], dims="later"), xr.DataArray([0.1], dims="soon")
+    new = fit.predict(t, u)
+    np.testing.assert_allclose(new.warm, fit.params["size"] * np.exp(-fit.params["rate"] * t), rtol=1e-12)
+    assert new.dry.dims == ("site", "soon")
+    off = ((want - ds) / sigma) ** 2
+    about = ((ds - ds.mean(["t", "u"])) / sigma) ** 2
+    share = sum(off[n].sum(d) for n, d in (("warm", "t"), ("dry", "u")))
+    share = share / sum(about[n].sum(d) for n, d in (("warm", "t"), ("dry", "u")))
+    np.testing.assert_allclose(fit.r2, 1 - share, rtol=1e-10)
+    panels = fit.plot({"site": "b"}).axes
+    assert [p.get_ylabel() for p in panels] == ["warm [K]", "dry"]
+    for panel, name in zip(panels, ("warm", "dry"), strict=True):
+        line, dots = panel.lines
+        np.testing.assert_allclose(line.get_ydata(), want[name].sel(site="b"), rtol=1e-12)
+        np.testing.assert_array_equal(dots.get_ydata(), ds[name].sel(site="b").dropna(ds[name].dims[-1]))
+
+
+def test_arrays_that_do_not_belong_to_one_observation():
+    ds = data()
+    both = ng.least_squares(
+        lambda p, ds: {"a": model(p, ds)["warm"] - ds.warm - ds.dry.mean(), "b": model(p, ds)["dry"] - ds.dry},
+        START, ds, over="site",
+    )  # fmt: skip
+    with pytest.raises(TypeError, match="residual 1 depends on 2 of the 2 arrays"):
+        both.predict()
 
 
 def test_a_tree_of_datasets():

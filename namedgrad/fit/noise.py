@@ -1,0 +1,56 @@
+"""Whether what a fit has left of the observations is anything but noise: then there is nothing more to be found.
+
+The test is that of Ljung and Box (1978), *On a measure of lack of fit in time series models*: residuals in the order of
+their coordinate that follow each other without any relation cannot come from a curve that goes elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtri
+
+from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.problem import batches
+from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.surface import Surface
+from namedgrad.transforms.tape import quiet
+
+LAGS = 10
+FEWEST = 8 * LAGS  # observations: with fewer much could hide
+UNLIKELY = 1e-4  # probability that noise fails
+
+
+def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
+    """The cells (cell,) in which nothing but noise is left at these parameters; none if that cannot be told."""
+    out = np.zeros(problem.cells.count, bool)
+    if problem.loss is not None or not _in_order(problem):
+        return out
+    good = np.isfinite(matrix).all(axis=0) & (problem.counts >= FEWEST) & ~problem.unusable
+    limit = float(chdtri(LAGS, UNLIKELY))
+    for index in batches(problem.everywhere[good], problem.size):
+        with quiet():
+            table = problem.counted(problem.residual(matrix[:, index], index), index)
+            r, count = table.to_numpy().reshape(len(index), -1), problem.counts[index]
+            # of the residuals, and of their signs, among which no single large one stands out
+            out[index] = (_statistic(r, count) < limit) & (_statistic(np.sign(r), count) < limit)
+    return out
+
+
+def _statistic(r: np.ndarray[Any, Any], count: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The statistic of Ljung and Box per row, distributed as chi squared; NaN where there is nothing, or too much."""
+    power = np.vecdot(r, r)
+    sums = sum(np.vecdot(r[:, k:], r[:, :-k]) ** 2 / (count - k) for k in range(1, LAGS + 1))
+    return np.asarray(count * (count + 2) * sums / power**2)
+
+
+def _in_order(problem: Residuals) -> bool:
+    """Whether the observations are in the order of their coordinates, in all cells."""
+    surface = Surface(problem)
+    dims = [names for names in surface.kept if names]
+    several = len(set(dims)) < len(dims) or any(len(names) > 1 for names in dims)
+    if not surface.shared or several or not dims:
+        return False
+    steps = [np.diff(x.ravel()) for x in surface.x]
+    return all((s >= 0).all() or (s <= 0).all() for s in steps)
