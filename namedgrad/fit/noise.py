@@ -1,7 +1,8 @@
 """Whether what a fit has left of the observations is anything but noise: then there is nothing more to be found.
 
-The test is that of Ljung and Box (1978), *On a measure of lack of fit in time series models*: residuals in the order of
-their coordinate that follow each other without any relation cannot come from a curve that goes elsewhere.
+Residuals in the order of their coordinate that follow each other without any relation cannot come from a curve that
+goes elsewhere.  One test is that of Ljung and Box (1978), *On a measure of lack of fit in time series models*, another
+one whether slow oscillations hold more of them than their share.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.surface import Surface
 from namedgrad.transforms.tape import quiet
 
-LAGS = 10
+LAGS, SLOW = 10, 8  # oscillations, of half a period up to so many halves
 FEWEST = 8 * LAGS  # observations: with fewer much could hide
 UNLIKELY = 1e-4  # probability that noise fails
 
@@ -28,17 +29,26 @@ def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]
     if problem.loss is not None or not _in_order(problem):
         return out
     good = np.isfinite(matrix).all(axis=0) & (problem.counts >= FEWEST) & ~problem.unusable
-    limit = float(chdtri(LAGS, UNLIKELY))
+    # a fit has taken about as many slow oscillations out as it has parameters
+    limits = [float(chdtri(n, UNLIKELY)) for n in (LAGS, max(1, SLOW - int(problem.free.sum())))]
     for index in batches(problem.everywhere[good], problem.size):
         with quiet():
             table = problem.counted(problem.residual(matrix[:, index], index), index)
             r, count = table.to_numpy().reshape(len(index), -1), problem.counts[index]
             # of the residuals, and of their signs, among which no single large one stands out
-            out[index] = (_statistic(r, count) < limit) & (_statistic(np.sign(r), count) < limit)
+            related = np.maximum(_relation(r, count), _relation(np.sign(r), count))
+            out[index] = (related < limits[0]) & (_slow(r, count) < limits[1])
     return out
 
 
-def _statistic(r: np.ndarray[Any, Any], count: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _slow(r: np.ndarray[Any, Any], count: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The squares of slow oscillations in rows, in parts of the mean square."""
+    n = r.shape[1]
+    waves = np.sqrt(2 / n) * np.cos(np.pi / n * np.outer(np.arange(n) + 0.5, np.arange(1, SLOW + 1)))
+    return np.asarray(np.sum((r @ waves) ** 2, axis=1) * count / np.vecdot(r, r))
+
+
+def _relation(r: np.ndarray[Any, Any], count: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The statistic of Ljung and Box per row, distributed as chi squared; NaN where there is nothing, or too much."""
     power = np.vecdot(r, r)
     sums = sum(np.vecdot(r[:, k:], r[:, :-k]) ** 2 / (count - k) for k in range(1, LAGS + 1))

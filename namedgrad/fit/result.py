@@ -285,25 +285,25 @@ class LeastSquaresResult(FitResult):
         if is_several(out):
             return xr.Dataset({n: self._several(i, n) for i, n in enumerate(names_of(out))})
 
-        def at(index: Index) -> tuple[DimArray, Any]:
+        def at(index: Index) -> list[tuple[DimArray, Any]]:
             out = problem.output(self._matrix[:, index], index, weighted=False)
-            return problem.table(out.parts[0], len(index), "residual"), out.tree.leaves[0]
+            return [(problem.table(out.parts[0], len(index), "residual"), out.tree.leaves[0])]
 
-        return self._tables(at, "residual")
+        return self._tables(at, ["residual"])[0]
 
     def _several(self, i: int, name: Any) -> xr.DataArray:
         """One of several arrays of residuals."""
         problem = self._problem
 
-        def at(index: Index) -> tuple[DimArray, Any]:
+        def at(index: Index) -> list[tuple[DimArray, Any]]:
             parts = problem.parameters.parts(self._matrix[:, index], problem.backend)
             with quiet():
                 out = problem.call(parts, problem.arguments(index))
             leaf = out.tree.leaves[0] if len(out.tree.leaves) == 1 else out.tree.leaves[i]
             leaf = leaf[name] if hasattr(leaf, "data_vars") else leaf
-            return problem.table(out.parts[i], len(index), "residual"), leaf
+            return [(problem.table(out.parts[i], len(index), "residual"), leaf)]
 
-        return self._tables(at, name)
+        return self._tables(at, [name])[0]
 
     def predict(self, *data: Any) -> xr.DataArray | xr.Dataset:
         """The model, which is where the residual vanishes: for the data of the fit, or for others.
@@ -335,12 +335,8 @@ class LeastSquaresResult(FitResult):
         def at(index: Index) -> list[Misfit]:
             return misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
 
-        found = [at(index) for index in batches(problem.everywhere, problem.size)]
-        several = [
-            self._labelled([(part[i].model, part[i].leaf) for part in found], m.name or "prediction")
-            for i, m in enumerate(known)
-        ]
-        return several[0] if len(known) == 1 else xr.Dataset({x.name: x for x in several})
+        tables = self._tables(lambda index: [(m.model, m.leaf) for m in at(index)], [m.name for m in known])
+        return tables[0].rename("prediction") if len(known) == 1 else xr.Dataset({x.name: x for x in tables})
 
     def _nothing(self) -> Any:
         """Observations of 0, in the form of those of the fit."""
@@ -377,13 +373,18 @@ class LeastSquaresResult(FitResult):
 
         return plot(self, at)
 
-    def _tables(self, at: Callable[[Index], tuple[DimArray, Any]], name: str) -> xr.DataArray:
-        """Tables ``(CELL, dims...)`` of all cells as one array, with the dims in the order of the observations."""
-        return self._labelled([at(index) for index in batches(self._problem.everywhere, self._problem.size)], name)
+    def _tables(self, at: Callable[[Index], list[tuple[DimArray, Any]]], names: Sequence[Any]) -> list[xr.DataArray]:
+        """Tables ``(CELL, dims...)`` of all cells as arrays, with what the residual function returned for them."""
+        start, *others = batches(self._problem.everywhere, self._problem.size) or [self._problem.everywhere]
+        first = at(start)
+        values = [np.empty((self._problem.cells.count, *x.full_shape[1:]), x.dtype) for x, _ in first]
+        for index in (start, *others):
+            for whole, (x, _) in zip(values, first if index is start else at(index), strict=True):
+                whole[index] = x.to_numpy()
+        return [self._labelled(x, leaf, v, n) for (x, leaf), v, n in zip(first, values, names, strict=True)]
 
-    def _labelled(self, found: Sequence[tuple[DimArray, Any]], name: str) -> xr.DataArray:
-        """Tables of all cells, batch by batch, each with what the residual function returned."""
-        (table, leaf), values = found[0], np.concatenate([x.to_numpy() for x, _ in found])
+    def _labelled(self, table: DimArray, leaf: Any, values: Any, name: Any) -> xr.DataArray:
+        """A table of all cells as one array, with the dims in the order of the observations."""
         dims = tuple(f"dim_{i}" if isinstance(n, axes.Axis) else n for i, n in enumerate(table.names[1:]))
         known = leaf.coords.variables if isinstance(leaf, xr.DataArray) else {}
         coords = {n: v for n, v in known.items() if not hidden_names(v) and set(v.dims) <= set(dims)}

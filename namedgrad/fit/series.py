@@ -28,6 +28,7 @@ from namedgrad.positional import positional
 from namedgrad.transforms.grad import jvp
 
 CELL = "cell"
+LOOKED_AT = 1 << 19  # numbers at once
 MANY = 100  # cells that take noticeable time one by one
 FAILED = (Status.MAX_ITERATIONS, Status.NO_DATA, Status.NOT_FINITE)
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -92,22 +93,34 @@ def as_data(coords: list[Array], y: Array, sigma: Array | None, *, keep: bool) -
     if y.dtype.kind == "c":
         raise TypeError("the observations are complex; fit their real and imaginary parts")
     backend = backend_of(y)
-    y, coords = y.astype(float), [backend.asarray(c) for c in coords]
+    y, coords = y.astype(float, copy=False), [backend.asarray(c) for c in coords]
     sigma = None if sigma is None else backend.asarray(sigma)
     shared = all(len(c) == 1 for c in coords) or not len(y)
     x = np.stack([c[0] for c in coords]) if shared else np.stack([np.broadcast_to(c, y.shape) for c in coords], axis=1)
     x = x.astype(float)
     there = np.isfinite(x).all(axis=-2)
-    incomplete = backend.to_numpy(~(np.isfinite(y) & there).all(axis=-1))
-    if shared and not keep:
+    all_there = bool(there.all())
+    if shared and not keep and not all_there:
+        incomplete = np.full(len(y), True)
         x, y = x[:, there], y[:, there]
         sigma = None if sigma is None else sigma[:, there]
-    elif not there.all():
-        y[np.broadcast_to(~there, y.shape)] = np.nan
-        some = np.take_along_axis(x, there.argmax(axis=-1)[..., None, None], axis=-1)
-        x = np.where(there[..., None, :], x, np.nan_to_num(some))
-    y[~np.isfinite(y)] = np.nan
+    else:
+        known = np.broadcast_to(there, y.shape)
+        incomplete = _looked_at(y, lambda rows, at: ~(np.isfinite(rows) & known[at]).all(axis=-1))
+        if not all_there:
+            y = np.where(there, y, np.nan)
+            some = np.take_along_axis(x, there.argmax(axis=-1)[..., None, None], axis=-1)
+            x = np.where(there[..., None, :], x, np.nan_to_num(some))
+    if _looked_at(y, lambda rows, _: np.isinf(rows).any(axis=-1)).any():
+        y = np.where(np.isfinite(y), y, np.nan)
     return Data(x, y, sigma), incomplete
+
+
+def _looked_at(y: Array, look: Callable[[Array, slice], Any]) -> Any:
+    """What ``look`` says of the rows of an array, some at a time, on the host."""
+    backend, some = backend_of(y), max(1, LOOKED_AT // max(y.shape[1], 1))
+    parts = [backend.to_numpy(look(y[at], at)) for at in (slice(i, i + some) for i in range(0, len(y), some))]
+    return np.concatenate(parts) if parts else np.zeros(0, bool)
 
 
 def fit_series(
@@ -118,12 +131,13 @@ def fit_series(
         raise TraceError(STEERED)
     data, incomplete = as_data(coords, y, sigma, keep=series.options.correlated)
     backend = backend_of(data.y)
-    counts = backend.to_numpy(np.isfinite(data.y).sum(axis=1))
+    counts = _looked_at(data.y, lambda rows, _: np.isfinite(rows).sum(axis=1))
     refused = np.zeros(len(y), bool) if series.skipna else incomplete
-    data.y[backend.asarray(refused)] = np.nan
+    if refused.any():
+        data = data._replace(y=np.where(backend.asarray(refused)[:, None], np.nan, data.y))
     if not data.y.size:
         ends = no_data(len(y), len(start))
-    elif (series.options.correlated and np.isnan(data.y).any()) or not is_traceable(series.func, data, start):
+    elif (series.options.correlated and (counts < data.y.shape[1]).any()) or not is_traceable(series.func, data, start):
         ends = _fit_one_by_one(series, data, start, lower, upper)
     else:
         ends = _fit_together(series, data, start, lower, upper)

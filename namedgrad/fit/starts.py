@@ -123,6 +123,9 @@ class _Search:
         points[self.found.linear] = np.where(rng.random((len(self.found.linear), count)) < 0.5, 1.0, -1.0)
         if bent:
             spread = np.array([self._spread(i, size, count, rng) for i in range(len(bent))])
+            for flow in self.found.shift:
+                if flow is not None and flow.weights.any() and not flow.weights[0].any():  # no parameter is a place
+                    spread = flow.moved(spread, np.where(rng.random(count) < 0.5, 0.0, rng.uniform(-1, 1, count)))
             points[bent] = self._carried(spread, [self._frame(k, x, None) for k, x in enumerate(self.x)])
             given = [k for k in bent if k not in self.missing]
             points[given] = self.typical[given, None]

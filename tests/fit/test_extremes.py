@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from namedgrad.fit.evaluate import Evaluator
@@ -90,6 +93,31 @@ def test_threads_share_the_work_and_change_nothing(monkeypatch):
         np.testing.assert_array_equal(several.dof, found[1].dof)
 
 
+@pytest.mark.parametrize("call", ["least_squares", "curvefit", "residual"])
+def test_memory_is_bounded_by_the_chunk(call):
+    t = np.linspace(0, 3, 400)
+    curve = lambda t, a, b, c: a * np.exp(-b * t) + c
+
+    def peak(cells):
+        y = 2 * np.exp(-t[:, None]) + 0.5 + 0.05 * np.random.default_rng(0).normal(size=(t.size, cells))
+        da = xr.DataArray(y, {"t": t}, ("t", "x"))
+        gc.collect()
+        tracemalloc.start()
+        try:
+            if call == "curvefit":
+                ng.curvefit(da, "t", curve, p0={"a": 1.0, "b": 0.5, "c": 0.0}, chunk=500)
+                return tracemalloc.get_traced_memory()[1]
+            start = {"a": 1.0, "b": 0.5, "c": 0.0}
+            fit = ng.least_squares(lambda p, t, y: curve(t, *p.values()) - y, start, da.t, da, over="x", chunk=500)
+            most = tracemalloc.get_traced_memory()[1]
+            return tracemalloc.get_traced_memory()[1] - fit.residual.nbytes if call == "residual" else most
+        finally:
+            tracemalloc.stop()
+
+    few, many = peak(6000), peak(16000)
+    assert (many - few) / 10000 < 0.4 * 8 * t.size  # what is kept of a cell is less than half of its data
+
+
 def test_programs_and_plain_calls_agree():
     y = observations(2, 30, 40)
     y[5, ::7] = np.nan
@@ -105,6 +133,7 @@ def test_no_cells_and_no_dims():
     empty = fit(observations()[:, :0])
     assert empty.params.sizes == {"lat": 0, "lon": 4}
     assert empty.covariance.shape == (0, 4, 3, 3)
+    assert empty.residual.shape == (30, 0, 4)
     y = ng.DimArray([1.0, 4.0, 9.0], ("cell",))
     roots = ng.least_squares(lambda p, y: p["a"] ** 2 - y, {"a": 1.0}, y, over="cell")
     np.testing.assert_allclose(roots.params["a"], [1, 2, 3], rtol=1e-9)

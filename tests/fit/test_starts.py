@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.fit.noise import looks_like_noise
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import measure
@@ -47,6 +48,9 @@ FAMILIES = {
     "hill": (lambda x, a, k, n: a * x**n / (k**n + x**n), POSITIVE, [(1, 3), (1, 6), (1, 5)]),
     "weibull": (lambda x, a, k, n: a * (1 - np.exp(-((x / k) ** n))), POSITIVE, [(1, 3), (1, 6), (0.7, 4)]),
     "gompertz": (lambda x, a, b, c: a * np.exp(-b * np.exp(-c * x)), FROM_ZERO, [(1, 3), (2, 10), (0.4, 2)]),
+    "gompertz from a level": (
+        lambda x, a, b, c, d: d + a * np.exp(-b * np.exp(-c * x)), FROM_ZERO, [(1, 4), (2, 8), (0.4, 1.5), (-1, 1)]
+    ),
     "logistic": (
         lambda x, o, a, m, w: o + a / (1 + np.exp(-(x - m) / w)), YEARS, [(270, 280), (2, 5), (1950, 2050), (8, 20)]
     ),
@@ -76,6 +80,26 @@ def test_start_values_are_found_in_any_units(family):
         )  # fmt: skip
         answered = np.isin(fit.status.values, (0, 3)) & (2 * fit.cost.values < 1.05 * squares)
         assert answered.mean() >= 0.95, units
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_is_left_is_told_from_noise(order):
+    rng, x = np.random.default_rng(0), np.linspace(0, 1, 200)[::order]
+    noise = rng.normal(size=(300, 200))
+    y = np.concatenate([noise, noise + 1.5 * np.sin(40 * x), noise + 4 * x**2, noise + 1e6 * (x == x[50])])
+    y[:, 20:23] = np.nan
+    problem = lambda x, y: Residuals(
+        lambda p, x, y: p["a"] + 0 * x - y, {"a": 0.0}, (x, y), over="cell", loss=None, sigma=None, prior=None,
+        chunk=None,
+    )  # fmt: skip
+    named = ng.DimArray(x, ("i",)), ng.DimArray(y, ("cell", "i"))
+    found = looks_like_noise(problem(*named), np.nanmean(y, axis=1)[None] * (np.arange(1200) < 900))
+    assert found[:300].mean() > 0.98
+    assert found[300:900].mean() < 0.02
+    assert found[900:].mean() > 0.98
+    shuffled = np.random.default_rng(1).permutation(200)
+    mixed = ng.DimArray(x[shuffled], ("i",)), ng.DimArray(y[:, shuffled], ("cell", "i"))
+    assert not looks_like_noise(problem(*mixed), np.zeros((1, 1200))).any()  # their order says nothing
 
 
 def test_the_order_of_cells_and_their_company_do_not_matter():
