@@ -112,8 +112,8 @@ def curvefit(
 
     dask arrays are fitted lazily, chunk by chunk; an error is then raised by ``.compute()``.
 
-    The coefficients are differentiable, once, in the data, coordinates, ``sigma`` and bounds. Covariances and what else
-    derives from them are left out of the Dataset where that is asked.
+    Coefficients, covariance and ``chi2`` are differentiable, once, in the data, coordinates, ``sigma`` and bounds; only
+    the coefficients are with a robust loss, priors or fixed parameters, and the others are left out then.
 
     Examples
     --------

@@ -11,6 +11,8 @@ import xarray as xr
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.scipy_options import Options
 from namedgrad.ops import FUNCTIONS
+from namedgrad.transforms.grad import jvp
+from namedgrad.transforms.vectorize import devectorize, vectorize
 
 OBSERVATION = "observation"
 CONSTANT = ("status", "iterations", "dof", "units")
@@ -29,24 +31,26 @@ class Curve(NamedTuple):
 def moving(plain: xr.Dataset, variables: Mapping[str, xr.DataArray], curve: Curve) -> xr.Dataset:
     """The Dataset of a fit to the values, with coefficients that are functions of what is differentiated.
 
-    Their values stay those of the fit; their derivatives are those of :func:`~namedgrad.least_squares` at its solution.
-    Only numbers without derivative are left beside them: who asks for the covariance gets an error, not a constant.
+    Their values stay those of the fit; their derivatives are those of :func:`~namedgrad.least_squares` at its solution,
+    and of what the covariance and the sum of squares are made of there.  With a robust loss, priors or fixed parameters
+    the latter are left out: who asks for them gets an error, not a constant.
     """
-    out = plain.copy()
+    out, kept = plain.copy(), [n for n in plain if str(n).endswith(CONSTANT)]
     for prefix, da in variables.items():
-        found = plain[f"{prefix}curvefit_coefficients"]
-        params = _solution(found, da, curve)
-        arrays = [params[n].expand_dims("param", -1) for n in found.param.values]
-        free = xr.concat(arrays, dim="param").transpose(*found.dims).assign_coords(param=found.param)
-        change = free - FUNCTIONS["stop_gradient"](free)
-        values = (found.fillna(0) + change).where(found.notnull())
-        out[f"{prefix}curvefit_coefficients"] = values.assign_attrs(found.attrs)
-    kept = [n for n in out if str(n).endswith(("coefficients", *CONSTANT))]
-    return out[kept]
+        names = [f"{prefix}curvefit_{n}" for n in ("coefficients", "covariance", "chi2")]
+        several = _solution(plain[names[0]], plain[f"{prefix}curvefit_dof"], da, curve)
+        for name, free in zip(names, several, strict=False):
+            found = plain[name]
+            free = free.transpose(*found.dims).assign_coords(found.coords)  # noqa: PLW2901
+            change = free - FUNCTIONS["stop_gradient"](free)
+            good = np.isfinite(found)
+            out[name] = (found.where(good, 0.0) + change.where(good, 0.0)).where(good, found).assign_attrs(found.attrs)
+            kept.append(name)
+    return out[[n for n in plain if n in kept]]
 
 
-def _solution(found: xr.DataArray, da: xr.DataArray, curve: Curve) -> xr.Dataset:
-    """The parameters of one variable by ``least_squares``, which starts where the fit has ended."""
+def _solution(found: xr.DataArray, dof: xr.DataArray, da: xr.DataArray, curve: Curve) -> list[xr.DataArray]:
+    """The parameters of one variable by ``least_squares``, which starts where the fit has ended; and what follows."""
     options, names = curve.options, [str(n) for n in found.param.values]
     lines = [d for d in curve.along if d in da.dims]
     cells = [d for d in found.dims if d != "param"]
@@ -67,7 +71,33 @@ def _solution(found: xr.DataArray, da: xr.DataArray, curve: Curve) -> xr.Dataset
     bounds = {n: pair for n, pair in curve.limits.items() if not _endless(pair)}
     data = [c.broadcast_like(da, exclude=cells) for c in curve.coords]
     fit = least_squares(residual, start, *data, da, over=cells, bounds=bounds or None, sigma=sigma, **options.engine)
-    return fit.params
+    coefficients = xr.concat([fit.params[n].expand_dims("param", -1) for n in names], dim="param")
+    if {*options.engine} & {"loss", "prior", "fixed"}:
+        return [coefficients]
+    args = vectorize(([fit.params[n] for n in names], [*data, da], 1.0 if sigma is None else sigma, dof), *cells)
+    return [coefficients, *devectorize(_spread(residual, names, *args, absolute=options.absolute), *cells)]
+
+
+def _spread(
+    residual: Callable[..., Any], names: Sequence[str], params: list[Any], data: list[Any], sigma: Any, dof: Any, *,
+    absolute: bool,
+) -> tuple[xr.DataArray, xr.DataArray]:  # fmt: skip
+    """Covariance and sum of squares at the solution, in every cell."""
+    constant = FUNCTIONS["stop_gradient"]
+
+    def weighted(*p: Any) -> xr.DataArray:
+        r: xr.DataArray = residual(dict(zip(names, p, strict=True)), *data) / sigma
+        return r.where(np.isfinite(constant(r)), 0.0)
+
+    tangents = [[xr.full_like(x, float(i == k)) for i, x in enumerate(params)] for k in range(len(params))]
+    pairs = [jvp(weighted, tuple(params), tuple(t)) for t in tangents]
+    r, columns = pairs[0][0], [t for _, t in pairs]
+    normal = np.stack([np.stack([(a * b).sum().data for a in columns]) for b in columns])
+    scale = 1 / np.sqrt(np.stack([constant((a * a).sum()).data for a in columns]))
+    inverse = np.linalg.inv(normal * scale * scale[:, None]) * scale * scale[:, None]
+    chi2 = (r * r).sum()
+    covariance = xr.DataArray(inverse, dims=("cov_i", "cov_j"))
+    return covariance if absolute else covariance * chi2 / dof, chi2
 
 
 def _endless(pair: Any) -> bool:

@@ -24,9 +24,12 @@ UNLIKELY = 1e-4  # probability that noise fails
 
 
 def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
-    """The cells (cell,) in which nothing but noise is left at these parameters; none if that cannot be told."""
+    """The cells (cell,) in which nothing but noise is left at these parameters; none if that cannot be told.
+
+    Nor on a device: residuals stay there.
+    """
     out = np.zeros(problem.cells.count, bool)
-    if problem.loss is not None or not _in_order(problem):
+    if problem.loss is not None or not problem.backend.may_branch or not _in_order(problem):
         return out
     good = np.isfinite(matrix).all(axis=0) & (problem.counts >= FEWEST) & ~problem.unusable
     # a fit has taken about as many slow oscillations out as it has parameters

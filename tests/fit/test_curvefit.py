@@ -394,6 +394,27 @@ def test_a_curve_fit_is_differentiable(options):
         ng.curvefit(da + 1j, "t", exp_decay)
 
 
+@pytest.mark.parametrize("options", [{}, {"kwargs": {"sigma": T + 1, "absolute_sigma": True}}, {"reduce_dims": "x"}])
+def test_covariance_and_chi2_are_differentiable(options):
+    da = decays()[:, :, :2]
+    da[3, 1, 1], da[1:, 2, 1] = np.nan, np.nan  # one observation is missing, and all but one
+    weight = xr.DataArray([[1.0, 2.0], [-3.0, 0.5]], dims=("cov_i", "cov_j"))
+
+    def total(da):
+        fit = ng.curvefit(da, "t", exp_decay, p0=P0, tol=1e-12, errors="ignore", **options)
+        return (fit[COVARIANCE] * weight).sum() + fit["curvefit_chi2"].sum()
+
+    gradient, step = ng.grad(total)(da), xr.full_like(da, 0.0)
+    for at in ((2, 0, 0), (7, 3, 1), (3, 1, 1)):
+        moved = step.copy()
+        moved[at] = 1e-4
+        slope = (total(da + moved) - total(da - moved)) / 2e-4
+        np.testing.assert_allclose(gradient[at], slope, rtol=2e-5, atol=1e-8)
+    plain = ng.curvefit(da, "t", exp_decay, p0=P0, tol=1e-12, errors="ignore", **options)
+    value = ng.value_and_grad(total)(da)[0]
+    assert value.item() == pytest.approx(((plain[COVARIANCE] * weight).sum() + plain["curvefit_chi2"].sum()).item())
+
+
 def test_a_function_that_runs_cell_by_cell_says_so_where_it_matters():
     da = decays(x=20, y=6)
     with pytest.warns(UserWarning, match="cannot be run on many cells at once"):
