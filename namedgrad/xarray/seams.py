@@ -268,11 +268,16 @@ def _uncut(_: Any, var: Any, *__: Any, **___: Any) -> Any:
     return var
 
 
-def _clip(original: Call, self: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """``np.clip(x, ...)`` asks for the method with NumPy's arguments."""
-    if out is not None:
+def _clip(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """``np.clip(x, ...)`` asks for the method with NumPy's arguments, and keeps no attributes."""
+    if kwargs.get("out") is not None:
         raise TypeError("clip of an xarray object has no out=")
-    return original(self, *args, **kwargs)
+    if "out" not in kwargs:
+        return original(self, *args, **kwargs)
+    del kwargs["out"]
+    clipped = original(self, *args, **kwargs)
+    clipped.attrs = {}
+    return clipped
 
 
 # ------------------------------------------------------------------------------------------------ exponential windows

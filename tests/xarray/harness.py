@@ -141,3 +141,35 @@ def quiet() -> Iterator[None]:
         warnings.simplefilter("ignore", DeprecationWarning)  # of two-dimensional vectors in np.cross
         warnings.simplefilter("ignore", np.exceptions.RankWarning)
         yield
+
+
+def check_value(program: Program, x: Any, **tolerance: float) -> None:
+    """What a transform returns is what the plain program returns: kind, names, dims, coordinates, attributes, dtypes."""
+    found, expected = ng.pullback(program, x)[0], program(x)
+    pairs = [(found, expected)] if not isinstance(expected, (tuple, list)) else list(zip(found, expected, strict=True))
+    for f, e in pairs:
+        assert type(f) is type(e)
+        if isinstance(e, xr.DataTree):
+            nodes = [(f[n.path].to_dataset(), n.to_dataset()) for n in e.subtree]
+        else:
+            nodes = [(f, e)]
+        for a, b in nodes:
+            _same(a, b, **tolerance)
+
+
+def _same(a: Any, b: Any, **tolerance: float) -> None:
+    levels = [] if isinstance(b, xr.Variable) else [n for n, v in b.coords.items() if v.dtype.kind == "O"]
+    bare = (v.drop_vars(levels) if levels else v for v in (a, b))
+    xr.testing.assert_allclose(*bare, **{"rtol": 1e-9, "atol": 1e-12, **tolerance})
+    assert all(repr(a.coords[n]) == repr(b.coords[n]) for n in levels)  # labels may be missing, which nothing equals
+    assert a.attrs == b.attrs
+    if isinstance(b, xr.Variable):
+        return
+    assert list(a.coords) == list(b.coords)
+    assert list(a.xindexes) == list(b.xindexes)
+    parts = [(a[n], v) for n, v in b.data_vars.items()] if isinstance(b, xr.Dataset) else [(a, b)]
+    for mine, theirs in (*parts, *((a[n], b[n]) for n in b.coords)):
+        assert mine.dims == theirs.dims
+        assert mine.name == theirs.name
+        assert mine.dtype == theirs.dtype
+        assert mine.attrs == theirs.attrs

@@ -10,7 +10,7 @@ import pytest
 import namedgrad as ng
 from tests.xarray.catalogue import CATALOGUE
 from tests.xarray.catalogue.entry import Entry, data
-from tests.xarray.harness import arrays, check_gradient, check_over, quiet
+from tests.xarray.harness import arrays, check_gradient, check_over, check_value, quiet
 
 ALL = os.environ.get("NAMEDGRAD_GRID") == "1"
 ANSWERED = [e for e in CATALOGUE if not e.refused]
@@ -47,6 +47,13 @@ def test_the_catalogue_is_large_and_few_calls_are_refused():
 def test_gradient_is_the_finite_difference(entry):
     with quiet():
         check_gradient(entry.function, given(entry, gaps=False), directions=3 if ALL else 1, **tolerances(entry))
+
+
+@pytest.mark.parametrize("entry", ANSWERED, ids=lambda e: e.name)
+def test_value_is_that_of_xarray_in_all_its_parts(entry):
+    tolerance = {"rtol": 1e-3, "atol": 1e-3} if "curvefit" in entry.name else {}
+    with quiet():
+        check_value(entry.function, given(entry, gaps=True), **tolerance)
 
 
 @pytest.mark.parametrize("entry", ANSWERED, ids=lambda e: e.name)

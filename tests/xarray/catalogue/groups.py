@@ -37,6 +37,8 @@ ENTRIES = [
         ("groupby minus", lambda x: _months(x) - _months(x).mean("time")),
         ("groupby divided", lambda x: (_months(x) / (_months(x).std("time") + 0.1)) * 2),
         ("groupby plus a Dataset", lambda x: _months(x) + _months(x).mean("time").to_dataset(name="m")),
+        ("groupby_bins of itself", lambda x: x.fillna(2.0).groupby_bins(x.fillna(2.0), [0, 2, 3, 9]).mean(), ()),
+        ("groupby of a statistic", lambda x: x.groupby(x.fillna(2.0).mean(("lat", "lon")).round(1).rename("level")).sum(), ()),
         ("groupby season", lambda x: x.groupby("time.season").mean("time")),
         ("groupby dayofyear", lambda x: x.groupby("time.dayofyear").mean("time")),
         ("groupby an array", lambda x: x.groupby(x.time.dt.quarter).std("time")),
