@@ -103,6 +103,7 @@ def shown_coords(result: Opened, dims: Names, names: Names) -> tuple[dict[Name, 
 
 def _original(variable: xr.Variable, names: Names) -> xr.Variable:
     source = getattr(variable._data, "source", None)
-    if source is not None and set(hidden_names(variable)).difference(hidden_names(source)).issubset(names):
-        return source
-    return show(variable, names)
+    if source is None or not set(hidden_names(variable)).difference(hidden_names(source)).issubset(names):
+        return show(variable, names)
+    renamed = tuple(d for d in source.dims if d not in names) != variable.dims
+    return show(variable, names) if renamed else source

@@ -645,3 +645,22 @@ def test_weights_of_a_polynomial(x, options):
         xr.testing.assert_allclose(value, plain, rtol=1e-9, atol=1e-12)
         check_gradient(lambda w: x.polyfit("lon", 1, w=w, **options), w, value_tolerance=1e-9)
         check_gradient(lambda w: x.assign_coords(wt=w).to_dataset(name="a").polyfit("lon", 1, w="wt", **options), w, value_tolerance=1e-9)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x.rename(lon="x"),
+        lambda x: x.assign_coords(q=("lon", [4, 3, 2, 1])).swap_dims(lon="q"),
+        lambda x: x.stack(z=("lon", "time")),
+        lambda x: x.isel(lon=[2, 0]).rename(lon="x", area="a"),
+    ],
+)
+def test_coordinates_of_renamed_dims_come_back_with_the_hidden_one(program):
+    x = field()[:3].assign_coords(kind=(("lat", "lon"), [list("abcd"), list("efgh"), list("ijkl")]))
+    (_, found), _ = ng.value_and_grad(lambda x: (x.sum(), program(x)), has_aux=True, over="lat")(x)
+    for i in range(3):
+        expected = program(x.isel(lat=i))
+        assert set(found.coords) == set(expected.coords)
+        for n, v in expected.coords.items():
+            assert found.isel(lat=i).coords[n].variable.equals(v.variable)
