@@ -10,6 +10,7 @@ import pytest
 
 import namedgrad as ng
 
+RNG = np.random.default_rng(5)
 NANOSECONDS = np.array([1.6e18, 1.7e18, 1.65e18, 1.6e18, 1.6e18, 1.7e18, 1.6e18]).astype("int64")  # their sum is above 2**63
 MEANS: dict[str, Callable[[ng.DimArray], Any]] = {
     "mean": lambda t: t.mean("x"),
@@ -101,3 +102,41 @@ def test_distances_between_small_integers(dtype: str, p: float) -> None:
     np.testing.assert_allclose(found, np.linalg.norm(apart, p, axis=-1) if p else (apart != 0).sum(-1), rtol=1e-14)
     pairs = ng.pdist(ng.DimArray(x, ("i", "k")), ("i", "k"), p=p).data
     np.testing.assert_allclose(pairs, [found[0, 1], found[0, 0], found[1, 0]], rtol=1e-14)
+
+
+MANY = (RNG.normal(size=20000) * 3 + 10).astype(np.float16), (RNG.normal(size=20000) * 3).astype(np.float16)  # whose sums overflow
+SUMS: dict[str, Callable[[ng.DimArray, ng.DimArray], Any]] = {
+    "mean": lambda x, y: x.mean("x"),
+    "nanmean": lambda x, y: ng.nanmean(x),
+    "average": lambda x, y: ng.average(x, abs(y)),
+    "var": lambda x, y: x.var("x"),
+    "std": lambda x, y: x.std("x"),
+    "cov": lambda x, y: ng.cov(x, y),
+    "corr": lambda x, y: ng.corr(x, x + y),
+    "mse_loss": ng.mse_loss,
+    "l1_loss": ng.l1_loss,
+    "layer_norm": lambda x, y: ng.layer_norm(x, y, dim="x"),
+    "rms_norm": lambda x, y: ng.rms_norm(x, dim="x"),
+    "batch_norm": lambda x, y: ng.batch_norm(x, dim="x") * y,
+    "avg_pool": lambda x, y: ng.avg_pool(x, {"x": 20000}),
+    "rolling": lambda x, y: x.rolling(x=20000).mean().isel(x=-1),
+    "segment_mean": lambda x, y: ng.segment_mean(x, np.zeros(20000, int), "x"),
+    "cosine_similarity": lambda x, y: ng.cosine_similarity(x, x + y, dim="x"),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_half_precision_is_accumulated_in_single(name: str) -> None:
+    half, double = ([ng.DimArray(v.astype(dtype), "x") for v in MANY] for dtype in (np.float16, float))
+    found, expected = (SUMS[name](*xs) for xs in (half, double))
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found.data, expected.data, rtol=3e-3, atol=3e-3 * np.abs(expected.data).max())
+    slopes = [ng.grad(lambda x, y: SUMS[name](x, y).sum())(*xs).data.astype(float) for xs in (half, double)]
+    size = max(np.abs(slopes[1]).max(), 1e-3)
+    assert np.abs(slopes[0] - slopes[1]).max() < 4e-3 * size
+
+
+def test_half_precision_beside_single_gives_single() -> None:
+    x, y = ng.DimArray(MANY[0], "x"), ng.DimArray(MANY[1].astype(np.float32), "x")
+    assert ng.cov(x, y).dtype == ng.mse_loss(x, y).dtype == np.float32
+    assert ng.mse_loss(x, y.astype(float)).dtype == np.float64

@@ -17,6 +17,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check, new_name
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
@@ -133,6 +134,7 @@ def _published(name: str, function: Any, first: str, *, empty: str, result: str,
     return operation(*(full if name in ("segment_max", "segment_min") else samples), differentiable=name != "segment_count")(function)
 
 
+@in_single
 def _segment_sum(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                  new_dim: Name | None = None) -> DimArray:
     x = widened(x)
@@ -182,17 +184,20 @@ def _mean_of(x: DimArray, groups: _Groups, mask: DimArray | None) -> tuple[DimAr
     return where(e.greater(n, c(0)), e.divide(whole, e.maximum(n, c(1))), c(math.nan)), n
 
 
+@in_single
 def _segment_mean(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                   new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_mean")
     return groups.placed(_mean_of(x, groups, _present(x, skipna))[0])
 
 
+@in_single
 def _segment_var(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, ddof: int = 0,
                  skipna: bool | None = None, new_dim: Name | None = None) -> DimArray:
     return _variance(x, _Groups(x, segments, dim, size, new_dim, "segment_var"), _present(x, skipna), ddof)
 
 
+@in_single
 def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, ddof: int = 0,
                  skipna: bool | None = None, new_dim: Name | None = None) -> DimArray:
     var = _variance(x, _Groups(x, segments, dim, size, new_dim, "segment_std"), _present(x, skipna), ddof)

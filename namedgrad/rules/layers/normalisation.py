@@ -15,6 +15,7 @@ from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import count_of, real_dtype
 from namedgrad.rules.structure import add, cast, multiply, reorder, subtract, total
@@ -72,6 +73,7 @@ def _affine(y: DimArray, x: DimArray, weight: Any, bias: Any) -> DimArray:
 
 @operation(sample("real(a,six)", dim="six"), sample("real(a,six,nine)", "real(six,nine)", dim=("six", "nine")),
            sample("real(six,a)", "real(six)", "real(six)", dim="six"), sample("real(a,six)", "real(six)", "real(six)", dim="six", eps=0.5))
+@in_single
 def layer_norm(x: DimArray, weight: Any = None, bias: Any = None, *, dim: Any, eps: float = 1e-5) -> DimArray:
     """Cells normalised over dims: ``(x - mean) / sqrt(var + eps) * weight + bias``.
 
@@ -111,6 +113,7 @@ def layer_norm(x: DimArray, weight: Any = None, bias: Any = None, *, dim: Any, e
 
 
 @operation(sample("real(a,six)", dim="six"), sample("real(a,b)", "real(b)", dim=("a", "b")), sample("real(a,b)", "real(b)", dim="b", eps=0.5))
+@in_single
 def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = None) -> DimArray:
     """Cells divided by their root mean square over dims: ``x / sqrt(mean(x**2) + eps) * weight``.
 
@@ -156,6 +159,7 @@ def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = N
 
 @operation(sample("real(a,eight,b)", channel="eight", groups=2, dim="b"), sample("real(a,six)", "real(six)", "real(six)", channel="six", groups=3, eps=0.5),
            sample("real(six,b,a)", "real(six)", "real(six)", channel="six", groups=1, dim=("a", "b"), eps=0.5))
+@in_single
 def group_norm(x: DimArray, weight: Any = None, bias: Any = None, *, channel: Name, groups: int, dim: Any = (), eps: float = 1e-5) -> DimArray:
     """Cells normalised over each group of channels, together with other dims.
 
@@ -240,6 +244,7 @@ def _normalised(what: str, x: DimArray, dims: Names, weight: Any, bias: Any, mea
 
 @operation(sample("real(six,a)", dim="six"), sample("real(six,a,eight)", "real(a)", "real(a)", dim=("six", "eight"), eps=0.5),
            sample("real(six,a)", "real(a)", "real(a)", "real(a)", "positive(a)", dim="six", training=False))
+@in_single
 def batch_norm(x: DimArray, weight: Any = None, bias: Any = None, running_mean: Any = None, running_var: Any = None, *,
                dim: Any, training: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Any:
     """Cells normalised over dims by their own statistics, or by given ones.
@@ -294,6 +299,7 @@ def batch_norm(x: DimArray, weight: Any = None, bias: Any = None, running_mean: 
 
 @operation(sample("real(a,b,six)", dim="six"), sample("real(a,b,eight,six)", "real(b)", "real(b)", dim=("six", "eight"), eps=0.5),
            sample("real(six,b,eight)", "real(b)", "real(b)", "real(b)", "positive(b)", dim="eight", training=False))
+@in_single
 def instance_norm(x: DimArray, weight: Any = None, bias: Any = None, running_mean: Any = None, running_var: Any = None, *,
                   dim: Any, training: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Any:
     """Cells of every instance and channel normalised over the dims of space.

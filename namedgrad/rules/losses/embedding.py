@@ -11,6 +11,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import floating, square_sum
 from namedgrad.rules.losses.reducing import at_least, read, reduced
 from namedgrad.rules.reductions import vector_norm
@@ -24,6 +25,7 @@ EPSILON = 9.999999960041972e-13  # of squared lengths: PyTorch's 1e-12, as a flo
     sample("real(a,six)", "real(c,six)", dim="six"),
     sample("real(a,six,c)", "real(c,six)", dim=("six", "c")),
 )
+@in_single
 def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8) -> DimArray:
     """Cosine of the angle between vectors: their product divided by their lengths.
 
@@ -64,6 +66,7 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
 
 @operation(sample("real(a,b)", "real(a,b)", dim="b"), sample("real(a,b)", "real(c,b)", dim="b", p=4.0), sample("real(a,b)", "real(b)", dim="b", p=3.0, eps=0.0),
            sample("real(a,b)", "real(b,a)", dim="b", p=float("inf"), keepdims=True))  # fmt: skip
+@in_single
 def pairwise_distance(
     x1: DimArray, x2: DimArray, *, dim: Name, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False
 ) -> DimArray:

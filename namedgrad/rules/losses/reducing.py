@@ -14,6 +14,7 @@ from namedgrad.primitive import elementwise
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.reductions import count_of, real_dtype
 from namedgrad.rules.structure import cast, equal, logical_not, multiply, not_equal, reorder, select, total, where
@@ -45,6 +46,7 @@ def check_reduction(reduction: str | None, what: str, more: tuple[str, ...] = ()
         raise ValueError(f"{what}: reduction={reduction!r} is none of {shown} and None")
 
 
+@in_single
 def reduced(loss: DimArray, operands: tuple[DimArray, ...], dim: Any, reduction: str | None, what: str,
             weight: DimArray | None = None) -> DimArray:  # fmt: skip
     """A loss reduced over dims; the mean is divided by the sum of the weights, if they are given.

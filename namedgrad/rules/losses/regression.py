@@ -15,6 +15,7 @@ from namedgrad.rules.activations import bounded
 from namedgrad.rules.complex import absolute, conjugate, real
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import square_sum
 from namedgrad.rules.losses.reducing import at_least, measured, read, reduced
 from namedgrad.rules.reductions import count_of
@@ -49,6 +50,7 @@ def _weighted(loss: DimArray, input: DimArray, target: DimArray, weight: Any, di
 
 @operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,six)", "real(six,a)", "positive(six)", dim="six"),
            sample("real(a,b)", "real(a,c)", reduction=None), sample("complex(a,b)", "real(a,b)", reduction="sum"))  # fmt: skip
+@in_single
 def mse_loss(
     input: DimArray,
     target: DimArray,

@@ -18,6 +18,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex, conjugate, real
 from namedgrad.rules.dims import as_names, check, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.order import broadcast_like
 from namedgrad.rules.reductions.common import (
     count_of,
@@ -77,6 +78,7 @@ _VARIANCE = _Variance("var")
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"),
            sample("complex(a,b)", dim="a"), method=True)
+@in_single
 def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False) -> DimArray:
     """Variance over dims: the mean square distance from the mean, divided by the count less ``ddof``.
 
@@ -134,6 +136,7 @@ def _per_freedom(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None,
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"), method=True)
+@in_single
 def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False) -> DimArray:
     """Standard deviation over dims: the square root of :func:`var`.
 
@@ -179,6 +182,7 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
 
 @operation(sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("missing(a,b)", "real(a,b)", dim="b", ddof=0),
            sample("complex(a,b)", "complex(b)", dim="b"))
+@in_single
 def cov(x: DimArray, y: DimArray, dim: Any = None, *, ddof: float = 1, weights: Any = None) -> DimArray:
     """Covariance of two arrays over dims.
 
@@ -219,6 +223,7 @@ def cov(x: DimArray, y: DimArray, dim: Any = None, *, ddof: float = 1, weights: 
 
 
 @operation(sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("missing(a,b)", "real(a,b)", dim="b"))
+@in_single
 def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> DimArray:
     """Pearson's correlation coefficient of two arrays over dims.
 

@@ -9,6 +9,7 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import (
     _present,
     counts,
@@ -25,6 +26,7 @@ from namedgrad.rules.structure import cast, contract, equal, multiply, not_equal
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("missing(a,b)", dim=("a",)),
            sample("real(a,b)", dim="a", keepdims=True), method=True)
+@in_single
 def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: int | None = None,
         keepdims: bool = False) -> DimArray:
     """Sum over dims.
@@ -65,6 +67,7 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
 
 
 @operation(sample("real(a,b,c)", dim=("a", "c")), sample("missing(a,b)", dim="b"), sample("real(a,b)"), method=True)
+@in_single
 def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
     """Mean over dims; NaN, with gradient 0, where nothing is present.
 
@@ -105,6 +108,7 @@ def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", "positive(b)", dim="b"), sample("missing(a,b)", "positive(a,b)", dim="a"),
            sample("real(a,b)", "positive(a)", keepdims=True))
+@in_single
 def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
     """Weighted mean over dims.
 

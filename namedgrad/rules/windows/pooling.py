@@ -16,6 +16,7 @@ from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import At
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import real_dtype
@@ -47,6 +48,7 @@ def divided(sums: DimArray, x: DimArray, spans: Mapping[Name, Span], pads: Sides
 @operation(sample("real(a,eight)", window={"eight": 2}), sample("real(six,nine)", window={"nine": 3, "six": 2}, stride=2, padding=1),
            sample("real(nine,a)", window={"nine": 3}, stride=2, padding=1, count_include_pad=False, ceil_mode=True),
            sample("real(eight)", window={"eight": 3}, divisor_override=2, dilation=2), method=True)  # fmt: skip
+@in_single
 def avg_pool(
     x: DimArray, window: Mapping[Any, int], *, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,

@@ -22,6 +22,7 @@ from namedgrad.rules import reductions, sorting
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import mapping
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import HALF, SINGLE
 from namedgrad.rules.indexing.reduce import widened
 from namedgrad.rules.movement import broadcast_like, pad
 from namedgrad.rules.structure import (
@@ -155,7 +156,10 @@ class Rolling:
         """Sums of the present cells, of integers as such if ``exact``, and how many there are."""
         mask = reductions.present(self.x, None)
         x = self.x if mask is None else select(mask, self.x)
-        x = widened(x) if exact or x.dtype.kind in "fc" else cast(x, "float64")
+        if x.dtype.kind in "fc":
+            x = x if exact or x.dtype != HALF else cast(x, SINGLE)
+        else:
+            x = widened(x) if exact else cast(x, "float64")
         return window_sums(x, self.spans), self._counts(mask)
 
     def sum(self) -> DimArray:
@@ -166,7 +170,8 @@ class Rolling:
         """Mean of the present cells."""
         out, counts = self._summed(exact=False)
         dtype = reductions.real_dtype(out)
-        return self._enough(e.divide(out, cast(e.maximum(counts, c(1)), dtype)), counts)
+        out = e.divide(out, cast(e.maximum(counts, c(1)), dtype))
+        return self._enough(cast(out, HALF) if self.x.dtype == HALF else out, counts)
 
     def max(self) -> DimArray:
         """Largest present cell; ties share the gradient."""

@@ -1,0 +1,38 @@
+"""Half precision: what many cells contribute to is computed in single precision, and rounded once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from namedgrad.array import DimArray
+from namedgrad.rules.structure import cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
+
+
+def in_single(function: Function) -> Function:
+    """The same function, for a first operand in half precision by way of single precision."""
+
+    @functools.wraps(function)
+    def through_single(*args: Any, **kwargs: Any) -> Any:
+        if not any(getattr(v, "dtype", None) == HALF for v in args[:1] or kwargs.values()):
+            return function(*args, **kwargs)
+        out = function(*map(_wide, args), **{k: _wide(v) for k, v in kwargs.items()})
+        if any(getattr(v, "dtype", None) == SINGLE for v in (*args, *kwargs.values())):  # the result is, too
+            return out
+        return tuple(map(_narrow, out)) if isinstance(out, tuple) else _narrow(out)
+
+    return through_single  # type: ignore[return-value]
+
+
+def _wide(x: Any) -> Any:
+    return cast(x, SINGLE) if isinstance(x, DimArray) and x.dtype == HALF else x
+
+
+def _narrow(x: Any) -> Any:
+    return cast(x, HALF) if isinstance(x, DimArray) and x.dtype == SINGLE else x
