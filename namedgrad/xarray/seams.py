@@ -366,7 +366,10 @@ SEAMS = [
     Seam("xarray.core.common:DataWithCoords.clip", _clip, around=True),
 ]
 _PACKAGES = ("computation", "structure", "core")
-_MOVED = {"xarray.{}.apply_ufunc:_vectorize": "xarray.core.computation:_vectorize"}  #: where older versions have it
+_MOVED = {  #: where older versions have it
+    "xarray.{}.apply_ufunc:_vectorize": "xarray.core.computation:_vectorize",
+    "xarray.{}.fit:polyfit": "xarray.core.dataset:Dataset.polyfit",
+}
 MISSING: list[str] = []  #: places that this version of xarray does not have
 
 

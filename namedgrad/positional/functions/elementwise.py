@@ -63,7 +63,7 @@ def clip(
     return x if high is None else e.clip_high(*meet(x, numbered(high)))
 
 
-UFUNCS[np._core.umath.clip] = clip  # type: ignore[attr-defined]  # what the method of plain arrays calls
+UFUNCS[vars(np._core.umath)["clip"]] = clip  # what the method of plain arrays calls
 
 
 def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
