@@ -16,7 +16,6 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
-from namedgrad.docstrings import describe_elementwise
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import contraction, conveniences, elementwise, indexing, movement, sorting, structure
@@ -70,6 +69,8 @@ def _public(op: Operation) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "namedgrad"
     if isinstance(prim := getattr(raw, "__self__", None), Elementwise):
+        from namedgrad.docstrings import describe_elementwise
+
         function.__doc__, function.__signature__ = describe_elementwise(prim, op)  # type: ignore[attr-defined]
     return function
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 Raw = Any
-
-
-class Weights(Protocol):
-    """What knows the weights of the present cells of a line in its missing ones."""
-
-    def of(self, present: Raw) -> tuple[Raw, Raw]:
-        """For one line of truth values: weights ``(missing, present)``, and what is added to the sums."""
-        ...
+Weights = Any  #: ``of(present)`` gives, for a line of truth values, weights ``(missing, present)``, and what is added
 
 
 class GapKernels:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -32,10 +32,15 @@ def run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 _NOTE = "in your function, "
-_DIRECTORIES = tuple(
-    str(Path(p).resolve()) + "/" for p in {*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))}
-)
-_PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
+
+
+@functools.cache
+def _directories() -> tuple[str, ...]:
+    """Of Python, of installed packages, and of this one."""
+    import sysconfig
+
+    places = {*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parent.parent)}
+    return tuple(str(Path(p).resolve()) + "/" for p in places)
 
 
 DECORATORS = {  # names that say nothing
@@ -46,7 +51,7 @@ DECORATORS = {  # names that say nothing
 
 def is_library(file: str) -> bool:
     """Whether a file is not the user's own: part of Python, of an installed package, or of this one."""
-    return file.startswith((*_DIRECTORIES, _PACKAGE, "<frozen", "<__array_function__")) or "site-packages" in file
+    return file.startswith((*_directories(), "<frozen", "<__array_function__")) or "site-packages" in file
 
 
 def _point(error: BaseException, traceback: TracebackType | None) -> None:

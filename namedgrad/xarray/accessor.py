@@ -18,7 +18,7 @@ import xarray as xr
 from namedgrad.transforms import grad as gradients
 from namedgrad.transforms import jacobian as jacobians
 from namedgrad.transforms.linearize import LinearMap, linearize
-from namedgrad.xarray import covariances, uses
+from namedgrad.xarray import uses
 
 
 class Grad:
@@ -322,6 +322,8 @@ class Grad:
         >>> t.grad.propagate(lambda t: t.mean(), cov=0.5).item()
         0.25
         """
+        from namedgrad.xarray import covariances
+
         return covariances.propagate(self._obj, f, args, kwargs, cov=cov, over=over, chunk=chunk)
 
     def fit(

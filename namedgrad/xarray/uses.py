@@ -9,7 +9,6 @@ from typing import Any
 
 import xarray as xr
 
-from namedgrad.testing.check import compare
 from namedgrad.transforms.grad import Part, value_and_grad
 from namedgrad.transforms.leaves import adapter_of
 from namedgrad.xarray.attrs import quotient
@@ -56,6 +55,8 @@ def of_object(f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> C
 
 def check(obj: Any, f: Callable[..., Any], order: int) -> None:
     """Compare derivatives and say in words what was found; see :meth:`Grad.check`."""
+    from namedgrad.testing.check import compare
+
     for found in compare(f, (obj,), order):
         print(found)  # noqa: T201 - this is what it is for
 
