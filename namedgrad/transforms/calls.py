@@ -39,8 +39,8 @@ def _directories() -> tuple[str, ...]:
     """Of Python, of installed packages, and of this one."""
     import sysconfig
 
-    places = {*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parent.parent)}
-    return tuple(str(Path(p).resolve()) + "/" for p in places)
+    places = [*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1])]
+    return tuple({str(Path(p).resolve()) + "/" for p in places})
 
 
 DECORATORS = {  # names that say nothing
