@@ -80,6 +80,10 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
         """``x`` where the mask is true, else ``y``; the mask may be a scalar."""
         return self.xp.where(mask if isinstance(mask, self.xp.ndarray) else self.full((), bool(mask), bool), x, y)
 
+    def take(self, x: Raw, index: Raw, axis: int) -> Raw:
+        """Positions of one axis; a single one may be of the host."""
+        return super().take(x, _plain(index), axis)
+
     def combine_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
         """Accumulate in place; complex numbers part by part, small integers in wider ones."""
         if out.dtype.kind == "c":

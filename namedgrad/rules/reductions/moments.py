@@ -116,7 +116,7 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     """
     dims = pick(x, dim, "var")
     mask = present(x, skipna)
-    if mask is None and x.dtype.kind == "f" and dims:
+    if mask is None and x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
         return restore(apply(_VARIANCE, (x,), dims=dims, ddof=ddof), x, dims, keepdims)
     off = _off(x, dims, mask)
     squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
@@ -130,9 +130,10 @@ def _off(x: DimArray, dims: Names, mask: DimArray | None) -> DimArray:
 
 
 def _per_freedom(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, ddof: float) -> DimArray:
-    if mask is None:
+    if mask is None and count_of(x, dims) > ddof:
         return e.divide(out, c(count_of(x, dims) - ddof))
-    return divide_counted(out, subtract(counts(mask, dims, real_dtype(x)), c(ddof)))
+    n = c(float(count_of(x, dims))) if mask is None else counts(mask, dims, real_dtype(x))
+    return divide_counted(out, subtract(n, c(ddof)))
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"), method=True)
