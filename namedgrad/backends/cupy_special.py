@@ -65,6 +65,14 @@ class CupySpecial(ErrorFunctions, CupyIntegrals, CupyPolynomials):
         higher = xp.where(xp.equal(n % 2, 0), -1.0, 1.0) * self.special.gamma(after) * self.special.zeta(after, x)
         return xp.where(xp.equal(n, 0), self.special.digamma(x), higher)
 
+    def chdtr(self, v: Raw, x: Raw) -> Raw:
+        """The distribution function of the chi-square distribution."""
+        return self.special.gammainc(0.5 * v, 0.5 * x)
+
+    def chdtrc(self, v: Raw, x: Raw) -> Raw:
+        """Its complement."""
+        return self.special.gammaincc(0.5 * v, 0.5 * x)
+
     def betaincc(self, a: Raw, b: Raw, x: Raw) -> Raw:
         """The complement of the incomplete beta function, by its symmetry."""
         return self.special.betainc(b, a, 1 - x)

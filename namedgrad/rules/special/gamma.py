@@ -14,7 +14,7 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import c, divide, log, ordered
-from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, special
+from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, scaled, special
 from namedgrad.rules.structure import add, multiply, negative, not_equal, select, subtract
 
 
@@ -129,4 +129,12 @@ gammainccinv = special(
     lambda x, a, q: negative(inverse(density(a, x))),
     domain=("positive", "fraction"), operands=("a", "q"), says="Inverse in x of the upper function: the x with Q(a, x) = q.",
     source="Differentiated implicitly.")
+chdtr = special(
+    "chdtr", lambda y, v, x: scaled(0.5, _lower(1)(scaled(0.5, v), scaled(0.5, x))),
+    lambda y, v, x: scaled(0.5, density(scaled(0.5, v), scaled(0.5, x))),
+    domain="positive", operands=("v", "x"), says="Distribution function of the chi-square distribution with v degrees of freedom.")
+chdtrc = special(
+    "chdtrc", lambda y, v, x: scaled(-0.5, _lower(1)(scaled(0.5, v), scaled(0.5, x))),
+    lambda y, v, x: scaled(-0.5, density(scaled(0.5, v), scaled(0.5, x))),
+    domain="positive", operands=("v", "x"), says="Survival function of the chi-square distribution with v degrees of freedom.")
 # fmt: on
