@@ -118,8 +118,8 @@ SUMS: dict[str, Callable[[ng.DimArray, ng.DimArray], Any]] = {
     "layer_norm": lambda x, y: ng.layer_norm(x, y, dim="x"),
     "rms_norm": lambda x, y: ng.rms_norm(x, dim="x"),
     "batch_norm": lambda x, y: ng.batch_norm(x, dim="x") * y,
-    "avg_pool": lambda x, y: ng.avg_pool(x, {"x": 20000}),
-    "rolling": lambda x, y: x.rolling(x=20000).mean().isel(x=-1),
+    "avg_pool": lambda x, y: ng.avg_pool(x * 30, {"x": 500}),
+    "rolling": lambda x, y: (x * 30).isel(x=slice(0, 600)).rolling(x=500).mean().isel(x=-1),
     "segment_mean": lambda x, y: ng.segment_mean(x, np.zeros(20000, int), "x"),
     "cosine_similarity": lambda x, y: ng.cosine_similarity(x, x + y, dim="x"),
 }

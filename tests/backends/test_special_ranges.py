@@ -139,10 +139,10 @@ def test_hyp2f1_up_to_its_singularities(cupy: Any) -> None:
     assert_relative(_gauss(cupy, -0.5, 0.5, 1, low), 2 / np.pi * scipy.special.ellipe(low), 1e-13)
     assert_relative(_gauss(cupy, 0.5, 1, 1.5, low), np.arctan(np.sqrt(-low)) / np.sqrt(-low), 1e-13)
     assert_relative(_gauss(cupy, 0.5, 0.5, 1.5, high), (np.pi / 2 - np.arcsin(np.sqrt(near))) / np.sqrt(high), 1e-13)
+    a, b = np.array([[2.5, 0.7], [-1.3, 2], [-2, 0.5], [3, 4], [2 + 1e-12, 1]]).T[:, :, None]
     for x, rest in ((high, near), (low, 1 - low)):
-        for a, b in ((2.5, 0.7), (-1.3, 2), (-2, 0.5), (3, 4), (2 + 1e-12, 1)):
-            assert_relative(_gauss(cupy, a, b, b, x), rest**-a, 1e-12)
-            assert_relative(_gauss(cupy, a, 0, b, x), 1 + 0 * x, 1e-12)
+        assert_relative(_gauss(cupy, a, b, b, x + 0 * a), rest**-a, 1e-12)
+        assert_relative(_gauss(cupy, a, 0, b, x + 0 * a), 1 + 0 * (x + a), 1e-12)
         assert_relative(_gauss(cupy, -2, 0, 1.5, x), 1 + 0 * x, 1e-12)
 
 
@@ -156,13 +156,16 @@ def test_hyp2f1_next_to_its_cut(cupy: Any) -> None:
 
 @pytest.mark.parametrize("x", [Fraction(-7, 2), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(4)])
 def test_hyp2f1_that_is_a_polynomial(x: Fraction, cupy: Any) -> None:
-    for degree, b, c in itertools.product(range(9), (Fraction(5, 2), Fraction(-1, 2), Fraction(-9)), (Fraction(3, 2), Fraction(-10))):
+    rows = list(itertools.product(range(9), (Fraction(5, 2), Fraction(-1, 2), Fraction(-9)), (Fraction(3, 2), Fraction(-10))))
+    sums = []
+    for degree, b, c in rows:
         terms = [Fraction(1)]
         for n in range(degree):
             terms.append(terms[-1] * (n - degree) * (b + n) * x / ((c + n) * (n + 1)))
-        size = np.array([float(sum(map(abs, terms)))])
-        found = _gauss(cupy, -degree, float(b), float(c), np.array([float(x)]))
-        assert_relative(found, np.array([float(sum(terms))]), 1e-12, size)
+        sums.append((float(sum(terms)), float(sum(map(abs, terms)))))
+    degree, b, c = np.array(rows, float).T
+    expected, size = np.array(sums).T
+    assert_relative(_gauss(cupy, -degree, b, c, np.full(len(rows), float(x))), expected, 1e-12, size)
 
 
 def test_hyp2f1_of_high_degree_is_right_or_nan(cupy: Any) -> None:
