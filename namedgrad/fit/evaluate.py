@@ -23,8 +23,9 @@ from namedgrad.fit.sums import Point, Sums, columns, sums
 if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
-TILE_ELEMENTS = 1 << 15  # numbers in one tile: half a dozen arrays of them stay in the cache
-LARGER = 4  # times as many in a large one
+TILE_ELEMENTS = 1 << 16  # numbers in one tile: a few arrays of them stay in the cache
+LARGER = 2  # times as many in a large one
+SAME = 1e-9  # relative differences that another order of sums makes
 PATIENCE = 4  # evaluations before a program pays that serves a single tile
 
 
@@ -92,18 +93,30 @@ class Evaluator:
         self.calls += 1
         if known is None:
             return self._eager(matrix, index, quick=quick)
+        program, count, padded = known[0], len(index), _padded(np.arange(len(index)), size)
+        if count == size or program.flexible:
+            return self._replayed(known, matrix, index, masked=masked, quick=quick)
+        at = self._replayed(known, matrix[:, padded], index[padded], masked=masked, quick=quick)
+        at = Point(*(x[..., :count] for x in at))
+        if program.flexible is None:
+            try:
+                some = self._replayed(known, matrix, index, masked=masked, quick=quick)
+                program.flexible = all(_are_close(x, y) for x, y in zip(some, at, strict=True))
+            except Exception:  # noqa: BLE001 - the number of cells meant something else, too
+                program.flexible = False
+        return at
+
+    def _replayed(
+        self, known: tuple[Replay, Sums], matrix: Matrix, index: Index, *, masked: bool, quick: bool
+    ) -> Point:
         program, layout = known
-        count = len(index)
-        if count < size:
-            whole = _padded(np.arange(count), size)
-            index, matrix = index[whole], matrix[:, whole]
         raws = self._raws(matrix, index, masked=masked)[0]
         for guard in (False, True):
-            found = [x if type(x) is np.ndarray else self._host(x) for x in program(raws, guard=guard)]
-            at = layout.point(found, size)
+            found = [x if type(x) is np.ndarray else self._host(x) for x in program(raws, len(index), guard=guard)]
+            at = layout.point(found, len(index))
             if quick or all(np.isfinite(x).all() for x in at):
                 break
-        return at if count == size else Point(*(x[..., :count] for x in at))
+        return at
 
     def glance(self, start: Matrix) -> Glance | None:
         """Record the program for the first tile and tell what it shows; None where it is not worth that, or cannot be.
@@ -218,7 +231,7 @@ class Evaluator:
             return [x.raw for x in made[0][0].arrays]
 
         try:
-            program = Replay(run, raws)
+            program = Replay(run, raws, size)
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.recordable = False
             return None
@@ -228,3 +241,10 @@ class Evaluator:
 def _padded(index: Index, size: int) -> Index:
     """So many cells, by repeating the last one."""
     return index if len(index) == size else index[np.minimum(np.arange(size), len(index) - 1)]
+
+
+def _are_close(some: Any, all_: Any) -> bool:
+    """Whether sums agree to rounding, measured by the largest in each cell."""
+    axes = tuple(range(some.ndim - 1))
+    size = np.abs(all_).max(axis=axes) if axes else np.abs(all_)
+    return bool(((np.abs(some - all_) <= SAME * size) | (some == all_) | (np.isnan(some) & np.isnan(all_))).all())

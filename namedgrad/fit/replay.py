@@ -6,8 +6,11 @@ traces cost nothing from the second batch on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from namedgrad import backends
 from namedgrad.compile.emit import Retry, emit
@@ -28,10 +31,13 @@ class Replay:
         Computes with the arrays in ``raws`` and returns a list of plain arrays.
     raws : sequence of arrays
         The inputs, as the objects that ``function`` meets.
+    size : int
+        The number of cells in them.
 
     Attributes
     ----------
     recorder : what was recorded
+    flexible : whether the program runs for fewer cells than that, too; None until that has been seen
 
     Raises
     ------
@@ -39,7 +45,7 @@ class Replay:
         If the run depends on their values.
     """
 
-    def __init__(self, function: Callable[[], Sequence[Any]], raws: Sequence[Any]) -> None:
+    def __init__(self, function: Callable[[], Sequence[Any]], raws: Sequence[Any], size: int) -> None:
         recorder = Recorder()
         recorder.take(raws)
         token = backends.start_recording(recorder)
@@ -50,19 +56,51 @@ class Replay:
             backends.stop_recording(token)
         self._steps, self._inputs = recorder.steps, recorder.inputs
         self.recorder = recorder  # arrays from elsewhere are known by reference
+        self.size, self.flexible = size, None if backends.backend_of(*raws).may_branch else False
         self._runs: dict[frozenset[int], Run] = {}
 
     def _run(self, lost: frozenset[int]) -> Run:
+        """The program as a function of the number of cells and the inputs."""
         if lost not in self._runs:
             made = plan(self._steps, self._results, lost)
-            self._runs[lost] = emit(made, self._inputs, lambda _, names: f"({', '.join(names)},)")[1]
+            source = emit(made, self._inputs, lambda _, names: f"({', '.join(names)},)")
+            several = _for_any(source[0], source[1].__globals__, self.size) if self.flexible is not False else None
+            if several is None:
+                self.flexible = False
+            self._runs[lost] = several or (lambda _, *raws: source[1](*raws))
         return self._runs[lost]
 
-    def __call__(self, raws: list[Any], *, guard: bool = False) -> Sequence[Any]:
-        """The results for other arrays of the same shapes; unless asked to ``guard``, 0 times infinity is not 0."""
+    def __call__(self, raws: list[Any], count: int | None = None, *, guard: bool = False) -> Sequence[Any]:
+        """The results for other arrays of the same shapes; unless asked to ``guard``, 0 times infinity is not 0.
+
+        With a ``count`` for arrays of so many cells.
+        """
         lost = frozenset({GUARD}) if guard else frozenset()
         while True:
-            out = silently(self._run(lost), raws)
+            out = silently(self._run(lost), [self.size if count is None else count, *raws])
             if type(out) is not Retry:
                 return out
             lost |= {int(out)}
+
+
+def _for_any(text: str, names: dict[str, Any], size: int) -> Run | None:
+    """A program with the number of cells, ``n``, as its first argument: the same text with ``n`` for ``size``.
+
+    Constants are cut to it; None if one of them differs from cell to cell.  A number that means something else and
+    happens to be the same shows when results for fewer cells are compared with those of all.
+    """
+    text = re.sub(rf"\b{size}\b", "n", text).replace("def run(", "def run(n, ", 1)
+    for name, value in names.items():
+        if type(value) is np.ndarray and size in value.shape:
+            pairs = list(zip(value.shape, value.strides, strict=True))
+            if any(step for m, step in pairs if m == size):
+                return None
+            text = re.sub(rf"\b{name}\b", f"{name}[{', '.join(':n' if m == size else ':' for m, _ in pairs)}]", text)
+    try:
+        code = compile(text, "<namedgrad.fit>", "exec")
+    except SyntaxError:  # the number was part of another one
+        return None
+    found = dict(names)
+    exec(code, found)  # noqa: S102 - the text of a program that was recorded
+    run: Run = found["run"]
+    return run

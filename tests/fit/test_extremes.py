@@ -140,3 +140,23 @@ def test_no_cells_and_no_dims():
     means = fit(observations(), {"a": 0.0}, lambda p, t, y: p["a"] - y)
     np.testing.assert_allclose(means.params["a"], observations().mean(axis=0), rtol=1e-12)
     assert (means.iterations <= 2).all()
+
+
+@pytest.mark.parametrize("size", [30, 24])
+def test_programs_for_fewer_cells(size, monkeypatch):
+    """They are the same text with another number, which must not mean something else: there are 30 observations."""
+    y, found = observations(4, 5 * size, 1), []
+    want = fit(y)
+    init = Evaluator.__init__
+
+    def noted(self, *args, **options):
+        init(self, *args, **options)
+        found.append(self)
+
+    monkeypatch.setattr(Evaluator, "__init__", noted)
+    monkeypatch.setattr("namedgrad.fit.residuals.TILE_ELEMENTS", 30 * size)
+    got = fit(y)
+    np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-9)
+    np.testing.assert_allclose(got.covariance, want.covariance, rtol=1e-7)
+    programs = [program for evaluator in found for program, _ in evaluator.programs.values()]
+    assert [(p.size, p.flexible) for p in programs] == [(size, size == 24)]
