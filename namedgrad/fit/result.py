@@ -329,7 +329,10 @@ class LeastSquaresResult(FitResult):
         known = misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)
         if data:
             if len(data) != len(problem.data) - 1:
-                raise TypeError(f"predict takes {len(problem.data) - 1} arguments, or none; got {len(data)}")
+                raise TypeError(
+                    f"predict takes the arguments of the fit but the last, {len(problem.data) - 1}, or none; "
+                    f"got {len(data)}"
+                )
             cells = Cells({"params": dict(self.params), "data": (*data, self._nothing())}, cells.names)
 
         def at(index: Index) -> list[Misfit]:

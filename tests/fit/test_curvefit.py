@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import cftime
 import numpy as np
 import pytest
@@ -472,3 +474,18 @@ def test_messages(error, match, options):
     da = decays().drop_vars("t") if "coords" in options else decays()
     with pytest.raises(error, match=match):
         ng.curvefit(da, **{"coords": "t", "func": exp_decay, **options})
+
+
+def test_keywords_with_defaults_are_no_parameters():
+    da = decays()
+    fit = ng.curvefit(da, "t", functools.partial(lambda t, n0, tau: n0 * np.exp(-t / tau), tau=2.0))
+    assert [*fit.param.values] == ["n0"]
+    shape = np.exp(-T / 2)
+    want = (da * xr.DataArray(shape, dims="t")).sum("t") / (shape**2).sum()
+    np.testing.assert_allclose(fit[COEFFICIENTS].sel(param="n0"), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("what", ["p0", "bounds", "kwargs"])
+def test_what_must_be_a_dict(what):
+    with pytest.raises(TypeError, match=f"{what} must be a dict, got tuple"):
+        ng.curvefit(decays(), "t", exp_decay, **{what: (0, 1)})

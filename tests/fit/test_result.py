@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -270,3 +272,12 @@ def test_text_and_html_count_the_ends():
         assert n in fit._repr_html_()
     assert "11 converged" in fit._repr_html_()
     assert "1 fit: 1 converged" in repr(ng.minimize(lambda p: (p["a"] - 1) ** 2, {"a": 0.0}))
+
+
+def test_a_result_can_be_pickled_and_goes_on():
+    y = observations(2, 30, 40)
+    fit = ng.least_squares(residual, START, *named(y), over=("lat", "lon"))
+    again = pickle.loads(pickle.dumps(fit))
+    xr.testing.assert_identical(again.params, fit.params)
+    np.testing.assert_allclose(again.r2, fit.r2)
+    np.testing.assert_allclose(again.predict(), fit.predict())
