@@ -82,7 +82,7 @@ def test_predictions_need_a_residual_that_is_linear_in_the_observations():
     neighbours = ng.least_squares(lambda p, t, y: p["a"] * t - y - 0.5 * y.roll(time=1), {"a": 1.0}, t, y, over=OVER)
     with pytest.raises(ValueError, match="not linear"):
         neighbours.predict()
-    with pytest.raises(TypeError, match="takes 1 arguments, or none; got 2"):
+    with pytest.raises(TypeError, match="but the last, 1, or none; got 2"):
         ng.least_squares(residual, START, t, y, over=OVER).predict(t, y)
 
 
