@@ -84,10 +84,14 @@ def test_a_cell_that_failed_moves_nothing() -> None:
 def test_what_has_no_derivative_is_left_out() -> None:
     seen: list[list[Any]] = []
 
-    def loss(y: xr.DataArray) -> Any:
-        found = ng.curvefit(y, "t", decay)
-        seen.append(sorted(map(str, found)))
+    def loss(y: xr.DataArray, **kwargs: Any) -> Any:
+        found = ng.curvefit(y, "t", decay, kwargs=kwargs)
+        seen.append(sorted(n.removeprefix("curvefit_") for n in map(str, found)))
         return found.curvefit_coefficients.sum()
 
     ng.grad(loss)(Y)
-    assert seen == [["curvefit_coefficients", "curvefit_dof", "curvefit_iterations", "curvefit_status"]]
+    ng.grad(lambda y: loss(y, loss="huber"))(Y)
+    assert seen == [
+        ["chi2", "coefficients", "covariance", "dof", "iterations", "status"],
+        ["coefficients", "dof", "iterations", "status"],
+    ]
