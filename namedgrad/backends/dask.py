@@ -154,7 +154,8 @@ class DaskBackend(
 
     def reshape(self, x: Raw, shape: Shape) -> Raw:
         """Another shape, same elements in C order."""
-        return da.reshape(self.asarray(x), _plain(shape))
+        x, shape = self.asarray(x), _plain(shape)
+        return da.reshape(x, shape) if all(x.shape) else da.zeros(shape, x.dtype)  # dask cannot split an axis of size 0
 
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast, in the chunks that the sizes remember."""
