@@ -52,9 +52,46 @@ class FamilyKernels:
         return self.function("fresnel")(x)[k]
 
     def lambert_branch(self, k: Raw, z: Raw) -> Raw:
-        """A branch of Lambert's function."""
-        dtype = np.result_type(result_dtype(z), np.complex64)
-        return self.function("lambertw")(double(z), int(k)).astype(dtype)
+        """A branch of Lambert's function; SciPy's stops early next to the branch point, or has no value there."""
+        dtype, z, k = np.result_type(result_dtype(z), np.complex64), double(z) + 0j, int(k)
+        with np.errstate(all="ignore"):
+            if not self.may_branch:
+                return self._lambert(k, z).astype(dtype)
+            z = np.asarray(z)
+            near = abs(math.e * z + 1) < 0.1
+            out = np.array(self.special.lambertw(np.where(near, 1.0, z), k))
+            if near.any():
+                out[near] = self._lambert(k, z[near])
+            return out.astype(dtype)
+
+    def _lambert(self, k: int, z: Raw) -> Raw:
+        """A branch of Lambert's function by Halley's method, started as SciPy does (Corless et al. 1996)."""
+        xp = self.xp
+        zero, a, b = xp.equal(z, 0), xp.real(z), xp.imag(z)
+        log = xp.log(xp.where(zero, 1.0, z)) + 2j * math.pi * k
+        w = log - xp.log(xp.where(xp.equal(log, 0), 1.0, log))
+        root = xp.sqrt(2 * (math.e * z + 1))
+        beside = xp.absolute(root) < 1
+        if k == 0:
+            low = xp.logical_and(xp.absolute(b) < 1, a > -2.5 * xp.absolute(b) - 0.2)
+            middle = xp.logical_and(low, xp.logical_and(a > -1, a < 1.5))
+            quotient = (12.85106382978723 * z + 12.34042553191489) * z + 1  # of Padé, with what is below
+            quotient = quotient / ((32.53191489361702 * z + 14.34042553191489) * z + 1)
+            w = xp.where(middle, z * quotient, w)
+            w = xp.where(beside, -1 + root - root * root / 3, w)
+        elif k == -1:
+            real = xp.logical_and(xp.equal(b, 0), xp.logical_and(a < 0, a >= -1 / math.e))
+            w = xp.where(real, xp.log(xp.where(real, -a, 1.0)), w)
+            w = xp.where(xp.logical_and(beside, b >= 0), -1 - root - root * root / 3, w)
+        elif k == 1:
+            w = xp.where(xp.logical_and(beside, b < 0), -1 - root - root * root / 3, w)
+        for _ in range(24):
+            e = xp.exp(w)
+            f = w * e - z
+            below = e * (w + 1) - (w + 2) * f / (2 * w + 2)
+            step = xp.where(xp.equal(below, 0), 0.0, f / xp.where(xp.equal(below, 0), 1.0, below))
+            w = w - xp.where(xp.isfinite(step), step, 0.0)
+        return xp.where(zero, 0.0 if k == 0 else complex(-math.inf), w)
 
     # ---------------------------------------------------------------- elliptic integrals
 

@@ -73,9 +73,17 @@ def test_composed_functions(name: str, k: int, cupy: Any) -> None:
 def test_branches_of_lamberts_function(k: int, cupy: Any) -> None:
     near = -np.exp(-1) + np.exp(RNG.uniform(-20, 0, 100)) * np.exp(1j * RNG.uniform(-3, 3, 100))
     z = np.concatenate([RNG.uniform(-5, 5, 200) + 1j * RNG.uniform(-5, 5, 200), np.exp(RNG.uniform(-20, 20, 50)), near, RNG.uniform(-9, -0.01, 40), [0]])
-    (w,) = on_device(lambda z: cupy.lambertw(z, k), z)
+    (w,) = on_device(lambda z: cupy.lambert_branch(k, z), z)
     expected = scipy.special.lambertw(z, k)
     assert np.abs(w * np.exp(w) - z)[:-1].max() < 1e-14 * np.abs(z).max()
     assert w[-1] == expected[-1]
     far = np.abs(z + np.exp(-1)) > 0.1  # SciPy stops early next to the branch point
     np.testing.assert_allclose(w[far], expected[far], rtol=1e-12)
+
+
+def test_lamberts_function_at_its_branch_point() -> None:
+    z = np.array([-np.exp(-1), -np.exp(-1) + 1e-12, 1.0])
+    for k, sign in ((0, 1), (-1, -1)):
+        w = get_backend("numpy").lambert_branch(k, z)
+        np.testing.assert_allclose(w[:2].real, [-1, -1 + sign * np.sqrt(2e-12 * np.e)], rtol=0, atol=2e-8)
+        np.testing.assert_allclose(w * np.exp(w), z, rtol=1e-14)
