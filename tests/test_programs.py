@@ -15,7 +15,7 @@ from tests.support.meaning import gradient_by_definition, jacobian_by_definition
 from tests.support.oracles import differences, moved, stacked
 from tests.support.tolerances import FIRST, ROUNDING, SECOND, assert_close
 
-SMOOTH = 3e-4  # finite differences of two steps that differ by more say nothing
+SMOOTH = 3e-5  # finite differences of two steps that differ by more say nothing to seven digits
 
 
 @fuzz
