@@ -129,7 +129,7 @@ def test_vectorized_programs_are_loops_of_slices(program: Program) -> None:
     value, gradients = ng.value_and_grad(program, wrt)(*program.inputs)
     for at in indices(v):
         one = program(*(cut(x, at) for x in program.inputs))
-        assert_close(values(cut(value, at), all_names(one)), one.to_numpy(), ROUNDING)
+        assert_close(values(cut(value, at), all_names(one)), one.to_numpy(), 10 * ROUNDING)
     if v != names:
         return  # an input that is not used has axes that the output lacks
     expected = stacked(lambda xs: list(ng.grad(program, wrt)(*xs)), names, program.inputs)

@@ -60,17 +60,19 @@ class CupyPolynomials:
 
     # ---------------------------------------------------------------- orthogonal polynomials
 
-    def _polynomial(self, n: Raw, x: Raw, first: Callable[[Raw], Raw], step: Callable[[int, Raw, Raw], Raw]) -> Raw:
-        """By a recurrence over three degrees; of a degree on the device up to 64."""
+    def _polynomial(
+        self, n: Raw, x: Raw, first: Callable[[Raw], Raw], step: Callable[[int, Raw, Raw], Raw], negative: float = 0.0
+    ) -> Raw:
+        """By a recurrence over three degrees; of degrees on the device up to 64; ``negative`` ones as in SciPy."""
         xp = self.xp
         below, now = 0.0 * x + 1.0, first(x) + 0.0 * x
         if isinstance(n, (int, float, np.number)):
             if n < 1:
-                return below if n == 0 else below * (0.0 if n == -1 else math.nan)
+                return below if n == 0 else below * negative
             for k in range(1, int(n)):
                 below, now = now, step(k, now, below)
             return now
-        out = xp.where(xp.equal(n, 1), now, xp.where(xp.equal(n, 0), below, xp.where(xp.equal(n, -1), 0.0, math.nan)))
+        out = xp.where(xp.equal(n, 1), now, xp.where(xp.equal(n, 0), below, xp.where(n < 0, negative, math.nan)))
         for k in range(1, _DEGREES):
             below, now = now, step(k, now, below)
             out = xp.where(xp.equal(n, k + 1), now, out)
@@ -107,7 +109,9 @@ class CupyPolynomials:
     def eval_chebyu(self, n: Raw, x: Raw) -> Raw:
         """Those of the second kind."""
         dtype, x = result_dtype(x), double(x)
-        return self._polynomial(n, x, lambda x: 2 * x, lambda k, now, below: 2 * x * now - below).astype(dtype)
+        sign = 1.0 * (n > -1) - 1.0 * (n < -1)  # DLMF 18.7.3, as sines: -2 - n is -n
+        out = self._polynomial(abs(n + 1) - 1, x, lambda x: 2 * x, lambda k, now, below: 2 * x * now - below)
+        return (sign * out).astype(dtype)
 
     def eval_genlaguerre(self, n: Raw, a: Raw, x: Raw) -> Raw:
         """Generalized Laguerre polynomials."""
@@ -122,12 +126,14 @@ class CupyPolynomials:
     def eval_hermite(self, n: Raw, x: Raw) -> Raw:
         """Hermite polynomials."""
         dtype, x = result_dtype(x), double(x)
-        return self._polynomial(n, x, lambda x: 2 * x, lambda k, now, below: 2 * (x * now - k * below)).astype(dtype)
+        step = lambda k, now, below: 2 * (x * now - k * below)
+        return self._polynomial(n, x, lambda x: 2 * x, step, math.nan).astype(dtype)
 
     def eval_hermitenorm(self, n: Raw, x: Raw) -> Raw:
         """Those of the weight ``exp(-x**2 / 2)``."""
         dtype, x = result_dtype(x), double(x)
-        return self._polynomial(n, x, lambda x: x, lambda k, now, below: x * now - k * below).astype(dtype)
+        step = lambda k, now, below: x * now - k * below
+        return self._polynomial(n, x, lambda x: x, step, math.nan).astype(dtype)
 
     # ---------------------------------------------------------------- spherical Bessel functions
 

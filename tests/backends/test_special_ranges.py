@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import scipy.special
 
+import namedgrad as ng
 from namedgrad.backends import get_backend
 from tests.support import fake_cupy
+from tests.support.tolerances import ROUNDING, assert_close
 
 COUNT = 400
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # SciPy overflows where the answer does
@@ -196,3 +198,14 @@ def test_contiguous_functions_differentiated_in_the_parameters(low: float, high:
 
     terms = [*times((-1, 1), b - a, (0, 0)), *times((1, 0), a, (1, 0)), *times((0, -1), -b, (0, 1))]
     assert_relative(sum(terms), np.zeros(COUNT), 1e-11, sum(map(np.abs, terms)))
+
+
+@pytest.mark.parametrize("name", ["eval_chebyt", "eval_chebyu", "eval_legendre", "eval_laguerre", "eval_hermite"])
+def test_negative_degrees_of_polynomials(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    x = np.array([0.3, -0.7, 1.2])
+    here = ng.DimArray(fake_cupy.asarray(x), "x")
+    for n in range(-5, 6):
+        expected = getattr(scipy.special, name)(n, x)
+        for degree in (n, ng.DimArray(fake_cupy.asarray(np.full(3, n)), "x")):
+            assert_close(getattr(ng, name)(degree, here).to_numpy(), expected, 10 * ROUNDING)
