@@ -35,7 +35,7 @@ def concat(*xs, dim):
     for x in xs:
         sizes.update(x.sizes)
     full = [x if dim in x.dims else x.expand_dims(dim) for x in xs]
-    names = tuple(dict.fromkeys(d for x in full for d in x.dims))
+    names = tuple(dict.fromkeys(d for x in (xs if dim in sizes else full) for d in x.dims))  # the order of xr.concat
     wide = []
     for x in full:
         shape = [x.sizes[d] if d == dim else sizes[d] for d in names]
