@@ -233,11 +233,7 @@ class GuardedContract(Contract):
     """Contraction of a cotangent with factors, in which 0 times a factor that is not finite is 0: a sum of ``scale``."""
 
     def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
-        out = super().__call__(x, y, over)
-        backend = backends.backend_of(innermost(out).raw)
-        if type(out.hidden) is axes.ByName or not (backends.is_recording() and backend.may_branch):
-            return out
-        return choose(out, out)  # outside of a gradient too a program may drop the guard only as long as this is finite
+        return while_finite(super().__call__(x, y, over))
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins
@@ -269,6 +265,14 @@ class ShieldedBilinear(Bilinear):
             return super().push(ts)
         out = super().push([select(logical_not(self.zero), t), *rest])
         return add(contract(select(self.zero, t), self.finite, self.mixes), out)  # type: ignore[arg-type]
+
+
+def while_finite(out: DimArray) -> DimArray:
+    """A guarded result: outside of a gradient too a program may drop the guard only as long as this is finite."""
+    backend = backends.backend_of(innermost(out).raw)
+    if type(out.hidden) is axes.ByName or not (backends.is_recording() and backend.may_branch):
+        return out
+    return choose(out, out)
 
 
 def known_finite(y: DimArray) -> bool:

@@ -13,7 +13,7 @@ from namedgrad.linear import Weight
 from namedgrad.primitive import elementwise
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.structure import add, known_finite, multiply, select
+from namedgrad.rules.structure import add, known_finite, multiply, select, while_finite
 
 Index = DimArray
 
@@ -35,7 +35,7 @@ def weighted(x: DimArray, taps: Mapping[Name, Sequence[Tap]]) -> DimArray:
     times = multiply.two if known_finite(x) else weigh.two
     several = itertools.product(*taps.values())
     terms = [_term(x, dict(zip(taps, each, strict=True)), times) for each in several]
-    return functools.reduce(add.two, terms)
+    return while_finite(functools.reduce(add.two, terms))
 
 
 def _term(x: DimArray, taps: Mapping[Name, Tap], times: Callable[[DimArray, DimArray], DimArray]) -> DimArray:
