@@ -612,3 +612,17 @@ def test_replays_in_threads_do_not_share_buffers() -> None:
     for several, w in zip(got, want, strict=True):
         for one in several:
             same(one, w)
+
+
+@pytest.mark.parametrize("how", ["interp", "grid_sample"])
+def test_neighbours_that_are_infinite_count_by_weight_in_replays_too(how):
+    calls = {
+        "interp": lambda y, t: y.interp(x=t),
+        "grid_sample": lambda y, t: ng.grid_sample(y, {"x": t - 1.5}, padding_mode="border"),
+    }
+    at = ng.DimArray([0.0, 1.0, 1.5, 2.0, 3.0], ("t",))
+    f = ng.compile(calls[how])
+    for cells in ([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, np.inf, 4.0], [1.0, -np.inf, 3.0, 4.0]):
+        y = ng.DimArray(cells, ("x",))
+        np.testing.assert_array_equal(f(y, at).data, calls[how](y, at).data)
+    assert f.cache_info().recordings == 1

@@ -34,6 +34,7 @@ from namedgrad.rules.structure import (
     select,
     subtract,
     where,
+    while_finite,
 )
 from namedgrad.trace import innermost
 
@@ -306,4 +307,4 @@ def _linear(x: DimArray, along: Along) -> DimArray:
     if known_finite(x):
         return add(low, multiply(t, rise))
     at_end = e.logical_and(equal(stop_gradient(t), c(1)), logical_not(isfinite(stop_gradient(low))))
-    return where(at_end, add(high, weigh(subtract(t, c(1)), rise)), add(low, weigh(t, rise)))
+    return while_finite(where(at_end, add(high, weigh(subtract(t, c(1)), rise)), add(low, weigh(t, rise))))
