@@ -11,8 +11,8 @@ import xarray as xr
 import namedgrad as ng
 from tests.xarray.programs import PROGRAMS, Program, field, with_gaps
 
-# What these do depends on values, so that they cannot be recorded.
-BY_VALUE = {"weighted by data", "dropna"}
+# What this does depends on values, so that it cannot be recorded.
+BY_VALUE = {"dropna"}
 NAMELESS = {"as numpy functions"}  # xarray takes the method .name of a positional array for the name of a DataArray
 EACH = pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name not in BY_VALUE], ids=lambda p: p.name)
 
