@@ -12,6 +12,7 @@ CASES = [
     ("abs at 0", abs, [-2.0, 0.0, 3.0], [-1, 0, 1]),
     ("complex abs at 0", abs, [3 + 4j, 0j], [0.6 + 0.8j, 0]),
     ("std at 0", lambda x: x.std(), [2.0, 2.0, 2.0], [0, 0, 0]),
+    ("weighted std at 0", lambda x: x.weighted(ng.DimArray([1.0, 2.0, 1.0], ("x",))).std(), [2.0, 2.0, 2.0], [0, 0, 0]),
     ("hypot at 0", lambda x: ng.hypot(x, 0 * x), [0.0, -2.0], [0, -1]),
     ("arctan2 at 0", lambda x: ng.arctan2(x, 0 * ng.stop_gradient(x)), [0.0], [0]),
     ("ties of max", lambda x: x.max(), [1.0, 5.0, 5.0], [0, 0.5, 0.5]),

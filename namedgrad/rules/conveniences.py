@@ -10,7 +10,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import NONE, AxisError, Name
-from namedgrad.rules.dims import check, mapping, pick_one
+from namedgrad.rules.dims import as_names, check, mapping, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import beside, gather, isel
 from namedgrad.rules.sorting import argsort
@@ -21,6 +21,18 @@ from namedgrad.rules.windows.rolling import Rolling
 
 def pipe(x: DimArray, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """``func(x, *args, **kwargs)``.
+
+    Parameters
+    ----------
+    x : DimArray
+    func : callable
+    *args, **kwargs
+        Its other arguments.
+
+    Returns
+    -------
+    Any
+        Whatever it gives.
 
     Examples
     --------
@@ -33,6 +45,22 @@ def pipe(x: DimArray, func: Callable[..., Any], /, *args: Any, **kwargs: Any) ->
 
 def combine_first(x: DimArray, other: Any) -> DimArray:
     """``x``, and ``other`` where ``x`` is NaN.
+
+    Parameters
+    ----------
+    x : DimArray
+    other : DimArray or scalar
+        Met by name; a cell that is not used has gradient 0.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``, then those that ``other`` adds.
+
+    Raises
+    ------
+    AxisError
+        If a shared dim has two sizes.
 
     Examples
     --------
@@ -55,6 +83,11 @@ def dropna(x: DimArray, dim: Name, *, how: str = "any", thresh: int | None = Non
         Leave a position out if any of its cells is NaN, or only if all are.
     thresh : int, optional
         Keep positions with at least so many cells that are not NaN, instead.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``, this one shorter.
 
     Raises
     ------
@@ -81,6 +114,26 @@ def dropna(x: DimArray, dim: Name, *, how: str = "any", thresh: int | None = Non
 def drop_isel(x: DimArray, /, indexers: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
     """All positions of dims but these.
 
+    Parameters
+    ----------
+    x : DimArray
+    indexers : mapping of dim to int or ints, optional
+        Or as keywords.
+    **keywords
+        The mapping in keyword form.
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``, these shorter.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+    IndexError
+        If a position is out of range.
+
     Examples
     --------
     >>> import namedgrad as ng
@@ -99,6 +152,11 @@ def sortby(x: DimArray, variables: Any, ascending: bool = True) -> DimArray:
     x : DimArray
     variables : DimArray over one dim, several of them, or a function of ``x`` that gives one
     ascending : bool
+
+    Returns
+    -------
+    DimArray
+        With the dims of ``x``. The order is fixed: no gradient passes to the variables.
 
     Raises
     ------
@@ -129,6 +187,17 @@ def sortby(x: DimArray, variables: Any, ascending: bool = True) -> DimArray:
 def isin(x: DimArray, test_elements: Any) -> DimArray:
     """Which cells are among some values.
 
+    Parameters
+    ----------
+    x : DimArray
+    test_elements : array, list or DimArray
+        The values, in any shape.
+
+    Returns
+    -------
+    DimArray
+        Booleans with the dims of ``x``; no gradient passes. NaN is among no values.
+
     Examples
     --------
     >>> import namedgrad as ng
@@ -143,18 +212,48 @@ def isin(x: DimArray, test_elements: Any) -> DimArray:
 def cumulative(x: DimArray, dim: Any, min_periods: int = 1) -> Rolling:
     """Windows that reach from the first cell to each, to be reduced.
 
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names
+    min_periods : int
+        Fewer present cells than this give NaN.
+
+    Returns
+    -------
+    Rolling
+        As :func:`rolling` gives.
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
+
     Examples
     --------
     >>> import namedgrad as ng
     >>> ng.DimArray([1.0, 2.0, 6.0], ("x",)).cumulative("x").mean().data
     array([1. , 1.5, 3. ])
     """
-    dims = (dim,) if isinstance(dim, str) or dim in x.names else tuple(dim)
-    return Rolling(x, {check(x, n, "cumulative"): extent(x, n) for n in dims}, min_periods, False)
+    return Rolling(x, {n: extent(x, n) for n in pick(x, dim, "cumulative")}, min_periods, False)
 
 
 def get_axis_num(x: DimArray, dim: Any) -> int | tuple[int, ...]:
     """Where a dim, or each of several, stands among ``dims``.
+
+    Parameters
+    ----------
+    x : DimArray
+    dim : name or names
+
+    Returns
+    -------
+    int or tuple of int
+
+    Raises
+    ------
+    AxisError
+        If a dim is unknown, or vectorized.
 
     Examples
     --------
@@ -162,6 +261,5 @@ def get_axis_num(x: DimArray, dim: Any) -> int | tuple[int, ...]:
     >>> ng.zeros({"x": 2, "y": 3}).get_axis_num("y")
     1
     """
-    if isinstance(dim, (list, tuple)) and dim not in x.dims:
-        return tuple(x.dims.index(pick_one(x, n, "get_axis_num")) for n in dim)
-    return x.dims.index(check(x, dim, "get_axis_num"))
+    places = tuple(x.dims.index(n) for n in pick(x, dim, "get_axis_num"))
+    return places if as_names(x, dim) == dim or isinstance(dim, list) else places[0]

@@ -304,7 +304,8 @@ def test_an_error_costs_one_flag(array: Any) -> None:
         stats.reset()
         call()
         assert (stats.syncs, stats.copies) == (1, 0)
-    quietly(ng.pullback(lambda x: ng.inv(x, DIMS).sum(), a)[1](ng.DimArray(fake_cupy.asarray(1.0), ())).sum)
+    out, back = ng.pullback(lambda x: ng.inv(x, DIMS), a)
+    quietly(lambda: back(out))
 
 
 @pytest.mark.parametrize("kind", ["random", "near defective", "badly scaled", "near the negative axis"])

@@ -227,7 +227,7 @@ def broadcast(*arrays: DimArray, exclude: Any = None) -> tuple[DimArray, ...]:
 
 
 def _broadcast(arrays: Sequence[DimArray], exclude: Any, what: str, first: int = 0) -> tuple[DimArray, ...]:
-    """Arrays with the dims of all, those of the ``first`` of them in front."""
+    """Arrays with the dims of all, in order from that at the place ``first`` on."""
     apart = () if exclude is None else tuple(exclude) if isinstance(exclude, (list, tuple, set, frozenset)) else (exclude,)
     parts = [without(x, apart) for x in arrays]
     sizes = check_sizes(what, parts)

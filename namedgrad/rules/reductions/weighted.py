@@ -58,8 +58,8 @@ class Weighted:
         return e.divide(self.sum_of_squares(dim, skipna=skipna), self.sum_of_weights(dim))
 
     def std(self, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
-        """The root of the variance."""
-        return e.sqrt(self.var(dim, skipna=skipna))
+        """The root of the variance; where that is 0 the derivative is 0, as of :func:`namedgrad.std`."""
+        return e.length(self.var(dim, skipna=skipna))
 
     def _dims(self, dim: Any) -> Any:
         return axes.in_order((*self.x.dims, *self.weights.dims)) if dim is None or dim is Ellipsis else dim
