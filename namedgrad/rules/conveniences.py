@@ -222,7 +222,7 @@ def cumulative(x: DimArray, dim: Any, min_periods: int = 1) -> Rolling:
     Returns
     -------
     Rolling
-        As :func:`rolling` gives.
+        As ``x.rolling`` gives.
 
     Raises
     ------
