@@ -114,7 +114,16 @@ class _Locals:
 def emit(
     plan: Plan, inputs: Sequence[Var], finish: Callable[[Source, list[str]], str]
 ) -> tuple[str, Callable[..., Any]]:
-    """The text of a function of the inputs, and the function.
+    """The text of a function of the inputs, and the function."""
+    text, names = write(plan, inputs, finish)
+    exec(compile(text, "<namedgrad.compile>", "exec"), names)
+    return text, names["run"]
+
+
+def write(
+    plan: Plan, inputs: Sequence[Var], finish: Callable[[Source, list[str]], str]
+) -> tuple[str, dict[str, Any]]:
+    """The text of a function of the inputs, called ``run``, and what its names refer to.
 
     ``finish`` writes the lines that put the results together, given their names, and returns the expression to return.
     """
@@ -124,9 +133,7 @@ def emit(
     returned = finish(source, [_owned(source, local, plan, i) for i in range(len(plan.results))])
     body = [*source.lines, f"return {returned}"]
     head = f"def run({', '.join(f'a{i}' for i in range(len(inputs)))}):"
-    text = "\n".join([head, *(f"    {line}" for line in body), ""])
-    exec(compile(text, "<namedgrad.compile>", "exec"), source.globals)
-    return text, source.globals["run"]
+    return "\n".join([head, *(f"    {line}" for line in body), ""]), source.globals
 
 
 def _write(source: Source, local: _Locals, line: Line | Test, at: int) -> None:

@@ -7,7 +7,7 @@ missing.  A program bets that it is, and holds a :class:`Check` where the bet sh
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from namedgrad import backends
 from namedgrad.backends import NUMPY
 from namedgrad.compile.record import Step, Var, variables
 from namedgrad.compile.rewrite import Call, Constant, cheaper, operand, unguarded
+from namedgrad.compile.views import View, view_of
 
 GUARD = 0  # the bet on every guarded product at once; others are numbered by the call that they save
 LARGEST_CONSTANT = 1 << 24  # bytes; what is larger is computed anew by every run rather than kept
@@ -58,11 +59,14 @@ class Plan(NamedTuple):
 
 
 _NO_CHECKS: frozenset[Check] = frozenset()
+_NONE: Mapping[Var, Constant] = {}
 
 
-def plan(steps: Iterable[Step], results: list[Any], lost: frozenset[int]) -> Plan:
-    """Simplify a recording under all bets that are not lost."""
-    found = _Simplify(lost)
+def plan(
+    steps: Iterable[Step], results: list[Any], lost: frozenset[int], known: Mapping[Var, Constant] = _NONE
+) -> Plan:
+    """Simplify a recording under all bets that are not lost, given variables that are ``known`` to be constant."""
+    found = _Simplify(lost, known)
     for number, step in enumerate(steps, 1):
         found.add(number, step)
     finals = [found.resolve(r) for r in results]
@@ -142,16 +146,17 @@ def _identity(value: Any) -> Hashable:
 class _Simplify:
     """One walk over the calls."""
 
-    def __init__(self, lost: frozenset[int]) -> None:
+    def __init__(self, lost: frozenset[int], known: Mapping[Var, Constant]) -> None:
         self.lost = lost
         self.code: list[Line | Test] = []
         self.tests: dict[Check, Test] = {}
         self.bets: dict[Var, int] = {}  # those on values, other than the guard
-        self.known: dict[Var, Any] = {}  # variables that are constants or other variables
+        self.known: dict[Var, Any] = dict(known)  # variables that are constants or other variables
         self.needs: dict[Var, frozenset[Check]] = {}  # on what that relies
         self.owners: dict[Var, frozenset[Any]] = {}
         self.narrow: dict[Var, Var] = {}  # broadcast arrays and what they were made of
         self.made: dict[Var, Call] = {}
+        self.views: dict[Var, View] = {}
 
     def resolve(self, value: Any) -> Any:
         if type(value) is Var:
@@ -177,7 +182,13 @@ class _Simplify:
         if same is not None:
             self.settle(out, same, needs)
             return
-        call = cheaper(call)
+        view = view_of(call, self.views)
+        if view is not None:
+            self.views[out] = view
+            if view.is_base():
+                self.settle(out, view.base, needs)
+                return
+        call = view.call() or call if view is not None else cheaper(call)
         if isinstance(call.function, np.ufunc) and not call.kwargs:
             call = call._replace(args=self.narrowed(call.args, out))
         elif call.function == NUMPY.broadcast_to and type(call.args[0]) is Var:

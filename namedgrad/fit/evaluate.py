@@ -14,6 +14,8 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Names
+from namedgrad.compile.program import silently
+from namedgrad.fit.alike import Alike
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
@@ -37,16 +39,6 @@ class Glance(NamedTuple):
     linear: tuple[set[int], dict[int, int | None]]
 
 
-class Start(NamedTuple):
-    """Where all cells start alike: parameters, cells at a time, sums of the first ones, a program for the others."""
-
-    x: Matrix
-    size: int
-    first: Point
-    program: Replay
-    layout: Sums
-
-
 class Evaluator:
     """Cost, gradient and normal matrix of any cells of a problem.
 
@@ -62,11 +54,11 @@ class Evaluator:
         self.calls = 0
         self.recordable = problem.backend.name != "dask"
         self.programs: dict[tuple[bool, int], tuple[Replay, Sums]] = {}
-        self.start: Start | None = None
+        self.alike: Alike | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the programs, which cannot be pickled; they are made anew."""
-        return {**vars(self), "programs": {}, "start": None}
+        return {**vars(self), "programs": {}, "alike": None}
 
     def __call__(self, matrix: Matrix, index: Index, *, quick: bool = False) -> Point:
         """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back.
@@ -87,14 +79,12 @@ class Evaluator:
 
     def _tile(self, matrix: Matrix, index: Index, size: int, *, quick: bool) -> Point:
         masked = self.problem.is_masked(index)
-        known = self.programs.get((masked, size))
-        if known is None and self._pays():
-            known = self._record(masked, matrix, index, size)
+        known = self._program(matrix, index, size, masked=masked)
         self.calls += 1
         if known is None:
             return self._eager(matrix, index, quick=quick)
-        program, count, padded = known[0], len(index), _padded(np.arange(len(index)), size)
-        if count == size or program.flexible:
+        program, count, padded = known[0], len(index), _padded(np.arange(len(index)), known[0].size)
+        if count == program.size or program.flexible:
             return self._replayed(known, matrix, index, masked=masked, quick=quick)
         at = self._replayed(known, matrix[:, padded], index[padded], masked=masked, quick=quick)
         at = Point(*(x[..., :count] for x in at))
@@ -105,6 +95,13 @@ class Evaluator:
             except Exception:  # noqa: BLE001 - the number of cells meant something else, too
                 program.flexible = False
         return at
+
+    def _program(self, matrix: Matrix, index: Index, size: int, *, masked: bool) -> tuple[Replay, Sums] | None:
+        """The program for tiles of a size: one for larger ones, if that serves fewer cells as far as is known."""
+        known, larger = (self.programs.get((masked, n)) for n in (size, self.tiles[0]))
+        if known is None and larger is not None and larger[0].flexible is not False:
+            return larger
+        return self._record(masked, matrix, index, size) if known is None and self._pays() else known
 
     def _replayed(
         self, known: tuple[Replay, Sums], matrix: Matrix, index: Index, *, masked: bool, quick: bool
@@ -119,52 +116,54 @@ class Evaluator:
         return at
 
     def glance(self, start: Matrix) -> Glance | None:
-        """Record the program for the first tile and tell what it shows; None where it is not worth that, or cannot be.
-
-        Where all cells start alike the program is one for that point, in which the model is the same for all of them.
-        """
-        if not self._pays():
-            return None
-        p, alike = self.problem, bool((start == start[:, :1]).all())
-        size = min(p.size, p.cells.count) if alike else self.tiles[0]
-        index = p.everywhere[:size]
-        if size == p.cells.count:
-            p.cells.fetch(index)
-        made = self._recorded(start[:, 0] if alike else start[:, :size], index, size, masked=False)
+        """Record the program for the first tile and tell what it shows; None where that does not pay, or cannot be."""
+        p, size = self.problem, self.tiles[0]
+        made = self._recorded(start[:, :size], p.everywhere[:size], size, masked=False) if self._pays() else None
         if made is None:
             return None
         program, found, r = made
-        layout = found._replace(arrays=[])
-        if alike:
-            first = layout.point([x.to_numpy() for x in found.arrays], size)
-            self.start = Start(start[:, 0], size, first, program, layout)
-        else:
-            self.programs[False, size] = program, layout
+        self.programs[False, size] = program, found._replace(arrays=[])
+        if (start == start[:, :1]).all():
+            self._begin_alike(start, found)
         linear = linear_in(program.recorder, program.recorder.find(r.raw), len(p.parameters.names))
         return Glance(r.names[1:], r.full_shape[1:], linear)
 
-    def at_start(self) -> Point:
-        """The sums of all cells where they all start."""
-        x, size, first, program, layout = self.start  # type: ignore[misc]
-        count = self.problem.cells.count
-        if count == size:
-            return first
-        out = Point.empty(len(first.gradient), count)
-        for at in range(0, count, size):
-            some = self.problem.everywhere[at : at + size]
-            raws = self._raws(x, _padded(some, size), masked=False)[0]
-            part = layout.point([v if type(v) is np.ndarray else self._host(v) for v in program(raws)], size)
-            for whole, v in zip(out, part, strict=True):
-                whole[..., at : at + size] = v[..., : len(some)]
-        return out
+    def _begin_alike(self, start: Matrix, found: Sums) -> None:
+        """Let cells that all start alike share what they can, if the first ones show that this gives the same."""
+        p, (program, layout), size = self.problem, self.programs[False, self.tiles[0]], self.tiles[0]
+        if program.flexible is False or not 1 < size <= p.cells.count:
+            return
+        self.alike = Alike(program, [x.raw for x in p.parameters.parts(start[:, :1], p.backend)])
+        fewer = p.everywhere[: -(-size // 2)]  # fewer, so that another number that happens to be the same shows
+        known = layout.point([x.to_numpy() for x in found.arrays], size)
+        at = self._where_alike(fewer)
+        if at is None or not all(_are_close(x, y[..., : len(fewer)]) for x, y in zip(at, known, strict=True)):
+            self.alike = None
+
+    def _where_alike(self, index: Index) -> Point | None:
+        """The sums of some cells that start alike; None if nothing is shared."""
+        if self.alike is None:
+            return None
+        try:
+            found = silently(self.alike, [self.problem.gathered(index)[0], len(index)])
+        except Exception:  # noqa: BLE001 - the number of cells meant something else, too
+            self.alike = None
+            return None
+        return self.programs[False, self.tiles[0]][1].point(found, len(index))
+
+    def at_start(self, start: Matrix, index: Index) -> Point:
+        """The sums of some cells where they start."""
+        return self._where_alike(index) or self(start[:, index], index, quick=True)
 
     def prepared(self, start: Matrix, index: Index) -> bool:
-        """Whether there are programs for all of these cells, which are recorded now if need be."""
+        """Whether there are programs for all of these cells, which are recorded and tried on fewer if need be."""
         for masked, some in ((False, self.problem.complete[index]), (True, ~self.problem.complete[index])):
             for size in self.tiles:
                 cells = index[some][:size]
-                if len(cells) and self.recordable and (masked, size) not in self.programs:
-                    self._record(masked, start[:, cells], cells, size)
+                known = self._program(start[:, cells], cells, size, masked=masked) if len(cells) else None
+                if known is not None and known[0].flexible is None:
+                    fewer = cells[: -(-len(cells) // 2)]
+                    self._tile(start[:, fewer], fewer, size, quick=True)
         return self.recordable
 
     def _host(self, x: Any) -> Any:

@@ -263,7 +263,7 @@ class Marquardt(Batch):
         scale, free = lengths(self.normal), ~self._held(self.x, self.gradient)
         downhill = np.where(free, -self.gradient, 0.0) / scale
         plain = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
-        step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill)
+        step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self.bent.any() else plain
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         near = less * small.dot(step, downhill) <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.compile.emit import Retry, emit
-from namedgrad.compile.optimise import GUARD, plan
+from namedgrad.compile.emit import Retry, write
+from namedgrad.compile.optimise import GUARD, Plan, plan
 from namedgrad.compile.program import silently
 from namedgrad.compile.record import Recorder
+from namedgrad.compile.rewrite import Constant
 from namedgrad.transforms.tape import quiet
 
 Run = Callable[..., Any]
@@ -37,6 +38,7 @@ class Replay:
     Attributes
     ----------
     recorder : what was recorded
+    inputs : its inputs
     flexible : whether the program runs for fewer cells than that, too; None until that has been seen
 
     Raises
@@ -54,20 +56,29 @@ class Replay:
                 self._results = [recorder.find(x) for x in function()]
         finally:
             backends.stop_recording(token)
-        self._steps, self._inputs = recorder.steps, recorder.inputs
+        self._steps, self.inputs = recorder.steps, recorder.inputs
+        captured = [v for v in recorder.elsewhere if isinstance(v.array, np.ndarray)]
+        self._elsewhere = {v: Constant(v.array) for v in captured}  # a fit leaves them as they are
         self.recorder = recorder  # arrays from elsewhere are known by reference
         self.size, self.flexible = size, None if backends.backend_of(*raws).may_branch else False
+        self._plans: dict[frozenset[int], Plan] = {}
         self._runs: dict[frozenset[int], Run] = {}
+
+    def plan(self, lost: frozenset[int]) -> Plan:
+        """What the program does without some bets."""
+        if lost not in self._plans:
+            self._plans[lost] = plan(self._steps, self._results, lost, self._elsewhere)
+        return self._plans[lost]
 
     def _run(self, lost: frozenset[int]) -> Run:
         """The program as a function of the number of cells and the inputs."""
         if lost not in self._runs:
-            made = plan(self._steps, self._results, lost)
-            source = emit(made, self._inputs, lambda _, names: f"({', '.join(names)},)")
-            several = _for_any(source[0], source[1].__globals__, self.size) if self.flexible is not False else None
+            text, names = write(self.plan(lost), self.inputs, lambda _, names: f"({', '.join(names)},)")
+            several = _for_any(text, names, self.size) if self.flexible is not False else None
             if several is None:
                 self.flexible = False
-            self._runs[lost] = several or (lambda _, *raws: source[1](*raws))
+                several = _made(text.replace("def run(", "def run(_, ", 1), names)
+            self._runs[lost] = several
         return self._runs[lost]
 
     def __call__(self, raws: list[Any], count: int | None = None, *, guard: bool = False) -> Sequence[Any]:
@@ -92,15 +103,25 @@ def _for_any(text: str, names: dict[str, Any], size: int) -> Run | None:
     text = re.sub(rf"\b{size}\b", "n", text).replace("def run(", "def run(n, ", 1)
     for name, value in names.items():
         if type(value) is np.ndarray and size in value.shape:
-            pairs = list(zip(value.shape, value.strides, strict=True))
-            if any(step for m, step in pairs if m == size):
+            if one_cell(value, size) is None:
                 return None
-            text = re.sub(rf"\b{name}\b", f"{name}[{', '.join(':n' if m == size else ':' for m, _ in pairs)}]", text)
+            text = re.sub(rf"\b{name}\b", f"{name}[{', '.join(':n' if m == size else ':' for m in value.shape)}]", text)
     try:
-        code = compile(text, "<namedgrad.fit>", "exec")
+        return _made(text, names)
     except SyntaxError:  # the number was part of another one
         return None
+
+
+def one_cell(x: Any, size: int) -> Any:
+    """A constant cut to one cell where it has so many; None if they differ."""
+    one = x[tuple(slice(1) if m == size else slice(None) for m in x.shape)]
+    repeated = not any(step for m, step in zip(x.shape, x.strides, strict=True) if m == size)
+    return one if repeated or np.array_equal(x, np.broadcast_to(one, x.shape), equal_nan=x.dtype.kind in "fc") else None
+
+
+def _made(text: str, names: dict[str, Any]) -> Run:
+    """The function that a text defines."""
     found = dict(names)
-    exec(code, found)  # noqa: S102 - the text of a program that was recorded
+    exec(compile(text, "<namedgrad.fit>", "exec"), found)  # noqa: S102 - the text of a program that was recorded
     run: Run = found["run"]
     return run

@@ -110,7 +110,7 @@ class Residuals(Problem):
     def _glance(self, chunk: int | None) -> Glance:
         """Layout of the residuals, and in which entries they are linear: from a program, or from the first cell."""
         if self.evaluators:  # it starts elsewhere
-            self.evaluators[False].start = None
+            self.evaluators[False].alike = None
         else:
             self.size = self.batch(chunk, self.cells.width)
             self._evaluate_by(self.tiles_of(self.cells.width, chunk))
@@ -147,16 +147,16 @@ class Residuals(Problem):
     def _at_start(self) -> Point:
         """The sums of all cells at the start values."""
         evaluator, queue = self.evaluators[False], Queue(self.everywhere)
-        if evaluator.start is not None:
-            return evaluator.at_start()
+        if self.size == self.cells.count:
+            self.cells.fetch(self.everywhere)
         out = Point.empty(int(self.free.sum()), self.cells.count)
 
         def work() -> None:
             while (index := queue.take(self.size)).size:
-                for whole, part in zip(out, evaluator(self.start[:, index], index, quick=True), strict=True):
+                for whole, part in zip(out, evaluator.at_start(self.start, index), strict=True):
                     whole[..., index] = part
 
-        on_threads(work, self.workers(self.everywhere))
+        on_threads(work, 1 if evaluator.alike else self.workers(self.everywhere))  # mostly waits for memory
         return out
 
     def tiles_of(self, per_cell: int, chunk: int | None) -> list[int]:

@@ -521,6 +521,21 @@ def test_dead_code_is_left_out_and_constants_are_folded() -> None:
     assert compiled.source.count("(") < 12
 
 
+def test_chains_of_views_are_one_call() -> None:
+    def f(a: Any) -> Any:
+        same = np.transpose(np.transpose(a)[:, None])[..., 0, :]
+        turned, part = np.transpose(a[None])[:, :, 0], np.transpose(a)[1:, :, None]
+        return np.exp(same), turned + 1.0, a[None][..., None] * 2.0, same, part
+
+    compiled, a = ng.compile(f), np.arange(6.0).reshape(2, 3)
+    for got, want in zip(compiled(a), f(a), strict=True):
+        np.testing.assert_array_equal(got, want, strict=True)
+    source = compiled.source
+    assert "exp(a0)" in source
+    assert source.count("transpose(") == 2  # of the second result and the last
+    assert source.count("getitem(") == 2
+
+
 def test_no_guard_is_paid_for_while_values_are_finite() -> None:
     f = ng.compile(ng.grad(lambda x: (ng.sqrt(x) * x).mean()))
     f(ng.DimArray([1.0, 2.0], ("x",)))

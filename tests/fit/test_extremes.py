@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.fit.alike import Alike
 from namedgrad.fit.evaluate import Evaluator
 from tests.fit.problems import NAMES, START, TIME, model, named, observations, residual, stacked
 
@@ -160,3 +161,30 @@ def test_programs_for_fewer_cells(size, monkeypatch):
     np.testing.assert_allclose(got.covariance, want.covariance, rtol=1e-7)
     programs = [program for evaluator in found for program, _ in evaluator.programs.values()]
     assert [(p.size, p.flexible) for p in programs] == [(size, size == 24)]
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_cells_that_start_alike(gaps, monkeypatch):
+    """What they share at the start is computed once, which is no other start; the tiles are of 40 cells, 100 in all."""
+    y, seen = observations(4, 100, 1), []
+    if gaps:
+        y[3, ::7], y[:, 50] = np.nan, np.nan
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, y.shape)
+    call = Alike.__call__
+    monkeypatch.setattr(Alike, "__call__", lambda self, *args: seen.append(args[1]) or call(self, *args))
+    monkeypatch.setattr("namedgrad.fit.residuals.TILE_ELEMENTS", 30 * 40)
+
+    def weighted(start):
+        t, y_, w = *named(y), ng.DimArray(weights, ("time", *OVER))
+        return ng.least_squares(lambda p, t, y, w: w * residual(p, t, y), start, t, y_, w, over=OVER)
+
+    got = weighted(START)
+    assert sum(seen) >= 100
+    seen.clear()
+    rates = np.full((100, 1), START["rate"])
+    rates[-1] *= 1 + 1e-9
+    want = weighted(START | {"rate": ng.DimArray(rates, OVER)})
+    assert not seen
+    np.testing.assert_array_equal(got.status, want.status)
+    np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-8)
+    np.testing.assert_allclose(got.chi2, want.chi2, rtol=1e-10)
