@@ -116,28 +116,32 @@ def agree(fit: Any, hand: np.ndarray, theirs: xr.Dataset) -> None:
 
 def two_threads() -> list[dict[str, Any]]:
     """Compare one and two threads, and two processes with half of the work each, in wall-clock time."""
-    run = {str(n): lambda n=n: _wall([[SHAPE[2] * 4]], threads=n) for n in (1, 2)}
-    run["processes"] = lambda: _wall([[SHAPE[2] * 2]] * 2, threads=1)
+    return [_threads(model) for model in MODELS]
+
+
+def _threads(model: str) -> dict[str, Any]:
+    whole = SHAPE[2] * 4
+    run = {str(n): lambda n=n: _wall(model, [whole], threads=n) for n in (1, 2)}
+    run["processes"] = lambda: _wall(model, [whole // 2] * 2, threads=1)
     found = medians(run, 3)
     gain, possible = found["1"] / found["2"], found["1"] / found["processes"]
-    print(
-        f"four cubes: one thread {found['1']:.3f} s, two {found['2']:.3f} s, two processes {found['processes']:.3f} s"
-    )
-    reached = min(1.6, 0.9 * possible) / gain
-    return [verdict(f"two threads gain {gain:.2f}, two processes {possible:.2f}: expected / gained", reached, 1.0)]
+    times = f"one thread {found['1']:.3f} s, two {found['2']:.3f} s, two processes {found['processes']:.3f} s"
+    print(f"{model}, four cubes: {times}")
+    what = f"{model}: two threads gain {gain:.2f}, two processes {possible:.2f}: expected / gained"
+    return verdict(what, min(1.6, 0.9 * possible) / gain, 1.0)
 
 
-def _wall(jobs: list[list[int]], threads: int) -> float:
-    """Seconds that the slowest of some processes takes for its fits."""
+def _wall(model: str, widths: list[int], threads: int) -> float:
+    """Seconds that the slowest of some processes takes for its fits of cubes so wide."""
     env = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "benchmarks.fits", "--worker"]
-    several = [subprocess.Popen([*command, *map(str, j)], env=env, stdout=subprocess.PIPE, text=True) for j in jobs]
+    command = [sys.executable, "-m", "benchmarks.fits", "--worker", model]
+    several = [subprocess.Popen([*command, str(w)], env=env, stdout=subprocess.PIPE, text=True) for w in widths]
     return max(float(p.communicate()[0].split()[-1]) for p in several)
 
 
-def worker(width: int) -> None:
+def worker(name: str, width: int) -> None:
     """Fit a wide cube and print the seconds that it took."""
-    model, _, ranges, start, _ = MODELS["exponential"]
+    model, _, ranges, start, _ = MODELS[name]
     y = cube(model, ranges)
     y = xr.concat([y] * (width // SHAPE[2]), "lon")
     fitted(model, start, y.isel(lon=slice(SHAPE[2])))
@@ -147,7 +151,7 @@ def worker(width: int) -> None:
 def main() -> None:
     """Measure, print, save."""
     if "--worker" in sys.argv:
-        worker(int(sys.argv[-1]))
+        worker(sys.argv[-2], int(sys.argv[-1]))
         return
     options = arguments(__doc__, ROUNDS).parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":  # read when NumPy is imported: once more, with one thread
