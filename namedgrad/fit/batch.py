@@ -37,9 +37,9 @@ class Batch:
         """Cells that have not been evaluated: their cost is infinite, and they try the start."""
         return cls(index, lower, upper, x, x, np.full(len(index), np.inf), np.zeros(len(index), int), **own)
 
-    def only(self, chosen: Any) -> Self:
+    def only(self, chosen: Index) -> Self:
         """Some of the cells."""
-        return dataclasses.replace(self, **{n: v[..., chosen] for n, v in self._arrays()})
+        return dataclasses.replace(self, **{n: v.take(chosen, axis=-1) for n, v in self._arrays()})
 
     def join(self, other: Self) -> Self:
         """These cells, then those."""

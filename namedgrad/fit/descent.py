@@ -84,7 +84,7 @@ class Descent(Batch):
         """A new line for the cells that have arrived, another step for the others."""
         step = np.where(np.isinf(self.too_long), 2 * self.step, 0.5 * (self.too_short + self.too_long))
         if arrived.any():
-            at, self.direction = self.only(arrived), self.direction.copy()
+            at, self.direction = self.only(np.flatnonzero(arrived)), self.direction.copy()
             ahead, length = at.line()
             ahead = np.where(at.free(), ahead, 0.0)
             downhill = small.dot(at.gradient, ahead) < 0

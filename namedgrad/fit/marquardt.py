@@ -195,17 +195,17 @@ class Marquardt(Batch):
     def _estimate(self, moved: Flags, gain: Array, x: Array, at: Point) -> None:
         """The curvature of the residuals in cells that take long, and whether it would have predicted the last step."""
         near = self.predicted <= NEAR * self.cost
-        old = ((self.iterations > LONG) | near) & ~self.stale & np.isfinite(self.cost)
-        if not old.any():
+        old = np.flatnonzero(((self.iterations > LONG) | near) & ~self.stale & np.isfinite(self.cost))
+        if not old.size:
             return
         without = self.predicted[old] + np.where(self.bent[old], self.by_bend[old], 0.0)
         used = np.abs(gain[old] - without + self.by_bend[old]) < np.abs(gain[old] - without)
-        seen = Point(at.cost[old], at.gradient[:, old], at.normal[..., old])
-        step, change = x[:, old] - self.x[:, old], seen.gradient - self.gradient[:, old]
-        good, bend = secant(self.bend[..., old], step, change, seen.normal)
+        step, change = (x - self.x).take(old, axis=1), (at.gradient - self.gradient).take(old, axis=1)
+        known = self.bend.take(old, axis=2)
+        good, bend = secant(known, step, change, at.normal.take(old, axis=2))
         self.bent, self.bend = self.bent.copy(), self.bend.copy()
         self.bent[old] = used | near[old]
-        self.bend[..., old] = np.where(good & moved[old], bend, self.bend[..., old])
+        self.bend[..., old] = np.where(good & moved[old], bend, known)
 
     def _matrix(self) -> Array:
         """The normal matrix, with the curvature of the residuals where that is used."""
@@ -240,13 +240,13 @@ class Marquardt(Batch):
         maybe |= 2 * self.cost <= tol**3 * small.dot(self.x**2, small.diagonal(self.normal))
         self.stale |= maybe & (self.rough > tol**1.75)
         self.trial = np.where(self.stale, self.x, self.trial)
-        maybe &= ~self.stale
-        if maybe.any():
-            some = self.only(maybe)
+        ends = np.flatnonzero(maybe & ~self.stale)
+        if ends.size:
+            some = self.only(ends)
             # where no smaller step can be told from none, rounding is in the way, or a kink
-            converged[maybe] = some.converged(np.where(some.damping > MOST_DAMPING, np.sqrt(tol), tol), less[maybe])
+            converged[ends] = some.converged(np.where(some.damping > MOST_DAMPING, np.sqrt(tol), tol), less[ends])
             self.x = self.x.copy()
-            self.x[:, maybe] = some.x
+            self.x[:, ends] = some.x
         return self.judge(converged, stuck, max_iterations)
 
     def _contraction(self, tol: float) -> Array:

@@ -130,10 +130,10 @@ def _off(x: DimArray, dims: Names, mask: DimArray | None) -> DimArray:
 
 
 def _per_freedom(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, ddof: float) -> DimArray:
-    if mask is None and count_of(x, dims) > ddof:
-        return e.divide(out, c(count_of(x, dims) - ddof))
-    n = c(float(count_of(x, dims))) if mask is None else counts(mask, dims, real_dtype(x))
-    return divide_counted(out, subtract(n, c(ddof)))
+    if mask is not None:
+        return divide_counted(out, subtract(counts(mask, dims, real_dtype(x)), c(ddof)))
+    n = float(count_of(x, dims) - ddof)
+    return e.divide(out, c(n)) if n > 0 else divide_counted(out, cast(c(n), real_dtype(x)))
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"), method=True)
