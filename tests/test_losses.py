@@ -222,3 +222,48 @@ def test_what_follows_the_end_of_a_sequence_may_be_anything():
     found = ng.grad(loss)(X(x, ("t", "b", "k")))
     assert np.array_equal(found.data, plain.data)
     assert not found.data[3:, 1].any()
+
+
+# ------------------------------------------------------------------------------------------------ far tails
+
+TAIL = 37.42994775023705
+SMALL = np.exp(-TAIL)  # expit(-TAIL) to the last digit; 1 - expit(TAIL) computes to 0
+
+
+@pytest.mark.parametrize("lead", [TAIL, 100.0, 5.0])
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_cross_entropy_where_the_target_leads(lead, soft, smoothing):
+    x, others = np.array([[lead, 0.0, 1.0], [0.0, 1.0, 0.5]]), 1 + np.e
+    target = X(np.eye(3)[[0, 2]], ("n", "k")) if soft else X([0, 2], "n")
+    f = lambda x: ng.cross_entropy(x, target, label_smoothing=smoothing, **K)
+    less = others * np.exp(-lead) / (1 + others * np.exp(-lead))
+    g = ng.jacobian(f)(X(x, ("n", "k"))).data[0, 0]
+    part = 2 * smoothing / 3
+    np.testing.assert_allclose(g[0], part - less, rtol=1e-11)
+    np.testing.assert_allclose(g[1], less / others - part / 2, rtol=1e-11)
+    if not smoothing:
+        np.testing.assert_allclose(f(X(x, ("n", "k"))).data[0], np.log1p(others * np.exp(-lead)), rtol=1e-11)
+    second = ng.hessian(lambda x: f(x).isel(n=0))(X(x, ("n", "k"))).data[0, 0, 0, 0]
+    np.testing.assert_allclose(second, less * (1 - less), rtol=1e-11)
+
+
+@pytest.mark.parametrize("vectorized", [(), ("n",)])
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_tails_of_binary_cross_entropy_of_logits(weight, vectorized):
+    x, t = X([TAIL, -TAIL, 0.0], "n", vectorized=vectorized), X([1.0, 0.0, 1.0], "n", vectorized=vectorized)
+    w = 1.0 if weight is None else weight
+    f = lambda x: ng.binary_cross_entropy_with_logits(x, t, pos_weight=weight and X(weight, ()), reduction="sum")
+    np.testing.assert_allclose(ng.grad(f)(x).data, [-w * SMALL, SMALL, -w / 2], rtol=1e-12)
+    one = X(np.ones(3), "n", vectorized=vectorized)
+    np.testing.assert_allclose(ng.hvp(f, x, one).data, [w * SMALL, SMALL, w / 4], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "x", "target", "value"), [
+    ("binary_cross_entropy_with_logits", np.inf, 1.0, 0.0), ("binary_cross_entropy_with_logits", -np.inf, 0.0, 0.0),
+    ("binary_cross_entropy_with_logits", -np.inf, 0.5, np.inf), ("kl_div", -np.inf, 0.0, 0.0), ("poisson_nll_loss", -np.inf, 0.0, 0.0)])  # fmt: skip
+def test_infinite_scores_that_have_a_loss_do_not_warn(name, x, target, value):
+    loss, g = ng.value_and_grad(lambda x: getattr(ng, name)(x, X([target, 1.0], "n"), reduction="sum"))(X([x, 0.0], "n"))
+    rest = getattr(ng, name)(X([0.0], "n"), X([1.0], "n")).item()
+    assert loss.item() == value + rest
+    assert np.isfinite(g.data).all()

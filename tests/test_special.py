@@ -289,3 +289,28 @@ def test_exponents_of_ldexp_may_be_numbers_of_any_kind() -> None:
     gx, gn = ng.grad(lambda x, n: ng.ldexp(x, n).sum(), (0, 1))(x, n)
     np.testing.assert_allclose(gx.data, 2.0**n.data)
     np.testing.assert_allclose(gn.data, np.log(2) * x.data * 2.0**n.data)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dims", [("k",), ("k", "m")])
+@pytest.mark.parametrize("lead", [8.0, 37.4, 80.0])
+def test_softmax_and_its_logarithm_where_one_cell_leads(lead: float, dims: tuple[str, ...], dtype: Any) -> None:
+    scores = np.zeros((2, 2, 2), dtype)  # n, k, m
+    scores[0, 1, 1] = lead
+    x = ng.DimArray(scores, ("n", "k", "m"))
+    each = math.exp(-np.float64(dtype(lead)))
+    rest = each * (2 ** len(dims) - 1)
+    close = {"rtol": 1e-11 if dtype == np.float64 else 2e-5}
+    at = {"n": 0, "k": 1, "m": 1}
+    np.testing.assert_allclose(ng.log_softmax(x, dims).isel(at).item(), -math.log1p(rest), **close)
+    less = rest / (1 + rest)
+    for f, first in ((ng.softmax, less * (1 - less)), (ng.log_softmax, less)):
+        g = ng.grad(lambda x, f=f: f(x, dims).isel(at))(x)
+        np.testing.assert_allclose(g.isel(at).item(), first, **close)
+        np.testing.assert_allclose(g.isel(n=0, k=0, m=1).item(), -first * each / rest, **close)
+        unit = ng.DimArray(np.eye(8, dtype=dtype)[3].reshape(2, 2, 2), ("n", "k", "m"))
+        _, t = ng.pushforward(lambda x, f=f: f(x, dims), (x,), (unit,))
+        np.testing.assert_allclose(t.isel(at).item(), first, **close)
+        second = {ng.softmax: -less * (1 - less) * (1 - 2 * less), ng.log_softmax: -less * (1 - less)}[f]
+        h = ng.hvp(lambda x, f=f: f(x, dims).isel(at), x, unit)
+        np.testing.assert_allclose(h.isel(at).item(), second, **close)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.softmax import lost_beside_one
+
 Raw = Any
 
 LEAST_LOG = -100.0  # PyTorch's bound of the logarithms in binary cross entropy
@@ -21,6 +23,7 @@ class LossKernels:
     function: Callable[[str], Callable[..., Any]]
     isfinite_all: Callable[[Raw], bool]
     scale: Callable[[Raw, Raw], Raw]
+    expit: Callable[[Raw], Raw]
 
     def huber(self, d: Raw, delta: Raw) -> Raw:
         """``d**2 / 2`` up to ``delta``, from there on a straight line."""
@@ -35,7 +38,8 @@ class LossKernels:
                 out = target * (xp.log(target) - x)
             if self.isfinite_all(out):
                 return out
-        return self.scale(target, xp.log(target + xp.equal(target, 0)) - x)
+        with np.errstate(invalid="ignore"):
+            return self.scale(target, xp.log(target + xp.equal(target, 0)) - x)
 
     def gaussian_nll(self, d: Raw, var: Raw) -> Raw:
         """``(d**2 / var + log(var)) / 2``."""
@@ -48,7 +52,8 @@ class LossKernels:
                 out = self.xp.exp(x) - target * x
             if self.isfinite_all(out):
                 return out
-        return self.xp.exp(x) - self.scale(target, x)
+        with np.errstate(invalid="ignore"):
+            return self.xp.exp(x) - self.scale(target, x)
 
     def clamped_log_odds(self, x: Raw) -> Raw:
         """``log(x) - log(1 - x)`` with both logarithms bounded from below."""
@@ -77,8 +82,17 @@ class LossKernels:
                 return out
         positive = xp.greater(x, 0)
         other, own = 1 - target, weight * target
-        line = self.scale(positive * other - xp.logical_not(positive) * own, x)
+        with np.errstate(invalid="ignore"):
+            line = self.scale(positive * other - xp.logical_not(positive) * own, x)
         return line + (other + own) * bend
+
+    def bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
+        """Its derivative, ``(1 - target) expit(x) - weight target expit(-x)``: both tails by the smaller of the two."""
+        xp = self.xp
+        small = self.expit(-xp.absolute(x))
+        other, own = 1 - target, weight * target
+        share = (other + own) * small
+        return self.function("where")(xp.greater(x, 0), other - share, share - own)
 
     def hinge_embedding(self, x: Raw, target: Raw, margin: Raw) -> Raw:
         """``x``, but for targets of -1, and ``max(0, margin - x)``, but for targets of 1."""
@@ -98,15 +112,25 @@ class ClassKernels:
     """Kernels with the classes along the last axis."""
 
     xp: Any
+    may_branch: bool
     scale: Callable[[Raw, Raw], Raw]
 
     def less_target(self, g: Raw, p: Raw, target: Raw) -> Raw:
-        """A cotangent times probabilities, less itself at the target; 0 where the cotangent is."""
+        """A cotangent times probabilities, less itself at the target; 0 where the cotangent is.
+
+        At a target that leads this is what the others have, taken away: the difference would be lost.
+        """
         xp = self.xp
         shape = np.broadcast_shapes(g.shape, p.shape[:-1], target.shape)
         out = self.scale(xp.broadcast_to(g, shape)[..., None], p)
+        flat, own = xp.reshape(out, (-1,)), xp.reshape(xp.broadcast_to(g, shape), (-1,))
         rows = xp.arange(math.prod(shape)) * p.shape[-1]
-        at = rows + xp.reshape(xp.broadcast_to(target, shape), (-1,))
-        flat = xp.reshape(out, (-1,))
-        flat[at] -= xp.reshape(xp.broadcast_to(g, shape), (-1,))  # a row has one target: no position occurs twice
+        at = rows + xp.reshape(xp.broadcast_to(target, shape), (-1,))  # a row has one target: no position occurs twice
+        leads = xp.reshape(xp.broadcast_to(p, out.shape), (-1,))[at] > 1 - lost_beside_one(p.dtype)
+        few = xp.nonzero(leads)[0] if self.may_branch else slice(None)
+        less = flat[at] - own
+        flat[at[few]] = 0
+        others = xp.sum(xp.reshape(flat, (-1, p.shape[-1]))[few], axis=-1)
+        less[few] = xp.where(leads[few], -others, less[few])
+        flat[at] = less
         return xp.reshape(flat, (*shape, p.shape[-1]))

@@ -9,10 +9,17 @@ import numpy as np
 Raw = Any
 
 
+
+def lost_beside_one(dtype: Any) -> float:
+    """A number so small that enough of its digits are lost when it is added to 1 to look for another way."""
+    return float(np.finfo(dtype).eps) ** 0.25
+
+
 class SoftmaxKernels:
     """A part of :class:`namedgrad.backends.base.Backend`."""
 
     xp: Any
+    may_branch: bool
 
     def softmax(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """``exp(x)`` over its sum along axes."""
@@ -25,8 +32,28 @@ class SoftmaxKernels:
         """Its logarithm."""
         if 0 in x.shape or not axis:
             return self.xp.subtract(x, x) * 1.0
-        shifted = self._below_max(x, axis)
-        return shifted - self.xp.log(self.xp.sum(self.xp.exp(shifted), axis=axis, keepdims=True))
+        return self._less_log_sum(self._below_max(x, axis), axis)
+
+    def _less_log_sum(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """``x - log(sum(exp(x)))`` of what is 0 at its largest: where it leads, the others are not added to 1."""
+        xp = self.xp
+        total = xp.sum(xp.exp(x), axis=axis, keepdims=True)
+        log = xp.log(total)
+        if x.dtype.kind == "c":
+            return x - log
+        leads = xp.less(total, 1 + lost_beside_one(x.dtype))
+        if not self.may_branch:
+            log = xp.where(leads, self._log_of_others(x, axis), log)
+        elif leads.any():
+            last = tuple(range(-len(axis), 0))
+            rows = np.moveaxis(x, axis, last)[np.squeeze(leads, axis)]
+            log[leads] = np.reshape(self._log_of_others(rows, last), (-1,))
+        return x - log
+
+    def _log_of_others(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        xp = self.xp
+        others = xp.where(xp.equal(x, 0), 0, xp.exp(x)).astype(x.dtype)
+        return xp.log1p(xp.sum(others, axis=axis, keepdims=True))
 
     def _below_max(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         if x.dtype.kind not in "fc":

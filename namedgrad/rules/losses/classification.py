@@ -10,28 +10,23 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.linear import CoreMap, Map, Pair, like
 from namedgrad.primitive import Primitive, core, operation, sample
-from namedgrad.rules import elementwise as e
-from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.losses.reducing import class_weights, classes, counted, of_class, reduced
-from namedgrad.rules.reductions import max as max_
 from namedgrad.rules.reductions import real_dtype
-from namedgrad.rules.special.softmax import softmax
+from namedgrad.rules.special.softmax import log_softmax, softmax
 from namedgrad.rules.structure import (
     add,
     cast,
     contract,
     guarded_contract,
-    isfinite,
     multiply,
     negative,
     relabel,
     select,
     subtract,
     total,
-    where,
 )
 from namedgrad.trace import apply
 
@@ -185,18 +180,15 @@ def cross_entropy(
     n = extent(x, check(x, dim, "cross_entropy"))
     if dim in goal.names:
         check(goal, dim, "cross_entropy")
-        scores, log_sum = shifted(x, dim)
-        return _of_probabilities(
-            subtract(scores, log_sum), goal, weight, dim, label_smoothing, reduce_dim, reduction, (x, goal)
-        )
+        log = log_softmax(x, dim)
+        return _of_probabilities(log, goal, weight, dim, label_smoothing, reduce_dim, reduction, (x, goal))
     t, keep = classes(goal, x, dim, "cross_entropy", ignore_index)
     known = x if keep is None else select(keep, x)  # what does not count must not be NaN in any derivative
     loss = apply(_SURPRISE, (known, t), dim=dim)
     loss = loss if keep is None else select(keep, loss)
     if not label_smoothing:
         return _mean_of_classes(loss, (x, t), x, t, keep, weight, dim, reduce_dim, reduction, "cross_entropy")
-    scores, log_sum = shifted(known, dim)
-    each = subtract(log_sum, scores)
+    each = negative(log_softmax(known, dim))
     even = (
         total(each, (dim,))
         if weight is None
@@ -207,13 +199,6 @@ def cross_entropy(
     return _mean_of_classes(loss, (x, t), x, t, keep, weight, dim, reduce_dim, reduction, "cross_entropy", even)
 
 
-def shifted(x: DimArray, dim: Name) -> tuple[DimArray, DimArray]:
-    """Scores less the largest one, so that nothing overflows, and the logarithm of the sum of their exponentials."""
-    top = stop_gradient(max_(x, dim, skipna=False))
-    scores = subtract(x, where(isfinite(top), top, c(0.0)))
-    return scores, e.log(total(e.exp(scores), (dim,)))
-
-
 class _Surprise(Primitive):
     """Minus the logarithm of the softmax at a class, whose derivative is the softmax less 1 at the class."""
 
@@ -221,8 +206,7 @@ class _Surprise(Primitive):
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
         x, t = args
-        scores, log_sum = shifted(x, dim)
-        return subtract(log_sum, gather(scores, {dim: t}))
+        return negative(gather(log_softmax(x, dim), {dim: t}))
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
         x, t = ins
@@ -234,7 +218,7 @@ class _Surprise(Primitive):
 
 def _along_class(x: DimArray, p: DimArray, t: DimArray) -> DimArray:
     """The mean of ``x`` with weights ``p``, less ``x`` at the class."""
-    return subtract(contract(x, p, (CLASS,)), gather(x, {CLASS: t}))
+    return contract(subtract(x, gather(x, {CLASS: t})), p, (CLASS,))
 
 
 _SURPRISE = _Surprise("cross_entropy")

@@ -18,9 +18,12 @@ LEAST_SPREAD = 9.999999960041972e-13  # of x (1 - x) in the gradient: PyTorch's 
 # fmt: off
 _bce        = elementwise("bce",              lambda y, x, t: e.divide(subtract(x, t), _spread(x)), lambda y, x, t: negative(_log_odds.one(x)))
 _log_odds   = elementwise("clamped_log_odds", lambda y, x: e.reciprocal(_spread(x)))
-bce_logits  = elementwise("bce_logits",       lambda y, x, t, w: subtract(multiply(_both(t, w), sigmoid(x)), multiply(w, t)),
+bce_logits  = elementwise("bce_logits",       lambda y, x, t, w: _bce_slope(x, t, w),
                                               lambda y, x, t, w: subtract(log_sigmoid(negative(x)), multiply(w, log_sigmoid(x))),
                                               lambda y, x, t, w: negative(multiply(t, log_sigmoid(x))))
+_bce_slope  = elementwise("bce_logits_slope", lambda y, x, t, w: multiply(_both(t, w), multiply(sigmoid(x), sigmoid(negative(x)))),
+                                              lambda y, x, t, w: negative(add(sigmoid(x), multiply(w, sigmoid(negative(x))))),
+                                              lambda y, x, t, w: negative(multiply(t, sigmoid(negative(x)))))
 _kl_div     = elementwise("kl_div",           lambda y, x, t: negative(t), lambda y, x, t: subtract(add(c(1), e.log(t)), x))
 # fmt: on
 

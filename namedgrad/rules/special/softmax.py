@@ -8,13 +8,24 @@ from typing import Any
 from namedgrad import axes
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
-from namedgrad.backends import call
+from namedgrad.backends import call, may_look
+from namedgrad.backends.softmax import lost_beside_one
 from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules.dims import pick
-from namedgrad.rules.elementwise import exp
-from namedgrad.rules.structure import contract, multiply, relabel, subtract, total
-from namedgrad.trace import apply
+from namedgrad.rules.elementwise import c, exp, greater
+from namedgrad.rules.structure import (
+    contract,
+    logical_not,
+    multiply,
+    negative,
+    relabel,
+    select,
+    subtract,
+    total,
+    where,
+)
+from namedgrad.trace import apply, innermost
 
 
 class _Softmax(Primitive):
@@ -36,6 +47,7 @@ class _Softmax(Primitive):
 
     def push(self, t: DimArray, y: DimArray, dims: Names) -> DimArray:
         """The tangent: ``y (t - sum(y t))``."""
+        t = _less_leading(t, _leading(y), dims)
         return multiply(y, subtract(t, contract(t, y, dims)))
 
     pull = push  # the map is symmetric
@@ -46,11 +58,32 @@ class _LogSoftmax(_Softmax):
 
     def push(self, t: DimArray, y: DimArray, dims: Names) -> DimArray:
         """The tangent: ``t - sum(exp(y) t)``."""
-        return subtract(t, contract(t, exp(y), dims))
+        p = exp(y)
+        t = _less_leading(t, _leading(p), dims)
+        return subtract(t, contract(t, p, dims))
 
     def pull(self, g: DimArray, y: DimArray, dims: Names) -> DimArray:
-        """The cotangent: ``g - exp(y) sum(g)``."""
-        return subtract(g, multiply(exp(y), total(g, dims)))
+        """The cotangent: ``g - exp(y) sum(g)``, whose sum is 0."""
+        p = exp(y)
+        g, leads = subtract(g, multiply(p, total(g, dims))), _leading(p)
+        return g if leads is None else where(leads, negative(total(select(logical_not(leads), g), dims)), g)
+
+
+def _leading(y: DimArray) -> DimArray | None:
+    """Where a cell holds nearly all; None if it is seen that none does.
+
+    What such a cell lacks to 1 is what the others hold: summed, not subtracted, for the difference is lost long before
+    they are 0.
+    """
+    if y.dtype.kind == "c":
+        return None
+    leads = greater(innermost(y), c(1 - lost_beside_one(y.dtype)))
+    return leads if not may_look(leads.raw) or leads.raw.any() else None
+
+
+def _less_leading(t: DimArray, leads: DimArray | None, dims: Names) -> DimArray:
+    """Tangents less that of the leading cell: the same to all changes nothing."""
+    return t if leads is None else subtract(t, total(select(leads, t), dims))
 
 
 _SOFTMAX, _LOG_SOFTMAX = _Softmax("softmax"), _LogSoftmax("log_softmax")
