@@ -314,3 +314,18 @@ def test_softmax_and_its_logarithm_where_one_cell_leads(lead: float, dims: tuple
         second = {ng.softmax: -less * (1 - less) * (1 - 2 * less), ng.log_softmax: -less * (1 - less)}[f]
         h = ng.hvp(lambda x, f=f: f(x, dims).isel(at), x, unit)
         np.testing.assert_allclose(h.isel(at).item(), second, **close)
+
+
+@pytest.mark.parametrize(("name", "x", "bend"), [
+    ("silu", 30.0, -2.620134431274233e-12),
+    ("silu", 100.0, -3.645674634313279e-42),
+    ("silu", -50.0, -9.257999270226805e-21),
+    ("mish", 15.0, -1.048052295451325e-11),
+    ("mish", 30.0, -2.031510496944727e-24),
+    ("mish", -50.0, -9.257999270226805e-21),
+    ("gelu", 9.0, -4.683928577814238e-26),
+    ("gelu", -9.0, -4.683928577814238e-26),
+])  # fmt: skip
+def test_bends_of_gated_activations_in_the_tails(name: str, x: float, bend: float) -> None:
+    f = (lambda x: ng.gelu(x, "tanh")) if name == "gelu" else getattr(ng, name)
+    assert slopes(f, (x,), 0, 2)[1] == pytest.approx(bend, rel=1e-9)

@@ -88,6 +88,11 @@ class ActivationKernels:
             return np.multiply(x if np.min(x, initial=0) > -FAR else np.maximum(x, -FAR), share, out=share)
         return self.xp.maximum(x, -FAR) * share
 
+    def silu_slope(self, x: Raw) -> Raw:
+        """Its derivative, for finite ``x``."""
+        share = self.expit(x)
+        return share * (1 + x * (1 - share))
+
     def gelu(self, x: Raw) -> Raw:
         """``x`` times the normal distribution function."""
         out = self.xp.maximum(x, -FAR) * self.function("ndtr")(x)
@@ -109,6 +114,12 @@ class ActivationKernels:
         near = self.xp.clip(x, -FAR, FAR)
         return self.xp.maximum(x, -FAR) * self.expit(GELU_SCALE * near * (1 + GELU_CUBE * near * near))
 
+    def gelu_tanh_slope(self, x: Raw) -> Raw:
+        """Its derivative, for finite ``x``."""
+        square = x * x
+        share = self.expit(GELU_SCALE * x * (1 + GELU_CUBE * square))
+        return share * (1 + x * (GELU_SCALE * (1 + 3 * GELU_CUBE * square)) * (1 - share))
+
     def mish(self, x: Raw) -> Raw:
         """``x * tanh(log(1 + exp(x)))``; with ``e = exp(x)`` the tangent is ``e (e + 2) / (e (e + 2) + 2)``."""
         xp = self.xp
@@ -116,6 +127,15 @@ class ActivationKernels:
         e = xp.exp(xp.minimum(x, TANH_IS_ONE_IN_HALF if getattr(x, "dtype", None) == np.float16 else TANH_IS_ONE))
         n = e * (e + 2)
         return xp.maximum(x, -FAR) * (n / (n + 2))
+
+    def mish_slope(self, x: Raw) -> Raw:
+        """Its derivative, for finite ``x``: with ``d = e (e + 2) + 2`` also ``4 x e (1 + e) / d**2``."""
+        xp = self.xp
+        x = xp.minimum(x, TANH_IS_ONE_IN_HALF if getattr(x, "dtype", None) == np.float16 else TANH_IS_ONE)
+        e = xp.exp(x)
+        n = e * (e + 2)
+        d = n + 2
+        return n / d + x * (e / d) * (4 * (1 + e) / d)
 
     def hardswish(self, x: Raw) -> Raw:
         """``x * hardsigmoid(x)``."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError
-from namedgrad.backends.activations import FAR, FAR_IN_HALF, GELU_CUBE, GELU_SCALE, TANH_IS_ONE, TANH_IS_ONE_IN_HALF
+from namedgrad.backends.activations import FAR, FAR_IN_HALF, GELU_CUBE, GELU_SCALE
 from namedgrad.primitive import elementwise, mask, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
@@ -44,11 +44,14 @@ _threshold   = elementwise("threshold",        lambda y, x, t, v: mask(logical_n
 _softplus    = elementwise("softplus",         lambda y, x, t: _saturated(expit(x), x, t),           None)
 _saturated   = elementwise("saturated",        lambda y, s, x, t: mask(e.less(x, t)),                   None, None)
 _softsign    = elementwise("softsign",         lambda y, x: e.reciprocal(e.square(add(c(1), e.absolute_real(x)))))
-_silu        = elementwise("silu",             lambda y, x: _gated_slope(_near(x), c(1), expit(_near(x))))
+_silu        = elementwise("silu",             lambda y, x: _silu_slope.one(_near(x)))
+_silu_slope  = elementwise("silu_slope",       lambda s, x: _gated_bend(x, x, c(1), c(0)))
 _gelu        = elementwise("gelu",             lambda y, x: _gelu_slope(x, y))
 _gelu_slope  = elementwise("gelu_slope",       lambda s, x, y: multiply(subtract(c(2), e.square(_near(x))), _density(_near(x))), None)
-_gelu_tanh   = elementwise("gelu_tanh",        lambda y, x: _gelu_tanh_slope(_near(x)))
-_mish        = elementwise("mish",             lambda y, x: _mish_slope(x))
+_gelu_tanh   = elementwise("gelu_tanh",        lambda y, x: _tanh_slope.one(_near(x)))
+_tanh_slope  = elementwise("gelu_tanh_slope",  lambda s, x: _gelu_tanh_bend(x))
+_mish        = elementwise("mish",             lambda y, x: _mish_slope.one(_near(x)))
+_mish_slope  = elementwise("mish_slope",       lambda s, x: _mish_bend(x))
 _hardswish   = elementwise("hardswish",        lambda y, x: _hardswish_slope(x))
 # fmt: on
 
@@ -67,16 +70,18 @@ def _elu_slope(x: DimArray, alpha: DimArray) -> DimArray:
     return where(e.greater(x, c(0)), c(1), multiply(alpha, e.exp(bounded(x, c(-math.inf), c(0)))))
 
 
-def _gated_slope(x: DimArray, inner: DimArray, s: DimArray) -> DimArray:
-    """The derivative of ``x * s`` with ``s = sigmoid(v(x))``, where ``inner`` is that of ``v``."""
-    return multiply(s, add(c(1), multiply(multiply(x, inner), subtract(c(1), s))))
+def _gated_bend(x: DimArray, v: DimArray, first: DimArray, second: DimArray) -> DimArray:
+    """The second derivative of ``x * sigmoid(v)``, given those of ``v``; no share is taken from 1, so the tails stay."""
+    up, down = expit(v), expit(negative(v))
+    turn = add(second, multiply(e.square(first), subtract(down, up)))
+    return multiply(multiply(up, down), add(multiply(c(2), first), multiply(x, turn)))
 
 
-def _gelu_tanh_slope(x: DimArray) -> DimArray:
+def _gelu_tanh_bend(x: DimArray) -> DimArray:
     square = e.square(x)
-    inner = multiply(c(GELU_SCALE), add(c(1), multiply(c(3 * GELU_CUBE), square)))
-    outer = multiply(multiply(c(GELU_SCALE), x), add(c(1), multiply(c(GELU_CUBE), square)))
-    return _gated_slope(x, inner, expit(outer))
+    v = multiply(multiply(c(GELU_SCALE), x), add(c(1), multiply(c(GELU_CUBE), square)))
+    first = multiply(c(GELU_SCALE), add(c(1), multiply(c(3 * GELU_CUBE), square)))
+    return _gated_bend(x, v, first, multiply(c(6 * GELU_SCALE * GELU_CUBE), x))
 
 
 def _density(x: DimArray) -> DimArray:
@@ -84,13 +89,11 @@ def _density(x: DimArray) -> DimArray:
     return multiply(c(1 / math.sqrt(2 * math.pi)), e.exp(multiply(c(-0.5), e.square(x))))
 
 
-def _mish_slope(x: DimArray) -> DimArray:
-    """With ``u = exp(x)``, ``n = u (u + 2)``, ``d = n + 2``: ``n / d + x (u / d) (4 (1 + u) / d)``."""
-    x = bounded(x, c(-FAR), c(TANH_IS_ONE_IN_HALF if x.dtype == np.float16 else TANH_IS_ONE))
-    u = e.exp(x)
-    n = multiply(u, add(u, c(2)))
-    d = add(n, c(2))
-    return add(e.divide(n, d), multiply(multiply(x, e.divide(u, d)), e.divide(multiply(c(4), add(c(1), u)), d)))
+def _mish_bend(x: DimArray) -> DimArray:
+    """With ``p = softplus(x)``, ``s = sigmoid(x)``: ``s (2 + x (1 - s - 2 s tanh(p))) / cosh(p)**2``."""
+    p, up, down = negative(log_expit(negative(x))), expit(x), expit(negative(x))
+    turn = subtract(down, multiply(c(2), multiply(up, e.tanh(p))))
+    return multiply(multiply(e.sech2(p), up), add(c(2), multiply(x, turn)))
 
 
 def _hardswish_slope(x: DimArray) -> DimArray:
