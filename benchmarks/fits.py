@@ -120,13 +120,13 @@ def two_threads() -> list[dict[str, Any]]:
 
 
 def _threads(model: str) -> dict[str, Any]:
-    whole = SHAPE[2] * 4
+    whole = SHAPE[2] * 16
     run = {str(n): lambda n=n: _wall(model, [whole], threads=n) for n in (1, 2)}
     run["processes"] = lambda: _wall(model, [whole // 2] * 2, threads=1)
     found = medians(run, 3)
     gain, possible = found["1"] / found["2"], found["1"] / found["processes"]
     times = f"one thread {found['1']:.3f} s, two {found['2']:.3f} s, two processes {found['processes']:.3f} s"
-    print(f"{model}, four cubes: {times}")
+    print(f"{model}, sixteen cubes: {times}")
     what = f"{model}: two threads gain {gain:.2f}, two processes {possible:.2f}: expected / gained"
     return verdict(what, min(1.6, 0.9 * possible) / gain, 1.0)
 

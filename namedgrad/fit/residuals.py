@@ -34,7 +34,7 @@ from namedgrad.transforms.leaves import Tree, adapter_of
 from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import quiet
 
-BATCH_CELLS = 4096  # at work at once: what a solver keeps of each is small
+BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 NUDGE = 0.1  # relative change of start values that shows what depends on them
 
 
@@ -92,7 +92,8 @@ class Residuals(Problem):
         self.complete: Flags = np.ones(self.cells.count, bool)
         self.counts = np.full(self.cells.count, per_cell)
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
-        self.most = min(chunk or (BATCH_CELLS if self.backend.may_branch else self.size), self.cells.count)
+        most = max(1, min(BATCH_CELLS, BATCH_DATA // per_cell))
+        self.most = min(chunk or (most if self.backend.may_branch else self.size), self.cells.count)
         if not self.evaluators:
             self._evaluate_by(self.tiles_of(per_cell, chunk))
         with quiet():
