@@ -267,3 +267,13 @@ def test_infinite_scores_that_have_a_loss_do_not_warn(name, x, target, value):
     rest = getattr(ng, name)(X([0.0], "n"), X([1.0], "n")).item()
     assert loss.item() == value + rest
     assert np.isfinite(g.data).all()
+
+
+@pytest.mark.parametrize("x", [[0.1, 0.2], [0.0, 0.0], [3.0, 4.0]])
+def test_cosine_of_vectors_shorter_than_eps(x):
+    x, y, eps = np.array(x), np.array([0.3, -0.2]), 0.5
+    f = lambda x: x @ y / (max(np.sqrt(x @ x), eps) * eps)
+    unit = np.eye(2) * 1e-6
+    want = [(f(x + u) - f(x - u)) / 2e-6 for u in unit]
+    g = ng.grad(lambda x: ng.cosine_similarity(x, X(y, "k"), dim="k", eps=eps))(X(x, "k")).data
+    np.testing.assert_allclose(g, want, rtol=1e-8)

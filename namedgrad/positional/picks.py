@@ -1,4 +1,4 @@
-"""Gather and scatter on numbered axes, in the places that PyTorch gives them.
+"""Gather and scatter, and spectra of pieces, on numbered axes, in the places that PyTorch gives them.
 
 The index of ``gather`` and its like has the axes of the array; that of ``index_select`` and its like runs
 along the axis that it indexes; tables of embeddings have rows first; sorted values ascend along the last axis.
@@ -7,10 +7,11 @@ along the axis that it indexes; tables of embeddings have rows first; sorted val
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from namedgrad import axes
 from namedgrad.array import DimArray
@@ -172,6 +173,29 @@ def _edges(edges: str) -> Callable[[Given], Names | None]:
     return prepare
 
 
+def _windowed(given: Given) -> Name:
+    """The axis of the samples or pieces; the window's only one gets a name of its own."""
+    x = given["x"] = numbered(given["x"])
+    given["dim"] = name_of(x, given["dim"])
+    if given.get("window") is not None:
+        given["window"] = _own(numbered(given["window"]), "window")
+    return given["dim"]
+
+
+def _pieces(given: Given) -> Names | None:
+    """Frequencies stand in front of the pieces, in which the samples were."""
+    dim, bins = _windowed(given), axes.fresh("frequency")
+    dims = given["x"].dims
+    given["frequency"] = bins
+    return (*dims[: dims.index(dim)], bins, *dims[dims.index(dim) :])
+
+
+def _samples(given: Given) -> Names | None:
+    dim, x = _windowed(given), given["x"]
+    bins = given["frequency"] = name_of(x, given.get("frequency", x.dims.index(dim) - 1))
+    return tuple(n for n in x.dims if n != bins)
+
+
 _PREPARE: dict[str, Callable[[Given], Names | None]] = {
     "take_along_axis": _same("index"), "take_along_dim": _same("index"), "gather": _same("index"),
     "scatter": _same("index", "src"), "scatter_add": _same("index", "src"), "scatter_reduce": _same("index", "src"),
@@ -182,5 +206,21 @@ _PREPARE: dict[str, Callable[[Given], Names | None]] = {
     "put": _put, "masked_select": _masked_select, "masked_scatter": _masked_scatter, "select_scatter": _select,
     "slice_scatter": _same("src"), "diagonal_scatter": _diagonal, "embedding": _table, "embedding_bag": _bags,
     "searchsorted": _edges("edges"), "bucketize": _edges("boundaries"), "digitize": _edges("bins"),
+    "stft": _pieces, "istft": _samples,
 }  # fmt: skip
-PICKS: dict[str, Callable[..., Any]] = {name: _call(name, prepare) for name, prepare in _PREPARE.items()}
+
+
+def _index_put(x: Any, indices: Any, values: Any, *, accumulate: bool = False) -> Any:
+    """At what ``x[indices]`` reads; a mapping gives the indexers by the numbers of their axes."""
+    x = box(numbered(x), kind_of(positional_in((x, indices, values))))
+    if isinstance(indices, Mapping):
+        by_axis = {normalize_axis_index(axis, x.ndim): index for axis, index in indices.items()}
+        indices = tuple(by_axis.get(i, slice(None)) for i in range(x.ndim))
+    at = x.at[indices]
+    return at.add(values) if accumulate else at.set(values)
+
+
+PICKS: dict[str, Callable[..., Any]] = {
+    **{name: _call(name, prepare) for name, prepare in _PREPARE.items()},
+    "index_put": _index_put,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -118,20 +119,23 @@ def _beside(v: Any, dim: Name) -> DimArray:
 
 
 def _along(name: str) -> Callable[..., Any]:
-    """Arrays beside the first belong to the axis; ``dim`` may also come first, as in xarray's methods."""
+    """Arrays beside the first belong to the axis, whose number may also come first, as in xarray's methods."""
+    signature = inspect.signature(OPERATIONS[name].function)
 
-    def call(x: Any, *args: Any, dim: Any = None, **options: Any) -> Any:
-        kind = kind_of(positional_in((x, *args, *options.values())))
-        a = numbered(x)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        options = dict(signature.bind(*args, **kwargs).arguments)
+        kind = kind_of(positional_in(tuple(options.values())))
+        a, dim = numbered(options.pop("x")), options.pop("dim", None)
+        if isinstance(options.get("coord"), int):
+            dim = options.pop("coord")
         single = name not in {"gradient", "integrate"}
         chosen = names_of(a, dim if dim is not None or not single else -1)
-        more = [None if v is None else _beside(v, chosen[0]) for v in args]
-        for key in ("coord", "w"):
+        for key in ("coord", "weights", "w"):
             if options.get(key) is not None:
                 options[key] = _beside(options[key], chosen[0])
         if isinstance(options.get("spacing"), Mapping):
             options["spacing"] = {name_of(a, k): _beside(v, name_of(a, k)) for k, v in options["spacing"].items()}
-        out = OPERATIONS[name].function(a, *more, dim=chosen if not single else chosen[0], **options)
+        out = OPERATIONS[name].function(a, dim=chosen if not single else chosen[0], **options)
         boxed = tuple(box(ordered(o, o.dims), kind) for o in (out if isinstance(out, tuple) else (out,)))
         return boxed if isinstance(out, tuple) else boxed[0]
 

@@ -120,3 +120,46 @@ def test_dot_is_that_of_numpy():
     np.testing.assert_allclose(ng.dot(ng.positional(a), draw(2, 1), dim=0).shape, (3,))
     g = ng.grad(lambda a: ng.dot(a, b).sum())(a)
     np.testing.assert_allclose(g, np.broadcast_to(b.sum(1), a.shape), rtol=1e-13)
+
+
+def test_spectra_of_pieces_with_a_window():
+    x, window = draw(2, 9), 1.5 + draw(4)
+    options = {"n_fft": 4, "hop_length": 2}
+    named = ng.stft(ng.DimArray(x, ("n", "t")), ng.DimArray(window, "t"), dim="t", **options)
+    assert named.dims == ("n", "frequency", "t")
+    spectra = ng.stft(ng.positional(x), window, dim=-1, **options)
+    np.testing.assert_array_equal(spectra.data, named.data)
+    for kwargs in ({"dim": -1}, {"dim": 2, "frequency": 1}):
+        np.testing.assert_allclose(ng.istft(spectra, ng.positional(window), length=9, **kwargs, **options).data, x, rtol=1e-12)
+    swapped = np.swapaxes(spectra, 1, 2)
+    np.testing.assert_allclose(ng.istft(swapped, window, dim=1, frequency=2, length=9, **options).data, x, rtol=1e-12)
+    energy = lambda x, w: (np.abs(ng.stft(x, w, dim=-1, **options)) ** 2).sum()
+    for k, v in enumerate((x, window)):
+        g = ng.grad(energy, k)(x, window)
+        step = 1e-6 * draw(*v.shape)
+        moved = [(x + s * step, window) if k == 0 else (x, window + s * step) for s in (1, -1)]
+        ends = [energy(*map(ng.positional, at)).data for at in moved]
+        np.testing.assert_allclose((g * step).sum(), (ends[0] - ends[1]) / 2, rtol=1e-6)
+
+
+def test_index_put_writes_where_numpy_does():
+    x, values, rows, columns = draw(3, 4), draw(3), np.array([0, 2, 0]), np.array([1, 1, 1])
+    replaced, added = x.copy(), x.copy()
+    replaced[rows, columns] = values
+    np.add.at(added, (rows, columns), values)
+    for where in ((rows, columns), {0: rows, -1: columns}, (ng.positional(rows), columns)):
+        np.testing.assert_array_equal(ng.index_put(ng.positional(x), where, values).data, replaced)
+        np.testing.assert_allclose(ng.index_put(ng.positional(x), where, values, accumulate=True).data, added)
+    along = ng.index_put(ng.positional(x), {1: columns[:1]}, 5.0).data
+    assert (along[:, 1] == 5).all()
+    cotangent = draw(3, 4)
+    g = ng.grad(lambda v: (ng.index_put(x, (rows, columns), v) * cotangent).sum())(values)
+    np.testing.assert_allclose(g, [0, cotangent[2, 1], cotangent[0, 1]])
+
+
+def test_the_number_of_an_axis_follows_the_coordinate():
+    x, t = draw(2, 9), np.arange(9.0) ** 1.5
+    for slope in (ng.differentiate(ng.positional(x), t, 1), ng.differentiate(ng.positional(x), coord=t, dim=-1)):
+        np.testing.assert_allclose(slope.data, np.gradient(x, t, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(ng.gradient(ng.positional(x), 0, edge_order=1).data, np.gradient(x, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(ng.integrate(ng.positional(x), t, 1).data, np.trapezoid(x, t, axis=1), rtol=1e-12)

@@ -13,7 +13,7 @@ from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import floating, square_sum
-from namedgrad.rules.losses.reducing import at_least, read, reduced
+from namedgrad.rules.losses.reducing import read, reduced
 from namedgrad.rules.reductions import vector_norm
 from namedgrad.rules.structure import add, contract, equal, multiply, select, subtract
 
@@ -36,7 +36,7 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
     dim : name or names
         The dims of the vectors.
     eps : float
-        Shorter lengths count as this; their gradient is that of the length itself.
+        Shorter lengths count as this, and have derivative 0.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
     0.6
     """
     x, y = floating(x1), floating(constant(x2, "cosine_similarity: the second vector"))
-    lengths = [at_least.two(e.length(square_sum(v, pick(v, dim, "cosine_similarity"))), c(eps)) for v in (x, y)]
+    lengths = [e.clip_low(e.length(square_sum(v, pick(v, dim, "cosine_similarity"))), c(eps)) for v in (x, y)]
     dims = pick(x, dim, "cosine_similarity")
     return e.divide(e.divide(contract(x, y, dims), lengths[0]), lengths[1])
 
