@@ -302,7 +302,7 @@ grid("multilabel_soft_margin_loss", multilabel_soft, [], [
 grid("cosine_similarity", cosine, [], [
     point([3.0, 0.0], [3.0, 4.0], dim="p", value=0.6, cotangent=5.0, gradients=[[0, 4 / 3], [0.64, -0.48]]),
     point([0.0, 0.0], [3.0, 4.0], dim="p", eps=0.5, value=0, cotangent=5.0, gradients=[[6, 8], [0, 0]]),
-    point([1.0, 0.0], [1.0, 0.0], dim="p", eps=2.0, value=0.25, cotangent=8.0, gradients=[[1, 0], [1, 0]]),
+    point([1.0, 0.0], [1.0, 0.0], dim="p", eps=2.0, value=0.25, cotangent=8.0, gradients=[[2, 0], [2, 0]]),
 ])  # fmt: skip
 grid("pairwise_distance", distance, [], [
     point([3.0, 4.0], [0.0, 0.0], dim="p", eps=0.0, value=5, cotangent=5.0, gradients=[[3, 4], [-3, -4]]),
