@@ -40,6 +40,9 @@ CASES = [
     ("masked by where", lambda x: ng.where(x > 0, ng.log(x), 0.0), [4.0, 0.0, NAN], [0.25, 0, 0]),
     ("skipped NaN", lambda x: ng.sqrt(x).sum(), [4.0, NAN], [0.25, 0]),
     ("nothing but NaN", lambda x: x.mean(), [NAN, NAN], [0, 0]),
+    ("an infinite slope after one of 0", lambda x: ng.sqrt(x**2) + ng.sqrt(0 * x), [0.0, -2.0], [0, -1]),
+    ("an infinite slope before one of 0", lambda x: 0 * ng.sqrt(x) + ng.maximum(ng.sqrt(x), 1.0), [0.0, 4.0], [0, 0.25]),
+    ("an infinite slope before weights of 0", lambda x: ng.dot(ng.eye("y", "x", 2), ng.sqrt(x), dim="x").isel(y=1), [0.0, 4.0], [0, 0.25]),
     ("an infinity that counts", ng.sqrt, [0.0, 4.0], [INF, 0.25]),
 ]
 

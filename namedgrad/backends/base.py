@@ -176,10 +176,13 @@ class Backend(
         return xp.where(xp.logical_and(xp.equal(g, 0), ~xp.isfinite(factor)), _zero(factor), factor)
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
-        """``g * factor``, exactly 0 where ``g`` is: there a factor that is not finite does not count."""
-        if isinstance(factor, (int, float, complex, np.number)) and np.isfinite(factor):
-            return self.xp.multiply(g, factor)
-        return self.select(self.xp.not_equal(g, 0), self.xp.multiply(g, factor))
+        """``g * factor``, exactly 0 where either is: there the other counts for nothing, even if it is not finite."""
+        out = self.xp.multiply(g, factor)
+        if not isinstance(factor, (int, float, complex, np.number)):
+            return self.select(self.xp.logical_and(self.xp.not_equal(g, 0), self.xp.not_equal(factor, 0)), out)
+        if not factor:
+            return self.select(self.xp.isfinite(g), out)
+        return out if np.isfinite(factor) else self.select(self.xp.not_equal(g, 0), out)
 
     # ---------------------------------------------------------------- contraction
 
@@ -188,7 +191,7 @@ class Backend(
         return self.xp.matmul(x, y)
 
     def guarded_matmul(self, x: Raw, y: Raw) -> Raw:
-        """Batched matrix product of cotangents ``x`` with factors ``y``, where each product is that of :meth:`scale`.
+        """Batched matrix product of finite cotangents ``x`` with factors ``y``: each product is that of :meth:`scale`.
 
         With a single row or column the factors are shielded cell by cell.  In general the product is that of the finite
         factors, and what the others add is found from two products of indicators: how many of them meet a cotangent

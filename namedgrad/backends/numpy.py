@@ -143,6 +143,22 @@ class NumpyBackend(
         out = np.multiply(g, factor)
         return out if self.isfinite_all(out) else super().scale(g, factor)
 
+    def guarded_matmul(self, x: Raw, y: Raw) -> Raw:
+        """Where cotangents are not finite either, a product counts for nothing if one of its two numbers is 0."""
+        if self.isfinite_all(x):
+            return super().guarded_matmul(x, y)
+        known = np.isfinite(x), np.isfinite(y)
+        finite = [self.select(k, a) for k, a in zip(known, (x, y), strict=True)]
+        signs = [self.select(~np.isnan(a), np.sign(a).real).astype(np.float32) for a in (x, y)]
+        first = (~known[0]).astype(np.float32), np.not_equal(y, 0).astype(np.float32)
+        second = np.not_equal(finite[0], 0).astype(np.float32), (~known[1]).astype(np.float32)
+        hits = np.matmul(*first) + np.matmul(*second)
+        balance = np.matmul(first[0] * signs[0], signs[1]) + np.matmul(second[0] * signs[0], second[1] * signs[1])
+        out = np.matmul(*finite)
+        whole = np.equal(np.absolute(balance), hits) & (out.dtype.kind != "c")
+        added = np.where(whole, np.copysign(np.float32(math.inf), balance), np.float32(math.nan))
+        return np.add(out, self.select(np.not_equal(hits, 0), added).astype(out.dtype))
+
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction, guarded only if something in it is not finite."""
         rows = _is_rows(x, y, plan)  # a third of the time of einsum
