@@ -277,3 +277,13 @@ def test_cosine_of_vectors_shorter_than_eps(x):
     want = [(f(x + u) - f(x - u)) / 2e-6 for u in unit]
     g = ng.grad(lambda x: ng.cosine_similarity(x, X(y, "k"), dim="k", eps=eps))(X(x, "k")).data
     np.testing.assert_allclose(g, want, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("size", [1e200, 1e-180])
+def test_cosine_of_vectors_whose_squares_leave_the_range(size):
+    x, y = size * np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    f = lambda x: ng.cosine_similarity(x, X(y, "k"), dim="k", eps=0.0)
+    value, g = ng.value_and_grad(f)(X(x, "k"))
+    np.testing.assert_allclose(value.item(), 1 / np.sqrt(50), rtol=1e-12)
+    np.testing.assert_allclose(g.data * size, np.array([14.0, -7.0]) / (5 * np.sqrt(50)), rtol=1e-12)

@@ -199,3 +199,16 @@ def test_backend_calls_do_not_grow_with_the_batch(case: Case) -> None:
             backends.stop_recording(token)
         found.append(counter.calls)
     assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("order", [None, 2, 3, 80.0])
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e20), (np.float64, 1e200), (np.float64, 1e-200)])
+def test_norms_of_vectors_whose_powers_leave_the_range(dtype, size, order):
+    x = np.array([[3 * size, 4 * size], [1.0, 2.0]], dtype)
+    norm = lambda x: np.linalg.norm(x, order, axis=-1)
+    p, close = order or 2, {"rtol": 1e-5 if dtype == np.float32 else 1e-12}
+    lengths = [size * (3.0**p + 4.0**p) ** (1 / p), (1 + 2.0**p) ** (1 / p)]
+    np.testing.assert_allclose(norm(ng.positional(x)).data, lengths, **close)
+    unit = np.array([[3.0, 4.0], [1.0, 2.0]]) / (np.array(lengths) / [size, 1])[:, None]
+    np.testing.assert_allclose(ng.grad(lambda x: norm(x).sum())(x), unit ** (p - 1), **close)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -14,13 +13,9 @@ from namedgrad.positional.axis import named, names_of
 from namedgrad.positional.functions.reductions import kept
 from namedgrad.positional.matrices import COLUMN, RHS, ROW, batch_of, right_hand_side
 from namedgrad.positional.protocol import implements
-from namedgrad.rules import elementwise as e
 from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
-from namedgrad.rules.complex import absolute, imag, real
-from namedgrad.rules.elementwise import c
 from namedgrad.rules.linalg.matrices import inexact
-from namedgrad.rules.structure import add, cast, not_equal, where
 
 
 def matrix(x: DimArray, what: str) -> DimArray:
@@ -70,33 +65,8 @@ def matrix_power(a: Any, n: int) -> DimArray:
 # ------------------------------------------------------------------------------------------------ norms
 
 
-def _squares(x: DimArray) -> DimArray:
-    return add(e.square(real(x)), e.square(imag(x))) if x.dtype.kind == "c" else e.square(x)
-
-
 def _vector_norm(x: DimArray, names: Any, order: Any) -> DimArray:
-    if order is None or order == 2:
-        return e.length(r.sum(_squares(x), names, skipna=False))
-    size = absolute(x)
-    if order == math.inf:
-        return r.max(size, names, skipna=False)
-    if order == -math.inf:
-        return r.min(size, names, skipna=False)
-    if order == 0:
-        return r.sum(cast(not_equal(x, c(0)), r.real_dtype(x)), names, skipna=False)
-    if order == 1:
-        return r.sum(size, names, skipna=False)
-    inside = r.sum(_powers(size, order), names, skipna=False)
-    some = not_equal(inside, c(0))
-    return where(some, e.power(where(some, inside, c(1.0)), c(1.0 / order)), inside)
-
-
-def _powers(size: DimArray, order: float) -> DimArray:
-    """``size**order``; a cell that is 0 has derivative 0, where the power has none or an infinite one."""
-    if order < 0:
-        return e.power(size, c(order))
-    some = not_equal(size, c(0))
-    return where(some, e.power(where(some, size, c(1.0)), c(order)), c(0.0))
+    return r.vector_norm(x, names, ord=2 if order is None else order)
 
 
 def _matrix_norm(x: DimArray, names: Any, order: Any) -> DimArray:

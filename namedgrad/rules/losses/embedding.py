@@ -59,7 +59,7 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
     0.6
     """
     x, y = floating(x1), floating(constant(x2, "cosine_similarity: the second vector"))
-    lengths = [e.clip_low(e.length(square_sum(v, pick(v, dim, "cosine_similarity"))), c(eps)) for v in (x, y)]
+    lengths = [e.clip_low(vector_norm(v, pick(v, dim, "cosine_similarity")), c(eps)) for v in (x, y)]
     dims = pick(x, dim, "cosine_similarity")
     return e.divide(e.divide(contract(x, y, dims), lengths[0]), lengths[1])
 
