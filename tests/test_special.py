@@ -15,6 +15,7 @@ import scipy.special
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.ops import FUNCTIONS, UFUNCS
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -82,7 +83,14 @@ KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
     ("arcsinh", (1e-9,), 0, [1.0, -1e-9, -1.0]),
     ("arccosh", (1e120,), 0, [1e-120, -1e-240]),
     ("i1", (1e-9,), 0, [0.5, 3.75e-10, 0.375]),
+    ("i1", (1e-300,), 0, [0.5, 3.75e-301, 0.375]),
+    ("iv", (1.0, 5e-324), 1, [0.5]),
     ("expit", (-40.0,), 0, [np.exp(-40.0), np.exp(-40.0)]),
+    ("expit", (40.0,), 0, [np.exp(-40.0), -np.exp(-40.0)]),
+    ("expit", (1e-8,), 0, [0.25, -1.25e-9, -0.125]),
+    ("expit", (1e-280,), 0, [0.25, -1.25e-281]),
+    ("exp2", (1024.0000000000002,), 0, [1.2460659279419801e308, 8.637070847447956e307]),  # whose value overflows
+    ("arctan", (1e100,), 0, [1e-200, -2e-300]),
 ]
 
 
@@ -194,6 +202,24 @@ def _ufuncs() -> list[tuple[str, Any]]:
     return [(n, getattr(scipy.special, n)) for n in names.split()]
 
 
+def _same_names() -> list[Any]:
+    every = {f.__name__: f for home in (np, scipy.special) for f in vars(home).values() if isinstance(f, np.ufunc)}
+    known = [f for n, f in every.items() if f.signature is None and f.nout == 1 and n in FUNCTIONS]
+    return [*known, *(every[n] for n in UFUNCS if n in every)]
+
+
+@pytest.mark.parametrize("f", _same_names(), ids=lambda f: f.__name__)
+def test_a_ufunc_of_an_array_with_names_is_the_one_of_its_data(f: Any) -> None:
+    whole = np.arange(1, 3 * f.nin + 1).reshape(f.nin, 3)
+    for values in np.random.default_rng(5).uniform(0.2, 0.8, whole.shape), whole:
+        try:
+            want = f(*values)
+        except TypeError:  # of numbers of another kind
+            continue
+        got = f(*(ng.DimArray(v, ("x",)) for v in values))
+        np.testing.assert_allclose(got.data, want, rtol=1e-12, equal_nan=True)
+
+
 @pytest.mark.parametrize(("name", "f"), _ufuncs(), ids=[n for n, _ in _ufuncs()])
 def test_ufuncs_of_scipy_on_plain_arrays_and_on_xarray(name: str, f: Any) -> None:
     x = np.array([0.2, 0.4, 0.7])
@@ -205,6 +231,14 @@ def test_ufuncs_of_scipy_on_plain_arrays_and_on_xarray(name: str, f: Any) -> Non
     xr.testing.assert_allclose(slope, da.copy(data=want), rtol=1e-7)
     ours = getattr(ng, {"psi": "digamma"}.get(name, name))
     xr.testing.assert_allclose(ours(da), f(da))
+
+
+def test_hurwitz_zeta_of_scipy() -> None:
+    s, h = np.array([1.5, 3.0]), 1e-6
+    want = (scipy.special.zeta(s + h, 0.7) - scipy.special.zeta(s - h, 0.7)) / (2 * h)
+    np.testing.assert_allclose(ng.grad(lambda s: np.sum(scipy.special.zeta(s, 0.7)))(s), want, rtol=1e-8)
+    named = ng.DimArray(s, ("x",))
+    np.testing.assert_allclose(ng.grad(lambda s: scipy.special.zeta(s, 0.7).sum())(named).data, want, rtol=1e-8)
 
 
 def test_two_operand_ufuncs_of_scipy_on_plain_arrays() -> None:

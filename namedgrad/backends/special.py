@@ -37,6 +37,9 @@ def is_complex(x: Raw) -> bool:
     return isinstance(x, complex) or getattr(x, "dtype", np.dtype(float)).kind == "c"
 
 
+NEXT_TO_ZERO = 1e-100
+
+
 @functools.cache
 def _overflow(dtype: np.dtype[Any]) -> float:
     """Below which ``exp(-x)`` overflows."""
@@ -105,6 +108,17 @@ class SpecialKernels:
     def arcsin_slope(self, x: Raw) -> Raw:
         """``1 / sqrt(1 - x**2)``."""
         return self.xp.reciprocal(self.xp.sqrt((1 - x) * (1 + x)))
+
+    def exp2_slope(self, x: Raw, y: Raw) -> Raw:
+        """``log(2) * 2**x``, which is finite a little longer than ``y = 2**x``."""
+        out = math.log(2) * y
+        if self.may_branch and self.isfinite_all(out):
+            return out
+        return self.xp.where(self.xp.isinf(y), 2 * math.log(2) * self.xp.exp2(x - 1), out)
+
+    def arctan_slope(self, x: Raw) -> Raw:
+        """``1 / (1 + x**2)``."""
+        return self.xp.reciprocal(1.0 + x * x)
 
     def arcsinh_slope(self, x: Raw) -> Raw:
         """``1 / sqrt(1 + x**2)``."""
@@ -241,6 +255,17 @@ class SpecialKernels:
     def _given(self, name: str, x: Raw) -> Callable[[Raw], Raw] | None:
         """The function of ``special``, which has it for real numbers or not at all."""
         return None if is_complex(x) else getattr(self.special, name, None)
+
+    def iv(self, v: Raw, x: Raw) -> Raw:
+        """The modified Bessel function of the first kind; next to 0 the scaled one, where SciPy's has no value."""
+        out = self.special.iv(v, x)
+        if np.size(x) and np.min(np.absolute(x)) < NEXT_TO_ZERO:
+            out = np.where(np.absolute(x) < NEXT_TO_ZERO, self.special.ive(v, x), out)[()]
+        return out
+
+    def expit_slope(self, x: Raw, y: Raw) -> Raw:
+        """The derivative of the logistic function, whose value is ``y``."""
+        return y * self.expit(-x)
 
     def expit(self, x: Raw) -> Raw:
         """The logistic function, with a small relative error in both tails; SciPy's takes four times as long."""

@@ -121,7 +121,8 @@ present_below = elementwise("present_below", None, None)
 
 # ---- exponentials and logarithms
 exp        = elementwise("exp",            lambda y, x: y, domain="real")
-exp2       = elementwise("exp2",           lambda y, x: multiply(c(math.log(2)), y), domain="real")
+exp2       = elementwise("exp2",           lambda y, x: exp2_slope(x, y), domain="real")
+exp2_slope = elementwise("exp2_slope",     lambda s, x, y: multiply(c(math.log(2)), s), None)
 expm1      = elementwise("expm1",          lambda y, x: exp(x), domain="real")
 log        = elementwise("log",            lambda y, x: reciprocal(x), domain="positive")
 log2       = elementwise("log2",           lambda y, x: reciprocal(multiply(c(math.log(2)), x)), domain="positive")
@@ -140,7 +141,7 @@ cos        = elementwise("cos",            lambda y, x: negative(sin(x)), domain
 tan        = elementwise("tan",            lambda y, x: add(c(1.0), square(y)), domain="unit")
 arcsin     = elementwise("arcsin",         lambda y, x: _inverse(cos, y) if _is_complex(x) else arcsin_slope(x), domain="unit")
 arccos     = elementwise("arccos",         lambda y, x: negative(_inverse(sin, y) if _is_complex(x) else arcsin_slope(x)), domain="unit")
-arctan     = elementwise("arctan",         lambda y, x: _inverse_one_plus_square(x), domain="real")
+arctan     = elementwise("arctan",         lambda y, x: arctan_slope(x), domain="real")
 sinh       = elementwise("sinh",           lambda y, x: cosh(x), domain="real")
 cosh       = elementwise("cosh",           lambda y, x: sinh(x), domain="real")
 tanh       = elementwise("tanh",           lambda y, x: sech2(x), domain="real")
@@ -149,6 +150,7 @@ arccosh    = elementwise("arccosh",        lambda y, x: _inverse(sinh, y) if _is
 arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain="unit")
 # Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal
 arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))
+arctan_slope  = elementwise("arctan_slope",  lambda y, x: multiply(multiply(c(-2.0), multiply(x, y)), y))
 arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(multiply(x, y), square(y))))
 arccosh_slope = elementwise("arccosh_slope", lambda y, x: negative(multiply(multiply(x, y), square(y))))
 arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
@@ -181,10 +183,6 @@ def _is_complex(x: DimArray) -> bool:
 def _inverse(slope: Elementwise, y: DimArray) -> DimArray:
     """The derivative of an inverse function, on the branch that its value is on."""
     return reciprocal(slope.one(y))
-
-
-def _inverse_one_plus_square(x: DimArray) -> DimArray:
-    return reciprocal(add(c(1.0), square(x)))
 
 
 def _power_base(x: DimArray, z: DimArray) -> DimArray:

@@ -75,8 +75,8 @@ def _pole(x: DimArray, sign: int, slope: DimArray) -> DimArray:
 
 
 def _i1_slope(x: DimArray) -> DimArray:
-    """Half of the orders around 1; SciPy's function of order 2 has no value next to 0."""
-    return where(less(absolute_real(x), c(1e-100)), c(0.5), scaled(0.5, add(i0(x), iv(c(2), x))))
+    """Half of the orders around 1."""
+    return scaled(0.5, add(i0(x), iv(c(2), x)))
 
 
 def _i1e_slope(y: DimArray, x: DimArray) -> DimArray:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, clip, expm1, reciprocal
+from namedgrad.rules.elementwise import c, clip, expm1, reciprocal, tanh
 from namedgrad.rules.special.declare import FAMILY, special
 from namedgrad.rules.structure import multiply, negative, subtract
 
 # fmt: off
+expit_slope = elementwise("expit_slope", lambda s, x, y: negative(multiply(s, tanh(multiply(c(0.5), x)))), None)
 expit = special(
-    "expit", lambda y, x: multiply(y, expit(negative(x))),
+    "expit", lambda y, x: expit_slope(x, y),
     domain="real", says="Logistic function, 1 / (1 + exp(-x)).", torch="torch.special.expit, torch.sigmoid")
 log_expit = special(
     "log_expit", lambda y, x: expit(negative(x)),
