@@ -235,13 +235,18 @@ _method("__rdivmod__", lambda self, other: _divmod(constant(other), self))
 
 # ------------------------------------------------------------------------------------------------ NumPy's protocols
 
+UFUNCS = {  # the operations that ufuncs of NumPy and SciPy are, if they have another name
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+    "psi": "digamma",
+    "kl_div": "kl_entr",
+    "_zeta": "zeta",
+}
 _RENAMED = {
     "around": "round",
     "true_divide": "divide",
     "conj": "conjugate",
     "abs": "absolute",
-    "degrees": "rad2deg",
-    "radians": "deg2rad",
     "amax": "max",
     "amin": "min",
 }
@@ -258,7 +263,7 @@ _POSITIONAL = {
 
 
 def _array_ufunc(self: DimArray, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-    name = _RENAMED.get(ufunc.__name__, ufunc.__name__)
+    name = UFUNCS.get(ufunc.__name__, ufunc.__name__)
     if method != "__call__" or out is not None or kwargs:
         asked = f".{method}" if method != "__call__" else "out=, where= and dtype="
         raise TypeError(
@@ -299,4 +304,4 @@ def _positional_error(name: str) -> TypeError:
 _method("__array_ufunc__", _array_ufunc)
 _method("__array_function__", _array_function)
 
-__all__ = ["FUNCTIONS", "AxisError", "add_face", "concat", "dispatch"]
+__all__ = ["FUNCTIONS", "UFUNCS", "AxisError", "add_face", "concat", "dispatch"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import backends
+from namedgrad import backends, ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional.array import SCALARS, PositionalArray, box, meet, unwrap
 from namedgrad.positional.missing import Missing
@@ -24,15 +24,13 @@ SCANNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``accumulate`` 
 WRITERS: dict[Any, str] = {}  #: ufunc -> the update of ``.at[...]`` that its ``at`` is
 RUNNERS: dict[Any, Any] = {}  #: ufunc -> the function that its ``reduceat`` is
 
-_SPELLINGS = {"degrees": "rad2deg", "radians": "deg2rad", "psi": "digamma", "kl_div": "kl_entr"}
-
 
 @functools.cache
 def rule_of(ufunc: Any) -> Callable[..., Any] | None:
     """The operation that a ufunc of NumPy or SciPy is, on arrays with numbered axes."""
     name = ufunc.__name__
-    homes = (np, sys.modules.get("scipy.special"))
-    op = OPERATIONS.get(_SPELLINGS.get(name, name))
+    homes = (np, sys.modules.get("scipy.special"), sys.modules.get("scipy.special._ufuncs"))
+    op = OPERATIONS.get(ops.UFUNCS.get(name, name))
     if op is None or ufunc.signature is not None or not any(getattr(home, name, None) is ufunc for home in homes):
         declare_all()
         return UFUNCS.get(ufunc)

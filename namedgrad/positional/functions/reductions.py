@@ -12,7 +12,7 @@ from namedgrad.array import DimArray
 from namedgrad.axes import Names
 from namedgrad.positional.array import meet, numbered
 from namedgrad.positional.axis import along, names_of
-from namedgrad.positional.protocol import implements
+from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
 from namedgrad.positional.ufuncs import REDUCERS, SCANNERS, WRITERS
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import reductions as r
@@ -327,10 +327,40 @@ argmin = implements(np.argmin, method=True)(_place(r.argmin, None))
 nanargmax = implements(np.nanargmax)(_place(r.argmax, -math.inf))
 nanargmin = implements(np.nanargmin)(_place(r.argmin, math.inf))
 
+
+
+def _folded(ufunc: Any, rule: Callable[..., DimArray], empty: float) -> Callable[..., Any]:
+    """``ufunc.reduce`` by a reduction; cells of ``empty`` leave the others as they are."""
+
+    def function(
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        x, names = read(a, axis, dtype)
+        y = kept(rule(masked(x, where, empty), names), x, names, keepdims)
+        result = boxed(y, kind_of((a,)))
+        result = result if initial is None else ufunc(result, initial)
+        return result if out is None else write_out(ufunc, out, result)
+
+    return function
+
+
 REDUCERS.update({
     np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all,
     np.logical_or: np.any,
 })  # fmt: skip
+_FOLDS: list[tuple[Any, Callable[..., DimArray], float]] = [
+    (np.logaddexp, r.logsumexp, -math.inf),
+    (np.hypot, r.norm, 0.0),
+    (np.fmax, r.max, math.nan),
+    (np.fmin, r.min, math.nan),
+]
+REDUCERS.update({fold[0]: _folded(*fold) for fold in _FOLDS})
 SCANNERS.update({np.add: np.cumsum, np.multiply: np.cumprod})
 WRITERS.update({
     np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.divide: "divide", np.power: "power",

@@ -14,7 +14,7 @@ from namedgrad.positional.array import numbered, ordered
 from namedgrad.positional.axis import along, expand, named, squeeze
 from namedgrad.positional.functions.joining import concatenate
 from namedgrad.positional.functions.shapes import diagonal
-from namedgrad.positional.protocol import boxed, implements, kind_of
+from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
 from namedgrad.positional.ufuncs import SCANNERS
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import scans
@@ -106,18 +106,18 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 # ------------------------------------------------------------------------------------------------ ufunc.accumulate
 
 
-def _running(rule: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def _running(ufunc: Any, rule: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     def function(a: Any, axis: int | None = 0, dtype: Any = None, out: Any = None) -> Any:
         x, name = along(numbered(a), axis)
         x = x if dtype is None else cast(x, np.dtype(dtype))
-        return boxed(rule(x, name, **options), kind_of((a,)))
+        result = boxed(rule(x, name, **options), kind_of((a,)))
+        return result if out is None else write_out(ufunc, out, result)
 
     return function
 
 
-SCANNERS.update({
-    np.maximum: _running(scans.cummax, skipna=False), np.minimum: _running(scans.cummin, skipna=False),
-    np.fmax: _running(scans.cummax), np.fmin: _running(scans.cummin), np.logaddexp: _running(logcumsumexp),
-})  # fmt: skip
-
-
+for _ufunc, _rule, _options in (
+    (np.maximum, scans.cummax, {"skipna": False}), (np.minimum, scans.cummin, {"skipna": False}),
+    (np.fmax, scans.cummax, {}), (np.fmin, scans.cummin, {}), (np.logaddexp, logcumsumexp, {}),
+):  # fmt: skip
+    SCANNERS[_ufunc] = _running(_ufunc, _rule, **_options)
