@@ -28,6 +28,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.linear import Like
+from namedgrad.positional import nested
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import relabel, reorder, spread
 from namedgrad.trace import innermost, leaving
@@ -440,6 +441,8 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
     if not backends.is_array(value):
         if type(value).__module__.split(".")[0] in ("xarray", "pandas"):
             raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
+        if nested.holds(value, PositionalArray):
+            return nested.stacked(value)
         value = np.asarray(value)
     return make(value, numbers(value.ndim), NONE)
 

@@ -98,6 +98,35 @@ def test_the_first_of_equal_cells_has_the_derivative() -> None:
     np.testing.assert_array_equal(grads, [[0.0, 0.5], [0.5, 0.0]])
 
 
+def _written(a: Any) -> Any:
+    out = a * 0
+    out[[0, 2]] = (a[1] ** 2, 3)
+    return out
+
+
+LISTS: dict[str, Callable[[Any], Any]] = {
+    "operators": lambda a: [a[0], 7] - a[:2] * (a[1], a[2]),
+    "a ufunc": lambda a: np.maximum(a, [a[1], a[1], 0.0]),
+    "concatenate": lambda a: np.concatenate([a, [a[0] ** 2, 7]]),
+    "insert": lambda a: np.insert(a, [1, 2], [a[0] ** 2, 7]),
+    "matmul": lambda a: [[a[0], 1, 2], (a[1], 2, a[2])] @ a,
+    "interp": lambda a: np.interp(0.4 * a[0], [0, 5], [a[1], a[2]]),
+    "setitem": _written,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_what_is_differentiated_are_arrays(name: str) -> None:
+    f = LISTS[name]
+    rows = np.array([[1.0, 2.0, 3.5], [1.4, 2.5, 3.0]])
+    for x in rows:
+        slopes = [richardson(lambda t, x=x, d=d: f(x + t * d)) for d in np.eye(3)]
+        assert_close(ng.jacobian(f)(x), np.stack(slopes, axis=-1), FIRST)
+    batch = ng.positional(rows, vectorized=("b",))
+    per_slice = ng.grad(lambda a: np.sum(f(a) ** 2))(batch).devectorize().data
+    assert_close(per_slice, np.stack([ng.grad(lambda a: np.sum(f(a) ** 2))(x) for x in rows]), FIRST)
+
+
 def test_lines_are_applied_to_at_once() -> None:
     seen: list[tuple[int, ...]] = []
 
