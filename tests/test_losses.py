@@ -287,3 +287,11 @@ def test_cosine_of_vectors_whose_squares_leave_the_range(size):
     value, g = ng.value_and_grad(f)(X(x, "k"))
     np.testing.assert_allclose(value.item(), 1 / np.sqrt(50), rtol=1e-12)
     np.testing.assert_allclose(g.data * size, np.array([14.0, -7.0]) / (5 * np.sqrt(50)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("x", [-50.0, -95.0, -5.0, 0.3])
+def test_binary_cross_entropy_of_small_probabilities(x):
+    f = lambda x: ng.binary_cross_entropy(ng.sigmoid(x), X(1.0, ()))
+    np.testing.assert_allclose(ng.grad(f)(X(x, ())).item(), -1 / (1 + np.exp(x)), rtol=1e-12)
+    if x < 0:
+        np.testing.assert_allclose(ng.grad(ng.grad(f))(X(x, ())).item(), np.exp(x) / (1 + np.exp(x)) ** 2, rtol=1e-12, atol=1e-15)

@@ -140,3 +140,32 @@ def test_half_precision_beside_single_gives_single() -> None:
     x, y = ng.DimArray(MANY[0], "x"), ng.DimArray(MANY[1].astype(np.float32), "x")
     assert ng.cov(x, y).dtype == ng.mse_loss(x, y).dtype == np.float32
     assert ng.mse_loss(x, y.astype(float)).dtype == np.float64
+
+
+CELLS = 70_000  # cells: in half precision neither their number nor, past 2048, a count of them has a place
+
+
+@pytest.mark.parametrize("name", ["max", "mean", "segment_mean", "segment_max", "scatter_reduce", "adaptive_avg_pool", "np.mean"])
+def test_what_many_half_cells_share(name):
+    x, one = np.ones(CELLS, np.float16), ng.DimArray(np.zeros(CELLS, int), "n")
+    f = {
+        "max": lambda x: ng.max(x),
+        "mean": lambda x: ng.mean(x),
+        "segment_mean": lambda x: ng.segment_mean(x, one, "n", 1).sum(),
+        "segment_max": lambda x: ng.segment_max(x, one, "n", 1).sum(),
+        "scatter_reduce": lambda x: ng.scatter_reduce(ng.zeros({"n": 1}, dtype=np.float16), one, x, "n", "mean", include_self=False).sum(),
+        "adaptive_avg_pool": lambda x: ng.adaptive_avg_pool(x, {"n": 1}).sum(),
+    }.get(name)
+    value, g = ng.value_and_grad(np.mean)(x) if f is None else ng.value_and_grad(f)(ng.DimArray(x, "n"))
+    assert float(value) == 1
+    assert g.dtype == np.float16
+    np.testing.assert_allclose(np.asarray(g.data), np.full(CELLS, 1 / CELLS), rtol=2e-3)
+
+
+def test_sums_of_half_cells_that_leave_the_range():
+    x = ng.DimArray(np.full(CELLS, 2, np.float16), "n")
+    assert ng.vector_norm(x).item() == np.float16(2 * np.sqrt(CELLS))
+    assert ng.logsumexp(x).item() == np.float16(2 + np.log(CELLS))
+    np.testing.assert_allclose(ng.softmax(x).data, 1 / CELLS, rtol=2e-3)
+    np.testing.assert_allclose(ng.grad(ng.logsumexp)(x).data, 1 / CELLS, rtol=2e-3)
+    np.testing.assert_allclose(ng.grad(ng.vector_norm)(x).data, 1 / np.sqrt(CELLS), rtol=2e-3)

@@ -240,7 +240,7 @@ grid("poisson_nll_loss", cells(poisson), [], [
     point([0.0, 1.0], [0.0, 1.0], log_input=False, eps=1.0, reduction=None, value=[0, 1 - np.log(2)], cotangent=[2.0, 3.0], gradients=[[2, 1.5], [0, -3 * np.log(2)]]),
 ])  # fmt: skip
 grid("binary_cross_entropy", cells(bce), [], [
-    point([0.0, 1.0, 0.5], [0.0, 1.0, 1.0], reduction=None, value=[0, 0, np.log(2)], cotangent=[2.0, 3.0, 1.0], gradients=[[0, 0, -2], [200, -300, 0]]),
+    point([0.0, 1.0, 0.5], [0.0, 1.0, 1.0], reduction=None, value=[0, 0, np.log(2)], cotangent=[2.0, 3.0, 1.0], gradients=[[2, -3, -2], [200, -300, 0]]),
     point([0.0, 1.0], [1.0, 0.0], reduction="sum", value=200, cotangent=1e-12, gradients=[[-1.0000000039958029, 1.0000000039958029], [1e-10, -1e-10]]),
     point([0.5, 0.5], [0.5, 0.5], [2.0, 0.0], value=np.log(2), cotangent=1.0, gradients=[[0, 0], [0, 0], [np.log(2) / 2, np.log(2) / 2]]),
 ])  # fmt: skip

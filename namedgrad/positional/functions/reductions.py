@@ -19,6 +19,7 @@ from namedgrad.rules import reductions as r
 from namedgrad.rules import scans
 from namedgrad.rules.complex import conjugate, real
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.structure import add, cast, logical_not, multiply, not_equal, select, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ what they share
@@ -88,6 +89,7 @@ def prod(
     return y if initial is None else multiply(y, numbered(initial))
 
 
+@in_single
 def _mean(x: DimArray, names: Names, mask: Any = True) -> DimArray:
     return e.divide(r.sum(masked(x, mask, 0), names, skipna=False), count(x, mask, names))
 

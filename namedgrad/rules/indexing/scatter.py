@@ -8,6 +8,7 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.along import positions_along
 from namedgrad.rules.indexing.maps import index_sizes
 from namedgrad.rules.indexing.reduce import KINDS, Spot, check_kind, reduced_into, spot
@@ -126,6 +127,7 @@ def scatter_add(x: DimArray, index: DimArray, src: Any, dim: Name) -> DimArray:
 @operation(sample("real(a,b)", "index_b(a,b)", "real(a,b)", dim="b", reduce="prod"),
            sample("real(a,b)", "index_b(a,b)", "real(a,b)", dim="b", reduce="amax"),
            sample("real(six,a)", "index_six(c,a)", "real(nine,a)", dim="six", reduce="mean", include_self=False))
+@in_single
 def scatter_reduce(x: DimArray, index: DimArray, src: Any, dim: Name, reduce: str = "sum", *,
                    include_self: bool = True) -> DimArray:
     """``src`` reduced into the cells at positions along a dim.
@@ -333,6 +335,7 @@ def index_fill(x: DimArray, index: Any, value: Any, dim: Name) -> DimArray:
 
 @operation(sample("real(a,b)", "index_b(c)", "real(a,c)", dim="b", reduce="prod"),
            sample("real(a,b)", "index_a(a)", "real(a,b)", dim="a", reduce="mean", include_self=False))
+@in_single
 def index_reduce(x: DimArray, index: Any, source: Any, dim: Name, reduce: str, *, include_self: bool = True) -> DimArray:
     """``source`` reduced into the cells at positions of a dim.
 

@@ -160,6 +160,7 @@ def _segment_count(x: DimArray, segments: Any, dim: Name, size: int | None = Non
 
 
 def _extreme(kind: str, fill: float) -> Any:
+    @in_single
     def function(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                  new_dim: Name | None = None) -> DimArray:
         groups = _Groups(x, segments, dim, size, new_dim, f"segment_{kind}")

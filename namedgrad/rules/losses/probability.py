@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from namedgrad.array import DimArray, extent
+from namedgrad.backends.losses import LEAST_LOG
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, sigmoid
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.losses.reducing import check_reduction, measured, read, reduced
-from namedgrad.rules.structure import add, multiply, negative, scale, subtract
+from namedgrad.rules.structure import add, multiply, negative, scale, subtract, where
 
-LEAST_SPREAD = 9.999999960041972e-13  # of x (1 - x) in the gradient: PyTorch's 1e-12, as a float32
+LEAST = 9.999999960041972e-13  # what is divided by where a logarithm is bounded: PyTorch's 1e-12, as a float32
 
 # fmt: off
-_bce        = elementwise("bce",              lambda y, x, t: e.divide(subtract(x, t), _spread(x)), lambda y, x, t: negative(_log_odds.one(x)))
-_log_odds   = elementwise("clamped_log_odds", lambda y, x: e.reciprocal(_spread(x)))
+_bce        = elementwise("bce",              lambda y, x, t: subtract(_per(subtract(c(1), t), subtract(c(1), x)), _per(t, x)), lambda y, x, t: negative(_log_odds.one(x)))
+_log_odds   = elementwise("clamped_log_odds", lambda y, x: add(_per(c(1.0), x), _per(c(1.0), subtract(c(1), x))))
 bce_logits  = elementwise("bce_logits",       lambda y, x, t, w: _bce_slope(x, t, w),
                                               lambda y, x, t, w: subtract(log_sigmoid(negative(x)), multiply(w, log_sigmoid(x))),
                                               lambda y, x, t, w: negative(multiply(t, log_sigmoid(x))))
@@ -28,8 +30,9 @@ _kl_div     = elementwise("kl_div",           lambda y, x, t: negative(t), lambd
 # fmt: on
 
 
-def _spread(x: DimArray) -> DimArray:
-    return e.clip_low(multiply(x, subtract(c(1), x)), c(LEAST_SPREAD))
+def _per(t: DimArray, share: DimArray) -> DimArray:
+    """``t`` times the derivative of the logarithm of a share, bounded from below as PyTorch does."""
+    return e.divide(t, where(e.greater(share, c(math.exp(LEAST_LOG))), share, c(LEAST)))
 
 
 def _both(t: DimArray, w: DimArray) -> DimArray:
@@ -71,8 +74,8 @@ def binary_cross_entropy(
 
     Notes
     -----
-    As in PyTorch (``torch.nn.functional.binary_cross_entropy``) the logarithms are at least -100, and the derivative is
-    ``(input - target) / max(input * (1 - input), 1e-12)``. Of logits, :func:`binary_cross_entropy_with_logits` is more exact.
+    As in PyTorch (``torch.nn.functional.binary_cross_entropy``) the logarithms are at least -100; where they are, their
+    derivative is 1e12. Of logits, :func:`binary_cross_entropy_with_logits` is more exact.
 
     Examples
     --------

@@ -12,12 +12,14 @@ from namedgrad.rules.complex import real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, restore
 from namedgrad.rules.reductions.extremes import max
 from namedgrad.rules.structure import add, contract, equal, isfinite, subtract, total, where
 
 
 @operation(sample("real(a,b,c)", dim=("a", "b")), sample("real(a,b)"), method=True)
+@in_single
 def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bool = False) -> DimArray:
     """``log(sum(exp(x)))`` over dims, shifted by the maximum so that nothing overflows.
 

@@ -10,22 +10,28 @@ from namedgrad.primitive import operation, reduction, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import HALF, SINGLE
 from namedgrad.rules.reductions.common import counts, over_present, real_dtype, restore
-from namedgrad.rules.structure import equal, select, spread, subtract, total, where
+from namedgrad.rules.structure import cast, equal, select, spread, subtract, total, where
+
+
+def _counting(x: DimArray) -> Any:
+    """The dtype in which ties are counted: in half precision more than 65,504 of them would be infinitely many."""
+    return SINGLE if x.dtype == HALF else real_dtype(x)
 
 
 def shared_ties(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
     """The cotangent of a value that ``x`` has somewhere: its cells equal to it share it."""
     tie = equal(spread(y, x), x)  # in the layout of x, whatever axes y has beside
-    n = counts(tie, tuple(n for n in x.names if n not in y.names), real_dtype(x))
-    return (select(tie, e.divide(g, e.maximum(n, c(1)))),)
+    n = counts(tie, tuple(n for n in x.names if n not in y.names), _counting(x))
+    return (select(tie, cast(e.divide(g, e.maximum(n, c(1))), g.dtype)),)
 
 
 def pushed_ties(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
     """The tangent of such a value: the mean of those of the cells equal to it."""
     gone = tuple(n for n in x.names if n not in y.names)
-    tie = equal(spread(y, x), x)
-    return e.divide(total(select(tie, t), gone), e.maximum(counts(tie, gone, real_dtype(x)), c(1)))
+    tie, wide = equal(spread(y, x), x), _counting(x)
+    return cast(e.divide(total(cast(select(tie, t), wide), gone), e.maximum(counts(tie, gone, wide), c(1))), t.dtype)
 
 
 _max = reduction("max", pullback=shared_ties, pushforward=pushed_ties)

@@ -16,6 +16,7 @@ from namedgrad.rules.complex import absolute, conjugate, real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, counts, real_dtype, restore
 from namedgrad.rules.reductions.extremes import max, min
 from namedgrad.rules.structure import (
@@ -53,6 +54,7 @@ _length = reduction(
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("nonzero(a,b)", dim="b", ord=1), sample("real(a,b)", dim="a", ord=math.inf),
            sample("nonzero(a,b)", dim="a", ord=-math.inf), sample("nonzero(a,b)", dim="b", ord=3), sample("nonzero(a,b)", dim=("a", "b"), ord=0.5),
            sample("nonzero(a,b)", dim="b", ord=-2, keepdims=True), sample("complex(a,b)", dim="b"), sample("complex(a,b)", dim="b", ord=3))
+@in_single
 def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool = False) -> DimArray:
     """Norm of the vectors along dims; several dims are one vector.
 

@@ -14,6 +14,7 @@ from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c, exp, greater
+from namedgrad.rules.half import in_single
 from namedgrad.rules.structure import (
     contract,
     logical_not,
@@ -96,6 +97,7 @@ _SAMPLES = (
 
 
 @operation(*_SAMPLES)
+@in_single
 def softmax(x: DimArray, dim: Any = None) -> DimArray:
     """``exp(x)`` over its sum along dims.
 
@@ -130,6 +132,7 @@ def softmax(x: DimArray, dim: Any = None) -> DimArray:
 
 
 @operation(*_SAMPLES)
+@in_single
 def log_softmax(x: DimArray, dim: Any = None) -> DimArray:
     """Logarithm of :func:`~namedgrad.softmax`: ``x - logsumexp(x)`` along dims.
 

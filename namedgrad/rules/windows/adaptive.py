@@ -12,6 +12,7 @@ from namedgrad.backends.windows import Cover, Span
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.resampling.interpolate import interpolate
@@ -56,6 +57,7 @@ def _output_sizes(x: DimArray, output: Any, what: str) -> dict[Name, int]:
 
 @operation(sample("real(a,eight)", output={"eight": 4}), sample("real(six,nine)", output={"six": 4, "nine": 2}),
            sample("real(a,six)", output={"six": 8}), method=True)  # fmt: skip
+@in_single
 def adaptive_avg_pool(x: DimArray, output: Mapping[Any, int | None]) -> DimArray:
     """Mean of as many windows as asked for, which cover the dims and are as equal as whole cells allow.
 
