@@ -148,7 +148,7 @@ def test_second_order_under_vectorized_axes(case: Case, layout: str, order: str)
         for x, g, (own, e) in zip(f.xs, how(operands, cotangents, tangents), expected, strict=True):
             assert set(g.vectorized) == set(placed.every)
             assert g.dims == x.dims
-            assert_close(values(g, own), e, rounding(case))
+            assert_close(values(g, own), e, rounding(case), least=1e-2)  # terms of about 1 that cancel to 0
 
 
 def _hessian_blocks(f: Function, weights: Arrays) -> Arrays:
