@@ -251,12 +251,12 @@ def test_cross_entropy_where_the_target_leads(lead, soft, smoothing):
 @pytest.mark.parametrize("vectorized", [(), ("n",)])
 @pytest.mark.parametrize("weight", [None, 3.0])
 def test_tails_of_binary_cross_entropy_of_logits(weight, vectorized):
-    x, t = X([TAIL, -TAIL, 0.0], "n", vectorized=vectorized), X([1.0, 0.0, 1.0], "n", vectorized=vectorized)
+    x, t = (X(v, "n", vectorized=vectorized) for v in ([TAIL, -TAIL, 0.0, -0.0], [1.0, 0.0, 1.0, 1.0]))
     w = 1.0 if weight is None else weight
     f = lambda x: ng.binary_cross_entropy_with_logits(x, t, pos_weight=weight and X(weight, ()), reduction="sum")
-    np.testing.assert_allclose(ng.grad(f)(x).data, [-w * SMALL, SMALL, -w / 2], rtol=1e-12)
-    one = X(np.ones(3), "n", vectorized=vectorized)
-    np.testing.assert_allclose(ng.hvp(f, x, one).data, [w * SMALL, SMALL, w / 4], rtol=1e-12)
+    np.testing.assert_allclose(ng.grad(f)(x).data, [-w * SMALL, SMALL, -w / 2, -w / 2], rtol=1e-12)
+    one = X(np.ones(4), "n", vectorized=vectorized)
+    np.testing.assert_allclose(ng.hvp(f, x, one).data, [w * SMALL, SMALL, w / 4, w / 4], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "x", "target", "value"), [

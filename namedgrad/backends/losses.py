@@ -23,7 +23,6 @@ class LossKernels:
     function: Callable[[str], Callable[..., Any]]
     isfinite_all: Callable[[Raw], bool]
     scale: Callable[[Raw, Raw], Raw]
-    expit: Callable[[Raw], Raw]
 
     def huber(self, d: Raw, delta: Raw) -> Raw:
         """``d**2 / 2`` up to ``delta``, from there on a straight line."""
@@ -89,10 +88,10 @@ class LossKernels:
     def bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         """Its derivative, ``(1 - target) expit(x) - weight target expit(-x)``: both tails by the smaller of the two."""
         xp = self.xp
-        small = self.expit(-xp.absolute(x))
+        fall = xp.exp(-xp.absolute(x))
         other, own = 1 - target, weight * target
-        share = (other + own) * small
-        return self.function("where")(xp.greater(x, 0), other - share, share - own)
+        both = other + own
+        return (xp.logical_not(xp.signbit(x)) * both - own) - xp.copysign(fall / (1 + fall), x) * both  # at -0.0 too
 
     def hinge_embedding(self, x: Raw, target: Raw, margin: Raw) -> Raw:
         """``x``, but for targets of -1, and ``max(0, margin - x)``, but for targets of 1."""
