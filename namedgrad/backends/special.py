@@ -54,6 +54,7 @@ class SpecialKernels:
     special: Any
     may_branch: bool
     isfinite_all: Callable[[Raw], bool]
+    function: Callable[[str], Callable[..., Raw]]
 
     # ---------------------------------------------------------------- factors of NumPy's functions
 
@@ -262,6 +263,17 @@ class SpecialKernels:
         if np.size(x) and np.min(np.absolute(x)) < NEXT_TO_ZERO:
             out = np.where(np.absolute(x) < NEXT_TO_ZERO, self.special.ive(v, x), out)[()]
         return out
+
+    def polygamma_step(self, n: int, a: Raw, b: Raw) -> Raw:
+        """``ψ(a) - ψ(a + b)`` of polygamma functions; two poles cancel, by reflection (DLMF 5.15.6)."""
+        xp, both = self.xp, a + b
+        psi = functools.partial(self.function("polygamma"), n) if n else self.function("digamma")
+        first, second = (xp.logical_and(x <= 0, x == xp.floor(x)) for x in (a, both))
+        poles = xp.logical_and(first, second)
+        if self.may_branch and not np.any(poles):
+            return psi(a) - psi(both)
+        out = psi(xp.where(poles, 1 - a, a)) - psi(xp.where(poles, 1 - both, both))
+        return xp.where(poles, -out, out) if n % 2 else out
 
     def expit_slope(self, x: Raw, y: Raw) -> Raw:
         """The derivative of the logistic function, whose value is ``y``."""

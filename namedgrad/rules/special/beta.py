@@ -10,12 +10,22 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, log, log1p, ordered
 from namedgrad.rules.special.declare import inverse, special
-from namedgrad.rules.special.gamma import digamma, implicit, psi
-from namedgrad.rules.structure import add, multiply, negative, subtract
+from namedgrad.rules.special.gamma import implicit, psi
+from namedgrad.rules.structure import add, multiply, negative, not_equal, select, subtract
 
 
-def _against_sum(a: DimArray, b: DimArray) -> DimArray:
-    return subtract(digamma(a), digamma(add(a, b)))
+@functools.cache
+def _step(n: int) -> Callable[[DimArray, DimArray], DimArray]:
+    """``ψ(a) - ψ(a + b)`` of the polygamma functions of order ``n``."""
+    return ordered(
+        "polygamma_step",
+        (n,),
+        lambda y, a, b: _step(n + 1)(a, b),
+        lambda y, a, b: negative(psi(n + 1)(add(a, b))),
+    )
+
+
+_against_sum = _step(0)
 
 
 def _slope(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
@@ -81,7 +91,7 @@ def _lower(m: int, n: int) -> Callable[..., DimArray]:
 
 def _implicit(m: int, n: int) -> Callable[..., DimArray]:
     def slope(x: DimArray, a: DimArray, b: DimArray, p: DimArray) -> DimArray:
-        return implicit(x, _lower(m, n)(a, b, x), density(a, b, x))
+        return select(not_equal(x, c(1)), implicit(x, _lower(m, n)(a, b, x), density(a, b, x)))
 
     return slope
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.rules.elementwise import c, maximum
 from namedgrad.rules.special.declare import constant_in, scaled, special
-from namedgrad.rules.structure import add, multiply, negative, subtract
+from namedgrad.rules.structure import add, multiply, not_equal, select, subtract
 
 _ONE, _TWO = c(1), c(2)
 
@@ -24,34 +24,39 @@ def _below(n: DimArray) -> DimArray:
     return subtract(n, _ONE)
 
 
+def _slope(n: DimArray, factor: DimArray, lower: DimArray) -> DimArray:
+    """A factor times a polynomial of the degree below; SciPy's of degree -1 are not 0 everywhere."""
+    return multiply(factor, select(not_equal(n, c(0)), lower))
+
+
 # fmt: off
 eval_jacobi = special(
     "eval_jacobi", _degree("eval_jacobi"), _parameter("eval_jacobi", "alpha"), _parameter("eval_jacobi", "beta"),
-    lambda y, n, a, b, x: multiply(scaled(0.5, add(add(n, _ONE), add(a, b))), eval_jacobi(_below(n), add(a, _ONE), add(b, _ONE), x)),
+    lambda y, n, a, b, x: _slope(n, scaled(0.5, add(add(n, _ONE), add(a, b))), eval_jacobi(_below(n), add(a, _ONE), add(b, _ONE), x)),
     domain=("order", "count", "count", "real"), operands=("n", "alpha", "beta", "x"), says="Jacobi polynomial of degree n.")
 eval_gegenbauer = special(
     "eval_gegenbauer", _degree("eval_gegenbauer"), _parameter("eval_gegenbauer", "alpha"),
-    lambda y, n, a, x: multiply(scaled(2.0, a), eval_gegenbauer(_below(n), add(a, _ONE), x)),
+    lambda y, n, a, x: _slope(n, scaled(2.0, a), eval_gegenbauer(_below(n), add(a, _ONE), x)),
     domain=("order", "count", "real"), operands=("n", "alpha", "x"), says="Gegenbauer polynomial of degree n.")
 eval_legendre = special(
     "eval_legendre", _degree("eval_legendre"),
-    lambda y, n, x: multiply(scaled(0.5, add(n, _ONE)), eval_jacobi(_below(n), _ONE, _ONE, x)),
+    lambda y, n, x: _slope(n, scaled(0.5, add(n, _ONE)), eval_jacobi(_below(n), _ONE, _ONE, x)),
     domain=("order", "real"), operands=("n", "x"), says="Legendre polynomial of degree n.",
     torch="torch.special.legendre_polynomial_p(x, n)")
 eval_chebyt = special(
-    "eval_chebyt", _degree("eval_chebyt"), lambda y, n, x: multiply(n, eval_chebyu(_below(n), x)),
+    "eval_chebyt", _degree("eval_chebyt"), lambda y, n, x: _slope(n, n, eval_chebyu(_below(n), x)),
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the first kind and degree n.",
     torch="torch.special.chebyshev_polynomial_t(x, n)")
 eval_chebyu = special(
-    "eval_chebyu", _degree("eval_chebyu"), lambda y, n, x: scaled(2.0, eval_gegenbauer(_below(n), _TWO, x)),
+    "eval_chebyu", _degree("eval_chebyu"), lambda y, n, x: _slope(n, _TWO, eval_gegenbauer(_below(n), _TWO, x)),
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the second kind and degree n.",
     torch="torch.special.chebyshev_polynomial_u(x, n)")
 eval_genlaguerre = special(
     "eval_genlaguerre", _degree("eval_genlaguerre"), _parameter("eval_genlaguerre", "alpha"),
-    lambda y, n, a, x: negative(eval_genlaguerre(_below(n), add(a, _ONE), x)),
+    lambda y, n, a, x: _slope(n, c(-1), eval_genlaguerre(_below(n), add(a, _ONE), x)),
     domain=("order", "count", "real"), operands=("n", "alpha", "x"), says="Generalized Laguerre polynomial of degree n.")
 eval_laguerre = special(
-    "eval_laguerre", _degree("eval_laguerre"), lambda y, n, x: negative(eval_genlaguerre(_below(n), _ONE, x)),
+    "eval_laguerre", _degree("eval_laguerre"), lambda y, n, x: _slope(n, c(-1), eval_genlaguerre(_below(n), _ONE, x)),
     domain=("order", "real"), operands=("n", "x"), says="Laguerre polynomial of degree n.",
     torch="torch.special.laguerre_polynomial_l(x, n)")
 eval_hermite = special(
