@@ -374,3 +374,13 @@ def test_layers_compile(rng):
     for scale in (1.0, 2.0):
         for a, e in zip(ng.compile(f)(x * scale, q * scale), f(x * scale, q * scale), strict=True):
             np.testing.assert_allclose(a.data, e.data, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("vectorized", [(), ("b",)])
+def test_attention_to_a_leading_key_keeps_what_the_others_have(vectorized):
+    q = ng.DimArray([[[40.0]], [[100.0]]], ("b", "query", "feature")).vectorize(*vectorized)
+    k, v = ng.DimArray([[1.0], [0.0]], ("key", "feature")), ng.DimArray([[1.0], [0.0]], ("key", "value"))
+    attend = lambda q: ng.scaled_dot_product_attention(q, k, v, scale=1.0).sum()
+    expected = np.exp([-40.0, -100.0])
+    np.testing.assert_allclose(ng.grad(attend)(q).data.ravel(), expected, rtol=1e-12)
+    np.testing.assert_allclose(ng.hvp(attend, q, ng.ones_like(q)).data.ravel(), -expected, rtol=1e-12)

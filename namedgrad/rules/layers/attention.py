@@ -18,6 +18,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.dropout import dropout
 from namedgrad.rules.movement import join, merge, split
 from namedgrad.rules.reductions import mean
+from namedgrad.rules.special.softmax import less_leading
 from namedgrad.rules.structure import (
     add,
     guarded_contract,
@@ -35,6 +36,7 @@ CELL = axes.core(-1)
 
 def _pull(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
     """Where a weight is 0, a value that is not finite does not count."""
+    g = less_leading(g, y, (CELL,))
     return (scale(y, subtract(g, guarded_contract(y, g, (CELL,)))),)
 
 

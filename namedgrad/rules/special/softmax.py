@@ -48,7 +48,7 @@ class _Softmax(Primitive):
 
     def push(self, t: DimArray, y: DimArray, dims: Names) -> DimArray:
         """The tangent: ``y (t - sum(y t))``."""
-        t = _less_leading(t, _leading(y), dims)
+        t = less_leading(t, y, dims)
         return multiply(y, subtract(t, contract(t, y, dims)))
 
     pull = push  # the map is symmetric
@@ -60,7 +60,7 @@ class _LogSoftmax(_Softmax):
     def push(self, t: DimArray, y: DimArray, dims: Names) -> DimArray:
         """The tangent: ``t - sum(exp(y) t)``."""
         p = exp(y)
-        t = _less_leading(t, _leading(p), dims)
+        t = less_leading(t, p, dims)
         return subtract(t, contract(t, p, dims))
 
     def pull(self, g: DimArray, y: DimArray, dims: Names) -> DimArray:
@@ -82,8 +82,9 @@ def _leading(y: DimArray) -> DimArray | None:
     return leads if not may_look(leads.raw) or leads.raw.any() else None
 
 
-def _less_leading(t: DimArray, leads: DimArray | None, dims: Names) -> DimArray:
-    """Tangents less that of the leading cell: the same to all changes nothing."""
+def less_leading(t: DimArray, y: DimArray, dims: Names) -> DimArray:
+    """Tangents of what has the softmax ``y``, less that of the leading cell: the same to all changes nothing."""
+    leads = _leading(y)
     return t if leads is None else subtract(t, total(select(leads, t), dims))
 
 
