@@ -43,6 +43,8 @@ CASES = [
     ("an infinite slope after one of 0", lambda x: ng.sqrt(x**2) + ng.sqrt(0 * x), [0.0, -2.0], [0, -1]),
     ("an infinite slope before one of 0", lambda x: 0 * ng.sqrt(x) + ng.maximum(ng.sqrt(x), 1.0), [0.0, 4.0], [0, 0.25]),
     ("an infinite slope before weights of 0", lambda x: ng.dot(ng.eye("y", "x", 2), ng.sqrt(x), dim="x").isel(y=1), [0.0, 4.0], [0, 0.25]),
+    ("infinite slopes before a product of 0", lambda x: ng.sqrt(x).prod(), [0.0, 0.0, 4.0], [0, 0, 0]),
+    ("infinite slopes before a length", lambda x: ng.norm(ng.sqrt(x)), [0.0, 4.0], [0, 0.25]),
     ("an infinity that counts", ng.sqrt, [0.0, 4.0], [INF, 0.25]),
 ]
 

@@ -24,6 +24,7 @@ from namedgrad.rules.structure import (
     cast,
     contract,
     equal,
+    guarded_contract,
     isfinite,
     multiply,
     not_equal,
@@ -47,7 +48,7 @@ def _gone(y: DimArray, x: DimArray) -> Names:
 _length = reduction(
     "length2",
     pullback=lambda g, y, x: (multiply(_direction(y, g), x),),
-    pushforward=lambda t, y, x: _direction(y, contract(x, t, _gone(y, x))),
+    pushforward=lambda t, y, x: _direction(y, guarded_contract(t, x, _gone(y, x))),
 )
 
 

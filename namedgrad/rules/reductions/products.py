@@ -19,7 +19,7 @@ from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
 from namedgrad.rules.reductions.common import if_enough, over_present, restore
 from namedgrad.rules.scans.products import may_divide
-from namedgrad.rules.structure import cast, contract, multiply, outweighed, total, where, zeros_spread
+from namedgrad.rules.structure import cast, guarded_contract, multiply, outweighed, total, where, zeros_spread
 
 
 def _others(x: DimArray, dims: Names) -> DimArray:
@@ -58,7 +58,7 @@ def _pushed(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
     dims = tuple(n for n in x.names if n not in y.names)
     if may_divide(y):
         return multiply(y, total(e.divide(t, x), dims))
-    return contract(_others(x, dims), t, dims)
+    return guarded_contract(t, _others(x, dims), dims)
 
 
 _prod = reduction("prod", pullback=_pulled, pushforward=_pushed)
