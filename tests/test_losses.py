@@ -287,6 +287,9 @@ def test_cosine_of_vectors_whose_squares_leave_the_range(size):
     value, g = ng.value_and_grad(f)(X(x, "k"))
     np.testing.assert_allclose(value.item(), 1 / np.sqrt(50), rtol=1e-12)
     np.testing.assert_allclose(g.data * size, np.array([14.0, -7.0]) / (5 * np.sqrt(50)), rtol=1e-12)
+    both = lambda x: ng.cosine_similarity(x, X(size * y, "k"), dim="k", eps=0.0)
+    np.testing.assert_allclose(both(X(x, "k")).item(), 1 / np.sqrt(50), rtol=1e-12)
+    np.testing.assert_allclose(ng.grad(both)(X(x, "k")).data * size, np.array([14.0, -7.0]) / (5 * np.sqrt(50)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("x", [-50.0, -95.0, -5.0, 0.3])

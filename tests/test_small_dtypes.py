@@ -169,3 +169,22 @@ def test_sums_of_half_cells_that_leave_the_range():
     np.testing.assert_allclose(ng.softmax(x).data, 1 / CELLS, rtol=2e-3)
     np.testing.assert_allclose(ng.grad(ng.logsumexp)(x).data, 1 / CELLS, rtol=2e-3)
     np.testing.assert_allclose(ng.grad(ng.vector_norm)(x).data, 1 / np.sqrt(CELLS), rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["take", "gather", "embedding", "index"])
+def test_gradients_of_a_half_cell_that_is_read_often(name):
+    zeros = np.zeros(5000, int)
+    read = {
+        "take": lambda x: np.take(x, zeros),
+        "gather": lambda x: ng.gather(x, zeros, 0),
+        "embedding": lambda x: ng.embedding(zeros, x[:, None], 0),
+        "index": lambda x: x[zeros],
+    }[name]
+    g = ng.grad(lambda x: read(x).sum())(np.ones(1, np.float16))
+    assert (g.dtype, g.item()) == (np.float16, 5000)
+
+
+def test_half_cells_that_many_are_added_to():
+    x, many, zeros = (ng.positional(v) for v in (np.ones(1, np.float16), np.ones(5000, np.float16), np.zeros(5000, int)))
+    for out in (ng.scatter_add(x, zeros, many, 0), ng.index_add(x, zeros, many, 0), x.at[zeros].add(many)):
+        assert (out.dtype, out.data.item()) == (np.float16, np.float16(5001))

@@ -32,6 +32,11 @@ def neutral(how: str, dtype: np.dtype[Any]) -> Any:
     return dtype.type(-math.inf if how == "maximum" else math.inf)
 
 
+def _adds_up(how: str, x: Raw) -> bool:
+    """Whether writers would be lost in half precision, in which sums of ones end at 2048."""
+    return how in {"add", "multiply"} and x.dtype == np.float16
+
+
 class IndexKernels:
     """The kernels, written against ``self.xp``."""
 
@@ -82,12 +87,18 @@ class IndexKernels:
 
     def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """Writers combined by a ufunc."""
+        if _adds_up(how, g):
+            wide = self.scatter(how, g.astype(np.float32), *index, shared=shared, sizes=sizes, tail=tail)
+            return wide.astype(np.float16)
         shape = self.target_shape(g, index, shared, sizes, tail)
         out = self.xp.zeros(shape, g.dtype) if how == "add" else self.xp.full(shape, neutral(how, g.dtype), g.dtype)
         return self.accumulate(how, out, g, index, shared=shared, tail=tail)
 
     def scatter_into(self, x: Raw, g: Raw, *index: Raw, how: str, shared: int, tail: int = 0) -> Raw:
         """``x`` with ``g`` combined into its cells; ``"put"`` replaces them, and the last writer wins."""
+        if _adds_up(how, x):
+            x, g = x.astype(np.float32), g.astype(np.float32)
+            return self.scatter_into(x, g, *index, how=how, shared=shared, tail=tail).astype(np.float16)
         core = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
         if how == "put":
             return self.put(x, g, index, shared=shared, sizes=core, tail=tail)

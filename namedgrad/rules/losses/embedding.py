@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
+from namedgrad.backends import may_look
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import floating, square_sum
+from namedgrad.rules.layers.unit_length import unit
 from namedgrad.rules.losses.reducing import read, reduced
 from namedgrad.rules.reductions import vector_norm
 from namedgrad.rules.structure import add, contract, equal, multiply, select, subtract
+from namedgrad.trace import innermost
 
 EPSILON = 9.999999960041972e-13  # of squared lengths: PyTorch's 1e-12, as a float32
 
@@ -59,9 +64,18 @@ def cosine_similarity(x1: DimArray, x2: DimArray, *, dim: Any, eps: float = 1e-8
     0.6
     """
     x, y = floating(x1), floating(constant(x2, "cosine_similarity: the second vector"))
-    lengths = [e.clip_low(vector_norm(v, pick(v, dim, "cosine_similarity")), c(eps)) for v in (x, y)]
     dims = pick(x, dim, "cosine_similarity")
+    sizes = [vector_norm(x, dims), vector_norm(y, pick(y, dim, "cosine_similarity"))]
+    if not all(map(_multiplied_safely, sizes)):
+        return contract(unit(x, dims, eps), unit(y, dims, eps), dims)
+    lengths = [e.clip_low(s, c(eps)) for s in sizes]
     return e.divide(e.divide(contract(x, y, dims), lengths[0]), lengths[1])
+
+
+def _multiplied_safely(length: DimArray) -> bool:
+    """Whether the lengths of vectors are known to be such that no product of two overflows or vanishes."""
+    raw, edge = innermost(length).raw, float(np.finfo(length.dtype).max) ** 0.45
+    return may_look(raw) and bool(np.all((raw < edge) & ((raw > 1 / edge) | (raw == 0))))
 
 
 @operation(sample("real(a,b)", "real(a,b)", dim="b"), sample("real(a,b)", "real(c,b)", dim="b", p=4.0), sample("real(a,b)", "real(b)", dim="b", p=3.0, eps=0.0),
