@@ -222,3 +222,20 @@ def test_quantiles_beside_infinite_cells() -> None:
     np.testing.assert_array_equal(slope, [0, 1, 0, 0, 0])
     rolled = ng.DimArray(np.array([1.0, np.inf, 2, 3, -np.inf, 0]), "x").rolling(x=3).median().data
     np.testing.assert_array_equal(rolled[2:], [2, 3, 2, 0])
+
+
+def test_a_quantile_is_differentiable_in_its_level() -> None:
+    x = np.random.default_rng(2).normal(size=(6, 3))
+    named, q, h = ng.DimArray(x, ("t", "s")), np.array([0.27, 0.66]), 1e-6
+    levels = ng.DimArray(q, ("level",))
+    out = ng.quantile(named, levels, "t")
+    assert out.dims == ("level", "s")
+    np.testing.assert_allclose(out.data, np.quantile(x, q, axis=0), rtol=1e-12)
+    slope = ng.grad(lambda q: (ng.quantile(named, q, "t") ** 2).sum())(levels).data
+    up, down = (np.quantile(x, q + s, axis=0) ** 2 for s in (h, -h))
+    np.testing.assert_allclose(slope, (up - down).sum(1) / (2 * h), rtol=1e-7)
+    one_each = ng.grad(lambda q: ng.quantile(named, q).sum())(levels.vectorize("level")).devectorize().data
+    want = [(np.quantile(x, v + h) - np.quantile(x, v - h)) / (2 * h) for v in q]
+    np.testing.assert_allclose(one_each, want, rtol=1e-7)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        ng.quantile(named, 2 * levels, "t")

@@ -9,11 +9,12 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.positional.array import PositionalArray, numbered
-from namedgrad.positional.axis import along, names_of
+from namedgrad.positional.axis import along, named, names_of
 from namedgrad.positional.functions.reductions import kept
 from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import sorting as s
 from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import c, divide
 from namedgrad.rules.structure import cast
 
 
@@ -88,12 +89,14 @@ def _quantile(skipna: bool, scale: float) -> Any:
         if weights is not None:
             raise TypeError("quantiles with weights= have no rule; sort, accumulate the weights and use np.interp")
         x = numbered(a)
-        given = static(q, "quantiles: q")
         how = interpolation or method
-        if x.dtype.kind in "biu" or not (type(given) in (int, float) or how in _OF_ONE_CELL):
-            x = cast(x, np.result_type(x.dtype, np.asarray(given).dtype, np.float16))
-        levels = np.asarray(given, dtype=float) / scale
-        own = tuple(axes.fresh("quantile") for _ in range(levels.ndim))
+        if x.dtype.kind in "biu" or not (type(q) in (int, float) or how in _OF_ONE_CELL):
+            x = cast(x, np.result_type(x.dtype, numbered(q).dtype, np.float16))
+        own = tuple(axes.fresh("quantile") for _ in range(np.ndim(q)))
+        if isinstance(q, PositionalArray):
+            levels: Any = named(divide(q._x, c(scale)), own)
+        else:
+            levels = np.asarray(q, dtype=float) / scale
         return s.quantiles(x, levels, own, names_of(x, axis), how, skipna=skipna, keepdims=keepdims)
 
     return function

@@ -52,7 +52,8 @@ class _Ranked(Primitive):
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
         x, k = args
-        if not (k.names and set(k.names).isdisjoint(x.names) and backends.may_look(x.raw) and backends.may_look(k.raw)):
+        apart = k.names and set(k.names).isdisjoint(x.names) and k.hidden <= x.hidden
+        if not (apart and backends.may_look(x.raw) and backends.may_look(k.raw)):
             return gather(sort_axis(x, dim), {dim: k})
         at = x.names.index(dim)
         kernel = backends.backend_of(x.raw).partition
@@ -118,8 +119,8 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     Parameters
     ----------
     x : DimArray
-    q : float or sequence of floats
-        Between 0 and 1. Several give a dim ``"quantile"``, in front.
+    q : float, sequence of floats or DimArray
+        Between 0 and 1. Several give a dim ``"quantile"``, in front; a DimArray gives its own dims.
     dim : name or names, optional
         Dims to reduce; all by default.
     method : str
@@ -152,7 +153,7 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     array([1. , 1.5])
     """
     dims = pick(x, dim, "quantile")
-    names: Names = ("quantile",) if np.ndim(q) else ()
+    names: Names = q.dims if isinstance(q, DimArray) else ("quantile",) if np.ndim(q) else ()
     for name in names:
         new_name(x, name, "quantile")
     return quantiles(x, q, names, dims, method, skipna=skipna, keepdims=keepdims)
@@ -161,11 +162,14 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
 def quantiles(
     x: DimArray, q: Any, names: Names, dims: Names, method: str, *, skipna: bool | None, keepdims: bool
 ) -> DimArray:
-    """Quantiles ``q``, an array with axes ``names``, which come first."""
-    levels = np.asarray(q, dtype=float)
-    if levels.size and not (levels.min() >= 0 and levels.max() <= 1):
+    """Quantiles ``q``, an array with axes ``names``, which come first; a DimArray may be differentiated, too."""
+    if isinstance(q, DimArray):
+        at, levels = q, innermost(q).raw
+    else:
+        levels = np.asarray(q, dtype=float)
+        at = constant_like(levels, x, names) if names else c(float(levels))
+    if backends.may_look(levels) and np.size(levels) and not (np.min(levels) >= 0 and np.max(levels) <= 1):
         raise ValueError(f"quantile: q={q!r} must be between 0 and 1")
-    at = constant_like(levels, x, names) if names else c(float(levels))
     out = restore(_quantile(x, dims, at, skipna, method), x, dims, keepdims)
     return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
 
