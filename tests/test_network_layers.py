@@ -384,3 +384,20 @@ def test_attention_to_a_leading_key_keeps_what_the_others_have(vectorized):
     expected = np.exp([-40.0, -100.0])
     np.testing.assert_allclose(ng.grad(attend)(q).data.ravel(), expected, rtol=1e-12)
     np.testing.assert_allclose(ng.hvp(attend, q, ng.ones_like(q)).data.ravel(), -expected, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e30), (np.float64, 1e200)])
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "batch_norm", "instance_norm"])
+def test_cells_whose_squares_leave_the_range_are_normalised(name, dtype, size, compiled):
+    small = np.array([[1.0, -2.0, 3.0, 0.5], [1.0, 2.0, -1.0, 4.0]])
+    f = lambda x: getattr(ng, name)(x, dim="x", eps=0.0)
+    x = ng.DimArray((small * [[size], [1]]).astype(dtype), ("n", "x"))
+    weights = ng.DimArray(np.array([0.3, -1.0, 2.0, 0.7], dtype), "x")
+    g = lambda x: ng.grad(lambda x: (f(x) * weights).sum())(x)
+    run = ng.compile if compiled else lambda f: f
+    close = {"rtol": 1e-4 if dtype == np.float32 else 1e-11}
+    usual = ng.DimArray(small, ("n", "x"))
+    np.testing.assert_allclose(run(f)(x).data, f(usual).data, **close)
+    np.testing.assert_allclose(run(g)(x).data * [[size], [1]], g(usual).data, **close)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import Name, Names, fresh
+from namedgrad.backends import may_look
 from namedgrad.linear import ops
 from namedgrad.primitive import operation, reduction, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import conj_if_complex, real
+from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import count_of, real_dtype
-from namedgrad.rules.structure import add, cast, multiply, reorder, subtract, total
+from namedgrad.rules.reductions import max as largest_of
+from namedgrad.rules.structure import add, cast, isfinite, logical_not, multiply, reorder, subtract, total, where
+from namedgrad.trace import innermost
 
 
 def _pull_squares(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
@@ -55,7 +59,19 @@ def _scaled(x: DimArray, variance: DimArray, eps: float) -> DimArray:
 
 def _standardised(x: DimArray, dims: Names, eps: float) -> DimArray:
     off = subtract(x, _mean(x, dims))
-    return _scaled(off, _variance(off, dims), eps)
+    return _scaled_by_own(off, dims, eps, _variance(off, dims), _variance)
+
+
+def _scaled_by_own(x: DimArray, dims: Names, eps: float, variance: DimArray, again: Callable[[DimArray, Names], DimArray]) -> DimArray:
+    """Cells scaled by their own variance: divided first, which changes nothing, where that leaves the range."""
+    raw = innermost(variance).raw
+    if not count_of(x, dims) or (may_look(raw) and np.isfinite(raw).all()):
+        return _scaled(x, variance, eps)
+    largest = stop_gradient(largest_of(absolute(x), dims, skipna=False))
+    unit = where(e.logical_and(isfinite(largest), logical_not(isfinite(variance))), largest, c(1.0))
+    x = e.divide(x, unit)
+    least = e.divide(e.divide(c(float(eps)), unit), unit)
+    return multiply(x, e.reciprocal(e.sqrt(add(again(x, dims), least))))
 
 
 def _variance(off: DimArray, dims: Names) -> DimArray:
@@ -153,8 +169,12 @@ def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = N
     if eps is None:
         eps = float(np.finfo(real_dtype(x)).eps)
     dims = pick(x, dim, "rms_norm")
+    return _affine(_scaled_by_own(x, dims, eps, _mean_square(x, dims), _mean_square), x, weight, None)
+
+
+def _mean_square(x: DimArray, dims: Names) -> DimArray:
     squares = _square_sum(x, dims) if dims else e.square(x)
-    return _affine(_scaled(x, e.divide(squares, c(float(count_of(x, dims)))), eps), x, weight, None)
+    return e.divide(squares, c(float(count_of(x, dims))))
 
 
 @operation(sample("real(a,eight,b)", channel="eight", groups=2, dim="b"), sample("real(a,six)", "real(six)", "real(six)", channel="six", groups=3, eps=0.5),
@@ -232,7 +252,7 @@ def _normalised(what: str, x: DimArray, dims: Names, weight: Any, bias: Any, mea
     middle = _mean(x, dims)
     off = subtract(x, middle)
     variance = _variance(off, dims)
-    y = _affine(_scaled(off, variance, eps), x, weight, bias)
+    y = _affine(_scaled_by_own(off, dims, eps, variance, _variance), x, weight, bias)
     if mean is None:
         return y
     count = count_of(x, dims)
