@@ -298,3 +298,13 @@ def test_binary_cross_entropy_of_small_probabilities(x):
     np.testing.assert_allclose(ng.grad(f)(X(x, ())).item(), -1 / (1 + np.exp(x)), rtol=1e-12)
     if x < 0:
         np.testing.assert_allclose(ng.grad(ng.grad(f))(X(x, ())).item(), np.exp(x) / (1 + np.exp(x)) ** 2, rtol=1e-12, atol=1e-15)
+
+
+def test_divergence_from_a_target_without_a_class_does_not_warn():
+    f = lambda x, t: ng.kl_div(x, t, log_target=True, reduction="sum")
+    x, t = X([-2.0, -1.0], "n"), X([-np.inf, -0.1], "n")
+    loss, g = ng.value_and_grad(f, (0, 1))(x, t)
+    assert f(x, t).item() == loss.item()
+    np.testing.assert_allclose(loss.item(), np.exp(-0.1) * 0.9)
+    np.testing.assert_allclose(g[0].data, [0, -np.exp(-0.1)])
+    assert np.isfinite(g[1].data).all()
