@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from tests.programs.steps import ALONG
 from tests.support.arrays import all_names, cut, hidden, permuted, values
-from tests.support.meaning import gradient_by_definition
+from tests.support.meaning import gradient_by_definition, jacobian_by_definition
 from tests.support.oracles import moved, richardson
 from tests.support.tolerances import EXACT, FIRST, ROUNDING, SECOND, assert_close
 
@@ -631,3 +632,17 @@ def test_over_is_vectorize_call_devectorize() -> None:
     with pytest.raises(ng.AxisError, match="'nowhere'"):
         ng.grad(lambda x: x.sum(), over="nowhere")(xv)
     assert hidden(xv, "b").vectorized == ("b",)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("step", sorted(set(ALONG) - {"min"}))  # which is for a dim of one cell
+def test_slices_that_were_mixed_and_renamed(step: str, mode: str) -> None:
+    """Outputs of mixed slices that have another name: every one by every one, by an index as by any other operation."""
+    x = ng.DimArray([1.0, 2.5, 3.2], ("c",), vectorized="c")
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        y = ALONG[step](ng, x.devectorize("c"), "c")
+        return y.vectorize("c").rename({"c": "d"}) if "c" in y.dims else y
+
+    expected = jacobian_by_definition(f, x)
+    assert_close(values(ng.jacobian(f, mode=mode)(x), expected.names), expected.data, 10 * FIRST)

@@ -131,9 +131,9 @@ class IndexMap(Map):
         self.mixes = tuple(n for n in dims if not isinstance(n, axes.Core))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        g = self.apart(g)
-        how: Any = g.hidden
         joint = index_names(self.index)
+        g = self.apart(g, tuple(n for n in self.dims if n in joint))
+        how: Any = g.hidden
         summed = tuple(n for n in joint if n not in how.keep and (n not in self.x.names or n in self.dims))
         sizes = tuple(self.x.full_shape[self.x.names.index(d)] for d in self.dims)
         out = scatter_add(g, self.index, self.dims, sizes, summed)
