@@ -183,7 +183,8 @@ def test_dims_of_no_cells(case: Case) -> None:
         return  # no such operands, or no answer
     for y, e in zip(outputs(case(*operands)), expected, strict=True):
         assert y.dims == e.dims
-        assert_close(y.to_numpy(), e.to_numpy(), ROUNDING)
+        of_nothing = np.zeros(e.shape) if case.name == "irfft" else e.to_numpy()  # NumPy's is what memory happened to hold
+        assert_close(y.to_numpy(), of_nothing, ROUNDING)
     if case.label in FLOATS:
         f = Function(FLOATS[case.label], operands)
         for x, g in zip(f.xs, pull(f, f.xs, cotangents_of(f, rng_of(case, "none"))), strict=True):
