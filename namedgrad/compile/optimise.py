@@ -157,6 +157,7 @@ class _Simplify:
         self.narrow: dict[Var, Var] = {}  # broadcast arrays and what they were made of
         self.made: dict[Var, Call] = {}
         self.views: dict[Var, View] = {}
+        self.behind: dict[Var, frozenset[Check]] = {}  # on what the calls rely that a view stands for
 
     def resolve(self, value: Any) -> Any:
         if type(value) is Var:
@@ -184,7 +185,8 @@ class _Simplify:
             return
         view = view_of(call, self.views)
         if view is not None:
-            self.views[out] = view
+            needs |= self.behind.get(call.args[0], _NO_CHECKS)
+            self.views[out], self.behind[out] = view, needs
             if view.is_base():
                 self.settle(out, view.base, needs)
                 return

@@ -536,6 +536,15 @@ def test_chains_of_views_are_one_call() -> None:
     assert source.count("getitem(") == 2
 
 
+def test_a_view_relies_on_the_checks_of_what_it_shows() -> None:
+    f = ng.grad(lambda x: ((2.0 * x.transpose("b", "a")) ** 3).sum(), over="c")
+    compiled = ng.compile(f)
+    x = ng.DimArray(np.random.default_rng(0).normal(size=(2, 3, 4)), ("a", "b", "c"))
+    same(compiled(x), f(x))
+    x = x.at[{"a": 0, "b": 1, "c": 2}].set(np.nan)
+    same(compiled(x), f(x))
+
+
 def test_no_guard_is_paid_for_while_values_are_finite() -> None:
     f = ng.compile(ng.grad(lambda x: (ng.sqrt(x) * x).mean()))
     f(ng.DimArray([1.0, 2.0], ("x",)))
