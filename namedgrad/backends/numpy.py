@@ -140,9 +140,8 @@ class NumpyBackend(
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
         """``g * factor``, repaired only if something in it is not finite."""
-        with np.errstate(invalid="ignore"):  # 0 times infinity, which is repaired
-            out = np.multiply(g, factor)
-            return out if self.isfinite_all(out) else super().scale(g, factor)
+        out = np.multiply(g, factor)
+        return out if self.isfinite_all(out) else super().scale(g, factor)
 
     def guarded_matmul(self, x: Raw, y: Raw) -> Raw:
         """Where cotangents are not finite either, a product counts for nothing if one of its two numbers is 0."""

@@ -9,7 +9,6 @@ import numpy as np
 Raw = Any
 
 
-
 def lost_beside_one(dtype: Any) -> float:
     """A number so small that enough of its digits are lost when it is added to 1 to look for another way."""
     return float(np.finfo(dtype).eps) ** 0.25

@@ -157,7 +157,7 @@ class _Simplify:
         self.narrow: dict[Var, Var] = {}  # broadcast arrays and what they were made of
         self.made: dict[Var, Call] = {}
         self.views: dict[Var, View] = {}
-        self.behind: dict[Var, frozenset[Check]] = {}  # on what the calls rely that a view stands for
+        self.behind: dict[Var, frozenset[Check]] = {}  # on what the calls rely that a view or a ufunc passes over
 
     def resolve(self, value: Any) -> Any:
         if type(value) is Var:
@@ -192,9 +192,11 @@ class _Simplify:
                 return
         call = view.call() or call if view is not None else cheaper(call)
         if isinstance(call.function, np.ufunc) and not call.kwargs:
-            call = call._replace(args=self.narrowed(call.args, out))
+            args = self.narrowed(call.args, out)
+            passed = [a for a, b in zip(call.args, args, strict=True) if a is not b]
+            needs, call = needs.union(*(self.behind[a] for a in passed)), call._replace(args=args)
         elif call.function == NUMPY.broadcast_to and type(call.args[0]) is Var:
-            self.narrow[out] = call.args[0]
+            self.narrow[out], self.behind[out] = call.args[0], needs
         self.append(Line(step, call, _used(call), needs))
 
     def append(self, line: Line) -> None:

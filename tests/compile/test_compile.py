@@ -545,6 +545,18 @@ def test_a_view_relies_on_the_checks_of_what_it_shows() -> None:
     same(compiled(x), f(x))
 
 
+def test_what_numpy_broadcasts_by_itself_relies_on_the_checks_of_what_it_is_made_of() -> None:
+    weights, other = np.array([0.0, 1.0]), np.arange(6.0).reshape(3, 2) + 1
+
+    def f(v: Any, other: Any) -> Any:
+        slope = ng.grad(lambda v: (np.sqrt(v) * weights).sum())(v)
+        return np.exp(np.minimum(np.broadcast_to(slope, (3, 2)), other) + other)
+
+    compiled = ng.compile(f)
+    for v in (np.array([1.0, 4.0]), np.array([0.0, 4.0])):
+        np.testing.assert_array_equal(compiled(v, other), f(v, other))
+
+
 def test_no_guard_is_paid_for_while_values_are_finite() -> None:
     f = ng.compile(ng.grad(lambda x: (ng.sqrt(x) * x).mean()))
     f(ng.DimArray([1.0, 2.0], ("x",)))

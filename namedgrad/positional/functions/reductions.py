@@ -330,7 +330,6 @@ nanargmax = implements(np.nanargmax)(_place(r.argmax, -math.inf))
 nanargmin = implements(np.nanargmin)(_place(r.argmin, math.inf))
 
 
-
 def _folded(ufunc: Any, rule: Callable[..., DimArray], empty: float) -> Callable[..., Any]:
     """``ufunc.reduce`` by a reduction; cells of ``empty`` leave the others as they are."""
 

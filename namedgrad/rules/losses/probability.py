@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, extent
 from namedgrad.backends.losses import LEAST_LOG
 from namedgrad.primitive import elementwise, operation, sample
@@ -200,7 +202,8 @@ def kl_div(
     """
     check_reduction(reduction, "kl_div", ("batchmean",))
     x, t = read("kl_div", input, target=target)
-    loss = scale.two(e.exp(t), subtract(t, x)) if log_target else _kl_div.two(x, t)
+    with np.errstate(invalid="ignore"):  # a class that the target lacks: 0 times infinity, which counts for nothing
+        loss = scale.two(e.exp(t), subtract(t, x)) if log_target else _kl_div.two(x, t)
     if reduction != "batchmean":
         return reduced(loss, (x, t), dim, reduction, "kl_div")
     if batch_dim is None:
