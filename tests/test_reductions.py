@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -123,6 +124,26 @@ def test_long_recurrences_are_the_loop() -> None:
 
     got = recurrence(ng.DimArray(a, ("y", "x")), ng.DimArray(b, ("y", "x")), "x")
     np.testing.assert_allclose(got.data, s, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("rows", [1, 300])
+def test_a_gate_of_0_lets_nothing_through(rows: int) -> None:
+    from namedgrad.rules.scans import recurrence
+
+    b = np.tile([math.nan, 1.0, math.inf, 2.0, 3.0, 4.0, math.inf, 5.0], (rows, 1))
+    a = np.tile([1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0], (rows, 1))
+    got = recurrence(ng.DimArray(a, ("y", "x")), ng.DimArray(b, ("y", "x")), "x")
+    np.testing.assert_array_equal(got.data, np.tile([math.nan, 1, math.inf, 2, 5, 9, math.inf, 5], (rows, 1)))
+
+
+def test_running_extremes_that_tie_keep_infinite_directions_in_their_run() -> None:
+    x = ng.DimArray([[math.inf, 3.0, 2.0], [1.0, 1.0, 2.0]], ("y", "x"))  # a tie in one line
+    t = ng.DimArray([[math.nan, 5.0, 7.0], [2.0, 4.0, 3.0]], ("y", "x"))
+    _, pushed = ng.pushforward(lambda x: ng.cummin(x, "x"), (x,), (t,))
+    np.testing.assert_array_equal(pushed.data, [[math.nan, 5, 7], [2, 3, 3]])
+    _, pulled = ng.pullback(lambda x: ng.cummin(x, "x"), x)
+    (slope,) = pulled(t)
+    np.testing.assert_array_equal(slope.data, [[math.nan, 5, 7], [5.5, 3.5, 0]])
 
 
 def test_ties_of_running_extremes_share_in_both_modes() -> None:

@@ -16,6 +16,7 @@ class LineKernels:
     """Written with slices and elementwise functions alone: log2(n) steps for n cells, each on all of them at once."""
 
     xp: Any
+    scale: Callable[[Raw, Raw], Raw]
 
     def cumprod(self, x: Raw, axis: int) -> Raw:
         """Cumulative product."""
@@ -39,12 +40,15 @@ class LineKernels:
         return self.xp.moveaxis(out, -1, axis)
 
     def recurrence(self, a: Raw, b: Raw) -> Raw:
-        """``s[k] = a[k] s[k - 1] + b[k]`` along the last axis, ``s[0] = b[0]``; the other axes broadcast."""
+        """``s[k] = a[k] s[k - 1] + b[k]`` along the last axis, ``s[0] = b[0]``; the other axes broadcast.
+
+        A gate ``a`` of 0 lets nothing through, not even infinity or NaN.
+        """
         a, b = (x.copy() for x in self._both(a, b))
         step = 1
         while step < b.shape[-1]:
-            b[..., step:] = a[..., step:] * b[..., :-step].copy() + b[..., step:]
-            a[..., step:] = a[..., step:] * a[..., :-step].copy()
+            b[..., step:] = self.scale(b[..., :-step], a[..., step:]) + b[..., step:]
+            a[..., step:] = self.scale(a[..., :-step], a[..., step:])
             step *= 2
         return b
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,25 +27,13 @@ class NumpyLines(LineKernels):
         return np.minimum.accumulate(x, axis=axis)
 
     def recurrence(self, a: Raw, b: Raw) -> Raw:
-        """A loop over the last axis; a long one is cut into blocks that run side by side and are chained afterwards."""
+        """As :meth:`LineKernels.recurrence`; gates of 0 are looked for only if something is not finite."""
         a, b = self._both(a, b)
-        lead, n = b.shape[:-1], b.shape[-1]
-        rows = math.prod(lead)
-        if n == 0 or rows == 0:
+        if b.size == 0:
             return b
-        blocks = 1 if rows >= WIDE else math.isqrt(n)
-        length = -(-n // blocks)
-        a, b = (_steps(x.reshape(rows, n), blocks, length) for x in (a, b))
-        for k in range(1, length):
-            b[k] += a[k] * b[k - 1]
-        if blocks > 1:
-            for k in range(1, length):
-                a[k] *= a[k - 1]
-            carry = b[-1]  # (blocks, rows): what a block hands on, as its steps come out
-            for j in range(1, blocks):
-                carry[j] += a[-1, j] * carry[j - 1]
-            b[:-1, 1:] += a[:-1, 1:] * carry[:-1]
-        return np.moveaxis(b, 0, 1).reshape(blocks * length, rows)[:n].T.reshape(*lead, n)
+        with np.errstate(invalid="ignore"):
+            out = _chained(np.multiply, a, b)
+            return out if self.isfinite_all(out) else _chained(self.scale, a, b)
 
     def argsort(self, x: Raw, axis: int) -> Raw:
         """The fast order of NumPy, which is the stable one unless two cells are equal: these are looked for."""
@@ -56,6 +45,25 @@ class NumpyLines(LineKernels):
         if not tied and x.dtype.kind == "f":
             tied = np.isnan(line[..., -2:-1]).any()
         return np.argsort(x, axis=axis, kind="stable") if tied else order
+
+
+def _chained(times: Callable[..., Raw], a: Raw, b: Raw) -> Raw:
+    """A loop over the last axis; a long one is cut into blocks that run side by side and are chained afterwards."""
+    lead, n = b.shape[:-1], b.shape[-1]
+    rows = math.prod(lead)
+    blocks = 1 if rows >= WIDE else math.isqrt(n)
+    length = -(-n // blocks)
+    a, b = (_steps(x.reshape(rows, n), blocks, length) for x in (a, b))
+    for k in range(1, length):
+        b[k] += times(b[k - 1], a[k])
+    if blocks > 1:
+        for k in range(1, length):
+            a[k] = times(a[k - 1], a[k])
+        carry = b[-1]  # (blocks, rows): what a block hands on, as its steps come out
+        for j in range(1, blocks):
+            carry[j] += times(carry[j - 1], a[-1, j])
+        b[:-1, 1:] += times(carry[:-1], a[:-1, 1:])
+    return np.moveaxis(b, 0, 1).reshape(blocks * length, rows)[:n].T.reshape(*lead, n)
 
 
 def _steps(x: Raw, blocks: int, length: int) -> Raw:
