@@ -18,6 +18,8 @@ WIDE = 256  # cells per step that make a Python loop cheap: 1 us of overhead to 
 class NumpyLines(LineKernels):
     """On :class:`numpy.ndarray`."""
 
+    isfinite_all: Callable[[Raw], bool]
+
     def cummax(self, x: Raw, axis: int) -> Raw:
         """Running maximum."""
         return np.maximum.accumulate(x, axis=axis)
