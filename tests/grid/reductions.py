@@ -120,7 +120,7 @@ def average(x, weights=None, dim=None, keepdims=False):
 entry(
     "average",
     average,
-    samples=[sample("real(a,b)", dim="a"), sample("complex(a,b)", "positive(a)", dim="a")],
+    samples=[sample("real(a,b)", dim="a"), sample("complex(a,b)", "positive(a)", dim="a"), sample("missing(a)", "positive(a,b)")],
     points=[
         point([1.0, NAN, 3.0], [1.0, 5.0, 3.0], value=2.5, gradients=[lambda c: [c / 4, 0, 3 * c / 4], lambda c: [-1.5 * c / 4, 0, 0.5 * c / 4]]),
         point([1.0, 2.0], [1.0, -1.0], value=NAN, gradients=[lambda c: [0, 0], lambda c: [0, 0]]),

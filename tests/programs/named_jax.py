@@ -328,7 +328,7 @@ def binary_cross_entropy_with_logits(a: DimArray, target: DimArray, reduction: s
     return sum(softplus(a) - a * target)
 
 
-def gaussian_nll_loss(a: DimArray, b: DimArray, variance: DimArray, reduction: None) -> DimArray:
+def gaussian_nll_loss(a: DimArray, b: DimArray, variance: DimArray, eps: float, reduction: None) -> DimArray:
     return (log(variance) + square(a - b) / variance) * 0.5
 
 

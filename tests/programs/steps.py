@@ -180,7 +180,7 @@ TWO: dict[str, Callable[..., Any]] = {
     "mse":            lambda o, a, b: o.mse_loss(a, b),
     "huber":          lambda o, a, b: o.huber_loss(a, b, reduction=None),
     "cross entropy":  lambda o, a, b: o.binary_cross_entropy_with_logits(a, o.expit(b), reduction="sum"),
-    "normal":         lambda o, a, b: o.gaussian_nll_loss(a, b, o.exp(a * 0.3), reduction=None),
+    "normal":         lambda o, a, b: o.gaussian_nll_loss(a, b, o.exp(a * 0.3), eps=1e-9, reduction=None),
     "average":        lambda o, a, b: o.average(a, o.exp(b * 0.2)),
 }
 THREE: dict[str, Callable[..., Any]] = {

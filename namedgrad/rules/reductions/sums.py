@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import pick
@@ -118,7 +119,7 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
     weights : DimArray, optional
         Met with ``x`` by name; a dim that they lack counts all its cells alike. Without weights, the mean.
     dim : name or names, optional
-        Dims to average; all of ``x`` by default.
+        Dims to average; all of ``x`` and of the weights by default.
     skipna : bool, optional
         Leave NaN cells of ``x`` out, with their weights; the default for floats. Such a cell has gradient 0.
     keepdims : bool
@@ -149,7 +150,7 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
     if weights is None:
         return mean(x, dim, skipna=skipna, keepdims=keepdims)
     w = constant(weights)
-    dims = pick(x, dim, "average")
+    dims = axes.in_order((*x.dims, *w.dims)) if dim is None or dim is Ellipsis else pick(x, dim, "average")
     mask = present(x, skipna)
     if mask is None:
         rest = math.prod(extent(x, d) for d in dims if d not in w.names)
