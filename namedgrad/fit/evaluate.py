@@ -1,7 +1,7 @@
 """Many cells evaluated a tile at a time, by a recorded program from early on.
 
 A small tile stays in the cache nearest to the processor.  Where there are many cells larger tiles come first: they take
-half a dozen times as many cells from one line of Python to the next, which is what lets threads work side by side.
+more cells from one line of Python to the next, which is what lets threads work side by side.
 """
 
 from __future__ import annotations

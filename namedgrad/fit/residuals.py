@@ -35,6 +35,7 @@ from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
+LEAST_TILES = 12  # for a thread; with fewer, what several threads do twice costs more than they gain
 NUDGE = 0.1  # relative change of start values that shows what depends on them
 
 
@@ -157,7 +158,7 @@ class Residuals(Problem):
                 for whole, part in zip(out, evaluator.at_start(self.start, index), strict=True):
                     whole[..., index] = part
 
-        on_threads(work, 1 if evaluator.alike else self.workers(self.everywhere))  # mostly waits for memory
+        on_threads(work, self.workers(self.everywhere))
         return out
 
     def tiles_of(self, per_cell: int, chunk: int | None) -> list[int]:
@@ -166,7 +167,7 @@ class Residuals(Problem):
         most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
         most = max(1, min(count, most, chunk or most))
         small = max(1, -(-count // max(1, -(-count // most))))  # all of about the same size
-        many = (2 if threads() > 1 else 8) * LARGER * small <= count and LARGER * small <= (chunk or count)
+        many = 8 * LARGER * small <= count and LARGER * small <= (chunk or count)
         return [LARGER * small, small] if many and self.backend.may_branch else [small]
 
     def _skip(self, r: DimArray, index: Index) -> None:
@@ -364,7 +365,7 @@ class Residuals(Problem):
     def workers(self, cells: Index) -> int:
         """How many threads to use: several only for programs, which run without the user's code."""
         evaluator = self.evaluators[False]
-        wanted = min(threads(), len(cells) // (2 * evaluator.tiles[-1])) if self.backend.may_branch else 1
+        wanted = min(threads(), len(cells) // (LEAST_TILES * evaluator.tiles[-1])) if self.backend.may_branch else 1
         return wanted if wanted > 1 and evaluator.prepared(self.start, cells) else 1
 
     def rows_of_data(self) -> np.ndarray[Any, Any]:
