@@ -15,6 +15,14 @@ class LossesOnChunks:
         """A cotangent times probabilities, less itself at the target."""
         return _on_chunks("less_target", "(),(n),()->(n)", g, p, target)
 
+    def beyond_target(self, x: Raw, target: Raw, margin: float) -> Raw:
+        """A margin and by how much each cell exceeds the one at the target."""
+        return _on_chunks("beyond_target", "(n),()->(n)", x, target, margin=margin)
+
+    def from_target(self, g: Raw, target: Raw) -> Raw:
+        """The transpose of :meth:`beyond_target`."""
+        return _on_chunks("from_target", "(n),()->(n)", g, target)
+
     def ctc_forward(self, emitted: Raw, skips: Raw) -> Raw:
         """Log-probabilities of the states."""
         return _on_chunks("ctc_forward", "(t,s),(s)->(u,s)", emitted, skips, u=emitted.shape[-2] + 1)
@@ -40,7 +48,7 @@ class LossesOnChunks:
         return _on_chunks("ctc_scan_back", "(u,s),(w,t,s)->(u,s)", g, shares)
 
 
-def _on_chunks(kernel: str, signature: str, *raw: Raw, **sizes: int) -> Raw:
+def _on_chunks(kernel: str, signature: str, *raw: Raw, margin: float | None = None, **sizes: int) -> Raw:
     import dask.array as da
 
     from namedgrad.backends import NUMPY
@@ -49,6 +57,7 @@ def _on_chunks(kernel: str, signature: str, *raw: Raw, **sizes: int) -> Raw:
     cores = [len(re.findall(r"\w", part)) for part in signature.partition("->")[0].split("),(")]
     whole = [da.asarray(x).rechunk(dict.fromkeys(range(-n, 0), -1)) for x, n in zip(raw, cores, strict=True)]
     new = {letter: int(size) for letter, size in sizes.items()}
+    options = {} if margin is None else {"margin": margin}
     return da.apply_gufunc(
-        Kernel(NUMPY.function(kernel)), signature, *whole, output_dtypes=whole[0].dtype, output_sizes=new
+        Kernel(NUMPY.function(kernel), **options), signature, *whole, output_dtypes=whole[0].dtype, output_sizes=new
     )

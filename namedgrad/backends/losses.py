@@ -122,9 +122,7 @@ class ClassKernels:
         xp = self.xp
         shape = np.broadcast_shapes(g.shape, p.shape[:-1], target.shape)
         out = self.scale(xp.broadcast_to(g, shape)[..., None], p)
-        flat, own = xp.reshape(out, (-1,)), xp.reshape(xp.broadcast_to(g, shape), (-1,))
-        rows = xp.arange(math.prod(shape)) * p.shape[-1]
-        at = rows + xp.reshape(xp.broadcast_to(target, shape), (-1,))  # a row has one target: no position occurs twice
+        flat, own, at = xp.reshape(out, (-1,)), xp.reshape(xp.broadcast_to(g, shape), (-1,)), self._at(target, out)
         leads = xp.reshape(xp.broadcast_to(p, out.shape), (-1,))[at] > 1 - lost_beside_one(p.dtype)
         few = xp.nonzero(leads)[0] if self.may_branch else slice(None)
         less = flat[at] - own
@@ -133,3 +131,26 @@ class ClassKernels:
         less[few] = xp.where(leads[few], -others, less[few])
         flat[at] = less
         return xp.reshape(flat, (*shape, p.shape[-1]))
+
+    def beyond_target(self, x: Raw, target: Raw, margin: float) -> Raw:
+        """``margin`` and by how much each cell exceeds the one at the target, which itself is 0."""
+        xp = self.xp
+        x = xp.broadcast_to(x, (*np.broadcast_shapes(x.shape[:-1], target.shape), x.shape[-1]))
+        at = self._at(target, x)
+        flat = xp.reshape(x + xp.reshape(margin - xp.reshape(x, (-1,))[at], (*x.shape[:-1], 1)), (-1,))
+        flat[at] = 0
+        return xp.reshape(flat, x.shape)
+
+    def from_target(self, g: Raw, target: Raw) -> Raw:
+        """The transpose of :meth:`beyond_target`: what the others get, the target loses."""
+        xp, shape = self.xp, (*np.broadcast_shapes(g.shape[:-1], target.shape), g.shape[-1])
+        out = xp.array(xp.broadcast_to(g, shape), order="C")
+        flat, at = xp.reshape(out, (-1,)), self._at(target, out)
+        flat[at] = 0
+        flat[at] = -xp.reshape(xp.sum(out, axis=-1), (-1,))
+        return out
+
+    def _at(self, target: Raw, rows: Raw) -> Raw:
+        """The positions of the targets among all cells of an array of rows: no position occurs twice."""
+        xp, shape = self.xp, rows.shape[:-1]
+        return xp.arange(math.prod(shape)) * rows.shape[-1] + xp.reshape(xp.broadcast_to(target, shape), (-1,))

@@ -60,7 +60,7 @@ def compare(program: Program, xs: list[ng.DimArray], ts: list[ng.DimArray]) -> N
     assert_close(values(value, names), their_value, CLOSE, "value")
     for x, g, h, e, e2 in zip(xs, gradients, second, their_gradients, their_second, strict=True):
         assert_close(values(g, (*names, *x.dims)), e, CLOSE, "gradient")
-        assert_close(values(h, (*names, *x.dims)), e2, 10 * CLOSE, "Hessian times vector")
+        assert_close(values(h, (*names, *x.dims)), e2, 10 * CLOSE, "Hessian times vector", least=0.1)  # terms that cancel
 
 
 @settings(fuzz, max_examples=max(1, EXAMPLES // 5))  # JAX is the slowest of the oracles

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, constant, extent, make
+from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.linear import Like
-from namedgrad.primitive import elementwise, operation, sample
+from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, relu
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import At, gather
 from namedgrad.rules.indexing.search import searchsorted
-from namedgrad.rules.indexing.writing import write_into
 from namedgrad.rules.losses.probability import bce_logits
 from namedgrad.rules.losses.reducing import check_range, class_weights, classes, measured, of_class, read, reduced
 from namedgrad.rules.reductions import min as min_
+from namedgrad.rules.reductions.common import real_dtype
 from namedgrad.rules.sorting import sort
 from namedgrad.rules.structure import (
     add,
@@ -182,6 +182,14 @@ def margin_ranking_loss(
     return reduced(loss, (x, y, t), dim, reduction, what)
 
 
+# fmt: off
+_beyond_target = core("(n),()->(n)", "beyond_target", pullback=lambda g, out, x, t, margin: (_from_target(g, t), None),
+                      pushforward=lambda ts, out, x, t, margin: _beyond_target(ts[0], t, margin=0))
+_from_target   = core("(n),()->(n)", "from_target", pullback=lambda g, out, x, t: (_beyond_target(g, t, margin=0), None),
+                      pushforward=lambda ts, out, x, t: _from_target(ts[0], t))
+# fmt: on
+
+
 @operation(sample("real(a,b)", "index_b(a)", dim="b"), sample("real(c,b,a)", "index_b(a,c)", dim="b", reduction="sum", p=2, margin=0.9),
            sample("real(a,b)", "index_b(a)", "positive(b)", dim="b", margin=0.4, p=2), sample("real(a,b)", "index_b(c)", "positive(b)", dim="b", reduction=None),
            sample("real(a,b,c)", "index_b(a,c)", dim="b", reduce_dim="c"))  # fmt: skip
@@ -235,7 +243,7 @@ def multi_margin_loss(
 
     Notes
     -----
-    On the margin the derivative is 0. Pairs are counted by sorting, in memory of the size of the operands. In PyTorch ``torch.nn.functional.multi_margin_loss``.
+    On the margin the derivative is 0. In PyTorch ``torch.nn.functional.multi_margin_loss``.
 
     Examples
     --------
@@ -247,11 +255,9 @@ def multi_margin_loss(
     if p not in {1, 2}:
         raise ValueError(f"multi_margin_loss: p={p}; choose 1 or 2")
     x = constant(input)
-    t, _ = classes(target, x, dim, "multi_margin_loss")
+    x, (t, _) = cast(x, real_dtype(x)), classes(target, x, dim, "multi_margin_loss")
     size = extent(x, dim)
-    behind = relu(add(x, subtract(c(margin), gather(x, {dim: t}))))
-    nothing = make(behind.dtype.type(0), (), behind.hidden)
-    others = write_into(behind, nothing, (t,), (dim,), (), "put")  # the target itself takes no part
+    others = relu(_beyond_target(x, t, dims=((dim,), ()), out=(dim,), margin=margin))
     loss = e.divide(total(e.square(others) if p == 2 else others, (dim,)), c(size))
     if weight is None:
         return reduced(loss, (x, t), reduce_dim, reduction, "multi_margin_loss")
