@@ -38,6 +38,7 @@ class _Cell(axes.Fresh):
 
 CELL: Name = _Cell("cell")
 HIDDEN = frozenset({CELL})
+AT_ONCE = 1 << 17  # numbers that are moved at once, so that the copy on the way stays in the cache
 Index = np.ndarray[Any, np.dtype[np.intp]]
 
 
@@ -212,7 +213,10 @@ class Rows:
             self._shelves[thread] = Shelf(self.shape, len(index), self.raw.dtype)
         shelf = self._shelves[thread]
         index = index[shelf.place[index] < 0][: len(shelf.free)]
-        shelf.put(index, self.taken(index))
+        few = max(1, AT_ONCE // max(1, math.prod(self.shape[1:])))
+        for start in range(0, len(index), few):
+            some = index[start : start + few]
+            shelf.put(some, self.taken(some))
 
     def leave(self, index: Index) -> None:
         """Make room for other rows."""
@@ -255,7 +259,7 @@ class Shelf:
     def put(self, index: Index, rows: Any) -> None:
         """Take in some rows."""
         places, self.free = self.free[: len(index)], self.free[len(index) :]
-        self.rows[places] = rows
+        self.rows[_span(places)] = rows
         self.place[index] = places
 
     def clear(self, index: Index) -> None:
@@ -267,8 +271,13 @@ class Shelf:
 
 def _some(raw: Any, index: Index) -> Any:
     """Some rows of an array."""
-    some = raw[int(index[0]) : int(index[-1]) + 1] if _follow(index) else raw[index]
+    some = raw[_span(index)]
     return np.ascontiguousarray(some) if type(some) is np.ndarray else some
+
+
+def _span(index: Index) -> Index | slice:
+    """Places as a slice, if they follow each other."""
+    return slice(int(index[0]), int(index[-1]) + 1) if _follow(index) else index
 
 
 def _follow(index: Index) -> bool:

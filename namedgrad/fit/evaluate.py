@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
 TILE_ELEMENTS = 1 << 16  # numbers in one tile: a few arrays of them stay in the cache
-LARGER = 2  # times as many in a large one
+LARGER = 2, 4  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
 PATIENCE = 4  # evaluations before a program pays that serves a single tile
 
@@ -83,23 +83,17 @@ class Evaluator:
         self.calls += 1
         if known is None:
             return self._eager(matrix, index, quick=quick)
-        program, count, padded = known[0], len(index), _padded(np.arange(len(index)), known[0].size)
+        program, count = known[0], len(index)
         if count == program.size or program.flexible:
             return self._replayed(known, matrix, index, masked=masked, quick=quick)
+        padded = _padded(np.arange(count), program.size)
         at = self._replayed(known, matrix[:, padded], index[padded], masked=masked, quick=quick)
-        at = Point(*(x[..., :count] for x in at))
-        if program.flexible is None:
-            try:
-                some = self._replayed(known, matrix, index, masked=masked, quick=quick)
-                program.flexible = all(_are_close(x, y) for x, y in zip(some, at, strict=True))
-            except Exception:  # noqa: BLE001 - the number of cells meant something else, too
-                program.flexible = False
-        return at
+        return Point(*(x[..., :count] for x in at))
 
     def _program(self, matrix: Matrix, index: Index, size: int, *, masked: bool) -> tuple[Replay, Sums] | None:
         """The program for tiles of a size: one for larger ones, if that serves fewer cells as far as is known."""
         known, larger = (self.programs.get((masked, n)) for n in (size, self.tiles[0]))
-        if known is None and larger is not None and larger[0].flexible is not False:
+        if known is None and larger is not None and larger[0].flexible:
             return larger
         return self._record(masked, matrix, index, size) if known is None and self._pays() else known
 
@@ -131,13 +125,11 @@ class Evaluator:
     def _begin_alike(self, start: Matrix, found: Sums) -> None:
         """Let cells that all start alike share what they can, if the first ones show that this gives the same."""
         p, (program, layout), size = self.problem, self.programs[False, self.tiles[0]], self.tiles[0]
-        if program.flexible is False or not 1 < size <= p.cells.count:
+        if not program.flexible or not 1 < size <= p.cells.count:
             return
         self.alike = Alike(program, [x.raw for x in p.parameters.parts(start[:, :1], p.backend)])
-        fewer = p.everywhere[: -(-size // 2)]  # fewer, so that another number that happens to be the same shows
-        known = layout.point([x.to_numpy() for x in found.arrays], size)
-        at = self._where_alike(fewer)
-        if at is None or not all(_are_close(x, y[..., : len(fewer)]) for x, y in zip(at, known, strict=True)):
+        at = self._where_alike(p.everywhere[: _fewer(size)])
+        if at is None or not _are_close(at, layout.point([x.to_numpy() for x in found.arrays], size)):
             self.alike = None
 
     def _where_alike(self, index: Index) -> Point | None:
@@ -156,14 +148,12 @@ class Evaluator:
         return self._where_alike(index) or self(start[:, index], index, quick=True)
 
     def prepared(self, start: Matrix, index: Index) -> bool:
-        """Whether there are programs for all of these cells, which are recorded and tried on fewer if need be."""
+        """Whether there are programs for all of these cells, which are recorded if need be."""
         for masked, some in ((False, self.problem.complete[index]), (True, ~self.problem.complete[index])):
             for size in self.tiles:
                 cells = index[some][:size]
-                known = self._program(start[:, cells], cells, size, masked=masked) if len(cells) else None
-                if known is not None and known[0].flexible is None:
-                    fewer = cells[: -(-len(cells) // 2)]
-                    self._tile(start[:, fewer], fewer, size, quick=True)
+                if len(cells):
+                    self._program(start[:, cells], cells, size, masked=masked)
         return self.recordable
 
     def _host(self, x: Any) -> Any:
@@ -234,7 +224,20 @@ class Evaluator:
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.recordable = False
             return None
-        return program, *made[0]
+        found, r = made[0]
+        fits = program.flexible is None and self._fits_fewer((program, found), matrix, index, masked=masked)
+        program.flexible = fits and program.flexible is None
+        return program, found, r
+
+    def _fits_fewer(self, known: tuple[Replay, Sums], matrix: Matrix, index: Index, *, masked: bool) -> bool:
+        """Whether a new program gives the same for fewer cells: their number may mean something else, too."""
+        program, found = known
+        few = slice(_fewer(program.size))
+        try:
+            at = self._replayed(known, matrix[:, few], index[few], masked=masked, quick=False)
+        except Exception:  # noqa: BLE001 - it does
+            return False
+        return _are_close(at, found.point([x.to_numpy() for x in found.arrays], program.size))
 
 
 def _padded(index: Index, size: int) -> Index:
@@ -242,8 +245,17 @@ def _padded(index: Index, size: int) -> Index:
     return index if len(index) == size else index[np.minimum(np.arange(size), len(index) - 1)]
 
 
-def _are_close(some: Any, all_: Any) -> bool:
-    """Whether sums agree to rounding, measured by the largest in each cell."""
-    axes = tuple(range(some.ndim - 1))
-    size = np.abs(all_).max(axis=axes) if axes else np.abs(all_)
-    return bool(((np.abs(some - all_) <= SAME * size) | (some == all_) | (np.isnan(some) & np.isnan(all_))).all())
+def _fewer(size: int) -> int:
+    """As many cells as show another number that happens to be the same."""
+    return -(-size // 2)
+
+
+def _are_close(some: Point, all_: Point) -> bool:
+    """Whether sums of the first cells agree with those of all to rounding, measured by the largest in each cell."""
+    return all(_is_close(x, y[..., : x.shape[-1]]) for x, y in zip(some, all_, strict=True))
+
+
+def _is_close(x: Any, y: Any) -> bool:
+    axes = tuple(range(x.ndim - 1))
+    size = np.abs(y).max(axis=axes) if axes else np.abs(y)
+    return bool(((np.abs(x - y) <= SAME * size) | (x == y) | (np.isnan(x) & np.isnan(y))).all())

@@ -72,7 +72,7 @@ class Residuals(Problem):
         self.mean, deviations = self.parameters.matrix(mean, 0.0), self.parameters.matrix(deviation, math.inf)
         if not (deviations > 0).all():
             raise ValueError("prior: give (mean, standard deviation), with positive standard deviations")
-        self.precision = deviations**-2
+        self.precision = 1 / np.square(deviations)
         self.known: Flags = np.logical_or.reduce(self.precision > 0, axis=1)
 
     def begin_at(self, start: Matrix) -> None:
@@ -167,8 +167,9 @@ class Residuals(Problem):
         most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
         most = max(1, min(count, most, chunk or most))
         small = max(1, -(-count // max(1, -(-count // most))))  # all of about the same size
-        many = 8 * LARGER * small <= count and LARGER * small <= (chunk or count)
-        return [LARGER * small, small] if many and self.backend.may_branch else [small]
+        large = LARGER[threads() > 1] * small
+        many = 8 * large <= count and large <= (chunk or count)
+        return [large, small] if many and self.backend.may_branch else [small]
 
     def _skip(self, r: DimArray, index: Index) -> None:
         """Tell missing data from a model that fails at the start values."""
