@@ -95,11 +95,12 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Overhead per operation against its peers (arguments go there), then the time to import."""
+    """Overhead per operation against its peers (arguments go there), the other programs, then the time to import."""
     session.install("-e", ".")
     session.install("torch==2.13.0")
     session.install("jax", "autograd")
     session.run("python", "-m", "benchmarks.overhead", *session.posargs)
+    session.run("python", "-m", "benchmarks.operations")
     session.run("python", "-m", "benchmarks.convolution")
     session.run("python", "-m", "benchmarks.gaussian_process")
     session.run("python", "-m", "benchmarks.xarray_programs")
