@@ -308,3 +308,20 @@ def test_divergence_from_a_target_without_a_class_does_not_warn():
     np.testing.assert_allclose(loss.item(), np.exp(-0.1) * 0.9)
     np.testing.assert_allclose(g[0].data, [0, -np.exp(-0.1)])
     assert np.isfinite(g[1].data).all()
+
+
+def test_targets_of_margins_are_checked_in_compiled_programs_too():
+    f = ng.compile(lambda x, t: ng.multi_margin_loss(x, t, dim="k"))
+    f(FLAT, X([0, 1, 1], "n"))
+    for bad in (-1, FLAT.sizes["k"]):
+        with pytest.raises(IndexError, match="none of"):
+            f(FLAT, X([0, bad, 1], "n"))
+
+
+def test_margins_of_lazy_scores_in_other_chunks_than_the_targets():
+    da = pytest.importorskip("dask.array")
+    x, t = FLAT.data, np.array([0, 1, 1])
+    whole = ng.multi_margin_loss(FLAT, X(t, "n"), dim="k").item()
+    lazy = ng.DimArray(da.from_array(x, chunks=2), FLAT.dims)
+    for target in (t, da.from_array(t, chunks=1)):
+        assert float(ng.multi_margin_loss(lazy, ng.DimArray(target, "n"), dim="k").data) == pytest.approx(whole)

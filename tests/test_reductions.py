@@ -126,6 +126,13 @@ def test_long_recurrences_are_the_loop() -> None:
     np.testing.assert_allclose(got.data, s, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize("x", [[1, math.nan, 2, -1], [math.nan, 1, 2, 0], [1, -math.inf, math.nan, 3], [math.inf, math.nan, 1, 1]])
+def test_a_cumulative_logarithm_keeps_nan(x: list[float]) -> None:
+    got = ng.logcumsumexp(ng.DimArray(x, "x"), "x")
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(got.data, np.logaddexp.accumulate(x))
+
+
 @pytest.mark.parametrize("rows", [1, 300])
 def test_a_gate_of_0_lets_nothing_through(rows: int) -> None:
     from namedgrad.rules.scans import recurrence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -56,6 +57,9 @@ def _on_chunks(kernel: str, signature: str, *raw: Raw, margin: float | None = No
 
     cores = [len(re.findall(r"\w", part)) for part in signature.partition("->")[0].split("),(")]
     whole = [da.asarray(x).rechunk(dict.fromkeys(range(-n, 0), -1)) for x, n in zip(raw, cores, strict=True)]
+    pairs = list(enumerate(zip(whole, cores, strict=True)))
+    axes = [(*range(n - x.ndim, 0), *((i, k) for k in range(n))) for i, (x, n) in pairs]  # the first ones are shared
+    _, whole = da.core.unify_chunks(*itertools.chain.from_iterable(zip(whole, axes, strict=True)))
     new = {letter: int(size) for letter, size in sizes.items()}
     options = {} if margin is None else {"margin": margin}
     return da.apply_gufunc(

@@ -42,7 +42,7 @@ class LineKernels:
     def recurrence(self, a: Raw, b: Raw) -> Raw:
         """``s[k] = a[k] s[k - 1] + b[k]`` along the last axis, ``s[0] = b[0]``; the other axes broadcast.
 
-        A gate ``a`` of 0 lets nothing through, not even infinity or NaN.
+        A gate ``a`` of 0 lets nothing through, not even infinity or NaN, and no gate makes anything of 0.
         """
         a, b = (x.copy() for x in self._both(a, b))
         step = 1

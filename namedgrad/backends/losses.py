@@ -152,5 +152,8 @@ class ClassKernels:
 
     def _at(self, target: Raw, rows: Raw) -> Raw:
         """The positions of the targets among all cells of an array of rows: no position occurs twice."""
-        xp, shape = self.xp, rows.shape[:-1]
-        return xp.arange(math.prod(shape)) * rows.shape[-1] + xp.reshape(xp.broadcast_to(target, shape), (-1,))
+        xp, (*shape, n) = self.xp, rows.shape
+        if self.may_branch and target.size and not 0 <= target.min() <= target.max() < n:  # it would be in another row
+            raise IndexError(f"a target from {target.min()} to {target.max()} is none of {n} classes")
+        column = xp.reshape(xp.broadcast_to(target, shape), (-1,)).astype(np.intp)
+        return xp.arange(math.prod(shape)) * n + column

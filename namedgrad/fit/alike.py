@@ -14,7 +14,7 @@ from namedgrad.compile.emit import Retry
 from namedgrad.compile.optimise import Test
 from namedgrad.compile.record import Var
 from namedgrad.compile.rewrite import Constant
-from namedgrad.fit.replay import Replay, one_cell
+from namedgrad.fit.replay import Replay, RigidError, one_cell
 
 
 class Alike:
@@ -43,6 +43,8 @@ class Alike:
             if type(out) is not Retry:
                 return out  # type: ignore[return-value]
             self._lost |= {int(out)}
+            if not self._program.bends(self._lost):
+                raise RigidError
 
     def _run(self, data: Sequence[Any], count: int) -> list[Any] | Retry:
         plan, inputs, size = self._program.plan(self._lost), self._program.inputs, self._program.size

@@ -19,7 +19,7 @@ from namedgrad.fit.alike import Alike
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
-from namedgrad.fit.replay import Replay
+from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Point, Sums, columns, sums
 
 if TYPE_CHECKING:
@@ -85,7 +85,10 @@ class Evaluator:
             return self._eager(matrix, index, quick=quick)
         program, count = known[0], len(index)
         if count == program.size or program.flexible:
-            return self._replayed(known, matrix, index, masked=masked, quick=quick)
+            try:
+                return self._replayed(known, matrix, index, masked=masked, quick=quick)
+            except RigidError:
+                program.flexible = False
         padded = _padded(np.arange(count), program.size)
         at = self._replayed(known, matrix[:, padded], index[padded], masked=masked, quick=quick)
         return Point(*(x[..., :count] for x in at))
@@ -209,35 +212,29 @@ class Evaluator:
     ) -> tuple[Replay, Sums, DimArray] | None:
         """A program for so many cells, what it gives for these, and their residuals."""
         p = self.problem
-        raws, (first, several, fill) = self._raws(matrix, index, masked=masked)
         made: list[tuple[Sums, DimArray]] = []
 
-        def run() -> Sequence[Any]:
-            like = p.parameters.parts(matrix, p.backend)
-            parts = [make(raw, x.names, x.hidden) for raw, x in zip(raws, like, strict=False)]
-            seen = make(raws[-1], (CELL, *p.dims), NONE) if masked else None
-            made.append(self._sums(parts, fill(raws[first : first + several]), seen, size, guard=True))
-            return [x.raw for x in made[0][0].arrays]
+        def program(size: int) -> Replay:
+            some, at = matrix[:, :size], index[:size]
+            raws, (first, several, fill) = self._raws(some, at, masked=masked)
+
+            def run() -> Sequence[Any]:
+                like = p.parameters.parts(some, p.backend)
+                parts = [make(raw, x.names, x.hidden) for raw, x in zip(raws, like, strict=False)]
+                seen = make(raws[-1], (CELL, *p.dims), NONE) if masked else None
+                made.append(self._sums(parts, fill(raws[first : first + several]), seen, size, guard=True))
+                return [x.raw for x in made[-1][0].arrays]
+
+            return Replay(run, raws, size)
 
         try:
-            program = Replay(run, raws, size)
+            whole = program(size)
+            if size > 1:
+                whole.settle(lambda: program(_fewer(size)))
         except Exception:  # noqa: BLE001 - it may ask for values, which a program leaves open; or its own run tells
             self.recordable = False
             return None
-        found, r = made[0]
-        fits = program.flexible is None and self._fits_fewer((program, found), matrix, index, masked=masked)
-        program.flexible = fits and program.flexible is None
-        return program, found, r
-
-    def _fits_fewer(self, known: tuple[Replay, Sums], matrix: Matrix, index: Index, *, masked: bool) -> bool:
-        """Whether a new program gives the same for fewer cells: their number may mean something else, too."""
-        program, found = known
-        few = slice(_fewer(program.size))
-        try:
-            at = self._replayed(known, matrix[:, few], index[few], masked=masked, quick=False)
-        except Exception:  # noqa: BLE001 - it does
-            return False
-        return _are_close(at, found.point([x.to_numpy() for x in found.arrays], program.size))
+        return whole, *made[0]
 
 
 def _padded(index: Index, size: int) -> Index:
@@ -246,7 +243,7 @@ def _padded(index: Index, size: int) -> Index:
 
 
 def _fewer(size: int) -> int:
-    """As many cells as show another number that happens to be the same."""
+    """Another number of cells."""
     return -(-size // 2)
 
 

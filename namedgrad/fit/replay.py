@@ -39,7 +39,7 @@ class Replay:
     ----------
     recorder : what was recorded
     inputs : its inputs
-    flexible : whether the program runs for fewer cells than that, too; None until that has been seen
+    flexible : whether the program runs for another number of cells, too, as far as has been found out
 
     Raises
     ------
@@ -60,9 +60,21 @@ class Replay:
         captured = [v for v in recorder.elsewhere if isinstance(v.array, np.ndarray)]
         self._elsewhere = {v: Constant(v.array) for v in captured}  # a fit leaves them as they are
         self.recorder = recorder  # arrays from elsewhere are known by reference
-        self.size, self.flexible = size, None if backends.backend_of(*raws).may_branch else False
+        self.size, self.flexible, self._may_bend = size, False, backends.backend_of(*raws).may_branch
+        self._twin: Replay | None = None
         self._plans: dict[frozenset[int], Plan] = {}
         self._runs: dict[frozenset[int], Run] = {}
+        self._rigid: set[frozenset[int]] = set()
+
+    def settle(self, other: Callable[[], Replay]) -> None:
+        """Find out whether the program is the same for any number of cells.
+
+        It is where it does not mention their number.  Where it does, the number may mean something else that happens to
+        be the same: ``other`` records the program for another number of cells, and that must be all that differs.
+        """
+        if self._may_bend:
+            self._twin = other() if _mentions(*self._written(frozenset()), self.size) else None
+            self.flexible = self.bends(frozenset())
 
     def plan(self, lost: frozenset[int]) -> Plan:
         """What the program does without some bets."""
@@ -70,35 +82,82 @@ class Replay:
             self._plans[lost] = plan(self._steps, self._results, lost, self._elsewhere)
         return self._plans[lost]
 
+    def bends(self, lost: frozenset[int]) -> bool:
+        """Whether the program without some bets is one for any number of cells."""
+        self._run(lost)
+        return lost not in self._rigid
+
+    def _written(self, lost: frozenset[int]) -> tuple[str, dict[str, Any]]:
+        return write(self.plan(lost), self.inputs, lambda _, names: f"({', '.join(names)},)")
+
     def _run(self, lost: frozenset[int]) -> Run:
         """The program as a function of the number of cells and the inputs."""
         if lost not in self._runs:
-            text, names = write(self.plan(lost), self.inputs, lambda _, names: f"({', '.join(names)},)")
-            several = _for_any(text, names, self.size) if self.flexible is not False else None
-            if several is None:
-                self.flexible = False
-                several = _made(text.replace("def run(", "def run(_, ", 1), names)
-            self._runs[lost] = several
+            text, names = self._written(lost)
+            general = self._general(lost, text, names)
+            if general is None:
+                self._rigid.add(lost)
+            self._runs[lost] = _made(general or text.replace("def run(", "def run(_, ", 1), names)
         return self._runs[lost]
+
+    def _general(self, lost: frozenset[int], text: str, names: dict[str, Any]) -> str | None:
+        """The text for any number of cells; None if it is not known to be one."""
+        if not self._may_bend:
+            return None
+        found = _for_any(text, names, self.size)
+        if not _mentions(text, names, self.size):
+            return found
+        if found is None or self._twin is None:
+            return None
+        others, size = self._twin._written(lost), self._twin.size
+        same = found == _for_any(*others, size) and names.keys() == others[1].keys()
+        return found if same and all(_agree(x, self.size, others[1][n], size) for n, x in names.items()) else None
 
     def __call__(self, raws: list[Any], count: int | None = None, *, guard: bool = False) -> Sequence[Any]:
         """The results for other arrays of the same shapes; unless asked to ``guard``, 0 times infinity is not 0.
 
         With a ``count`` for arrays of so many cells.
+
+        Raises
+        ------
+        RigidError
+            If the program is not known to be one for so many.
         """
-        lost = frozenset({GUARD}) if guard else frozenset()
+        lost = frozenset({GUARD}) if guard else frozenset[int]()
         while True:
-            out = silently(self._run(lost), [self.size if count is None else count, *raws])
+            run = self._run(lost)
+            if count not in {None, self.size} and lost in self._rigid:
+                raise RigidError
+            out = silently(run, [self.size if count is None else count, *raws])
             if type(out) is not Retry:
                 return out
             lost |= {int(out)}
 
 
-def _for_any(text: str, names: dict[str, Any], size: int) -> Run | None:
+class RigidError(Exception):
+    """A program is one for so many cells only."""
+
+
+def _mentions(text: str, names: dict[str, Any], size: int) -> bool:
+    """Whether a number occurs in a program or in its constants."""
+    known = rf"\b{size}\b"
+    return bool(re.search(known, text)) or any(
+        size in x.shape if type(x) is np.ndarray else re.search(known, repr(x)) for x in names.values()
+    )
+
+
+def _agree(x: Any, size: int, y: Any, other: int) -> bool:
+    """Whether two constants are the same but for the number of cells."""
+    if type(x) is np.ndarray and type(y) is np.ndarray:
+        x, y = (one_cell(v, n) if n in v.shape else v for v, n in ((x, size), (y, other)))
+        return np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
+    return bool(x is y or x == y)
+
+
+def _for_any(text: str, names: dict[str, Any], size: int) -> str | None:
     """A program with the number of cells, ``n``, as its first argument: the same text with ``n`` for ``size``.
 
-    Constants are cut to it; None if one of them differs from cell to cell.  A number that means something else and
-    happens to be the same shows when results for fewer cells are compared with those of all.
+    Constants are cut to it; None if one of them differs from cell to cell.
     """
     text = re.sub(rf"\b{size}\b", "n", text).replace("def run(", "def run(n, ", 1)
     for name, value in names.items():
@@ -106,10 +165,7 @@ def _for_any(text: str, names: dict[str, Any], size: int) -> Run | None:
             if one_cell(value, size) is None:
                 return None
             text = re.sub(rf"\b{name}\b", f"{name}[{', '.join(':n' if m == size else ':' for m in value.shape)}]", text)
-    try:
-        return _made(text, names)
-    except SyntaxError:  # the number was part of another one
-        return None
+    return text
 
 
 def one_cell(x: Any, size: int) -> Any:

@@ -72,7 +72,7 @@ class Residuals(Problem):
         self.mean, deviations = self.parameters.matrix(mean, 0.0), self.parameters.matrix(deviation, math.inf)
         if not (deviations > 0).all():
             raise ValueError("prior: give (mean, standard deviation), with positive standard deviations")
-        self.precision = 1 / np.square(deviations)
+        self.precision = np.square(1 / deviations)
         self.known: Flags = np.logical_or.reduce(self.precision > 0, axis=1)
 
     def begin_at(self, start: Matrix) -> None:

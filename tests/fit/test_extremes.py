@@ -164,6 +164,30 @@ def test_programs_for_fewer_cells(size, monkeypatch):
     assert [(p.size, p.flexible) for p in programs] == [(size, size == 24)]
 
 
+@pytest.mark.parametrize("case", ["factor", "offset", "bound", "place"])
+def test_a_number_of_the_model_that_is_that_of_the_cells(case):
+    """Tiles of 25 cells, and a model in which 25 means something else, which does not show at the start."""
+    rng, t = np.random.default_rng(3), np.linspace(0, 1, 40)
+    a, start = rng.uniform(1, 3, (60, 1)), {"a": 1.0, "b": 0.5}
+    if case == "factor":
+        model, truth = lambda p, t: p["a"] * ng.exp(-t * (p["b"] * 25)), a * np.exp(-t)
+        start["b"] = 0.0
+    elif case == "offset":
+        model, truth = lambda p, t: 25 + p["a"] * ng.exp(-t * p["b"]), 25 + a * np.exp(-t)
+    elif case == "bound":
+        a, start["a"] = 10 * a, 5.0
+        model, truth = lambda p, t: ng.minimum(p["a"] * ng.exp(-t * p["b"]), 25), np.minimum(a * np.exp(-2 * t), 25)
+    else:
+        model, truth = lambda p, t: p["a"] * ng.roll(t, {"t": 25}) + p["b"] * t, a * np.roll(t, 25) + t
+    y = truth + 1e-3 * rng.normal(size=(60, 40))
+    if case == "offset":
+        y[:13, 3] = np.nan
+    x, y = ng.DimArray(t, ("t",)), ng.DimArray(y, ("cell", "t"))
+    r = ng.least_squares(lambda p, t, y: model(p, t) - y, start, x, y, over="cell", chunk=25)
+    assert (r.status == 0).all()
+    np.testing.assert_allclose(np.asarray(r.params["a"]), a[:, 0], rtol=3e-3)
+
+
 @pytest.mark.parametrize("gaps", [False, True])
 def test_cells_that_start_alike(gaps, monkeypatch):
     """What they share at the start is computed once, which is no other start; the tiles are of 40 cells, 100 in all."""

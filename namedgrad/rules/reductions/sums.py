@@ -119,11 +119,11 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
     weights : DimArray, optional
         Met with ``x`` by name; a dim that they lack counts all its cells alike. Without weights, the mean.
     dim : name or names, optional
-        Dims to average; all of ``x`` and of the weights by default.
+        Dims of ``x`` to average; all of it and of the weights by default.
     skipna : bool, optional
         Leave NaN cells of ``x`` out, with their weights; the default for floats. Such a cell has gradient 0.
     keepdims : bool
-        Keep the reduced dims with size 1.
+        Keep the reduced dims of ``x`` with size 1.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.scans.extremes import cummax
 from namedgrad.rules.scans.recurrence import delayed, recurrence
-from namedgrad.rules.structure import add, cast, equal, isfinite, select, subtract, where
+from namedgrad.rules.structure import add, cast, equal, logical_not, select, subtract, where
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("complex(a,b)", dim="b"))
@@ -50,7 +50,7 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
     """
     name = pick_one(x, dim, "logcumsumexp")
     top = cummax(stop_gradient(real(x)), name, skipna=False)
-    some, high = isfinite(top), equal(top, c(math.inf))
+    some, high = logical_not(e.isinf(top)), equal(top, c(math.inf))  # NaN stays where it is
     top = where(some, top, c(0.0))
     drop = select(delayed(some, name), e.exp(subtract(delayed(top, name), top)))
     parts = e.exp(where(high, c(-math.inf), subtract(x, top)))
