@@ -89,16 +89,19 @@ class Evaluator:
                 return self._replayed(known, matrix, index, masked=masked, quick=quick)
             except RigidError:
                 program.flexible = False
+        if count > program.size:  # by a program of its own
+            return self._tile(matrix, index, size, quick=quick)
         padded = _padded(np.arange(count), program.size)
         at = self._replayed(known, matrix[:, padded], index[padded], masked=masked, quick=quick)
         return Point(*(x[..., :count] for x in at))
 
     def _program(self, matrix: Matrix, index: Index, size: int, *, masked: bool) -> tuple[Replay, Sums] | None:
-        """The program for tiles of a size: one for larger ones, if that serves fewer cells as far as is known."""
-        known, larger = (self.programs.get((masked, n)) for n in (size, self.tiles[0]))
-        if known is None and larger is not None and larger[0].flexible:
-            return larger
-        return self._record(masked, matrix, index, size) if known is None and self._pays() else known
+        """The program for tiles of a size: one for tiles of another size, if that serves these as far as is known."""
+        made = [self.programs[masked, n] for n in (size, *self.tiles) if (masked, n) in self.programs]
+        for known in made:
+            if known[0].serves(size):
+                return known
+        return self._record(masked, matrix, index, size) if self._pays() else None
 
     def _replayed(
         self, known: tuple[Replay, Sums], matrix: Matrix, index: Index, *, masked: bool, quick: bool
@@ -114,7 +117,7 @@ class Evaluator:
 
     def glance(self, start: Matrix) -> Glance | None:
         """Record the program for the first tile and tell what it shows; None where that does not pay, or cannot be."""
-        p, size = self.problem, self.tiles[0]
+        p, size = self.problem, self.tiles[-1]
         made = self._recorded(start[:, :size], p.everywhere[:size], size, masked=False) if self._pays() else None
         if made is None:
             return None
@@ -127,7 +130,7 @@ class Evaluator:
 
     def _begin_alike(self, start: Matrix, found: Sums) -> None:
         """Let cells that all start alike share what they can, if the first ones show that this gives the same."""
-        p, (program, layout), size = self.problem, self.programs[False, self.tiles[0]], self.tiles[0]
+        p, (program, layout), size = self.problem, self.programs[False, self.tiles[-1]], self.tiles[-1]
         if not program.flexible or not 1 < size <= p.cells.count:
             return
         self.alike = Alike(program, [x.raw for x in p.parameters.parts(start[:, :1], p.backend)])
@@ -144,7 +147,7 @@ class Evaluator:
         except Exception:  # noqa: BLE001 - the number of cells meant something else, too
             self.alike = None
             return None
-        return self.programs[False, self.tiles[0]][1].point(found, len(index))
+        return self.programs[False, self.tiles[-1]][1].point(found, len(index))
 
     def at_start(self, start: Matrix, index: Index) -> Point:
         """The sums of some cells where they start."""

@@ -39,7 +39,7 @@ class Replay:
     ----------
     recorder : what was recorded
     inputs : its inputs
-    flexible : whether the program runs for another number of cells, too, as far as has been found out
+    flexible : whether the program runs for fewer cells than that, too, as far as has been found out
 
     Raises
     ------
@@ -81,6 +81,10 @@ class Replay:
         if lost not in self._plans:
             self._plans[lost] = plan(self._steps, self._results, lost, self._elsewhere)
         return self._plans[lost]
+
+    def serves(self, size: int) -> bool:
+        """Whether the program runs for up to so many cells: for more than its own if it does not mention them."""
+        return size == self.size or (self.flexible and (size < self.size or self._twin is None))
 
     def bends(self, lost: frozenset[int]) -> bool:
         """Whether the program without some bets is one for any number of cells."""
