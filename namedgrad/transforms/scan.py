@@ -12,6 +12,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError, Name
 from namedgrad.rules.movement import concat, slice_of
 from namedgrad.rules.movement.parts import unbind
+from namedgrad.rules.recurrence import scan_rows
 from namedgrad.transforms.checkpoint import checkpoint
 from namedgrad.transforms.leaves import flatten, unflatten
 
@@ -57,14 +58,7 @@ def scan(
 
     @checkpoint
     def segment(carry: Any, part: Any) -> tuple[Any, list[Any]]:
-        ys = []
-        for x in _steps(part, dim):
-            out = step(carry, x)
-            if not isinstance(out, tuple) or len(out) != 2:
-                raise TypeError(f"scan: step must return (carry, y), got {type(out).__name__}; y may be None")
-            carry, y = out
-            ys.append(y)
-        return carry, ys
+        return scan_rows(step, carry, _steps(part, dim))
 
     outputs: list[Any] = []
     for start in range(0, length, every):
