@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import xarray as xr
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import AxisError, Name, Names
+from namedgrad.fit.threads import worker
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten, vectorize_tree
@@ -182,7 +182,7 @@ class Rows:
     def __init__(self, raw: Any, sizes: tuple[int, ...]) -> None:
         self.raw, self.sizes = raw, sizes
         self._backend = backends.backend_of(raw)
-        self._shelves: dict[int, Shelf] = {}  # of the threads that work with them
+        self._shelves: dict[int, Shelf] = {}  # of the threads that work with them, and those that help these
 
     @classmethod
     def of(cls, x: DimArray, count: int) -> Rows:
@@ -208,7 +208,7 @@ class Rows:
         """Lay rows that this thread will ask for often side by side, if they are strewn over memory."""
         if type(self.raw) is not np.ndarray or not len(index) or self.raw.flags.c_contiguous:
             return
-        thread = threading.get_ident()
+        thread = worker()
         if thread not in self._shelves:
             self._shelves[thread] = Shelf(self.shape, len(index), self.raw.dtype)
         shelf = self._shelves[thread]
@@ -220,7 +220,7 @@ class Rows:
 
     def leave(self, index: Index) -> None:
         """Make room for other rows."""
-        shelf = self._shelves.get(threading.get_ident())
+        shelf = self._shelves.get(worker())
         if shelf is not None:
             shelf.clear(index)
 
@@ -230,7 +230,7 @@ class Rows:
 
     def taken(self, index: Index) -> Any:
         """Some rows in the order of memory; a view if they lie there and follow each other."""
-        shelf = self._shelves.get(threading.get_ident())
+        shelf = self._shelves.get(worker())
         if shelf is not None and len(index):
             places = shelf.place[index]
             if places.min() >= 0:

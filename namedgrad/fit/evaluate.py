@@ -6,6 +6,8 @@ more cells from one line of Python to the next, which is what lets threads work 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +23,7 @@ from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Point, Sums, columns, sums
+from namedgrad.fit.threads import even
 
 if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 TILE_ELEMENTS = 1 << 16  # numbers in one tile: a few arrays of them stay in the cache
 LARGER = 2, 4  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
+WORTH = 0.001  # seconds of work that threads share; to wake one takes a tenth of that
 PATIENCE = 4  # evaluations before a program pays that serves a single tile
 
 
@@ -51,7 +55,7 @@ class Evaluator:
 
     def __init__(self, problem: Residuals, tiles: Sequence[int], *, bent: bool) -> None:
         self.problem, self.tiles, self.weigh = problem, tuple(tiles), problem.weigher(bent=bent)
-        self.calls = 0
+        self.calls, self.pace = 0, math.inf  # seconds that a cell takes
         self.recordable = problem.backend.name != "dask"
         self.programs: dict[tuple[bool, int], tuple[Replay, Sums]] = {}
         self.alike: Alike | None = None
@@ -69,13 +73,33 @@ class Evaluator:
         if 0 < count <= self.tiles[-1]:
             return self._tile(matrix, index, self.tiles[-1], quick=quick)
         out, start = Point.empty(int(self.problem.free.sum()), count), 0
-        while start < count:
-            size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
-            at = slice(start, start + size)
+
+        def put(at: slice, size: int) -> None:
             for whole, part in zip(out, self._tile(matrix[:, at], index[at], size, quick=quick), strict=True):
                 whole[..., at] = part
+
+        begin, most, crew = time.perf_counter(), self._most(), self.problem.crew
+        hands = 1 + crew.helpers() if self._is_shared(index) else 1
+        if hands > 1:
+            crew.share(lambda at: put(at, most), even(count, most, hands))
+        while hands == 1 and start < count:
+            size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
+            put(slice(start, min(start + size, count)), size)
             start += size
+        self.pace = hands * (time.perf_counter() - begin) / max(count, 1)
         return out
+
+    def _most(self) -> int:
+        """Cells in a tile of several threads."""
+        return LARGER[1] * self.tiles[-1]
+
+    def _is_shared(self, index: Index) -> bool:
+        """Whether several threads evaluate these cells: if that is worth it, and there are programs for all of them."""
+        if self.pace * len(index) < WORTH or not self.problem.crew.helpers() or not self.problem.backend.may_branch:
+            return False
+        masks = {not whole for whole in np.unique(self.problem.complete[index])}
+        serving = {masked for (masked, _), (program, _) in self.programs.items() if program.serves(self._most())}
+        return masks <= serving
 
     def _tile(self, matrix: Matrix, index: Index, size: int, *, quick: bool) -> Point:
         masked = self.problem.is_masked(index)

@@ -26,7 +26,7 @@ from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.several import divided, is_several, joined
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point, Weigh
-from namedgrad.fit.threads import Queue, on_threads, shares, threads
+from namedgrad.fit.threads import Crew, Queue, even, on_threads, shares, threads
 from namedgrad.rules.elementwise import c, divide, maximum
 from namedgrad.rules.structure import add, cast, isfinite, multiply, select, subtract, total, where
 from namedgrad.transforms.grad import Output
@@ -35,7 +35,7 @@ from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
-LEAST_TILES = 12  # for a thread; with fewer, what several threads do twice costs more than they gain
+LEAST_TILES = 20  # for a thread that solves; fewer are evaluated together
 NUDGE = 0.1  # relative change of start values that shows what depends on them
 
 
@@ -60,8 +60,10 @@ class Residuals(Problem):
         super().__init__(function, params, data, sigma=sigma, prior=known, **settings)
         self._weigh()
         self.evaluators: list[Evaluator] = []
+        self.crew = Crew()
         self.chunk = chunk
-        self._look(chunk)
+        with self.crew.at_work(self.cells.count):
+            self._look(chunk)
 
     def _weigh(self) -> None:
         given = self.cells.take(self.everywhere, "sigma", "prior")
@@ -78,7 +80,8 @@ class Residuals(Problem):
     def begin_at(self, start: Matrix) -> None:
         """Start elsewhere."""
         self.start = np.clip(start, self.lower, self.upper)
-        self._look(self.chunk)
+        with self.crew.at_work(self.cells.count):
+            self._look(self.chunk)
 
     # ---------------------------------------------------------------- which residuals count
 
@@ -148,17 +151,23 @@ class Residuals(Problem):
 
     def _at_start(self) -> Point:
         """The sums of all cells at the start values."""
-        evaluator, queue = self.evaluators[False], Queue(self.everywhere)
-        if self.size == self.cells.count:
+        evaluator, count = self.evaluators[False], self.cells.count
+        if self.size == count:
             self.cells.fetch(self.everywhere)
-        out = Point.empty(int(self.free.sum()), self.cells.count)
+        out, queue = Point.empty(int(self.free.sum()), count), Queue(self.everywhere)
+
+        def put(index: Any) -> None:
+            for whole, part in zip(out, evaluator.at_start(self.start, index), strict=True):
+                whole[..., index] = part
 
         def work() -> None:
             while (index := queue.take(self.size)).size:
-                for whole, part in zip(out, evaluator.at_start(self.start, index), strict=True):
-                    whole[..., index] = part
+                put(index)
 
-        on_threads(work, self.workers(self.everywhere))
+        if evaluator.alike is None:
+            on_threads(work, self.workers(self.everywhere))
+        else:
+            self.crew.share(lambda at: put(self.everywhere[at]), even(count, self.size, 1 + self.crew.helpers()))
         return out
 
     def tiles_of(self, per_cell: int, chunk: int | None) -> list[int]:
@@ -311,7 +320,8 @@ class Residuals(Problem):
         """Fit every cell that can be; gives ``x``, ``cost``, ``normal`` and ``iterations``."""
         found = self._solve_together if self.is_coupled else self._solve_apart
         try:
-            return found(tol, max_iterations, progress)
+            with self.crew.at_work(self.cells.count):
+                return found(tol, max_iterations, progress)
         finally:
             self.first.point = None  # results hold on to the problem
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import contextvars
+import functools
 import os
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from namedgrad.fit.cells import Index
+if TYPE_CHECKING:
+    from namedgrad.fit.cells import Index
+
+_HELPED: contextvars.ContextVar[int | None] = contextvars.ContextVar("helped", default=None)
 
 
 def threads() -> int:
@@ -22,6 +29,12 @@ def threads() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores, int(limit))) if limit.isdecimal() else cores
+
+
+def worker() -> int:
+    """Whose cells this thread works on: its own, or those of the thread that it helps."""
+    helped = _HELPED.get()
+    return threading.get_ident() if helped is None else helped
 
 
 class Queue:
@@ -38,6 +51,14 @@ class Queue:
             return self._cells[start : self._taken]
 
 
+@functools.cache
+def _libraries() -> Any:
+    """The libraries of linear algebra that are loaded."""
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController()
+
+
 def on_threads(work: Callable[[], Any], count: int) -> list[Any]:
     """What ``work`` returns on each of so many threads, each in a copy of this context."""
     if count == 1:
@@ -46,6 +67,62 @@ def on_threads(work: Callable[[], Any], count: int) -> list[Any]:
         return [f.result() for f in [pool.submit(contextvars.copy_context().run, work) for _ in range(count)]]
 
 
+class Crew:
+    """Threads that help the one which evaluates, started when first needed."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+
+    @contextlib.contextmanager
+    def at_work(self, cells: int) -> Iterator[None]:
+        """Where threads may share so many cells. Linear algebra starts none of its own there.
+
+        Those would keep a core for some time after each call, waiting for the next, and callers wait for each other.
+        """
+        others = threads() - 1 if cells > 1 else 0
+        if not others:
+            yield
+            return
+        with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(others) as pool:
+            self._pool = pool
+            try:
+                yield
+            finally:
+                self._pool = None
+
+    def helpers(self) -> int:
+        """How many others there are for this thread."""
+        return 0 if self._pool is None else threads() - 1
+
+    def share(self, work: Callable[[Any], Any], parts: Iterable[Any]) -> None:
+        """Do the work on every part, on this thread and the others."""
+        rest = deque(parts)
+        context = contextvars.copy_context()
+        context.run(_HELPED.set, worker())
+
+        def take() -> None:
+            while rest:
+                try:
+                    part = rest.popleft()
+                except IndexError:  # another thread has just taken the last one
+                    break
+                work(part)
+
+        others = [self._pool.submit(context.copy().run, take) for _ in range(self.helpers()) if self._pool is not None]
+        try:
+            take()
+        finally:
+            concurrent.futures.wait(others)
+        for f in others:
+            f.result()
+
+
 def shares(cells: Index, size: int, count: int) -> int:
     """Cells in a batch, so that every thread gets some."""
     return max(1, min(size, -(-len(cells) // count)))
+
+
+def even(cells: int, most: int, count: int) -> list[slice]:
+    """Parts of about the same size, at most so large, for so many threads."""
+    number = count * -(-cells // (count * most))
+    return [slice(cells * k // number, cells * (k + 1) // number) for k in range(number)]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
+import threadpoolctl
 import xarray as xr
 
 import namedgrad as ng
 from namedgrad.fit.alike import Alike
 from namedgrad.fit.evaluate import Evaluator
+from namedgrad.fit.threads import Crew
 from tests.fit.problems import NAMES, START, TIME, model, named, observations, residual, stacked
 
 OVER = ("lat", "lon")
@@ -70,7 +73,7 @@ def test_order_chunks_and_precision():
 
 
 def test_threads_share_the_work_and_change_nothing(monkeypatch):
-    y = observations(3, 110, 130)
+    y = observations(3, 130, 150)
     y[::3, 5, ::9] = np.nan
     used: set[int] = set()
     evaluate = Evaluator.__call__
@@ -93,6 +96,77 @@ def test_threads_share_the_work_and_change_nothing(monkeypatch):
         np.testing.assert_allclose(several.covariance, found[1].covariance, rtol=1e-9)
         np.testing.assert_array_equal(several.status, found[1].status)
         np.testing.assert_array_equal(several.dof, found[1].dof)
+
+
+@pytest.mark.parametrize(("shift", "threads"), [(0, 3), (67, 1)])  # the number of cells in a tile: no program for more
+def test_threads_evaluate_few_cells_together(monkeypatch, shift, threads):
+    y = observations(3, 20, 40)
+    y[::3, 5, ::9] = np.nan
+    used, seen = set(), set()
+    tile = Evaluator._tile
+
+    def noted(self, *args, **options):
+        used.add(threading.get_ident())
+        time.sleep(0.002)  # the others take their share
+        return tile(self, *args, **options)
+
+    def model(p, t, y):
+        seen.add(threading.get_ident())
+        return residual(p, t, y - shift + shift)
+
+    monkeypatch.setattr(Evaluator, "_tile", noted)
+    monkeypatch.setattr("namedgrad.fit.evaluate.WORTH", 0.0)
+    monkeypatch.setattr("namedgrad.fit.residuals.TILE_ELEMENTS", 30 * 70)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    found = {}
+    for count in (1, 3):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(count))
+        used.clear()
+        found[count] = fit(y, r=model)
+        assert len(used) == (threads if count > 1 else 1)
+    assert seen == {threading.main_thread().ident}  # the user's code stays where it is
+    np.testing.assert_allclose(stacked(found[3].params), stacked(found[1].params), rtol=1e-11)
+    np.testing.assert_array_equal(found[3].status, found[1].status)
+
+
+def test_linear_algebra_starts_no_threads_beside_those_of_a_fit(monkeypatch):
+    def most():
+        return max(library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas")
+
+    def model(p, t, y):
+        seen.append(most())
+        return residual(p, t, y)
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        seen: list[int] = []
+        fit(observations(3, 5, 6), r=model)
+        assert set(seen) == {1}
+        assert most() == 2
+
+
+def test_a_crew_shares_work_and_tells_of_failures(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    crew, done = Crew(), []
+    crew.share(done.append, [1, 2])  # nobody helps
+    assert done == [1, 2]
+
+    def fails(part):
+        if part == 3:
+            raise ValueError("3")
+
+    with crew.at_work(10):
+        assert crew.helpers() == 1
+        crew.share(lambda part: crew.share(done.append, [part, part]), range(3, 6))  # within another
+        with pytest.raises(ValueError, match="3"):
+            crew.share(fails, range(10))
+        crew.share(done.append, [6])
+    assert sorted(done) == [1, 2, 3, 3, 4, 4, 5, 5, 6]
+    assert crew.helpers() == 0
+    with crew.at_work(1):
+        assert crew.helpers() == 0
 
 
 @pytest.mark.parametrize("call", ["least_squares", "curvefit", "residual"])
