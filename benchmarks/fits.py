@@ -22,6 +22,7 @@ from benchmarks.report import arguments, medians, save, verdict
 SHAPE = (240, 37, 49)
 ROUNDS = 5
 NAMES = ("a", "b", "c", "d")
+LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def exponential(t: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
@@ -133,7 +134,7 @@ def _threads(model: str) -> dict[str, Any]:
 
 def _wall(model: str, widths: list[int], threads: int) -> float:
     """Seconds that the slowest of some processes takes for its fits of cubes so wide."""
-    env = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
+    env = {**os.environ, **dict.fromkeys(LIMITS, str(threads))}
     command = [sys.executable, "-m", "benchmarks.fits", "--worker", model]
     several = [subprocess.Popen([*command, str(w)], env=env, stdout=subprocess.PIPE, text=True) for w in widths]
     return max(float(p.communicate()[0].split()[-1]) for p in several)
@@ -155,9 +156,8 @@ def main() -> None:
         return
     options = arguments(__doc__, ROUNDS).parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":  # read when NumPy is imported: once more, with one thread
-        one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         again = [sys.executable, "-m", "benchmarks.fits", *sys.argv[1:]]
-        sys.exit(subprocess.run(again, env={**os.environ, **one}, check=False).returncode)
+        sys.exit(subprocess.run(again, env={**os.environ, **dict.fromkeys(LIMITS, "1")}, check=False).returncode)
     print(f"medians of {options.rounds} interleaved rounds, cube {SHAPE}, Python {sys.version.split()[0]}")
     lines = one_thread(options.rounds) + two_threads()
     if options.json:
