@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TILE_ELEMENTS = 1 << 16  # numbers in one tile: a few arrays of them stay in the cache
 LARGER = 2, 4  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
-WORTH = 0.001  # seconds of work that threads share; to wake one takes a tenth of that
+WORTH = 0.001  # seconds of work that threads share: to wake one takes a tenth of that
 PATIENCE = 4  # evaluations before a program pays that serves a single tile
 
 

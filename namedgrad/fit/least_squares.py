@@ -114,10 +114,10 @@ def least_squares(
     parameter. Parameters in which the residuals are linear, found by following them through the calls of one run, are
     solved for in closed form. Cells that are done make room for waiting ones. Cells that share parameters are one
     problem, whose equations are solved by their Schur complement. Where there are many cells threads share them: as
-    many as there are cores, at most ``OMP_NUM_THREADS``. Several arrays, a Dataset or a dict, count as one list of
-    residuals. Dates among the data become seconds where the function cannot compute with them; ``params.attrs`` says
-    since when. Derivatives of ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first
-    order, in both modes.
+    many as there are cores, at most ``OMP_NUM_THREADS``; linear algebra starts none of its own meanwhile. Several
+    arrays, a Dataset or a dict, count as one list of residuals. Dates among the data become seconds where the
+    function cannot compute with them; ``params.attrs`` says since when. Derivatives of ``params`` and ``cost`` are
+    those of the minimum (implicit function theorem), of first order, in both modes.
 
     The covariance is the inverse of ``J.T @ J`` times the
     residual variance ``2 cost / dof``, as in :func:`scipy.optimize.curve_fit`, also for a parameter on its bound.

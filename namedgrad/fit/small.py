@@ -49,15 +49,14 @@ def inverse(a: Array) -> Array:
 
 def times(a: Array, x: Array) -> Array:
     """``a x``."""
-    return np.sum(a * x, axis=1)
+    return np.einsum("ijc,jc->ic", a, x)
 
 
 def dot(x: Array, y: Array) -> Array:
     """The inner product in every cell."""
-    return np.sum(x * y, axis=0)
+    return np.einsum("ic,ic->c", x, y)
 
 
 def diagonal(a: Array) -> Array:
-    """The diagonal as (row, cell)."""
-    n = np.arange(len(a))
-    return a[n, n]
+    """The diagonal, as a view: (row, ..., cell)."""
+    return np.einsum("ii...->i...", a)
