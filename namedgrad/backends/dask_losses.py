@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from typing import Any
 
 Raw = Any
@@ -18,7 +19,7 @@ class LossesOnChunks:
 
     def beyond_target(self, x: Raw, target: Raw, margin: float) -> Raw:
         """A margin and by how much each cell exceeds the one at the target."""
-        return _on_chunks("beyond_target", "(n),()->(n)", x, target, margin=margin)
+        return _on_chunks("beyond_target", "(n),()->(n)", x, target, options={"margin": margin})
 
     def from_target(self, g: Raw, target: Raw) -> Raw:
         """The transpose of :meth:`beyond_target`."""
@@ -49,7 +50,7 @@ class LossesOnChunks:
         return _on_chunks("ctc_scan_back", "(u,s),(w,t,s)->(u,s)", g, shares)
 
 
-def _on_chunks(kernel: str, signature: str, *raw: Raw, margin: float | None = None, **sizes: int) -> Raw:
+def _on_chunks(kernel: str, signature: str, *raw: Raw, options: Mapping[str, Any] | None = None, **sizes: int) -> Raw:
     import dask.array as da
 
     from namedgrad.backends import NUMPY
@@ -61,7 +62,5 @@ def _on_chunks(kernel: str, signature: str, *raw: Raw, margin: float | None = No
     axes = [(*range(n - x.ndim, 0), *((i, k) for k in range(n))) for i, (x, n) in pairs]  # the first ones are shared
     _, whole = da.core.unify_chunks(*itertools.chain.from_iterable(zip(whole, axes, strict=True)))
     new = {letter: int(size) for letter, size in sizes.items()}
-    options = {} if margin is None else {"margin": margin}
-    return da.apply_gufunc(
-        Kernel(NUMPY.function(kernel), **options), signature, *whole, output_dtypes=whole[0].dtype, output_sizes=new
-    )
+    run = Kernel(NUMPY.function(kernel), **(options or {}))
+    return da.apply_gufunc(run, signature, *whole, output_dtypes=whole[0].dtype, output_sizes=new)

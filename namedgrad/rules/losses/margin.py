@@ -255,7 +255,8 @@ def multi_margin_loss(
     if p not in {1, 2}:
         raise ValueError(f"multi_margin_loss: p={p}; choose 1 or 2")
     x = constant(input)
-    x, (t, _) = x if x.dtype.kind in "fc" else cast(x, real_dtype(x)), classes(target, x, dim, "multi_margin_loss")
+    t, _ = classes(target, x, dim, "multi_margin_loss")
+    x = x if x.dtype.kind in "fc" else cast(x, real_dtype(x))
     size = extent(x, dim)
     others = relu(_beyond_target(x, t, dims=((dim,), ()), out=(dim,), margin=margin))
     loss = e.divide(total(e.square(others) if p == 2 else others, (dim,)), c(size))
