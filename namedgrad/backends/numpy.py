@@ -20,7 +20,7 @@ from namedgrad.backends.gaps import GapKernels
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_statistics import NumpyStatistics
-from namedgrad.backends.overlapping import contract_windows, is_strewn_matrix
+from namedgrad.backends.overlapping import contract_windows, is_one_axis, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import Span
@@ -120,10 +120,8 @@ class NumpyBackend(
 
     def _isfinite_long(self, x: Raw) -> bool:
         """The same in rows that are short enough for one thread."""
-        rows = x[: x.size // BLAS_THREADS_FROM * BLAS_THREADS_FROM].reshape(-1, BLAS_THREADS_FROM)
-        rest = x[rows.size :]
         with np.errstate(over="ignore", invalid="ignore"):
-            total = np.add.reduce(np.vecdot(rows, rows)) + np.vdot(rest, rest)
+            total = _long_products(x, x)
         return math.isfinite(total.real) or bool(np.isfinite(x).all())
 
     def select(self, mask: Raw, x: Raw) -> Raw:
@@ -161,8 +159,9 @@ class NumpyBackend(
 
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction, guarded only if something in it is not finite."""
-        rows = _is_rows(x, y, plan)  # a third of the time of einsum
-        out = np.vecdot(x, y) if rows else contract_windows(x, y, plan)
+        out = _row_products(x, y, plan)
+        if out is None:
+            out = contract_windows(x, y, plan)
         if out is None and is_strewn_matrix(x, y, plan):
             out = self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         if out is None:
@@ -223,11 +222,30 @@ class NumpyBackend(
         return super().exclusive_product(g, whole, *index, shared=shared, sizes=sizes, tail=tail)
 
 
-def _is_rows(x: Raw, y: Raw, plan: MatmulPlan) -> bool:
-    """Whether a contraction sums the product of real matrices along rows of one memory block each."""
+def _row_products(x: Raw, y: Raw, plan: MatmulPlan) -> Raw | None:
+    """Products of real arrays summed along rows of one memory block each: a third to half of the time of einsum.
+
+    None if that is not what is asked for.
+    """
     b, m, k, n = plan.counts
-    return bool(
-        b and k == 1 and not (m or n) and plan.perms == (None, None) and plan.back is None
-        and x.dtype.kind == y.dtype.kind == "f" and x.shape == y.shape and x.shape[-1] <= BLAS_THREADS_FROM
-        and x.strides[-1] == x.itemsize and y.strides[-1] == y.itemsize
-    )  # fmt: skip
+    if m or n or not k or plan.perms != (None, None) or plan.back is not None or x.shape != y.shape:
+        return None
+    if not (x.dtype.kind == y.dtype.kind == "f" and _is_block(x, b) and _is_block(y, b)):
+        return None
+    if k > 1:
+        rows = (*x.shape[:b], math.prod(x.shape[b:]))
+        x, y = x.reshape(rows), y.reshape(rows)
+    return np.vecdot(x, y) if x.shape[-1] <= BLAS_THREADS_FROM else _long_products(x, y)
+
+
+def _is_block(x: Raw, start: int) -> bool:
+    """Whether the axes from one on lie in memory as one."""
+    return bool(x.strides[-1] == x.itemsize and is_one_axis(x, start, x.ndim))
+
+
+def _long_products(x: Raw, y: Raw) -> Raw:
+    """The same along rows cut into pieces that are short enough for one thread."""
+    whole = x.shape[-1] // BLAS_THREADS_FROM * BLAS_THREADS_FROM
+    pieces = (*x.shape[:-1], -1, BLAS_THREADS_FROM)
+    parts = np.vecdot(x[..., :whole].reshape(pieces), y[..., :whole].reshape(pieces))
+    return np.add.reduce(parts, axis=-1) + np.vecdot(x[..., whole:], y[..., whole:])

@@ -52,10 +52,10 @@ def is_strewn_matrix(x: Raw, y: Raw, plan: MatmulPlan) -> bool:
         return False
     turned = matrix.transpose(perm)
     run = max((s for s, step in zip(matrix.shape, matrix.strides, strict=True) if step == matrix.itemsize), default=1)
-    return run >= LEAST_RUN and not (_is_one_axis(turned, 0, rows) and _is_one_axis(turned, rows, turned.ndim))
+    return run >= LEAST_RUN and not (is_one_axis(turned, 0, rows) and is_one_axis(turned, rows, turned.ndim))
 
 
-def _is_one_axis(x: Raw, start: int, stop: int) -> bool:
+def is_one_axis(x: Raw, start: int, stop: int) -> bool:
     """Whether axes lie one within the other in memory."""
     return all(x.strides[i] == x.shape[i + 1] * x.strides[i + 1] for i in range(start, stop - 1))
 
