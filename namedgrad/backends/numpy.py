@@ -20,8 +20,9 @@ from namedgrad.backends.gaps import GapKernels
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_statistics import NumpyStatistics
-from namedgrad.backends.overlapping import contract_windows, is_one_axis, is_strewn_matrix
+from namedgrad.backends.overlapping import contract_windows, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
+from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import Span
 
@@ -44,10 +45,6 @@ def _keep_freed_memory() -> None:
 
 
 _keep_freed_memory()
-
-# OpenBLAS gives longer vectors to its threads, and waits for them: where another process has the core, 12 ms instead of
-# 5 us (measured on two shared cores).
-BLAS_THREADS_FROM = 10_000
 
 MANY = 10_000  # cells from which on a detour over their bits pays
 _BITS = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
@@ -97,7 +94,7 @@ class NumpyBackend(
         strides = tuple(s if n == m else 0 for s, n, m in zip(x.strides, x.shape, shape[lead:], strict=True))
         return np.ndarray(shape, x.dtype, x, 0, (0,) * lead + strides)
 
-    total: Any = staticmethod(np.add.reduce)  # without the 1 us that np.sum takes to find it
+    total: Any = staticmethod(total)  # not np.sum, which takes 1 us to find np.add.reduce
 
     def isfinite_all(self, x: Raw) -> bool:
         """Whether every element is finite, by one pass without a copy; where that overflows, by a second."""
@@ -121,7 +118,7 @@ class NumpyBackend(
     def _isfinite_long(self, x: Raw) -> bool:
         """The same in rows that are short enough for one thread."""
         with np.errstate(over="ignore", invalid="ignore"):
-            total = _long_products(x, x)
+            total = long_products(x, x)
         return math.isfinite(total.real) or bool(np.isfinite(x).all())
 
     def select(self, mask: Raw, x: Raw) -> Raw:
@@ -159,9 +156,9 @@ class NumpyBackend(
 
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction, guarded only if something in it is not finite."""
-        out = _row_products(x, y, plan)
-        if out is None:
-            out = contract_windows(x, y, plan)
+        b, m, k, n = plan.counts
+        rows = k and not (m or n) and plan.perms == (None, None) and plan.back is None
+        out = row_products(x, y, b) if rows else contract_windows(x, y, plan)
         if out is None and is_strewn_matrix(x, y, plan):
             out = self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         if out is None:
@@ -220,32 +217,3 @@ class NumpyBackend(
                 at = self.places(index, whole.shape, core, shared, tail)
                 return np.divide(whole.reshape(-1)[at], g)
         return super().exclusive_product(g, whole, *index, shared=shared, sizes=sizes, tail=tail)
-
-
-def _row_products(x: Raw, y: Raw, plan: MatmulPlan) -> Raw | None:
-    """Products of real arrays summed along rows of one memory block each: a third to half of the time of einsum.
-
-    None if that is not what is asked for.
-    """
-    b, m, k, n = plan.counts
-    if m or n or not k or plan.perms != (None, None) or plan.back is not None or x.shape != y.shape:
-        return None
-    if not (x.dtype.kind == y.dtype.kind == "f" and _is_block(x, b) and _is_block(y, b)):
-        return None
-    if k > 1:
-        rows = (*x.shape[:b], math.prod(x.shape[b:]))
-        x, y = x.reshape(rows), y.reshape(rows)
-    return np.vecdot(x, y) if x.shape[-1] <= BLAS_THREADS_FROM else _long_products(x, y)
-
-
-def _is_block(x: Raw, start: int) -> bool:
-    """Whether the axes from one on lie in memory as one."""
-    return bool(x.strides[-1] == x.itemsize and is_one_axis(x, start, x.ndim))
-
-
-def _long_products(x: Raw, y: Raw) -> Raw:
-    """The same along rows cut into pieces that are short enough for one thread."""
-    whole = x.shape[-1] // BLAS_THREADS_FROM * BLAS_THREADS_FROM
-    pieces = (*x.shape[:-1], -1, BLAS_THREADS_FROM)
-    parts = np.vecdot(x[..., :whole].reshape(pieces), y[..., :whole].reshape(pieces))
-    return np.add.reduce(parts, axis=-1) + np.vecdot(x[..., whole:], y[..., whole:])

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.rows import row_products
 from namedgrad.backends.statistics import StatisticKernels
 
 Raw = Any
+MANY, LOOKED_AT = 100_000, 1000  # cells from which on some are looked at, and about how many
 
 
 class NumpyStatistics(StatisticKernels):
@@ -18,6 +20,13 @@ class NumpyStatistics(StatisticKernels):
     def has_nan(self, x: Raw) -> bool:
         """Whether there is a NaN."""
         return not self.isfinite_all(x) and bool(np.isnan(x).any())  # type: ignore[attr-defined]
+
+    def shows_nan(self, x: Raw) -> bool:
+        """Whether there is a NaN among a few of many cells, which lie all over the array."""
+        if x.size < MANY:
+            return False
+        each = max(1, round(LOOKED_AT ** (1 / x.ndim)))
+        return bool(np.isnan(x[tuple(slice(n // each // 2, None, max(1, n // each)) for n in x.shape)]).any())
 
     def divisible(self, y: Raw) -> bool:
         """Whether all products are so far from 0 and infinity that dividing one by a factor is exact to rounding."""
@@ -31,6 +40,20 @@ class NumpyStatistics(StatisticKernels):
     def count_true(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Number of true cells, counted as bytes: half the time of a sum of booleans."""
         return np.add.reduce(np.asarray(x).view(np.uint8), axis=axis, dtype=np.int64)
+
+    def max_present(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Largest of the numbers that are not NaN; NaN if there are none."""
+        return np.fmax.reduce(x, axis=axis)
+
+    def min_present(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Smallest of them."""
+        return np.fmin.reduce(x, axis=axis)
+
+    def length2(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Euclidean length."""
+        start = x.ndim - len(axis)
+        squares = row_products(x, x, start) if axis == tuple(range(start, x.ndim)) and axis else None
+        return super().length2(x, axis) if squares is None else np.sqrt(squares)
 
     def var(self, x: Raw, axis: tuple[int, ...], ddof: float) -> Raw:
         """Mean square distance from the mean, the count lessened by ``ddof``."""

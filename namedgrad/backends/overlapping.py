@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from namedgrad.axes import MatmulPlan
+from namedgrad.backends.rows import is_one_axis
 
 Raw = Any
 LEAST_CELLS = 50_000  # below, looking for windows takes as long as copying them
@@ -53,11 +54,6 @@ def is_strewn_matrix(x: Raw, y: Raw, plan: MatmulPlan) -> bool:
     turned = matrix.transpose(perm)
     run = max((s for s, step in zip(matrix.shape, matrix.strides, strict=True) if step == matrix.itemsize), default=1)
     return run >= LEAST_RUN and not (is_one_axis(turned, 0, rows) and is_one_axis(turned, rows, turned.ndim))
-
-
-def is_one_axis(x: Raw, start: int, stop: int) -> bool:
-    """Whether axes lie one within the other in memory."""
-    return all(x.strides[i] == x.shape[i + 1] * x.strides[i + 1] for i in range(start, stop - 1))
 
 
 def _shared(x: Raw, labels: list[int], out: list[int]) -> Shared | None:

@@ -18,6 +18,10 @@ class StatisticKernels:
         """Whether there is a NaN; only where ``may_branch``."""
         raise NotImplementedError
 
+    def shows_nan(self, x: Raw) -> bool:
+        """Whether there is a NaN among a few of many cells; only where ``may_branch``."""
+        raise NotImplementedError
+
     def divisible(self, y: Raw) -> bool:
         """Whether products are so far from 0 and infinity that they can be divided; only where ``may_branch``."""
         raise NotImplementedError
@@ -29,6 +33,19 @@ class StatisticKernels:
     def prod(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Product."""
         return self.xp.prod(x, axis=axis)
+
+    def max_present(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Largest of the numbers that are not NaN; NaN if there are none."""
+        return self._of_present(x, axis, self.xp.max, -np.inf)
+
+    def min_present(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Smallest of them."""
+        return self._of_present(x, axis, self.xp.min, np.inf)
+
+    def _of_present(self, x: Raw, axis: tuple[int, ...], reduce: Any, least: float) -> Raw:
+        missing = self.xp.isnan(x)
+        y = reduce(self.xp.where(missing, x.dtype.type(least), x), axis=axis)
+        return self.xp.where(self.xp.all(missing, axis=axis), x.dtype.type(np.nan), y)
 
     def var(self, x: Raw, axis: tuple[int, ...], ddof: float) -> Raw:
         """Mean square distance from the mean, the count lessened by ``ddof``."""

@@ -16,7 +16,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.backends import NUMPY
-from namedgrad.backends.numpy import BLAS_THREADS_FROM
+from namedgrad.backends.rows import BLAS_THREADS_FROM
 from namedgrad.compile.optimise import Line, Plan, Test
 from namedgrad.compile.record import Var, variables
 from namedgrad.compile.rewrite import Constant

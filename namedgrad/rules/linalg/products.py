@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.contraction import dot
 from namedgrad.rules.dims import check
-from namedgrad.rules.movement import roll
-from namedgrad.rules.structure import multiply, subtract
+from namedgrad.rules.movement import join
+from namedgrad.rules.movement.parts import unbind
+from namedgrad.rules.structure import multiply, reorder, subtract
 
 
 @operation(sample("real(three)", "real(three,b)", dim="three"), sample("complex(three,b)", "real(b,three)", dim="three"))
@@ -49,13 +51,10 @@ def cross(a: DimArray, b: DimArray, dim: Name) -> DimArray:
         check(x, dim, "cross")
         if extent(x, dim) != 3:
             raise AxisError(f"cross: {dim!r} must have size 3, got {extent(x, dim)}")
-    first, second = multiply(_next(a, dim), _next(b, dim, 2)), multiply(_next(a, dim, 2), _next(b, dim))
-    return subtract(first, second)
-
-
-def _next(x: DimArray, dim: Name, by: int = 1) -> DimArray:
-    """Component ``i + by`` in the place of ``i``."""
-    return roll(x, {dim: -by})
+    x, y = unbind(a, dim), unbind(b, dim)
+    parts = [subtract(multiply(x[i], y[j]), multiply(x[j], y[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
+    names = axes.in_order((*a.names, *b.names))
+    return reorder(join(parts, dim), names)
 
 
 @operation(sample("real(a,b)", "real(b,c)", "real(c,i)"), sample("complex(a,b)", "real(b)"))

@@ -11,7 +11,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, new_name, pick_one
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, positions, relabel, reorder, select
+from namedgrad.rules.structure import add, cast, positions, relabel, reorder, select
 
 
 def two_dims(x: DimArray, dims: Sequence[Name], what: str) -> Names:
@@ -24,8 +24,9 @@ def two_dims(x: DimArray, dims: Sequence[Name], what: str) -> Names:
 
 def _triangle(x: DimArray, dims: Sequence[Name], k: int, what: str) -> DimArray:
     row, col = two_dims(x, dims, what)
-    edge = add(positions(extent(x, row), row, x), c(k))
-    cols = positions(extent(x, col), col, x)
+    rows, columns = extent(x, row), extent(x, col)
+    edge = cast(add(positions(rows, row, x), c(max(-rows, min(k, columns)))), "int32")  # half of what to read
+    cols = cast(positions(columns, col, x), "int32")
     below, above = e.less_equal, e.greater_equal
     if what == "triu":
         below, above = above, below

@@ -46,21 +46,29 @@ def present(x: DimArray, skipna: bool | None) -> DimArray | None:
     return _present(x)
 
 
+def over_all(x: DimArray, skipna: bool | None, reduce: Callable[[], DimArray]) -> DimArray | None:
+    """``reduce()`` if it may take all cells, or has shown that it may; None if it has to leave some out.
+
+    It must give NaN where a NaN takes part: then it is tried, unless a NaN is met at once, and right if there is none
+    in the result.  That is one pass less over the cells than looking for NaN.
+    """
+    if skipna is False or x.dtype.kind not in "fc":
+        return reduce()
+    raw = innermost(x).raw
+    backend = backends.backend_of(raw)
+    if not backend.may_branch or backends.is_recording() or backend.shows_nan(raw):
+        return None
+    out = reduce()
+    return None if has_nan(out) else out
+
+
 def over_present(
     x: DimArray, skipna: bool | None, reduce: Callable[[DimArray | None], DimArray]
 ) -> tuple[DimArray, DimArray | None]:
-    """``reduce(mask)`` of the cells that are present, and the mask; None stands for all of them.
-
-    ``reduce`` must give NaN where a NaN takes part: then it is tried on all cells first, which is right, and one pass
-    over them less, unless there is a NaN in the result.
-    """
-    if skipna is False or x.dtype.kind not in "fc":
-        return reduce(None), None
-    raw = innermost(x).raw
-    if backends.backend_of(raw).may_branch and not backends.is_recording():
-        out = reduce(None)
-        if not has_nan(out):
-            return out, None
+    """``reduce(mask)`` of the cells that are present, and the mask; None stands for all of them, see :func:`over_all`."""
+    out = over_all(x, skipna, lambda: reduce(None))
+    if out is not None:
+        return out, None
     mask = _present(x)
     return reduce(mask), mask
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from namedgrad.array import DimArray
@@ -11,8 +10,8 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
-from namedgrad.rules.reductions.common import counts, over_present, real_dtype, restore
-from namedgrad.rules.structure import cast, equal, select, spread, subtract, total, where
+from namedgrad.rules.reductions.common import counts, over_all, real_dtype, restore
+from namedgrad.rules.structure import cast, equal, select, spread, subtract, total
 
 
 def _counting(x: DimArray) -> Any:
@@ -34,23 +33,16 @@ def pushed_ties(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
     return cast(e.divide(total(cast(select(tie, t), wide), gone), e.maximum(counts(tie, gone, wide), c(1))), t.dtype)
 
 
-_max = reduction("max", pullback=shared_ties, pushforward=pushed_ties)
-_min = reduction("min", pullback=shared_ties, pushforward=pushed_ties)
+_max, _max_present = (reduction(name, pullback=shared_ties, pushforward=pushed_ties) for name in ("max", "max_present"))
+_min, _min_present = (reduction(name, pullback=shared_ties, pushforward=pushed_ties) for name in ("min", "min_present"))
 
 
-def _extreme(prim: Any, x: DimArray, dim: Any, skipna: bool | None, keepdims: bool, fill: float) -> DimArray:
-    dims = pick(x, dim, prim.name)
+def _extreme(of_all: Any, of_present: Any, x: DimArray, dim: Any, skipna: bool | None, keepdims: bool) -> DimArray:
+    dims = pick(x, dim, of_all.name)
     if not dims:
         return x
-
-    def reduce(mask: DimArray | None) -> DimArray:
-        if mask is None:
-            return prim(x, dims)
-        y = prim(where(mask, x, c(fill)), dims)
-        return where(e.greater(counts(mask, dims, "int64"), c(0)), y, c(math.nan))
-
-    out, _ = over_present(x, skipna, reduce)
-    return restore(out, x, dims, keepdims)
+    out = over_all(x, skipna, lambda: of_all(x, dims))
+    return restore(of_present(x, dims) if out is None else out, x, dims, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)
@@ -86,7 +78,7 @@ def max(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: b
     >>> ng.grad(lambda a: a.max())(a).data
     array([0. , 0.5, 0.5])
     """
-    return _extreme(_max, x, dim, skipna, keepdims, -math.inf)
+    return _extreme(_max, _max_present, x, dim, skipna, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)
@@ -119,7 +111,7 @@ def min(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: b
     >>> ng.DimArray([[1.0, 4.0], [2.0, 0.0]], ("x", "y")).min("y").data
     array([1., 0.])
     """
-    return _extreme(_min, x, dim, skipna, keepdims, math.inf)
+    return _extreme(_min, _min_present, x, dim, skipna, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"))

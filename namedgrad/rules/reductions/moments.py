@@ -258,12 +258,16 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     >>> ng.corr(x, -x).item().__round__(12)
     -1.0
     """
-    pair = _pair(x, y, dim, "corr")
-    first, second, dims, mask = pair
-    whole = [broadcast_like(a, b) if any(d not in a.names for d in dims) else a for a, b in ((first, second), (second, first))]
-    spread_of = [e.length(real(_covariance(a, a, dims, mask, 0, weights))) for a in whole]
-    scales = multiply(*spread_of)
-    return _in_order(ratio(_covariance(*pair, 0, weights), scales), first, second)
+    first, second, dims, mask = _pair(x, y, dim, "corr")
+    if _is_plain(first, second, dims, mask, weights):
+        off = [_off(a, dims, None) for a in (first, second)]
+        squares = [contract(conj_if_complex(a), a, dims) for a in off]
+        product = contract(conj_if_complex(off[0]), off[1], dims)
+    else:
+        whole = [broadcast_like(a, b) if any(d not in a.names for d in dims) else a for a, b in ((first, second), (second, first))]
+        squares = [_covariance(a, a, dims, mask, 0, weights) for a in whole]
+        product = _covariance(first, second, dims, mask, 0, weights)
+    return _in_order(ratio(product, multiply(*(e.length(real(a)) for a in squares))), first, second)
 
 
 def _in_order(out: DimArray, x: DimArray, y: Any) -> DimArray:
@@ -283,8 +287,13 @@ def _pair(x: DimArray, y: Any, dim: Any, what: str) -> tuple[DimArray, DimArray,
     return x, y, dims, mask
 
 
+def _is_plain(x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, weights: Any) -> bool:
+    """Whether all cells take part alike, and none is met more than once."""
+    return weights is None and mask is None and all(d in x.names and d in y.names for d in dims)
+
+
 def _covariance(x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, ddof: float, weights: Any) -> DimArray:
-    if weights is None and mask is None and all(d in x.names and d in y.names for d in dims):
+    if _is_plain(x, y, dims, mask, weights):
         first, second = (_off(a, dims, None) for a in (x, y))
         return e.divide(contract(conj_if_complex(first), second, dims), c(_freedom(x, dims, ddof)))
     return _weighted_covariance(x, y, dims, mask, ddof, weights)
