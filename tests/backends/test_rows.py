@@ -1,0 +1,83 @@
+"""Large arrays on NumPy: shortcuts along rows give what the plain calls give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from namedgrad.backends import NUMPY
+
+RNG = np.random.default_rng(0)
+
+
+def close(got, want, dtype):
+    np.testing.assert_allclose(got, want, rtol=100 * np.finfo(dtype).eps, atol=100 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 7, 64, 65])
+def test_sums_over_short_rows(size, dtype):
+    x = RNG.normal(size=(300, 50, size)).astype(dtype)
+    for y in (x, x[::2], x.transpose(1, 0, 2), np.asfortranarray(x), x[..., ::-1]):
+        got = NUMPY.total(y, (2,))
+        assert got.dtype == dtype
+        assert got.shape == y.shape[:2]
+        close(got, np.sum(y, axis=2, dtype="f8"), dtype)
+
+
+def test_sums_over_short_rows_keep_what_is_not_finite():
+    x = np.ones((10_000, 3))
+    x[3, 1], x[4, 0], x[5] = np.nan, np.inf, -np.inf
+    got = NUMPY.total(x, (1,))
+    assert np.isnan(got[3])
+    assert got[4] == np.inf
+    assert got[5] == -np.inf
+    assert (got[6:] == 3).all()
+
+
+@pytest.mark.parametrize("shape", [(25_000,), (3, 25_000), (2, 200, 130), (40, 3)])
+def test_inner_products_along_long_rows(shape):
+    x, y = RNG.normal(size=(2, *shape))
+    names = tuple("abc"[: len(shape)])
+    for k in range(len(shape)):
+        dims = names[k:]
+        axis = tuple(range(k, len(shape)))
+        got = ng.dot(ng.DimArray(x, names), ng.DimArray(y, names), dim=dims)
+        np.testing.assert_allclose(got.data, (x * y).sum(axis), rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(ng.norm(ng.DimArray(x, names), dims).data, np.sqrt((x * x).sum(axis)), rtol=1e-13)
+    turned = ng.DimArray(np.asfortranarray(x), names), ng.DimArray(np.asfortranarray(y), names)
+    np.testing.assert_allclose(ng.dot(*turned).item(), (x * y).sum(), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("where", ["everywhere", "once", "all of a row"])
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "var", "std", "cumsum", "cumprod"])
+def test_missing_numbers_among_many(name, where):
+    x = RNG.uniform(0.99, 1.01, (400, 300))
+    if where == "everywhere":
+        x[RNG.random(x.shape) < 0.1] = np.nan
+    elif where == "once":
+        x[7, 11] = np.nan
+    else:
+        x[5] = np.nan
+    theirs = getattr(np, "nan" + name)
+    got = getattr(ng.DimArray(x, ("a", "b")), name)("b").data
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning) if where == "all of a row" and name in WARNS else np.errstate():
+        want = theirs(x, axis=1)
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+    g = ng.grad(lambda x: getattr(x, name)("b").sum())(ng.DimArray(x, ("a", "b"))).data
+    assert (g[np.isnan(x)] == 0).all()
+    assert np.isfinite(g).all()
+
+
+WARNS = {"mean", "max", "min", "var", "std"}
+
+
+def test_extremes_of_what_is_present():
+    x = np.array([[1.0, np.nan, 3.0, 3.0], [np.nan] * 4, [-np.inf, np.nan, -np.inf, -np.inf]])
+    high = ng.DimArray(x, ("a", "b")).max("b")
+    np.testing.assert_array_equal(high.data, [3.0, np.nan, -np.inf])
+    g = ng.grad(lambda x: x.max("b").sum())(ng.DimArray(x, ("a", "b"))).data
+    np.testing.assert_array_equal(g, [[0, 0, 0.5, 0.5], [0] * 4, [1 / 3, 0, 1 / 3, 1 / 3]])
+    low = ng.DimArray(-x, ("a", "b")).min("b")
+    np.testing.assert_array_equal(low.data, -high.data)
