@@ -37,6 +37,10 @@ class DaskLines(LineKernels):
         """Positions that sort; equal cells keep their order."""
         return self.along("argsort", x, axis, x.shape[axis], dtype=np.intp)
 
+    def ranked(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
+        """Positions of the cells from one rank up to another."""
+        return self.along("ranked", x, axis, stop - start, dtype=np.intp, start=start, stop=stop)
+
     def partition(self, x: Raw, axis: int, kth: tuple[int, ...]) -> Raw:
         """Values such that those at ``kth`` are where they are in sorted order."""
         return self.along("partition", x, axis, x.shape[axis], kth=kth)

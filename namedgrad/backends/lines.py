@@ -66,6 +66,10 @@ class LineKernels:
         """Positions that sort along one axis; equal cells keep their order."""
         return self.xp.argsort(x, axis=axis, kind="stable")
 
+    def ranked(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
+        """Positions of the cells from one rank up to another."""
+        return self._cut(self.argsort(x, axis), axis, slice(start, stop))
+
     def partition(self, x: Raw, axis: int, kth: tuple[int, ...]) -> Raw:
         """Values such that those at ``kth`` are where they are in sorted order."""
         return self.xp.partition(x, kth, axis=axis)

@@ -81,3 +81,25 @@ def test_extremes_of_what_is_present():
     np.testing.assert_array_equal(g, [[0, 0, 0.5, 0.5], [0] * 4, [1 / 3, 0, 1 / 3, 1 / 3]])
     low = ng.DimArray(-x, ("a", "b")).min("b")
     np.testing.assert_array_equal(low.data, -high.data)
+
+
+@pytest.mark.parametrize("kind", ["distinct", "ties", "missing", "integers"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_ranks_among_many(axis, kind):
+    x = RNG.permutation(24 * 25 * 26).reshape(24, 25, 26).astype(float) - 999.0
+    if kind == "ties":
+        x = np.floor(x / 700)
+    elif kind == "missing":
+        x[RNG.random(x.shape) < 0.3] = np.nan
+    elif kind == "integers":
+        x = (x // 3).astype(np.int64)
+    order = np.argsort(x, axis=axis, kind="stable")
+    n = x.shape[axis]
+    for start, stop in ((0, 1), (0, 5), (3, 4), (7, 12), (n - 5, n), (n - 1, n), (0, n - 1), (0, n), (4, 4)):
+        np.testing.assert_array_equal(NUMPY.ranked(x, axis, start, stop), np.take(order, range(start, stop), axis))
+    a = ng.DimArray(x, ("a", "b", "c"))
+    _, at = ng.topk(a, 4, "abc"[axis], return_indices=True)
+    down = np.flip(n - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+    np.testing.assert_array_equal(at.data, np.take(down, range(4), axis))
+    _, at = ng.kthvalue(a, 3, "abc"[axis], return_indices=True)
+    np.testing.assert_array_equal(at.data, np.take(order, 2, axis))

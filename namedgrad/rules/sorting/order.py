@@ -25,24 +25,29 @@ from namedgrad.trace import apply, innermost
 
 
 class _ArgSort(Primitive):
-    """Positions that sort along one axis; no derivative."""
+    """Positions that sort along one axis, all or those of some ranks; no derivative."""
 
-    form, signature = "linear", "(n)->(n)"
+    form, signature = "linear", "(n)->(m)"
 
-    def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
+    def lower(self, args: Sequence[DimArray], dim: Name, **ranks: int) -> DimArray:
         (x,) = args
-        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim)), x.names, x.hidden)
+        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), **ranks), x.names, x.hidden)
 
     def linear(self, *args: Any, **params: Any) -> Map | None:
         return None
 
 
-_ARGSORT = _ArgSort("argsort")
+_ARGSORT, _RANKED = _ArgSort("argsort"), _ArgSort("ranked")
 
 
 def argsort_of(x: DimArray, name: Name) -> DimArray:
     """Positions that sort an axis, whatever its name."""
     return apply(_ARGSORT, (x,), dim=name)
+
+
+def _ranked(x: DimArray, name: Name, start: int, stop: int) -> DimArray:
+    """Some of these positions."""
+    return apply(_RANKED, (x,), dim=name, start=start, stop=stop)
 
 
 class _Arranged(Primitive):
@@ -102,11 +107,15 @@ def argsort(x: DimArray, dim: Any = None, *, descending: bool = False) -> DimArr
     return _order(stop_gradient(x), name, descending)
 
 
-def _order(x: DimArray, name: Name, descending: bool) -> DimArray:
+def _order(x: DimArray, name: Name, descending: bool, count: int | None = None) -> DimArray:
+    """Positions in order, all or the first ones."""
+    n = extent(x, name)
+    k = n if count is None else count
     if not descending:
-        return argsort_of(x, name)
-    last = c(extent(x, name) - 1)  # of the reversed array, so that equal cells keep their order
-    return flip_axes(subtract(last, argsort_of(flip_axes(x, (name,)), name)), (name,))
+        return _ranked(x, name, 0, k) if k < n else argsort_of(x, name)
+    turned = flip_axes(x, (name,))  # so that equal cells keep their order
+    at = _ranked(turned, name, n - k, n) if k < n else argsort_of(turned, name)
+    return flip_axes(subtract(c(n - 1), at), (name,))
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", descending=True), sample("missing(a,b)", dim="b"), method=True)
@@ -244,7 +253,7 @@ def topk(
     name = pick_one(x, dim, "topk")
     if not 0 <= k <= extent(x, name):
         raise ValueError(f"topk: k={k} of the {extent(x, name)} cells along {name!r}")
-    at = slice_of(_order(stop_gradient(x), name, largest), name, slice(0, k))
+    at = _order(stop_gradient(x), name, largest, k)
     out = gather(x, {name: at})
     return (out, at) if return_indices else out
 
@@ -291,7 +300,7 @@ def kthvalue(
     name = pick_one(x, dim, "kthvalue")
     if not 1 <= k <= extent(x, name):
         raise ValueError(f"kthvalue: k={k} is not between 1 and {extent(x, name)}, the size of {name!r}")
-    at = slice_of(argsort_of(stop_gradient(x), name), name, k - 1)
+    at = slice_of(_ranked(stop_gradient(x), name, k - 1, k), name, 0)
     out = gather(x, {name: at})
     return (out, at) if return_indices else out
 
