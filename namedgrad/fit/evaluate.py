@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TILE_ELEMENTS = 1 << 16  # numbers in one tile: a few arrays of them stay in the cache
 LARGER = 2, 4  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
-WORTH = 0.001  # seconds of work that threads share: to wake one takes a tenth of that
+WORTH = 0.0005  # seconds of work for each of several threads: to wake one takes a fifth of that
 PATIENCE = 4  # evaluations before a program pays that serves a single tile
 
 
@@ -72,34 +72,39 @@ class Evaluator:
         count = len(index)
         if 0 < count <= self.tiles[-1]:
             return self._tile(matrix, index, self.tiles[-1], quick=quick)
-        out, start = Point.empty(int(self.problem.free.sum()), count), 0
+        out, spent = Point.empty(int(self.problem.free.sum()), count), list[float]()
 
         def put(at: slice, size: int) -> None:
+            begin = time.thread_time()
             for whole, part in zip(out, self._tile(matrix[:, at], index[at], size, quick=quick), strict=True):
                 whole[..., at] = part
+            spent.append(time.thread_time() - begin)
 
-        begin, most, crew = time.perf_counter(), self._most(), self.problem.crew
-        hands = 1 + crew.helpers() if self._is_shared(index) else 1
+        hands, most = self._hands(index), self._most()
         if hands > 1:
-            crew.share(lambda at: put(at, most), even(count, most, hands))
-        while hands == 1 and start < count:
-            size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
-            put(slice(start, min(start + size, count)), size)
-            start += size
-        self.pace = hands * (time.perf_counter() - begin) / max(count, 1)
+            self.problem.crew.share(lambda at: put(at, most), even(count, most, hands))
+        else:
+            start = 0
+            while start < count:
+                size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
+                put(slice(start, min(start + size, count)), size)
+                start += size
+        self.pace = sum(spent) / max(count, 1)
         return out
 
     def _most(self) -> int:
         """Cells in a tile of several threads."""
         return LARGER[1] * self.tiles[-1]
 
-    def _is_shared(self, index: Index) -> bool:
-        """Whether several threads evaluate these cells: if that is worth it, and there are programs for all of them."""
-        if self.pace * len(index) < WORTH or not self.problem.crew.helpers() or not self.problem.backend.may_branch:
-            return False
-        masks = {not whole for whole in np.unique(self.problem.complete[index])}
+    def _hands(self, index: Index) -> int:
+        """How many threads evaluate these cells: each has enough to do, and there are programs for all of them."""
+        p, count = self.problem, len(index)
+        hands = int(min(p.crew.hands(), count // self.tiles[-1], self.pace * count / WORTH))
+        if hands < 2 or not p.backend.may_branch:
+            return 1
+        masks = {not whole for whole in np.unique(p.complete[index])}
         serving = {masked for (masked, _), (program, _) in self.programs.items() if program.serves(self._most())}
-        return masks <= serving
+        return hands if masks <= serving else 1
 
     def _tile(self, matrix: Matrix, index: Index, size: int, *, quick: bool) -> Point:
         masked = self.problem.is_masked(index)

@@ -48,6 +48,7 @@ class Residuals(Problem):
     observed : (cell, dims...) which residuals count; None if all do
     counts : (cell,) how many do
     unusable : (cell,) whether the fit cannot start
+    crew : threads that help to evaluate
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Residuals(Problem):
         self.evaluators: list[Evaluator] = []
         self.crew = Crew()
         self.chunk = chunk
-        with self.crew.at_work(self.cells.count):
+        with self.crew.at_work(self.cells.count > 1):
             self._look(chunk)
 
     def _weigh(self) -> None:
@@ -80,7 +81,7 @@ class Residuals(Problem):
     def begin_at(self, start: Matrix) -> None:
         """Start elsewhere."""
         self.start = np.clip(start, self.lower, self.upper)
-        with self.crew.at_work(self.cells.count):
+        with self.crew.at_work(self.cells.count > 1):
             self._look(self.chunk)
 
     # ---------------------------------------------------------------- which residuals count
@@ -167,7 +168,8 @@ class Residuals(Problem):
         if evaluator.alike is None:
             on_threads(work, self.workers(self.everywhere))
         else:
-            self.crew.share(lambda at: put(self.everywhere[at]), even(count, self.size, 1 + self.crew.helpers()))
+            hands = max(1, min(self.crew.hands(), count // evaluator.tiles[-1]))
+            self.crew.share(lambda at: put(self.everywhere[at]), even(count, self.size, hands))
         return out
 
     def tiles_of(self, per_cell: int, chunk: int | None) -> list[int]:
@@ -320,7 +322,7 @@ class Residuals(Problem):
         """Fit every cell that can be; gives ``x``, ``cost``, ``normal`` and ``iterations``."""
         found = self._solve_together if self.is_coupled else self._solve_apart
         try:
-            with self.crew.at_work(self.cells.count):
+            with self.crew.at_work(self.cells.count > self.evaluators[False].tiles[-1]):
                 return found(tol, max_iterations, progress)
         finally:
             self.first.point = None  # results hold on to the problem

@@ -68,35 +68,37 @@ def on_threads(work: Callable[[], Any], count: int) -> list[Any]:
 
 
 class Crew:
-    """Threads that help the one which evaluates, started when first needed."""
+    """Threads that help the main one to evaluate, started when first needed."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
+        self._others = 0
 
     @contextlib.contextmanager
-    def at_work(self, cells: int) -> Iterator[None]:
-        """Where threads may share so many cells. Linear algebra starts none of its own there.
+    def at_work(self, is_wanted: bool) -> Iterator[None]:
+        """Where threads may share the cells. Linear algebra starts none of its own there.
 
         Those would keep a core for some time after each call, waiting for the next, and callers wait for each other.
         """
-        others = threads() - 1 if cells > 1 else 0
+        others = threads() - 1 if is_wanted else 0
         if not others:
             yield
             return
+        before = self._pool, self._others
         with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(others) as pool:
-            self._pool = pool
+            self._pool, self._others = pool, others
             try:
                 yield
             finally:
-                self._pool = None
+                self._pool, self._others = before
 
-    def helpers(self) -> int:
-        """How many others there are for this thread."""
-        return 0 if self._pool is None else threads() - 1
+    def hands(self) -> int:
+        """How many threads there are for the work of this one."""
+        return 1 + self._others if threading.current_thread() is threading.main_thread() else 1
 
     def share(self, work: Callable[[Any], Any], parts: Iterable[Any]) -> None:
-        """Do the work on every part, on this thread and the others."""
-        rest = deque(parts)
+        """Do the work on every part, on this thread and the others; after a failure no other part is begun."""
+        rest, pool = deque(parts), self._pool
         context = contextvars.copy_context()
         context.run(_HELPED.set, worker())
 
@@ -106,9 +108,14 @@ class Crew:
                     part = rest.popleft()
                 except IndexError:  # another thread has just taken the last one
                     break
-                work(part)
+                try:
+                    work(part)
+                except BaseException:
+                    rest.clear()
+                    raise
 
-        others = [self._pool.submit(context.copy().run, take) for _ in range(self.helpers()) if self._pool is not None]
+        count = min(self.hands(), len(rest)) - 1
+        others = [] if pool is None else [pool.submit(context.copy().run, take) for _ in range(count)]
         try:
             take()
         finally:
@@ -123,6 +130,6 @@ def shares(cells: Index, size: int, count: int) -> int:
 
 
 def even(cells: int, most: int, count: int) -> list[slice]:
-    """Parts of about the same size, at most so large, for so many threads."""
-    number = count * -(-cells // (count * most))
+    """Parts of about the same size, at most so large, for so many threads; none is empty."""
+    number = min(cells, count * -(-cells // (count * most)))
     return [slice(cells * k // number, cells * (k + 1) // number) for k in range(number)]

@@ -16,7 +16,7 @@ import xarray as xr
 import namedgrad as ng
 from namedgrad.fit.alike import Alike
 from namedgrad.fit.evaluate import Evaluator
-from namedgrad.fit.threads import Crew
+from namedgrad.fit.threads import Crew, even
 from tests.fit.problems import NAMES, START, TIME, model, named, observations, residual, stacked
 
 OVER = ("lat", "lon")
@@ -115,7 +115,7 @@ def test_threads_evaluate_few_cells_together(monkeypatch, shift, threads):
         return residual(p, t, y - shift + shift)
 
     monkeypatch.setattr(Evaluator, "_tile", noted)
-    monkeypatch.setattr("namedgrad.fit.evaluate.WORTH", 0.0)
+    monkeypatch.setattr("namedgrad.fit.evaluate.WORTH", 1e-12)
     monkeypatch.setattr("namedgrad.fit.residuals.TILE_ELEMENTS", 30 * 70)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     found = {}
@@ -139,6 +139,7 @@ def test_linear_algebra_starts_no_threads_beside_those_of_a_fit(monkeypatch):
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setattr("namedgrad.fit.residuals.TILE_ELEMENTS", 30 * 7)
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         seen: list[int] = []
         fit(observations(3, 5, 6), r=model)
@@ -153,20 +154,48 @@ def test_a_crew_shares_work_and_tells_of_failures(monkeypatch):
     crew.share(done.append, [1, 2])  # nobody helps
     assert done == [1, 2]
 
+    tried = []
+
     def fails(part):
+        tried.append(part)
         if part == 3:
             raise ValueError("3")
 
-    with crew.at_work(10):
-        assert crew.helpers() == 1
+    with crew.at_work(is_wanted=True):
+        assert crew.hands() == 2
         crew.share(lambda part: crew.share(done.append, [part, part]), range(3, 6))  # within another
         with pytest.raises(ValueError, match="3"):
-            crew.share(fails, range(10))
+            crew.share(fails, range(1000))
         crew.share(done.append, [6])
     assert sorted(done) == [1, 2, 3, 3, 4, 4, 5, 5, 6]
-    assert crew.helpers() == 0
-    with crew.at_work(1):
-        assert crew.helpers() == 0
+    assert len(tried) < 1000
+    with crew.at_work(is_wanted=False):
+        assert crew.hands() == 1
+
+
+def test_more_threads_than_cells(monkeypatch):
+    t = np.linspace(0, 3, 21_000)
+    y = 2 * np.exp(-t[:, None]) + 0.1 * np.random.default_rng(0).normal(size=(t.size, 10))
+    y[::9] = np.nan
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr("namedgrad.fit.evaluate.WORTH", 1e-12)
+    found = []
+    for count in (1, 8):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(count))
+        da = xr.DataArray(y, {"t": t}, ("t", "x"))
+        r = lambda p, t, y: p["size"] * np.exp(-p["rate"] * t) - y
+        found.append(ng.least_squares(r, {"size": 1.0, "rate": 0.5}, da.t, da, over="x", chunk=6, loss="huber"))
+    for name in ("size", "rate"):
+        np.testing.assert_allclose(found[1].params[name], found[0].params[name], rtol=1e-9)
+
+
+def test_parts_for_threads():
+    assert even(3, 10, 8) == [slice(0, 1), slice(1, 2), slice(2, 3)]
+    assert even(0, 10, 8) == []
+    for cells, most, count in ((100, 7, 3), (5, 5, 2), (1000, 1, 4)):
+        parts = even(cells, most, count)
+        assert np.concatenate([np.arange(cells)[p] for p in parts]).tolist() == list(range(cells))
+        assert max(p.stop - p.start for p in parts) <= most
 
 
 @pytest.mark.parametrize("call", ["least_squares", "curvefit", "residual"])
