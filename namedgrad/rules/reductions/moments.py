@@ -260,9 +260,9 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     """
     first, second, dims, mask = _pair(x, y, dim, "corr")
     if _is_plain(first, second, dims, mask, weights):
-        off = [_off(a, dims, None) for a in (first, second)]
-        squares = [contract(conj_if_complex(a), a, dims) for a in off]
-        product = contract(conj_if_complex(off[0]), off[1], dims)
+        off, n = [_off(a, dims, None) for a in (first, second)], c(_freedom(first, dims, 0))
+        squares = [e.divide(contract(conj_if_complex(a), a, dims), n) for a in off]
+        product = e.divide(contract(conj_if_complex(off[0]), off[1], dims), n)
     else:
         whole = [broadcast_like(a, b) if any(d not in a.names for d in dims) else a for a, b in ((first, second), (second, first))]
         squares = [_covariance(a, a, dims, mask, 0, weights) for a in whole]
