@@ -13,7 +13,14 @@ import numpy as np
 import scipy.special
 
 import namedgrad as ng
-from benchmarks import layers_by_hand, lines_by_hand, losses_by_hand, recurrent_by_hand
+from benchmarks import (
+    cells_by_hand,
+    layers_by_hand,
+    lines_by_hand,
+    losses_by_hand,
+    pointwise_by_hand,
+    recurrent_by_hand,
+)
 
 ROWS, COLUMNS = 1000, 1000
 
@@ -149,8 +156,8 @@ def rows() -> list[Row]:
         Row("roll", lambda x: x.roll(b=7), (X,), lambda x: np.roll(x, 7, 1), lambda g, z, x: (np.roll(g, -7, 1),)),
         Row("diff", lambda x: x.diff("b"), (X,), lambda x: np.diff(x, axis=1), lambda g, z, x: (_undiff(g),)),
     ]  # fmt: skip
-    more = (*layers_by_hand.table(), *losses_by_hand.table(), *lines_by_hand.table(), *recurrent_by_hand.table())
-    return [*one, *two, *along, *others, *(Row(*row) for row in more)]
+    files = layers_by_hand, losses_by_hand, pointwise_by_hand, lines_by_hand, cells_by_hand, recurrent_by_hand
+    return [*one, *two, *along, *others, *(Row(*row) for file in files for row in file.table())]
 
 
 MASK = TABLE > 0.5

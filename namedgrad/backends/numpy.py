@@ -23,6 +23,7 @@ from namedgrad.backends.numpy_statistics import NumpyStatistics
 from namedgrad.backends.overlapping import contract_windows, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
+from namedgrad.backends.runs import ascending_sums
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import Span
 
@@ -108,6 +109,8 @@ class NumpyBackend(
             if x.size > BLAS_THREADS_FROM:
                 return self._isfinite_long(flat.reshape(-1))
             total = np.vdot(flat, flat)  # BLAS: twice as fast as a sum
+            if math.isnan(total.real):  # squares add to NaN only if one of them is
+                return False
         else:
             if 0 in x.strides and x.size:  # one of the cells that are repeated, as in the gradient of a sum
                 x = x[tuple(0 if step == 0 else slice(None) for step in x.strides)]
@@ -119,6 +122,8 @@ class NumpyBackend(
         """The same in rows that are short enough for one thread."""
         with np.errstate(over="ignore", invalid="ignore"):
             total = long_products(x, x)
+        if math.isnan(total.real):
+            return False
         return math.isfinite(total.real) or bool(np.isfinite(x).all())
 
     def select(self, mask: Raw, x: Raw) -> Raw:
@@ -183,6 +188,12 @@ class NumpyBackend(
         if np.size(index) and not -size <= np.min(index) <= np.max(index) < size:
             raise IndexError(f"an index from {np.min(index)} to {np.max(index)} is out of range for size {size}")
         return super().wrap_index(index, size)
+
+    def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
+        """Writers combined by a ufunc; sums by runs where they ascend."""
+        alone = how == "add" and len(index) == 1 and not tail and g.dtype.itemsize > np.dtype(np.float16).itemsize
+        out = ascending_sums(g, index[0], shared, sizes[0]) if alone else None
+        return super().scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail) if out is None else out
 
     def places(self, index: Sequence[Raw], shape: Shape, core: int, shared: int, tail: int) -> Raw:
         """Flat positions; one out of range is refused, since it would point to another row."""

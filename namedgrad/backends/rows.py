@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def row_products(x: Raw, y: Raw, start: int) -> Raw | None:
     if x.shape != y.shape or not (x.dtype.kind == y.dtype.kind == "f" and _is_block(x, start) and _is_block(y, start)):
         return None
     if x.ndim - start > 1:
-        rows = (*x.shape[:start], int(np.prod(x.shape[start:])))
+        rows = (*x.shape[:start], math.prod(x.shape[start:]))
         x, y = x.reshape(rows), y.reshape(rows)
     return np.vecdot(x, y) if x.shape[-1] <= BLAS_THREADS_FROM else long_products(x, y)
 
@@ -62,4 +63,4 @@ def is_one_axis(x: Raw, start: int, stop: int) -> bool:
 
 def _is_block(x: Raw, start: int) -> bool:
     """Whether the axes from one on lie in memory as one."""
-    return bool(x.strides[-1] == x.itemsize and is_one_axis(x, start, x.ndim))
+    return bool(x.flags.c_contiguous or (x.strides[-1] == x.itemsize and is_one_axis(x, start, x.ndim)))

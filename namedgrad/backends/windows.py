@@ -12,6 +12,9 @@ Raw = Any
 Shape = tuple[int, ...]
 
 
+LONG = 5  # cells of a window: its extreme is found by doubling, in three steps instead of five
+
+
 class Span(NamedTuple):
     """How windows lie along an axis.
 
@@ -101,12 +104,11 @@ class WindowKernels:
 
     def window_max(self, x: Raw, axis: int, span: Span | Cover) -> Raw:
         """The largest cell of each window, NaN if it has one."""
-        return self._accumulated(x, axis, span, self.xp.maximum, _lowest(x.dtype))
+        return self._extreme(x, axis, span, self.xp.maximum)
 
     def window_fmax(self, x: Raw, axis: int, span: Span) -> Raw:
         """The largest cell of each window that is not NaN, -inf if there is none."""
-        low = _lowest(x.dtype)
-        return self.xp.fmax(self._accumulated(x, axis, span, self.xp.fmax, low), low)
+        return self.xp.fmax(self._extreme(x, axis, span, self.xp.fmax), _lowest(x.dtype))
 
     def window_won(self, x: Raw, y: Raw, axis: int, span: Span | Cover) -> Raw:
         """The offset of the first largest cell of each window, of the last NaN if there is one; -1 without cells."""
@@ -140,8 +142,8 @@ class WindowKernels:
 
     # ---------------------------------------------------------------- helpers
 
-    def _extended(self, x: Raw, axis: Sequence[int], spans: Sequence[Span]) -> Raw:
-        """``x`` with zeros, or without cells, such that the first window starts at the first cell."""
+    def _extended(self, x: Raw, axis: Sequence[int], spans: Sequence[Span], fill: Any = 0) -> Raw:
+        """``x`` with more cells, or fewer, such that the first window starts at the first cell."""
         shape, places, cells = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
         for a, s in zip(axis, spans, strict=True):
             n = x.shape[a]
@@ -155,7 +157,21 @@ class WindowKernels:
         if tuple(shape) == x.shape:
             return x
         out = self._empty_as(x, shape, zeros=True)
+        if fill:
+            out[...] = fill
         out[tuple(places)] = x
+        return out
+
+    def _extreme(self, x: Raw, axis: int, span: Span | Cover, combine: Any) -> Raw:
+        """Of windows at every cell, after step k each cell holds the extreme of the 2**k cells from it on."""
+        low = _lowest(x.dtype)
+        if isinstance(span, Cover) or span.size < LONG or span.stride > 1 or span.dilation > 1:
+            return self._accumulated(x, axis, span, combine, low)
+        out, lead, done = self._extended(x, (axis,), (span,), low), (slice(None),) * axis, 1
+        while done < span.size:
+            step = min(done, span.size - done)
+            out = combine(out[(*lead, slice(None, -step))], out[(*lead, slice(step, None))])
+            done += step
         return out
 
     def _accumulated(self, x: Raw, axis: int, span: Span | Cover, combine: Any, start: Any) -> Raw:

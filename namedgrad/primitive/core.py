@@ -20,7 +20,8 @@ class CoreOp(Primitive):
     """Core dims on several operands, like a NumPy gufunc: ``(m,m),(m)->(m)``.
 
     ``pullback(g, out, *operands)`` gives one cotangent (or a :class:`~namedgrad.linear.Pair`) per operand, on core
-    names; ``pushforward(tangents, out, *operands)`` may be given where transposing the pullback is slow.
+    names, or a function that gives it, called only if it is wanted; ``pushforward(tangents, out, *operands)`` may be
+    given where transposing the pullback is slow.
     """
 
     form = "core"
@@ -81,7 +82,7 @@ class CoreOp(Primitive):
 
         def pull(g: DimArray) -> list[Any]:
             parts = self.pullback(g, y, *xs, **params)
-            return [parts[i] for i in at]
+            return [parts[i]() if callable(parts[i]) else parts[i] for i in at]
 
         def push(ts: list[DimArray | None]) -> DimArray:
             if self.pushforward is not None:

@@ -307,9 +307,10 @@ def gaussian_nll_loss(
     """
     x, t, v = read("gaussian_nll_loss", input, target=target, var=var)
     raw = innermost(v).raw
-    if backends.may_look(raw) and np.any(np.asarray(raw) < 0):
+    least = float(np.fmin.reduce(raw, axis=None, initial=math.inf)) if backends.may_look(raw) else 0.0
+    if least < 0:
         raise ValueError("gaussian_nll_loss: a variance is negative")
-    v = at_least.two(v, c(eps))
+    v = v if least >= eps > 0 else at_least.two(v, c(eps))
     loss = _gaussian.two(subtract(x, t), v)
     loss = add(loss, c(0.5 * math.log(2 * math.pi))) if full else loss
     return reduced(loss, (x, t, v), dim, reduction, "gaussian_nll_loss")

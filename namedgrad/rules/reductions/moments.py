@@ -118,22 +118,24 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     mask = present(x, skipna)
     if mask is None and x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
         return restore(apply(_VARIANCE, (x,), dims=dims, ddof=ddof), x, dims, keepdims)
-    off = _off(x, dims, mask)
+    n = None if mask is None else counts(mask, dims, real_dtype(x))
+    off = _off(x, dims, mask, n)
     squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
-    return restore(_per_freedom(total(squares, dims), x, dims, mask, ddof), x, dims, keepdims)
+    return restore(_per_freedom(total(squares, dims), x, dims, n, ddof), x, dims, keepdims)
 
 
-def _off(x: DimArray, dims: Names, mask: DimArray | None) -> DimArray:
-    """Distances from the mean, 0 where a cell takes no part."""
-    off = subtract(x, mean_of(x, dims, mask))
-    return off if mask is None else select(mask, off)
+def _off(x: DimArray, dims: Names, mask: DimArray | None, n: DimArray | None) -> DimArray:
+    """Distances from the mean of the ``n`` cells that take part, 0 where a cell takes none."""
+    if mask is None or n is None:
+        return subtract(x, mean_of(x, dims, None))
+    return select(mask, subtract(x, divide_counted(total(select(mask, x), dims), n)))
 
 
-def _per_freedom(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, ddof: float) -> DimArray:
-    if mask is not None:
-        return divide_counted(out, subtract(counts(mask, dims, real_dtype(x)), c(ddof)))
-    n = float(count_of(x, dims) - ddof)
-    return e.divide(out, c(n)) if n > 0 else divide_counted(out, cast(c(n), real_dtype(x)))
+def _per_freedom(out: DimArray, x: DimArray, dims: Names, n: DimArray | None, ddof: float) -> DimArray:
+    if n is not None:
+        return divide_counted(out, subtract(n, c(ddof)))
+    free = float(count_of(x, dims) - ddof)
+    return e.divide(out, c(free)) if free > 0 else divide_counted(out, cast(c(free), real_dtype(x)))
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"), method=True)
@@ -260,7 +262,7 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     """
     first, second, dims, mask = _pair(x, y, dim, "corr")
     if _is_plain(first, second, dims, mask, weights):
-        off, n = [_off(a, dims, None) for a in (first, second)], c(_freedom(first, dims, 0))
+        off, n = [_off(a, dims, None, None) for a in (first, second)], c(_freedom(first, dims, 0))
         squares = [e.divide(contract(conj_if_complex(a), a, dims), n) for a in off]
         product = e.divide(contract(conj_if_complex(off[0]), off[1], dims), n)
     else:
@@ -294,7 +296,7 @@ def _is_plain(x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, weig
 
 def _covariance(x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, ddof: float, weights: Any) -> DimArray:
     if _is_plain(x, y, dims, mask, weights):
-        first, second = (_off(a, dims, None) for a in (x, y))
+        first, second = (_off(a, dims, None, None) for a in (x, y))
         return e.divide(contract(conj_if_complex(first), second, dims), c(_freedom(x, dims, ddof)))
     return _weighted_covariance(x, y, dims, mask, ddof, weights)
 

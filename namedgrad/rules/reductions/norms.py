@@ -126,9 +126,8 @@ def _in_range(out: DimArray, order: float) -> bool:
     backend = backends.backend_of(raw)
     if not backend.may_branch or backends.is_recording():
         return False
-    info = np.finfo(np.asarray(raw).dtype)
-    edge = float(info.max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
-    return bool(np.all((raw > 1 / edge) & (raw < edge)))
+    edge = float(np.finfo(raw.dtype).max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
+    return bool(((raw > 1 / edge) & (raw < edge)).all())
 
 
 def _length_of(x: DimArray, dims: Names) -> DimArray:

@@ -29,9 +29,9 @@ def suffixes(a: DimArray, g: DimArray) -> DimArray:
     return flip_axes(_recurrence(turned, flip_axes(g, (LINE,))), (LINE,))
 
 
-def _pull(g: DimArray, s: DimArray, a: DimArray, b: DimArray) -> list[DimArray]:
+def _pull(g: DimArray, s: DimArray, a: DimArray, b: DimArray) -> list[Any]:
     h = suffixes(a, g)
-    return [multiply(h, delayed(s)), h]
+    return [lambda: multiply(h, delayed(s)), h]
 
 
 def _push(ts: list[DimArray | None], s: DimArray, a: DimArray, b: DimArray) -> DimArray:
