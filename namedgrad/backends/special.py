@@ -133,8 +133,11 @@ class SpecialKernels:
         """``1 / (1 - x**2)``."""
         return self.xp.reciprocal((1 - x) * (1 + x))
 
-    def part_of_length(self, part: Raw, length: Raw) -> Raw:
-        """``part / length`` of a coordinate and the length of its vector: 0 at the origin, the sign at infinity."""
+    def part_of_length(self, part: Raw, _other: Raw, length: Raw) -> Raw:
+        """``part / length`` of one of two coordinates and the length: 0 at the origin, the sign at infinity.
+
+        Its derivatives in both coordinates are those of ``x / hypot(x, z)``, in which nothing cancels.
+        """
         xp = self.xp
         out = xp.divide(part, length)
         if self.may_branch and self.isfinite_all(out):
@@ -245,7 +248,7 @@ class SpecialKernels:
             if np.size(square) and np.min(square) > 1e-30 and np.max(square) < 1e30:  # far from where squares are lost
                 return z / square
         length = xp.hypot(x, z)
-        return xp.where(xp.equal(length, 0), length.dtype.type(0), self.part_of_length(z, length) / length)
+        return xp.where(xp.equal(length, 0), length.dtype.type(0), self.part_of_length(z, x, length) / length)
 
     def numbered(self, x: Raw, nan: Raw, high: Raw, low: Raw) -> Raw:
         """Numbers in place of NaN and infinities."""

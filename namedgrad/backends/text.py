@@ -37,7 +37,7 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "polygamma_step": ("digamma({1}) - digamma({1} + {2})", _SUM),
     "expit_slope": ("expit({0}) * expit(-{0})", _PRODUCT),
     "arccosh_slope": ("1 / sqrt({0}**2 - 1)", _PRODUCT), "arctanh_slope": ("1 / (1 - {0}**2)", _PRODUCT),
-    "sech2": ("1 / cosh({0})**2", _PRODUCT), "part_of_length": ("{0} / {1}", _PRODUCT),
+    "sech2": ("1 / cosh({0})**2", _PRODUCT), "part_of_length": ("{0} / {2}", _PRODUCT),
     "above": ("where({0} > {1}, 1, 0)", _ATOM), "below": ("where({0} < {1}, 1, 0)", _ATOM),
     "present_above": ("where({0} > {1}, 1, 0)", _ATOM), "present_below": ("where({0} < {1}, 1, 0)", _ATOM),
     "log_share": ("1 / (1 + exp({1} - {0}))", _PRODUCT),

@@ -100,14 +100,14 @@ float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z),   
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(floor_divide(x, z)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
-hypot      = elementwise("hypot",          lambda y, x, z: part_of_length(x, y),  lambda y, x, z: part_of_length(z, y), domain="nonzero")
+hypot      = elementwise("hypot",          lambda y, x, z: part_of_length(x, z, y), lambda y, x, z: part_of_length(z, x, y), domain="nonzero")
 arctan2    = elementwise("arctan2",        lambda y, x, z: turn(x, z),            lambda y, x, z: negative(turn(z, x)), domain="nonzero")
 copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), copysign(c(1.0), z)), None, domain="nonzero")
 nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
 heaviside  = elementwise("heaviside",      None,                                  lambda y, x, z: mask(equal(x, c(0))), domain="real")
 ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None)
 turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), multiply(y, turn(z, x))), lambda y, x, z: subtract(square(turn(z, x)), square(y)))
-part_of_length = elementwise("part_of_length", lambda y, x, z: at_zero(z, divide(c(1.0), z)), lambda y, x, z: at_zero(z, negative(divide(y, z))))
+part_of_length = elementwise("part_of_length", lambda y, x, z, h: at_zero(h, divide(square(part_of_length(z, x, h)), h)), lambda y, x, z, h: at_zero(h, negative(multiply(y, divide(part_of_length(z, x, h), h)))), None)
 
 # ---- ties share                          d/dx                                   d/dz
 maximum    = elementwise("maximum",        lambda y, x, z: above(x, z),           lambda y, x, z: above(z, x), domain="real")

@@ -10,9 +10,10 @@ import numpy as np
 
 from namedgrad.array import DimArray, extent
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.elementwise import c, divide, less_equal, sqrt, square
+from namedgrad.rules.elementwise import c, divide, less_equal
 from namedgrad.rules.linalg.matrices import COLUMN, typed
-from namedgrad.rules.structure import multiply, total, where
+from namedgrad.rules.reductions.norms import vector_norm
+from namedgrad.rules.structure import multiply, where
 from namedgrad.trace import innermost
 
 
@@ -20,7 +21,7 @@ def coincide(gap: DimArray, values: DimArray) -> DimArray:
     """Which gaps are within the rounding of the matrix."""
     values = innermost(values)
     unit = float(np.finfo(values.dtype).eps)
-    scale = sqrt(total(square(absolute(values)), (COLUMN,)))
+    scale = vector_norm(values, COLUMN)
     return less_equal(absolute(gap), multiply(scale, c(unit * extent(values, COLUMN))))
 
 

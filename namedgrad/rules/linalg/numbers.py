@@ -12,14 +12,15 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.complex import absolute, imag, real
-from namedgrad.rules.elementwise import c, divide, greater, isnan, length, logical_and, square
+from namedgrad.rules.complex import absolute
+from namedgrad.rules.elementwise import c, divide, greater, isnan, logical_and
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, inexact, matrix_dims
 from namedgrad.rules.linalg.singular import svd
 from namedgrad.rules.linalg.solving import inv
 from namedgrad.rules.reductions import max as max_
 from namedgrad.rules.reductions import min as min_
-from namedgrad.rules.structure import add, cast, isfinite, multiply, relabel, total, where
+from namedgrad.rules.reductions.norms import vector_norm
+from namedgrad.rules.structure import cast, isfinite, multiply, relabel, total, where
 from namedgrad.trace import innermost
 
 NEW = axes.fresh("value")
@@ -31,8 +32,7 @@ def norm_of(a: DimArray, ord: Any) -> DimArray:
     if ord not in ORDERS:
         raise ValueError(f"norm: ord={ord!r} is no norm of matrices; choose one of {ORDERS[1:]}")
     if ord is None or ord == "fro":
-        squares = add(square(real(a)), square(imag(a))) if a.dtype.kind == "c" else square(a)
-        return length(total(squares, (ROW, COLUMN)))
+        return vector_norm(a, (ROW, COLUMN))
     if ord in {"nuc", 2, -2}:
         with said_by("norm"):
             values = svd(a, (ROW, COLUMN), compute_uv=False, new_dim=NEW)

@@ -155,13 +155,15 @@ def inv(a: DimArray, dims: tuple[Name, Name], *, errors: str = "raise") -> DimAr
 
 
 def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
-    """Golub and Pereyra (1973), eq. 4.12, transposed term by term; the rank does not change."""
+    """Golub and Pereyra (1973), eq. 4.12, transposed term by term; the rank does not change.
+
+    What is projected is the cotangent, so that no product is of higher order in the inverse than the result.
+    """
     yh, gh = mH(y), mH(g)
     first = negative(mm(yh, g, yh))
-    x = mm(gh, mm(y, yh))
-    second = subtract(x, mm(a, mm(y, x)))
-    z = mm(mm(yh, y), gh)
-    return (add(add(first, second), subtract(z, mm(mm(z, y), a))),)
+    second = mm(subtract(gh, mm(a, mm(y, gh))), mm(y, yh))
+    third = mm(yh, mm(y, subtract(gh, mm(gh, mm(y, a)))))
+    return (add(add(first, second), third),)
 
 
 def _pinv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
@@ -30,6 +30,7 @@ from namedgrad.rules.reductions.common import (
     real_dtype,
     restore,
 )
+from namedgrad.rules.reductions.norms import in_range, size_of
 from namedgrad.rules.structure import (
     cast,
     contract,
@@ -43,7 +44,7 @@ from namedgrad.rules.structure import (
     total,
     zeros_spread,
 )
-from namedgrad.trace import apply
+from namedgrad.trace import apply, innermost
 
 
 class _Variance(Primitive):
@@ -167,7 +168,8 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
 
     Notes
     -----
-    Where the deviation is 0 its derivative is 0, the subgradient of least norm.
+    Where the deviation is 0 its derivative is 0, the subgradient of least norm. Cells whose squares would overflow or
+    vanish are scaled first (not on dask and CuPy, nor in a compiled program).
 
     Examples
     --------
@@ -177,7 +179,16 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     >>> ng.grad(lambda a: a.std())(ng.ones({"x": 2})).data
     array([0., 0.])
     """
-    return e.length(var(x, dim, skipna=skipna, ddof=ddof, keepdims=keepdims))
+    def plain(x: DimArray) -> DimArray:
+        return e.length(var(x, dim, skipna=skipna, ddof=ddof, keepdims=keepdims))
+
+    with np.errstate(over="ignore"):
+        out = plain(x)
+    dims = pick(x, dim, "std")
+    if x.dtype.kind not in "fc" or not count_of(x, dims) or not backends.may_look(innermost(out).raw) or in_range(out, 2):
+        return out
+    scale = size_of(x, dims, skipna=skipna)
+    return out if in_range(scale, 2) else reorder(multiply(plain(e.divide(x, scale)), scale), out.names)
 
 
 # ------------------------------------------------------------------------------------------------ two arrays

@@ -112,15 +112,20 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
         return (max if order > 0 else min)(absolute(x), dims, skipna=False)
     plain = _length_of if order == 2 else lambda x, dims: _powers(absolute(x), dims, order)
     out = plain(x, dims)
-    if not count_of(x, dims) or _in_range(out, order):
+    if not count_of(x, dims) or in_range(out, order):
         return out
-    largest = stop_gradient(max(absolute(x), dims, skipna=False))
-    usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
-    scale = where(usable, largest, c(1.0))
+    scale = size_of(x, dims, skipna=False)
     return multiply(plain(e.divide(x, scale), dims), scale)
 
 
-def _in_range(out: DimArray, order: float) -> bool:
+def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
+    """What vectors are divided by such that the powers of their largest cells are near 1; no gradient passes."""
+    largest = stop_gradient(max(absolute(x), dims, skipna=skipna))
+    usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
+    return where(usable, e.maximum(largest, c(float(np.finfo(largest.dtype).tiny))), c(1.0))
+
+
+def in_range(out: DimArray, order: float) -> bool:
     """Whether norms are known to be so near 1 that the powers of no cell that counts overflow or vanish."""
     raw = innermost(out).raw
     backend = backends.backend_of(raw)

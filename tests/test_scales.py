@@ -1,0 +1,88 @@
+"""Numbers far from 1: what is homogeneous in its operand stays so, and derivatives do not get lost on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+RNG = np.random.default_rng(0)
+TALL, SQUARE = RNG.normal(size=(4, 3)), RNG.normal(size=(4, 4))
+ALIKE, POSITIVE = SQUARE + SQUARE.T, SQUARE @ SQUARE.T + np.eye(4)
+D = ("i", "j")
+RIGHT = ng.DimArray(RNG.normal(size=4), ("i",))
+
+DEGREES = {  # of f, where f(s a) = s**degree f(a); so a gradient is of one degree less
+    "singular values": (lambda a: ng.svd(a, D, full_matrices=False)[1], TALL, 1),
+    "left vectors": (lambda a: ng.svd(a, D, full_matrices=False)[0], TALL, 0),
+    "qr": (lambda a: ng.qr(a, D)[0], TALL, 0),
+    "eigenvalues": (lambda a: ng.eigh(a, D)[0], ALIKE, 1),
+    "eigenvectors": (lambda a: ng.eigh(a, D)[1], ALIKE, 0),
+    "any eigenvalues": (lambda a: ng.absolute(ng.eigvals(a, D)), SQUARE, 1),
+    "inv": (lambda a: ng.inv(a, D), SQUARE, -1),
+    "pinv": (lambda a: ng.pinv(a, D), TALL, -1),
+    "pinv of a wide one": (lambda a: ng.pinv(a, D), TALL.T, -1),
+    "solve": (lambda a: ng.solve(a, RIGHT, D), SQUARE, -1),
+    "lstsq": (lambda a: ng.lstsq(a, RIGHT, D), TALL, -1),
+    "cond": (lambda a: ng.cond(a, D), SQUARE, 0),
+    "nuc": (lambda a: ng.matrix_norm(a, D, ord="nuc"), TALL, 1),
+    "fro": (lambda a: ng.matrix_norm(a, D, ord="fro"), TALL, 1),
+    "norm": (lambda a: ng.norm(a, "i"), TALL, 1),
+    "norm of order 3": (lambda a: ng.vector_norm(a, "i", ord=3), TALL, 1),
+    "std": (lambda a: a.std("i"), TALL, 1),
+    "hypot": (lambda a: ng.hypot(a, 2 * a), TALL, 1),
+    "arctan2": (lambda a: ng.arctan2(a, a * a[{"i": 0}] / a), SQUARE, 0),
+    "pdist": (lambda a: ng.pdist(a, D), TALL, 1),
+}
+
+
+@pytest.mark.parametrize("exponent", [-400, 400])
+@pytest.mark.parametrize("name", DEGREES)
+def test_scaled(name, exponent):
+    f, a, degree = DEGREES[name]
+    out, pull = ng.pullback(f, ng.DimArray(a, D))
+    seed = ng.DimArray(RNG.normal(size=out.shape), out.dims)
+    far, far_pull = ng.pullback(f, ng.DimArray(np.ldexp(a, exponent), D))
+    np.testing.assert_allclose(far.data, np.ldexp(out.data, degree * exponent), rtol=1e-9)
+    g = pull(seed).data
+    tolerance = 1e-7 * np.abs(np.ldexp(g, (degree - 1) * exponent)).max()
+    np.testing.assert_allclose(far_pull(seed).data, np.ldexp(g, (degree - 1) * exponent), rtol=1e-7, atol=tolerance)
+
+
+@pytest.mark.parametrize("exponent", [-560, 560])
+@pytest.mark.parametrize("name", ["norm", "norm of order 3", "fro", "std", "hypot", "singular values", "eigenvalues"])
+def test_squares_that_overflow_or_vanish(name, exponent):
+    test_scaled(name, exponent)
+
+
+def test_deviations_of_numbers_of_all_sizes():
+    x = np.array([[3e200, 4e200], [1, 2.0], [5, 5], [np.nan, np.nan], [1e-200, 3e-200]])
+    a = ng.DimArray(x, ("p", "q"))
+    np.testing.assert_allclose(a.std("q").data, [5e199, 0.5, 0, np.nan, 1e-200])
+    assert a.std("q", keepdims=True).shape == (5, 1)
+    want = [[-0.5, 0.5], [-0.5, 0.5], [0, 0], [0, 0], [-0.5, 0.5]]
+    np.testing.assert_allclose(ng.grad(lambda a: a.std("q").sum())(a).data, want)
+
+
+def test_subnormal_lengths():
+    a = ng.DimArray([3e-310, 4e-310], ("x",))
+    np.testing.assert_allclose(ng.grad(ng.norm)(a).data, [0.6, 0.8])
+
+
+@pytest.mark.parametrize("small", [1e-100, 1e-20, 1e-8])
+def test_bends_of_a_length_beside_a_long_side(small):
+    """The second derivatives of sqrt(x**2 + z**2): z**2, -x z and x**2 over its cube."""
+    x, z = ng.DimArray([small], ("x",)), ng.DimArray([2.0], ("x",))
+
+    def slope(x, z, which):
+        return ng.grad(lambda x, z: ng.hypot(x, z).sum(), wrt=which)(x, z).sum()
+
+    for first, second, want in ((0, 0, 0.5), (0, 1, -small / 4), (1, 0, -small / 4), (1, 1, small**2 / 8)):
+        got = ng.grad(lambda x, z, first=first: slope(x, z, first), wrt=second)(x, z)
+        np.testing.assert_allclose(got.data, [want], rtol=1e-12)
+
+
+def test_bend_of_softsign_far_out():
+    bend = ng.grad(lambda x: ng.grad(lambda x: ng.softsign(x).sum())(x).sum())
+    np.testing.assert_allclose(bend(ng.DimArray([1e100, -1e100], ("x",))).data, [-2e-300, 2e-300], rtol=1e-12)
