@@ -373,3 +373,56 @@ def test_softmax_and_its_logarithm_where_one_cell_leads(lead: float, dims: tuple
 def test_bends_of_gated_activations_in_the_tails(name: str, x: float, bend: float) -> None:
     f = (lambda x: ng.gelu(x, "tanh")) if name == "gelu" else getattr(ng, name)
     assert slopes(f, (x,), 0, 2)[1] == pytest.approx(bend, rel=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------ parameters that coincide
+
+
+def _derivative(f, orders):
+    """The partial derivative of a function of several numbers, the last order first."""
+    for which in orders:
+        f = _slope_of(f, which)
+    return f
+
+
+def _slope_of(f, which):
+    return lambda *xs: ng.grad(lambda *xs: f(*xs).sum(), wrt=which)(*xs)
+
+
+@pytest.mark.parametrize("y", [0.1, 0.3, 0.5, 0.7])
+def test_arcsine_law(y):
+    """``betaincinv(1/2, 1/2, y)`` is ``sin(pi y / 2)**2``, and ``betainc(1/2, 1/2, x)`` is ``2 / pi arcsin(sqrt(x))``."""
+    at, half, w = ng.DimArray([y], ("x",)), 0.5, np.pi
+    want = [w / 2 * np.sin(w * y), w**2 / 2 * np.cos(w * y), -(w**3) / 2 * np.sin(w * y)]
+    got = [_derivative(lambda p: ng.betaincinv(half, half, p), (0,) * k)(at).item() for k in (1, 2, 3)]
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+    first = (y * (1 - y)) ** -0.5 / w
+    got = [_derivative(lambda x: ng.betainc(half, half, x), (0,) * k)(at).item() for k in (1, 2)]
+    np.testing.assert_allclose(got, [first, -0.5 * first * (1 / y - 1 / (1 - y))], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "orders", "want"),
+    [  # by mpmath's numerical differentiation with 40 digits
+        ("gammainc", (1.0, 0.8), (0, 1, 1), 0.4025663491255398),
+        ("gammainc", (1.0, 0.8), (1, 1, 0), 0.4025663491255398),
+        ("gammainc", (2.0, 0.8), (0, 1, 1, 1), 0.011284206627565109),
+        ("betainc", (0.5, 0.5, 0.3), (2, 2), -0.6615324933741492),
+        ("betainc", (0.5, 0.5, 0.3), (0, 2, 2), 2.194752092747761),
+        ("betainc", (0.3, 0.7, 0.3), (2, 2, 1), -1.31386172447131),
+        ("betainc", (1.0, 1.0, 0.3), (2, 2, 0), 3.3333333333333335),
+        ("betainc", (1.5, 0.5, 0.3), (2, 2, 2), 0.47252320955296356),
+        ("betainc", (1.2, 0.8, 0.3), (2, 2, 2), -0.7162503739831315),
+        ("betainc", (1.0, 2.0, 0.3), (0, 2, 2), 4.074612275318539),
+    ],
+)
+def test_derivatives_where_gamma_functions_have_poles(name, at, orders, want):
+    operands = [ng.DimArray([v], ("x",)) for v in at]
+    assert _derivative(getattr(ng, name), orders)(*operands).item() == pytest.approx(want, rel=1e-9)
+
+
+@pytest.mark.parametrize(("a", "slope"), [(1.0, -1.0), (2.0, 1.0), (3.0, 0.0)])
+def test_bend_of_gammainc_at_0(a, slope):
+    """The density of the gamma distribution is ``x**(a - 1) exp(-x) / gamma(a)``."""
+    bend = _derivative(lambda x: ng.gammainc(a, x), (0, 0))
+    np.testing.assert_allclose(bend(ng.DimArray([0.0], ("x",))).data, [slope], atol=1e-15)

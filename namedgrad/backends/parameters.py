@@ -80,17 +80,31 @@ class ParameterKernels:
         out = out + xp.where(shifted, more, 0.0)
         return xp.where(ok, out, xp.where(xp.logical_or(a < 0, x < 0), math.nan, 0.0 * a)).astype(dtype)
 
+    def gamma_flattened(self, i: int, a: Raw, x: Raw) -> Raw:
+        """The density divided by ``x**i``: another density, unless ``a`` is so small that this has a pole."""
+        xp = self.xp
+        dtype, a, x = result_dtype(a, x), double(a), double(x)
+        low = a < i + 0.5
+        factors = math.prod((xp.where(low, 1.0, a - k) for k in range(1, i + 1)), start=1.0)
+        with_x = xp.minimum(x, 800.0)
+        near = with_x ** (a - (1 + i)) * xp.exp(-with_x) * _reciprocal_gamma(xp, self.special, a)
+        return xp.where(low, near, self.gamma_density(xp.where(low, 1.0, a - i), x) / factors).astype(dtype)
+
     # ---------------------------------------------------------------- incomplete beta
 
     def beta_density(self, a: Raw, b: Raw, x: Raw) -> Raw:
         """``x**(a - 1) (1 - x)**(b - 1) / beta(a, b)``, 0 where a parameter is 0."""
+        return self.beta_flattened(0, 0, a, b, x)
+
+    def beta_flattened(self, i: int, j: int, a: Raw, b: Raw, x: Raw) -> Raw:
+        """The same, divided by ``x**i (1 - x)**j``."""
         xp = self.xp
         dtype, a, b, x = result_dtype(a, b, x), double(a), double(b), double(x)
         none = xp.logical_or(xp.equal(a, 0), xp.equal(b, 0))
         a, b = xp.where(none, 1.0, a), xp.where(none, 1.0, b)
         sign = _gamma_sign(xp, a) * _gamma_sign(xp, b) * _gamma_sign(xp, a + b)
-        logarithm = self.special.xlogy(a - 1, x) + self.special.xlog1py(b - 1, -x) - self.special.betaln(a, b)
-        return xp.where(none, 0.0 * x, sign * xp.exp(logarithm)).astype(dtype)
+        powers = self.special.xlogy(a - (1 + i), x) + self.special.xlog1py(b - (1 + j), -x)
+        return xp.where(none, 0.0 * x, sign * xp.exp(powers - self.special.betaln(a, b))).astype(dtype)
 
     def betainc_order(self, m: int, n: int, a: Raw, b: Raw, x: Raw) -> Raw:
         """The derivative of orders ``m`` in ``a`` and ``n`` in ``b`` of the regularized incomplete beta function."""

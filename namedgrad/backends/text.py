@@ -45,6 +45,8 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "erfcx_order": ("exp({1}**2) * i{0}erfc({1})", _PRODUCT), "kve_order": ("dkve/dv", _ATOM),
     "gamma_density": ("{1}**({0} - 1) * exp(-{1}) / gamma({0})", _PRODUCT), "gammainc_order": ("dP/da", _ATOM),
     "beta_density": ("{2}**({0} - 1) * (1 - {2})**({1} - 1) / beta({0}, {1})", _PRODUCT),
+    "gamma_flattened": ("{2}**({1} - 1 - {0}) * exp(-{2}) / gamma({1})", _PRODUCT),
+    "beta_flattened": ("{4}**({2} - 1 - {0}) * (1 - {4})**({3} - 1 - {1}) / beta({2}, {3})", _PRODUCT),
     "spherical_j": ("(sin({1}) / {1} - cos({1})) / {1}", _PRODUCT),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, log, log1p, ordered
 from namedgrad.rules.special.declare import inverse, special
 from namedgrad.rules.special.gamma import implicit, psi
-from namedgrad.rules.structure import add, multiply, negative, not_equal, select, subtract
+from namedgrad.rules.structure import add, multiply, negative, not_equal, scale, select, subtract
 
 
 @functools.cache
@@ -28,19 +28,29 @@ def _step(n: int) -> Callable[[DimArray, DimArray], DimArray]:
 _against_sum = _step(0)
 
 
-def _slope(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-    """The derivative of the density in ``x``, written so that nothing is divided by x."""
-    one = c(1.0)
-    steeper = subtract(density(subtract(a, one), b, x), density(a, subtract(b, one), x))
-    return multiply(subtract(add(a, b), one), steeper)
+@functools.cache
+def _flattened(i: int, j: int) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
+    """``x**(a - 1 - i) (1 - x)**(b - 1 - j) / beta(a, b)``: ``beta(a - i, b - j)`` would have poles where ``a + b`` is 1."""
+    return ordered("beta_flattened", (i, j), _in_a, _in_b, _in_x(i, j))
 
 
-density = elementwise(
-    "beta_density",
-    lambda y, a, b, x: multiply(y, subtract(log(x), _against_sum(a, b))),
-    lambda y, a, b, x: multiply(y, subtract(log1p(negative(x)), _against_sum(b, a))),
-    lambda y, a, b, x: _slope(a, b, x),
-)
+def _in_a(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
+    return multiply(y, subtract(log(x), _against_sum(a, b)))
+
+
+def _in_b(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
+    return multiply(y, subtract(log1p(negative(x)), _against_sum(b, a)))
+
+
+def _in_x(i: int, j: int) -> Callable[..., DimArray]:
+    def slope(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:  # nothing is divided by x
+        rise = scale(subtract(a, c(1.0 + i)), _flattened(i + 1, j)(a, b, x))
+        return subtract(rise, scale(subtract(b, c(1.0 + j)), _flattened(i, j + 1)(a, b, x)))
+
+    return slope
+
+
+density = elementwise("beta_density", _in_a, _in_b, _in_x(0, 0))
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import c, divide, log, ordered
 from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, scaled, special
-from namedgrad.rules.structure import add, multiply, negative, not_equal, select, subtract
+from namedgrad.rules.structure import add, multiply, negative, not_equal, scale, select, subtract
 
 
 def psi(n: int) -> Callable[[DimArray], DimArray]:
@@ -77,11 +77,23 @@ def multigammaln(x: DimArray, d: int) -> DimArray:
 
 # ------------------------------------------------------------------------------------------------ incomplete
 
-density = elementwise(
-    "gamma_density",
-    lambda y, a, x: multiply(y, subtract(log(x), digamma(a))),
-    lambda y, a, x: subtract(density(subtract(a, c(1.0)), x), y),
-)
+
+
+@functools.cache
+def _flattened(i: int) -> Callable[[DimArray, DimArray], DimArray]:
+    """``x**(a - 1 - i) exp(-x) / gamma(a)``: with ``gamma(a - i)`` it would be a density, and have poles where ``a`` is 1."""
+    return ordered("gamma_flattened", (i,), _in_a, _in_x(i))
+
+
+def _in_a(y: DimArray, a: DimArray, x: DimArray) -> DimArray:
+    return multiply(y, subtract(log(x), digamma(a)))
+
+
+def _in_x(i: int) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
+    return lambda y, a, x: subtract(scale(subtract(a, c(1.0 + i)), _flattened(i + 1)(a, x)), y)
+
+
+density = elementwise("gamma_density", _in_a, _in_x(0))
 
 
 @functools.cache
