@@ -86,3 +86,20 @@ def test_bends_of_a_length_beside_a_long_side(small):
 def test_bend_of_softsign_far_out():
     bend = ng.grad(lambda x: ng.grad(lambda x: ng.softsign(x).sum())(x).sum())
     np.testing.assert_allclose(bend(ng.DimArray([1e100, -1e100], ("x",))).data, [-2e-300, 2e-300], rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("far", [3.0, np.inf])
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+def test_bend_of_a_convolution_beside_infinity(mode, far):
+    """It is bilinear: the second derivative along a line is twice the convolution of the directions."""
+    x, y, dx, dy = (np.array(v) for v in ([far, 1.0, 2.0], [1.0, 0.5], [0.3, 0.4, -1.2], [0.7, -0.2]))
+    want = 2 * np.convolve(dx, dy, mode).sum()
+
+    def along(t):
+        a, b = ng.DimArray(x, "p") + t * ng.DimArray(dx, "p"), ng.DimArray(y, "p") + t * ng.DimArray(dy, "p")
+        return ng.convolve(a, b, "p", mode=mode).sum(skipna=False)
+
+    t, one = ng.DimArray(0.0, ()), ng.DimArray(1.0, ())
+    assert ng.grad(lambda t: ng.grad(along)(t))(t).item() == pytest.approx(want)
+    assert ng.pushforward(lambda t: ng.grad(along)(t), (t,), (one,))[1].item() == pytest.approx(want)

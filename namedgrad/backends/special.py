@@ -133,6 +133,10 @@ class SpecialKernels:
         """``1 / (1 - x**2)``."""
         return self.xp.reciprocal((1 - x) * (1 + x))
 
+    def finite_part(self, x: Raw) -> Raw:
+        """0 in place of what is not finite."""
+        return self.xp.where(self.xp.isfinite(x), x, x.dtype.type(0))
+
     def part_of_length(self, part: Raw, _other: Raw, length: Raw) -> Raw:
         """``part / length`` of one of two coordinates and the length: 0 at the origin, the sign at infinity.
 

@@ -10,7 +10,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
-from namedgrad.primitive import core, operation, sample
+from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.control import stop_gradient
@@ -55,7 +55,7 @@ def _pulled(g: DimArray, y: DimArray, *, full: bool) -> DimArray:
         balance = _core(e.sign(stop_gradient(g)), select(e.isinf(y), e.sign(stop_gradient(y))), full=full)
         added = where(e.greater_equal(e.absolute_real(balance), subtract(hits, c(0.5))), e.copysign(c(math.inf), balance), added)
     spoiled = where(e.less(hits, c(0.5)), c(0), added)
-    return add(_core(g, select(finite, y), full=full), cast(spoiled, np.result_type(g.dtype, y.dtype)))
+    return add(_core(g, _finite_part.one(y), full=full), cast(spoiled, np.result_type(g.dtype, y.dtype)))
 
 
 def _as_real(mask: DimArray, like: DimArray) -> DimArray:
@@ -73,6 +73,7 @@ def _flip(x: DimArray) -> DimArray:
 
 
 _convolve = core("(n),(m)->(k)", "convolve", pullback=_pullback)
+_finite_part = elementwise("finite_part", 1)  # of the next order no cell is left out
 
 
 @operation(
