@@ -127,3 +127,42 @@ def test_both_modes_of_a_large_factor(n):
         sym = (t.data + t.data.transpose(0, 2, 1)) / 2
         expected = slope(lambda s, sym=sym: np.linalg.cholesky(x + s * sym), 1e-3)
         assert_close(pushed.data, expected if lower else expected.transpose(0, 2, 1), 1e-7)
+
+
+@pytest.mark.parametrize("values", [(1, 2, 3, 4), (1, 2, 3, 0), (1, 2, 0, 0), (1, 1e-9, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0)])
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_third_derivative_of_determinants(kind, values):
+    """Along a line a determinant is a polynomial, here the one through its values at five points."""
+    rng = np.random.default_rng(5)
+
+    def drawn():
+        return rng.normal(size=(4, 4)) + (1j * rng.normal(size=(4, 4)) if kind == "complex" else 0)
+
+    a, t = drawn() @ np.diag(values) @ drawn(), drawn()
+    at = np.linspace(-1, 1, 5)
+    want = 6 * np.polyfit(at, [np.linalg.det(a + s * t).real for s in at], 4)[1]
+
+    def along(s):
+        return ng.real(ng.det(ng.DimArray(a, IJ) + s * ng.DimArray(t, IJ), IJ))
+
+    zero, one = ng.DimArray(0.0, ()), ng.DimArray(1.0, ())
+    bend = lambda s: ng.grad(lambda s: ng.grad(along)(s))(s)
+    assert_close(ng.grad(bend)(zero).item(), want, 1e-10)
+    assert_close(ng.pushforward(bend, (zero,), (one,))[1].item(), want, 1e-10)
+
+
+def test_fourth_derivative_of_a_determinant():
+    rng = np.random.default_rng(6)
+    a, t = rng.normal(size=(2, 5, 5))
+    at = np.linspace(-1, 1, 6)
+    want = 24 * np.polyfit(at, [np.linalg.det(a + s * t) for s in at], 5)[1]
+
+    def along(s, a=a):
+        return ng.det(ng.DimArray(a, IJ) + s * ng.DimArray(t, IJ), IJ)
+
+    def nested(f, times):
+        return f if not times else nested(lambda s: ng.grad(f)(s), times - 1)
+
+    zero = ng.DimArray(0.0, ())
+    assert_close(nested(along, 4)(zero).item(), want, 1e-10)
+    assert np.isnan(nested(lambda s: along(s, np.zeros((5, 5))), 4)(zero).item())  # never an arbitrary number

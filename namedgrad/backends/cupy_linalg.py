@@ -103,6 +103,10 @@ class CupyLinalg(LinalgKernels):
         """The derivative of the cofactors in a direction."""
         return self._of_finite(lambda a: LinalgKernels.cofactor_along(self, a, t), a)
 
+    def cofactor_twice(self, a: Raw, t: Raw, u: Raw, errors: str = "raise") -> Raw:
+        """Their second derivative in two directions."""
+        return self._of_finite(lambda a: LinalgKernels.cofactor_twice(self, a, t, u), a)
+
     # ---------------------------------------------------------------- failures
 
     def _of_finite(self, f: Callable[[Raw], Raw], a: Raw, errors: str = "nan", reason: str = "") -> Raw:

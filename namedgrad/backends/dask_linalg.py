@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import Any
 
@@ -88,6 +89,14 @@ class DaskLinalg(LinalgKernels):
 
     def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
         return self._pair("cofactor_along", a, t, whole=True, errors=errors)
+
+    def cofactor_twice(self, a: Raw, t: Raw, u: Raw, errors: str = "raise") -> Raw:
+        whole = [self.asarray(x).rechunk({-2: -1, -1: -1}) for x in (a, t, u)]
+        labels = [_axes(x, core) for x, core in zip(whole, ("ij", "kl", "mn"), strict=True)]
+        _, whole = da.core.unify_chunks(*itertools.chain.from_iterable(zip(whole, labels, strict=True)))
+        kernel = _located("cofactor_twice", whole[0], {"errors": errors})
+        dtype = np.result_type(*whole)
+        return da.apply_gufunc(kernel, "(i,j),(i,j),(i,j),()->(i,j)", *whole, _numbers(whole[0]), output_dtypes=dtype)
 
     def cholesky_gradient(self, y: Raw, g: Raw, errors: str = "raise") -> Raw:
         return self._pair("cholesky_gradient", y, g, whole=True, errors=errors)

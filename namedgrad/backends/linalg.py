@@ -215,6 +215,29 @@ class LinalgKernels:
         phase = xp.linalg.det(u) * xp.linalg.det(vh)
         return phase[..., None, None] * xp.matmul(xp.matmul(xp.conj(u), inner), xp.conj(vh))
 
+    def cofactor_twice(self, a: Raw, t: Raw, u: Raw, errors: str = "raise") -> Raw:
+        """The second derivative of the cofactors in two directions: the third of the determinant, row by row."""
+        xp = self.xp
+        a, t, u = xp.broadcast_arrays(a, t, u)
+        left, s, right = xp.linalg.svd(a)
+        t, u = (xp.matmul(xp.matmul(self._adjoint(left), d), self._adjoint(right)) for d in (t, u))
+        triples, eye = self._exclusive_triples(s).astype(a.dtype), xp.eye(s.shape[-1], dtype=a.dtype)
+        own = [xp.sum(d * eye, axis=-1) for d in (t, u)]
+        on = xp.einsum("...kij,...i,...j->...k", triples, *own) - xp.einsum("...kij,...ij,...ji->...k", triples, t, u)
+        off: Any = 0.0
+        for d, e, own_e in ((t, u, own[1]), (u, t, own[0])):
+            off = off - xp.swapaxes(d, -1, -2) * xp.einsum("...kij,...j->...ki", triples, own_e)
+            off = off + xp.einsum("...kij,...ij,...jk->...ki", triples, d, e)
+        inner = eye * on[..., :, None] + (1 - eye) * off
+        phase = xp.linalg.det(left) * xp.linalg.det(right)
+        return phase[..., None, None] * xp.matmul(xp.matmul(xp.conj(left), inner), xp.conj(right))
+
+    def _exclusive_triples(self, s: Raw) -> Raw:
+        """Products of all values but three; 0 where two of these are one."""
+        eye = self.xp.eye(s.shape[-1], dtype=bool)
+        pairs = self._exclusive_pairs(self.xp.where(eye, 1, s[..., None, :]))
+        return self.xp.where(eye[:, :, None] | eye[:, None, :], 0, pairs)
+
     def _exclusive(self, s: Raw) -> Raw:
         """Products of all values but one."""
         xp = self.xp

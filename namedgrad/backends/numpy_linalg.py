@@ -114,6 +114,9 @@ class NumpyLinalg(LinalgKernels):
     def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
         return _of_finite(super().cofactor_along, *np.broadcast_arrays(a, t))
 
+    def cofactor_twice(self, a: Raw, t: Raw, u: Raw, errors: str = "raise") -> Raw:
+        return _of_finite(super().cofactor_twice, *np.broadcast_arrays(a, t, u))
+
     def expm(self, a: Raw, errors: str = "raise") -> Raw:
         from scipy.linalg import expm
 

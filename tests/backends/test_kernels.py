@@ -284,3 +284,16 @@ def test_full_and_broadcast(on: On, shape: tuple[int, ...], lead: tuple[int, ...
     assert_close(
         on.get(on.kernels.broadcast_to(on.put(x), (*lead, *shape))), np.broadcast_to(x, (*lead, *shape)), EXACT
     )
+
+
+def test_second_derivatives_of_cofactors(on):
+    """Those of 3 x 3 matrices are quadratic, so in two directions they are what the cofactors of these have in common."""
+    rng = np.random.default_rng(3)
+    a, t, u = rng.normal(size=(3, 4, 3, 3))
+    a[1], a[2] = 0, np.outer(a[2, 0], a[2, 1])
+
+    def cofactors(m):
+        return np.linalg.det(m)[:, None, None] * np.linalg.inv(m).swapaxes(1, 2)
+
+    got = on.get(on.kernels.cofactor_twice(*map(on.put, (a, t, u))))
+    assert_close(got, cofactors(t + u) - cofactors(t) - cofactors(u), 1e-12)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, imag, real
-from namedgrad.rules.elementwise import c, log
+from namedgrad.rules.elementwise import c, less, log
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     MATRIX,
@@ -28,7 +34,8 @@ from namedgrad.rules.linalg.solving import _inv
 from namedgrad.rules.movement import diagonal as diagonal_of
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions import sum as sum_
-from namedgrad.rules.structure import add, equal, multiply, positions, relabel, select, subtract, total
+from namedgrad.rules.reductions.norms import vector_norm
+from namedgrad.rules.structure import add, equal, multiply, negative, positions, relabel, select, total, where
 
 # ------------------------------------------------------------------------------------------------ determinant
 
@@ -52,37 +59,65 @@ def _cofactor_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any
 
 
 def _along_pullback(g: DimArray, y: DimArray, a: DimArray, t: DimArray, **_: Any) -> tuple[DimArray, DimArray]:
-    """The third derivative, by the inverse: for regular matrices."""
-    return _third(a, t, g), _cofactor_along(a, g)
+    """Every derivative of a determinant is linear and symmetric in its directions."""
+    return _cofactor_twice(a, t, g), _cofactor_along(a, g)
 
 
 def _along_pushforward(ts: list[Any], y: DimArray, a: DimArray, t: DimArray, **_: Any) -> DimArray:
-    parts = [] if ts[0] is None else [_third(a, t, ts[0])]
-    parts += [] if ts[1] is None else [_cofactor_along(a, ts[1])]
-    return parts[0] if len(parts) == 1 else add(*parts)
+    return _sum_of(ts, [lambda s: _cofactor_twice(a, t, s), lambda s: _cofactor_along(a, s)])
 
 
-def _third(a: DimArray, t: DimArray, u: DimArray) -> DimArray:
-    """Derivative of ``tr(X t) tr(X u) - tr(X t X u)`` times the determinant, X the inverse."""
+def _twice_pullback(g: DimArray, y: DimArray, a: DimArray, t: DimArray, u: DimArray, **_: Any) -> Any:
+    return _by_inverse(a, t, u, g), _cofactor_twice(a, g, u), _cofactor_twice(a, t, g)
+
+
+def _twice_pushforward(ts: list[Any], y: DimArray, a: DimArray, t: DimArray, u: DimArray, **_: Any) -> DimArray:
+    ways = [lambda s: _by_inverse(a, t, u, s), lambda s: _cofactor_twice(a, s, u), lambda s: _cofactor_twice(a, t, s)]
+    return _sum_of(ts, ways)
+
+
+def _sum_of(ts: list[Any], ways: list[Callable[[DimArray], DimArray]]) -> DimArray:
+    return functools.reduce(add, [way(t) for t, way in zip(ts, ways, strict=True) if t is not None])
+
+
+def _by_inverse(a: DimArray, *ts: DimArray) -> DimArray:
+    """The derivative of the cofactors in several directions; NaN where a matrix is too near a singular one.
+
+    With X the inverse, that of the determinant is its product with the sum over all permutations of the directions of
+    ``sign * tr(X t1 X t2 ...) tr(...) ...``, a trace for each cycle. Here the last direction is left out of its trace.
+    """
     x = _inv(a, errors="nan")
-    xt, xu = mm(x, t), mm(x, u)
-    tt, tu = _trace(xt), _trace(xu)
-    det = _det(a)
-    xtx, xux = mm(xt, x), mm(xu, x)
-    pair = subtract(multiply(tt, tu), _trace(mm(xt, xu)))
-    inner = multiply(x, pair)
-    inner = subtract(inner, add(multiply(xtx, tu), multiply(xux, tt)))
-    inner = add(inner, add(mm(xt, xux), mm(xu, xtx)))
-    return mT(multiply(inner, det))
+    steps, last = [mm(x, t) for t in ts], len(ts)
+    terms = []
+    for order in itertools.permutations(range(last + 1)):
+        cycles = _cycles(order)
+        out = x
+        for k in next(cycle for cycle in cycles if last in cycle)[1:]:
+            out = mm(steps[k], out)
+        for cycle in cycles:
+            if last not in cycle:
+                out = multiply(out, total(diagonal(functools.reduce(mm, (steps[k] for k in cycle))), (COLUMN,)))
+        terms.append(negative(out) if (last + 1 - len(cycles)) % 2 else out)
+    known = less(multiply(vector_norm(a, MATRIX), vector_norm(x, MATRIX)), c(1 / math.sqrt(np.finfo(a.dtype).eps)))
+    return where(known, multiply(mT(functools.reduce(add, terms)), _det(a)), c(math.nan))
 
 
-def _trace(x: DimArray) -> DimArray:
-    return total(diagonal(x), (COLUMN,))
+def _cycles(order: tuple[int, ...]) -> list[list[int]]:
+    """The cycles of a permutation, that of the last number first and beginning with it."""
+    left, found = list(range(len(order))), []
+    while left:
+        cycle = [left.pop()]
+        while order[cycle[-1]] != cycle[0]:
+            cycle.append(order[cycle[-1]])
+            left.remove(cycle[-1])
+        found.append(cycle)
+    return found
 
 
 _det = MatrixOp("(m,m)->()", "det", _det_pullback, pushforward=_det_pushforward)
 _cofactor = MatrixOp("(m,m)->(m,m)", "cofactor", _cofactor_pullback, pushforward=_cofactor_pushforward)
 _cofactor_along = MatrixOp("(m,m),(m,m)->(m,m)", "cofactor_along", _along_pullback, pushforward=_along_pushforward)
+_cofactor_twice = MatrixOp("(m,m),(m,m),(m,m)->(m,m)", "cofactor_twice", _twice_pullback, pushforward=_twice_pushforward)
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("cwell(i,j)", dims=("i", "j")))
@@ -109,8 +144,8 @@ def det(a: DimArray, dims: tuple[Name, Name]) -> DimArray:
     Notes
     -----
     The derivative is the matrix of cofactors, which is right for singular matrices too (Magnus, J. R. and Neudecker, H.
-    (2019), *Matrix differential calculus*, section 8.3), and so is the second one. ``numpy.linalg.det``,
-    ``torch.linalg.det``.
+    (2019), *Matrix differential calculus*, section 8.3), and so are the second and the third one; of those beyond a
+    matrix that is nearly singular gets NaN. ``numpy.linalg.det``, ``torch.linalg.det``.
 
     Examples
     --------
