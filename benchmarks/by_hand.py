@@ -18,6 +18,8 @@ from benchmarks import (
     layers_by_hand,
     lines_by_hand,
     losses_by_hand,
+    matrices_by_hand,
+    nets_by_hand,
     pointwise_by_hand,
     recurrent_by_hand,
 )
@@ -156,7 +158,8 @@ def rows() -> list[Row]:
         Row("roll", lambda x: x.roll(b=7), (X,), lambda x: np.roll(x, 7, 1), lambda g, z, x: (np.roll(g, -7, 1),)),
         Row("diff", lambda x: x.diff("b"), (X,), lambda x: np.diff(x, axis=1), lambda g, z, x: (_undiff(g),)),
     ]  # fmt: skip
-    files = layers_by_hand, losses_by_hand, pointwise_by_hand, lines_by_hand, cells_by_hand, recurrent_by_hand
+    files = (layers_by_hand, losses_by_hand, pointwise_by_hand, lines_by_hand, cells_by_hand, nets_by_hand,
+             matrices_by_hand, recurrent_by_hand)  # fmt: skip
     return [*one, *two, *along, *others, *(Row(*row) for file in files for row in file.table())]
 
 

@@ -48,11 +48,12 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
     safe = where(some, out, c(1.0))
     if p == 2:
         return select(some, e.reciprocal(safe)), d
+    if p == 1:
+        return cast(some, out.dtype), e.sign(d)
     size = e.absolute_real(d)
     moved = not_equal(size, c(0))
     ratio = e.divide(where(moved, size, c(1.0)), safe)
-    factor = e.sign(d) if p == 1 else select(moved, multiply(e.sign(d), e.power(ratio, c(p - 1.0))))
-    return cast(some, out.dtype), factor
+    return cast(some, out.dtype), select(moved, multiply(e.sign(d), e.power(ratio, c(p - 1.0))))
 
 
 def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, p: float) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,12 +26,13 @@ class _Merge(Primitive):
     def lower(self, args: Sequence[DimArray], dims: Names, name: Name) -> DimArray:
         (x,) = args
         rest = tuple(n for n in x.names if n not in dims)
-        perm = axes.order_plan(x.names, (*rest, *dims))
-        backend = backends.backend_of(x.raw)
-        raw = x.raw if perm is None else call(backend.transpose, x.raw, perm)
-        size = int(np.prod([extent(x, d) for d in dims], dtype=int))
-        raw = call(backend.reshape, raw, (*raw.shape[: len(rest)], size))
-        return make(raw, (*rest, name), x.hidden)
+        sizes = {n: extent(x, n) for n in x.names}
+        joined, others = math.prod(sizes[d] for d in dims), tuple(sizes[n] for n in rest)
+        in_front = _may_stand_in_front(x, dims, rest, sizes)
+        raw = _ordered(x.raw, x.names, (*dims, *rest) if in_front else (*rest, *dims))
+        raw = call(backends.backend_of(raw).reshape, raw, (joined, *others) if in_front else (*others, joined))
+        out = (name, *rest) if in_front else (*rest, name)
+        return make(_ordered(raw, out, (*rest, name)), (*rest, name), x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, name: Name) -> Map:
         (x,) = ins
@@ -45,6 +47,21 @@ class _Merge(Primitive):
         )
 
 
+def _may_stand_in_front(x: DimArray, dims: Names, rest: Names, sizes: Mapping[Name, int]) -> bool:
+    """Whether cells that have to be copied lie in longer runs if the axes that are joined vary slowest.
+
+    Joining the channels and the inner cells of 16 x 2 x 2 x 128 x 128: 0.8 ms instead of 2.8.
+    """
+    if not (rest and dims and backends.backend_of(x.raw).may_branch) or x.names[-len(dims) :] == dims:
+        return False
+    return sizes[rest[-1]] > sizes[dims[-1]] or x.names[: len(dims)] == dims
+
+
+def _ordered(raw: Any, names: Names, order: Names) -> Any:
+    perm = axes.order_plan(names, order)
+    return raw if perm is None else call(backends.backend_of(raw).transpose, raw, perm)
+
+
 class _Split(Primitive):
     """One axis as several."""
 
@@ -53,10 +70,8 @@ class _Split(Primitive):
     def lower(self, args: Sequence[DimArray], name: Name, sizes: dict[Name, int]) -> DimArray:
         (x,) = args
         rest = tuple(n for n in x.names if n != name)
-        perm = axes.order_plan(x.names, (*rest, name))
-        backend = backends.backend_of(x.raw)
-        raw = x.raw if perm is None else call(backend.transpose, x.raw, perm)
-        raw = call(backend.reshape, raw, (*raw.shape[:-1], *sizes.values()))
+        raw = _ordered(x.raw, x.names, (*rest, name))
+        raw = call(backends.backend_of(raw).reshape, raw, (*raw.shape[:-1], *sizes.values()))
         return make(raw, (*rest, *sizes), x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int]) -> Map:

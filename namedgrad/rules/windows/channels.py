@@ -70,7 +70,8 @@ def pixel_shuffle(x: DimArray, factor: Mapping[Any, int], channel: Name) -> DimA
         raise ValueError(f"pixel_shuffle: {n} channels are not a multiple of {by} in {describe(x)}")
     fine = {d: private_name(d) for d in sizes}
     out = split(x, channel, {channel: n // by, **{fine[d]: r for d, r in sizes.items()}})
-    for d, f in fine.items():
+    out = reorder(out, tuple(m for n in x.names for m in ((n, fine[n]) if n in fine else (n,))))
+    for d, f in reversed(fine.items()):  # the first copies cells to where they stay
         out = merge(out, (d, f), d)
     return reorder(out, x.names)
 
