@@ -24,12 +24,14 @@ def ascending_sums(g: Raw, index: Raw, shared: int, size: int) -> Raw | None:
     begin = index[(0,) * shared][:FEW]
     if (begin[1:] < begin[:-1]).any():
         return None
-    first = np.ones(index.shape, bool)
-    np.not_equal(index[..., 1:], index[..., :-1], out=first[..., 1:])
+    line = index.reshape(-1)
+    first = np.empty(line.size, bool)
+    np.not_equal(line[1:], line[:-1], out=first[1:])
+    first[::n] = True
     at = np.flatnonzero(first)
-    if RUN * at.size > index.size:
+    if RUN * at.size > line.size:
         return None
-    row, to = at // n, index.reshape(-1)[at]
+    row, to = at // n, line[at]
     if to.min() < 0 or to.max() >= size or ((to[1:] < to[:-1]) & (row[1:] == row[:-1])).any():
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
