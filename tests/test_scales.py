@@ -103,3 +103,21 @@ def test_bend_of_a_convolution_beside_infinity(mode, far):
     t, one = ng.DimArray(0.0, ()), ng.DimArray(1.0, ())
     assert ng.grad(lambda t: ng.grad(along)(t))(t).item() == pytest.approx(want)
     assert ng.pushforward(lambda t: ng.grad(along)(t), (t,), (one,))[1].item() == pytest.approx(want)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [1, 10, 101, 100_000])
+def test_slopes_of_sinc_where_it_is_0(n, dtype):
+    """At a whole number n they are (-1)**n / n and -2 (-1)**n / n**2."""
+    x = ng.DimArray(np.array([n], dtype), ("x",))
+    slope = ng.grad(lambda x: ng.sinc(x).sum())
+    sign = (-1.0) ** n
+    np.testing.assert_allclose(slope(x).data, [sign / n], rtol=1e-6)
+    np.testing.assert_allclose(ng.grad(lambda x: slope(x).sum())(x).data, [-2 * sign / n**2], rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_slope_of_exprel_where_the_exponential_overflows():
+    x = ng.DimArray([711.0], ("x",))
+    want = np.exp(711.0 - 20) / 711 * (1 - 1 / 711) * np.exp(20.0)
+    np.testing.assert_allclose(ng.grad(lambda x: ng.exprel(x).sum())(x).data, [want], rtol=1e-10)

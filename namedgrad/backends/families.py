@@ -180,9 +180,11 @@ class FamilyKernels:
             return out
 
         def recurrence(x: Raw) -> Raw:
-            out, top = xp.expm1(x) / x, xp.exp(x)
+            root = xp.exp(x / 2)
+            top = root * (root / x)  # exp(x) / x, finite for longer than exp(x)
+            out = top - 1 / x
             for k in range(1, n + 1):
-                out = (top - k * out) / x
+                out = top - k * out / x
             far = xp.equal(x, math.inf) if not is_complex(x) else False
             return xp.where(far, math.inf, out)
 

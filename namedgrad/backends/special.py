@@ -179,10 +179,18 @@ class SpecialKernels:
 
     def spherical_j(self, n: int, x: Raw) -> Raw:
         """Spherical Bessel functions: near 0 by the power series, without cancellation, else by recurrence upwards."""
+        return self._spherical(n, x, 1.0)
+
+    def spherical_j_pi(self, n: int, x: Raw) -> Raw:
+        """The same of ``pi x``; sine and cosine see the rest of ``x`` after whole turns, which is exact."""
+        return self._spherical(n, x, math.pi)
+
+    def _spherical(self, n: int, x: Raw, unit: float) -> Raw:
         xp = self.xp
         dtype, x, bound = result_dtype(x), double(x), float(max(n, 1))
 
-        def series(z: Raw) -> Raw:
+        def series(x: Raw) -> Raw:
+            z = x * unit
             first = 1 / math.prod(range(1, 2 * n + 2, 2))
             terms, largest = [first], 1.0
             for k in range(1, 60):
@@ -197,13 +205,16 @@ class SpecialKernels:
                 out = out * square + term
             return out * z**n if n else out
 
-        def recurrence(z: Raw) -> Raw:
-            below, out = xp.cos(z) / z, xp.sin(z) / z
+        def recurrence(x: Raw) -> Raw:
+            z = x * unit
+            turned = z if unit == 1.0 or is_complex(x) else (x - 2 * xp.rint(x / 2)) * unit
+            below, out = xp.cos(turned) / z, xp.sin(turned) / z
             for k in range(n):
                 below, out = out, (2 * k + 1) / z * out - below
             return out if is_complex(z) else xp.where(xp.isinf(z), 0.0, out)
 
-        return self._pieces(xp.absolute(x) < bound, series, recurrence, x, (0.5, 2.0 * bound)).astype(dtype)
+        near = xp.absolute(x) < bound / unit
+        return self._pieces(near, series, recurrence, x, (0.5 / unit, 2.0 * bound / unit)).astype(dtype)
 
     def _pieces(
         self, where: Raw, one: Callable[[Raw], Raw], other: Callable[[Raw], Raw], x: Raw, safe: tuple[float, float]

@@ -47,14 +47,14 @@ def ordered(kernel: str, orders: Sequence[int], *partials: Any) -> Callable[...,
 
 
 @functools.cache
-def spherical_j(n: int) -> Callable[..., DimArray]:
-    """The spherical Bessel function of the first kind and order ``n``; that of order 0 is sin(x) / x."""
+def spherical_j(n: int, unit: float = 1.0) -> Callable[..., DimArray]:
+    """The spherical Bessel function of the first kind and order ``n``, of ``unit * x``; that of order 0 is sin(x) / x."""
 
     def slope(y: DimArray, x: DimArray) -> DimArray:  # DLMF 10.51.2
-        after = multiply(c(-(n + 1) / (2 * n + 1)), spherical_j(n + 1)(x))
-        return add(multiply(c(n / (2 * n + 1)), spherical_j(n - 1)(x)), after) if n else after
+        after = multiply(c(-unit * (n + 1) / (2 * n + 1)), spherical_j(n + 1, unit)(x))
+        return add(multiply(c(unit * n / (2 * n + 1)), spherical_j(n - 1, unit)(x)), after) if n else after
 
-    return ordered("spherical_j", (n,), slope)
+    return ordered("spherical_j" if unit == 1.0 else "spherical_j_pi", (n,), slope)
 
 
 def at_zero(x: DimArray, factor: DimArray) -> DimArray:
@@ -155,7 +155,7 @@ arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(mult
 arccosh_slope = elementwise("arccosh_slope", lambda y, x: negative(multiply(multiply(x, y), square(y))))
 arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
 sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
-sinc       = elementwise("sinc",           lambda y, x: multiply(c(-math.pi), spherical_j(1)(multiply(c(math.pi), x))), domain="nonzero")
+sinc       = elementwise("sinc",           lambda y, x: multiply(c(-math.pi), spherical_j(1, math.pi)(x)), domain="nonzero")
 deg2rad    = elementwise("deg2rad",        lambda y, x: c(math.pi / 180), domain="real")
 rad2deg    = elementwise("rad2deg",        lambda y, x: c(180 / math.pi), domain="real")
 
