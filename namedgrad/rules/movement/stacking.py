@@ -19,42 +19,36 @@ from namedgrad.trace import apply
 
 
 class _Merge(Primitive):
-    """Several axes as one, in the call's order."""
+    """Several axes as one, in the call's order.
+
+    Where cells have to be copied, ``front`` lets the axis vary slowest in memory: joining the channels and the inner cells
+    of 16 x 2 x 2 x 128 x 128 takes 0.8 ms instead of 2.8.
+    """
 
     form, signature = "linear", "(a,b...)->(n)"
 
-    def lower(self, args: Sequence[DimArray], dims: Names, name: Name) -> DimArray:
+    def lower(self, args: Sequence[DimArray], dims: Names, name: Name, front: bool) -> DimArray:
         (x,) = args
         rest = tuple(n for n in x.names if n not in dims)
         sizes = {n: extent(x, n) for n in x.names}
         joined, others = math.prod(sizes[d] for d in dims), tuple(sizes[n] for n in rest)
-        in_front = _may_stand_in_front(x, dims, rest, sizes)
-        raw = _ordered(x.raw, x.names, (*dims, *rest) if in_front else (*rest, *dims))
-        raw = call(backends.backend_of(raw).reshape, raw, (joined, *others) if in_front else (*others, joined))
-        out = (name, *rest) if in_front else (*rest, name)
+        front = backends.backend_of(x.raw).may_branch and (front or x.names[: len(dims)] == dims)
+        raw = _ordered(x.raw, x.names, (*dims, *rest) if front else (*rest, *dims))
+        raw = call(backends.backend_of(raw).reshape, raw, (joined, *others) if front else (*others, joined))
+        out = (name, *rest) if front else (*rest, name)
         return make(_ordered(raw, out, (*rest, name)), (*rest, name), x.hidden)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, name: Name) -> Map:
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, name: Name, front: bool) -> Map:
         (x,) = ins
         inner, one = tuple(axes.core(i) for i in range(-len(dims), 0)), axes.core(-1)
         sizes: dict[Name, int] = dict(zip(inner, (extent(x, d) for d in dims), strict=True))
         return LinearCore(
-            lambda ts: merge(ts[0], inner, one),
-            lambda g: [split(g, one, sizes)],
+            lambda ts: merge(ts[0], inner, one, front=front),
+            lambda g: [split(g, one, sizes, front=front)],
             [like(x)],
             [dict(zip(dims, inner, strict=True))],
             {name: one},
         )
-
-
-def _may_stand_in_front(x: DimArray, dims: Names, rest: Names, sizes: Mapping[Name, int]) -> bool:
-    """Whether cells that have to be copied lie in longer runs if the axes that are joined vary slowest.
-
-    Joining the channels and the inner cells of 16 x 2 x 2 x 128 x 128: 0.8 ms instead of 2.8.
-    """
-    if not (rest and dims and backends.backend_of(x.raw).may_branch) or x.names[-len(dims) :] == dims:
-        return False
-    return sizes[rest[-1]] > sizes[dims[-1]] or x.names[: len(dims)] == dims
 
 
 def _ordered(raw: Any, names: Names, order: Names) -> Any:
@@ -67,19 +61,21 @@ class _Split(Primitive):
 
     form, signature = "linear", "(n)->(a,b...)"
 
-    def lower(self, args: Sequence[DimArray], name: Name, sizes: dict[Name, int]) -> DimArray:
+    def lower(self, args: Sequence[DimArray], name: Name, sizes: dict[Name, int], front: bool) -> DimArray:
         (x,) = args
         rest = tuple(n for n in x.names if n != name)
         raw = _ordered(x.raw, x.names, (*rest, name))
         raw = call(backends.backend_of(raw).reshape, raw, (*raw.shape[:-1], *sizes.values()))
         return make(raw, (*rest, *sizes), x.hidden)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int]) -> Map:
+    def linear(
+        self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int], front: bool
+    ) -> Map:
         inner, one = tuple(axes.core(i) for i in range(-len(sizes), 0)), axes.core(-1)
         table: dict[Name, int] = dict(zip(inner, sizes.values(), strict=True))
         return LinearCore(
-            lambda ts: split(ts[0], one, table),
-            lambda g: [merge(g, inner, one)],
+            lambda ts: split(ts[0], one, table, front=front),
+            lambda g: [merge(g, inner, one, front=front)],
             [like(ins[0])],
             [{name: one}],
             dict(zip(sizes, inner, strict=True)),
@@ -89,14 +85,14 @@ class _Split(Primitive):
 _MERGE, _SPLIT = _Merge("merge"), _Split("split")
 
 
-def merge(x: DimArray, dims: Names, name: Name) -> DimArray:
+def merge(x: DimArray, dims: Names, name: Name, *, front: bool = False) -> DimArray:
     """Several axes, visible or hidden, as one."""
-    return apply(_MERGE, (x,), dims=dims, name=name)
+    return apply(_MERGE, (x,), dims=dims, name=name, front=front)
 
 
-def split(x: DimArray, name: Name, sizes: Mapping[Name, int]) -> DimArray:
-    """One axis as several."""
-    return apply(_SPLIT, (x,), name=name, sizes=dict(sizes))
+def split(x: DimArray, name: Name, sizes: Mapping[Name, int], *, front: bool = False) -> DimArray:
+    """One axis as several; ``front`` is how they are joined again."""
+    return apply(_SPLIT, (x,), name=name, sizes=dict(sizes), front=front)
 
 
 @operation(sample("real(a,b,c)", dim={"z": ("c", "a")}), method=True)

@@ -69,7 +69,7 @@ def pixel_shuffle(x: DimArray, factor: Mapping[Any, int], channel: Name) -> DimA
     if n % by:
         raise ValueError(f"pixel_shuffle: {n} channels are not a multiple of {by} in {describe(x)}")
     fine = {d: private_name(d) for d in sizes}
-    out = split(x, channel, {channel: n // by, **{fine[d]: r for d, r in sizes.items()}})
+    out = split(x, channel, {channel: n // by, **{fine[d]: r for d, r in sizes.items()}}, front=True)
     out = reorder(out, tuple(m for n in x.names for m in ((n, fine[n]) if n in fine else (n,))))
     for d, f in reversed(fine.items()):  # the first copies cells to where they stay
         out = merge(out, (d, f), d)
@@ -117,7 +117,7 @@ def pixel_unshuffle(x: DimArray, factor: Mapping[Any, int], channel: Name) -> Di
         if extent(x, d) % r:
             raise ValueError(f"pixel_unshuffle: {extent(x, d)} cells are not a multiple of {r} along {d!r} of {describe(x)}")
         out = split(out, d, {d: extent(x, d) // r, fine[d]: r})
-    return reorder(merge(out, (channel, *fine.values()), channel), x.names)
+    return reorder(merge(out, (channel, *fine.values()), channel, front=True), x.names)
 
 
 @operation(sample("real(a,six)", groups=3, channel="six"), sample("real(eight,b)", groups=2, channel="eight"), method=True)
