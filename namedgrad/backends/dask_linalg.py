@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import dask.array as da
@@ -88,21 +89,16 @@ class DaskLinalg(LinalgKernels):
         return self._stack("logm", a.shape[-2:], a, errors=errors)
 
     def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
-        return self._pair("cofactor_along", a, t, whole=True, errors=errors)
+        return self._square("cofactor_along", a, t, errors=errors)
 
     def cofactor_twice(self, a: Raw, t: Raw, u: Raw, errors: str = "raise") -> Raw:
-        whole = [self.asarray(x).rechunk({-2: -1, -1: -1}) for x in (a, t, u)]
-        labels = [_axes(x, core) for x, core in zip(whole, ("ij", "kl", "mn"), strict=True)]
-        _, whole = da.core.unify_chunks(*itertools.chain.from_iterable(zip(whole, labels, strict=True)))
-        kernel = _located("cofactor_twice", whole[0], {"errors": errors})
-        dtype = np.result_type(*whole)
-        return da.apply_gufunc(kernel, "(i,j),(i,j),(i,j),()->(i,j)", *whole, _numbers(whole[0]), output_dtypes=dtype)
+        return self._square("cofactor_twice", a, t, u, errors=errors)
 
     def cholesky_gradient(self, y: Raw, g: Raw, errors: str = "raise") -> Raw:
-        return self._pair("cholesky_gradient", y, g, whole=True, errors=errors)
+        return self._square("cholesky_gradient", y, g, errors=errors)
 
     def cholesky_tangent(self, y: Raw, t: Raw, errors: str = "raise") -> Raw:
-        return self._pair("cholesky_tangent", y, t, whole=True, errors=errors)
+        return self._square("cholesky_tangent", y, t, errors=errors)
 
     def solve(self, a: Raw, b: Raw, errors: str = "raise") -> Raw:
         return self._pair("solve", a, b, errors=errors)
@@ -123,22 +119,31 @@ class DaskLinalg(LinalgKernels):
             output_sizes=dict(zip(axes, map(int, shape), strict=True)),
         )
 
-    def _pair(self, name: str, a: Raw, b: Raw, *, whole: bool = False, **how: Any) -> Raw:
-        """Matrices and matrices of columns, which keep their chunks unless they are needed whole."""
-        a, b = self.asarray(a).rechunk({-2: -1, -1: -1}), self.asarray(b)
-        dtype = np.result_type(a.dtype, b.dtype)
-        b = b.rechunk({-2: -1, -1: -1} if whole else {-2: -1})
-        _, (a, b) = da.core.unify_chunks(a, _axes(a, "ij"), b, _axes(b, "kl"))
-        kernel, numbers = _located(name, a, how), _numbers(a)
-        if whole:
-            return da.apply_gufunc(kernel, "(i,j),(i,j),()->(i,j)", a, b, numbers, output_dtypes=dtype)
-        columns, a, numbers = da.swapaxes(b, -1, -2), a[..., None, :, :], numbers[..., None]
-        by_rows = functools.partial(_by_rows, solve=kernel)
-        out = da.apply_gufunc(by_rows, "(i,j),(j),()->(i)", a, columns, numbers, output_dtypes=dtype)
+    def _square(self, name: str, *operands: Raw, **how: Any) -> Raw:
+        """One kernel of several stacks of square matrices."""
+        a, *others = _together(*(self.asarray(x).rechunk({-2: -1, -1: -1}) for x in operands))
+        signature = ",".join(["(i,j)"] * len(operands))
+        dtype = np.result_type(a, *others)
+        return da.apply_gufunc(
+            _located(name, a, how), f"{signature},()->(i,j)", a, *others, _numbers(a), output_dtypes=dtype
+        )
+
+    def _pair(self, name: str, a: Raw, b: Raw, **how: Any) -> Raw:
+        """Matrices and matrices of columns, which keep their chunks."""
+        a, b = _together(self.asarray(a).rechunk({-2: -1, -1: -1}), self.asarray(b).rechunk({-2: -1}))
+        by_rows = functools.partial(_by_rows, solve=_located(name, a, how))
+        columns, numbers, dtype = da.swapaxes(b, -1, -2), _numbers(a)[..., None], np.result_type(a, b)
+        out = da.apply_gufunc(by_rows, "(i,j),(j),()->(i)", a[..., None, :, :], columns, numbers, output_dtypes=dtype)
         return da.swapaxes(out, -1, -2)
 
 
-def _axes(a: Raw, core: str) -> tuple[Any, ...]:
+def _together(*operands: Raw) -> list[Raw]:
+    """The same with the same chunks along the axes of stacks."""
+    labels = (_axes(x, f"{k}i {k}j".split()) for k, x in enumerate(operands))
+    return list(da.core.unify_chunks(*itertools.chain.from_iterable(zip(operands, labels, strict=True)))[1])
+
+
+def _axes(a: Raw, core: Sequence[str]) -> tuple[Any, ...]:
     """Labels of the axes: those of stacks are counted from the last."""
     return (*range(a.ndim - 3, -1, -1), *core)
 

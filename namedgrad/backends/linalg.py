@@ -6,6 +6,7 @@ Several results of one factorisation come packed in one matrix, so that a rule s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -203,34 +204,37 @@ class LinalgKernels:
 
     def cofactor_along(self, a: Raw, t: Raw, errors: str = "raise") -> Raw:
         """The derivative of the cofactors in a direction, by the same decomposition."""
-        xp = self.xp
-        a, t = xp.broadcast_arrays(a, t)
-        u, s, vh = xp.linalg.svd(a)
-        b = xp.matmul(xp.matmul(self._adjoint(u), t), self._adjoint(vh))
-        pairs = self._exclusive_pairs(s).astype(a.dtype)
-        n = s.shape[-1]
-        eye = xp.eye(n, dtype=a.dtype)
-        along = xp.sum(pairs * xp.sum(b * eye, axis=-1)[..., None, :], axis=-1)
-        inner = eye * along[..., :, None] - (1 - eye) * pairs * xp.swapaxes(b, -1, -2)
-        phase = xp.linalg.det(u) * xp.linalg.det(vh)
-        return phase[..., None, None] * xp.matmul(xp.matmul(xp.conj(u), inner), xp.conj(vh))
+        return self._by_values(self._first_change, a, t)
 
     def cofactor_twice(self, a: Raw, t: Raw, u: Raw, errors: str = "raise") -> Raw:
         """The second derivative of the cofactors in two directions: the third of the determinant, row by row."""
+        return self._by_values(self._second_change, a, t, u)
+
+    def _by_values(self, change: Callable[..., Raw], a: Raw, *directions: Raw) -> Raw:
+        """Changes of the cofactors of the diagonal matrix of singular values, in directions that are turned to it."""
         xp = self.xp
-        a, t, u = xp.broadcast_arrays(a, t, u)
-        left, s, right = xp.linalg.svd(a)
-        t, u = (xp.matmul(xp.matmul(self._adjoint(left), d), self._adjoint(right)) for d in (t, u))
-        triples, eye = self._exclusive_triples(s).astype(a.dtype), xp.eye(s.shape[-1], dtype=a.dtype)
-        own = [xp.sum(d * eye, axis=-1) for d in (t, u)]
-        on = xp.einsum("...kij,...i,...j->...k", triples, *own) - xp.einsum("...kij,...ij,...ji->...k", triples, t, u)
+        a, *directions = xp.broadcast_arrays(a, *directions)
+        u, s, vh = xp.linalg.svd(a)
+        turned = (xp.matmul(xp.matmul(self._adjoint(u), d), self._adjoint(vh)) for d in directions)
+        inner = change(s, xp.eye(s.shape[-1], dtype=a.dtype), *turned)
+        phase = xp.linalg.det(u) * xp.linalg.det(vh)
+        return phase[..., None, None] * xp.matmul(xp.matmul(xp.conj(u), inner), xp.conj(vh))
+
+    def _first_change(self, s: Raw, eye: Raw, t: Raw) -> Raw:
+        xp, pairs = self.xp, self._exclusive_pairs(s).astype(eye.dtype)
+        on = xp.sum(pairs * xp.sum(t * eye, axis=-1)[..., None, :], axis=-1)
+        return eye * on[..., :, None] - (1 - eye) * pairs * xp.swapaxes(t, -1, -2)
+
+    def _second_change(self, s: Raw, eye: Raw, t: Raw, u: Raw) -> Raw:
+        xp, triples = self.xp, self._exclusive_triples(s).astype(eye.dtype)
+        own_t, own_u = (xp.sum(d * eye, axis=-1) for d in (t, u))
+        on = xp.einsum("...kij,...i,...j->...k", triples, own_t, own_u)
+        on = on - xp.einsum("...kij,...ij,...ji->...k", triples, t, u)
         off: Any = 0.0
-        for d, e, own_e in ((t, u, own[1]), (u, t, own[0])):
-            off = off - xp.swapaxes(d, -1, -2) * xp.einsum("...kij,...j->...ki", triples, own_e)
+        for d, e, own in ((t, u, own_u), (u, t, own_t)):
+            off = off - xp.swapaxes(d, -1, -2) * xp.einsum("...kij,...j->...ki", triples, own)
             off = off + xp.einsum("...kij,...ij,...jk->...ki", triples, d, e)
-        inner = eye * on[..., :, None] + (1 - eye) * off
-        phase = xp.linalg.det(left) * xp.linalg.det(right)
-        return phase[..., None, None] * xp.matmul(xp.matmul(xp.conj(left), inner), xp.conj(right))
+        return eye * on[..., :, None] + (1 - eye) * off
 
     def _exclusive_triples(self, s: Raw) -> Raw:
         """Products of all values but three; 0 where two of these are one."""

@@ -46,11 +46,14 @@ class ParameterKernels:
         logarithm = xp.where(d < -0.5, xp.log(x / big), xp.log1p(d))
         far = big * (logarithm - d) + 0.5 * xp.log(big / (2 * math.pi)) - stirling - xp.log(x)
         far = xp.where(xp.equal(x, 0), 0.0, xp.exp(xp.where(xp.isinf(x), -math.inf, far)))
-        small = xp.where(large, 1.0, a)
-        with_x = xp.minimum(x, 800.0)  # beyond, exp(-x) is 0
-        near = with_x ** (small - 1) * xp.exp(-with_x) * _reciprocal_gamma(xp, self.special, small)
-        near = xp.where(xp.equal(near, near), near, 0.0 * x)  # 0**-1 / gamma(0)
-        return xp.where(large, far, near).astype(dtype)
+        return xp.where(large, far, self._near_density(0, xp.where(large, 1.0, a), x)).astype(dtype)
+
+    def _near_density(self, i: int, a: Raw, x: Raw) -> Raw:
+        """``x**(a - 1 - i) exp(-x) / gamma(a)`` of a small ``a``."""
+        xp = self.xp
+        x = xp.minimum(x, 800.0)  # beyond, exp(-x) is 0
+        out = x ** (a - (1 + i)) * xp.exp(-x) * _reciprocal_gamma(xp, self.special, a)
+        return xp.where(xp.equal(out, out), out, 0.0 * a * x)  # 0**-1 / gamma(0)
 
     def gammainc_order(self, n: int, a: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``a`` of the regularized lower incomplete gamma function."""
@@ -86,8 +89,7 @@ class ParameterKernels:
         dtype, a, x = result_dtype(a, x), double(a), double(x)
         low = a < i + 0.5
         factors = math.prod((xp.where(low, 1.0, a - k) for k in range(1, i + 1)), start=1.0)
-        with_x = xp.minimum(x, 800.0)
-        near = with_x ** (a - (1 + i)) * xp.exp(-with_x) * _reciprocal_gamma(xp, self.special, a)
+        near = self._near_density(i, xp.where(low, a, 1.0), x)
         return xp.where(low, near, self.gamma_density(xp.where(low, 1.0, a - i), x) / factors).astype(dtype)
 
     # ---------------------------------------------------------------- incomplete beta

@@ -125,7 +125,7 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     return restore(_per_freedom(total(squares, dims), x, dims, n, ddof), x, dims, keepdims)
 
 
-def _off(x: DimArray, dims: Names, mask: DimArray | None, n: DimArray | None) -> DimArray:
+def _off(x: DimArray, dims: Names, mask: DimArray | None = None, n: DimArray | None = None) -> DimArray:
     """Distances from the mean of the ``n`` cells that take part, 0 where a cell takes none."""
     if mask is None or n is None:
         return subtract(x, mean_of(x, dims, None))
@@ -179,6 +179,7 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     >>> ng.grad(lambda a: a.std())(ng.ones({"x": 2})).data
     array([0., 0.])
     """
+
     def plain(x: DimArray) -> DimArray:
         return e.length(var(x, dim, skipna=skipna, ddof=ddof, keepdims=keepdims))
 
@@ -273,7 +274,7 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     """
     first, second, dims, mask = _pair(x, y, dim, "corr")
     if _is_plain(first, second, dims, mask, weights):
-        off, n = [_off(a, dims, None, None) for a in (first, second)], c(_freedom(first, dims, 0))
+        off, n = [_off(a, dims) for a in (first, second)], c(_freedom(first, dims, 0))
         squares = [e.divide(contract(conj_if_complex(a), a, dims), n) for a in off]
         product = e.divide(contract(conj_if_complex(off[0]), off[1], dims), n)
     else:
@@ -307,7 +308,7 @@ def _is_plain(x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, weig
 
 def _covariance(x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, ddof: float, weights: Any) -> DimArray:
     if _is_plain(x, y, dims, mask, weights):
-        first, second = (_off(a, dims, None, None) for a in (x, y))
+        first, second = (_off(a, dims) for a in (x, y))
         return e.divide(contract(conj_if_complex(first), second, dims), c(_freedom(x, dims, ddof)))
     return _weighted_covariance(x, y, dims, mask, ddof, weights)
 

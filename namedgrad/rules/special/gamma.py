@@ -78,7 +78,6 @@ def multigammaln(x: DimArray, d: int) -> DimArray:
 # ------------------------------------------------------------------------------------------------ incomplete
 
 
-
 @functools.cache
 def _flattened(i: int) -> Callable[[DimArray, DimArray], DimArray]:
     """``x**(a - 1 - i) exp(-x) / gamma(a)``: with ``gamma(a - i)`` it would be a density, and have poles where ``a`` is 1."""
