@@ -22,6 +22,7 @@ from benchmarks import (
     nets_by_hand,
     pointwise_by_hand,
     recurrent_by_hand,
+    special_by_hand,
 )
 
 ROWS, COLUMNS = 1000, 1000
@@ -34,7 +35,7 @@ class Row(NamedTuple):
     call: Callable[..., Any]
     operands: tuple[ng.DimArray, ...]
     value: Callable[..., Any]
-    gradients: Callable[..., tuple[Any, ...]]
+    gradients: Callable[..., tuple[Any, ...]] | None
 
 
 RNG = np.random.default_rng(0)
@@ -158,7 +159,7 @@ def rows() -> list[Row]:
         Row("roll", lambda x: x.roll(b=7), (X,), lambda x: np.roll(x, 7, 1), lambda g, z, x: (np.roll(g, -7, 1),)),
         Row("diff", lambda x: x.diff("b"), (X,), lambda x: np.diff(x, axis=1), lambda g, z, x: (_undiff(g),)),
     ]  # fmt: skip
-    files = (layers_by_hand, losses_by_hand, pointwise_by_hand, lines_by_hand, cells_by_hand, nets_by_hand,
+    files = (layers_by_hand, losses_by_hand, pointwise_by_hand, special_by_hand, lines_by_hand, cells_by_hand, nets_by_hand,
              matrices_by_hand, recurrent_by_hand)  # fmt: skip
     return [*one, *two, *along, *others, *(Row(*row) for file in files for row in file.table())]
 

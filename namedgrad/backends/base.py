@@ -88,6 +88,10 @@ class Backend(
         way = "" if self.name == "numpy" else "; use .to('numpy') to compute it on the host"
         raise TypeError(f"the {self.name} backend has no kernel {name!r}{way}")
 
+    def together(self, x: Raw, of: str) -> Raw:
+        """The results of a function that has several, along a last axis; each is contiguous."""
+        return self.xp.moveaxis(self.xp.stack(self.function(of)(x)), 0, -1)
+
     # ---------------------------------------------------------------- creation and transfer
 
     def asarray(self, value: Any) -> Raw:

@@ -109,6 +109,12 @@ class DaskBackend(
         own = None if name in _CELL_BY_CELL else getattr(self, name, None)
         return own or functools.partial(_elementwise, _HOST.function(name))
 
+    def together(self, x: Raw, of: str) -> Raw:
+        """The same of every chunk."""
+        some = _HOST.together(np.ones(1, x.dtype), of)
+        kernel, chunks = Kernel(_HOST.together, of=of), (*x.chunks, some.shape[-1:])
+        return da.map_blocks(kernel, x, chunks=chunks, new_axis=x.ndim, dtype=some.dtype)
+
     # ---------------------------------------------------------------- creation and transfer
 
     def full(self, shape: Shape, value: Any, dtype: Any) -> Raw:

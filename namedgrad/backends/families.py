@@ -35,21 +35,9 @@ class FamilyKernels:
 
     # ---------------------------------------------------------------- functions with several results
 
-    def airy_part(self, k: int, x: Raw) -> Raw:
-        """Ai, Ai', Bi or Bi'."""
-        return self.function("airy")(x)[k]
-
-    def sici_part(self, k: int, x: Raw) -> Raw:
-        """The sine or the cosine integral."""
-        return self.function("sici")(x)[k]
-
-    def shichi_part(self, k: int, x: Raw) -> Raw:
-        """The hyperbolic ones."""
-        return self.function("shichi")(x)[k]
-
-    def fresnel_part(self, k: int, x: Raw) -> Raw:
-        """Fresnel's integral S or C."""
-        return self.function("fresnel")(x)[k]
+    def known_part(self, k: int, _x: Raw, *values: Raw) -> Raw:
+        """One of the results of a function that has several."""
+        return self.xp.positive(values[int(k)])
 
     def lambert_branch(self, k: Raw, z: Raw) -> Raw:
         """A branch of Lambert's function; SciPy's stops early next to the branch point, or has no value there."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from namedgrad.array import DimArray, constant
-from namedgrad.primitive import operation, sample
+from namedgrad import axes
+from namedgrad.array import DimArray, constant, make
+from namedgrad.backends import call
+from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules.elementwise import (
     c,
     cos,
@@ -22,9 +24,11 @@ from namedgrad.rules.elementwise import (
     spherical_j,
     square,
 )
+from namedgrad.rules.movement import slice_of
 from namedgrad.rules.special.declare import FAMILY, constant_in, scaled, special
 from namedgrad.rules.special.spherical import spherical_in, spherical_yn
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+from namedgrad.trace import apply
 
 Function = Callable[..., DimArray]
 
@@ -135,21 +139,47 @@ voigt_profile = special(
 # fmt: on
 
 
-# ------------------------------------------------------------------------------------------------ two at once
+# ------------------------------------------------------------------------------------------------ several at once
 
 
-def _parts(kernel: str, *partials: Callable[..., DimArray]) -> tuple[Function, ...]:
-    """Functions that SciPy computes together."""
-    return tuple(ordered(kernel, (k,), partial) for k, partial in enumerate(partials))
+class _Together(Primitive):
+    """What SciPy computes in one go, along a new axis; derivatives are those of its parts."""
+
+    form, signature = "core", "()->(k)"
+
+    def lower(self, args: Sequence[DimArray], of: str) -> DimArray:
+        (x,) = args
+        return make(call(self.kernel_for(x.raw), x.raw, of=of), (*x.names, _PART), x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], of: str) -> None:
+        return None
 
 
-_si, _ci = _parts("sici_part", lambda y, x: spherical_j(0)(x), lambda y, x: negative(spherical_yn(c(0), x)))
-_shi, _chi = _parts("shichi_part", lambda y, x: spherical_in(c(0), x), lambda y, x: divide(cosh(x), x))
+_PART = axes.fresh("part")
+_TOGETHER = _Together("together")
+
+
+def _known(*slopes: Function) -> list[Function]:
+    """The results, of the operand and all their values; so are the slopes."""
+    values = (None,) * len(slopes)
+    return [ordered("known_part", (k,), lambda y, *xs, f=f: f(*xs), *values) for k, f in enumerate(slopes)]
+
+
+def _all_of(function: str, known: list[Function], x: DimArray) -> list[DimArray]:
+    values = apply(_TOGETHER, (x,), of=function)
+    each = [slice_of(values, _PART, k) for k in range(len(known))]
+    return [part(x, *each) for part in known]
+
+
 _quarter = math.pi / 2
-_s, _c = _parts(
-    "fresnel_part",
-    lambda y, x: sin(scaled(_quarter, square(x))),
-    lambda y, x: cos(scaled(_quarter, square(x))),
+_sici = _known(lambda x, *_: spherical_j(0)(x), lambda x, *_: negative(spherical_yn(c(0), x)))
+_shichi = _known(lambda x, *_: spherical_in(c(0), x), lambda x, *_: divide(cosh(x), x))
+_fresnel = _known(lambda x, *_: sin(scaled(_quarter, square(x))), lambda x, *_: cos(scaled(_quarter, square(x))))
+_airy: list[Function] = _known(
+    lambda x, *v: _airy[1](x, *v),
+    lambda x, *v: multiply(x, _airy[0](x, *v)),
+    lambda x, *v: _airy[3](x, *v),
+    lambda x, *v: multiply(x, _airy[2](x, *v)),
 )
 
 
@@ -177,7 +207,8 @@ def sici(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> si.data.round(4), ci.data.round(4)
     (array([0.4931, 1.6054]), array([-0.1778,  0.423 ]))
     """
-    return _si(constant(x)), _ci(constant(x))
+    si, ci = _all_of("sici", _sici, constant(x))
+    return si, ci
 
 
 @operation(sample("nonzero(a,b)"), family=FAMILY)
@@ -204,7 +235,8 @@ def shichi(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> shi.data.round(4), chi.data.round(4)
     (array([0.507 , 2.5016]), array([-0.0528,  2.4527]))
     """
-    return _shi(constant(x)), _chi(constant(x))
+    shi, chi = _all_of("shichi", _shichi, constant(x))
+    return shi, chi
 
 
 @operation(sample("real(a,b)"), family=FAMILY)
@@ -230,16 +262,8 @@ def fresnel(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> s.data.round(4), c.data.round(4)
     (array([0.0647, 0.3434]), array([0.4923, 0.4883]))
     """
-    return _s(constant(x)), _c(constant(x))
-
-
-_airy = _parts(
-    "airy_part",
-    lambda y, x: _airy[1](x),
-    lambda y, x: multiply(x, _airy[0](x)),
-    lambda y, x: _airy[3](x),
-    lambda y, x: multiply(x, _airy[2](x)),
-)
+    s, c = _all_of("fresnel", _fresnel, constant(x))
+    return s, c
 
 
 @operation(sample("real(a,b)"), family=FAMILY)
@@ -266,5 +290,5 @@ def airy(x: DimArray) -> tuple[DimArray, DimArray, DimArray, DimArray]:
     >>> ai.data.round(4), bi.data.round(4)
     (array([0.2274, 0.355 , 0.0349]), array([-0.4123,  0.6149,  3.2981]))
     """
-    x = constant(x)
-    return _airy[0](x), _airy[1](x), _airy[2](x), _airy[3](x)
+    ai, aip, bi, bip = _all_of("airy", _airy, constant(x))
+    return ai, aip, bi, bip
