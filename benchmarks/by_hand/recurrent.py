@@ -1,4 +1,4 @@
-"""Recurrent layers over 64 steps as one writes them by hand in NumPy, all gates kept; see :mod:`by_hand`."""
+"""Recurrent layers over 64 steps as one writes them by hand in NumPy, all gates kept; see the package."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special
 
 import namedgrad as ng
-from benchmarks.layers_by_hand import draw
+from benchmarks.by_hand.layers import draw
 
 STEPS, BATCH, SIZE = 64, 128, 128  # a million numbers of input
 sigmoid = scipy.special.expit
@@ -73,7 +73,7 @@ def _gru_back(kept: Any, g: Any) -> Any:
     gates, n, y, d = kept
     r, z = gates[:, :SIZE], gates[:, SIZE:]
     a = g * (1 - z) * (1 - n * n)
-    both = np.empty((BATCH, 3 * SIZE))
+    both = np.empty((len(g), 3 * SIZE))
     both[:, :SIZE], both[:, SIZE : 2 * SIZE] = a * y, g * d
     both[:, : 2 * SIZE] *= gates * (1 - gates)
     both[:, 2 * SIZE :] = a
@@ -94,18 +94,19 @@ def _lstm(x: Any, y: Any, _: Any, c: Any) -> Any:
 def _lstm_back(kept: Any, g: Any, gc: Any) -> Any:
     i, f, k, o, c, bent = kept
     gc = gc + g * o * (1 - bent * bent)
-    a = np.empty((BATCH, 4 * SIZE))
+    a = np.empty((len(g), 4 * SIZE))
     a[:, :SIZE], a[:, SIZE : 2 * SIZE] = gc * k * i * (1 - i), gc * c * f * (1 - f)
     a[:, 2 * SIZE : 3 * SIZE], a[:, 3 * SIZE :] = gc * i * (1 - k * k), g * bent * o * (1 - o)
     return a, a, (0.0, gc * f)
 
 
+CELLS = {"rnn": (1, 1, _rnn, _rnn_back), "gru": (3, 1, _gru, _gru_back), "lstm": (4, 2, _lstm, _lstm_back)}
+
+
 def table() -> list[tuple[Any, ...]]:
-    """Rows as in :mod:`by_hand`."""
+    """Rows as in the package."""
     found = []
-    for name, gates, states, step, back in (
-        ("rnn", 1, 1, _rnn, _rnn_back), ("gru", 3, 1, _gru, _gru_back), ("lstm", 4, 2, _lstm, _lstm_back),
-    ):  # fmt: skip
+    for name, (gates, states, step, back) in CELLS.items():
         hand, layer = ByHand(step, back, states), getattr(ng, name)
         operands = (
             ng.DimArray(draw(STEPS, BATCH, SIZE), ("time", "batch", "feature")),

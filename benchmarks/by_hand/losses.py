@@ -1,4 +1,4 @@
-"""Activations and losses on a million elements as one writes them by hand in NumPy; see :mod:`by_hand`."""
+"""Activations and losses on a million elements as one writes them by hand in NumPy; see the package."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Statistics, missing cells, order, indices and windows of a million cells by hand in NumPy; see :mod:`by_hand`."""
+"""Statistics, missing cells, order, indices and windows of a million cells by hand in NumPy; see the package."""
 
 from typing import Any
 

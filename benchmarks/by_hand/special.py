@@ -1,4 +1,4 @@
-"""Comparisons, rounding, special functions and polynomials of a million cells by hand; see :mod:`by_hand`."""
+"""Comparisons, rounding, special functions and polynomials of a million cells by hand; see the package."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""Segments, triangles, convolution and differences of a million cells by hand in NumPy; see :mod:`by_hand`."""
+"""Segments, triangles, convolution and differences of a million cells by hand in NumPy; see the package."""
 
 from typing import Any
 

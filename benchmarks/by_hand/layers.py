@@ -1,4 +1,4 @@
-"""Contractions and layers on about a million elements as one writes them by hand in NumPy; see :mod:`by_hand`."""
+"""Contractions and layers on about a million elements as one writes them by hand in NumPy; see the package."""
 
 import functools
 from typing import Any

@@ -1,4 +1,4 @@
-"""Activations, special functions and losses of a million cells by hand in NumPy and SciPy; see :mod:`by_hand`."""
+"""Activations, special functions and losses of a million cells by hand in NumPy and SciPy; see the package."""
 
 from typing import Any
 

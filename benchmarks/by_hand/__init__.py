@@ -13,16 +13,23 @@ import numpy as np
 import scipy.special
 
 import namedgrad as ng
-from benchmarks import (
-    cells_by_hand,
-    layers_by_hand,
-    lines_by_hand,
-    losses_by_hand,
-    matrices_by_hand,
-    nets_by_hand,
-    pointwise_by_hand,
-    recurrent_by_hand,
-    special_by_hand,
+from benchmarks.by_hand import (
+    cells,
+    criteria,
+    layers,
+    lines,
+    losses,
+    matrices,
+    models,
+    moves,
+    nets,
+    places,
+    pointwise,
+    recurrent,
+    rolling,
+    special,
+    transforms,
+    windows,
 )
 
 ROWS, COLUMNS = 1000, 1000
@@ -159,8 +166,8 @@ def rows() -> list[Row]:
         Row("roll", lambda x: x.roll(b=7), (X,), lambda x: np.roll(x, 7, 1), lambda g, z, x: (np.roll(g, -7, 1),)),
         Row("diff", lambda x: x.diff("b"), (X,), lambda x: np.diff(x, axis=1), lambda g, z, x: (_undiff(g),)),
     ]  # fmt: skip
-    files = (layers_by_hand, losses_by_hand, pointwise_by_hand, special_by_hand, lines_by_hand, cells_by_hand, nets_by_hand,
-             matrices_by_hand, recurrent_by_hand)  # fmt: skip
+    files = (layers, losses, criteria, pointwise, special, lines, cells, places, moves, rolling, nets, windows, models,
+             transforms, matrices, recurrent)  # fmt: skip
     return [*one, *two, *along, *others, *(Row(*row) for file in files for row in file.table())]
 
 

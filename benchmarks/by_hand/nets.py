@@ -1,4 +1,4 @@
-"""Pooling, resampling, embeddings, groups and their losses on a million cells by hand in NumPy; see :mod:`by_hand`."""
+"""Pooling, resampling, embeddings, groups and their losses on a million cells by hand in NumPy; see the package."""
 
 from typing import Any
 
