@@ -58,7 +58,7 @@ def _public(op: Operation) -> Callable[..., Any]:
     @functools.wraps(raw)
     def function(*args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) in _NAMED:
-            if one is not None and len(args) == 1:  # the shortest way for exp(x) and its like
+            if one is not None and len(args) == 1 and not kwargs:  # the shortest way for exp(x) and its like
                 return one(args[0])
             if len(args) == 1 and not kwargs and op.name == "where":
                 raise TypeError(alone)

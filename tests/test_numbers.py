@@ -338,3 +338,31 @@ def test_cholesky_reads_the_lower_triangle_and_its_gradient_is_symmetric() -> No
     assert_close(np.sum(g * v), richardson(lambda h: f(ng.DimArray(spd + h * v, ("i", "j"))).item()), FIRST)
     g2 = ng.grad(f)(ng.DimArray(spd, ("j", "i")).rename(i="j", j="i")).data
     np.testing.assert_allclose(g2, g, rtol=ROUNDING)
+
+
+# ------------------------------------------------------------------------------------------------ branches
+
+
+@pytest.mark.parametrize(
+    ("name", "slope"),
+    [("arcsin", np.cos), ("arccos", lambda y: -np.sin(y)), ("arcsinh", np.cosh), ("arccosh", np.sinh)],
+)
+def test_inverse_functions_on_both_sides_of_their_branch_cuts(name, slope):
+    parts = [(a, b) for a in (-3.0, -0.5, -0.0, 0.0, 0.5, 3.0) for b in (-2.0, -0.5, -0.0, 0.0, 0.5, 2.0)]
+    x = np.array([complex(a, b) for a, b in parts])
+    got = ng.grad(lambda x: np.sum(np.real(getattr(np, name)(x))))(x)
+    np.testing.assert_allclose(np.conj(got), 1 / slope(getattr(np, name)(x)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "point"), [("arcsin", 1), ("arccos", -1), ("arccosh", 1), ("arcsinh", 1j)])
+def test_no_finite_slope_at_a_branch_point(name, point):
+    got = ng.grad(lambda x: np.sum(np.real(getattr(np, name)(x))))(np.array([point + 0j]))
+    assert not np.isfinite(got).any()
+
+
+@pytest.mark.parametrize("name", ["arcsin", "arccos", "arccosh"])
+def test_slope_next_to_a_branch_point(name):
+    """At 1 + d it is 1 / sqrt(d (2 + d)), up to a factor of i or -1; through the value, half of the digits are lost."""
+    x = np.array([1 + 1e-10j])
+    got = ng.grad(lambda x: np.sum(np.real(getattr(np, name)(x))))(x)
+    np.testing.assert_allclose(abs(got), abs(1 / np.sqrt(1e-10j * (2 + 1e-10j))), rtol=1e-12)

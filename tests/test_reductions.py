@@ -267,3 +267,32 @@ def test_a_quantile_is_differentiable_in_its_level() -> None:
     np.testing.assert_allclose(one_each, want, rtol=1e-7)
     with pytest.raises(ValueError, match="between 0 and 1"):
         ng.quantile(named, 2 * levels, "t")
+
+
+@pytest.mark.parametrize("f", [ng.cov, ng.corr])
+def test_weighted_moments_of_vectorized_operands(f):
+    x, y, w = RNG.normal(size=(2, 5)), RNG.normal(size=5), RNG.uniform(1, 2, size=5)
+    y, w = ng.DimArray(y, "n"), ng.DimArray(w, "n")
+    batch = ng.DimArray(x, ("row", "n")).vectorize("row")
+    heavy = ng.DimArray(np.stack([w.data, w.data[::-1]]), ("other", "n")).vectorize("other")
+    for a, b, weights in ((batch, y, w), (y, batch, w), (batch, batch, w), (batch, y, heavy)):
+        got = f(a, b, "n", weights=weights)
+        for i in range(2):
+            for j in range(2 if weights is heavy else 1):
+                one = [ng.DimArray(x[i], "n") if v is batch else v for v in (a, b)]
+                by = ng.DimArray(heavy.data[j], "n") if weights is heavy else w
+                p, q = (v.data for v in one)
+                p, q = p - np.average(p, weights=by.data), q - np.average(q, weights=by.data)
+                pq, pp, qq = (np.average(v, weights=by.data) for v in (p * q, p * p, q * q))
+                want = pq / np.sqrt(pp * qq) if f is ng.corr else pq * 5 / 4
+                cell = got.devectorize().transpose(*sorted(got.vectorized, reverse=True)).data
+                np.testing.assert_allclose(cell[(i, j) if weights is heavy else (i,)], want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: ng.exp(x, where=x > 1), lambda x: ng.exp(x, dtype="f4"), lambda x: ng.cos(x, dim="c"),
+    lambda x: ng.exp(x, x), lambda x: ng.add(x, x, where=x > 1), lambda x: ng.add(x),
+])  # fmt: skip
+def test_unknown_arguments_are_refused(call):
+    with pytest.raises(TypeError, match=r"operands by position and no keyword"):
+        call(ng.DimArray([1.0, 2.0], "c"))

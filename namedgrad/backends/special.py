@@ -107,7 +107,9 @@ class SpecialKernels:
         return self.xp.modf(x)[1]
 
     def arcsin_slope(self, x: Raw) -> Raw:
-        """``1 / sqrt(1 - x**2)``."""
+        """``1 / sqrt(1 - x**2)``, of complex numbers on the side of the branch cuts that the sign of a zero says."""
+        if is_complex(x):  # 1 + x would lose that sign
+            return self.xp.reciprocal(self.xp.sqrt(-(x - 1.0)) * self.xp.sqrt(x - (-1.0)))
         return self.xp.reciprocal(self.xp.sqrt((1 - x) * (1 + x)))
 
     def exp2_slope(self, x: Raw, y: Raw) -> Raw:
@@ -122,12 +124,17 @@ class SpecialKernels:
         return self.xp.reciprocal(1.0 + x * x)
 
     def arcsinh_slope(self, x: Raw) -> Raw:
-        """``1 / sqrt(1 + x**2)``."""
-        return self.xp.reciprocal(self.xp.hypot(x, 1.0))
+        """``1 / sqrt(1 + x**2)``, of complex numbers on the side of the branch cuts that the sign of a zero says."""
+        xp = self.xp
+        if not is_complex(x):
+            return xp.reciprocal(xp.hypot(x, 1.0))
+        root = xp.sqrt((1 + 1j * x) * (1 - 1j * x))  # the imaginary part has the sign of that of x**2
+        other = xp.signbit(xp.imag(root)) != xp.signbit(xp.real(x) * xp.imag(x))
+        return xp.reciprocal(xp.where(other, xp.conj(root), root))
 
     def arccosh_slope(self, x: Raw) -> Raw:
         """``1 / sqrt(x**2 - 1)``, which is NaN where arccosh is."""
-        return self.xp.reciprocal(self.xp.sqrt(x - 1) * self.xp.sqrt(x + 1))
+        return self.xp.reciprocal(self.xp.sqrt(x - 1.0) * self.xp.sqrt(x - (-1.0)))
 
     def arctanh_slope(self, x: Raw) -> Raw:
         """``1 / (1 - x**2)``."""

@@ -83,7 +83,7 @@ class PositionalArray:
     never touched.
     """
 
-    __slots__ = ("__weakref__", "_view", "_views", "_x")
+    __slots__ = ("__weakref__", "_array", "_view", "_views", "_x")
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
@@ -91,9 +91,10 @@ class PositionalArray:
     _x: DimArray  #: the values; visible names are ``numbers(ndim)`` in this order
     _view: View | None  #: set on views
     _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
+    _array: bool | None  #: set without axes, on what NumPy would have as an array, not as a number
 
     def __getattr__(self, name: str) -> Any:  # reached for slots that are not set
-        if name in ("_view", "_views"):
+        if name in ("_view", "_views", "_array"):
             return None
         if name == "_x":
             return self._reread()
@@ -158,6 +159,11 @@ class PositionalArray:
     def nbytes(self) -> int:
         """Bytes of one slice."""
         return self.size * self.itemsize
+
+    @property
+    def is_number(self) -> bool:
+        """Whether NumPy would have a number here, which never changes, and no array without axes."""
+        return not self._x.ndim and self._array is None and self._view is None
 
     @property
     def data(self) -> Any:
@@ -306,7 +312,7 @@ class PositionalArray:
 
     def copy(self, order: str = "C") -> PositionalArray:
         """The same values; writing to the copy leaves this array as it is."""
-        return wrap(self._x, self.kin)
+        return wrap(self._x, self.kin) if self.is_number else as_array(wrap(self._x, self.kin))
 
     # ---------------------------------------------------------------- container
 
@@ -404,13 +410,21 @@ def positional(data: Any, vectorized: Iterable[Name] | str = ()) -> PositionalAr
         raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
     if len(names) > raw.ndim:
         raise AxisError(f"positional: {len(names)} vectorized names {names} for data of shape {raw.shape}")
-    return wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names)))
+    out = wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names)))
+    return as_array(out) if backends.is_array(data) else out
 
 
 def wrap(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> PositionalArray:
     """A positional array of a DimArray whose visible names are ``numbers(ndim)``; see :func:`renumber`."""
     p = _new(kind)
     p._x = x
+    return p
+
+
+def as_array(p: PositionalArray) -> PositionalArray:
+    """The same, as an array even without axes."""
+    if not p._x.ndim:
+        p._array = True
     return p
 
 
@@ -480,8 +494,10 @@ def _plain(raw: Any) -> Any:
 def view_of(
     base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None, *, locked: str = ""
 ) -> PositionalArray:
-    """An array that shows cells of ``base``, as NumPy's views do."""
+    """An array that shows cells of ``base``, as NumPy's views do; those of a number are an array's own."""
     p = wrap(x, base.kin)
+    if base.is_number and not locked:
+        return as_array(p)
     p._view = View(base, show, key, locked)
     alive = [r for r in base._views or () if r() is not None]
     base._views = [*alive, weakref.ref(p)]

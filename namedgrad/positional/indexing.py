@@ -134,11 +134,12 @@ def block(key: Key) -> Names:
 
 
 def getitem(p: PositionalArray, key: Any) -> Any:
-    """Cells of an array; a view where NumPy gives one."""
+    """Cells of an array: a view where NumPy gives one, a number for one cell."""
     x = p._x
     read = read_key(x, key)
     out = select(x, read)
-    if read.arrays or (x.level is None and x.dtype.kind in "biu"):
+    is_number = not out.ndim and not any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))
+    if is_number or read.arrays or (x.level is None and x.dtype.kind in "biu"):
         return box(out, p.kin)
     return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else _alike(key, read)], key)
 

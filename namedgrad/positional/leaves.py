@@ -10,7 +10,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Names
-from namedgrad.positional.array import Lifted, PositionalArray, numbers, renumber, wrap
+from namedgrad.positional.array import Lifted, PositionalArray, as_array, numbers, renumber, wrap
 from namedgrad.transforms.leaves import Adapter, Block, add_adapter
 
 
@@ -23,7 +23,7 @@ class Positional(Adapter):
         return (leaf._x,) if leaf.dtype.kind in "fc" else ()
 
     def rebuild(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
-        return wrap(parts[0], type(leaf)) if parts else leaf
+        return _alike(leaf, parts[0]) if parts else leaf
 
     def result(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
         if not parts:
@@ -34,7 +34,7 @@ class Positional(Adapter):
         return (leaf._x,)
 
     def seen(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
-        return wrap(arrays[0], type(leaf))
+        return _alike(leaf, arrays[0])
 
     def returned(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
         return leave(arrays[0]) if type(leaf) is Lifted else wrap(arrays[0])
@@ -82,13 +82,13 @@ class Plain(Positional):
         return () if leaf.dtype.kind in "biufc" else (leaf.shape, str(leaf.dtype), repr(leaf.tolist()))
 
     def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
-        return wrap(arrays[0], Lifted) if arrays else leaf
+        return _lifted(leaf, arrays[0]) if arrays else leaf
 
     def returned(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
         return leave(arrays[0]) if arrays else leaf
 
     def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
-        return wrap(parts[0], Lifted) if parts else leaf
+        return _lifted(leaf, parts[0]) if parts else leaf
 
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
         out = leave(parts[0]) if parts else leaf
@@ -116,6 +116,16 @@ class Number(Plain):
 
     def describe(self, leaf: Any) -> str:
         return type(leaf).__name__
+
+
+def _alike(leaf: PositionalArray, x: DimArray) -> PositionalArray:
+    out = wrap(x, type(leaf))
+    return out if leaf.is_number else as_array(out)
+
+
+def _lifted(leaf: Any, x: DimArray) -> PositionalArray:
+    out = wrap(x, Lifted)
+    return as_array(out) if backends.is_array(leaf) else out
 
 
 def leave(x: DimArray) -> Any:

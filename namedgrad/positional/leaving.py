@@ -15,6 +15,8 @@ _OURS = str(Path(__file__).parent.parent)
 _BETWEEN = "namedgrad.xarray.seams"  # its functions stand around xarray's own
 _SPECIAL = {"__float__": "float()", "__int__": "int()", "__bool__": "bool()", "__complex__": "complex()",
             "__array__": "np.asarray()", "values": ".values", "data": ".data"}  # fmt: skip
+_CLASSES = {"vectorize.__call__": "np.vectorize()", "AxisConcatenator.__getitem__": "np.r_[] and np.c_[]",
+            "ndenumerate.__init__": "np.ndenumerate()"}  # fmt: skip
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
 _SCIPY = {  # under another name here
     "cho_factor": "cholesky", "cho_solve": "solve", "convolve1d": "convolve", "convolve2d": "convolve",
@@ -52,8 +54,8 @@ def _text(name: str, qualified: str, module: str) -> str:
         return _SPECIAL[name]
     if "PlotAccessor" in qualified:
         return ".plot()" if name == "__call__" else f".plot.{name}()"
-    if qualified == "vectorize.__call__":
-        return "np.vectorize()"
+    if qualified in _CLASSES:
+        return _CLASSES[qualified]
     if module.startswith("numpy."):
         return f"np.linalg.{name}()" if "linalg" in module else f"np.{name}()"
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
@@ -81,6 +83,10 @@ def _own(by: str, name: str, module: str) -> str:
             "NumPy functions on whole arrays, with np.where for a branch, or xr.apply_ufunc(f, x, vectorize=True), "
             "which may call f with every number"
         )
+    if by == _CLASSES["AxisConcatenator.__getitem__"]:
+        return "np.concatenate([a, b]) or np.column_stack([a, b])"
+    if by == _CLASSES["ndenumerate.__init__"]:
+        return "np.ndindex(x.shape) and x[index]"
     if module.startswith("numpy."):
         function = by.removesuffix("()")
         return f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays"

@@ -48,7 +48,7 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
 
     def inplace(self: PositionalArray, other: Any) -> Any:
         out = forward(self, other)
-        return out if out is NotImplemented else write_out(two.__self__, self, out)
+        return out if out is NotImplemented or self.is_number else write_out(two.__self__, self, out)
 
     setattr(PositionalArray, f"__{python}__", forward)
     if arithmetic:

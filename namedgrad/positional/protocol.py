@@ -17,7 +17,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
-from namedgrad.positional.array import PositionalArray, box, kin_of, renumber, unwrap
+from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, unwrap
 from namedgrad.positional.views import view
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -27,12 +27,14 @@ class Function(NamedTuple):
     """What a NumPy function does here."""
 
     call: Callable[..., Any]
-    view: str | None  #: None: a new array; "rw": a view of the first argument; "r": read-only; "reshape": if it can be
+    view: str | None  #: None: a new array; "rw": a view of the first argument; "r": read-only; "reshape": if it can be;
+    #: "self": the first argument itself, if it is what the result has to be
     out: int | None  #: position of ``out``
     like: bool  #: called for ``like=``, with the array that was given there first
 
 
 FUNCTIONS: dict[Any, Function] = {}
+_MAKE_ARRAYS = {np.copy, np.where, np.zeros_like, np.ones_like, np.empty_like, np.full_like}  # never numbers
 
 
 def implements(
@@ -101,6 +103,8 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     if known.view and isinstance(args[0], PositionalArray):
         return view(args[0], known.view, result, lambda base: func(base, *args[1:], **kwargs))
     result = boxed(result, kind)
+    if (known.like or func in _MAKE_ARRAYS) and isinstance(result, PositionalArray):
+        as_array(result)
     return result if target is None else write_out(func, target, result)
 
 

@@ -12,6 +12,7 @@ from namedgrad.positional.array import PositionalArray, box, view_of, wrap
 from namedgrad.trace import innermost
 
 READ_ONLY = "assignment destination is read-only, as in NumPy; write to a copy, with .copy()"
+ONE_PART = "one part of complex numbers cannot be written; write both, x[...] = real + 1j * imag"
 UNCERTAIN = (
     "whether NumPy's reshape is a view or a copy here depends on how the array lies in memory, so neither it nor the "
     "array that it was made from can be written without the other going stale; reshape a .copy()"
@@ -20,6 +21,10 @@ UNCERTAIN = (
 
 def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any]) -> Any:
     """The result of a function that gives views of its first argument."""
+    if how == "self" and x is base._x:
+        return base
+    if how == "self" and base.dtype.kind != "c":
+        return box(x, base.kin)
     if x.level is None and x.dtype.kind in "biu":
         return box(x, base.kin)
     if how == "reshape":
@@ -28,7 +33,7 @@ def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any
             return wrap(x, base.kin)
         if shares is None:
             return view_of(base, x, _uncertain, locked=UNCERTAIN)
-    return view_of(base, x, show, locked=READ_ONLY if how == "r" else "")
+    return view_of(base, x, show, locked={"r": READ_ONLY, "self": ONE_PART}.get(how, ""))
 
 
 def shares_cells(base: PositionalArray, show: Callable[[Any], Any]) -> bool | None:

@@ -139,14 +139,14 @@ length     = elementwise("length",         lambda y, x: at_zero(y, divide(c(0.5)
 sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")
 cos        = elementwise("cos",            lambda y, x: negative(sin(x)), domain="real")
 tan        = elementwise("tan",            lambda y, x: add(c(1.0), square(y)), domain="unit")
-arcsin     = elementwise("arcsin",         lambda y, x: _inverse(cos, y) if _is_complex(x) else arcsin_slope(x), domain="unit")
-arccos     = elementwise("arccos",         lambda y, x: negative(_inverse(sin, y) if _is_complex(x) else arcsin_slope(x)), domain="unit")
+arcsin     = elementwise("arcsin",         lambda y, x: arcsin_slope(x), domain="unit")
+arccos     = elementwise("arccos",         lambda y, x: negative(arcsin_slope(x)), domain="unit")
 arctan     = elementwise("arctan",         lambda y, x: arctan_slope(x), domain="real")
 sinh       = elementwise("sinh",           lambda y, x: cosh(x), domain="real")
 cosh       = elementwise("cosh",           lambda y, x: sinh(x), domain="real")
 tanh       = elementwise("tanh",           lambda y, x: sech2(x), domain="real")
-arcsinh    = elementwise("arcsinh",        lambda y, x: _inverse(cosh, y) if _is_complex(x) else arcsinh_slope(x), domain="real")
-arccosh    = elementwise("arccosh",        lambda y, x: _inverse(sinh, y) if _is_complex(x) else arccosh_slope(x), domain="above_one")
+arcsinh    = elementwise("arcsinh",        lambda y, x: arcsinh_slope(x), domain="real")
+arccosh    = elementwise("arccosh",        lambda y, x: arccosh_slope(x), domain="above_one")
 arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain="unit")
 # Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal
 arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))
@@ -178,11 +178,6 @@ def _as_precise(x: DimArray, y: DimArray) -> DimArray:
 
 def _is_complex(x: DimArray) -> bool:
     return x.dtype.kind == "c"
-
-
-def _inverse(slope: Elementwise, y: DimArray) -> DimArray:
-    """The derivative of an inverse function, on the branch that its value is on."""
-    return reciprocal(slope.one(y))
 
 
 def _power_base(x: DimArray, z: DimArray) -> DimArray:

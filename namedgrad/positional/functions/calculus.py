@@ -33,7 +33,7 @@ def _attached(value: Any, x: DimArray, axis: int) -> DimArray:
     return v if v.ndim else filled(tuple(1 if i == axis else s for i, s in enumerate(x.shape)), v, None, x)
 
 
-@implements(np.diff)
+@implements(np.diff, view="self")
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> DimArray:
     x = numbered(a)
     if n < 0:

@@ -8,8 +8,8 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.positional.array import PositionalArray, box, meet, numbered
-from namedgrad.positional.protocol import implements
+from namedgrad.positional.array import PositionalArray, as_array, box, meet, numbered, wrap
+from namedgrad.positional.protocol import implements, run
 from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
@@ -73,7 +73,11 @@ def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = No
 
 @implements(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    return values.nan_to_num(numbered(x), copy, nan, posinf, neginf)
+    out = values.nan_to_num(numbered(x), nan=nan, posinf=posinf, neginf=neginf)
+    if copy or not isinstance(x, PositionalArray):
+        return out
+    x[...] = wrap(out, x.kin)
+    return x
 
 
 # ------------------------------------------------------------------------------------------------ rounding
@@ -99,8 +103,8 @@ implements(np.fix)(lambda x, out=None: e.trunc(numbered(x)))
 
 # ------------------------------------------------------------------------------------------------ complex numbers
 
-implements(np.real)(lambda val: z.real(numbered(val)))
-implements(np.imag)(lambda val: z.imag(numbered(val)))
+_real = implements(np.real, view="self")(lambda val: x if (x := numbered(val)).dtype.kind != "c" else z.real(x))
+_imag = implements(np.imag, view="self")(lambda val: z.imag(numbered(val)))
 
 
 @implements(np.angle)
@@ -109,7 +113,7 @@ def angle(z_: Any, deg: bool = False) -> Any:
     return e.rad2deg(out) if deg else out
 
 
-@implements(np.real_if_close)
+@implements(np.real_if_close, view="self")
 def real_if_close(a: Any, tol: float = 100) -> Any:
     x = numbered(a)
     if x.dtype.kind == "c":
@@ -136,12 +140,15 @@ def _astype(
         raise TypeError(
             f"Cannot cast array data from {self.dtype} to {np.dtype(dtype)} according to the rule {casting!r}"
         )
-    return box(cast_to(self._x, dtype), self.kin)
+    if not copy and self.dtype == np.dtype(dtype):
+        return self
+    out = box(cast_to(self._x, dtype), self.kin)
+    return out if self.is_number or not isinstance(out, PositionalArray) else as_array(out)
 
 
 implements(np.copy)(lambda a, order="K", subok=False: numbered(a))
 if hasattr(np, "astype"):  # NumPy 2.1
-    implements(np.astype)(lambda x, dtype, /, *, copy=True, device=None: cast_to(numbered(x), dtype))
+    implements(np.astype)(lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy))
 
 
 # ------------------------------------------------------------------------------------------------ closeness
@@ -184,8 +191,18 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def _conjugate(self: PositionalArray) -> Any:
-    """The complex conjugate."""
-    return np.conjugate(self)
+    """The complex conjugate; a real array is its own."""
+    return np.conjugate(self) if self.dtype.kind == "c" else self
+
+
+def _set_real(self: PositionalArray, value: Any) -> None:
+    self[...] = value if self.dtype.kind != "c" else value + 1j * self.imag
+
+
+def _set_imag(self: PositionalArray, value: Any) -> None:
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    self[...] = self.real + 1j * np.multiply(value, 1.0)
 
 
 for _name, _value in {
@@ -194,7 +211,7 @@ for _name, _value in {
     "round": lambda self, decimals=0, out=None: np.round(self, decimals, out=out),
     "conj": _conjugate,
     "conjugate": _conjugate,
-    "real": property(lambda self: box(z.real(self._x), self.kin) if self.dtype.kind == "c" else self),
-    "imag": property(lambda self: box(z.imag(self._x), self.kin)),
+    "real": property(lambda self: run(self, np.real, self.kin, (self,), {}), _set_real),
+    "imag": property(lambda self: run(self, np.imag, self.kin, (self,), {}), _set_imag),
 }.items():
     setattr(PositionalArray, _name, _value)

@@ -105,10 +105,10 @@ triu = implements(np.triu)(_triangle(np.triu))
 
 
 @implements(np.diag)
-def diag(v: Any, k: int = 0) -> DimArray:
+def diag(v: Any, k: int = 0) -> Any:
     x = numbered(v)
     if x.ndim == 2:
-        return diagonal_of(x, x.dims[0], x.dims[1], k)
+        return np.diagonal(v, k) if isinstance(v, PositionalArray) else diagonal_of(x, x.dims[0], x.dims[1], k)
     if x.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     from namedgrad.rules.movement import pad

@@ -168,6 +168,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray
     static(obj, "np.insert: obj")
     count = len(np.insert(np.arange(size), obj, 0)) - size
     v = numbered(values)
+    if np.size(obj) == 1 and not v.size:
+        return x
     if v.ndim and np.ndim(obj) == 0 and x.ndim > 1:  # np.insert moves the first axis of the values to this one
         v = expand(v, range(x.ndim - v.ndim)) if v.ndim < x.ndim else v
         order = [*range(1, v.ndim)]

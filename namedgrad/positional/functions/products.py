@@ -13,11 +13,12 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
-from namedgrad.positional.array import meet, numbered, ordered, pair
+from namedgrad.positional.array import PositionalArray, meet, numbered, ordered, pair
 from namedgrad.positional.axis import expand, flat, named, reshape
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.protocol import implements
 from namedgrad.positional.ufuncs import UFUNCS
+from namedgrad.positional.views import view
 from namedgrad.rules import contraction
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.reductions import sum as total
@@ -194,7 +195,11 @@ def einsum(
     wanted = tuple(n for part in result for n in (dots if part is Ellipsis else (letters[part],)))
     summed = tuple(n for n in names if n not in wanted)
     y = contraction.dot(*meet(*xs), dim=summed) if len(xs) > 1 else total(xs[0], summed, skipna=False)
-    return ordered(y, wanted)
+    y = ordered(y, wanted)
+    shown = next((p for p in operands if isinstance(p, PositionalArray)), None)
+    if shown is None or len(xs) > 1 or summed:
+        return y
+    return view(shown, "rw", y, lambda base: np.einsum(*(base if p is shown else p for p in operands)))
 
 
 def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:

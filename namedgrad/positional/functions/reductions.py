@@ -10,7 +10,7 @@ import numpy as np
 
 from namedgrad.array import DimArray
 from namedgrad.axes import Names
-from namedgrad.positional.array import meet, numbered
+from namedgrad.positional.array import meet, numbered, stretch
 from namedgrad.positional.axis import along, names_of
 from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
 from namedgrad.positional.ufuncs import REDUCERS, SCANNERS, WRITERS
@@ -20,7 +20,7 @@ from namedgrad.rules import scans
 from namedgrad.rules.complex import conjugate, real
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
-from namedgrad.rules.structure import add, cast, logical_not, multiply, not_equal, select, subtract, total, where
+from namedgrad.rules.structure import add, cast, equal, logical_not, multiply, not_equal, select, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ what they share
 
@@ -173,10 +173,18 @@ def _extreme(rule: Callable[..., DimArray], meets: Any, fill: float) -> Callable
             raise ValueError(
                 "reduction operation does not have an identity, so to use a where mask one has to specify 'initial'"
             )
+        if initial is not None and not math.prod(x.sizes[n] for n in names):
+            return _nothing(x, names, keepdims, numbered(initial))
         y = kept(rule(masked(x, where, fill), names, skipna=False), x, names, keepdims)
         return y if initial is None else meets(y, numbered(initial))
 
     return function
+
+
+def _nothing(x: DimArray, names: Names, keepdims: bool, initial: DimArray) -> DimArray:
+    """The extreme of no cells is where it began."""
+    sizes = [1 if n in names else s for n, s in x.sizes.items() if keepdims or n not in names]
+    return stretch(cast(initial, np.result_type(x.dtype, initial.raw)) if initial.level is None else initial, sizes)
 
 
 max = implements(np.max, np.amax, method=True)(_extreme(r.max, e.maximum, -math.inf))
@@ -192,30 +200,41 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
 # ------------------------------------------------------------------------------------------------ without the NaN
 
 
-def _nan(rule: Callable[..., DimArray]) -> Callable[..., Any]:
+def _nan(rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = None) -> Callable[..., Any]:
     def function(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
         x, names = read(a, axis, dtype)
         if where is not True:
             x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
-        return kept(rule(x, names, skipna=True), x, names, keepdims)
+        y = kept(rule(x, names, skipna=True), x, names, keepdims)
+        return y if initial is None or begin is None else begin(y, numbered(initial))
 
     return function
 
 
-def _nan_extreme(rule: Callable[..., DimArray]) -> Callable[..., Any]:
+def _nan_extreme(rule: Callable[..., DimArray], plain: Callable[..., Any]) -> Callable[..., Any]:
     both = _nan(rule)
-    return lambda a, axis=None, out=None, keepdims=False, *, where=True: both(
-        a, axis, None, None, keepdims, where=where
-    )
+
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        if initial is None:
+            return both(a, axis, None, None, keepdims, None, where)
+        x = numbered(a)
+        there = equal(x, x)
+        mask = there if where is True else e.logical_and(*meet(there, numbered(where)))
+        return plain(x, axis, None, keepdims, initial, mask)
+
+    return function
 
 
-nansum = implements(np.nansum)(_nan(r.sum))
-nanprod = implements(np.nanprod)(_nan(r.prod))
+nansum = implements(np.nansum)(_nan(r.sum, add))
+nanprod = implements(np.nanprod)(_nan(r.prod, multiply))
+nanmax = implements(np.nanmax)(_nan_extreme(r.max, max))
+nanmin = implements(np.nanmin)(_nan_extreme(r.min, min))
 nanmean = implements(np.nanmean)(_nan(r.mean))
-nanmax = implements(np.nanmax)(_nan_extreme(r.max))
-nanmin = implements(np.nanmin)(_nan_extreme(r.min))
 
 
 def _nan_spread(rule: Callable[..., DimArray]) -> Callable[..., Any]:
@@ -233,7 +252,7 @@ def _nan_spread(rule: Callable[..., DimArray]) -> Callable[..., Any]:
         kind = _nan(
             lambda x, names, skipna: rule(x, names, skipna=True, ddof=ddof if correction is None else correction)
         )
-        return kind(a, axis, dtype, None, keepdims, where=where)
+        return kind(a, axis, dtype, None, keepdims, None, where)
 
     return function
 

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE
-from namedgrad.positional.array import PositionalArray, joint_sizes, numbered, numbers, ordered, stretch
+from namedgrad.positional.array import PositionalArray, joint_sizes, numbered, numbers, ordered, stretch, view_of
 from namedgrad.positional.axis import expand, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.indexing import placed
@@ -94,6 +94,13 @@ def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | 
 @implements(np.ravel, view="reshape", method=True)
 def ravel(a: Any, order: str = "C") -> DimArray:
     return reshaped(numbered(a), (-1,), order)
+
+
+def _view(self: PositionalArray, dtype: Any = None) -> Any:
+    """The same cells."""
+    if dtype is not None and np.dtype(dtype) != self.dtype:
+        raise TypeError(f"the memory of {self.dtype} cannot be read as {np.dtype(dtype)}; convert with .astype")
+    return view_of(self, self._x, _view)
 
 
 def _flatten(self: PositionalArray, order: str = "C") -> Any:
@@ -282,7 +289,7 @@ def sliding_window_view(
 
 
 for _name, _value in {
-    "transpose": _transpose, "reshape": _reshape, "flatten": _flatten,
+    "transpose": _transpose, "reshape": _reshape, "flatten": _flatten, "view": _view,
     "T": property(_transpose), "mT": property(np.matrix_transpose),
 }.items():  # fmt: skip
     setattr(PositionalArray, _name, _value)

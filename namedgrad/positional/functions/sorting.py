@@ -49,7 +49,15 @@ def _sort_in_place(
     self[...] = np.sort(self, axis)
 
 
+def _partition_in_place(
+    self: PositionalArray, kth: Any, axis: int = -1, kind: Any = None, order: Any = None
+) -> None:
+    """Put the k-th values of an axis in their places, in place."""
+    self[...] = np.partition(self, kth, axis)
+
+
 PositionalArray.sort = _sort_in_place  # type: ignore[attr-defined]
+PositionalArray.partition = _partition_in_place  # type: ignore[attr-defined]
 
 
 def _median(skipna: bool) -> Any:

@@ -34,6 +34,7 @@ from namedgrad.rules.reductions.norms import in_range, size_of
 from namedgrad.rules.structure import (
     cast,
     contract,
+    make_like,
     multiply,
     relabel,
     reorder,
@@ -326,7 +327,7 @@ def _weighted_covariance(
     x = broadcast_like(x, y)
     y = broadcast_like(y, x)
     kind = np.dtype(real_dtype(x))
-    one = zeros_spread(x, like(x)._replace(dtype=kind), 1) if mask is None else cast(mask, kind)
+    one = make_like(zeros_spread(x, like(x)._replace(dtype=kind), 1), x) if mask is None else cast(mask, kind)
     w = one if weights is None else multiply(one, constant(weights))
     n, whole = total(broadcast_like(one, x), dims), total(broadcast_like(w, x), dims)
 

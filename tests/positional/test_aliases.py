@@ -1,0 +1,230 @@
+"""What shares cells with what: numbers never change, some results are the argument itself, others are views of it."""
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+X = np.array([2.0, 3.0, 5.0, 7.0])
+SHARES = np.array([1.0, 10.0, 100.0, 1000.0])
+
+
+def swapped(y):
+    y = y * 1.0
+    y[0], y[1] = y[1], y[0]
+    return np.sum(y * SHARES)
+
+
+def swapped_by_hand(y):
+    y = y * 1.0
+    t = y[0]
+    y[0] = y[1]
+    y[1] = t
+    return np.sum(y * SHARES)
+
+
+def bubbled(y):
+    y = y[::-1] * 1.0
+    for _ in range(3):
+        for i in range(3):
+            if y[i] > y[i + 1]:
+                y[i], y[i + 1] = y[i + 1], y[i]
+    return np.sum(y * SHARES)
+
+
+def swept(y):
+    c = y * 1.0
+    before = c[0]
+    for i in range(1, 4):
+        here = c[i]
+        c[i] -= 0.5 * before
+        before = here
+    return np.sum(c * SHARES)
+
+
+def read_then_scaled(y):
+    y = y * 1.0
+    t = y[2]
+    y *= 3
+    return t * y[1]
+
+
+def kept_while_written(y):
+    y = y * 1.0
+    cells = [y[i] for i in range(4)]
+    first, *_ = y
+    *_, last = np.unstack(y) if hasattr(np, "unstack") else list(y)
+    y[...] = 0.0
+    return sum(k * v for k, v in enumerate(cells)) * first * last
+
+
+def number_rebound(y):
+    t = y[0]
+    t += 5.0
+    return t * y[0] + y[1]
+
+
+def sum_rebound(y):
+    total = np.sum(y)
+    kept = total
+    total += y[0]
+    total *= total
+    return total * kept
+
+
+def cell_of_an_array(y):
+    y = y * 1.0
+    t = y[..., 0]
+    t += 5.0
+    u = np.squeeze(y[1:2])
+    u *= 2.0
+    return np.sum(y * SHARES)
+
+
+def array_without_axes(y):
+    a = np.zeros((), like=y)
+    b = a
+    a += y[0]
+    w = np.where(y[0] > 0, y[1], y[2])
+    v = w
+    w *= 3.0
+    return b * y[1] + v
+
+
+def copied_from_a_number(y):
+    t = np.sum(y)
+    row = np.reshape(t, 1)
+    row[0] = 1.0
+    return t * y[0] + row[0]
+
+
+def read_under_a_view(y):
+    y = y * 1.0
+    matrix = np.reshape(y, (2, 2))
+    line = np.diag(matrix)
+    turned, shown = np.einsum("ij->ji", matrix), np.einsum("ii->i", matrix)
+    same, early = np.real(y), y.conj()
+    real, none = y.astype(float, copy=False), np.diff(y, n=0)
+    y[0] = y[1] * 4.0
+    parts = [line, turned[0], shown, same[:2], early[:2], real[:2], none[:2], np.real_if_close(y)[:2]]
+    return sum(np.sum(p * (k + 1.0)) for k, p in enumerate(parts))
+
+
+def written_through(y):
+    y = y * 1.0
+    np.real(y)[0] = y[1]
+    y.conj()[1] *= 2.0
+    y.astype(float, copy=False)[2] = y[0] * y[3]
+    shown = np.einsum("i->i", y)
+    shown[3] = 1.0
+    y.view()[1] += 1.0
+    return np.sum(y * SHARES)
+
+
+def filled_in_place(y):
+    y = np.where(y > 2.5, y, np.nan)
+    np.nan_to_num(y, copy=False, nan=3.0)
+    return np.sum(y**2)
+
+
+def parts_of_complex_numbers(y):
+    z = y + 1j * y[::-1]
+    low, high = z.real, np.imag(z)
+    z[0] = 5.0 + y[1] * 1j
+    z.real = np.multiply(z.real, 2.0)
+    z.imag = z.imag + low
+    return np.sum(np.abs(z) ** 2 * SHARES) + np.sum(low * high)
+
+
+def in_order_in_place(y):
+    y = y[::-1] * 1.0
+    y.partition(1)
+    return np.sum(y[:2] * SHARES[:2])
+
+
+def nothing_inserted(y):
+    return np.sum(np.insert(y, 1, []) * SHARES)
+
+
+PROGRAMS = [
+    swapped, swapped_by_hand, bubbled, swept, read_then_scaled, kept_while_written, number_rebound, sum_rebound,
+    cell_of_an_array, array_without_axes, copied_from_a_number, read_under_a_view, written_through, filled_in_place,
+    parts_of_complex_numbers, in_order_in_place, nothing_inserted,
+]  # fmt: skip
+
+
+def differences(f, x):
+    steps = 1e-5 * np.eye(x.size)
+    return np.array([(f(x + s) - f(x - s)) / 2e-5 for s in steps])
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_programs_that_write(f):
+    value, gradient = ng.value_and_grad(f)(X)
+    assert value == f(X)
+    np.testing.assert_allclose(gradient, differences(f, X), rtol=1e-6, atol=1e-5)
+    slope = ng.pushforward(f, (X,), (np.ones(4),))[1]
+    np.testing.assert_allclose(slope, gradient.sum(), rtol=1e-9)
+    rows = np.stack([X, X[::-1], X + 0.5])
+    if f is not bubbled:  # which asks for the order of numbers
+        batch = ng.positional(rows, vectorized="row")
+        np.testing.assert_allclose(ng.grad(f)(batch).data, [ng.grad(f)(row) for row in rows], rtol=1e-12)
+
+
+@pytest.mark.parametrize("x", [3.0, np.float64(3.0), np.array(3.0)])
+def test_a_number_is_rebound_and_an_array_is_not(x):
+    def f(x):
+        before = x
+        x += 1
+        return x * before
+
+    want = 16.0 if isinstance(x, np.ndarray) else 12.0
+    value, slope = ng.value_and_grad(f)(x)
+    assert value == want
+    assert slope == (8.0 if isinstance(x, np.ndarray) else 7.0)
+    assert x == 3.0
+
+
+def test_an_untraced_number():
+    p = ng.positional(np.array([2.0, 3.0]))
+    t = p[0]
+    p[0] = 9.0
+    assert t.item() == 2.0
+    assert p[0].item() == 9.0
+
+
+def test_one_part_of_complex_numbers_cannot_be_written_alone():
+    with pytest.raises(TypeError, match="write both"):
+        ng.grad(lambda y: np.sum(np.abs(_with_part(y + 1j))))(X)
+
+
+def _with_part(z):
+    z.real[0] = 5.0
+    return z
+
+
+def test_extremes_of_nothing_begin_where_they_are_told():
+    for f in (np.max, np.min, np.maximum.reduce):
+        value, gradient = ng.value_and_grad(lambda m, f=f: f(m, initial=2.0))(np.zeros(0))
+        assert value == 2.0
+        assert gradient.shape == (0,)
+    wide = ng.value_and_grad(lambda m: np.sum(np.max(m, axis=0, initial=1.0)))(np.zeros((0, 3)))
+    assert wide[0] == 3.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda y: np.nanmax(y, initial=0.2),
+        lambda y: np.nanmax(y, initial=99.0),
+        lambda y: np.nanmin(y, initial=9.0, where=y > 2.5),
+        lambda y: np.nanprod(y, initial=2.0),
+        lambda y: np.nansum(y, initial=2.0, where=y > 2.5),
+    ],
+)
+def test_reductions_without_nan_that_begin_somewhere(f):
+    x = np.where(X == 5.0, np.nan, X)
+    value, gradient = ng.value_and_grad(f)(x)
+    np.testing.assert_equal(np.asarray(value), f(x))
+    want = differences(lambda y: f(np.where(X == 5.0, np.nan, y)), X)
+    np.testing.assert_allclose(gradient, want, rtol=1e-6, atol=1e-6)
