@@ -45,6 +45,10 @@ def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _named(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    prim = _elementwise(op)
+    if prim and (kwargs or len(args) != len(prim.partials)):
+        got = ", ".join([str(len(args)), *map(repr, kwargs)])
+        raise TypeError(f"{op.name} takes {len(prim.partials)} operands by position and no keyword, not {got}")
     if args and not isinstance(args[0], DimArray):
         args = (constant(args[0], f"{op.name}: the operand"), *args[1:])
     return op.function(*args, **kwargs)
@@ -52,7 +56,9 @@ def _named(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _public(op: Operation) -> Callable[..., Any]:
     raw = op.function
-    one = _primitive_of(op)
+    prim = _elementwise(op)
+    count = prim and len(prim.partials)
+    one = prim.one if prim and count == 1 else None
     alone = "where takes a condition and two choices; positions of what is true are ng.nonzero(condition)"
 
     @functools.wraps(raw)
@@ -62,23 +68,22 @@ def _public(op: Operation) -> Callable[..., Any]:
                 return one(args[0])
             if len(args) == 1 and not kwargs and op.name == "where":
                 raise TypeError(alone)
-            if not any(map(_foreign, args[1:])):
+            if (count is None or (count == len(args) and not kwargs)) and not any(map(_foreign, args[1:])):
                 return raw(*args, **kwargs)
         return dispatch(op, args, kwargs)
 
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "namedgrad"
-    if isinstance(prim := getattr(raw, "__self__", None), Elementwise):
+    if prim:
         from namedgrad.docstrings import describe_elementwise
 
         function.__doc__, function.__signature__ = describe_elementwise(prim, op)  # type: ignore[attr-defined]
     return function
 
 
-def _primitive_of(op: Operation) -> Any:
-    """The unrolled application of a unary elementwise operation."""
+def _elementwise(op: Operation) -> Elementwise | None:
     prim = getattr(op.function, "__self__", None)
-    return prim.one if isinstance(prim, Elementwise) and len(prim.partials) == 1 else None
+    return prim if isinstance(prim, Elementwise) else None
 
 
 class _Functions(dict[str, Callable[..., Any]]):

@@ -44,11 +44,8 @@ class Elementwise(Primitive):
         smooth = any(d is not None for d in self.partials)
         operation(*calls, differentiable=smooth, name=self.name, family=family)(self.of_operands)
 
-    def of_operands(self, *args: Any, **unknown: Any) -> DimArray:
+    def of_operands(self, *args: Any) -> DimArray:
         """Apply to DimArrays and scalars."""
-        if unknown or len(args) != len(self.partials):
-            got = ", ".join([str(len(args)), *map(repr, unknown)])
-            raise TypeError(f"{self.name} takes {len(self.partials)} operands by position and no keyword, not {got}")
         return self(*(a if isinstance(a, DimArray) else constant(a) for a in args))
 
     def __call__(self, *args: DimArray) -> DimArray:
