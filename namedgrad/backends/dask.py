@@ -155,6 +155,7 @@ class DaskBackend(
 
     def settle(self, x: Raw, shape: Shape) -> Raw:
         """``x`` with the chunks that its sizes remember."""
+        x = self.asarray(x)
         chunks = tuple(getattr(n, "chunks", own) for n, own in zip(shape, x.chunks, strict=True))
         return x if chunks == x.chunks else x.rechunk(chunks)
 

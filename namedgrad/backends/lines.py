@@ -72,7 +72,7 @@ class LineKernels:
 
     def partition(self, x: Raw, axis: int, kth: tuple[int, ...]) -> Raw:
         """Values such that those at ``kth`` are where they are in sorted order."""
-        return self.xp.partition(x, kth, axis=axis)
+        return self.xp.partition(x, kth, axis=axis) if kth else x
 
     def step(self, x: Raw, axis: int) -> Raw:
         """Every cell but the first, less the one before it."""

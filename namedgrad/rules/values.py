@@ -14,7 +14,7 @@ from namedgrad.primitive import mask as select_by
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, isfinite, logical_not, multiply, stamp, zeros_spread
+from namedgrad.rules.structure import add, cast, isfinite, logical_not, multiply, stamp, where, zeros_spread
 
 _FAMILY = "elementwise"
 _numbered = elementwise("numbered", lambda _, x, *to: select_by(isfinite.one(x)), None, None, None)
@@ -177,6 +177,8 @@ def nan_to_num(
         return x
     limits = np.finfo(x.dtype)
     high, low = (float(d) if v is None else v for v, d in ((posinf, limits.max), (neginf, limits.min)))
+    if isinstance(nan, DimArray):
+        return where(e.isnan(x), nan, _numbered(x, c(0.0), c(high), c(low)))
     return _numbered(x, c(nan), c(high), c(low))
 
 

@@ -73,7 +73,8 @@ def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = No
 
 @implements(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    out = values.nan_to_num(numbered(x), nan=nan, posinf=posinf, neginf=neginf)
+    fill = numbered(nan) if isinstance(nan, PositionalArray) else nan
+    out = values.nan_to_num(numbered(x), nan=fill, posinf=posinf, neginf=neginf)
     if copy or not isinstance(x, PositionalArray):
         return out
     x[...] = wrap(out, x.kin)

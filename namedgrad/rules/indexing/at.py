@@ -19,7 +19,7 @@ from namedgrad.rules.indexing.positions import as_positions, is_whole, read_all
 from namedgrad.rules.indexing.products import scatter_product
 from namedgrad.rules.indexing.reading import by_order
 from namedgrad.rules.indexing.writing import write_into
-from namedgrad.rules.structure import add, cast, multiply, negative
+from namedgrad.rules.structure import add, multiply, negative
 from namedgrad.trace import innermost
 
 _ELEMENTWISE: dict[str, Callable[[DimArray, DimArray], DimArray]] = {
@@ -57,7 +57,7 @@ class At:
 
     def set(self, value: Any) -> DimArray:
         """``value`` written at the index; of several writers to one cell the last one counts, also in gradients."""
-        index, v = self._located(value, keep=True)
+        index, v = self._located(value)
         return write_block(self.x, v, index) if self._is_block() else self._written(v, "put")
 
     def add(self, value: Any) -> DimArray:
@@ -91,16 +91,13 @@ class At:
 
     # ---------------------------------------------------------------- how
 
-    def _located(self, value: Any, *, keep: bool = False) -> tuple[dict[Name, Any], DimArray]:
+    def _located(self, value: Any) -> tuple[dict[Name, Any], DimArray]:
         if self.index is None:
             raise TypeError("say where: a.at[{dim: index}].set(value)")
         v = constant(value)
         if v.level is None and not backends.is_array(v.raw):
             full = backends.backend_of(innermost(self.x).raw).full
-            dtype = self.x.dtype if keep else np.result_type(self.x.dtype, v.raw)
-            v = make(call(full, (), v.raw, dtype), (), NONE)
-        elif keep and not (v.names or v.level is not None):
-            v = cast(v, self.x.dtype)
+            v = make(call(full, (), v.raw, np.result_type(self.x.dtype, v.raw)), (), NONE)
         return dict(self.index), v
 
     def _is_block(self) -> bool:

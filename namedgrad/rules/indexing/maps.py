@@ -168,6 +168,7 @@ def laid_out_writers(
 ) -> tuple[tuple[Names, Names, Names, Names], Any, list[Any], dict[str, int]]:
     """What is written and where to, as kernels take them: the order of names, raw arrays, counts of axes."""
     g, *index = args
+    check_sizes("scatter", args)
     joint = index_names(index)
     shared = tuple(n for n in joint if n not in summed)
     head, tail = around(g.names, summed, joint)

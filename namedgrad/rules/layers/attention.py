@@ -265,7 +265,9 @@ def multi_head_attention(query: DimArray, key: DimArray, value: DimArray, query_
     q, k, v = (_projected(x, w, b, feature) for x, w, b in ((q, query_weight, query_bias), (k, key_weight, key_bias), (v, value_weight, value_bias)))
     if extra_key is not None:
         k, v = _appended(k, extra_key, at), _appended(v, extra_value, at)
-    if num_heads < 1 or extent(q, check(q, inner, what)) % num_heads:
+    if len(found := {extent(x, check(x, inner, what)) for x in (q, k, v)}) > 1:
+        raise AxisError(f"{what}: query, key and value are projected to {sorted(found)} cells along {inner!r}; make them one size")
+    if num_heads < 1 or extent(q, inner) % num_heads:
         raise ValueError(f"{what}: {num_heads} heads do not divide the dim {inner!r} of size {extent(q, inner)}")
     cell = axes.fresh("cell")
     q, k, v = (split(x, inner, {head: num_heads, cell: extent(x, inner) // num_heads}) for x in (q, k, v))

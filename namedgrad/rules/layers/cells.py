@@ -8,7 +8,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
-from namedgrad.primitive import operation, sample
+from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import relu, sigmoid
 from namedgrad.rules.contraction.products import dot
@@ -113,6 +113,7 @@ def weights_of(what: str, given: Any, dims: Dims) -> Weights:
     check(w.hh, dims.hidden, what)
     if w.hr is not None:
         check(w.hr, dims.hidden, what), check(w.hr, dims.cell, what)
+    check_sizes(f"{what}: the weights", [v for v in w if v is not None])
     return w
 
 

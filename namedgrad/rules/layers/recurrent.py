@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from namedgrad.array import DimArray, constant, extent
-from namedgrad.axes import Name
+from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
@@ -46,6 +46,7 @@ def _layers(what: str, x: Any, states: Sequence[Any], given: Sequence[Any], step
     if not size:
         raise ValueError(f"{what}: there is no step along {dim!r}")
     weights = _grouped(what, given, dims, bias=bias, projection=projection, directions=1 + bidirectional)
+    _check_states(what, states, layer, len(weights) * (1 + bidirectional))
     active = [None] * size if lengths is None else unbind(e.less(positions(size, dim, x), constant(lengths)), dim)
     out, ends = x, []
     for i, layer_weights in enumerate(weights):
@@ -70,10 +71,16 @@ def _state_names(w: Weights, dims: Dims) -> tuple[Name, Name]:
     return dims.hidden, dims.hidden if w.hr is None else dims.cell
 
 
+def _check_states(what: str, states: Sequence[Any], layer: Name, count: int) -> None:
+    for state in states:
+        if state is not None and (n := extent(constant(state), check(constant(state), layer, f"{what}: the state"))) != count:
+            raise AxisError(f"{what}: the state has {n} layers along {layer!r}, the weights are those of {count}")
+
+
 def _start(state: Any, number: int, layer: Name, w: Weights, name: Name, dims: Dims) -> DimArray:
     """The state to start from: a given one, or zeros."""
     if state is not None:
-        return slice_of(constant(state), check(constant(state), layer, "the state"), number)
+        return slice_of(constant(state), layer, number)
     size = extent(w.hr if w.hr is not None and name == dims.cell else w.hh, name)
     return zeros_spread(w.hh, Like((name,), (size,), w.hh.dtype))
 

@@ -8,7 +8,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Pair
-from namedgrad.primitive import operation, sample
+from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules.dims import check
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
@@ -118,6 +118,7 @@ def solve_triangular(
     a, b = inexact(constant(a)), inexact(constant(b))
     row, col = matrix_dims(a, dims, "solve_triangular")
     right_hand_side(b, row, col, "solve_triangular")
+    check_sizes("solve_triangular", (a, b))
     x = read_triangle(relabel(a, {row: ROW, col: COLUMN}), lower=lower, strictly=unit_diagonal)
     if transposed:
         x, lower = mT(x), not lower

@@ -10,7 +10,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, describe, extent, make
 from namedgrad.axes import Name
-from namedgrad.primitive import elementwise
+from namedgrad.primitive import check_sizes, elementwise
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
@@ -54,7 +54,8 @@ def reduced(loss: DimArray, operands: tuple[DimArray, ...], dim: Any, reduction:
     A mean whose weights add to 0 is NaN, with gradient 0.
     """
     check_reduction(reduction, what)
-    loss = reorder(loss, axes.in_order(n for a in operands for n in a.names if n in loss.names))
+    seen = (*(n for a in operands for n in a.names if n in loss.names), *loss.names)
+    loss = reorder(loss, axes.in_order(seen))
     if reduction in {None, "none"}:
         return loss
     dims = pick(loss, dim, what)
@@ -128,4 +129,5 @@ def class_weights(weight: Any, x: DimArray, dim: Name, what: str) -> DimArray:
     """Weights per class."""
     w = measured(weight, x, f"{what}: the weight")
     check(w, dim, f"{what}: the weight")
+    check_sizes(f"{what}: the weight", (x, w))
     return w

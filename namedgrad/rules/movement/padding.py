@@ -115,7 +115,7 @@ def _sides(value: Any, name: Name) -> tuple[Any, Any]:
     """What holds before and behind a dim: one value for both, a pair, or either for each dim."""
     if isinstance(value, Mapping):
         value = value.get(name)
-    if isinstance(value, (tuple, list, np.ndarray)) and np.ndim(value) == 1:
+    if isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1):
         before, after = value if len(value) > 1 else (value[0], value[0])
         return before, after
     return value, value
@@ -149,7 +149,7 @@ def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
     shape = tuple(size if n == name else s for n, s in zip(x.names, x.full_shape, strict=True))
     cell = constant(value)
     if cell.level is None and not cell.names:
-        cell = zeros_spread(x, Like((), (), x.dtype), value)
+        cell = zeros_spread(x, Like((), (), x.dtype), cell.raw)
     return relabel(spread(cell, Like(x.names, shape, x.dtype)), {}, hide=tuple(n for n in x.hidden if n not in cell.names))
 
 

@@ -59,7 +59,8 @@ def over_all(x: DimArray, skipna: bool | None, reduce: Callable[[], DimArray]) -
     if not backend.may_branch or backends.is_recording() or backend.shows_nan(raw):
         return None
     out = reduce()
-    return None if has_nan(out) else out
+    result = innermost(out).raw  # which may be elsewhere, where other operands are
+    return out if backends.backend_of(result).may_branch and not has_nan(out) else None
 
 
 def over_present(

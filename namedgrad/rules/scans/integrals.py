@@ -14,8 +14,9 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.differences import diff
 from namedgrad.rules.movement.joining import join
+from namedgrad.rules.movement.padding import pad
 from namedgrad.rules.scans.sums import cumsum_axis
-from namedgrad.rules.structure import add, cast, contract, equal, multiply, positions, reorder, where, zeros_spread
+from namedgrad.rules.structure import add, cast, contract, equal, multiply, positions, where, zeros_spread
 
 
 def _line(y: DimArray, x: Any, dim: Any, what: str) -> Name:
@@ -125,5 +126,4 @@ def cumulative_trapezoid(y: DimArray, x: Any = None, dim: Any = None, *, dx: Any
     out = cumsum_axis(multiply(multiply(sides, step), c(0.5)), name)
     if initial is None:
         return out
-    first = zeros_spread(out, Like((name,), (1,), out.dtype), initial)
-    return reorder(join([first, out], name), out.names)
+    return pad(out, {name: (1, 0)}, constant_values=initial)

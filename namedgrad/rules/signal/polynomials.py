@@ -10,7 +10,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import like
-from namedgrad.primitive import operation, sample
+from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick_one
@@ -73,6 +73,7 @@ def polyval(x: DimArray, coefficients: DimArray, degree: Name = "degree") -> Dim
     check(coefficients, degree, "polyval")
     if degree in x.names:
         raise AxisError(f"polyval: x has the dim {degree!r} of the coefficients; rename it in one of them")
+    check_sizes("polyval", (x, coefficients))
     size = extent(coefficients, degree)
     if not size:
         return multiply(x, c(0))

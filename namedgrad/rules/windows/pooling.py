@@ -18,6 +18,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import At
+from namedgrad.rules.indexing.maps import with_names
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, reorder, select, where, zeros_spread
@@ -220,6 +221,7 @@ def max_unpool(x: DimArray, indices: DimArray, sizes: Mapping[Any, int]) -> DimA
     dims = tuple(window_sizes(x, sizes, "max_unpool"))
     if missing := [d for d in dims if d not in at.names]:
         raise AxisError(f"max_unpool: the indices have no dim {missing[0]!r}; their dims are {at.dims}")
+    x = with_names(x, [at])  # one result for each choice of cells
     cell: Name = (*dims, "cell")
     place: Name = (*dims, "place")
     rest = tuple(n for n in x.names if n not in dims)
