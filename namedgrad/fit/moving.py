@@ -97,7 +97,9 @@ def _spread(
     inverse = np.linalg.inv(normal * scale * scale[:, None]) * scale * scale[:, None]
     chi2 = (r * r).sum()
     covariance = xr.DataArray(inverse, dims=("cov_i", "cov_j"))
-    return covariance if absolute else covariance * chi2 / dof, chi2
+    if not absolute:
+        covariance = (covariance * chi2 / dof.where(dof > 0, 1)).where(dof > 0, np.inf)
+    return covariance, chi2
 
 
 def _endless(pair: Any) -> bool:

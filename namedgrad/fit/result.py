@@ -145,7 +145,8 @@ class LeastSquaresResult(FitResult):
     @property
     def _scaled(self) -> Matrix:
         with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(self._unscaled), np.inf, self._unscaled * self._variance)
+            unknown = np.isinf(self._unscaled) | np.isinf(self._variance)
+            return np.where(unknown, np.inf, self._unscaled * self._variance)
 
     def _matrices(self, free: Matrix, name: str, long_name: str) -> xr.DataArray:
         """A matrix of the free parameters per cell, with zeros for the fixed ones."""

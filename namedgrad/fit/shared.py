@@ -189,8 +189,8 @@ class SharedResult(LeastSquaresResult):
         """Covariance of the parameters, scaled by the residual variance, as named blocks."""
 
         def block(a: Name, b: Name) -> xr.DataArray:
-            x = self._block(a, b)
-            return (x * self._residual_variance).transpose(*x.dims).rename("covariance")
+            x, variance = self._block(a, b), self._residual_variance
+            return (x * variance).where(variance != np.inf, np.inf).transpose(*x.dims).rename("covariance")
 
         return Blocks(self._free_names(), block)
 

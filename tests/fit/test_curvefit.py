@@ -489,3 +489,13 @@ def test_keywords_with_defaults_are_no_parameters():
 def test_what_must_be_a_dict(what):
     with pytest.raises(TypeError, match=f"{what} must be a dict, got tuple"):
         ng.curvefit(decays(), "t", exp_decay, **{what: (0, 1)})
+
+
+@pytest.mark.filterwarnings("ignore::scipy.optimize.OptimizeWarning")
+def test_as_many_points_as_parameters():
+    x = xr.DataArray([0.0, 1.0, 2.0], dims="x", coords={"x": [0.0, 1.0, 2.0]})
+    covariance = lambda y: ng.curvefit(y, "x", lambda x, a, b, c: a + b * x + c * x**2)[COVARIANCE]
+    theirs = (1 + x).curvefit("x", lambda x, a, b, c: a + b * x + c * x**2)[COVARIANCE]
+    np.testing.assert_array_equal(theirs, np.inf)
+    np.testing.assert_array_equal(covariance(1 + x), np.inf)
+    np.testing.assert_array_equal(ng.pushforward(covariance, (1 + x,), (x,))[0], np.inf)
