@@ -66,12 +66,17 @@ def _weights(obj: xr.Dataset, w: Any, size: int, dim: Any) -> Any:
     return w
 
 
-_AS_NUMBERS = xr.DataArray([0.0, 1.0], {"degree": [0, 1]}, "degree")
+_ITSELF = xr.DataArray([0.0, 1.0], {" power": [0, 1]}, " power")  #: the polynomial t
+
+
+def as_numbers(coord: xr.Variable) -> xr.Variable:
+    """Positions as xarray counts them in polynomials: dates from 1970 in ns, timedeltas in their own unit."""
+    return xr.polyval(xr.DataArray(coord.to_base_variable()), _ITSELF, degree_dim=" power").variable
 
 
 def _powers(coord: xr.DataArray, order: int) -> Any:
     """The columns ``t**(order - 1), ..., t, 1``."""
-    t = xr.polyval(coord, _AS_NUMBERS).data  # times as xarray counts them
+    t = as_numbers(coord.variable).data
     powers = [np.ones_like(t)]
     while len(powers) < order:
         powers.append(powers[-1] * t)
