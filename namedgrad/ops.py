@@ -110,7 +110,8 @@ def concat(arrays: Any, dim: Any) -> Any:
 
 concat.__doc__ = movement.concat.__doc__
 FUNCTIONS["concat"] = concat
-FUNCTIONS.update(unique=sorting.unique, nonzero=sorting.nonzero)  # sizes that depend on values: no face but this one
+for _search in (sorting.unique, sorting.nonzero):  # sizes that depend on values: neither in the tables nor compiled
+    FUNCTIONS[_search.__name__] = _public(Operation(_search.__name__, _search, "sorting", (), False, False))  # noqa: FBT003
 
 
 # ------------------------------------------------------------------------------------------------ methods and operators

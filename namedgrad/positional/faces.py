@@ -148,7 +148,7 @@ def overrides() -> dict[str, Callable[..., Any]]:
     return {
         "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel,
         "matmul": _matmul, "outer": np.outer, "multi_dot": lambda *arrays: np.linalg.multi_dot(arrays),
-        "squeeze": lambda x, dim=None: np.squeeze(x, dim),
+        "nonzero": np.nonzero, "squeeze": lambda x, dim=None: np.squeeze(x, dim),
         "broadcast": np.broadcast_arrays, "meshgrid": np.meshgrid,
         "diagonal": lambda x, dims=(-2, -1), offset=0: np.diagonal(x, offset, *dims),
         "diag_embed": _diag_embed,

@@ -8,23 +8,37 @@ they run on traced data as on any other.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.backends.failures import MatrixError
 from namedgrad.ops import add_face
-from namedgrad.primitive import Operation
+from namedgrad.positional.array import PositionalArray
+from namedgrad.primitive import OPERATIONS, Operation
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named
 from namedgrad.xarray.resampled import RESAMPLED
 
 _METHODS = frozenset(
     (
-        "isel", "roll", "shift", "pad", "diff", "stack", "rename", "transpose", "expand_dims", "squeeze",
-        "broadcast_like", "swap_dims", "head", "tail", "thin", "idxmax", "idxmin",
+        "isel", "roll", "shift", "stack", "transpose", "expand_dims", "squeeze", "broadcast_like", "swap_dims",
+        "head", "tail", "thin", "idxmax", "idxmin", "fillna", "astype", "copy",
+    )
+)  # fmt: skip
+#: What a Dataset calls by these names is another function, or needs another package.
+_NOT_OF_DATASETS = frozenset(("where", "real", "imag", "chunk", "argsort", "ffill", "bfill"))
+#: The dims that these name are counted along, not labelled: operands may differ in size there.
+_BY_POSITION = frozenset(
+    (
+        "take", "take_along_axis", "take_along_dim", "gather", "index_select", "index_add", "index_copy", "index_fill",
+        "index_reduce", "scatter", "scatter_add", "scatter_reduce", "put", "put_along_axis", "slice_scatter",
+        "searchsorted", "bucketize", "digitize", "embedding", "convolve", "correlate", "fftconvolve", "stft", "istft",
+        "block_diag", "kron",
     )
 )  # fmt: skip
 _KEEPS_PLACES = frozenset(
@@ -33,21 +47,48 @@ _KEEPS_PLACES = frozenset(
         "layers", "losses", "control", "random",
     )
 )  # fmt: skip
-_CELL_BY_CELL = frozenset(("detrend", "differentiate", "cumulative_integrate", "tril", "triu"))
+_CELL_BY_CELL = frozenset(
+    ("detrend", "differentiate", "cumulative_integrate", "tril", "triu", "rolling_argmax", "rolling_argmin")
+)
+SIZED = frozenset(("unique", "nonzero"))  #: what they find decides the size
 _INVERSES = frozenset(("inv", "pinv"))
 _KINDS = (xr.DataArray, xr.Variable, xr.Dataset)
 
 
 def on_xarray(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operation on xarray objects."""
-    if isinstance(args[0], _KINDS) and not isinstance(args[0], xr.Variable):
+    if not args:  # the operand by its keyword
+        kwargs = dict(kwargs)
+        args = (kwargs.pop(next(n for n in inspect.signature(op.function).parameters if n in kwargs)),)
+    first = args[0]
+    if isinstance(first, (xr.DataArray, xr.Dataset)):
         if op.name in RESAMPLED:
             return RESAMPLED[op.name](*args, **kwargs)
-        if op.name in _METHODS or (isinstance(args[0], xr.Dataset) and hasattr(args[0], op.name)):
-            return getattr(args[0], op.name)(*args[1:], **kwargs)
         if op.name in _SPECIAL:
             return _SPECIAL[op.name](*args, **kwargs)
+        if op.name in _METHODS or (isinstance(first, xr.Dataset) and _has_method(op.name)):
+            _refuse_named(op, args, kwargs)
+            return getattr(first, op.name)(*args[1:], **kwargs)
+    if "keep_attrs" in kwargs and hasattr(xr.DataArray, op.name):
+        keep = kwargs["keep_attrs"]
+        out = by_name(op, args, {k: v for k, v in kwargs.items() if k != "keep_attrs"})
+        return out if keep is None else out.assign_attrs(first.attrs) if keep else out.drop_attrs(deep=False)
     return by_name(op, args, kwargs)
+
+
+def _has_method(name: str) -> bool:
+    return hasattr(xr.Dataset, name) and name not in _NOT_OF_DATASETS
+
+
+def _refuse_named(op: Operation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """An xarray method takes a DimArray for a plain array, or fails somewhere inside."""
+    given = [*args, *kwargs.values()]
+    inner = (v for a in given if isinstance(a, Mapping) for v in a.values())
+    if any(isinstance(v, DimArray) for v in (*given, *inner)):
+        raise TypeError(
+            f"{op.name} of a {type(args[0]).__name__} takes no DimArray; use .to_xarray() on the DimArray, or "
+            "ng.asdimarray(x) on the xarray object"
+        )
 
 
 def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -55,7 +96,8 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if any(isinstance(a, xr.Dataset) for a in _flat(args, kwargs)):
         return _by_variable(op, args, kwargs)
     arrays = [a for a in _flat(args, kwargs) if isinstance(a, xr.DataArray)]
-    aligned = iter(xr.align(*arrays, join=xr.get_options()["arithmetic_join"], copy=False))
+    counted = set(_counted(op, arrays, args, kwargs))
+    aligned = iter(xr.align(*arrays, join=xr.get_options()["arithmetic_join"], copy=False, exclude=counted))
     met: list[Any] = []
 
     def strip(value: Any) -> Any:
@@ -80,6 +122,15 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if op.name in _INVERSES:
         return _inverse(out, met, *(kwargs["dims"] if "dims" in kwargs else args[1]))
     return dress(out, met, moved)
+
+
+def _counted(op: Operation, arrays: list[Any], args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The dims along which operands do not meet by their labels."""
+    if op.name not in _BY_POSITION:
+        return ()
+    named_dims = _mentioned(args, kwargs)
+    named_dims += tuple(n for d in named_dims if isinstance(d, tuple) for n in d)
+    return named_dims or tuple(d for a in arrays for d in a.dims)
 
 
 def _inverse(out: Any, met: list[Any], row: Name, column: Name) -> Any:
@@ -119,6 +170,11 @@ def _mentioned(args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _by_variable(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Variable by variable: a Dataset, or one for each of several results."""
+    if op.name in SIZED:
+        raise TypeError(
+            f"{op.name} finds another number of cells in each variable of a Dataset, which has one size for each dim; "
+            f"call it for one variable at a time, ng.{op.name}(ds[name])"
+        )
     sets = [a for a in _flat(args, kwargs) if isinstance(a, xr.Dataset)]
     names = [n for n in sets[0].data_vars if all(n in ds.data_vars for ds in sets)]
 
@@ -146,6 +202,8 @@ def dress(out: Any, met: list[Any], moved: tuple[Any, ...]) -> Any:
     if isinstance(out, tuple):
         parts = [dress(o, met, moved) for o in out]
         return type(out)(*parts) if hasattr(out, "_fields") else tuple(parts)
+    if isinstance(out, dict):  # positions by dim, which are not of the quantity that was looked at
+        return {d: xr.DataArray(data_for(at, at.dims), dims=at.dims) for d, at in out.items()}
     if not isinstance(out, DimArray):
         return out
     dims = out.dims
@@ -206,8 +264,52 @@ def _flip(x: Any, dim: Any = None) -> Any:
     return x.isel(dict.fromkeys(dims, slice(None, None, -1)))
 
 
-def _take(x: Any, index: Any, dim: Name) -> Any:
+def _take(x: Any, index: Any, dim: Any = None) -> Any:
+    if dim not in x.dims or isinstance(index, DimArray):  # several dims, the only one, an error
+        return by_name(OPERATIONS["take"], (x, index, dim), {})
     return x.isel({dim: index})
+
+
+def _pad(x: Any, pad_width: Any = None, mode: str = "constant", **options: Any) -> Any:
+    """Negative widths, which xarray's method does not have, crop first."""
+    given = {**(pad_width or {}), **{d: options.pop(d) for d in list(options) if d in x.dims}}
+    pairs = {d: (w, w) if np.ndim(w) == 0 else tuple(w) for d, w in given.items()}
+    cut = {d: (max(-low, 0), max(-high, 0)) for d, (low, high) in pairs.items() if min(low, high) < 0}
+    kept = {d: slice(low, x.sizes[d] - high) for d, (low, high) in cut.items()}
+    widths = {d: (max(low, 0), max(high, 0)) for d, (low, high) in pairs.items()}
+    return x.isel(kept).pad(widths, mode, **options)
+
+
+def _diff(x: Any, dim: Any = None, n: int = 1, **options: Any) -> Any:
+    """Xarray's method has no default for the dim, and puts nothing at the ends."""
+    if dim is None or options.keys() - {"label"}:
+        return by_name(OPERATIONS["diff"], (x, dim, n), options)
+    return x.diff(dim, n, **options)
+
+
+def _rename(x: Any, names: Any = None, **more: Any) -> Any:
+    return x.rename(names, **more)
+
+
+def _unstack(x: Any, dim: Any = None, **options: Any) -> Any:
+    """By sizes as for DimArrays, or by the labels of a MultiIndex."""
+    if isinstance(dim, Mapping) or any(isinstance(v, Mapping) and n in x.dims for n, v in options.items()):
+        return by_name(OPERATIONS["unstack"], (x, dim), options)
+    return x.unstack(dim, **options)
+
+
+def _quantile(x: Any, q: Any, dim: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
+    """With the coordinate ``quantile``, and without scalar ones, as xarray's method."""
+    if isinstance(x, xr.Dataset) and not keepdims:
+        return x.quantile(q, dim, **options)
+    keep = options.pop("keep_attrs", None)
+    out = by_name(OPERATIONS["quantile"], (x, q), {"dim": dim, "keepdims": keepdims, **options})
+    out = out if keep is None else out.assign_attrs(x.attrs) if keep else out.drop_attrs(deep=False)
+    if isinstance(x, xr.Dataset) or isinstance(q, (DimArray, PositionalArray, *_KINDS)):  # whose names are its own
+        return out
+    levels = np.asarray(q, dtype=float)
+    scalars = [n for n, v in out.coords.items() if not v.dims]
+    return out.drop_vars(scalars).assign_coords(quantile=("quantile", levels) if levels.ndim else levels)
 
 
 def _concat(*arrays: Any, dim: Any) -> Any:
@@ -216,15 +318,24 @@ def _concat(*arrays: Any, dim: Any) -> Any:
 
 def _rolling(name: str) -> Callable[..., Any]:
     def reduced(x: Any, window: Any, *, min_periods: int | None = None, center: Any = False, **options: Any) -> Any:
+        if name in _POSITIONS and isinstance(window, Mapping) and len(window) > 1:  # xarray has them for one dim
+            options |= {"min_periods": min_periods, "center": center}
+            return by_name(OPERATIONS[f"rolling_{name}"], (x, window), options)
         return getattr(x.rolling(window, min_periods=min_periods, center=center), name)(**options)
 
     return reduced
 
 
+_POSITIONS = frozenset(("argmax", "argmin"))
 ROLLING = ("sum", "mean", "max", "min", "prod", "var", "std", "median", "count", "argmax", "argmin")
 _SPECIAL: dict[str, Callable[..., Any]] = {
     "flip": _flip,
     "take": _take,
+    "pad": _pad,
+    "diff": _diff,
+    "rename": _rename,
+    "unstack": _unstack,
+    "quantile": _quantile,
     "concat": _concat,
     "broadcast": xr.broadcast,
     **{f"rolling_{n}": _rolling(n) for n in ROLLING},
