@@ -1,0 +1,242 @@
+"""Public functions called on xarray objects: values, coordinates, names and attributes of xarray's methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+
+RNG = np.random.default_rng(5)
+MONTHS = pd.date_range("2001-01-01", periods=6, freq="MS")
+
+
+def weather() -> xr.DataArray:
+    coords = {
+        "t": ("t", MONTHS, {"axis": "T"}), "x": ("x", [1.0, 2.0, 4.0, 5.0, 8.0], {"units": "m"}), "height": 2.0,
+        "place": ("x", list("abcde")), "depth": (("t", "x"), RNG.normal(size=(6, 5))), "age": ("t", np.arange(6) + 1.5),
+    }  # fmt: skip
+    return xr.DataArray(RNG.normal(size=(6, 5)), coords, ("t", "x"), "tas", {"units": "K"})
+
+
+def both() -> xr.Dataset:
+    x = weather()
+    return xr.Dataset({"tas": x, "pr": x**2, "flat": ("x", np.arange(5.0), {"units": "1"})}, attrs={"title": "w"})
+
+
+def assert_same(ours, theirs):
+    xr.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    assert ours.attrs == theirs.attrs
+    assert list(ours.xindexes) == list(theirs.xindexes) or set(ours.xindexes) == set(theirs.xindexes)
+    for n, v in theirs.variables.items() if isinstance(theirs, xr.Dataset) else theirs.coords.items():
+        assert ours[n].attrs == v.attrs
+    assert getattr(ours, "name", None) == getattr(theirs, "name", None)
+
+
+# ------------------------------------------------------------------------------------------------ polynomials
+
+PLACES = {
+    "dates": MONTHS,
+    "dates in ns": pd.date_range("2026-01-01", periods=6, freq="D").as_unit("ns"),
+    **{f"timedeltas in {unit}": 3 * np.arange(6).astype(f"m8[{unit}]") for unit in ("s", "ms", "us", "ns")},
+    "cftime": xr.date_range("2001-01-01", periods=6, freq="MS", calendar="noleap", use_cftime=True),
+    "years": np.arange(1850, 1856),
+    "numbers": np.linspace(-1.0, 2.0, 6),
+    "none": None,
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("name", PLACES)
+def test_polyfit_counts_as_xarray_does(name, dtype):
+    x = weather().drop_vars(["t", "age", "depth"]).astype(dtype)
+    x = x if PLACES[name] is None else x.assign_coords(t=PLACES[name])
+    for deg in (1, 2):
+        ours, theirs = ng.polyfit(x, "t", deg), x.polyfit("t", deg).polyfit_coefficients
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours.transpose(*theirs.dims), theirs, rtol=1e-7 if deg > 1 else 1e-11)
+        fit = xr.polyval(x.t, theirs)
+        np.testing.assert_allclose(ng.polyval(x.t, ours).transpose(*fit.dims), fit, rtol=1e-4, atol=1e-4)
+    line = ng.polyval(x.t, ng.polyfit(x, "t", 1))
+    straight = np.polynomial.Polynomial.fit(_steps(x.t), x[:, 0], 1)
+    np.testing.assert_allclose(line.isel(x=0), straight(_steps(x.t)), rtol=1e-5, atol=1e-8)
+
+
+def _steps(t):
+    """Numbers in proportion to times."""
+    since = t.values - t.values[0]
+    return (since / since[1]).astype(float)
+
+
+def test_polyfit_along_a_coordinate_of_another_name():
+    x = weather()
+    np.testing.assert_allclose(ng.polyfit(x, "age", 1), x.polyfit("age", 1).polyfit_coefficients, rtol=1e-11)
+    np.testing.assert_allclose(ng.polyfit(x, "t", 1, w="age"), x.polyfit("t", 1, w="age").polyfit_coefficients, rtol=1e-9)
+
+
+def test_weights_and_positions_of_polyfit_meet_the_data_by_label():
+    x = weather()
+    w = xr.DataArray(np.arange(1.0, 7.0), {"t": x.t}, "t")
+    expected = x.polyfit("t", 1, w=w).polyfit_coefficients
+    np.testing.assert_allclose(ng.polyfit(x, "t", 1, w=w[::-1]), expected, rtol=1e-9)
+    np.testing.assert_allclose(ng.polyfit(x, x.age[::-1], dim="t", deg=1), ng.polyfit(x, "age", 1), rtol=1e-11)
+    fewer = x[2:].polyfit("t", 1, w=w[2:]).polyfit_coefficients
+    np.testing.assert_allclose(ng.polyfit(x, "t", 1, w=w[2:]), fewer, rtol=1e-9)
+    with pytest.raises(xr.AlignmentError):
+        ng.polyfit(x, "t", 1, w=w[2:].drop_vars("t"))
+
+
+def test_polyfit_of_a_dataset():
+    ds = both()
+    found = ng.polyfit(ds, "t", 1)
+    assert list(found.data_vars) == ["tas", "pr"]
+    for n, v in found.data_vars.items():
+        np.testing.assert_allclose(v, ds[n].polyfit("t", 1).polyfit_coefficients, rtol=1e-11)
+    with pytest.raises(TypeError, match="ds\\[name\\]"):
+        ng.polyfit(ds, "t", 1, w=ds)
+
+
+def test_a_gradient_through_polyfit_of_dates():
+    x = weather()
+    g = x.grad(lambda x: ng.polyval(x.t[-1], ng.polyfit(x, "t", 1)).sum())
+    expected = [xr.polyval(x.t[-1], (0 * x[:, 0] + np.eye(6)[i]).polyfit("t", 1).polyfit_coefficients) for i in range(6)]
+    np.testing.assert_allclose(g, np.repeat(np.array(expected)[:, None], 5, 1), rtol=1e-8, atol=1e-10)
+
+
+# ------------------------------------------------------------------------------------------------ other coordinates
+
+TARGETS = {
+    "list": {"x": [1.5, 3.0]},
+    "number": {"x": 3.0},
+    "tuple": {"x": ("p", [1.5, 3.0])},
+    "array": {"x": xr.DataArray([1.5, 3.0], dims="x")},
+    "other dim": {"x": xr.DataArray([1.5, 3.0], {"p": [7, 8], "q": ("p", [1, 2])}, "p")},
+    "its own coordinate": {"x": weather().x + 0.5},
+    "two": {"x": [1.5, 3.0], "t": MONTHS[1:3]},
+    "extrapolated": {"x": [0.0, 9.0], "kwargs": {"fill_value": "extrapolate"}},
+    "nearest": {"x": [1.6, 3.1], "method": "nearest"},
+}
+
+
+@pytest.mark.parametrize("make", [weather, both])
+@pytest.mark.parametrize("name", TARGETS)
+def test_interp_gives_the_coordinates_of_xarray(name, make):
+    x = make().drop_vars("place") if name == "its own coordinate" else make()
+    assert_same(ng.interp(x, **TARGETS[name]), x.interp(**TARGETS[name]))
+
+
+def test_interp_of_dates_of_every_kind():
+    x = weather()
+    at = {"t": ["2001-02-15", "2001-04-01"]}
+    expected = x.assign_coords(t=MONTHS.as_unit("ns")).interp(t=pd.DatetimeIndex(at["t"]).as_unit("ns"))
+    for unit in ("s", "us", "ns"):
+        y = x.assign_coords(t=MONTHS.as_unit(unit))
+        np.testing.assert_allclose(ng.interp(y, **at), expected, rtol=1e-12)
+        np.testing.assert_allclose(ng.interp(y, t=pd.DatetimeIndex(at["t"]).values), expected, rtol=1e-12)
+    y = x.assign_coords(t=PLACES["cftime"])
+    days = PLACES["cftime"][:2].shift(10, "D")
+    assert_same(ng.interp(y, t=days), y.interp(t=days))
+    assert_same(ng.interp(y, t="2001-02-15"), y.interp(t="2001-02-15"))
+
+
+def test_a_label_that_contradicts_the_coordinate_is_refused_as_by_xarray():
+    for interp in (lambda x, t: x.interp(x=t), lambda x, t: ng.interp(x, x=t)):
+        with pytest.raises(IndexError, match="conflicts"):
+            interp(weather(), xr.DataArray([1.5, 3.0], {"x": [7.0, 8.0]}, "x"))
+
+
+# ------------------------------------------------------------------------------------------------ as the methods
+
+CALLS = [
+    *(("quantile", (q,), k) for q in (0.5, [0.1, 0.9]) for k in ({}, {"dim": "t"}, {"dim": ["t", "x"], "keep_attrs": True})),
+    *((n, ("t",), {"keep_attrs": k}) for n in ("mean", "sum", "std", "median", "count", "cumsum") for k in (False, True)),
+    ("differentiate", ("x", 2), {}),
+    ("differentiate", ("t",), {"datetime_unit": "D"}),
+    ("integrate", ("t", "D"), {}),
+    ("cumulative_integrate", ("t", "D"), {}),
+    ("fillna", (weather()[:3, :2],), {}),
+    ("astype", ("f4",), {}),
+    ("copy", (), {}),
+    ("rename", ({"t": "time"},), {}),
+    ("diff", ("t",), {"n": 2, "label": "lower"}),
+    ("pad", (), {"t": (1, 2)}),
+]
+
+
+@pytest.mark.parametrize("make", [weather, both])
+@pytest.mark.parametrize("k", range(len(CALLS)))
+def test_a_function_is_the_method_of_its_name(k, make):
+    (name, args, options), x = CALLS[k], make()
+    for keep in ("default", False):
+        with xr.set_options(keep_attrs=keep):
+            assert_same(getattr(ng, name)(x, *args, **options), getattr(x, name)(*args, **options))
+
+
+def test_other_spellings_than_those_of_xarray():
+    x, ds = weather(), both()
+    assert_same(ng.rename(x, names={"t": "time"}), x.rename(t="time"))
+    assert_same(ng.sum(x=x, dim="t"), x.sum("t"))
+    assert_same(ng.diff(x[:, 0]), x[:, 0].diff("t").drop_vars(["t", "age", "depth"]))
+    np.testing.assert_array_equal(ng.diff(x, "x", prepend=0.0), np.diff(x, prepend=0.0))
+    np.testing.assert_array_equal(ng.pad(x, {"t": (-1, 2)}, mode="edge"), np.pad(x[1:], [(0, 2), (0, 0)], mode="edge"))
+    stacked = x.stack(z=("t", "x"))
+    assert_same(ng.unstack(stacked, "z"), stacked.unstack("z"))
+    assert ng.quantile(x, [0.5], "t", keepdims=True).dims == ("quantile", "t", "x")
+    several = ng.rolling_argmax(x, {"t": 2, "x": 3}, min_periods=1)
+    assert several.shape == x.shape
+    assert several[0, 0] == 2 * 3 - 1
+    xr.testing.assert_identical(several.t, x.t)
+    positive = ng.where(ds > 0, ds, 0.0)
+    for n in ds.data_vars:
+        np.testing.assert_array_equal(positive[n], np.where(ds[n] > 0, ds[n], 0.0))
+
+
+def test_functions_that_are_no_methods_of_a_dataset():
+    ds = both()
+    np.testing.assert_array_equal(ng.real(ds).tas, ds.tas)
+    np.testing.assert_array_equal(ng.argsort(ds, dim="t").pr, np.argsort(ds.pr.values, 0, kind="stable"))
+    first, second = ng.chunk(ds, 2, "t")
+    xr.testing.assert_equal(first.tas.variable, ds.tas[:3].variable)
+    xr.testing.assert_equal(second.tas.variable, ds.tas[3:].variable)
+    gaps = ds.where(ds.age != 3.5)
+    np.testing.assert_array_equal(ng.ffill(gaps, "t").tas, gaps.tas.to_pandas().ffill())
+    kernel = xr.DataArray([1.0, 2.0], dims="t")
+    for n in ("convolve", "correlate", "fftconvolve"):
+        found, mode = getattr(ng, n)(ds, kernel, "t", "valid").pr, np.correlate if n == "correlate" else np.convolve
+        expected = np.apply_along_axis(lambda a, mode=mode: mode(a, kernel.values, "valid"), 0, ds.pr)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+# ------------------------------------------------------------------------------------------------ positions
+
+
+def test_indices_may_be_shorter_along_the_dim_that_they_index():
+    x = xr.DataArray([3.0, 1.0, 2.0, 5.0], {"c": list("wxyz")}, "c")
+    for index in (xr.DataArray([2, 0], dims="c"), xr.DataArray([2, 0], {"c": ["p", "q"]}, "c")):
+        for n in ("gather", "take_along_axis", "take_along_dim"):
+            np.testing.assert_array_equal(getattr(ng, n)(x, index, "c"), [2.0, 3.0])
+        np.testing.assert_array_equal(ng.scatter(x, index, xr.zeros_like(index, float), "c"), [0.0, 1.0, 0.0, 5.0])
+        np.testing.assert_array_equal(ng.searchsorted(ng.sort(x, "c"), index.astype(float), "c"), [1, 0])
+    grid = xr.DataArray(np.arange(6.0).reshape(2, 3), {"r": [0, 1]}, ("r", "c"))
+    index = xr.DataArray([[2, 0], [1, 1]], {"r": [1, 0]}, ("r", "c"))
+    np.testing.assert_array_equal(ng.gather(grid, index, "c"), np.take_along_axis(grid.values, index.values[::-1], 1))
+    np.testing.assert_array_equal(ng.kron(x, x[:2]), np.kron(x, x[:2]))
+
+
+def test_sizes_that_depend_on_values():
+    x = weather().round()
+    assert_same(ng.unique(x), xr.DataArray(np.unique(x), {"height": 2.0}, "unique", "tas", {"units": "K"}))
+    np.testing.assert_array_equal(x.isel(ng.nonzero(x)), x.values[np.nonzero(x.values)])
+    for function in (ng.unique, ng.nonzero):
+        with pytest.raises(TypeError, match="one variable at a time"):
+            function(both())
+    p = ng.positional(np.array([2.0, 0.0, 2.0]))
+    np.testing.assert_array_equal(ng.unique(p), [0.0, 2.0])
+    np.testing.assert_array_equal(ng.nonzero(p), np.nonzero([2.0, 0.0, 2.0]))
+
+
+def test_a_dim_array_among_the_arguments_of_a_method_is_refused():
+    with pytest.raises(TypeError, match="to_xarray"):
+        ng.isel(weather(), {"t": ng.DimArray([0, 1], ("p",))})
