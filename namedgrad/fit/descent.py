@@ -25,7 +25,8 @@ FIRST = 0.1  # of the parameters, changed by the first step
 MEMORY = 10
 EXACT = 0.01  # how well Newton's equations are met far from the minimum; 0.5, as in the book, zigzags in few dimensions
 CURVED = 1e-8  # cosine between a step and the change of the gradient along it that is worth remembering
-SAME, TINY = 1e-15, 1e-30  # steps that cannot be told apart, or from none
+SAME, TINY = 1e-15, 1e-30  # steps that cannot be told apart, or from none: relative to the longer, to the parameters
+SHORT = 0.05  # of the parameters: what the last step says of the curvature holds around here if it was no longer
 
 
 class Slope(NamedTuple):
@@ -40,6 +41,8 @@ class Descent(Batch):
     """Cells, the line along which they search, and what they have tried of it: steepest descent."""
 
     origin: Array  # where it started
+    first: Array  # the cost there
+    tried: Array  # how far the last trial was that was not too short, relative to the parameters
     gradient: Array
     direction: Array
     step: Array
@@ -51,8 +54,8 @@ class Descent(Batch):
         """Cells that start; a method gives its own arrays."""
         flat, n = np.zeros_like(start), start.shape[1]
         return cls.start(
-            index, start, lower, upper, origin=start, gradient=flat, direction=flat,
-            step=np.zeros(n), too_short=np.zeros(n), too_long=np.full(n, np.inf), **own,
+            index, start, lower, upper, origin=start, first=np.zeros(n), tried=np.zeros(n), gradient=flat,
+            direction=flat, step=np.zeros(n), too_short=np.zeros(n), too_long=np.full(n, np.inf), **own,
         )  # fmt: skip
 
     # ---------------------------------------------------------------- one iteration
@@ -74,7 +77,10 @@ class Descent(Batch):
         good = finite & new | decreases & ~steep
         self.too_long = np.where(decreases, self.too_long, self.step)
         self.too_short = np.where(decreases & steep, self.step, self.too_short)
-        self._remember(good & ~new, moved, at.gradient - self.gradient)
+        self.remember(good & ~new, moved, at.gradient - self.gradient)
+        length = (np.abs(moved) / self.size()).max(axis=0, initial=0.0)
+        self.tried = np.where(decreases & steep, self.tried, length)
+        self.first = np.where(good & new, at.cost, self.first)
         self.x = np.where(good, self.trial, self.x)
         self.cost = np.where(good, at.cost, self.cost)
         self.gradient = np.where(good, at.gradient, self.gradient)
@@ -98,7 +104,7 @@ class Descent(Batch):
         """Directions, and the first step to try along them."""
         return -self.gradient, np.where(self.step > 0, 2 * self.step, self.first_step())
 
-    def _remember(self, good: Flags, moved: Array, change: Array) -> None:
+    def remember(self, good: Flags, moved: Array, change: Array) -> None:
         """Take note of a step and of how it changed the gradient."""
 
     def first_step(self) -> Array:
@@ -115,7 +121,7 @@ class Descent(Batch):
         """A status for cells that are done, -1 for the others."""
         converged = self.converged(tol)
         same = np.isfinite(self.too_long) & (self.too_long - self.too_short <= SAME * self.too_long)
-        stuck = same | (self.step < TINY)
+        stuck = same | (self.step * (np.abs(self.direction) / self.size()).max(axis=0, initial=0.0) < TINY)
         if stuck.any():  # rounding is in the way, or a kink
             converged |= stuck & self.converged(np.sqrt(tol))
         return self.judge(converged, stuck, max_iterations)
@@ -143,9 +149,16 @@ class Newton(Descent):
     """Methods whose direction leads, as far as they know, to the minimum."""
 
     def converged(self, tol: float) -> Flags:
-        """Whether the step moves no parameter by ``tol`` of itself, or lowers the cost by no ``tol**2`` of itself."""
-        near = (np.abs(self.direction) <= tol * self.size()).all(axis=0)
-        low = -small.dot(self.direction, self.gradient) <= tol**2 * 2 * np.abs(self.cost)
+        """Whether the step moves no parameter by ``tol`` of itself, or lowers the cost by no ``tol**2`` of itself.
+
+        A parameter that was much larger at the start, and may end at 0, need not move by less than ``tol`` of what it
+        was, if next to nothing of the cost is to be gained, or the cost is 0 but for the rounding at the start.
+        """
+        length, gain, cost = np.abs(self.direction), -small.dot(self.direction, self.gradient), np.abs(self.cost)
+        low = gain <= tol**2 * 2 * cost
+        near = (length <= tol * np.abs(self.x)).all(axis=0)
+        little = gain <= np.maximum(tol**1.5 * cost, tol**4 * np.abs(self.first))
+        near |= little & (length <= tol * self.size()).all(axis=0)
         flat = ~np.where(self.free(), self.gradient, 0.0).any(axis=0)
         return (near | low) & self.informed() | flat
 
@@ -168,10 +181,11 @@ class LBFGS(Newton):
         return super().enter(index, start, lower, upper, steps=empty, changes=empty, **own)
 
     def informed(self) -> Flags:
-        """Cells that have taken a step."""
-        return np.asarray(self.steps[0].any(axis=0))
+        """Cells that have taken steps, the last of them short: a secant over a long one says nothing of where it is."""
+        return np.asarray(self.steps[0].any(axis=0) & (self.tried <= SHORT))
 
-    def _remember(self, good: Flags, moved: Array, change: Array) -> None:
+    def remember(self, good: Flags, moved: Array, change: Array) -> None:
+        """Keep the steps along which the curvature is positive."""
         lengths = np.sqrt(small.dot(moved, moved) * small.dot(change, change))
         curved = good & (small.dot(moved, change) > CURVED * lengths)
         if curved.any():

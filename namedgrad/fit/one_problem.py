@@ -1,68 +1,135 @@
-"""A single problem by SciPy's L-BFGS-B, whose bookkeeping does not slow down with many parameters."""
+"""A single problem by SciPy's L-BFGS-B, whose bookkeeping does not slow down with many parameters.
+
+SciPy measures what is left to gain in the units that it is given.  Those of the start are too large where the loss has
+become much smaller, so that it ends too early: whether it has converged is judged as in a batch, and unless it has, it
+starts again in the units of where it is.
+"""
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from namedgrad.fit.batch import Found
-from namedgrad.fit.descent import LBFGS, MEMORY, Slope
+from namedgrad.fit.descent import LBFGS, MEMORY, Descent, Slope
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 
 SMALLEST = 4 * np.finfo(float).eps
-LARGEST = 1e300  # in place of a loss that is not finite: SciPy's line search steps back from it
+TRUSTED = 1e8  # times the expected decrease: a loss that rises by more is interpolated by a step of next to nothing
+FLAT = 1e-2  # times the tolerance: a relative gradient that leaves no doubt
+HUGE = 1e300
+STOPPED = {1, 99}  # SciPy's status when it runs out of iterations, and when the callback ends it
 
 
 def lbfgsb(
     evaluate: Callable[[Array], Slope], start: Array, lower: Array, upper: Array, *, tol: float, max_iterations: int,
     watch: Callable[[Array, Array], bool],
 ) -> Found:  # fmt: skip
-    """Minimise from ``start`` (row,); loss and parameters are measured by what they are at the start."""
-    import scipy.optimize
-
-    first = evaluate(start[:, None])
-    if not (np.isfinite(first.cost).all() and np.isfinite(first.gradient).all()):
+    """Minimise from ``start`` (row,)."""
+    search = Search(evaluate, start, lower, upper, watch)
+    if not search.is_finite(search.at):
         return _found(Status.NOT_FINITE, np.full_like(start, np.nan), np.nan, 0)
-    size = np.where(start != 0, np.abs(start), 1.0)
-    unit = max(float(np.abs(first.cost[0])), float(np.abs(first.gradient[:, 0] * size).max(initial=0.0)), 1e-300)
-    best: list[Any] = [start, first.cost[0], first.gradient[:, 0]]
-    calls = 0
+    converged, ended, iterations = search.converged(tol), -1, 0
+    while not converged and ended not in STOPPED:
+        before = search.cost
+        ended, taken = search.run(tol, max_iterations - iterations)
+        iterations += taken
+        converged = search.converged(tol)
+        if before - search.cost <= SMALLEST * abs(before):  # rounding is in the way, or a kink
+            converged |= search.converged(np.sqrt(tol))
+            break
+    status = Status.CONVERGED if converged else Status.MAX_ITERATIONS if ended in STOPPED else Status.STALLED
+    if converged and ((search.x <= lower) | (search.x >= upper)).any():
+        status = Status.BOUND
+    return _found(status, search.x, search.cost, iterations)
 
-    def scaled(u: Array) -> tuple[float, Array]:
-        nonlocal calls
-        calls += 1
-        x = np.clip(u * size, lower, upper)
-        at = evaluate(x[:, None])
-        cost, gradient = at.cost[0], at.gradient[:, 0]
-        if not (np.isfinite(cost) and np.isfinite(gradient).all()):
-            return LARGEST, np.zeros_like(u)
-        if cost <= best[1]:
-            best[:] = x, cost, gradient
-        return cost / unit, gradient * size / unit
 
-    def note(u: Array) -> None:
-        if watch(np.clip(u * size, lower, upper)[:, None], np.array([best[1]])):
+class Search:
+    """Where the search is, and what its last steps say of the curvature."""
+
+    def __init__(
+        self, evaluate: Callable[[Array], Slope], start: Array, lower: Array, upper: Array,
+        watch: Callable[[Array, Array], bool],
+    ) -> None:  # fmt: skip
+        self.evaluate, self.watch = evaluate, watch
+        self.start = self.x = self.trial = start
+        self.lower, self.upper = lower, upper
+        self.at = self.tried = evaluate(start[:, None])
+        self.first = self.cost
+        self.pairs: collections.deque[tuple[Array, Array]] = collections.deque(maxlen=MEMORY)
+        self.moved = np.zeros_like(start)
+
+    @property
+    def cost(self) -> float:
+        """The loss where it is."""
+        return float(self.at.cost[0])
+
+    def is_finite(self, at: Slope) -> bool:
+        """Whether a point can be used."""
+        return bool(np.isfinite(at.cost).all() and np.isfinite(at.gradient).all())
+
+    def units(self) -> tuple[Array, float]:
+        """Of the parameters and of the loss, where it is."""
+        size = np.maximum(np.abs(self.x), np.abs(self.start))
+        size = np.where(size > 0, size, 1.0)
+        slope = float(np.abs(self.at.gradient[:, 0] * size).max(initial=0.0))
+        return size, min(max(abs(self.cost), slope, 1 / HUGE), HUGE)
+
+    def run(self, tol: float, max_iterations: int) -> tuple[int, int]:
+        """Descend until SciPy is content; gives its status and how many iterations it took."""
+        import scipy.optimize
+
+        size, unit = self.units()
+        low, high = self.lower / size, self.upper / size
+
+        def scaled(u: Array) -> tuple[float, Array]:
+            x = np.where(u <= low, self.lower, np.where(u >= high, self.upper, u * size))  # on bounds, not beside them
+            cost, gradient = self.value(np.clip(x, self.lower, self.upper))
+            return cost / unit, gradient / unit * size
+
+        out = scipy.optimize.minimize(
+            scaled, self.x / size, jac=True, method="L-BFGS-B", callback=self.accept,
+            bounds=scipy.optimize.Bounds(low, high),
+            options={"maxiter": max_iterations, "maxfun": 2 * max_iterations + 20, "maxcor": MEMORY,
+                     "ftol": max(tol**2, SMALLEST), "gtol": tol * FLAT},
+        )  # fmt: skip
+        return int(out.status), int(out.nit)
+
+    def value(self, x: Array) -> tuple[float, Array]:
+        """Loss and gradient of a trial.
+
+        Where they are of no use, they are those of a valley on the way there, for SciPy's line search to step back by
+        some factor: what is not finite would end it.
+        """
+        if not np.array_equal(x, self.trial):
+            self.trial, self.tried = x, self.evaluate(x[:, None])
+        self.moved = x - self.x
+        slope = abs(float(self.moved @ self.at.gradient[:, 0]))
+        if self.is_finite(self.tried) and self.tried.cost[0] - self.cost <= TRUSTED * slope:
+            return float(self.tried.cost[0]), self.tried.gradient[:, 0]
+        return self.cost + slope, -self.at.gradient[:, 0]
+
+    def accept(self, _: Array) -> None:
+        """Go to the last trial."""
+        self.pairs.append((self.moved, (self.tried.gradient - self.at.gradient)[:, 0]))
+        self.x, self.at = self.trial, self.tried
+        if self.watch(self.x[:, None], self.at.cost):
             raise StopIteration
 
-    out = scipy.optimize.minimize(
-        scaled, start / size, jac=True, method="L-BFGS-B", callback=note,
-        bounds=scipy.optimize.Bounds(lower / size, upper / size),
-        options={"maxiter": max_iterations, "maxfun": 2 * max_iterations + 20, "maxcor": MEMORY,
-                 "ftol": max(tol**2, SMALLEST), "gtol": tol * 1e-2},
-    )  # fmt: skip
-    x, cost, gradient = best
-    state = LBFGS.enter(np.zeros(1, int), x[:, None], lower[:, None], upper[:, None])
-    state.cost, state.gradient = np.array([cost]), gradient[:, None]
-    slope = np.abs(np.where(state.free(), state.gradient, 0.0) * state.size())
-    flat = bool((slope <= np.sqrt(tol) * max(unit, abs(cost))).all())
-    converged = out.status == 0 or (out.status == 2 and flat)  # 2: rounding is in the way of the line search
-    status = Status.CONVERGED if converged else Status.MAX_ITERATIONS if out.status in (1, 99) else Status.STALLED
-    if converged and ((x <= lower) | (x >= upper)).any():
-        status = Status.BOUND
-    return _found(status, x, cost, int(out.nit))
+    def converged(self, tol: float) -> bool:
+        """Whether it has converged, as in a batch, or the gradient is next to nothing."""
+        size, unit = self.units()
+        state = LBFGS.enter(np.zeros(1, int), *((v / size)[:, None] for v in (self.x, self.lower, self.upper)))
+        state.origin, state.first = (self.start / size)[:, None], np.array([self.first / unit])
+        state.cost, state.gradient = self.at.cost / unit, self.at.gradient / unit * size[:, None]
+        state.tried = np.array([np.abs(self.moved / size).max(initial=0.0)])
+        for step, change in self.pairs:
+            state.remember(np.ones(1, bool), (step / size)[:, None], (change / unit * size)[:, None])
+        state.direction = np.where(state.free(), state.line()[0], 0.0)
+        return bool(state.converged(tol)[0] or Descent.converged(state, FLAT * tol)[0])
 
 
 def _found(status: Status, x: Array, cost: float, iterations: int) -> Found:
