@@ -113,7 +113,7 @@ def weights_of(what: str, given: Any, dims: Dims) -> Weights:
     check(w.hh, dims.hidden, what)
     if w.hr is not None:
         check(w.hr, dims.hidden, what), check(w.hr, dims.cell, what)
-    check_sizes(f"{what}: the weights", [v for v in w if v is not None])
+    check_sizes(f"{what}: the weights", [v for v in w[1:] if v is not None])  # those of the input may meet two directions
     return w
 
 
