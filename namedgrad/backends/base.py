@@ -21,6 +21,7 @@ from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
 from namedgrad.backends.draws import DrawKernels
 from namedgrad.backends.families import FamilyKernels
+from namedgrad.backends.fourier import FourierKernels
 from namedgrad.backends.hypergeometric import HypergeometricKernels
 from namedgrad.backends.linalg import LinalgKernels
 from namedgrad.backends.lines import LineKernels
@@ -48,6 +49,7 @@ class Backend(
     DistanceKernels,
     DrawKernels,
     FamilyKernels,
+    FourierKernels,
     HypergeometricKernels,
     IndexKernels,
     LinalgKernels,
@@ -289,24 +291,6 @@ class Backend(
     def cumsum(self, x: Raw, axis: int) -> Raw:
         """Cumulative sum."""
         return self.xp.cumsum(x, axis=axis)
-
-    # ---------------------------------------------------------------- Fourier transforms along one axis
-
-    def fft(self, x: Raw, axis: int) -> Raw:
-        """Discrete Fourier transform."""
-        return self.xp.fft.fft(x, axis=axis)
-
-    def ifft(self, x: Raw, axis: int) -> Raw:
-        """Its inverse."""
-        return self.xp.fft.ifft(x, axis=axis)
-
-    def rfft(self, x: Raw, axis: int) -> Raw:
-        """The non-negative frequencies of a real array."""
-        return self.xp.fft.rfft(x, axis=axis)
-
-    def irfft(self, x: Raw, axis: int, n: int) -> Raw:
-        """Its inverse, of size ``n``."""
-        return self.xp.fft.irfft(x, n, axis=axis)
 
     # ---------------------------------------------------------------- movement along one axis
 

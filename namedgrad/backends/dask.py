@@ -219,22 +219,6 @@ class DaskBackend(
         """Cyclic shift, in the chunks of ``x``: else every shift would cut them further."""
         return da.roll(x, shift, axis=axis).rechunk(x.chunks)
 
-    def fft(self, x: Raw, axis: int) -> Raw:
-        """Discrete Fourier transform of an axis, whose chunks are joined."""
-        return da.fft.fft(x.rechunk({axis: -1}), axis=axis)
-
-    def ifft(self, x: Raw, axis: int) -> Raw:
-        """Its inverse."""
-        return da.fft.ifft(x.rechunk({axis: -1}), axis=axis)
-
-    def rfft(self, x: Raw, axis: int) -> Raw:
-        """The non-negative frequencies of a real array."""
-        return da.fft.rfft(x.rechunk({axis: -1}), axis=axis)
-
-    def irfft(self, x: Raw, axis: int, n: int) -> Raw:
-        """Its inverse, of size ``n``."""
-        return da.fft.irfft(x.rechunk({axis: -1}), n, axis=axis)
-
     # ---------------------------------------------------------------- draws
 
     def generator(self, seed: Any) -> Any:

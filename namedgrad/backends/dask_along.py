@@ -34,14 +34,41 @@ class AlongAxis:
         """The transpose of :meth:`central`."""
         return self.along("central_back", g, axis, g.shape[axis], edge_order=edge_order)
 
-    def along(self, kernel: str, x: Raw, axis: int, size: int, dtype: Any = None, **kwargs: Any) -> Raw:
-        """A kernel of the host that makes an axis one of ``size``."""
+    def fft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
+        """Discrete Fourier transform along axes."""
+        return self.along("fft", x, axis, None, dtype=_complex(x), norm=norm)
+
+    def ifft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
+        """Its inverse."""
+        return self.along("ifft", x, axis, None, dtype=_complex(x), norm=norm)
+
+    def rfft(self, x: Raw, axis: int, norm: str) -> Raw:
+        """The non-negative frequencies of a real array."""
+        return self.along("rfft", x, axis, x.shape[axis] // 2 + 1, dtype=_complex(x), norm=norm)
+
+    def irfft(self, x: Raw, axis: int, n: int, norm: str) -> Raw:
+        """Its inverse, of size ``n``."""
+        return self.along("irfft", x, axis, n, dtype=x.real.dtype, n=n, norm=norm)
+
+    def hfft(self, x: Raw, axis: int, n: int, norm: str) -> Raw:
+        """The frequencies, of size ``n``, of an array with Hermitian symmetry."""
+        return self.along("hfft", x, axis, n, dtype=x.real.dtype, n=n, norm=norm)
+
+    def ihfft(self, x: Raw, axis: int, norm: str) -> Raw:
+        """Its inverse."""
+        return self.along("ihfft", x, axis, x.shape[axis] // 2 + 1, dtype=_complex(x), norm=norm)
+
+    def along(
+        self, kernel: str, x: Raw, axis: int | tuple[int, ...], size: int | None, dtype: Any = None, **kwargs: Any
+    ) -> Raw:
+        """A kernel of the host that makes an axis one of ``size``; None where sizes stay."""
         from namedgrad.backends import NUMPY
         from namedgrad.backends.dask import Kernel
 
-        axis %= x.ndim
-        whole = x.rechunk({axis: -1})
-        chunks = (*whole.chunks[:axis], (int(size),), *whole.chunks[axis + 1 :])
+        many = axis if isinstance(axis, tuple) else (axis,)
+        whole = x.rechunk({a % x.ndim: -1 for a in many})
+        new = {} if size is None else {a % x.ndim: (int(size),) for a in many}
+        chunks = tuple(new.get(i, own) for i, own in enumerate(whole.chunks))
         function = Kernel(NUMPY.function(kernel), axis=axis, **kwargs)
         return whole.map_blocks(function, chunks=chunks, dtype=dtype or x.dtype)
 
@@ -83,3 +110,8 @@ class AlongAxis:
         function = Kernel(NUMPY.function(kernel), **kwargs)
         dtype = dtype or np.result_type(*(r.dtype for r in arrays), np.float32)
         return da.apply_gufunc(function, signature, *whole, output_dtypes=dtype, output_sizes=sizes)
+
+
+def _complex(x: Raw) -> Any:
+    """The complex dtype of the same precision."""
+    return np.result_type(x.dtype, np.complex64)

@@ -16,6 +16,7 @@ from namedgrad.backends.attention import NumpyAttentionKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.cosine import HostCosine
 from namedgrad.backends.distances import NumpyDistanceKernels
+from namedgrad.backends.fourier import HostFourier
 from namedgrad.backends.gaps import GapKernels
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
@@ -56,6 +57,7 @@ class NumpyBackend(
     NumpyDistanceKernels,
     HostResampling,
     HostCosine,
+    HostFourier,
     HostSignals,
     NumpyLinalg,
     NumpyLines,

@@ -14,11 +14,12 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier import transforms as f
-from namedgrad.rules.fourier.named import powers
+from namedgrad.rules.fourier.named import checked
 from namedgrad.rules.structure import cast, equal, multiply, positions, where
 
 LAST = axes.core(-1)
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
+_POWERS = {"backward": (0, -1), "ortho": (-0.5, -0.5), "forward": (-1, 0)}  #: of the period, forward and backward
 
 
 @operation(
@@ -64,7 +65,7 @@ def dct(x: DimArray, dim: Name, type: int = 2, n: int | None = None, norm: str |
     >>> ng.dct(ng.DimArray([1.0, 2.0], ("x",)), "x").data.round(4)
     array([ 6.    , -1.4142])
     """
-    return _transform(x, dim, type, n, powers(norm)[0], norm == "ortho", "dct")
+    return _transform(x, dim, type, n, _POWERS[checked(norm)][0], norm == "ortho", "dct")
 
 
 @operation(
@@ -109,7 +110,7 @@ def idct(x: DimArray, dim: Name, type: int = 2, n: int | None = None, norm: str 
     >>> ng.idct(ng.dct(a, "x"), "x").data.round(12)
     array([1., 2., 4.])
     """
-    return _transform(x, dim, _INVERSE.get(type, type), n, powers(norm)[1] - 1, norm == "ortho", "idct")
+    return _transform(x, dim, _INVERSE.get(type, type), n, _POWERS[checked(norm)][1], norm == "ortho", "idct")
 
 
 def _transform(x: DimArray, dim: Any, kind: int, n: int | None, power: float, ortho: bool, what: str) -> DimArray:
@@ -123,8 +124,6 @@ def _transform(x: DimArray, dim: Any, kind: int, n: int | None, power: float, or
         raise ValueError(f"{what} of type {kind}: invalid number of data points ({n}) along {name!r}")
     x = f.resized(x if x.dtype.kind == "f" else cast(x, "float64"), n, name)
     period = 2 * (n - 1) if kind == 1 else 2 * n
-    if ortho:  # the powers that "ortho" means are those of the period
-        power = -0.5
     if ortho and kind in {1, 3}:
         x = _weighed(x, name, math.sqrt(2), last=kind == 1)
     y = _cosine(x, (name,), kind=kind)

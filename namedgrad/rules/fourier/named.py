@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.complex import conjugate
 from namedgrad.rules.dims import pick
-from namedgrad.rules.elementwise import c
 from namedgrad.rules.fourier import transforms as f
-from namedgrad.rules.structure import cast, multiply
-
-SCALES: dict[Any, tuple[float, float]] = {None: (0, 0), "backward": (0, 0), "ortho": (-0.5, 0.5), "forward": (-1, 1)}
+from namedgrad.rules.structure import cast
 
 
-def powers(norm: Any) -> tuple[float, float]:
-    """The powers of n by which the forward and the backward transform are multiplied, which are 1 and 1/n without."""
-    if norm not in SCALES:
+def checked(norm: Any) -> str:
+    """The name of a norm."""
+    if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
-    return SCALES[norm]
+    return norm or "backward"
 
 
-def _times(x: DimArray, n: int, power: float) -> DimArray:
-    return multiply(x, c(float(n) ** power)) if power else x
-
-
-def _one(x: DimArray, dim: Any, n: int | None, what: str, default: int | None = None) -> tuple[Name, int]:
+def one(x: DimArray, dim: Any, n: int | None, what: str, default: int | None = None) -> tuple[Name, int]:
     """The dim of a transform, and its length."""
     names = pick(x, dim, what)
     if len(names) != 1:
@@ -46,6 +39,15 @@ def _real(x: DimArray, what: str) -> DimArray:
 
 def _numbers(x: DimArray) -> DimArray:
     return x if x.dtype.kind in "fc" else cast(x, "float64")
+
+
+def whole(x: DimArray, sizes: Iterable[tuple[Name, int]], norm: Any, transform: Callable[..., DimArray]) -> DimArray:
+    """A transform of all frequencies along dims, of these lengths, at once."""
+    x, names = _numbers(x), []
+    for name, n in sizes:
+        x = f.resized(x, n, name)
+        names.append(name)
+    return transform(x, tuple(names), norm=checked(norm))
 
 
 @operation(
@@ -89,8 +91,7 @@ def fft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None) -
     >>> ng.fft(ng.DimArray([1.0, 0.0, -1.0, 0.0], ("time",)), "time").data
     array([0.+0.j, 2.+0.j, 0.+0.j, 2.+0.j])
     """
-    name, size = _one(x, dim, n, "fft")
-    return _times(f.fft(f.resized(f.to_complex(_numbers(x)), size, name), (name,)), size, powers(norm)[0])
+    return whole(x, [one(x, dim, n, "fft")], norm, f.fft)
 
 
 @operation(
@@ -131,8 +132,7 @@ def ifft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None) 
     >>> ng.ifft(ng.DimArray([0, 2, 0, 2], ("frequency",)), "frequency").data.real
     array([ 1.,  0., -1.,  0.])
     """
-    name, size = _one(x, dim, n, "ifft")
-    return _times(f.ifft(f.resized(f.to_complex(_numbers(x)), size, name), (name,)), size, powers(norm)[1])
+    return whole(x, [one(x, dim, n, "ifft")], norm, f.ifft)
 
 
 @operation(
@@ -168,8 +168,8 @@ def rfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None) 
 
     Notes
     -----
-    As :func:`numpy.fft.rfft`. Linear over the reals; its transpose is the inverse transform of the conjugate cotangent,
-    in which frequencies that stand for a pair have half the weight.
+    As :func:`numpy.fft.rfft`. Linear over the reals; its transpose is :func:`hfft`, in which frequencies that stand
+    for a pair have half the weight.
 
     Examples
     --------
@@ -177,8 +177,8 @@ def rfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None) 
     >>> ng.rfft(ng.DimArray([1.0, 0.0, -1.0, 0.0], ("time",)), "time").data
     array([0.+0.j, 2.+0.j, 0.+0.j])
     """
-    name, size = _one(x, dim, n, "rfft")
-    return _times(f.rfft(f.resized(_real(x, "rfft"), size, name), (name,)), size, powers(norm)[0])
+    name, size = one(x, dim, n, "rfft")
+    return f.rfft(f.resized(_real(x, "rfft"), size, name), (name,), norm=checked(norm))
 
 
 @operation(
@@ -222,14 +222,13 @@ def irfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None)
     array([ 1.,  0., -1.,  0.])
     """
     name, size = _half(x, dim, n, "irfft")
-    y = f.irfft(f.resized(f.to_complex(_numbers(x)), size // 2 + 1, name), (name,), n=size)
-    return _times(y, size, powers(norm)[1])
+    return f.irfft(f.resized(f.to_complex(_numbers(x)), size // 2 + 1, name), (name,), n=size, norm=checked(norm))
 
 
 def _half(x: DimArray, dim: Any, n: int | None, what: str) -> tuple[Name, int]:
     """The dim, and the length of what it holds the half of."""
     names = pick(x, dim, what)
-    return _one(x, names, n, what, 2 * (extent(x, names[0]) - 1) if len(names) == 1 else None)
+    return one(x, names, n, what, 2 * (extent(x, names[0]) - 1) if len(names) == 1 else None)
 
 
 @operation(
@@ -270,7 +269,7 @@ def hfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None) 
     array([ 8., -2.,  0., -2.])
     """
     name, size = _half(x, dim, n, "hfft")
-    return _times(irfft(conjugate(x), name, size), size, 1 + powers(norm)[0])
+    return f.hfft(f.resized(f.to_complex(_numbers(x)), size // 2 + 1, name), (name,), n=size, norm=checked(norm))
 
 
 @operation(
@@ -312,5 +311,5 @@ def ihfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None)
     >>> ng.ihfft(ng.DimArray([8.0, -2.0, 0.0, -2.0], ("frequency",)), "frequency").data.real
     array([1., 2., 3.])
     """
-    name, size = _one(x, dim, n, "ihfft")
-    return _times(conjugate(rfft(_real(x, "ihfft"), name, size)), size, powers(norm)[1] - 1)
+    name, size = one(x, dim, n, "ihfft")
+    return f.ihfft(f.resized(_real(x, "ihfft"), size, name), (name,), norm=checked(norm))

@@ -9,7 +9,8 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, pick
-from namedgrad.rules.fourier.named import fft, hfft, ifft, ihfft, irfft, rfft
+from namedgrad.rules.fourier import transforms
+from namedgrad.rules.fourier.named import fft, hfft, ifft, ihfft, irfft, one, rfft, whole
 from namedgrad.rules.movement import roll
 
 _TEXT = """{summary}
@@ -67,10 +68,16 @@ def along(
 ) -> DimArray:  # fmt: skip
     """``last`` along the last dim, ``other`` along those before it; the last comes first for forward transforms."""
     (end, size), rest = steps[-1], steps[:-1]
-    x = last(x, end, size, norm) if first else x
-    for name, n in reversed(rest):
-        x = other(x, name, n, norm)
-    return x if first else last(x, end, size, norm)
+    if last is other:
+        rest = steps
+    elif first:
+        x = last(x, end, size, norm)
+    if rest:
+        x = whole(x, [one(x, name, n, "fft") for name, n in rest], norm, _WHOLE[other])
+    return x if first or last is other else last(x, end, size, norm)
+
+
+_WHOLE = {fft: transforms.fft, ifft: transforms.ifft}
 
 
 def _declare(

@@ -14,30 +14,29 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.linear import Like
 from namedgrad.primitive import linear
-from namedgrad.rules.complex import conjugate, real
+from namedgrad.rules.complex import real
 from namedgrad.rules.elementwise import c, logical_or
-from namedgrad.rules.movement import core_size, join, slice_of
+from namedgrad.rules.movement import core_dims, core_size, join, slice_of
 from namedgrad.rules.structure import cast, equal, make_like, multiply, positions, where, zeros_spread
 
 LAST = axes.core(-1)
 
 
-def _rfft_pullback(g: DimArray, x: Like) -> DimArray:
-    """Re(sum of g_k w^kn), which is what the inverse gives of the conjugates, but for the weights and for 1/n."""
-    n = core_size(x)
-    return irfft(multiply(conjugate(to_complex(g)), _weights(g, n, n, n / 2)), n=n)
+def _once(g: DimArray, n: int) -> DimArray:
+    """Half of what stands for a pair of frequencies, of ``n``."""
+    return multiply(g, _weights(g, n, 0.5))
 
 
-def _irfft_pullback(g: DimArray, x: Like, n: int) -> DimArray:
-    """Every frequency but the first (and the last of an even n) stands for two, of which the other is conjugate."""
-    return multiply(conjugate(rfft(real(g))), _weights(g, n, 1 / n, 2 / n))
+def _twice(g: DimArray, n: int) -> DimArray:
+    """Twice what stands for a pair of frequencies, of ``n``: one of them and its conjugate."""
+    return multiply(g, _weights(g, n, 2.0))
 
 
-def _weights(g: DimArray, n: int, alone: float, paired: float) -> DimArray:
+def _weights(g: DimArray, n: int, paired: float) -> DimArray:
     """A weight per non-negative frequency of ``n``: most have a negative one, the first and n / 2 have not."""
     at = positions(n // 2 + 1, LAST, g)
     single = logical_or(equal(at, c(0)), equal(at, c(n / 2)))
-    return cast(where(single, c(float(alone)), c(float(paired))), g.dtype.type(0).real.dtype)
+    return cast(where(single, c(1.0), c(paired)), g.dtype.type(0).real.dtype)
 
 
 def to_complex(g: DimArray) -> DimArray:
@@ -45,11 +44,20 @@ def to_complex(g: DimArray) -> DimArray:
     return g if g.dtype.kind == "c" else cast(g, np.result_type(g.dtype, np.complex64))
 
 
+def _cast(g: DimArray, x: Like) -> DimArray:
+    """In the kind of numbers of an operand."""
+    return g if x.dtype.kind == "c" else real(g)
+
+
+# Real arrays are transformed as they are. With g^T y for y of x: sums over half of the frequencies are the real parts of
+# sums over all of them, which is where the weights come from.
 # fmt: off
-fft   = linear("(n)->(n)", "fft",   transpose=lambda g, x: fft(to_complex(g)))
-ifft  = linear("(n)->(n)", "ifft",  transpose=lambda g, x: ifft(to_complex(g)))
-rfft  = linear("(n)->(n)", "rfft",  transpose=_rfft_pullback)
-irfft = linear("(n)->(n)", "irfft", transpose=_irfft_pullback)
+fft   = linear("(n)->(n)", "fft",   transpose=lambda g, x, norm: _cast(fft(g, core_dims(x), norm=norm), x), many=True)
+ifft  = linear("(n)->(n)", "ifft",  transpose=lambda g, x, norm: _cast(ifft(g, core_dims(x), norm=norm), x), many=True)
+rfft  = linear("(n)->(n)", "rfft",  transpose=lambda g, x, norm: hfft(_once(to_complex(g), core_size(x)), n=core_size(x), norm=norm))
+hfft  = linear("(n)->(n)", "hfft",  transpose=lambda g, x, n, norm: _twice(rfft(real(g), norm=norm), n))
+irfft = linear("(n)->(n)", "irfft", transpose=lambda g, x, n, norm: _twice(ihfft(real(g), norm=norm), n))
+ihfft = linear("(n)->(n)", "ihfft", transpose=lambda g, x, norm: irfft(_once(to_complex(g), core_size(x)), n=core_size(x), norm=norm))
 # fmt: on
 
 

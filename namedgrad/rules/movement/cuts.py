@@ -19,13 +19,14 @@ _cut_slice   = linear("(n)->(n)", "cut_slice", kernel="cut", transpose=lambda g,
 uncut_slice  = linear("(n)->(n)", "uncut_slice", kernel="uncut", transpose=lambda g, x, index, size: _cut_slice(g, index=index))
 _cut_one     = linear("(n)->()", "cut_one", kernel="cut", transpose=lambda g, x, index: _uncut_one(g, index=index, size=core_size(x)))
 _uncut_one   = linear("()->(n)", "uncut_one", kernel="uncut", transpose=lambda g, x, index, size: _cut_one(g, index=index))
-flip_axes    = linear("(n)->(n)", "flip_axis", kernel="flip", transpose=lambda g, x: flip_axes(g, _core_dims(x)), many=True)
+flip_axes    = linear("(n)->(n)", "flip_axis", kernel="flip", transpose=lambda g, x: flip_axes(g, core_dims(x)), many=True)
 roll_axes    = linear("(n)->(n)", "roll_axis", kernel="roll", many=True,
-                      transpose=lambda g, x, shift: roll_axes(g, _core_dims(x), shift=tuple(-s for s in shift)))
+                      transpose=lambda g, x, shift: roll_axes(g, core_dims(x), shift=tuple(-s for s in shift)))
 # fmt: on
 
 
-def _core_dims(x: Like) -> Names:
+def core_dims(x: Like) -> Names:
+    """The axes along which a linear operation is."""
     return tuple(sorted((n for n in x.names if isinstance(n, axes.Core)), key=lambda n: n.number))
 
 
