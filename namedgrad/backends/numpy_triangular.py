@@ -166,8 +166,10 @@ def solve(a: Raw, b: Raw, lower: bool, unit: bool, errors: str) -> Raw:
     if math.prod(batch) == 1:
         x = solve_one(a.reshape(a.shape[-2:]), b.reshape(b.shape[-2:]), lower, unit)
         return _singular(shape, np.result_type(a, b), errors) if x is None else x.reshape(shape)
+    # one right-hand side for each of many small matrices: 4000 of 16 x 16 take 3 ms, by blocks 13 ms
+    thin = b.shape[-1] == 1 and math.prod(batch) >= a.shape[-1]
     with np.errstate(all="ignore"):
-        x = solve_stack(a, b, lower, unit)
+        x = (_by_substitution if thin else solve_stack)(a, b, lower, unit)
         doubtful = ~np.isfinite(x.sum((-1, -2)))
     if doubtful.any():
         a, b = (np.broadcast_to(v, (*batch, *v.shape[-2:]))[doubtful] for v in (a, b))
@@ -179,14 +181,22 @@ def solve(a: Raw, b: Raw, lower: bool, unit: bool, errors: str) -> Raw:
 
 
 def _by_substitution(a: Raw, b: Raw, lower: bool, unit: bool) -> Raw:
-    """A row of all matrices at a time: blocks would mix numbers that are not finite with others."""
-    x = np.empty(b.shape, np.result_type(a, b))
-    n = a.shape[-1]
+    """A row of all matrices at a time, or a column where these are the runs of memory.
+
+    Blocks would mix numbers that are not finite with others.
+    """
+    x = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), np.result_type(a, b))
+    x[...] = b
+    n, columns = a.shape[-1], abs(a.strides[-2]) < abs(a.strides[-1])
     with np.errstate(all="ignore"):
         for i in range(n) if lower else reversed(range(n)):
-            known = slice(0, i) if lower else slice(i + 1, n)
-            left = b[:, i] - np.matmul(a[:, i, None, known], x[:, known])[:, 0]
-            x[:, i] = left if unit else left / a[:, i, i, None]
+            known, left = (slice(0, i), slice(i + 1, n)) if lower else (slice(i + 1, n), slice(0, i))
+            if not columns:
+                x[..., i, :] -= np.einsum("...k,...kc->...c", a[..., i, known], x[..., known, :])
+            if not unit:
+                x[..., i, :] /= a[..., i, i, None]
+            if columns:
+                x[..., left, :] -= a[..., left, i, None] * x[..., i, None, :]
     return x
 
 

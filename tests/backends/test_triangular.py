@@ -46,12 +46,32 @@ def test_stacks_are_solved_as_scipy_solves_one(n, lower, unit, dtype):
     assert triangular.solve(a, b, lower, unit, "raise").dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "batch"), [(8, (8,)), (9, (3, 3)), (9, (8,)), (1, (5,)), (30, (2, 40))])
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+def test_single_right_hand_sides_of_many_matrices(n, batch, lower, unit, dtype):
+    a = factors(batch, n, dtype) / (n if unit else 1)
+    a = a if lower else np.swapaxes(a, -1, -2)
+    b = some(*batch[-1:], n, 1, dtype=dtype)
+    whole = np.broadcast_to(b, (*batch, n, 1))
+    expected = np.empty(whole.shape, dtype)
+    for at in np.ndindex(*batch):
+        expected[at] = scipy.linalg.solve_triangular(a[at], whole[at], lower=lower, unit_diagonal=unit)
+    for stored in (a, np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2), np.moveaxis(np.moveaxis(a, 0, -1).copy(), -1, 0)):
+        got = triangular.solve(stored, b, lower, unit, "raise")
+        np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance(dtype) * np.abs(expected).max())
+        assert got.dtype == dtype
+
+
 def test_a_number_that_is_not_finite_spoils_only_what_depends_on_it():
-    a, b = factors((4,), 12, "float64"), some(4, 12, 1, dtype="float64")
-    b[2, 5] = np.nan
-    x = triangular.solve(a, b, lower=True, unit=False, errors="raise")
-    np.testing.assert_array_equal(np.isnan(x).nonzero()[0], 2)
-    np.testing.assert_array_equal(np.isnan(x[2, :, 0]), np.arange(12) >= 5)
+    for n, batch in ((12, 4), (12, 20)):
+        a, b = factors((batch,), n, "float64"), some(batch, n, 1, dtype="float64")
+        b[2, 5] = np.nan
+        for stored in (a, np.swapaxes(np.swapaxes(a, -1, -2).copy(), -1, -2)):
+            x = triangular.solve(stored, b, lower=True, unit=False, errors="raise")
+            np.testing.assert_array_equal(np.isnan(x).nonzero()[0], 2)
+            np.testing.assert_array_equal(np.isnan(x[2, :, 0]), np.arange(n) >= 5)
 
 
 def test_a_singular_matrix_is_refused_or_left_out():
@@ -109,12 +129,15 @@ def test_inverses_and_determinants_of_triangular_matrices(which):
 def test_calls_do_not_grow_with_the_batch():
     def calls(count):
         a, b = factors((count,), 20, "float64"), some(count, 20, 1, dtype="float64")
-        with mock.patch.object(triangular.np, "matmul", wraps=np.matmul) as products:
+        with mock.patch.object(triangular.np, "matmul", wraps=np.matmul) as products, mock.patch.object(
+            triangular.np, "einsum", wraps=np.einsum
+        ) as sums:
             triangular.solve(a, b, lower=True, unit=False, errors="raise")
             triangular.cholesky_gradient(a, a)
-        return products.call_count
+        return products.call_count, sums.call_count
 
-    assert calls(2) == calls(50)
+    assert calls(2) == calls(19)  # by blocks
+    assert calls(20) == calls(50)  # row by row
 
 
 def test_tiles_hold_all_of_a_large_stack():
