@@ -297,3 +297,17 @@ def test_second_derivatives_of_cofactors(on):
 
     got = on.get(on.kernels.cofactor_twice(*map(on.put, (a, t, u))))
     assert_close(got, cofactors(t + u) - cofactors(t) - cofactors(u), 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64"])
+def test_selection_where_mask_and_values_are_broadcast(dtype):
+    rng = np.random.default_rng(5)
+    x = np.asarray(100 * rng.normal(size=(60, 20, 20))).astype(dtype)
+    if dtype != "int64":
+        x[3, 4, 5] = np.nan
+    masks = rng.random((60, 20, 20)) < 0.5, rng.random((1, 20, 20)) < 0.5, rng.random((20, 1)) < 0.5, np.True_
+    for mask in masks:
+        for values in (x, x[:, :1], x[:, :, 3:4], x.transpose(0, 2, 1), x[::2].repeat(2, 0)[::-1]):
+            got = backends.NUMPY.select(mask, values)
+            np.testing.assert_array_equal(got, np.where(mask, values, values.dtype.type(0)))
+            assert got.dtype == values.dtype
