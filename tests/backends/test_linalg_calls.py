@@ -30,7 +30,7 @@ def counted():
     """How often anything of both is called, or a product is."""
     calls = []
     with contextlib.ExitStack() as stack:
-        for module, names in ((np.linalg, np.linalg.__all__), (scipy.linalg, scipy.linalg.__all__), (np, ["matmul"])):
+        for module, names in ((np.linalg, np.linalg.__all__), (scipy.linalg, scipy.linalg.__all__), (np, ["matmul", "einsum"])):
             for name in names:
                 f = getattr(module, name)
                 if callable(f) and not isinstance(f, type):
