@@ -31,6 +31,7 @@ from namedgrad.rules.linalg.matrices import (
 )
 from namedgrad.rules.linalg.triangular import solve_lower, solve_upper
 from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, cast, multiply, negative, relabel, reorder, select, subtract
 
 # ------------------------------------------------------------------------------------------------ Cholesky
@@ -111,7 +112,8 @@ def cholesky(a: DimArray, dims: tuple[Name, Name], *, lower: bool = True, errors
 
 def _split(y: DimArray, m: int) -> tuple[DimArray, DimArray]:
     """Q and R of a packed pair; ``m`` rows of Q."""
-    return mT(slice_of(y, COLUMN, slice(0, m))), slice_of(y, COLUMN, slice(m, None))
+    q, r = parts_of(y, COLUMN, (0, m, extent(y, COLUMN)))  # whose cotangents are joined once
+    return mT(q), r
 
 
 def _pack(q: DimArray, r: DimArray) -> DimArray:

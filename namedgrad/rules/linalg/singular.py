@@ -14,7 +14,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.fourier.transforms import resized
-from namedgrad.rules.linalg.coinciding import coincide, quotient
+from namedgrad.rules.linalg.coinciding import asked, coincide, over, quotient
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -31,21 +31,21 @@ from namedgrad.rules.linalg.matrices import (
     matrix_dims,
     mH,
     mm,
-    mT,
-    off_diagonal,
     on_diagonal,
     skew,
     typed,
 )
 from namedgrad.rules.movement import join, slice_of
-from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, relabel, select, subtract
+from namedgrad.rules.movement.parts import parts_of
+from namedgrad.rules.structure import add, equal, multiply, negative, relabel, select, subtract
 
 Parts = tuple[DimArray, DimArray, DimArray]
 
 
 def _split(y: DimArray, m: int) -> Parts:
     """U, the values along the columns, V."""
-    return slice_of(y, ROW, slice(0, m)), real(slice_of(y, ROW, m)), slice_of(y, ROW, slice(m + 1, None))
+    u, s, v = parts_of(y, ROW, (0, m, m + 1, extent(y, ROW)))  # whose cotangents are joined once
+    return u, real(slice_of(s, ROW, 0)), v
 
 
 def _pack(u: DimArray, s: DimArray, v: DimArray) -> DimArray:
@@ -64,13 +64,15 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray
     """
     (u, s, v), (gu, gs, gv) = _split(y, extent(a, ROW)), _split(g, extent(a, ROW))
     x, z = mm(mH(u), gu), mm(mH(v), gv)
-    asked = add(_asked(x), _asked(z))
-    none = equal(asked, c(0))
+
+    def none() -> DimArray:
+        return equal(add(asked(x), asked(z)), c(0))
+
     minus, plus = subtract(s, down(s)), add(s, down(s))
     fx, fz = skew(x), skew(z)
-    inner = select(off_diagonal(x), quotient(add(fx, fz), minus, coincide(minus, s), none))
+    inner = over(add(fx, fz), minus, s, none, differences=True)
     rest = subtract(fx, fz)
-    inner = add(inner, quotient(rest, plus, coincide(plus, s), _nothing(rest, none)))
+    inner = add(inner, over(rest, plus, s, lambda: _nothing(rest, none())))
     inner = add(multiply(c(0.5), inner), select(on_diagonal(x), typed(gs, x)))
     out = mm(mm(u, inner), mH(v))
     if extent(u, ROW) > extent(u, COLUMN):
@@ -78,12 +80,6 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray
     if extent(v, ROW) > extent(v, COLUMN):
         out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
     return (out,)
-
-
-def _asked(x: DimArray) -> DimArray:
-    """How many of a cell and its mirror image are not 0."""
-    found = multiply(not_equal(x, c(0)), c(1.0))
-    return add(found, mT(found))
 
 
 def _nothing(rest: DimArray, none: DimArray) -> DimArray:
@@ -98,8 +94,8 @@ def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimA
     d = mm(mm(mH(u), t), v)
     both, rest = add(d, mH(d)), skew(d)
     minus, plus = subtract(s, down(s)), add(s, down(s))
-    e = select(off_diagonal(d), quotient(both, minus, coincide(minus, s), equal(both, c(0))))
-    f = quotient(rest, plus, coincide(plus, s), equal(rest, c(0)))
+    e = over(both, minus, s, lambda: equal(both, c(0)), differences=True)
+    f = over(rest, plus, s, lambda: equal(rest, c(0)))
     du = mm(u, multiply(c(0.5), add(e, f)))
     dv = mm(v, multiply(c(0.5), subtract(e, f)))
     if extent(u, ROW) > extent(u, COLUMN):

@@ -14,7 +14,7 @@ from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.linalg.coinciding import coincide, quotient
+from namedgrad.rules.linalg.coinciding import asked, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -32,19 +32,17 @@ from namedgrad.rules.linalg.matrices import (
     matrix_dims,
     mH,
     mm,
-    mT,
-    off_diagonal,
     on_diagonal,
     skew,
     typed,
 )
 from namedgrad.rules.linalg.solving import _inv
 from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import (
     add,
     equal,
     multiply,
-    not_equal,
     relabel,
     select,
     subtract,
@@ -58,7 +56,8 @@ Parts = tuple[DimArray, ...]
 
 def _eigh_split(y: DimArray, m: int) -> tuple[DimArray, DimArray]:
     """Vectors, and values along the columns."""
-    return slice_of(y, ROW, slice(0, m)), real(slice_of(y, ROW, m))
+    v, w = _eig_split(y, m)
+    return v, real(w)
 
 
 def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
@@ -67,9 +66,7 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     (v, w), (gv, gw) = _eigh_split(y, m), _eigh_split(g, m)
     f = mm(mH(v), gv)
     gap = subtract(w, down(w))
-    asked = multiply(not_equal(f, c(0)), c(1.0))
-    none = equal(add(asked, mT(asked)), c(0))
-    inner = select(off_diagonal(f), quotient(multiply(c(0.5), skew(f)), gap, coincide(gap, w), none))
+    inner = over(multiply(c(0.5), skew(f)), gap, w, lambda: equal(asked(f), c(0)), differences=True)
     inner = add(inner, select(on_diagonal(f), typed(gw, f)))
     return (hermitian_part(mm(mm(v, inner), mH(v))),)
 
@@ -79,7 +76,7 @@ def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
     v, w = _eigh_split(y, extent(a, ROW))
     d = mm(mm(mH(v), hermitian_part(ts[0])), v)
     gap = subtract(w, down(w))
-    e = select(off_diagonal(d), quotient(d, gap, coincide(gap, w), equal(d, c(0))))
+    e = over(d, gap, w, lambda: equal(d, c(0)), differences=True)
     return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)
 
 
@@ -197,7 +194,8 @@ def eigvalsh(
 
 
 def _eig_split(y: DimArray, m: int) -> tuple[DimArray, DimArray]:
-    return slice_of(y, ROW, slice(0, m)), slice_of(y, ROW, m)
+    v, w = parts_of(y, ROW, (0, m, m + 1))  # whose cotangents are joined once
+    return v, slice_of(w, ROW, 0)
 
 
 def _eig_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
@@ -208,7 +206,7 @@ def _eig_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     along = real(diagonal(f))
     f = subtract(f, multiply(mm(mH(v), v), typed(along, f)))
     gap = conj_if_complex(subtract(w, down(w)))
-    inner = select(off_diagonal(f), quotient(f, gap, coincide(gap, w), equal(mm(mH(v), gv), c(0))))
+    inner = over(f, gap, w, lambda: equal(mm(mH(v), gv), c(0)), differences=True)
     inner = add(inner, select(on_diagonal(f), gw))
     out = mm(mm(mH(_inv(v, errors="nan")), inner), mH(v))
     return (out if a.dtype.kind == "c" else typed(real(out), a),)
@@ -219,7 +217,7 @@ def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> 
     v, w = _eig_split(y, extent(a, ROW))
     d = mm(mm(_inv(v, errors="nan"), typed(ts[0], y)), v)
     gap = subtract(w, down(w))
-    dv = mm(v, select(off_diagonal(d), quotient(d, gap, coincide(gap, w), equal(d, c(0)))))
+    dv = mm(v, over(d, gap, w, lambda: equal(d, c(0)), differences=True))
     dv = subtract(dv, multiply(v, typed(real(diagonal(mm(mH(v), dv))), v)))
     return join([dv, as_row(diagonal(d))], ROW)
 
