@@ -48,3 +48,14 @@ def _hermitian(name):
 
 def test_empty_batch():
     assert ng.fftn(ng.zeros({"n": 0, "a": 3, "b": 2}), ("a", "b")).data.shape == (0, 3, 2)
+
+
+@pytest.mark.parametrize("dims", [("a",), ("b",), ("a", "b")])
+@pytest.mark.parametrize("name", ["fftn", "ifftn"])
+def test_angles_of_the_spectrum_of_a_real_array(name, dims):
+    """Real frequencies below 0 have the angle pi, not -pi: zeros have the sign that NumPy gives them."""
+    x = -np.array([[1.0, 2, 3, 4], [2, 2, 2, 2], [4, 3, 2, 1], [1, 2, 1, 2]])
+    want = getattr(np.fft, name)(x, axes=["ab".index(d) for d in dims])
+    got = getattr(ng, name)(ng.DimArray(x, ("a", "b")), dims).data
+    real = (want.imag == 0) & (want.real < 0)
+    np.testing.assert_array_equal(np.angle(got[real]), np.pi)

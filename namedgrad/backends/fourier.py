@@ -55,3 +55,22 @@ class HostFourier(FourierKernels):
         import scipy.fft
 
         return scipy.fft
+
+    def fft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
+        """Discrete Fourier transform along axes."""
+        return _without_signs(super().fft(x, axis, norm), x)
+
+    def ifft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
+        """Its inverse."""
+        return _without_signs(super().ifft(x, axis, norm), x)
+
+    def ihfft(self, x: Raw, axis: int, norm: str) -> Raw:
+        """By the half spectrum, as NumPy has it."""
+        return self.xp.conj(self.rfft(x, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
+
+
+def _without_signs(out: Raw, x: Raw) -> Raw:
+    """NumPy's imaginary zeros of the spectrum of a real array are never -0: angles are told by that."""
+    if x.dtype.kind != "c":
+        out.imag += 0.0
+    return out
