@@ -1,5 +1,7 @@
 """Losses and activations beyond the table: numbered axes, refusals, derivatives at kinks, targets of every kind."""
 
+import math
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -325,3 +327,21 @@ def test_margins_of_lazy_scores_in_other_chunks_than_the_targets():
     lazy = ng.DimArray(da.from_array(x, chunks=2), FLAT.dims)
     for target in (t, da.from_array(t, chunks=1)):
         assert float(ng.multi_margin_loss(lazy, ng.DimArray(target, "n"), dim="k").data) == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("listed", [0, 3, 40])
+def test_pairs_of_many_classes_are_counted_as_by_their_definition(listed: int) -> None:
+    rng = np.random.default_rng(listed)
+    x, lists = rng.normal(size=(4, 50)), np.full((4, 50), -1)
+    lists[:, :listed] = rng.integers(0, 50, (4, listed))
+    lists[0, listed // 2 :] = -1
+    x[1, 7], x[2, 9] = math.nan, -math.inf
+
+    def loss(scores: np.ndarray, row: np.ndarray) -> float:
+        own = row[: (row < 0).argmax()]
+        others = np.setdiff1d(np.arange(50), own)
+        with np.errstate(invalid="ignore"):
+            return np.fmax(0, 1 - scores[own][:, None] + scores[others]).sum() / 50
+
+    found = ng.multilabel_margin_loss(X(x, ("n", "k")), X(lists, ("n", "k")), dim="k", reduction=None)
+    np.testing.assert_allclose(found.data, [loss(s, row) for s, row in zip(x, lists, strict=True)], rtol=1e-12)

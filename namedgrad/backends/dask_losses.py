@@ -25,6 +25,10 @@ class LossesOnChunks:
         """The transpose of :meth:`beyond_target`."""
         return _on_chunks("from_target", "(n),()->(n)", g, target)
 
+    def pair_slopes(self, x: Raw, target: Raw) -> Raw:
+        """The slopes of the pairs of a listed class and another."""
+        return _on_chunks("pair_slopes", "(n),(m)->(n)", x, target)
+
     def ctc_forward(self, emitted: Raw, skips: Raw) -> Raw:
         """Log-probabilities of the states."""
         return _on_chunks("ctc_forward", "(t,s),(s)->(u,s)", emitted, skips, u=emitted.shape[-2] + 1)

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
-
-import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
-from namedgrad.linear import Like
 from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, relu
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.indexing import At, gather
-from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.losses.probability import bce_logits
 from namedgrad.rules.losses.reducing import check_range, class_weights, classes, measured, of_class, read, reduced
-from namedgrad.rules.reductions import min as min_
 from namedgrad.rules.reductions.common import real_dtype
-from namedgrad.rules.sorting import sort
 from namedgrad.rules.structure import (
     add,
     cast,
-    equal,
     multiply,
     negative,
     not_equal,
-    positions,
     relabel,
     select,
     subtract,
     total,
-    where,
-    zeros_spread,
 )
 from namedgrad.trace import innermost
 
@@ -187,6 +175,7 @@ _beyond_target = core("(n),()->(n)", "beyond_target", pullback=lambda g, out, x,
                       pushforward=lambda ts, out, x, t, margin: _beyond_target(ts[0], t, margin=0))
 _from_target   = core("(n),()->(n)", "from_target", pullback=lambda g, out, x, t: (_beyond_target(g, t, margin=0), None),
                       pushforward=lambda ts, out, x, t: _from_target(ts[0], t))
+_pair_slopes   = core("(n),(m)->(n)", "pair_slopes", pullback=lambda g, out, x, t: (None, None))
 # fmt: on
 
 
@@ -319,30 +308,12 @@ def multilabel_margin_loss(
     check(t, dim, f"{what}: the target")
     check_range(t, size, dim, what, low=-(2**62))
     listed = axes.fresh(dim)
-    t = relabel(t, {dim: listed})
-    place = positions(size, listed, x)
-    valid = e.less(place, min_(where(e.less(t, c(0)), place, c(size)), listed))
-    t = where(valid, t, c(0))
-    slopes, active = _active_pairs(innermost(x), innermost(t), innermost(valid), dim, listed)
-    pairs = total(select(not_equal(slopes, c(0)), multiply(x, slopes)), (dim,))
+    scores = innermost(cast(x, real_dtype(x)))
+    slopes = _pair_slopes(scores, innermost(relabel(t, {dim: listed})), dims=((dim,), (listed,)), out=(dim,))
+    active = total(e.maximum(negative(slopes), c(0)), (dim,))  # what the targets lose: how many pairs count
+    pairs = total(multiply(select(not_equal(slopes, c(0)), x), slopes), (dim,))
     loss = e.divide(add(pairs, active), c(size))
     return reduced(loss, (x, t), reduce_dim, reduction, what)
-
-
-def _active_pairs(x: DimArray, t: DimArray, valid: DimArray, dim: Name, listed: Name) -> tuple[DimArray, DimArray]:
-    """The slope of the sum of all pairs in each score, and how many pairs count: by sorting, without forming pairs."""
-    kind = x.dtype if x.dtype.kind == "f" else np.dtype(float)
-    lists = {n: extent(t, n) for n in t.dims if n != listed}
-    empty = zeros_spread(x, Like((dim, *lists), (extent(x, dim), *lists.values()), kind))
-    targets = At(empty)[{dim: t}].add(cast(valid, kind))
-    others = e.logical_and(equal(targets, c(0)), equal(x, x))  # NaN is above no margin
-    bound = subtract(gather(x, {dim: t}), c(1))
-    scores = sort(where(others, x, c(-math.inf)), dim)
-    above = subtract(c(extent(x, dim)), searchsorted(scores, bound, dim, side="right"))
-    above = select(e.logical_and(valid, equal(bound, bound)), cast(above, kind))
-    bounds = sort(where(valid, bound, c(math.inf)), listed)
-    below = select(others, cast(searchsorted(bounds, x, listed), kind))
-    return subtract(below, At(empty)[{dim: t}].add(above)), total(above, (listed,))
 
 
 @operation(sample("real(a,b)", "bit(a,b)", dim="b"), sample("real(c,b,a)", "share(a,b)", "positive(b)", dim="b", reduction="sum"),
