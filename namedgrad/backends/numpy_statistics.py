@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.rows import row_products
+from namedgrad.backends.rows import cells_of, first_extreme, folded, row_products
 from namedgrad.backends.statistics import StatisticKernels
 
 Raw = Any
@@ -41,6 +41,28 @@ class NumpyStatistics(StatisticKernels):
         """Number of true cells, counted as bytes: half the time of a sum of booleans."""
         return np.add.reduce(np.asarray(x).view(np.uint8), axis=axis, dtype=np.int64)
 
+    def prod(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Product over axes."""
+        return folded(np.multiply, x, axis)
+
+    def max(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Largest value over axes."""
+        return folded(np.maximum, x, axis)
+
+    def min(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Smallest value over axes."""
+        return folded(np.minimum, x, axis)
+
+    def argmax(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """First position of the largest value along one axis."""
+        found = first_extreme(np.greater, x, axis[0])
+        return np.argmax(x, axis=axis[0]) if found is None else found
+
+    def argmin(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """First position of the smallest value along one axis."""
+        found = first_extreme(np.less, x, axis[0])
+        return np.argmin(x, axis=axis[0]) if found is None else found
+
     def max_present(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Largest of the numbers that are not NaN; NaN if there are none."""
         return np.fmax.reduce(x, axis=axis)
@@ -58,8 +80,19 @@ class NumpyStatistics(StatisticKernels):
     def var(self, x: Raw, axis: tuple[int, ...], ddof: float) -> Raw:
         """Mean square distance from the mean, the count lessened by ``ddof``."""
         count = math.prod(x.shape[i] for i in axis)
+        if x.dtype.kind == "f" and x.itemsize >= 4 and (cells := cells_of(x, axis)) is not None:
+            return _squares(cells, sum(cells[1:], cells[0]) / count) / x.dtype.type(count - ddof)
         middle = np.add.reduce(x, axis=axis, keepdims=True)
         off = np.subtract(x, np.true_divide(middle, count, dtype=middle.dtype, casting="unsafe"))
         np.multiply(off, off, out=off)
         out = np.add.reduce(off, axis=axis)
         return np.true_divide(out, count - ddof).astype(x.dtype, copy=False)
+
+
+def _squares(cells: list[Raw], middle: Raw) -> Raw:
+    out = np.zeros(middle.shape, middle.dtype)
+    for cell in cells:
+        off = cell - middle
+        off *= off
+        out += off
+    return out

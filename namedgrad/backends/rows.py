@@ -16,12 +16,13 @@ BLAS_THREADS_FROM = 10_000
 # For every row np.add.reduce starts anew. A million cells in rows of 2, 8, 32: 7.3, 2.2, 0.7 ms; added cell by cell
 # 0.2, 0.7, 0.9 ms; by einsum 1.9, 0.5, 0.2 ms.
 MANY, FEW, SHORT = 10_000, 6, 64
+RUN = 16  # neighbours that make a slice worth a pass of its own
 
 
 def total(x: Raw, axis: tuple[int, ...] | None = None) -> Raw:
     """Sum over axes."""
     if axis != (x.ndim - 1,) or x.size < MANY or not 1 < x.shape[-1] <= SHORT:
-        return np.add.reduce(x, axis=axis)
+        return folded(np.add, x, axis)
     if x.dtype.kind != "f" or x.itemsize < 4 or x.strides[-1] != x.itemsize:
         return np.add.reduce(x, axis=axis)
     return _added(x) if x.shape[-1] <= FEW else np.einsum("...i->...", x)
@@ -33,6 +34,45 @@ def _added(x: Raw) -> Raw:
     for i in range(2, x.shape[-1]):
         out += x[..., i]
     return out
+
+
+def cells_of(x: Raw, axis: tuple[int, ...]) -> list[Raw] | None:
+    """The cells of short windows, one array for each offset; None unless neighbours along a kept axis lie as close.
+
+    NumPy's reductions start anew for every window. A million windows of seven: a product in 4 ms instead of 20, the
+    place of the largest in 5 instead of 40.
+    """
+    if x.size < MANY or not axis or not 1 < math.prod(x.shape[i] for i in axis) <= SHORT:
+        return None
+    step = min(abs(x.strides[i]) for i in axis)
+    if not any(n >= RUN and 0 < x.strides[i] <= step for i, n in enumerate(x.shape) if i not in axis):
+        return None
+    first = np.moveaxis(x, axis, range(len(axis)))
+    return [first[at] for at in np.ndindex(*first.shape[: len(axis)])]
+
+
+def folded(combine: np.ufunc, x: Raw, axis: tuple[int, ...] | None) -> Raw:
+    """A reduction by a ufunc that keeps the dtype."""
+    cells = cells_of(x, axis) if axis and x.dtype.kind == "f" and x.itemsize >= 4 else None
+    if cells is None:
+        return combine.reduce(x, axis=axis)
+    out = combine(cells[0], cells[1])
+    for cell in cells[2:]:
+        combine(out, cell, out=out)
+    return out
+
+
+def first_extreme(better: np.ufunc, x: Raw, axis: int) -> Raw | None:
+    """Where the first largest or smallest cell of short windows is; None with NaN, and of anything else."""
+    cells = cells_of(x, (axis,))
+    if cells is None:
+        return None
+    best = np.maximum if better is np.greater else np.minimum
+    top, at = cells[0].copy(), np.zeros(cells[0].shape, np.int8)
+    for k, cell in enumerate(cells[1:], 1):
+        np.maximum(at, better(cell, top).view(np.int8) * np.int8(k), out=at)
+        best(top, cell, out=top)
+    return None if top.dtype.kind != "f" or np.isnan(top).any() else at.astype(np.intp)
 
 
 def row_products(x: Raw, y: Raw, start: int) -> Raw | None:

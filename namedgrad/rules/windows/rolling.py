@@ -137,7 +137,8 @@ class Rolling:
     def _counts(self, mask: DimArray | None) -> DimArray:
         """How many present cells each window has."""
         if mask is not None:
-            return window_sums(cast(mask, "int64"), self.spans)
+            most = math.prod(s.size for s in self.spans.values())  # bytes: 1 ms for seven of a million cells, not 9
+            return window_sums(cast(mask, np.min_scalar_type(most)), self.spans)
         return functools.reduce(multiply.two, (members(self.x, d, s) for d, s in self.spans.items()), c(1))
 
     def _enough(self, out: DimArray, counts: DimArray) -> DimArray:
