@@ -26,7 +26,7 @@ from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
 from namedgrad.backends.runs import ascending_sums
 from namedgrad.backends.signals import HostSignals
-from namedgrad.backends.windows import Span
+from namedgrad.backends.windows import HostWindows, Span
 
 # glibc returns freed memory to the system at once if it lies at the end of the heap, or belongs to an array of more
 # than 32 MB; so a program of large arrays, which are made and dropped with every operation, spends most of its time on
@@ -59,6 +59,7 @@ class NumpyBackend(
     HostCosine,
     HostFourier,
     HostSignals,
+    HostWindows,
     NumpyLinalg,
     NumpyLines,
     GapKernels,
@@ -189,6 +190,12 @@ class NumpyBackend(
         return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
     # ---------------------------------------------------------------- gather and scatter
+
+    def gather(self, x: Raw, *index: Raw, shared: int, tail: int = 0) -> Raw:
+        """One index by ``np.take``, in half to a quarter of the time of one among slices."""
+        if shared or len(index) > 1:
+            return super().gather(x, *index, shared=shared, tail=tail)
+        return np.take(x, index[0].astype(np.intp, copy=False), axis=x.ndim - 1 - tail)
 
     def wrap_index(self, index: Raw, size: int) -> Raw:
         """Negative positions counted from the end; one out of range is refused."""

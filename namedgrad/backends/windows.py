@@ -42,6 +42,10 @@ class Span(NamedTuple):
         start = low * self.stride + first
         return slice(low, high), slice(start, start + (high - low - 1) * self.stride + 1, self.stride)
 
+    def at(self, won: Raw) -> Raw:
+        """The cells at offsets, one for each window along the last axis."""
+        return np.arange(self.number) * self.stride - self.before + won * np.intp(self.dilation)
+
 
 class Cover(NamedTuple):
     """No more windows than cells, which cover an axis of ``n`` cells and are as equal as whole cells allow.
@@ -59,6 +63,11 @@ class Cover(NamedTuple):
         i = xp.arange(self.number) * self.n
         at = -(-(i + self.n) // self.number) - 1 if k == self.size - 1 else i // self.number + k
         return slice(0, self.number), at
+
+    def at(self, won: Raw) -> Raw:
+        """The cells at offsets, one for each window along the last axis."""
+        i = np.arange(self.number) * self.n
+        return np.minimum(i // self.number + won, -(-(i + self.n) // self.number) - 1)
 
 
 class WindowKernels:
@@ -116,10 +125,10 @@ class WindowKernels:
         out = xp.full(y.shape, -1, dtype="int8" if span.size < 128 else "int64")
         steps = list(enumerate(self._steps(axis, span, n)))
         for k, (places, cells) in reversed(steps):
-            out[places] = xp.where(xp.equal(x[cells], y[places]), out.dtype.type(k), out[places])
+            out[places] = xp.where(xp.equal(self._read(x, cells), y[places]), out.dtype.type(k), out[places])
         if x.dtype.kind == "f" and not (self.may_branch and not np.isnan(y).any()):
             for k, (places, cells) in steps:
-                out[places] = xp.where(xp.isnan(x[cells]), out.dtype.type(k), out[places])
+                out[places] = xp.where(xp.isnan(self._read(x, cells)), out.dtype.type(k), out[places])
         return out
 
     def window_pick(self, x: Raw, won: Raw, span: Span | Cover) -> Raw:
@@ -178,15 +187,23 @@ class WindowKernels:
         shape = _resized(x.shape, axis, span.number)
         steps = list(self._steps(axis, span, x.shape[axis]))
         whole = [i for i, (places, _) in enumerate(steps) if places[axis] == slice(0, span.number)]
-        out = self._empty_as(x, shape, zeros=False)
-        # nothing to fill where one offset has a cell in every window
-        out[...] = x[steps.pop(whole[0])[1]] if whole and span.number else start
+        if whole and span.number:  # nothing to fill where one offset has a cell in every window
+            cells = steps.pop(whole[0])[1]
+            out = self._read(x, cells)
+            out = self.xp.array(out, copy=True) if isinstance(cells[-1], slice) else out
+        else:
+            out = self._empty_as(x, shape, zeros=False)
+            out[...] = start
         for places, cells in steps:
             if out.dtype.kind == "b":
-                out[places] = combine(out[places], x[cells])
+                out[places] = combine(out[places], self._read(x, cells))
             else:
-                combine(out[places], x[cells], out=out[places])
+                combine(out[places], self._read(x, cells), out=out[places])
         return out
+
+    def _read(self, x: Raw, cells: tuple[Any, ...]) -> Raw:
+        """The cells of one offset; scattered ones in half to a quarter of the time of an index among slices."""
+        return x[cells] if isinstance(cells[-1], slice) else self.xp.take(x, cells[-1], axis=len(cells) - 1)
 
     def _steps(self, axis: int, span: Span | Cover, n: int) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
         """For each offset, the index of the windows that have it and that of its cells."""
@@ -199,6 +216,27 @@ class WindowKernels:
         """An array of another shape whose axes lie in memory in the order of those of ``x``."""
         make = self.xp.zeros_like if zeros else self.xp.empty_like
         return make(x, dtype=dtype or x.dtype, shape=tuple(shape))
+
+
+class HostWindows(WindowKernels):
+    """Where writers to one cell follow one another."""
+
+    def window_put(self, g: Raw, won: Raw, span: Span | Cover, size: int) -> Raw:
+        """One pass over the windows instead of one for each offset: a quarter of a million, 2 ms instead of 8."""
+        shape = np.broadcast_shapes(g.shape, won.shape)
+        out = self._empty_as(g if g.shape == shape else won, (*shape[:-1], int(size)), zeros=True, dtype=g.dtype)
+        if not out.size or g.dtype.itemsize < np.dtype(np.float32).itemsize or won.min(initial=0) < 0:
+            return super().window_put(g, won, span, size)
+        steps = [step // out.itemsize for step in out.strides]
+        rows: Any = 0
+        for n, step in zip(shape[:-1], steps, strict=False):
+            rows = rows[..., None] + np.arange(n) * step if np.ndim(rows) else np.arange(n) * step
+        at = span.at(won) * steps[-1] + (rows[..., None] if np.ndim(rows) else 0)
+        order = sorted(range(len(shape)), key=lambda axis: -steps[axis])
+        to, part = (np.broadcast_to(a, shape).transpose(order).reshape(-1) for a in (at, g))
+        with np.errstate(invalid="ignore"):
+            np.add.at(out.transpose(order).reshape(-1), to, part)
+        return out
 
 
 def _resized(shape: Shape, axis: int, size: int) -> Shape:
