@@ -16,13 +16,15 @@ BLAS_THREADS_FROM = 10_000
 # For every row np.add.reduce starts anew. A million cells in rows of 2, 8, 32: 7.3, 2.2, 0.7 ms; added cell by cell
 # 0.2, 0.7, 0.9 ms; by einsum 1.9, 0.5, 0.2 ms.
 MANY, FEW, SHORT = 10_000, 6, 64
+FEW_KEPT = 8
 RUN = 16  # neighbours that make a slice worth a pass of its own
 
 
 def total(x: Raw, axis: tuple[int, ...] | None = None) -> Raw:
     """Sum over axes."""
     if axis != (x.ndim - 1,) or x.size < MANY or not 1 < x.shape[-1] <= SHORT:
-        return folded(np.add, x, axis)
+        lines = _lines(x, axis) if axis else None
+        return folded(np.add, x, axis) if lines is None else lines
     if x.dtype.kind != "f" or x.itemsize < 4 or x.strides[-1] != x.itemsize:
         return np.add.reduce(x, axis=axis)
     return _added(x) if x.shape[-1] <= FEW else np.einsum("...i->...", x)
@@ -34,6 +36,21 @@ def _added(x: Raw) -> Raw:
     for i in range(2, x.shape[-1]):
         out += x[..., i]
     return out
+
+
+def _lines(x: Raw, axis: tuple[int, ...]) -> Raw | None:
+    """Sums over neighbouring axes behind which a few cells are kept, as a product with ones; None of anything else.
+
+    NumPy adds these few at a time. Of 8 x 256 x 256 x 2 over the third axis: 0.3 ms instead of 19.
+    """
+    start, stop = axis[0], axis[-1] + 1
+    count, kept = math.prod(x.shape[start:stop]), math.prod(x.shape[stop:])
+    if not (x.flags.c_contiguous and x.dtype.kind == "f" and x.itemsize >= 4 and axis == tuple(range(start, stop))):
+        return None
+    if x.size < MANY or not (1 < kept <= FEW_KEPT and SHORT < count <= BLAS_THREADS_FROM // kept):
+        return None
+    out = np.matmul(np.ones(count, x.dtype), x.reshape(*x.shape[:start], count, kept))
+    return out.reshape(*x.shape[:start], *x.shape[stop:])
 
 
 def cells_of(x: Raw, axis: tuple[int, ...]) -> list[Raw] | None:

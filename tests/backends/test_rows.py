@@ -103,3 +103,50 @@ def test_ranks_among_many(axis, kind):
     np.testing.assert_array_equal(at.data, np.take(down, range(4), axis))
     _, at = ng.kthvalue(a, 3, "abc"[axis], return_indices=True)
     np.testing.assert_array_equal(at.data, np.take(order, 2, axis))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(4, 64, 70, 3), (4, 65, 8, 8), (4, 65, 9, 9), (2, 100, 100, 2)])
+def test_sums_in_front_of_a_few_cells(shape, dtype):
+    x = RNG.normal(size=shape).astype(dtype)
+    for y in (x, x[:, ::2], np.asfortranarray(x)):
+        for axis in ((1,), (2,), (1, 2), (0, 2)):
+            got = NUMPY.total(y, axis)
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got, np.sum(y, axis=axis, dtype="f8"), rtol=0, atol=1e4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2", "c16"])
+@pytest.mark.parametrize("size", [(1,), (2,), (7,), (64,), (65,), (3, 4), (9, 8)])
+def test_short_windows_are_reduced_as_copies_of_them(size, dtype):
+    shape = (100,) * len(size) if len(size) > 1 else (30, 900)
+    x = np.round(RNG.uniform(0.5, 2, shape) * 4).astype(dtype) / np.dtype(dtype).type(4) if dtype != "i8" else RNG.integers(1, 3, shape)
+    window = np.lib.stride_tricks.sliding_window_view(x, size, tuple(range(-len(size), 0)))
+    axis = tuple(range(window.ndim - len(size), window.ndim))
+    copy = np.ascontiguousarray(window)
+    precision = 1e-2 if dtype == "f2" else 2e-5 if dtype == "f4" else 1e-12
+    for name in ("total", "prod", "max", "min"):
+        if dtype in ("f2", "c16") and name != "total":
+            continue
+        got, want = getattr(NUMPY, name)(window, axis), {"total": np.sum}.get(name, getattr(np, name, None))(copy, axis=axis)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=precision)
+    if dtype in ("f4", "f8"):
+        np.testing.assert_allclose(NUMPY.var(window, axis, 0), np.var(copy, axis=axis, dtype="f8"), rtol=precision, atol=precision)
+    if dtype != "c16" and len(size) == 1:
+        np.testing.assert_array_equal(NUMPY.argmax(window, axis), np.argmax(copy, axis=axis[0]))
+        np.testing.assert_array_equal(NUMPY.argmin(window, axis), np.argmin(copy, axis=axis[0]))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_stays_in_its_windows(value):
+    x = RNG.normal(size=(30, 900))
+    x[3, 100:102], x[7, 0] = value, value
+    window = np.lib.stride_tricks.sliding_window_view(x, 7, 1)
+    copy = np.ascontiguousarray(window)
+    with np.errstate(invalid="ignore"):
+        for name in ("max", "min", "prod", "argmax", "argmin"):
+            axis = (2,)
+            want = getattr(np, name)(copy, axis=2)
+            np.testing.assert_allclose(getattr(NUMPY, name)(window, axis), want, rtol=1e-12)
+        np.testing.assert_allclose(NUMPY.var(window, (2,), 1), np.var(copy, axis=2, ddof=1), rtol=1e-11)
