@@ -19,15 +19,21 @@ SLOPE = 1 / np.sqrt(0.5 * (1 + 0.5 * LEAST**2))
 # ------------------------------------------------------------------------------------------------ layers
 
 
+def _clear(out: np.ndarray) -> None:
+    """What is left out is 0 whatever it was, NaN as well: by its bits, since a choice is slow on an irregular mask."""
+    bits = out.view(np.int64)
+    bits &= np.negative(KEPT.view(np.int8), dtype=np.int64)
+
+
 def _dropped(x: np.ndarray, scale: float = 2) -> np.ndarray:
-    out = KEPT * float(scale)
-    out *= x
+    out = x * float(scale)
+    _clear(out)
     return out
 
 
 def _replaced(x: np.ndarray) -> np.ndarray:
     out = x + LEAST
-    out *= KEPT
+    _clear(out)
     out -= 0.5 * LEAST
     out *= SLOPE
     return out
