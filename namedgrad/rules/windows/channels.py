@@ -157,7 +157,8 @@ def channel_shuffle(x: DimArray, groups: int, channel: Name) -> DimArray:
     if operator.index(groups) < 1 or n % groups:
         raise ValueError(f"channel_shuffle: {n} channels are not {groups} equal groups in {describe(x)}")
     inner = private_name(channel)
-    return reorder(merge(split(x, channel, {channel: groups, inner: n // groups}), (inner, channel), channel), x.names)
+    apart = split(x, channel, {channel: groups, inner: n // groups}, front=True)
+    return reorder(merge(apart, (inner, channel), channel, front=True), x.names)
 
 
 @operation(sample("real(a,six)", dim="six", size=3), sample("real(a,b,c)", dim="b", size=4, alpha=0.5, beta=0.4, k=2.0), method=True)
