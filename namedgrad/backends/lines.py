@@ -74,6 +74,10 @@ class LineKernels:
         """Values such that those at ``kth`` are where they are in sorted order."""
         return self.xp.partition(x, kth, axis=axis) if kth else x
 
+    def at_ranks(self, x: Raw, rank: Raw, axis: int) -> Raw:
+        """Values of given ranks along one axis."""
+        return self.xp.take(self.partition(x, axis, tuple(np.unique(rank).tolist())), rank, axis=axis)
+
     def step(self, x: Raw, axis: int) -> Raw:
         """Every cell but the first, less the one before it."""
         later, sooner = (self._cut(x, axis, k) for k in (slice(1, None), slice(None, -1)))

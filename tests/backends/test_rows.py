@@ -150,3 +150,19 @@ def test_what_is_not_finite_stays_in_its_windows(value):
             want = getattr(np, name)(copy, axis=2)
             np.testing.assert_allclose(getattr(NUMPY, name)(window, axis), want, rtol=1e-12)
         np.testing.assert_allclose(NUMPY.var(window, (2,), 1), np.var(copy, axis=2, ddof=1), rtol=1e-11)
+
+
+@pytest.mark.parametrize("size", [*range(2, 18)])
+@pytest.mark.parametrize("kind", ["distinct", "ties", "integers", "nan", "infinite"])
+def test_ranks_of_short_windows(size, kind):
+    x = RNG.normal(size=(30, 900))
+    if kind == "ties":
+        x = np.round(x)
+    if kind == "integers":
+        x = RNG.integers(-5, 5, x.shape)
+    if kind in ("nan", "infinite"):
+        x[RNG.random(x.shape) < 0.1] = np.nan if kind == "nan" else np.inf
+    window = np.lib.stride_tricks.sliding_window_view(x, size, 1)
+    for rank in (np.array(0), np.array([size // 2, size - 1]), np.array([[size // 2], [(size - 1) // 2]])):
+        got = NUMPY.at_ranks(window, rank, 2)
+        np.testing.assert_array_equal(got, np.sort(window, axis=2)[..., rank])

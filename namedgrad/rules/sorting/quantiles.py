@@ -56,9 +56,7 @@ class _Ranked(Primitive):
         if not (apart and backends.may_look(x.raw) and backends.may_look(k.raw)):
             return gather(sort_axis(x, dim), {dim: k})
         at = x.names.index(dim)
-        kernel = backends.backend_of(x.raw).partition
-        part = call(kernel, x.raw, at, tuple(np.unique(k.raw).tolist()))
-        raw = call(backends.backend_of(x.raw).take, part, k.raw, at)
+        raw = call(backends.backend_of(x.raw).at_ranks, x.raw, k.raw, at)
         return make(raw, (*x.names[:at], *k.names, *x.names[at + 1 :]), x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
