@@ -301,9 +301,9 @@ def _groups() -> list[tuple[Any, ...]]:
         ("bincount", lambda x: ng.bincount(groups, x, size=N), (line,), lambda x: np.bincount(GROUPS, x, N),
          lambda g, z, x: (g[GROUPS],)),
         ("histogram", lambda x: ng.histogram(x, BINS, range=ends)[0], (line,),
-         lambda x: np.bincount(_bins(x), minlength=BINS + 2)[1:-1], None),
+         lambda x: np.histogram(x, BINS, ends)[0], None),
         ("histogram, weights", lambda w: ng.histogram(seen, BINS, range=ends, weights=w)[0], (line,),
-         lambda w: np.bincount(_bins(SEEN), w, BINS + 2)[1:-1],
+         lambda w: np.histogram(SEEN, BINS, ends, weights=w)[0],
          lambda g, z, w: (np.concatenate([[0], g, [0]])[_bins(SEEN)],)),
     ]  # fmt: skip
 

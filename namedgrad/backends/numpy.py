@@ -6,7 +6,6 @@ import cmath
 import ctypes
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,14 @@ from namedgrad.backends.cosine import HostCosine
 from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.fourier import HostFourier
 from namedgrad.backends.gaps import GapKernels
+from namedgrad.backends.numpy_index import NumpyIndex
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
+from namedgrad.backends.numpy_search import NumpySearch
 from namedgrad.backends.numpy_statistics import NumpyStatistics
 from namedgrad.backends.overlapping import contract_windows, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
-from namedgrad.backends.runs import ascending_sums
 from namedgrad.backends.signals import HostSignals
 from namedgrad.backends.windows import HostWindows, Span
 
@@ -60,8 +60,10 @@ class NumpyBackend(
     HostFourier,
     HostSignals,
     HostWindows,
+    NumpyIndex,
     NumpyLinalg,
     NumpyLines,
+    NumpySearch,
     GapKernels,
     NumpyStatistics,
     Backend,
@@ -189,60 +191,14 @@ class NumpyBackend(
             strides[a] *= s.stride
         return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
-    # ---------------------------------------------------------------- gather and scatter
+    # ---------------------------------------------------------------- movement along one axis
 
-    def gather(self, x: Raw, *index: Raw, shared: int, tail: int = 0) -> Raw:
-        """By ``np.take`` along one axis, in half to a quarter of the time of an index, or of several."""
-        core = x.ndim - len(index) - tail
-        if shared or not (len(index) == 1 or x.flags.c_contiguous):
-            return super().gather(x, *index, shared=shared, tail=tail)
-        sizes = x.shape[core : x.ndim - tail]
-        at = self.places(index, sizes, 0, 0, 0) if len(index) > 1 else index[0]
-        line = x.reshape(*x.shape[:core], math.prod(sizes), *x.shape[x.ndim - tail :])
-        return np.take(line, at.astype(np.intp, copy=False), axis=core)
-
-    def wrap_index(self, index: Raw, size: int) -> Raw:
-        """Negative positions counted from the end; one out of range is refused."""
-        if np.size(index) and not -size <= np.min(index) <= np.max(index) < size:
-            raise IndexError(f"an index from {np.min(index)} to {np.max(index)} is out of range for size {size}")
-        return super().wrap_index(index, size)
-
-    def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
-        """Writers combined by a ufunc; sums by runs where they ascend."""
-        alone = how == "add" and len(index) == 1 and not tail and g.dtype.itemsize > np.dtype(np.float16).itemsize
-        out = ascending_sums(g, index[0], shared, sizes[0]) if alone else None
-        return super().scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail) if out is None else out
-
-    def places(self, index: Sequence[Raw], shape: Shape, core: int, shared: int, tail: int) -> Raw:
-        """Flat positions; one out of range is refused, since it would point to another row."""
-        for i, n in zip(index, shape[core:], strict=False):
-            if i.size and int(i.astype(np.intp, copy=False).view(np.uintp).max()) >= n:  # one pass: negative is large
-                raise IndexError(f"an index from {i.min()} to {i.max()} is out of range for size {n}")
-        return super().places(index, shape, core, shared, tail)
-
-    def put(self, x: Raw, g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape, tail: int) -> Raw:
-        """NumPy assigns in order, so the last writer wins."""
-        out = np.array(x, copy=True, order="C")
-        if shared:
-            at = self.places(index, out.shape, out.ndim - len(index) - tail, shared, tail)
-            out.reshape(-1)[np.broadcast_to(at, g.shape)] = g
-        else:
-            out[(slice(None),) * (out.ndim - len(index) - tail) + tuple(index)] = g
+    def uncut(self, g: Raw, axis: int, index: slice | int, size: int) -> Raw:
+        """The transpose of a cut; beside a run of cells zeros are written, not beneath it: 0.6 ms instead of 0.9."""
+        if not isinstance(index, slice) or (run := index.indices(size))[2] != 1:
+            return super().uncut(g, axis, index, size)
+        start, stop = run[0], run[0] + g.shape[axis]
+        out = np.empty((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
+        for part, value in ((slice(start), 0), (slice(start, stop), g), (slice(stop, None), 0)):
+            self.cut(out, axis, part)[...] = value
         return out
-
-    def winners(self, *index: Raw, shared: int, sizes: Shape) -> tuple[Raw, Raw]:
-        """Which writer to a cell is the last one, over the axes of the index; and which cells have any."""
-        shape = np.broadcast_shapes(*(i.shape for i in index))
-        number = np.arange(1, math.prod(shape) + 1).reshape(shape)
-        best = self.put(np.zeros((*shape[:shared], *sizes), np.intp), number, index, shared=shared, sizes=sizes, tail=0)
-        return np.equal(self.gather(best, *index, shared=shared), number), best > 0
-
-    def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
-        """By a division where that is exact; sorted where a factor is 0, or a product leaves the normal range."""
-        if g.dtype.kind in "fc" and g.size:
-            size, kind = np.abs(whole), np.finfo(g.dtype)
-            if kind.tiny / kind.eps < size.min() and size.max() < kind.max * kind.eps:
-                core = g.ndim - tail - (self.joint_ndim(index) - shared)
-                at = self.places(index, whole.shape, core, shared, tail)
-                return np.divide(whole.reshape(-1)[at], g)
-        return super().exclusive_product(g, whole, *index, shared=shared, sizes=sizes, tail=tail)

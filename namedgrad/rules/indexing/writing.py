@@ -184,7 +184,8 @@ class _PutMap(_AddMap):
         self.aside = [relabel(i, {n: m for n, m in aside.items() if n in i.names}) for i in self.index]
         self.won = None
         if self.summed and self.need[1]:
-            self.won = apply(_WINNERS, self.index, dims=self.dims, sizes=self.sizes(), summed=self.summed)
+            won = apply(_WINNERS, self.index, dims=self.dims, sizes=self.sizes(), summed=self.summed)
+            self.won = None if backends.may_look(won.raw) and won.raw.all() else won  # a pass less for every pull
 
     def pull_target(self, g: DimArray) -> DimArray:
         zero = make(g.dtype.type(0), (), g.hidden)

@@ -257,6 +257,8 @@ def split_array(x: DimArray, sections: int | Sequence[int], dim: Any = None) -> 
         bounds = [i * each + min(i, more) for i in range(int(sections) + 1)]
         return parts_of(x, name, bounds)
     cuts = [slice(0, int(k)).indices(size)[1] for k in sections]
+    if cuts == sorted(cuts):
+        return parts_of(x, name, [0, *cuts, size])
     return tuple(slice_of(x, name, slice(a, max(a, b))) for a, b in zip([0, *cuts], [*cuts, size], strict=True))
 
 

@@ -33,11 +33,11 @@ from namedgrad.rules.structure import (
     positions,
     relabel,
     reorder,
-    select,
     spread,
     subtract,
     total,
     where,
+    zeros_spread,
 )
 
 EDGE = axes.fresh("edge")
@@ -110,12 +110,10 @@ def histogram(
     n = extent(edges, EDGE) - 1
     if n < 1:
         raise ValueError("histogram: there must be one bin at least")
-    first, last = slice_of(edges, EDGE, 0), slice_of(edges, EDGE, n)
-    inside = e.logical_and(e.greater_equal(cells, first), e.less_equal(cells, last))
-    at = subtract(searchsorted(edges, cells, EDGE, side="right"), c(1))
-    at = e.minimum(e.maximum(at, c(0)), c(n - 1))
-    one = cast(inside, "int64") if w is None else select(inside, w)
-    counts = scatter_add(one, [at], (new_dim,), (n,), (line,))
+    at = searchsorted(edges, cells, EDGE, side="right")  # 0 and n + 1 beyond the ends: two more bins take those
+    at = where(equal(cells, slice_of(edges, EDGE, n)), c(n), at)
+    one = zeros_spread(x, Like((), (), np.dtype(np.int64)), np.int64(1)) if w is None else w
+    counts = slice_of(scatter_add(one, [at], (new_dim,), (n + 2,), (line,)), new_dim, slice(1, n + 1))
     counts = reorder(counts, (*(m for m in counts.names if m != new_dim), new_dim))
     if density:
         widths = relabel(difference(edges, EDGE), {EDGE: new_dim})
