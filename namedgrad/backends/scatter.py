@@ -32,9 +32,14 @@ def neutral(how: str, dtype: np.dtype[Any]) -> Any:
     return dtype.type(-math.inf if how == "maximum" else math.inf)
 
 
-def _adds_up(how: str, x: Raw) -> bool:
+def adds_up(how: str, x: Raw) -> bool:
     """Whether writers would be lost in half precision, in which sums of ones end at 2048."""
     return how in {"add", "multiply"} and x.dtype == np.float16
+
+
+def _runs(bounds: Raw) -> Raw:
+    """The number of its run for every cell."""
+    return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
 
 
 class IndexKernels:
@@ -43,6 +48,7 @@ class IndexKernels:
     xp: Any
     arange: Callable[..., Raw]
     asarray: Callable[[Any], Raw]
+    indices: Callable[[Raw], Raw]
     reshape: Callable[[Raw, Shape], Raw]
 
     # ---------------------------------------------------------------- reading
@@ -87,7 +93,7 @@ class IndexKernels:
 
     def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """Writers combined by a ufunc."""
-        if _adds_up(how, g):
+        if adds_up(how, g):
             wide = self.scatter(how, g.astype(np.float32), *index, shared=shared, sizes=sizes, tail=tail)
             return wide.astype(np.float16)
         shape = self.target_shape(g, index, shared, sizes, tail)
@@ -96,7 +102,7 @@ class IndexKernels:
 
     def scatter_into(self, x: Raw, g: Raw, *index: Raw, how: str, shared: int, tail: int = 0) -> Raw:
         """``x`` with ``g`` combined into its cells; ``"put"`` replaces them, and the last writer wins."""
-        if _adds_up(how, x):
+        if adds_up(how, x):
             x, g = x.astype(np.float32), g.astype(np.float32)
             return self.scatter_into(x, g, *index, how=how, shared=shared, tail=tail).astype(np.float16)
         core = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
@@ -148,6 +154,18 @@ class IndexKernels:
         """Combine ``g`` into the flat ``out`` at positions of it, in place."""
         with np.errstate(invalid="ignore"):  # NumPy warns of NaN here, which it does not where it compares whole arrays
             getattr(self.xp, how).at(out, at, g)
+
+    # ---------------------------------------------------------------- runs
+
+    def reduce_runs(self, x: Raw, axis: int, bounds: Raw, how: str) -> Raw:
+        """The runs of cells between bounds, from the first cell of an axis to its last one, combined by a ufunc."""
+        lines, index = self.xp.moveaxis(x, axis, -1), self.indices(_runs(bounds))
+        out = self.scatter(how, lines, index, shared=0, sizes=(len(bounds) - 1,))
+        return self.xp.moveaxis(out, -1, axis)
+
+    def repeat_runs(self, x: Raw, axis: int, bounds: Raw) -> Raw:
+        """Each cell of an axis as often as its run is long."""
+        return self.take(x, self.indices(_runs(bounds)), axis)
 
     # ---------------------------------------------------------------- products
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, describe, extent
+from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, Name
-from namedgrad.linear import Like
-from namedgrad.primitive import operation, sample
+from namedgrad.backends import call
+from namedgrad.linear import CoreMap, Like, Map, like
+from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.primitive.linear import LAST, linear
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import new_name, pick_one
 from namedgrad.rules.elementwise import c
@@ -19,8 +22,60 @@ from namedgrad.rules.indexing.positions import beside, named_index
 from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, real_like, reduced, widened
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement.cuts import slice_of
-from namedgrad.rules.structure import add, cast, equal, multiply, positions, relabel, reorder, where, zeros_spread
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    constant_like,
+    equal,
+    multiply,
+    positions,
+    relabel,
+    reorder,
+    select,
+    stamp,
+    where,
+    zeros_spread,
+)
+from namedgrad.trace import apply, innermost
 
+# fmt: off
+sum_runs    = linear("(n)->(n)", "sum_runs", kernel="reduce_runs", transpose=lambda g, x, bounds, how: repeat_runs(g, bounds=bounds))
+repeat_runs = linear("(n)->(n)", "repeat_runs", transpose=lambda g, x, bounds: sum_runs(g, bounds=bounds, how="add"))
+# fmt: on
+
+
+class _RunExtreme(Primitive):
+    """The largest, or smallest, cell of every run; cells that tie share its derivative."""
+
+    form, signature = "core", "(n)->(m)"
+
+    def __init__(self, name: str, how: str) -> None:
+        super().__init__(name, "reduce_runs")
+        self.how = how
+
+    def lower(self, args: Sequence[DimArray], dim: Name, bounds: Any) -> DimArray:
+        (x,) = args
+        raw = call(self.kernel_for(x.raw), x.raw, x.names.index(dim), bounds=bounds, how=self.how)
+        return make(raw, x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, bounds: Any) -> Map:
+        frame: dict[Name, Name] = {dim: LAST[0]}
+        x, y = (relabel(innermost(a), frame) for a in (ins[0], out))
+        tie = stamp(equal(repeat_runs(y, bounds=bounds), x), axes.by_name())
+
+        def shared(a: DimArray) -> DimArray:
+            return cast(e.divide(a, e.maximum(sum_runs(cast(tie, real_like(x)), bounds=bounds, how="add"), c(1))), a.dtype)
+
+        def push(ts: list[DimArray]) -> DimArray:
+            return shared(sum_runs(select(tie, ts[0]), bounds=bounds, how="add"))
+
+        def pull(g: DimArray) -> list[DimArray]:
+            return [select(tie, repeat_runs(shared(g), bounds=bounds))]
+
+        return CoreMap(push, pull, [like(ins[0])], [frame], frame)
+
+
+_LARGEST, _SMALLEST = _RunExtreme("run_max", "maximum"), _RunExtreme("run_min", "minimum")
 _KINDS = ("sum", "mean", "prod", "amax", "amin")
 
 
@@ -98,6 +153,11 @@ def segment_reduce(
     first, ends = c(0), found.cumsum(run)
     if lengths is None:
         first, ends = slice_of(found, run, 0), slice_of(found, run, slice(1, None))
+    bounds = _bounds(first, ends, extent(x, dim))
+    if bounds is not None and kind != "prod":
+        n = constant_like(np.diff(bounds).astype(real_like(x)), x, (run,)) if kind == "mean" else None
+        out = _finished(relabel(_of_known(x, dim, bounds, kind), {dim: run}), kind, initial, n)
+        return reorder(relabel(out, {run: name}), tuple(name if k == dim else k for k in x.names))
     size = extent(ends, run)
     place = positions(extent(x, dim), dim, ends)
     group = searchsorted(ends, place, run, side="right")
@@ -136,6 +196,21 @@ def _check(found: DimArray, run: Name, size: int, *, whole: bool) -> None:
     wrong = ends[ends != size] if whole else ends[ends > size]
     if wrong.size:
         raise ValueError(f"segment_reduce: runs end at {wrong.flat[0]} of {size} cells; unsafe=True leaves the rest out")
+
+
+def _bounds(first: DimArray, ends: DimArray, size: int) -> Any:
+    """Where runs start and end that are the same for all slices and fill the dim; None of others, or unknown ones."""
+    if ends.ndim != 1 or ends.hidden or not backends.may_look(ends.raw):
+        return None
+    found = np.append(first.raw, ends.raw)
+    return found if found[0] == 0 and found[-1] == size and (np.diff(found) >= 0).all() else None
+
+
+def _of_known(x: DimArray, dim: Name, bounds: Any, kind: str) -> DimArray:
+    """Runs between such bounds reduced along the dim; for a mean the sum."""
+    if kind in {"sum", "mean"}:
+        return sum_runs(x, (dim,), bounds=bounds, how="add")
+    return apply(_LARGEST if kind == "amax" else _SMALLEST, (x,), dim=dim, bounds=bounds)
 
 
 def _finished(out: DimArray, kind: str, initial: float | None, n: DimArray | None) -> DimArray:

@@ -24,9 +24,11 @@ from namedgrad.rules.movement.joining import join
 from namedgrad.rules.reductions.common import has_nan, present, real_dtype
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.structure import (
+    add,
     cast,
     equal,
     logical_not,
+    multiply,
     not_equal,
     positions,
     relabel,
@@ -90,8 +92,9 @@ def _running_start(new: DimArray, dim: Name) -> DimArray:
 
 def running_position(true: DimArray, dim: Name, none: int) -> DimArray:
     """Position of the last true cell up to each one, ``none`` where there is none yet."""
-    at = positions(extent(true, dim), dim, true)
-    return apply(_CUMMAX, (where(true, at, c(none)),), dim=dim)
+    at = add(positions(extent(true, dim), dim, true), c(-none))
+    last = apply(_CUMMAX, (multiply(true, at),), dim=dim)  # a product: where a mask is irregular, ``where`` takes 4 times as long
+    return add(last, c(none)) if none else last
 
 
 def _known(x: DimArray) -> bool:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
@@ -15,7 +16,7 @@ from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.reductions.common import present
 from namedgrad.rules.scans.extremes import running_position
-from namedgrad.rules.structure import positions, subtract, where
+from namedgrad.rules.structure import negative, positions, subtract, where
 
 
 @operation(sample("missing(a,b)", dim="b"), sample("missing(a,b)", dim="a", limit=1), method=True)
@@ -51,16 +52,7 @@ def ffill(x: DimArray, dim: Any = None, limit: int | None = None) -> DimArray:
     >>> ng.DimArray([nan, 1.0, nan, nan], ("x",)).ffill("x", limit=1).data
     array([nan,  1.,  1., nan])
     """
-    name = pick_one(x, dim, "ffill")
-    mask = present(stop_gradient(x), None)
-    if mask is None:
-        return x
-    last = running_position(mask, name, -1)
-    known = e.greater_equal(last, c(0))
-    if limit is not None:
-        away = subtract(positions(extent(x, name), name, x), last)
-        known = e.logical_and(known, e.less_equal(away, c(limit)))
-    return where(known, gather(x, {name: e.maximum(last, c(0))}), c(math.nan))
+    return _filled(x, pick_one(x, dim, "ffill"), limit, back=False)
 
 
 @operation(sample("missing(a,b)", dim="b"), sample("missing(a,b)", dim="a", limit=1), method=True)
@@ -96,5 +88,21 @@ def bfill(x: DimArray, dim: Any = None, limit: int | None = None) -> DimArray:
     >>> ng.DimArray([nan, 1.0, nan, 2.0], ("x",)).bfill("x").data
     array([1., 1., 2., 2.])
     """
-    name = pick_one(x, dim, "bfill")
-    return flip_axes(ffill(flip_axes(x, (name,)), name, limit), (name,))
+    return _filled(x, pick_one(x, dim, "bfill"), limit, back=True)
+
+
+def _filled(x: DimArray, name: Name, limit: int | None, *, back: bool) -> DimArray:
+    mask = present(stop_gradient(x), None)
+    if mask is None:
+        return x
+    n = extent(x, name)
+    near = running_position(flip_axes(mask, (name,)) if back else mask, name, 0)
+    if back:  # the mask and the positions are turned, which are small or made anew, not x
+        near = flip_axes(subtract(c(n - 1), near), (name,))
+    out = gather(x, {name: near})
+    known = present(stop_gradient(out), None)  # where there is no number, the outermost cell is missing itself
+    if limit is not None:
+        away = subtract(positions(n, name, x), near)
+        close = e.less_equal(negative(away) if back else away, c(limit))
+        known = close if known is None else e.logical_and(known, close)
+    return out if known is None else where(known, out, c(math.nan))

@@ -12,11 +12,13 @@ from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick_one
+from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
+from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.reductions.places import argmax
 from namedgrad.rules.scans.extremes import run_starts, running_position
-from namedgrad.rules.sorting.order import argsort_of
-from namedgrad.rules.structure import positions, reorder, subtract
+from namedgrad.rules.sorting.order import sort_axis
+from namedgrad.rules.structure import equal, positions, reorder, subtract, where
 from namedgrad.trace import innermost
 
 
@@ -55,13 +57,13 @@ def mode(x: DimArray, dim: Any = None, *, return_indices: bool = False) -> DimAr
     """
     name = pick_one(x, dim, "mode")
     flat = stop_gradient(x)
-    order = argsort_of(flat, name)
-    line = gather(flat, {name: order})
+    line = sort_axis(flat, name)
     n = extent(x, name)
     start = running_position(run_starts(line, name), name, 0)
     run = reorder(subtract(positions(n, name, x), start), line.names)  # how many equal cells come before, in order
-    end = argmax(run, name)
-    at = gather(order, {name: end})
+    value = gather(line, {name: argmax(run, name)})
+    back = argmax(flip_axes(equal(flat, value), (name,)), name)
+    at = where(equal(value, value), subtract(c(n - 1), back), c(0))  # all are NaN: the first one
     out = gather(x, {name: at})
     return (out, at) if return_indices else out
 
