@@ -91,8 +91,10 @@ def _bags_pull(g: np.ndarray, _: np.ndarray, w: np.ndarray) -> Any:
 
 
 def _carried(x: np.ndarray) -> np.ndarray:
-    at = np.maximum.accumulate(np.where(np.isnan(x), -1, EVERY), 1)
-    return np.where(at < 0, np.nan, np.take_along_axis(x, at, 1))
+    starts = ~np.isnan(x)
+    starts[:, 0] = True
+    at = np.flatnonzero(starts)
+    return np.repeat(x.reshape(-1)[at], np.diff(at, append=x.size)).reshape(x.shape)
 
 
 def _carried_pull(g: np.ndarray, _: np.ndarray, x: np.ndarray) -> Any:

@@ -104,6 +104,23 @@ class NumpyBackend(
         """Ten to the power x, three times as fast as SciPy's."""
         return np.power(10.0, x)
 
+    def modf_whole(self, x: Raw) -> Raw:
+        """The second result of ``modf``."""
+        return np.trunc(x) if np.asarray(x).dtype.kind == "f" else np.modf(x)[1]
+
+    def modf_fraction(self, x: Raw, whole: Raw) -> Raw:
+        """The first result of ``modf``, whose second one is known; both of a million numbers take 2 ms instead of 6."""
+        bits = _BITS.get(getattr(x, "dtype", None))
+        if bits is None or x.size < MANY:
+            return np.modf(x)[0]
+        with np.errstate(invalid="ignore"):
+            out = np.subtract(x, whole, order="C")
+        if not self.isfinite_all(out):
+            out = np.where(np.isinf(x), x.dtype.type(0), out)
+        signs = out.view(bits)
+        signs |= np.ascontiguousarray(x).view(bits) & np.iinfo(bits).min  # that of x, also of a 0
+        return out
+
     total: Any = staticmethod(total)  # not np.sum, which takes 1 us to find np.add.reduce
 
     def isfinite_all(self, x: Raw) -> bool:

@@ -98,8 +98,8 @@ class SpecialKernels:
         out = xp.where(xp.logical_and(tie, xp.equal(x, math.inf)), out.dtype.type(0.5), out)
         return xp.where(xp.logical_and(tie, xp.equal(x, -math.inf)), out.dtype.type(0), out)
 
-    def modf_fraction(self, x: Raw) -> Raw:
-        """The first result of ``modf``."""
+    def modf_fraction(self, x: Raw, whole: Raw) -> Raw:
+        """The first result of ``modf``, whose second one is known."""
         return self.xp.modf(x)[0]
 
     def modf_whole(self, x: Raw) -> Raw:

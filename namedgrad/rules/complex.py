@@ -6,6 +6,7 @@ numbers, and that of Im is multiplication by -i.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from namedgrad.array import DimArray, make
@@ -200,7 +201,7 @@ def sign(x: DimArray) -> DimArray:
     if not _is_complex(x):
         return e.sign.one(x)
     length = absolute(x)
-    return e.at_zero(length, e.divide(x, where(equal(length, e.c(0)), e.c(1.0), length)))
+    return e.divide(x, where(equal(length, e.c(0)), e.c(math.inf), length))  # 0, and so is the derivative
 
 
 def conj_if_complex(x: DimArray) -> DimArray:

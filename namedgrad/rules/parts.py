@@ -11,7 +11,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.structure import cast, multiply, negative
 
 _FAMILY = "elementwise"
-_fraction = elementwise("modf_fraction", 1)
+_fraction = elementwise("modf_fraction", 1, None)
 _whole = elementwise("modf_whole", None)
 _exponent = elementwise("frexp_exponent", None)
 _mantissa = elementwise(
@@ -42,7 +42,8 @@ def modf(x: DimArray) -> tuple[DimArray, DimArray]:
     >>> fraction.data, whole.data
     (array([ 0.25, -0.5 ]), array([ 1., -2.]))
     """
-    return _fraction.one(x), _whole.one(x)
+    whole = _whole.one(x)
+    return _fraction.two(x, whole), whole
 
 
 @operation(sample("nonzero(a,b)"), family=_FAMILY)

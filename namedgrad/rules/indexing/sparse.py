@@ -15,7 +15,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import new_name, pick
 from namedgrad.rules.elementwise import c, less
 from namedgrad.rules.indexing.maps import gather
-from namedgrad.rules.indexing.masks import chosen_positions, nonzero_padded
+from namedgrad.rules.indexing.masks import chosen_cells, nonzero_padded
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, reduced, spot
 from namedgrad.rules.structure import cast, multiply, not_equal, positions, reorder, total, where, zeros_spread
@@ -131,11 +131,12 @@ def dense_to_coo(x: DimArray, dim: Any = None, *, size: int | None = None, new_d
     """
     dims = pick(x, dim, "dense_to_coo")
     new_name(x, new_dim, "dense_to_coo")
-    padded = size is not None
-    found = nonzero_padded(x, dims, size=size, new_dim=new_dim) if padded else chosen_positions(x, dims, new_dim)
-    table = dict(zip(dims, found, strict=True))
-    values = gather(x, table) if all(extent(x, d) for d in dims) else cast(multiply(found[0], c(0)), x.dtype)
-    if size is not None:
+    if size is None:
+        values, found = chosen_cells(x, dims, new_dim)
+    else:
+        found = nonzero_padded(x, dims, size=size, new_dim=new_dim)
+        table = dict(zip(dims, found, strict=True))
+        values = gather(x, table) if all(extent(x, d) for d in dims) else cast(multiply(found[0], c(0)), x.dtype)
         many = total(cast(not_equal(innermost(x), c(0)), np.intp), dims)
         there = less(positions(size, new_dim, x), many)
         values = where(there, values, c(0))

@@ -16,7 +16,7 @@ from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.reductions.common import present
 from namedgrad.rules.scans.extremes import running_position
-from namedgrad.rules.structure import negative, positions, subtract, where
+from namedgrad.rules.structure import negative, positions, reorder, subtract, where
 
 
 @operation(sample("missing(a,b)", dim="b"), sample("missing(a,b)", dim="a", limit=1), method=True)
@@ -102,7 +102,7 @@ def _filled(x: DimArray, name: Name, limit: int | None, *, back: bool) -> DimArr
     out = gather(x, {name: near})
     known = present(stop_gradient(out), None)  # where there is no number, the outermost cell is missing itself
     if limit is not None:
-        away = subtract(positions(n, name, x), near)
-        close = e.less_equal(negative(away) if back else away, c(limit))
+        ahead = subtract(near, positions(n, name, x))
+        close = e.less_equal(ahead if back else negative(ahead), c(limit))
         known = close if known is None else e.logical_and(known, close)
-    return out if known is None else where(known, out, c(math.nan))
+    return reorder(out if known is None else where(known, out, c(math.nan)), x.names)
