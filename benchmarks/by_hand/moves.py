@@ -151,8 +151,8 @@ def _cellwise() -> list[tuple[Any, ...]]:
     powers, holes = d(POWERS, x.dims), d(np.where(RNG.random((N, N)) < 0.3, np.nan, x.data), x.dims)
     single = d(np.ones(1, np.float32), "c")
     return [
-        ("modf", lambda x: (m := ng.modf(x))[0] * m[1], (x,), lambda x: (w := np.trunc(x)) * np.where(np.isinf(x), 0, x - w),
-         lambda g, z, x: (g * np.trunc(x),)),
+        ("modf", lambda x: (m := ng.modf(x))[0] * m[1], (x,),
+         lambda x: (w := np.trunc(x)) * np.where(np.isinf(x), 0, x - w), lambda g, z, x: (g * np.trunc(x),)),
         ("frexp", lambda x: (m := ng.frexp(x))[0] * m[1], (x,), lambda x: np.multiply(*np.frexp(x)),
          lambda g, z, x: (g * np.ldexp((e := np.frexp(x)[1]).astype(float), -e),)),
         ("ldexp", lambda x: ng.ldexp(x, powers), (x,), lambda x: np.ldexp(x, POWERS),

@@ -73,8 +73,8 @@ class NumpyIndex(IndexKernels):
         return np.array(joined(x, core, len(index), even), order="C")
 
     def places(self, index: Sequence[Raw], shape: Shape, core: int, shared: int, tail: int) -> Raw:
-        """Flat positions; one out of range is refused, since it would point to another row."""
-        for i, n in zip(index, shape[core:], strict=False):
+        """Flat positions; one out of range is refused, since it would point to another row, if there are any."""
+        for i, n in zip(index if len(shape) > 1 else (), shape[core:], strict=False):
             if i.size and int(i.astype(np.intp, copy=False).view(np.uintp).max()) >= n:  # one pass: negative is large
                 raise IndexError(f"an index from {i.min()} to {i.max()} is out of range for size {n}")
         return super().places(index, shape, core, shared, tail)
@@ -128,3 +128,12 @@ class NumpyIndex(IndexKernels):
     def repeat_runs(self, x: Raw, axis: int, bounds: Raw) -> Raw:
         """Each cell of an axis as often as its run is long."""
         return np.repeat(x, np.diff(bounds), axis=axis)
+
+    def first_true(self, x: Raw, axis: int, size: int) -> Raw:
+        """Positions of the first true cells along an axis, 0 where there are fewer."""
+        lines = np.moveaxis(x, axis, -1)
+        count = np.count_nonzero(lines, axis=-1)
+        width = max(size, int(np.max(count, initial=0)))
+        out = np.zeros((*lines.shape[:-1], width), np.intp)
+        out[np.arange(width) < np.expand_dims(count, -1)] = np.nonzero(lines)[-1]
+        return np.moveaxis(out[..., :size], -1, axis)

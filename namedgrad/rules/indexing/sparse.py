@@ -198,15 +198,16 @@ def bincount(
     if new_dim not in dims:
         new_name(found, new_dim, "bincount")
     look = backends.may_look(found.raw)
-    if look and np.size(found.raw) and int(np.min(found.raw)) < 0:
-        raise IndexError(f"bincount: {int(np.min(found.raw))} is negative in {describe(found)}")
     if size is None:
         if not look:
             raise TraceError("bincount: how many integers occur depends on values that may not be looked at; give size=")
         size = max(int(np.max(found.raw)) + 1 if np.size(found.raw) else 0, minlength)
     w = None if weights is None else constant(weights)
     home = found if w is None else w
-    at = Spot([beside(wrapped(found, new_dim, size, found), home)], (new_dim,), dims)
+    place = wrapped(found, new_dim, size, found)
+    if look and place.raw is not found.raw and np.size(found.raw) and int(np.min(found.raw)) < 0:
+        raise IndexError(f"bincount: {int(np.min(found.raw))} is negative in {describe(found)}")
+    at = Spot([beside(place, home)], (new_dim,), dims)
     line = zeros_spread(innermost(home), Like((new_dim,), (size,), np.dtype(np.int64)))
     out = counts(line, at, np.dtype(np.int64)) if w is None else reduced(line, w, at, "sum")
     order = [n for n in out.names if n != new_dim]
