@@ -49,7 +49,7 @@ def _keep_freed_memory() -> None:
 _keep_freed_memory()
 
 MANY = 10_000  # cells from which on a detour over their bits pays
-_BITS = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
+_BITS: dict[Any, Any] = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
 
 
 class NumpyBackend(
