@@ -153,7 +153,7 @@ def segment_reduce(
     first, ends = c(0), found.cumsum(run)
     if lengths is None:
         first, ends = slice_of(found, run, 0), slice_of(found, run, slice(1, None))
-    bounds = _bounds(first, ends, extent(x, dim))
+    bounds = _bounds(first, ends, dim, x)
     if bounds is not None and kind != "prod":
         n = constant_like(np.diff(bounds).astype(real_like(x)), x, (run,)) if kind == "mean" else None
         out = _finished(relabel(_of_known(x, dim, bounds, kind), {dim: run}), kind, initial, n)
@@ -198,12 +198,17 @@ def _check(found: DimArray, run: Name, size: int, *, whole: bool) -> None:
         raise ValueError(f"segment_reduce: runs end at {wrong.flat[0]} of {size} cells; unsafe=True leaves the rest out")
 
 
-def _bounds(first: DimArray, ends: DimArray, size: int) -> Any:
-    """Where runs start and end that are the same for all slices and fill the dim; None of others, or unknown ones."""
+def _bounds(first: DimArray, ends: DimArray, dim: Name, x: DimArray) -> Any:
+    """Where runs start and end that are the same for all slices and fill the dim; None of others, or unknown ones.
+
+    None on a device too, to which they would be copied at every call.
+    """
     if ends.ndim != 1 or ends.hidden or not backends.may_look(ends.raw):
         return None
+    if not backends.backend_of(innermost(x).raw).may_branch:
+        return None
     found = np.append(first.raw, ends.raw)
-    return found if found[0] == 0 and found[-1] == size and (np.diff(found) >= 0).all() else None
+    return found if found[0] == 0 and found[-1] == extent(x, dim) and (np.diff(found) >= 0).all() else None
 
 
 def _of_known(x: DimArray, dim: Name, bounds: Any, kind: str) -> DimArray:
