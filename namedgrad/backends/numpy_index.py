@@ -62,11 +62,14 @@ class NumpyIndex(IndexKernels):
     def gather(self, x: Raw, *index: Raw, shared: int, tail: int = 0) -> Raw:
         """The cells at the index: by a slice if they are evenly spaced, by one flat position each if there are several.
 
-        A million pairs of positions take 5 ms instead of 8, the diagonals of as many cells 0.3 ms instead of 0.5.
+        A million pairs of positions take 5 ms instead of 8, the diagonals of as many cells 0.3 ms instead of 0.5; along
+        one axis ``np.take`` needs half to a quarter of the time of an index.
         """
-        if not x.flags.c_contiguous or shared or len(index) < 2:
-            return super().gather(x, *index, shared=shared, tail=tail)
         core = x.ndim - len(index) - tail
+        if len(index) == 1 and not shared:
+            return np.take(x, index[0].astype(np.intp, copy=False), axis=core)
+        if not x.flags.c_contiguous or shared:
+            return super().gather(x, *index, shared=shared, tail=tail)
         even = evenly(index, x.shape[core:])
         if even is None:
             return np.take(x.reshape(-1), self.places(index, x.shape, core, shared, tail))
