@@ -16,11 +16,12 @@ NUMBERS = (int, float, complex)
 class Read:
     """The values that a program leaves open, in order; ``plain`` are those that Python code sees as they are."""
 
-    __slots__ = ("plain", "raws")
+    __slots__ = ("plain", "raws", "reached")
 
     def __init__(self) -> None:
         self.raws: list[Any] = []
         self.plain: list[Any] = []
+        self.reached: list[Any] = []  # found in objects, which may share them
 
     def part(self, value: Any) -> Part:
         """What a program fixes of an argument, a hashable; what it leaves open is added."""
@@ -46,7 +47,15 @@ class Read:
         around = Surroundings(value)  # an object, of which the function may read attributes
         self.raws += around.raws
         self.plain += around.plain
+        self.reached += around.raws
         return around.key
+
+    def shared(self, around: Surroundings) -> Part:
+        """Which arrays found in objects are one."""
+        if not self.reached:
+            return None
+        places: dict[int, int] = {}
+        return tuple(places.setdefault(id(raw), i) for i, raw in enumerate((*self.reached, *around.raws)))
 
 
 def _is_one(leaves: list[Any], value: Any) -> bool:

@@ -64,7 +64,7 @@ class Compiled:
             around = cache.surroundings
             if around is None or not around.current():
                 around = self._look_around()
-            key = (around.key, read.part(args), read.part(kwargs) if kwargs else None)
+            key = (around.key, read.part(args), read.part(kwargs) if kwargs else None, read.shared(around))
         except Traced:
             return self._f(*args, **kwargs)
         program = cache.programs.get(key)
@@ -86,7 +86,7 @@ class Compiled:
         cache, read = self._cache, Read()
         with cache.lock:
             around = self._look_around()
-            parts = (read.part(args), read.part(kwargs) if kwargs else None)
+            parts = (read.part(args), read.part(kwargs) if kwargs else None, read.shared(around))
             program = cache.programs.get((around.key, *parts))
             if program is None or not program.holds(read.plain + around.plain):
                 recorder = Recorder()

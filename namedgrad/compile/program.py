@@ -80,6 +80,9 @@ def _empty(x: DimArray) -> DimArray:
     return make(np.broadcast_to(np.zeros((), x.dtype), x.full_shape), x.names, x.hidden)
 
 
+SMALL = 1000  # cells of a captured array, to compare which takes no time
+
+
 class Program:
     """A recording, and the code made of it for the bets that have held so far."""
 
@@ -90,15 +93,17 @@ class Program:
         results.empty()
         self._lost: frozenset[int] = frozenset()
         self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}
-        # Code that is not recorded may have computed an array of unknown origin from any that it sees.
-        self._pins = [_content(x) for x in plain] if recorder.elsewhere or recorder.looked else []
+        # Code that is not recorded may have computed an array of unknown origin from any that it sees, and a number
+        # without a trace; from large arrays, which functions of arrays take, that is not looked for.
+        every = bool(recorder.elsewhere or recorder.looked)
+        self._pins = [_content(x) if every or getattr(x, "size", 0) <= SMALL else None for x in plain]
         self._looked = [(v.array, _content(v.array)) for v in recorder.elsewhere] if recorder.looked else []
-        self.pinned = bool(self._pins or self._looked)  # whether it holds for some values only
+        self.pinned = bool(self._looked) or any(p is not None for p in self._pins)  # whether for some values only
 
     def holds(self, plain: list[Any]) -> bool:
         """Whether what entered the recording unseen would be the same now."""
         pairs = [*zip(plain, self._pins), *self._looked]
-        return all(_content(x) == pin for x, pin in pairs)
+        return all(pin is None or _content(x) == pin for x, pin in pairs)
 
     @property
     def source(self) -> str:

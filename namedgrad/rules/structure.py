@@ -127,7 +127,9 @@ class Cast(Primitive):
 
     def lower(self, args: Sequence[DimArray], dtype: np.dtype[Any]) -> DimArray:
         (x,) = args
-        raw = x.raw if backends.is_array(x.raw) or isinstance(x.raw, np.generic) else np.asarray(x.raw)
+        raw = x.raw
+        if not (backends.is_array(raw) or isinstance(raw, np.generic)):  # a number, which a program may leave open
+            raw = call(backends.NUMPY.asarray, raw)
         return make(call(backends.backend_of(raw).cast, raw, dtype), x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dtype: np.dtype[Any]) -> Map | None:

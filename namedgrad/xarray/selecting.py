@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from xarray.core import indexing
 
-from namedgrad.array import TraceError, make
+from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, numbers, wrap
 from namedgrad.trace import innermost
@@ -58,6 +58,7 @@ def positions_of(self: Any, labels: Mapping[Any, Any], method: Any = None, toler
     """As ``PandasIndex.sel``, for labels with vectorized axes."""
     ((name, wanted),) = labels.items()
     x = innermost(_data(wanted)._x)
+    refuse_while_recording("selecting by labels (sel, loc)", "isel with positions", x.raw)
     found = self.index.get_indexer(np.asarray(x.raw).ravel(), method=method, tolerance=tolerance)
     if (found < 0).any():
         raise KeyError(f"not all values found in index {name!r}")
@@ -98,7 +99,9 @@ def dropna(self: Any, dim: Any, *, how: str = "any", thresh: int | None = None, 
     count: Any = sum(a.count(dims).data for a, dims in zip(arrays, others, strict=True))
     size = sum(math.prod(self.sizes[d] for d in dims) for dims in others)
     mask = count >= thresh if thresh is not None else count == size if how == "any" else count > 0
-    mask = agreed(mask._x) if isinstance(mask, PositionalArray) else mask
+    if isinstance(mask, PositionalArray):
+        refuse_while_recording("which labels dropna leaves out", "where or fillna", innermost(mask._x).raw)
+        mask = agreed(mask._x)
     if isinstance(mask, Disagreement):
         raise TraceError(
             f"dropna along {dim!r} would leave out other labels in each slice along the vectorized axes "

@@ -331,7 +331,7 @@ def _place(rule: Callable[..., DimArray], fill: float | None) -> Callable[..., A
             gone = e.isnan(x)
             _refuse_empty(r.all(gone, names))
             x = where(gone, c(fill), x)
-        return kept(rule(x, names), x, names, keepdims)
+        return kept(rule(x, names, skipna=False), x, names, keepdims)
 
     return function
 

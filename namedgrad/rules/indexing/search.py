@@ -35,7 +35,7 @@ class _Search(Primitive):
         sizes = dict(zip(own, (extent(edges, n) for n in own), strict=True)) | dict(zip(x.names, x.full_shape, strict=True))
         table = place(edges.raw, axes.Move(axes.order_plan(edges.names, (*own, dim)), None))
         present = tuple(n for n in shared if n in x.names)
-        raw = x.raw if backends.is_array(x.raw) else np.asarray(x.raw)
+        raw = x.raw if backends.is_array(x.raw) else call(backend.asarray, x.raw)
         raw = place(raw, axes.Move(axes.order_plan(x.names, (*present, *rest)), None)) if x.names else raw
         lead = tuple(sizes[n] if n in x.names else 1 for n in shared)
         flat = call(backend.reshape, raw, (*lead, int(np.prod([sizes[n] for n in rest], dtype=int))))
