@@ -106,3 +106,15 @@ def test_operands_on_dask_beside_numpy():
         np.testing.assert_array_equal(f(LINE, segments, "b", 2).to_numpy(), want)
     lazy = D(da.arange(3.0, chunks=2), ("b",))
     np.testing.assert_array_equal(ng.pullback(lambda y: y * 2.0, lazy)[1](ones(b=3)).to_numpy(), [2, 2, 2])
+
+
+def test_edges_of_histograms_that_differ_per_slice():
+    edges, x = np.array([[0, 1, 2.0], [0, 0.5, 1]]), np.array([0.2, 0.7, 1.5, 0.9])
+    counts, where = ng.histogram(D(x, ("b",)), D(edges, ("a", "edge")).vectorize("a"), "b")
+    np.testing.assert_array_equal(counts.data, [np.histogram(x, e)[0] for e in edges])
+    np.testing.assert_array_equal(where.data, edges)
+
+
+def test_a_number_as_weight_keeps_the_dtype():
+    assert ng.average(D(np.ones(3, "f4"), ("b",)), 2.0).dtype == np.float32
+    assert ng.average(LINE, 2.0).item() == 1

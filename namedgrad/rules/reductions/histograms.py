@@ -124,8 +124,9 @@ def histogram(
 def _of_every_slice(edges: DimArray, cells: DimArray, line: Name) -> DimArray:
     """Edges with the dims that are not counted over, without a copy where all slices have the same."""
     rest = [(m, s) for m, s in zip(cells.names, cells.full_shape, strict=True) if m != line]
-    names = (*(m for m, _ in rest), EDGE)
-    wide = spread(edges, Like(names, (*(s for _, s in rest), extent(edges, EDGE)), edges.dtype))
+    names = (*(m for m in edges.names if m != EDGE and m not in cells.names), *(m for m, _ in rest), EDGE)
+    sizes = dict(zip(edges.names, edges.full_shape, strict=True)) | dict(rest)
+    wide = spread(edges, Like(names, tuple(sizes[m] for m in names), edges.dtype))
     return relabel(reorder(wide, names), {}, hide=tuple(m for m in cells.hidden if m not in edges.hidden))
 
 

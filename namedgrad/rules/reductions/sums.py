@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import pick
@@ -150,6 +150,7 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
     if weights is None:
         return mean(x, dim, skipna=skipna, keepdims=keepdims)
     w = constant(weights)
+    w = cast(w, real_dtype(x)) if backends.is_number(w.raw) and x.dtype.kind in "fc" else w
     dims = axes.in_order((*x.dims, *w.dims)) if dim is None or dim is Ellipsis else pick(x, dim, "average")
     mask = present(x, skipna)
     if mask is None:
