@@ -93,10 +93,9 @@ class Program:
         results.empty()
         self._lost: frozenset[int] = frozenset()
         self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}
-        # Code that is not recorded may have computed an array of unknown origin from any that it sees, and a number
-        # without a trace; from large arrays, which functions of arrays take, that is not looked for.
+        # Code that is not recorded may have computed an array of unknown origin from any that it sees.
         every = bool(recorder.elsewhere or recorder.looked)
-        self._pins = [_content(x) if every or getattr(x, "size", 0) <= SMALL else None for x in plain]
+        self._pins = [_content(x) if every or _gives_numbers(x, recorder) else None for x in plain]
         self._looked = [(v.array, _content(v.array)) for v in recorder.elsewhere] if recorder.looked else []
         self.pinned = bool(self._looked) or any(p is not None for p in self._pins)  # whether for some values only
 
@@ -143,6 +142,11 @@ def _quiet_context() -> contextvars.Context:
     context = contextvars.Context()
     context.run(quiet().__enter__)
     return context
+
+
+def _gives_numbers(x: Any, recorder: Recorder) -> bool:
+    """Whether Python may have taken numbers from an array: if some came from somewhere, or it serves nothing else."""
+    return getattr(x, "size", 0) <= SMALL and (recorder.numbers or not recorder.is_operand(x))
 
 
 def _content(x: Any) -> Any:

@@ -101,6 +101,7 @@ class Recorder(backends.Recorder):
         self.inputs: list[Var] = []
         self.elsewhere: list[Var] = []
         self.looked = False  # whether a value that is no argument may have steered Python
+        self.numbers = False  # whether numbers of NumPy were met that are neither inputs nor results
         self._known: dict[int, Var] = {}
         self._alive: list[Any] = []  # identities stay unique as long as nothing is freed
 
@@ -129,11 +130,19 @@ class Recorder(backends.Recorder):
         if type(raw) in (tuple, list):
             found = type(raw)(self.find(r) for r in raw)
             return found if variables(found) else raw
-        if isinstance(raw, np.generic) or not backends.is_array(raw):
+        if isinstance(raw, np.generic):
+            self.numbers = True
+            return raw
+        if not backends.is_array(raw):
             return raw
         var = self._define(raw, Var(raw, array=raw, fixed=True))
         self.elsewhere.append(var)
         return var
+
+    def is_operand(self, raw: Any) -> bool:
+        """Whether an input serves in some call."""
+        var = self._known.get(id(raw))
+        return any(var is v for step in self.steps for v in step.used)
 
     def fixes(self, raw: Any) -> bool:
         """Whether the program may depend on a value; from then on it does."""

@@ -93,3 +93,15 @@ def test_positions_of_nan_as_numpy_has_them():
     for x in (p, np.full(3, np.nan), np.array([np.nan, 1.0])):
         for g in (np.argmax, np.argmin):
             assert g(ng.positional(x)) == g(x)
+
+
+def test_an_array_that_gives_numbers_and_serves_as_one():
+    w = np.array([1.0, 2.0, 3.0])
+
+    def f(x):
+        return ng.DimArray(w, ("x",)) * x / w.sum()
+
+    compiled = ng.compile(f)
+    for values in ([1.0, 2.0, 3.0], [5.0, 3.0, 1.0]):
+        w[:] = values
+        np.testing.assert_array_equal(compiled(X).data, f(X).data)

@@ -45,7 +45,7 @@ Examples
 --------
 >>> import namedgrad as ng
 >>> a = ng.DimArray([[1.0, 2.0], [3.0, 5.0]], ("x", "y"))
->>> ng.{name}(a, {call}).data + 0.0
+>>> ng.{name}(a, {call}).data
 {result}
 """
 
@@ -114,7 +114,7 @@ def _declare(
 
 
 _FULL = "array([[11.+0.j, -3.+0.j],\n       [-5.+0.j,  1.+0.j]])"
-_BACK = "array([[ 2.75+0.j, -0.75+0.j],\n       [-1.25+0.j,  0.25+0.j]])"
+_BACK = "array([[ 2.75-0.j, -0.75-0.j],\n       [-1.25+0.j,  0.25+0.j]])"
 _REAL = "array([[ 2.75, -0.75],\n       [-1.25,  0.25]])"
 _SYMMETRIC = "array([[11., -3.],\n       [-5.,  1.]])"
 # fmt: off

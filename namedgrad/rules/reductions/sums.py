@@ -150,7 +150,7 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
     if weights is None:
         return mean(x, dim, skipna=skipna, keepdims=keepdims)
     w = constant(weights)
-    w = cast(w, real_dtype(x)) if backends.is_number(w.raw) and x.dtype.kind in "fc" else w
+    w = cast(w, real_dtype(x)) if backends.is_number(weights) and x.dtype.kind in "fc" else w
     dims = axes.in_order((*x.dims, *w.dims)) if dim is None or dim is Ellipsis else pick(x, dim, "average")
     mask = present(x, skipna)
     if mask is None:
