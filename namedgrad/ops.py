@@ -18,7 +18,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
-from namedgrad.rules import contraction, conveniences, elementwise, indexing, movement, sorting, structure
+from namedgrad.rules import contraction, control, conveniences, elementwise, indexing, movement, sorting, structure
 from namedgrad.rules.reductions.weighted import weighted
 from namedgrad.rules.windows.rolling import rolling
 from namedgrad.trace import Traced
@@ -108,8 +108,15 @@ def concat(arrays: Any, dim: Any) -> Any:
     return dispatch(OPERATIONS["concat"], tuple(arrays), {"dim": dim})
 
 
+def stop_gradient(x: Any) -> Any:
+    """The same value, a constant to every transform; see :func:`namedgrad.rules.control.stop_gradient`."""
+    return x if type(x) is np.ndarray else dispatch(OPERATIONS["stop_gradient"], (x,), {})
+
+
 concat.__doc__ = movement.concat.__doc__
 FUNCTIONS["concat"] = concat
+stop_gradient.__doc__ = control.stop_gradient.__doc__
+FUNCTIONS["stop_gradient"] = stop_gradient
 for _search in (sorting.unique, sorting.nonzero):  # sizes that depend on values: neither in the tables nor compiled
     FUNCTIONS[_search.__name__] = _public(Operation(_search.__name__, _search, "sorting", (), False, False))  # noqa: FBT003
 

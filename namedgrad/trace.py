@@ -79,7 +79,7 @@ class Level:
         """A private copy of an array that a rule may retain while the user can still write into it."""
         if not self.borrow or a.level is not None or not (a.names or backends.is_array(a.raw)) or a.backend == "dask":
             return a
-        if id(a.raw) not in self.owned:
+        if (old := self.owned.get(id(a.raw))) is None or not backends.same(old[1].raw, a.raw):
             self.owned[id(a.raw)] = (a, make(backends.call(backends.backend_of(a.raw).copy, a.raw), a.names, a.hidden))
         return make(self.owned[id(a.raw)][1].raw, a.names, a.hidden)
 

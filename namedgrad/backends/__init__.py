@@ -32,6 +32,10 @@ class Recorder:
         """Note one call; the result, as an object that no other call has returned."""
         raise NotImplementedError
 
+    def knows(self, raw: Any) -> bool:
+        """Whether a value is an input or a result."""
+        raise NotImplementedError
+
     def fixes(self, raw: Any) -> bool:
         """Whether a value is the same in every run of what is recorded."""
         raise NotImplementedError
@@ -67,6 +71,17 @@ def is_fixed(raw: Any) -> bool:
     """Whether a value is not one that a program being recorded leaves open."""
     recorder = RECORDER.get() if recording else None
     return recorder is None or recorder.fixes(raw)
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether NumPy arrays of one shape hold the same numbers, none of them NaN; others are not looked at."""
+    return not isinstance(x, np.ndarray) or bool((x == y).all())
+
+
+def is_known(raw: Any) -> bool:
+    """Whether a program is being recorded of which a value is an input or a result."""
+    recorder = RECORDER.get() if recording else None
+    return recorder is not None and recorder.knows(raw)
 
 
 def may_look(raw: Any) -> bool:

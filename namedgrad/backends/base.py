@@ -308,6 +308,7 @@ class Backend(
 
     def uncut(self, g: Raw, axis: int, index: slice | int, size: int) -> Raw:
         """The transpose of :meth:`cut`: zeros of ``size`` along the axis with ``g`` put at ``index``."""
+        g = g if hasattr(g, "shape") else self.asarray(g)  # a cotangent may be a number
         shape = list(self.shape(g))
         if isinstance(index, slice):
             shape[axis] = size

@@ -84,7 +84,8 @@ class NumpyIndex(IndexKernels):
 
     def combine_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
         """Combine ``g`` into the flat ``out``; how many writers there are is counted, in half of the time."""
-        if how == "add" and g.strides == (0,) and out.size <= g.size and out.dtype.kind in "iuf" and g[0] == 1:
+        ones = how == "add" and g.strides == (0,) and 0 < g.size >= out.size and g[0] == 1
+        if ones and out.dtype.kind in "iuf":
             out += np.bincount(at, minlength=out.size).astype(out.dtype, copy=False)
         else:
             super().combine_at(how, out, at, g)

@@ -139,6 +139,10 @@ class Recorder(backends.Recorder):
         self.elsewhere.append(var)
         return var
 
+    def knows(self, raw: Any) -> bool:
+        """Whether a value is an input or a result."""
+        return id(raw) in self._known
+
     def is_operand(self, raw: Any) -> bool:
         """Whether an input serves in some call."""
         var = self._known.get(id(raw))

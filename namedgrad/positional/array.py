@@ -428,6 +428,16 @@ def as_array(p: PositionalArray) -> PositionalArray:
     return p
 
 
+FEW = 8192  # cells: to copy them takes a few microseconds
+
+
+def kept(raw: Any) -> Any:
+    """A plain array as an operand: a copy if it is small, since it may be written into before it is pulled back."""
+    if not isinstance(raw, np.ndarray) or raw.size > FEW or not raw.flags.writeable or backends.is_known(raw):
+        return raw
+    return raw.copy()
+
+
 def unwrap(value: Any, what: str = "operand") -> DimArray:
     """An operand as a DimArray with numbered axes: positional arrays, plain arrays, lists and scalars.
 
@@ -458,7 +468,7 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
         if nested.holds(value, PositionalArray):
             return nested.stacked(value)
         value = np.asarray(value)
-    return make(value, numbers(value.ndim), NONE)
+    return make(kept(value), numbers(value.ndim), NONE)
 
 
 def renumber(x: DimArray) -> DimArray:
@@ -494,10 +504,10 @@ def _plain(raw: Any) -> Any:
 def view_of(
     base: PositionalArray, x: DimArray, show: Callable[[Any], Any], key: Any = None, *, locked: str = ""
 ) -> PositionalArray:
-    """An array that shows cells of ``base``, as NumPy's views do; those of a number are an array's own."""
+    """An array that shows cells of ``base``, as NumPy's views do; what is made of a number has cells of its own."""
     p = wrap(x, base.kin)
-    if base.is_number and not locked:
-        return as_array(p)
+    if base.is_number and (not locked or not x.ndim):
+        return p
     p._view = View(base, show, key, locked)
     alive = [r for r in base._views or () if r() is not None]
     base._views = [*alive, weakref.ref(p)]

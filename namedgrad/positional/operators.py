@@ -9,7 +9,7 @@ import numpy as np
 
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.positional.array import PositionalArray, box, numbers, pair, unwrap
+from namedgrad.positional.array import PositionalArray, box, kept, numbers, pair, unwrap
 from namedgrad.positional.protocol import write_out
 from namedgrad.positional.ufuncs import stranger
 from namedgrad.rules import complex as complex_rules
@@ -34,7 +34,7 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
             if other.kin is not kind:
                 kind = PositionalArray
         elif type(other) is float or type(other) is np.ndarray:
-            y = make(other, numbers(getattr(other, "ndim", 0)), NONE)
+            y = make(kept(other), numbers(getattr(other, "ndim", 0)), NONE)
         elif stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
             return NotImplemented
         else:

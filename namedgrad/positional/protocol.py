@@ -17,7 +17,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
-from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, unwrap
+from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, unwrap, wrap
 from namedgrad.positional.views import view
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -34,7 +34,8 @@ class Function(NamedTuple):
 
 
 FUNCTIONS: dict[Any, Function] = {}
-_MAKE_ARRAYS = {np.copy, np.where, np.zeros_like, np.ones_like, np.empty_like, np.full_like}  # never numbers
+_NEW = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}  # arrays to write into
+_MAKE_ARRAYS = _NEW | {np.copy, np.where, np.select, np.tensordot, np.cov, np.i0, np.pad, np.apply_along_axis}
 
 
 def implements(
@@ -102,10 +103,16 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     result = known.call(self, *args, **kwargs) if known.like else known.call(*args, **kwargs)
     if known.view and isinstance(args[0], PositionalArray):
         return view(args[0], known.view, result, lambda base: func(base, *args[1:], **kwargs))
+    if (known.like or func in _NEW) and isinstance(result, DimArray) and _is_vectorized(self):
+        result = wrap(renumber(result), kind)  # also of integers: what is written into it differs per slice
     result = boxed(result, kind)
     if (known.like or func in _MAKE_ARRAYS) and isinstance(result, PositionalArray):
         as_array(result)
     return result if target is None else write_out(func, target, result)
+
+
+def _is_vectorized(p: Any) -> bool:
+    return isinstance(p, PositionalArray) and bool(p._x.hidden)
 
 
 def boxed(result: Any, kind: type[PositionalArray]) -> Any:
@@ -133,7 +140,8 @@ def write_out(func: Any, target: Any, result: Any) -> Any:
         return target
     value = unwrap(result)
     name = getattr(func, "__name__", None) or func.name
-    if target.shape != value.shape:
+    repeated = isinstance(func, np.ufunc) and np.broadcast_shapes(target.shape, value.shape) == target.shape
+    if target.shape != value.shape and not repeated:
         raise ValueError(
             f"the result of {name} has shape {value.shape}, it does not fit into an array of shape {target.shape}"
         )

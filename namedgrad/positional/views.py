@@ -12,7 +12,9 @@ from namedgrad.positional.array import PositionalArray, box, view_of, wrap
 from namedgrad.trace import innermost
 
 READ_ONLY = "assignment destination is read-only, as in NumPy; write to a copy, with .copy()"
-ONE_PART = "one part of complex numbers cannot be written; write both, x[...] = real + 1j * imag"
+ONE_PART = (
+    "one part of complex numbers cannot be written; write into its .copy(), or write both, x[...] = real + 1j * imag"
+)
 UNCERTAIN = (
     "whether NumPy's reshape is a view or a copy here depends on how the array lies in memory, so neither it nor the "
     "array that it was made from can be written without the other going stale; reshape a .copy()"
@@ -47,6 +49,13 @@ def shares_cells(base: PositionalArray, show: Callable[[Any], Any]) -> bool | No
 def _blank(p: PositionalArray) -> Any:
     """An array in C order that is not read, or the view of one that ``p`` is."""
     return np.empty(p.shape) if p._view is None else p._view.show(_blank(p._view.base))
+
+
+def layout(p: PositionalArray) -> np.ndarray[Any, Any]:
+    """An array that lies in memory as NumPy's would; it is not read."""
+    raw = innermost(p._x).raw
+    given = p._view is None and isinstance(raw, np.ndarray) and not p._x.hidden and raw.flags.f_contiguous
+    return np.empty(p.shape, order="F" if given else "C") if p._view is None else _blank(p)
 
 
 def _same_memory(raw: np.ndarray[Any, Any], show: Callable[[Any], Any]) -> bool:

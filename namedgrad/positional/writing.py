@@ -112,6 +112,8 @@ class At:
 
 def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
     v = numbered(value, "the value written")
+    if v.dtype.kind == "c" and p.dtype.kind != "c" and not v.ndim:
+        raise TypeError("a complex number cannot be written into a real array; use np.real(value) or x.astype(complex)")
     if p._view is None:
         _renew(p, _written(p._x, key, v, how))
         return

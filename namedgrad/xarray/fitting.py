@@ -66,12 +66,10 @@ def _weights(obj: xr.Dataset, w: Any, size: int, dim: Any) -> Any:
     return w
 
 
-_ITSELF = xr.DataArray([0.0, 1.0], {" power": [0, 1]}, " power")  #: the polynomial t
-
-
 def as_numbers(coord: xr.Variable) -> xr.Variable:
     """Positions as xarray counts them in polynomials: dates from 1970 in ns, timedeltas in their own unit."""
-    return xr.polyval(xr.DataArray(coord.to_base_variable()), _ITSELF, degree_dim=" power").variable
+    itself = xr.DataArray([0.0, 1.0], {" power": [0, 1]}, " power")  # the polynomial t
+    return xr.polyval(xr.DataArray(coord.to_base_variable()), itself, degree_dim=" power").variable
 
 
 def _powers(coord: xr.DataArray, order: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -87,26 +88,30 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) and not np.isscalar(condlist[0]) else [condlist]
-    if not isinstance(condlist, (list, tuple)) and np.ndim(condlist) > np.ndim(x):
-        conditions = list(condlist)
+    conditions = _conditions(x, condlist)
     if len(funclist) == len(conditions) + 1:
-        rest = ~conditions[0]
-        for one in conditions[1:]:
-            rest = rest & ~one
-        conditions.append(rest)
+        conditions.append(functools.reduce(np.logical_and, map(np.logical_not, conditions)))
     if len(funclist) != len(conditions):
         raise ValueError(f"with {len(conditions)} condition(s), either that many functions or one more are expected")
     out = np.zeros_like(x)
     for condition, f in zip(conditions, funclist, strict=True):
+        hidden = isinstance(condition, PositionalArray) and condition._x.hidden
         if not callable(f):
             out = np.where(condition, f, out)
-        elif isinstance(condition, PositionalArray) and condition._x.hidden:
+        elif hidden:
             out = np.where(condition, f(x, *args, **kw), out)
-        else:
-            part = x[condition]
-            out[condition] = f(part, *args, **kw)
+        elif x.ndim:
+            out[condition] = f(x[condition], *args, **kw)
+        elif condition:
+            out = np.reshape(f(np.reshape(x, 1), *args, **kw), ())
     return out.astype(x.dtype)
+
+
+def _conditions(x: Any, given: Any) -> list[Any]:
+    """One condition per piece; they may be given as one array, and a single one alone."""
+    several = isinstance(given, (list, tuple))
+    alone = x.ndim and np.ndim(given[0]) == 0 if several else np.ndim(given) <= x.ndim
+    return [np.asarray(given) if several else given] if alone else list(given)
 
 
 # ------------------------------------------------------------------------------------------------ flat

@@ -15,6 +15,7 @@ from namedgrad.positional.axis import expand, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.indexing import placed
 from namedgrad.positional.protocol import implements, run, static
+from namedgrad.positional.views import layout
 from namedgrad.rules import indexing, movement
 from namedgrad.rules.windows.views import windows
 
@@ -82,7 +83,17 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DimArray:
 
 @implements(np.reshape, view="reshape")
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> DimArray:
-    return reshaped(numbered(a), shape, order)
+    return reshaped(numbered(a), shape, _in_memory(a, order))
+
+
+def _in_memory(a: Any, order: str) -> str:
+    """C or F for an order that is told by how an array lies in memory."""
+    if order not in ("A", "K") or not isinstance(a, PositionalArray):
+        return order
+    flags = layout(a).flags
+    if order == "K" and not (flags.c_contiguous or flags.f_contiguous):
+        raise TypeError("the order in which these cells lie in memory is not known; use order='C' or 'F'")
+    return "F" if flags.f_contiguous and not flags.c_contiguous else "C"
 
 
 def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
@@ -93,19 +104,19 @@ def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | 
 
 @implements(np.ravel, view="reshape", method=True)
 def ravel(a: Any, order: str = "C") -> DimArray:
-    return reshaped(numbered(a), (-1,), order)
+    return reshaped(numbered(a), (-1,), _in_memory(a, order))
 
 
 def _view(self: PositionalArray, dtype: Any = None) -> Any:
     """The same cells."""
     if dtype is not None and np.dtype(dtype) != self.dtype:
         raise TypeError(f"the memory of {self.dtype} cannot be read as {np.dtype(dtype)}; convert with .astype")
-    return view_of(self, self._x, _view)
+    return view_of(self, self._x, lambda base: base[...])
 
 
 def _flatten(self: PositionalArray, order: str = "C") -> Any:
     """A copy with one axis."""
-    return self.copy().ravel(order)
+    return self.copy().ravel(_in_memory(self, order))
 
 
 @implements(np.squeeze, view="rw", method=True)
