@@ -33,8 +33,8 @@ class Recorder:
         raise NotImplementedError
 
     def knows(self, raw: Any) -> bool:
-        """Whether a value is an input or a result."""
-        raise NotImplementedError
+        """Whether a value is an input or a result that is remembered."""
+        return False
 
     def fixes(self, raw: Any) -> bool:
         """Whether a value is the same in every run of what is recorded."""
