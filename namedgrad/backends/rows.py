@@ -81,7 +81,7 @@ def folded(combine: np.ufunc, x: Raw, axis: tuple[int, ...] | None) -> Raw:
 
 def first_extreme(better: np.ufunc, x: Raw, axis: int) -> Raw | None:
     """Where the first largest or smallest cell of short windows is; None with NaN, and of anything else."""
-    cells = cells_of(x, (axis,))
+    cells = cells_of(x, (axis,)) if x.dtype.kind == "f" else None
     if cells is None:
         return None
     best = np.maximum if better is np.greater else np.minimum
@@ -89,7 +89,7 @@ def first_extreme(better: np.ufunc, x: Raw, axis: int) -> Raw | None:
     for k, cell in enumerate(cells[1:], 1):
         np.maximum(at, better(cell, top).view(np.int8) * np.int8(k), out=at)
         best(top, cell, out=top)
-    return None if top.dtype.kind != "f" or np.isnan(top).any() else at.astype(np.intp)
+    return None if np.isnan(top).any() else at.astype(np.intp)
 
 
 def row_products(x: Raw, y: Raw, start: int) -> Raw | None:
