@@ -198,6 +198,8 @@ def test_operands_that_are_no_arrays_are_named(case: Case) -> None:
     public = getattr(ng, case.name)
     for k, other in enumerate([np.ones((3, 4)), [1.0, 2.0], "text", None, object()]):
         wrong = [other, *operands[1:]] if k % 2 else [*operands[:-1], other]
+        if case.name == "stop_gradient" and isinstance(other, np.ndarray):
+            continue  # programs on plain arrays call it, too
         with pytest.raises((TypeError, ng.AxisError)) as info:
             public(wrong, **case.sample.kwargs) if case.name == "concat" else public(*wrong, **case.sample.kwargs)
         assert type(other).__name__ in str(info.value) or "plain array" in str(info.value)

@@ -114,7 +114,8 @@ def _declare(
 
 
 _FULL = "array([[11.+0.j, -3.+0.j],\n       [-5.+0.j,  1.+0.j]])"
-_BACK = "array([[ 2.75-0.j, -0.75-0.j],\n       [-1.25+0.j,  0.25+0.j]])"
+_BACK = "array([[ 2.75+0.j, -0.75+0.j],\n       [-1.25+0.j,  0.25+0.j]])"
+_HALF = "array([[ 2.75-0.j, -0.75-0.j],\n       [-1.25+0.j,  0.25+0.j]])"
 _REAL = "array([[ 2.75, -0.75],\n       [-1.25,  0.25]])"
 _SYMMETRIC = "array([[11., -3.],\n       [-5.,  1.]])"
 # fmt: off
@@ -126,9 +127,9 @@ fftn   = _declare("fftn",   "Fourier transform along several dims.", fft, fft, f
 ifftn  = _declare("ifftn",  "Inverse of :func:`fftn`.", ifft, ifft, first=True, result=_BACK)
 rfftn  = _declare("rfftn",  "Fourier transform of a real array along several dims.", rfft, fft, first=True, result=_FULL)
 hfft2  = _declare("hfft2",  "Fourier transform along two dims of an array with Hermitian symmetry.", hfft, fft, first=False, result=_SYMMETRIC)
-ihfft2 = _declare("ihfft2", "Inverse of :func:`hfft2`.", ihfft, ifft, first=True, result=_BACK)
+ihfft2 = _declare("ihfft2", "Inverse of :func:`hfft2`.", ihfft, ifft, first=True, result=_HALF)
 hfftn  = _declare("hfftn",  "Fourier transform along several dims of an array with Hermitian symmetry.", hfft, fft, first=False, result=_SYMMETRIC)
-ihfftn = _declare("ihfftn", "Inverse of :func:`hfftn`.", ihfft, ifft, first=True, result=_BACK)
+ihfftn = _declare("ihfftn", "Inverse of :func:`hfftn`.", ihfft, ifft, first=True, result=_HALF)
 irfftn = _declare("irfftn", "Inverse of :func:`rfftn`.", irfft, ifft, first=False, result=_REAL)
 # fmt: on
 
