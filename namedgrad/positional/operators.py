@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +49,8 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
 
     def inplace(self: PositionalArray, other: Any) -> Any:
         out = forward(self, other)
-        return out if out is NotImplemented or self.is_number else write_out(two.__self__, self, out)
+        rebinds = self.is_number and sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] != "xarray"
+        return out if out is NotImplemented or rebinds else write_out(two.__self__, self, out)
 
     setattr(PositionalArray, f"__{python}__", forward)
     if arithmetic:

@@ -20,7 +20,7 @@ import xarray as xr
 
 from namedgrad import backends, ops
 from namedgrad.array import TraceError
-from namedgrad.positional.array import PositionalArray, as_array, wrap
+from namedgrad.positional.array import PositionalArray
 from namedgrad.xarray.moving import by_labels, has_moving, onto_labels
 
 Call = Callable[..., Any]
@@ -70,10 +70,6 @@ def _recorded(_: Any, __: Any, weights: Any) -> bool:
 
 def _wrapped_first(data: Any, *_: Any, **__: Any) -> bool:
     return isinstance(data, (xr.DataArray, xr.Variable)) and holds(data)
-
-
-def _is_number(data: Any, *_: Any, **__: Any) -> bool:
-    return isinstance(data, PositionalArray) and data.is_number
 
 
 def _picked_by_ours(indexable: Any, indexer: Any) -> bool:
@@ -262,17 +258,6 @@ def _data_of(data: Any, xp: Any = np, dtype: Any = None) -> Any:  # noqa: ARG001
     return data.data if dtype is None or data.dtype == dtype else data.data.astype(dtype)
 
 
-def _without_axes(data: PositionalArray, *_: Any, **__: Any) -> PositionalArray:
-    """Xarray makes an array of a number; all variables that share it then see what is written into it."""
-    return as_array(wrap(data._x, data.kin))
-
-
-def _unstacked(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
-    """A copy, as for plain arrays."""
-    out = original(self, *args, **kwargs)
-    return out.copy(data=out._data.copy())
-
-
 def _same(self: Any) -> Any:
     """What is being differentiated stays where it is."""
     return self.copy(deep=False)
@@ -340,8 +325,6 @@ _BY_LABELS = ("drop_sel", "drop_isel", "drop_duplicates")
 
 SEAMS = [
     Seam("xarray.core.dataset:Dataset.interp", _interp, _arguments_but_self, around=True),
-    Seam("xarray.core.variable:as_compatible_data", _without_axes, _is_number),
-    Seam("xarray.core.variable:Variable._unstack_once_full", _unstacked, around=True),
     Seam("xarray.core.missing:_localize", _whole, _targets),
     Seam("xarray.core.missing:interpolate_variable", _later(_HERE + "interpolation", "interpolate")),
     Seam("xarray.core.missing:func_interpolate_na", _later(_HERE + "gaps", "interpolate_gaps")),

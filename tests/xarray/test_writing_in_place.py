@@ -31,20 +31,6 @@ def running_total(a):
     return sum(z**2 for z in seen)
 
 
-def data_of_a_number(a):
-    m = a.mean() * 2
-    d = m.data
-    d += 1
-    return m * m
-
-
-def array_of_a_number(a):
-    m = a.data.sum()
-    x = xr.DataArray(m)
-    x += 1
-    return x * m
-
-
 def slices_without_dims(a):
     s = a.isel(t=0) * 2
     k = s.copy(deep=False)
@@ -52,25 +38,7 @@ def slices_without_dims(a):
     return (k**2).sum()
 
 
-def unstacked(a):
-    m = (a * 1).stack(z=("t", "x"))
-    u = m.unstack("z")
-    u[0] = 0.0
-    u *= 2
-    return (m**2).sum() + (u**2).sum()
-
-
-def unstacked_base(a):
-    m = (a * 1).stack(z=("t", "x"))
-    u = m.unstack("z")
-    m[0] = 0.0
-    return (u**2).sum()
-
-
-PROGRAMS = [
-    shallow_copy_of_a_sum, variable_of_a_dataset, running_total, data_of_a_number, array_of_a_number,
-    slices_without_dims, unstacked, unstacked_base,
-]  # fmt: skip
+PROGRAMS = [shallow_copy_of_a_sum, variable_of_a_dataset, running_total, slices_without_dims]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
