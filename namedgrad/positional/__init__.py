@@ -7,7 +7,8 @@ positional arrays with axis numbers as ``dim=``.
 from __future__ import annotations
 
 from namedgrad.positional import faces, indexing, leaves, operators, protocol, ufuncs, writing
-from namedgrad.positional.array import PositionalArray, positional, renumber, unwrap, wrap
+from namedgrad.positional.array import PositionalArray, renumber, wrap
+from namedgrad.positional.operands import positional, unwrap
 
 __all__ = [
     "PositionalArray",

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,15 +25,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
-from namedgrad.axes import NONE, AxisError, Name, Names
-from namedgrad.linear import Like
-from namedgrad.positional import nested
-from namedgrad.rules.singleton import drop
-from namedgrad.rules.structure import relabel, reorder, spread
+from namedgrad.array import DimArray, TraceError, refuse_while_recording
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.rules.structure import relabel, reorder
 from namedgrad.trace import innermost, leaving
 
-SCALARS = (bool, int, float, complex, np.generic)
 _new = object.__new__
 
 
@@ -51,6 +47,11 @@ _INSTEAD_OF_FLOAT = (
 _ASKED: set[str] = {"name"}  # attributes that are not there even when all are declared
 
 
+def asked_by_xarray() -> bool:
+    """Whether a function of xarray has called the one that asks this."""
+    return sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] == "xarray"
+
+
 class _hidden_from_xarray:  # noqa: N801 - a decorator
     """A method called ``name``, which xarray takes for the name that an array has."""
 
@@ -60,7 +61,7 @@ class _hidden_from_xarray:  # noqa: N801 - a decorator
     def __get__(self, obj: Any, kind: type) -> Any:
         if obj is None:
             return self.method
-        if sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] == "xarray":
+        if asked_by_xarray():
             raise AttributeError("arrays with numbered axes have no name")
         return MethodType(self.method, obj)
 
@@ -161,7 +162,7 @@ class PositionalArray:
         return self.size * self.itemsize
 
     @property
-    def is_number(self) -> bool:
+    def _is_number(self) -> bool:
         """Whether NumPy would have a number here, which never changes, and no array without axes."""
         return not self._x.ndim and self._array is None and self._view is None
 
@@ -312,7 +313,7 @@ class PositionalArray:
 
     def copy(self, order: str = "C") -> PositionalArray:
         """The same values; writing to the copy leaves this array as it is."""
-        return wrap(self._x, self.kin) if self.is_number else as_array(wrap(self._x, self.kin))
+        return wrap(self._x, self.kin) if self._is_number else as_array(wrap(self._x, self.kin))
 
     # ---------------------------------------------------------------- container
 
@@ -378,42 +379,6 @@ def kin_of(kinds: Iterable[type[PositionalArray]]) -> type[PositionalArray]:
 # ------------------------------------------------------------------------------------------------ in and out
 
 
-def positional(data: Any, vectorized: Iterable[Name] | str = ()) -> PositionalArray:
-    """An array with numbered axes, the leading ones hidden under the names in ``vectorized``.
-
-    Parameters
-    ----------
-    data : array or nested lists
-        Kept as it is, never copied or moved.
-    vectorized : names, optional
-        Names of the leading axes that are batch axes.
-
-    Raises
-    ------
-    AxisError
-        If there are more names than axes, or a name is repeated or reserved.
-
-    Examples
-    --------
-    >>> import numpy as np, namedgrad as ng
-    >>> p = ng.positional(np.arange(6.0).reshape(2, 3), vectorized="batch")
-    >>> p.shape, np.mean(p).data
-    ((3,), array([1., 4.]))
-    """
-    if isinstance(data, DimArray):
-        raise TypeError("data is a DimArray, its axes have names; use ng.positional(a.data) to drop them")
-    if isinstance(data, PositionalArray):
-        return data.vectorize(*axes.check_names(vectorized)) if vectorized else data
-    names = axes.check_names(vectorized)
-    raw = data if backends.is_array(data) else np.asarray(data)
-    if raw.dtype == object:
-        raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
-    if len(names) > raw.ndim:
-        raise AxisError(f"positional: {len(names)} vectorized names {names} for data of shape {raw.shape}")
-    out = wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names)))
-    return as_array(out) if backends.is_array(data) else out
-
-
 def wrap(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> PositionalArray:
     """A positional array of a DimArray whose visible names are ``numbers(ndim)``; see :func:`renumber`."""
     p = _new(kind)
@@ -426,49 +391,6 @@ def as_array(p: PositionalArray) -> PositionalArray:
     if not p._x.ndim:
         p._array = True
     return p
-
-
-FEW = 8192  # cells: to copy them takes a few microseconds
-
-
-def kept(raw: Any) -> Any:
-    """A plain array as an operand: a copy if it is small, since it may be written into before it is pulled back."""
-    if not isinstance(raw, np.ndarray) or raw.size > FEW or not raw.flags.writeable or backends.is_known(raw):
-        return raw
-    return raw.copy()
-
-
-def unwrap(value: Any, what: str = "operand") -> DimArray:
-    """An operand as a DimArray with numbered axes: positional arrays, plain arrays, lists and scalars.
-
-    Raises
-    ------
-    TypeError
-        If it is a DimArray or an xarray object, whose axes have names.
-    """
-    if isinstance(value, DimArray):
-        raise TypeError(
-            f"{what} is a DimArray with dims {value.dims}, which does not combine with a positional array; "
-            "name the axes of the positional array with .name(...), one name per axis"
-        )
-    return numbered(value, what)
-
-
-def numbered(value: Any, what: str = "operand") -> DimArray:
-    """As :func:`unwrap`; a DimArray is taken to have numbered axes already."""
-    if isinstance(value, PositionalArray):
-        return value._x
-    if isinstance(value, DimArray):
-        return value
-    if isinstance(value, SCALARS):
-        return make(value, (), NONE)
-    if not backends.is_array(value):
-        if type(value).__module__.split(".")[0] in ("xarray", "pandas"):
-            raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
-        if nested.holds(value, PositionalArray):
-            return nested.stacked(value)
-        value = np.asarray(value)
-    return make(kept(value), numbers(value.ndim), NONE)
 
 
 def renumber(x: DimArray) -> DimArray:
@@ -506,61 +428,9 @@ def view_of(
 ) -> PositionalArray:
     """An array that shows cells of ``base``, as NumPy's views do; what is made of a number has cells of its own."""
     p = wrap(x, base.kin)
-    if base.is_number and (not locked or not x.ndim):
+    if base._is_number and (not locked or not x.ndim):
         return p
     p._view = View(base, show, key, locked)
     alive = [r for r in base._views or () if r() is not None]
     base._views = [*alive, weakref.ref(p)]
     return p
-
-
-# ------------------------------------------------------------------------------------------------ broadcasting
-
-
-def joint_sizes(xs: Sequence[DimArray]) -> dict[Name, int]:
-    """Sizes of the numbered axes after broadcasting."""
-    sizes: dict[Name, int] = {}
-    for x in xs:
-        for n, s in x.sizes.items():
-            old = sizes.setdefault(n, s)
-            if s not in (old, 1):
-                if old != 1:
-                    shapes = " ".join(str(x.shape) for x in xs)
-                    raise ValueError(f"operands could not be broadcast together with shapes {shapes}")
-                sizes[n] = s
-    return sizes
-
-
-def squeezed(x: DimArray, sizes: Mapping[Name, int]) -> DimArray:
-    """``x`` without its axes of size 1 that are larger in ``sizes``."""
-    return drop(x, tuple(n for n, s in x.sizes.items() if s == 1 and sizes.get(n, 1) != 1))
-
-
-def pair(x: DimArray, y: DimArray) -> Sequence[DimArray]:
-    """Two operands ready for alignment by name: size-1 axes that meet larger ones are gone."""
-    names, others = x.names, y.names
-    if not others or not names or (names == others and x.full_shape == y.full_shape):
-        return x, y
-    sizes = joint_sizes((x, y))
-    return squeezed(x, sizes), squeezed(y, sizes)
-
-
-def meet(*xs: DimArray) -> Sequence[DimArray]:
-    """Any number of operands ready for alignment by name."""
-    if len(xs) == 2:
-        return pair(*xs)
-    if len(xs) == 1:
-        return xs
-    sizes = joint_sizes(xs)
-    return [squeezed(x, sizes) for x in xs]
-
-
-def stretch(x: DimArray, shape: Sequence[int]) -> DimArray:
-    """Broadcast to a shape of the numbered axes."""
-    names = numbers(len(shape))
-    sizes = dict(zip(names, shape))
-    own = x.sizes
-    if any(n not in sizes or s not in (1, sizes[n]) for n, s in own.items()):
-        raise ValueError(f"cannot broadcast an array of shape {x.shape} to {tuple(shape)}")
-    x = squeezed(x, sizes)
-    return ordered(spread(x, Like(names, tuple(shape), x.dtype)), names)

@@ -18,8 +18,10 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
 from namedgrad.ops import add_face
-from namedgrad.positional.array import PositionalArray, box, meet, ordered, renumber, unwrap
+from namedgrad.positional.array import PositionalArray, box, ordered, renumber
+from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.matrices import on_matrices
+from namedgrad.positional.operands import unwrap
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS

@@ -10,7 +10,9 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, describe, extent, make
 from namedgrad.axes import NONE, Name, Names
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, box, meet, numbers, ordered, unwrap, view_of
+from namedgrad.positional.array import PositionalArray, box, numbers, ordered, view_of
+from namedgrad.positional.broadcasting import meet
+from namedgrad.positional.operands import unwrap
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, spread

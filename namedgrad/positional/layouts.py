@@ -16,8 +16,10 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.positional.array import box, meet, numbered, ordered, squeezed
+from namedgrad.positional.array import box, ordered
 from namedgrad.positional.axis import names_of
+from namedgrad.positional.broadcasting import meet, squeezed
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules.structure import relabel

@@ -120,7 +120,7 @@ class Number(Plain):
 
 def _alike(leaf: PositionalArray, x: DimArray) -> PositionalArray:
     out = wrap(x, type(leaf))
-    return out if leaf.is_number else as_array(out)
+    return out if leaf._is_number else as_array(out)
 
 
 def _lifted(leaf: Any, x: DimArray) -> PositionalArray:

@@ -10,8 +10,10 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
-from namedgrad.positional.array import box, joint_sizes, numbered, ordered, squeezed, unwrap
+from namedgrad.positional.array import box, ordered
 from namedgrad.positional.axis import expand, name_of, named, names_of, squeeze
+from namedgrad.positional.broadcasting import joint_sizes, squeezed
+from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules.structure import spread

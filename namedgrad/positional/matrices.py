@@ -10,8 +10,10 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Names
-from namedgrad.positional.array import PositionalArray, box, numbered, ordered, pair, renumber
+from namedgrad.positional.array import PositionalArray, box, ordered, renumber
 from namedgrad.positional.axis import named
+from namedgrad.positional.broadcasting import pair
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,9 @@ import numpy as np
 
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.positional.array import PositionalArray, box, kept, numbers, pair, unwrap
+from namedgrad.positional.array import PositionalArray, asked_by_xarray, box, numbers
+from namedgrad.positional.broadcasting import pair
+from namedgrad.positional.operands import kept, unwrap
 from namedgrad.positional.protocol import write_out
 from namedgrad.positional.ufuncs import stranger
 from namedgrad.rules import complex as complex_rules
@@ -49,7 +50,7 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
 
     def inplace(self: PositionalArray, other: Any) -> Any:
         out = forward(self, other)
-        rebinds = self.is_number and sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] != "xarray"
+        rebinds = self._is_number and not asked_by_xarray()
         return out if out is NotImplemented or rebinds else write_out(two.__self__, self, out)
 
     setattr(PositionalArray, f"__{python}__", forward)

@@ -16,8 +16,9 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.positional.array import box, numbered, ordered, renumber
+from namedgrad.positional.array import box, ordered, renumber
 from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
 

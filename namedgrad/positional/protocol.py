@@ -17,7 +17,8 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
-from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, unwrap, wrap
+from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
+from namedgrad.positional.operands import unwrap
 from namedgrad.positional.views import view
 
 # ------------------------------------------------------------------------------------------------ declarations

@@ -11,9 +11,11 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.positional.array import box, meet, numbered, ordered
+from namedgrad.positional.array import box, ordered
 from namedgrad.positional.axis import name_of, named, names_of
+from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.layouts import letter, letters
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules.structure import relabel

@@ -11,8 +11,10 @@ import numpy as np
 
 from namedgrad import backends, ops
 from namedgrad.array import DimArray, TraceError
-from namedgrad.positional.array import SCALARS, PositionalArray, box, meet, unwrap
+from namedgrad.positional.array import PositionalArray, box
+from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.missing import Missing
+from namedgrad.positional.operands import SCALARS, unwrap
 from namedgrad.positional.protocol import bare, boxed, declare_all, kind_of, positional_in, rewrapped, write_out
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import structure

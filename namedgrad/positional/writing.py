@@ -16,18 +16,10 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import (
-    PositionalArray,
-    View,
-    numbered,
-    numbers,
-    ordered,
-    renumber,
-    squeezed,
-    unwrap,
-    wrap,
-)
+from namedgrad.positional.array import PositionalArray, View, numbers, ordered, renumber, wrap
+from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
+from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.movement.cuts import uncut_slice

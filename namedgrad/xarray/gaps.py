@@ -14,7 +14,8 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.axes import Name
-from namedgrad.positional.array import PositionalArray, box, unwrap
+from namedgrad.positional.array import PositionalArray, box
+from namedgrad.positional.operands import unwrap
 from namedgrad.primitive import OPERATIONS, core
 from namedgrad.primitive.core import CoreOp
 from namedgrad.rules import elementwise as e

@@ -15,7 +15,9 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.positional.array import PositionalArray, meet, numbers, unwrap, wrap
+from namedgrad.positional.array import PositionalArray, numbers, wrap
+from namedgrad.positional.broadcasting import meet
+from namedgrad.positional.operands import unwrap
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import reductions
 

@@ -14,8 +14,9 @@ import numpy as np
 from namedgrad import axes as axes_
 from namedgrad.array import make
 from namedgrad.axes import NONE
-from namedgrad.positional.array import box, unwrap
+from namedgrad.positional.array import box
 from namedgrad.positional.axis import name_of
+from namedgrad.positional.operands import unwrap
 from namedgrad.positional.protocol import kind_of
 from namedgrad.positional.ufuncs import GUFUNCS
 from namedgrad.primitive import OPERATIONS

@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from namedgrad import axes
-from namedgrad.positional.array import PositionalArray, box, unwrap
+from namedgrad.positional.array import PositionalArray, box
 from namedgrad.positional.axis import name_of
+from namedgrad.positional.operands import unwrap
 from namedgrad.positional.protocol import kind_of
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient

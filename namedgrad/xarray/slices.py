@@ -17,7 +17,9 @@ from namedgrad import axes, backends
 from namedgrad.array import TraceError
 from namedgrad.axes import Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, joint_sizes, numbers, renumber, squeezed, unwrap, wrap
+from namedgrad.positional.array import PositionalArray, numbers, renumber, wrap
+from namedgrad.positional.broadcasting import joint_sizes, squeezed
+from namedgrad.positional.operands import unwrap
 from namedgrad.rules.structure import cast, relabel, reorder, spread
 
 

@@ -10,7 +10,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from namedgrad import axes, backends
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, kin_of, numbered, ordered, wrap
+from namedgrad.positional.array import PositionalArray, kin_of, ordered, wrap
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import bare, implements, rewrapped
 from namedgrad.rules.structure import relabel, spread
 

@@ -9,10 +9,12 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
-from namedgrad.positional.array import meet, numbered, ordered
+from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import double, expand, flat, name_of, named, names_of
+from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.functions.creation import constant, filled
 from namedgrad.positional.functions.joining import concatenate
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import movement

@@ -10,9 +10,10 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, TraceError, extent
-from namedgrad.positional.array import PositionalArray, numbered, unwrap, wrap
+from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.axis import flat, named, reshape
 from namedgrad.positional.indexing import placed
+from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c

@@ -9,9 +9,11 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.positional.array import PositionalArray, numbered, numbers, stretch
+from namedgrad.positional.array import PositionalArray, numbers
+from namedgrad.positional.broadcasting import stretch
 from namedgrad.positional.functions.elementwise import cast_to
 from namedgrad.positional.functions.joining import stack
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules.structure import cast
 from namedgrad.trace import innermost

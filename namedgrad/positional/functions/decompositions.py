@@ -10,10 +10,12 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
-from namedgrad.positional.array import numbered, ordered, pair
+from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import named, reshape
+from namedgrad.positional.broadcasting import pair
 from namedgrad.positional.functions.linalg import inv, matrix, solve, square
 from namedgrad.positional.matrices import COLUMN, NEW, ROW, batch_of, right_hand_side
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import linalg

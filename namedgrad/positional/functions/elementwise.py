@@ -8,7 +8,9 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.positional.array import PositionalArray, as_array, box, meet, numbered, wrap
+from namedgrad.positional.array import PositionalArray, as_array, box, wrap
+from namedgrad.positional.broadcasting import meet
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, run
 from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.rules import complex as z
@@ -144,7 +146,7 @@ def _astype(
     if not copy and self.dtype == np.dtype(dtype):
         return self
     out = box(cast_to(self._x, dtype), self.kin)
-    return out if self.is_number or not isinstance(out, PositionalArray) else as_array(out)
+    return out if self._is_number or not isinstance(out, PositionalArray) else as_array(out)
 
 
 implements(np.copy)(lambda a, order="K", subok=False: numbered(a))

@@ -8,8 +8,9 @@ import numpy as np
 
 from namedgrad import axes, backends, linalg
 from namedgrad.array import DimArray, extent
-from namedgrad.positional.array import numbered, ordered
+from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import double, named, reshape
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute

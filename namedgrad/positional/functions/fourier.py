@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from namedgrad.array import DimArray
-from namedgrad.positional.array import numbered
 from namedgrad.positional.axis import name_of, names_of
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules.fourier import named, several
 

@@ -8,10 +8,12 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, extent
-from namedgrad.positional.array import PositionalArray, numbered, ordered, squeezed
+from namedgrad.positional.array import PositionalArray, ordered
 from namedgrad.positional.axis import flat, name_of, named, reshape
+from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.indexing import index_arrays, placed
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import indexing

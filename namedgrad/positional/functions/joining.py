@@ -10,8 +10,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.linear import Like
-from namedgrad.positional.array import numbered, ordered, stretch
+from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import expand, flat, name_of, named, pairs, reshape
+from namedgrad.positional.broadcasting import stretch
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import movement
 from namedgrad.rules.indexing import take

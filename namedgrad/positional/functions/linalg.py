@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from namedgrad.array import DimArray, extent
-from namedgrad.positional.array import numbered, ordered, pair
+from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import named, names_of
+from namedgrad.positional.broadcasting import pair
 from namedgrad.positional.functions.reductions import kept
 from namedgrad.positional.matrices import COLUMN, RHS, ROW, batch_of, right_hand_side
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r

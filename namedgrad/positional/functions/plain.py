@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
-from namedgrad.positional.array import PositionalArray, numbered
+from namedgrad.positional.array import PositionalArray
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, positional_in, read_only
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c

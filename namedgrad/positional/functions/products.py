@@ -13,9 +13,11 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
-from namedgrad.positional.array import PositionalArray, meet, numbered, ordered, pair
+from namedgrad.positional.array import PositionalArray, ordered
 from namedgrad.positional.axis import expand, flat, named, reshape
+from namedgrad.positional.broadcasting import meet, pair
 from namedgrad.positional.functions.shapes import diagonal_of
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.positional.views import view

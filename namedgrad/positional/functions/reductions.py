@@ -10,8 +10,9 @@ import numpy as np
 
 from namedgrad.array import DimArray
 from namedgrad.axes import Names
-from namedgrad.positional.array import meet, numbered, stretch
 from namedgrad.positional.axis import along, names_of
+from namedgrad.positional.broadcasting import meet, stretch
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
 from namedgrad.positional.ufuncs import REDUCERS, SCANNERS, WRITERS
 from namedgrad.rules import elementwise as e

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.positional.array import numbered
 from namedgrad.positional.functions.plain import value_of
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 
 

@@ -10,10 +10,12 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE
-from namedgrad.positional.array import PositionalArray, joint_sizes, numbered, numbers, ordered, stretch, view_of
+from namedgrad.positional.array import PositionalArray, numbers, ordered, view_of
 from namedgrad.positional.axis import expand, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
+from namedgrad.positional.broadcasting import joint_sizes, stretch
 from namedgrad.positional.indexing import placed
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, run, static
 from namedgrad.positional.views import layout
 from namedgrad.rules import indexing, movement

@@ -8,9 +8,10 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray
-from namedgrad.positional.array import PositionalArray, numbered
+from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.axis import along, named, names_of
 from namedgrad.positional.functions.reductions import kept
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import sorting as s
 from namedgrad.rules.control import stop_gradient

@@ -10,10 +10,11 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray
-from namedgrad.positional.array import numbered, ordered
+from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import along, expand, named, squeeze
 from namedgrad.positional.functions.joining import concatenate
 from namedgrad.positional.functions.shapes import diagonal
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
 from namedgrad.positional.ufuncs import SCANNERS
 from namedgrad.rules import elementwise as e

@@ -8,7 +8,8 @@ from typing import Any
 from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.positional.array import PositionalArray, box, numbers, unwrap
+from namedgrad.positional.array import PositionalArray, box, numbers
+from namedgrad.positional.operands import unwrap
 from namedgrad.positional.protocol import kind_of
 
 Option = int | Sequence[int]

@@ -8,9 +8,10 @@ from typing import Any
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
-from namedgrad.positional.array import ordered, unwrap
+from namedgrad.positional.array import ordered
 from namedgrad.positional.faces import numbered
 from namedgrad.positional.layers.places import channel, enter, leave, per_axis, sizes
+from namedgrad.positional.operands import unwrap
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel
 from namedgrad.rules.windows import adaptive, channels, pooling

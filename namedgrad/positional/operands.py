@@ -1,0 +1,94 @@
+"""What positional arrays are made of, and what they are combined with: plain arrays, numbers, lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.positional import nested
+from namedgrad.positional.array import PositionalArray, as_array, numbers, wrap
+
+SCALARS = (bool, int, float, complex, np.generic)
+
+FEW = 8192  # cells: to copy them takes a few microseconds
+
+
+def positional(data: Any, vectorized: Iterable[Name] | str = ()) -> PositionalArray:
+    """An array with numbered axes, the leading ones hidden under the names in ``vectorized``.
+
+    Parameters
+    ----------
+    data : array or nested lists
+        Kept as it is, never copied or moved.
+    vectorized : names, optional
+        Names of the leading axes that are batch axes.
+
+    Raises
+    ------
+    AxisError
+        If there are more names than axes, or a name is repeated or reserved.
+
+    Examples
+    --------
+    >>> import numpy as np, namedgrad as ng
+    >>> p = ng.positional(np.arange(6.0).reshape(2, 3), vectorized="batch")
+    >>> p.shape, np.mean(p).data
+    ((3,), array([1., 4.]))
+    """
+    if isinstance(data, DimArray):
+        raise TypeError("data is a DimArray, its axes have names; use ng.positional(a.data) to drop them")
+    if isinstance(data, PositionalArray):
+        return data.vectorize(*axes.check_names(vectorized)) if vectorized else data
+    names = axes.check_names(vectorized)
+    raw = data if backends.is_array(data) else np.asarray(data)
+    if raw.dtype == object:
+        raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
+    if len(names) > raw.ndim:
+        raise AxisError(f"positional: {len(names)} vectorized names {names} for data of shape {raw.shape}")
+    out = wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names)))
+    return as_array(out) if backends.is_array(data) else out
+
+
+def unwrap(value: Any, what: str = "operand") -> DimArray:
+    """An operand as a DimArray with numbered axes: positional arrays, plain arrays, lists and scalars.
+
+    Raises
+    ------
+    TypeError
+        If it is a DimArray or an xarray object, whose axes have names.
+    """
+    if isinstance(value, DimArray):
+        raise TypeError(
+            f"{what} is a DimArray with dims {value.dims}, which does not combine with a positional array; "
+            "name the axes of the positional array with .name(...), one name per axis"
+        )
+    return numbered(value, what)
+
+
+def numbered(value: Any, what: str = "operand") -> DimArray:
+    """As :func:`unwrap`; a DimArray is taken to have numbered axes already."""
+    if isinstance(value, PositionalArray):
+        return value._x
+    if isinstance(value, DimArray):
+        return value
+    if isinstance(value, SCALARS):
+        return make(value, (), NONE)
+    if not backends.is_array(value):
+        if type(value).__module__.split(".")[0] in ("xarray", "pandas"):
+            raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
+        if nested.holds(value, PositionalArray):
+            return nested.stacked(value)
+        value = np.asarray(value)
+    return make(kept(value), numbers(value.ndim), NONE)
+
+
+def kept(raw: Any) -> Any:
+    """A plain array as an operand: a copy if it is small, since it may be written into before it is pulled back."""
+    if not isinstance(raw, np.ndarray) or raw.size > FEW or not raw.flags.writeable or backends.is_known(raw):
+        return raw
+    return raw.copy()
