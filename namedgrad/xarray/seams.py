@@ -258,6 +258,12 @@ def _data_of(data: Any, xp: Any = np, dtype: Any = None) -> Any:  # noqa: ARG001
     return data.data if dtype is None or data.dtype == dtype else data.data.astype(dtype)
 
 
+def _unstacked(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Copies, as plain arrays are."""
+    out = original(self, *args, **kwargs)
+    return out.assign({n: v.copy(data=v._data.copy()) for n, v in out._variables.items() if holds(v)})
+
+
 def _same(self: Any) -> Any:
     """What is being differentiated stays where it is."""
     return self.copy(deep=False)
@@ -352,6 +358,7 @@ SEAMS = [
     Seam("xarray.core.variable:Variable.__getitem__", _later(_HERE + "selecting", "getitem"), _single, around=True),
     Seam("xarray.core.variable:IndexVariable._finalize_indexing_result", _later(_HERE + "selecting", "finalize")),
     Seam("xarray.core.dataset:Dataset.sortby", _later(_HERE + "selecting", "sortby"), _by_ours),
+    Seam("xarray.core.dataset:Dataset._unstack_full_reindex", _unstacked, lambda self, *_: holds(self), around=True),
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),

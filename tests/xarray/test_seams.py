@@ -63,6 +63,7 @@ REACHED = {
     "Variable.__getitem__": lambda x: x.isel(x.fillna(0).argmax(["time", "lon"])),
     "IndexVariable._finalize_indexing_result": lambda x: x.isel(time=x.fillna(0).argmax("time")),
     "Dataset.sortby": lambda x: x[:, 0].sortby(x[:, 0, 1]) if x.ndim == 3 else x.sortby(x[:, 1]),
+    "Dataset._unstack_full_reindex": lambda x: x.stack(z=("time", "lon")).unstack("z") * WEIGHTS,
     "Dataset.dropna": lambda x: x.fillna(1.0).shift(time=1).dropna("time"),
     "PandasIndex.sel": lambda x: x.sel(lon=x.fillna(0).idxmax("lon")),
     "einsum": lambda x: xr.dot(x, WEIGHTS, dim="lon"),

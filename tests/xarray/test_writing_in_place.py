@@ -38,7 +38,32 @@ def slices_without_dims(a):
     return (k**2).sum()
 
 
-PROGRAMS = [shallow_copy_of_a_sum, variable_of_a_dataset, running_total, slices_without_dims]
+def unstacked(a):
+    m = (a * 1).stack(z=("t", "x"))
+    u = m.unstack("z")
+    u[0] = 0.0
+    u *= 2
+    return (m**2).sum() + (u**2).sum()
+
+
+def unstacked_base(a):
+    m = (a * 1).stack(z=("t", "x"))
+    u = m.unstack("z")
+    m[0] = 0.0
+    return (u**2).sum()
+
+
+def unstacked_dataset(a):
+    m = xr.Dataset({"a": a * 1, "b": a.isel(x=0) * 2}).stack(z=("t", "x"))
+    u = m.unstack("z")
+    u["a"][0] = 0.0
+    return (m.a**2).sum() + (u.a * u.b.isel(x=0)).sum()
+
+
+PROGRAMS = [
+    shallow_copy_of_a_sum, variable_of_a_dataset, running_total, slices_without_dims,
+    unstacked, unstacked_base, unstacked_dataset,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
