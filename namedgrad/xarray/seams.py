@@ -261,7 +261,7 @@ def _data_of(data: Any, xp: Any = np, dtype: Any = None) -> Any:  # noqa: ARG001
 def _unstacked(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
     """Copies, as plain arrays are."""
     out = original(self, *args, **kwargs)
-    return out.assign({n: v.copy(data=v._data.copy()) for n, v in out._variables.items() if holds(v)})
+    return out._replace({n: v.copy(data=v._data.copy()) if holds(v) else v for n, v in out._variables.items()})
 
 
 def _same(self: Any) -> Any:
