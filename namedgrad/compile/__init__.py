@@ -39,8 +39,9 @@ def compile(f: Callable[..., Any]) -> Compiled:
     - What ``f`` captures (closure, globals, defaults, attributes of objects of the user's classes) is read at every
       call: arrays are inputs, another number or object leads to another recording.  Installed packages are taken to
       hold no arrays of their own; those behind a function call are seen by reference.
-    - Numbers that Python takes from a captured NumPy array (``float(w[0])``, a branch on it) are those of now, as long
-      as it has no more than a thousand cells; of larger ones they are those of the recording, so pass the numbers.
+    - Numbers that Python takes from a captured NumPy array (``float(w[0])``, a branch on it) are those of now, as far
+      as a thousand cells tell, spread over the array, whether it has changed.  Pass numbers of larger arrays in which
+      single cells change; and those that are taken by ``float(w[0])`` from arrays that serve as operands, too.
     - Values are checked while ``f`` is recorded (all-NaN slices in ``argmax``, negative variances), not after that.
     - Where values are not finite, slower code runs that guards 0 against them, from then on.
     - Floating-point warnings are off, as in every transform.

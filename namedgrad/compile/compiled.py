@@ -132,7 +132,7 @@ def _record(
 ) -> tuple[Any, Results]:
     """Run ``f`` under a recorder that knows its inputs; also its output taken apart."""
     args, keywords = seen(args, recorder), seen(kwargs, recorder)
-    recorder.take(around.raws, around.plain)
+    recorder.take(around.raws, around.plain, around.numbers)
     token = backends.start_recording(recorder)
     try:
         with quiet():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -80,7 +81,7 @@ def _empty(x: DimArray) -> DimArray:
     return make(np.broadcast_to(np.zeros((), x.dtype), x.full_shape), x.names, x.hidden)
 
 
-SMALL = 1000  # cells of a captured array, to compare which takes no time
+SEEN = 1000  # cells of a captured array that are compared where Python may have taken numbers: that takes microseconds
 
 
 class Program:
@@ -95,14 +96,21 @@ class Program:
         self._runs: dict[frozenset[int], tuple[str, Callable[..., Any]]] = {}
         # Code that is not recorded may have computed an array of unknown origin from any that it sees.
         every = bool(recorder.elsewhere or recorder.looked)
-        self._pins = [_content(x) if every or _gives_numbers(x, recorder) else None for x in plain]
-        self._looked = [(v.array, _content(v.array)) for v in recorder.elsewhere] if recorder.looked else []
+        self._most = sys.maxsize if every else SEEN
+        self._pins = [self._content(x) if every or _gives_numbers(x, recorder) else None for x in plain]
+        self._looked = [(v.array, self._content(v.array)) for v in recorder.elsewhere] if recorder.looked else []
         self.pinned = bool(self._looked) or any(p is not None for p in self._pins)  # whether for some values only
 
     def holds(self, plain: list[Any]) -> bool:
         """Whether what entered the recording unseen would be the same now."""
         pairs = [*zip(plain, self._pins), *self._looked]
-        return all(pin is None or _content(x) == pin for x, pin in pairs)
+        return all(pin is None or self._content(x) == pin for x, pin in pairs)
+
+    def _content(self, x: Any) -> Any:
+        """What is compared of an array: its cells, or some spread over it; an odd step meets all columns in turn."""
+        if not isinstance(x, np.ndarray):
+            return None
+        return x.tobytes() if x.size <= self._most else x.flat[:: x.size // self._most | 1].tobytes()
 
     @property
     def source(self) -> str:
@@ -146,8 +154,4 @@ def _quiet_context() -> contextvars.Context:
 
 def _gives_numbers(x: Any, recorder: Recorder) -> bool:
     """Whether Python may have taken numbers from an array: if some came from somewhere, or it serves nothing else."""
-    return getattr(x, "size", 0) <= SMALL and (recorder.numbers or not recorder.is_operand(x))
-
-
-def _content(x: Any) -> Any:
-    return x.tobytes() if isinstance(x, np.ndarray) else None
+    return recorder.numbers or not recorder.is_operand(x)

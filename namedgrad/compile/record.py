@@ -101,15 +101,17 @@ class Recorder(backends.Recorder):
         self.inputs: list[Var] = []
         self.elsewhere: list[Var] = []
         self.looked = False  # whether a value that is no argument may have steered Python
-        self.numbers = False  # whether numbers of NumPy were met that are neither inputs nor results
+        self.numbers = False  # whether numbers of NumPy were met that are no inputs, results or captured ones
+        self._captured: dict[int, Any] = {}
         self._known: dict[int, Var] = {}
         self._alive: list[Any] = []  # identities stay unique as long as nothing is freed
 
-    def take(self, raws: Sequence[Any], plain: Sequence[Any] = ()) -> None:
+    def take(self, raws: Sequence[Any], plain: Sequence[Any] = (), numbers: Sequence[Any] = ()) -> None:
         """The next inputs of the program; an object that is given twice is known by its first place.
 
-        Those in ``plain`` Python code sees as they are, so that it may look at them.
+        Those in ``plain`` Python code sees as they are, so that it may look at them.  The ``numbers`` are captured.
         """
+        self._captured.update((id(n), n) for n in numbers)
         fixed = set(map(id, plain))
         for raw in raws:
             var = Var(raw, fixed=id(raw) in fixed)
@@ -131,7 +133,7 @@ class Recorder(backends.Recorder):
             found = type(raw)(self.find(r) for r in raw)
             return found if variables(found) else raw
         if isinstance(raw, np.generic):
-            self.numbers = True
+            self.numbers = self.numbers or id(raw) not in self._captured
             return raw
         if not backends.is_array(raw):
             return raw

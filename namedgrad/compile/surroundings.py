@@ -94,8 +94,8 @@ class Surroundings:
     """What can be reached from some objects at one moment.
 
     ``key`` is what a program fixes of it, ``raws`` are the arrays, ``labels`` say where each was found, and ``plain``
-    are those that Python code sees as they are, so that it may compute with them unrecorded.  Slots in ``ignored`` are
-    not looked into.
+    are those that Python code sees as they are, so that it may compute with them unrecorded.  ``numbers`` of NumPy
+    are part of the key.  Slots in ``ignored`` are not looked into.
     """
 
     def __init__(self, *roots: Any, ignored: Iterable[Slot] = ()) -> None:
@@ -103,6 +103,7 @@ class Surroundings:
         self.raws: list[Any] = []
         self.labels: list[Part] = []
         self.plain: list[Any] = []
+        self.numbers: list[Any] = []
         self.volatile = False  # whether it can change without a change of the objects in its slots
         self._cells: list[types.CellType] = []
         self._names: list[tuple[Any, str, Any]] = []  # in a table, a name, and whose table it is
@@ -167,6 +168,8 @@ class Surroundings:
         kind = type(value)
         if isinstance(value, VALUES):
             self._parts.append((kind, repr(value)))
+            if isinstance(value, np.generic):
+                self.numbers.append(value)
         elif isinstance(value, DimArray):
             self._parts.append(array_part(value, self.raws))
         elif backends.is_array(value):

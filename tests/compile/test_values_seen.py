@@ -43,13 +43,14 @@ READERS = {
 }
 
 
+@pytest.mark.parametrize("size", [3, 5000])
 @pytest.mark.parametrize("name", READERS)
-def test_numbers_taken_from_a_captured_array(name):
-    w = np.array([0.0, 1.0, 2.0])
+def test_numbers_taken_from_a_captured_array(name, size):
+    w = np.zeros(size)
     f = READERS[name](w)
     compiled = ng.compile(f)
     for values in ([0.0, 1.0, 2.0], [5.0, 3.0, 1.0], [-1.0, 7.0, 2.0]):
-        w[:] = values
+        w[:] = np.resize(values, size)
         np.testing.assert_array_equal(compiled(X).data, f(X).data)
     holder = types.SimpleNamespace(w=w)
     compiled = ng.compile(lambda x, h: READERS[name](h.w)(x))
@@ -105,3 +106,13 @@ def test_an_array_that_gives_numbers_and_serves_as_one():
     for values in ([1.0, 2.0, 3.0], [5.0, 3.0, 1.0]):
         w[:] = values
         np.testing.assert_array_equal(compiled(X).data, f(X).data)
+
+
+def test_operands_that_are_filled_again_are_not_recorded_again():
+    w, scale = np.arange(5000.0), np.float64(3.0)
+    x = ng.DimArray(np.ones(5000), ("x",))
+    compiled = ng.compile(lambda x: (ng.DimArray(w, ("x",)) * x).sum() * scale)
+    for k in range(3):
+        w[:] = k
+        assert compiled(x).item() == 15000 * k
+    assert compiled.cache_info().recordings == 1
