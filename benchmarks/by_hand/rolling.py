@@ -136,9 +136,12 @@ def _spread(g: np.ndarray) -> np.ndarray:
 
 
 def _hits_pull(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> Any:
+    """Cells that are equal share a gradient."""
     g, y, out = g[:, WINDOW - 1 :], y[:, WINDOW - 1 :], np.zeros_like(x)
-    for to, cell in zip(_cells(out), _cells(x)):
-        np.add(to, g * (cell == y), out=to)
+    hits = [cell == y for cell in _cells(x)]
+    g = g / sum(hits[1:], hits[0].view(np.int8))
+    for to, hit in zip(_cells(out), hits):
+        np.add(to, g * hit, out=to)
     return (out,)
 
 

@@ -68,21 +68,25 @@ class NumpyLines(LineKernels):
         found = None if cells is None else _exchanged(cells, wanted.tolist())
         if found is None:
             return super().at_ranks(x, rank, axis)
-        return np.take(np.stack(found, axis), np.searchsorted(wanted, rank), axis=axis)
+        return np.take(np.stack(found, axis), np.searchsorted(wanted, rank), axis=axis) if np.ndim(rank) else found[0]
 
 
 def _exchanged(cells: list[Raw], ranks: list[int]) -> list[Raw] | None:
     """Slices of these ranks; None with NaN, which every exchange hands on, so that it gets to all ranks."""
     cells = [*cells]
-    for i, j in _exchanges(len(cells), tuple(ranks)):
-        cells[i], cells[j] = np.minimum(cells[i], cells[j]), np.maximum(cells[i], cells[j])
+    for i, j, low, high in _exchanges(len(cells), tuple(ranks)):
+        pair = cells[i], cells[j]
+        cells[i], cells[j] = np.minimum(*pair) if low else None, np.maximum(*pair) if high else None
     out = [cells[k] for k in ranks]
     return None if out[0].dtype.kind == "f" and np.isnan(out[0]).any() else out
 
 
 @functools.cache
-def _exchanges(n: int, ranks: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Batcher's odd-even merge sort (1968), without exchanges on which these ranks do not depend."""
+def _exchanges(n: int, ranks: tuple[int, ...]) -> list[tuple[int, int, bool, bool]]:
+    """Batcher's odd-even merge sort (1968), without what these ranks do not depend on.
+
+    The places of an exchange, and whether its smaller and its larger cell are needed: for the median of seven 22 of 32.
+    """
     pairs, run = [], 1
     while run < n:
         step = run
@@ -95,8 +99,8 @@ def _exchanges(n: int, ranks: tuple[int, ...]) -> list[tuple[int, int]]:
     needed, kept = {*ranks}, []
     for pair in reversed(pairs):
         if not needed.isdisjoint(pair):
+            kept.append((*pair, *(i in needed for i in pair)))
             needed |= {*pair}
-            kept.append(pair)
     return kept[::-1]
 
 

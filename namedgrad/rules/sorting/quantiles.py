@@ -52,7 +52,7 @@ class _Ranked(Primitive):
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
         x, k = args
-        apart = k.names and set(k.names).isdisjoint(x.names) and k.hidden <= x.hidden
+        apart = set(k.names).isdisjoint(x.names) and k.hidden <= x.hidden
         if not (apart and backends.may_look(x.raw) and backends.may_look(k.raw)):
             return gather(sort_axis(x, dim), {dim: k})
         at = x.names.index(dim)
@@ -183,9 +183,11 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     mask = present(line, skipna)
     n = c(extent(line, name)) if mask is None else counts(mask, (name,), "int64")
     low, high, weight = ranks(n, q, method)
-    below, above = _both(line, low, high, name)
-    weight = cast(weight, real_dtype(x))
-    out = _between(below, above, weight)
+    if _is_zero(weight):  # as of an odd number of cells: half the time of two cells of which one has no weight
+        out = _at_rank(line, low, name)
+        out = out if x.dtype.kind == "f" else cast(out, real_dtype(x))
+    else:
+        out = _between(*_both(line, low, high, name), cast(weight, real_dtype(x)))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
     gone = None if skipna is not False else present(line, None)
@@ -204,6 +206,11 @@ def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
     return where(e.logical_or(whole, equal(weight, c(0))), below, inside)
 
 
+def _is_zero(weight: DimArray) -> bool:
+    """Whether the weight of the upper cell is one number that is 0, whatever takes part."""
+    return weight.level is None and not weight.names and backends.may_look(weight.raw) and not weight.raw
+
+
 def _all_finite(x: DimArray) -> bool:
     """Whether all cells are known to be finite."""
     raw = innermost(x).raw
@@ -216,7 +223,11 @@ def _both(x: DimArray, low: DimArray, high: DimArray, name: Name) -> tuple[DimAr
     if (low.names or high.names) or backends.may_look(innermost(x).raw):
         both = apply(_RANKED, (x, join([low, high], SIDE)), dim=name)
         return slice_of(both, SIDE, 0), slice_of(both, SIDE, 1)
-    return apply(_RANKED, (x, low), dim=name), apply(_RANKED, (x, high), dim=name)
+    return _at_rank(x, low, name), _at_rank(x, high, name)
+
+
+def _at_rank(x: DimArray, rank: DimArray, name: Name) -> DimArray:
+    return apply(_RANKED, (x, rank), dim=name)  # type: ignore[no-any-return]
 
 
 _CONTINUOUS = {
