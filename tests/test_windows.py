@@ -250,6 +250,30 @@ def test_rolling_is_that_of_xarray(name: str, dtype: str) -> None:
         np.testing.assert_allclose(mine.data, expected.data, rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-6)
 
 
+@pytest.mark.parametrize("zeros", [(), (4,), (4, 5), (0, 4, 5, 8)])
+@pytest.mark.parametrize("options", [{}, {"center": True, "min_periods": 1}])
+def test_gradients_of_rolling_products_are_products_of_the_other_cells(zeros: tuple[int, ...], options: dict[str, Any]) -> None:
+    x, g = draw(2, 9), draw(2, 9, seed=1)
+    x[:, zeros] = 0
+    pulled = ng.pullback(lambda a: ng.rolling_prod(a, {"x": 4}, **options).fillna(0.0), ng.DimArray(x, ("y", "x")))[1]
+    expected, before = np.zeros_like(x), 2 if options else 3
+    for at in range(0 if options else before, 9):
+        window = [k for k in range(at - before, at - before + 4) if 0 <= k < 9]
+        for k in window:
+            expected[:, k] += g[:, at] * x[:, [j for j in window if j != k]].prod(1)
+    np.testing.assert_allclose(pulled(ng.DimArray(g, ("y", "x"))).data, expected, rtol=1e-12, atol=1e-14)
+    ng.check_gradients(lambda a: ng.rolling_prod(a, {"y": 2, "x": 3}, min_periods=2), ng.DimArray(x, ("y", "x")))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 3, 9, 1001])
+def test_medians_of_odd_numbers_of_cells(dtype: str, n: int) -> None:
+    x = np.random.default_rng(n).integers(0, 200, (2, n)).astype(dtype)
+    got = ng.median(ng.DimArray(x, ("y", "x")), "x").data
+    np.testing.assert_array_equal(got, np.median(x, 1))
+    assert got.dtype == np.median(x, 1).dtype
+
+
 def test_rolling_windows() -> None:
     x = draw(3, 8)
     a, b = ng.DimArray(x, ("y", "x")), xr.DataArray(x, dims=("y", "x"))

@@ -35,6 +35,10 @@ class DaskWindowKernels:
         """The transpose of :meth:`window_sum`."""
         return self.along("window_spread", g, axis, n, span=span, n=int(n))  # type: ignore[attr-defined]
 
+    def window_prod(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The product of each window along an axis."""
+        return self.along("window_prod", x, axis, span.number, span=span)  # type: ignore[attr-defined]
+
     def window_max(self, x: Raw, axis: int, span: Span | Cover) -> Raw:
         """The largest cell of each window along an axis."""
         return self.along("window_max", x, axis, span.number, span=span)  # type: ignore[attr-defined]

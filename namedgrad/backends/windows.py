@@ -111,6 +111,10 @@ class WindowKernels:
             out[cells] += g[places]
         return out
 
+    def window_prod(self, x: Raw, axis: int, span: Span) -> Raw:
+        """The product of the cells that each window has."""
+        return self._accumulated(x, axis, span, self.xp.multiply, 1)
+
     def window_max(self, x: Raw, axis: int, span: Span | Cover) -> Raw:
         """The largest cell of each window, NaN if it has one."""
         return self._extreme(x, axis, span, self.xp.maximum)

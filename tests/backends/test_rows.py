@@ -163,6 +163,6 @@ def test_ranks_of_short_windows(size, kind):
     if kind in ("nan", "infinite"):
         x[RNG.random(x.shape) < 0.1] = np.nan if kind == "nan" else np.inf
     window = np.lib.stride_tricks.sliding_window_view(x, size, 1)
-    for rank in (np.array(0), np.array([size // 2, size - 1]), np.array([[size // 2], [(size - 1) // 2]])):
+    for rank in (np.array(0), np.array(size // 2), np.array([size // 2, size - 1]), np.array([[size // 2], [(size - 1) // 2]])):
         got = NUMPY.at_ranks(window, rank, 2)
         np.testing.assert_array_equal(got, np.sort(window, axis=2)[..., rank])

@@ -22,7 +22,7 @@ from namedgrad.rules.scans.products import may_divide
 from namedgrad.rules.structure import cast, guarded_contract, multiply, outweighed, total, where, zeros_spread
 
 
-def _others(x: DimArray, dims: Names) -> DimArray:
+def others_of(x: DimArray, dims: Names) -> DimArray:
     """For every cell the product of the others."""
     sizes: dict[Name, int] = {d: extent(x, d) for d in dims}
     line: Name = axes.fresh("cells") if len(dims) > 1 else dims[0]
@@ -51,14 +51,14 @@ def _others_along(x: DimArray, line: Name) -> DimArray:
 def _pulled(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
     if may_divide(y):
         return (e.divide(multiply(y, g), x),)
-    return (outweighed(g, _others(x, tuple(n for n in x.names if n not in y.names))),)
+    return (outweighed(g, others_of(x, tuple(n for n in x.names if n not in y.names))),)
 
 
 def _pushed(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
     dims = tuple(n for n in x.names if n not in y.names)
     if may_divide(y):
         return multiply(y, total(e.divide(t, x), dims))
-    return guarded_contract(t, _others(x, dims), dims)
+    return guarded_contract(t, others_of(x, dims), dims)
 
 
 _prod = reduction("prod", pullback=_pulled, pushforward=_pushed)

@@ -33,6 +33,13 @@ def window_sums(x: DimArray, spans: Mapping[Name, Span]) -> DimArray:
     return x
 
 
+def window_spreads(g: DimArray, spans: Mapping[Name, Span], sizes: Mapping[Name, int]) -> DimArray:
+    """The transpose of :func:`window_sums`, into dims of these sizes."""
+    for d, s in spans.items():
+        g = _spread(g, (d,), span=s, n=sizes[d])
+    return g
+
+
 def cells_at(x: DimArray, won: DimArray, dim: Name, span: Along) -> DimArray:
     """The cells at the offsets ``won`` of the windows along a dim."""
     place: Name = _OTHER if dim is _LAST else axes.slice_name(dim)

@@ -39,6 +39,7 @@ from namedgrad.rules.structure import (
 )
 from namedgrad.rules.windows.along import window_sums
 from namedgrad.rules.windows.geometry import members, per_dim, private_name, whole, window_sizes
+from namedgrad.rules.windows.products import window_products
 from namedgrad.rules.windows.views import add_windows, strided_windows
 from namedgrad.trace import apply, innermost
 
@@ -206,8 +207,9 @@ class Rolling:
     def prod(self) -> DimArray:
         """Product of the present cells."""
         mask = reductions.present(self.x, None)
-        runs, dims = self._cells(self.x if mask is None else where(mask, self.x, c(1)), 1)
-        return self._enough(reductions.prod(runs, dims, skipna=False), self._counts(mask))
+        x = self.x if mask is None else where(mask, self.x, c(1))
+        x = cast(x, np.prod(np.empty(0, x.dtype)).dtype) if x.dtype.kind in "biu" else x
+        return self._enough(window_products(x, self.spans), self._counts(mask))
 
     def _by_cells(self, reduce: Callable[..., DimArray], **options: Any) -> DimArray:
         mask = reductions.present(self.x, None)
