@@ -99,7 +99,7 @@ def _exchanges(n: int, ranks: tuple[int, ...]) -> list[tuple[int, int, bool, boo
     needed, kept = {*ranks}, []
     for pair in reversed(pairs):
         if not needed.isdisjoint(pair):
-            kept.append((*pair, *(i in needed for i in pair)))
+            kept.append((*pair, pair[0] in needed, pair[1] in needed))
             needed |= {*pair}
     return kept[::-1]
 

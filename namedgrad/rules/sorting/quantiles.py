@@ -227,7 +227,7 @@ def _both(x: DimArray, low: DimArray, high: DimArray, name: Name) -> tuple[DimAr
 
 
 def _at_rank(x: DimArray, rank: DimArray, name: Name) -> DimArray:
-    return apply(_RANKED, (x, rank), dim=name)  # type: ignore[no-any-return]
+    return apply(_RANKED, (x, rank), dim=name)
 
 
 _CONTINUOUS = {
