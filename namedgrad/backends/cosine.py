@@ -43,7 +43,7 @@ class CosineKernels:
         xp = self.xp
         x = xp.moveaxis(x, axis, -1)
         out = self._like(x)
-        out[..., 1:-1] = x[..., 2:] - x[..., :-2]
+        xp.subtract(x[..., 2:], x[..., :-2], out=out[..., 1:-1])
         out[..., 1:-1] *= 0.5
         for side, sign in ((slice(None), 1), (slice(None, None, -1), -1)):
             y, z = x[..., side], out[..., side]
@@ -57,12 +57,13 @@ class CosineKernels:
         xp = self.xp
         g = xp.moveaxis(g, axis, -1)
         out = self._like(g)
-        half = g[..., 1:-1] * 0.5
-        out[..., 2:] = half
-        out[..., :2] = 0
-        out[..., :-2] -= half
+        xp.subtract(g[..., 1:-3], g[..., 3:-1], out=out[..., 2:-2])  # cells with neighbours: two passes, no copies
+        out[..., 2:-2] *= 0.5
+        out[..., :2] = out[..., -2:] = 0
         for side, sign in ((slice(None), 1), (slice(None, None, -1), -1)):
-            end, z = g[..., side][..., 0] * sign, out[..., side]
+            z = out[..., side]
+            z[..., : min(2, g.shape[-1] - 2)] -= g[..., side][..., 1:-1][..., :2] * (0.5 * sign)
+            end = g[..., side][..., 0] * sign
             weights = (-1, 1) if edge_order == 1 else (-1.5, 2, -0.5)
             for i, w in enumerate(weights):
                 z[..., i] += w * end
