@@ -201,6 +201,6 @@ def _complex() -> list[tuple[Any, ...]]:
         ("imag", lambda z: ng.imag(z).copy(), z, lambda z: z.imag.copy(), lambda g, y, z: (1j * g,)),
         ("conjugate", ng.conjugate, z, np.conj, lambda g, y, z: (g.astype(complex),)),
         ("angle", ng.angle, z, np.angle, lambda g, y, z: (1j * g / z.conj(),)),
-        ("sign, complex", ng.sign, z, lambda z: z * (1 / np.abs(z)),
+        ("sign, complex", ng.sign, z, lambda z: z * (1 / np.where((m := np.abs(z)) == 0, np.inf, m)),
          lambda g, y, z: (g * z.imag / np.abs(z) ** 3 * -1j * z,)),
     ]  # fmt: skip

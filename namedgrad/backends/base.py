@@ -190,6 +190,10 @@ class Backend(
             return self.select(self.xp.isfinite(g), out)
         return out if np.isfinite(factor) else self.select(self.xp.not_equal(g, 0), out)
 
+    def divide_by_real(self, z: Raw, r: Raw) -> Raw:
+        """Complex numbers divided by real ones."""
+        return self.xp.divide(z, r)
+
     # ---------------------------------------------------------------- contraction
 
     def matmul(self, x: Raw, y: Raw) -> Raw:

@@ -11,10 +11,10 @@ from typing import Any
 
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.linear import Map, Structural, like
-from namedgrad.primitive import Elementwise, operation, sample
+from namedgrad.linear import Map, Structural, like, product
+from namedgrad.primitive import Elementwise, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.structure import cast, equal, multiply, stamp, where, zeros_spread
+from namedgrad.rules.structure import add, cast, equal, multiply, negative, stamp, where, zeros_spread
 from namedgrad.trace import apply
 
 
@@ -38,6 +38,34 @@ class RealLinear(Elementwise):
 _real = RealLinear("real", lambda g: g)
 _imag = RealLinear("imag", lambda g: multiply(make(-1j, (), NONE), g))
 _conj = RealLinear("conjugate", lambda g: conjugate(g))
+
+class _Modulus(Elementwise):
+    """The length of a complex number: as such a million take 2 ms, those of two parts 50; their derivatives are alike."""
+
+    def one(self, x: DimArray) -> DimArray:
+        return apply(self, (x,))
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map:
+        (z,) = ins
+        home, x, y = z.dtype, _real.one(z), _imag.one(z)
+        p, q = e.part_of_length(x, y, out), e.part_of_length(y, x, out)
+        return _Products(
+            lambda t: add(product(_real.one(t), p), product(_imag.one(t), q)),
+            lambda g: add(cast(product(g, p), home), _imag.transpose(product(g, q))),
+        )
+
+
+class _Products(Structural):
+    """With values that may not be finite."""
+
+    __slots__ = ()
+    multiplies = True
+
+
+_modulus = _Modulus("modulus", (None,), "absolute")
+_shortened: Elementwise = elementwise(
+    "divide_by_real", lambda y, z, r: e.reciprocal(r), lambda y, z, r: negative(_shortened(y, r))
+)
 
 
 def _is_complex(x: DimArray) -> bool:
@@ -144,7 +172,7 @@ def absolute(x: DimArray) -> DimArray:
     >>> ng.grad(lambda x: abs(x).sum())(ng.DimArray([-2.0, 0.0], ("x",))).data
     array([-1.,  0.])
     """
-    return e.hypot(_real.one(x), _imag.one(x)) if _is_complex(x) else e.absolute_real(x)
+    return _modulus.one(x) if _is_complex(x) else e.absolute_real(x)
 
 
 @operation(sample("complex(a,b)"))
@@ -201,7 +229,7 @@ def sign(x: DimArray) -> DimArray:
     if not _is_complex(x):
         return e.sign.one(x)
     length = absolute(x)
-    return e.divide(x, where(equal(length, e.c(0)), e.c(math.inf), length))  # 0, and so is the derivative
+    return _shortened(x, where(equal(length, e.c(0)), e.c(math.inf), length))  # 0, and so is the derivative
 
 
 def conj_if_complex(x: DimArray) -> DimArray:
