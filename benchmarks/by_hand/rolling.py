@@ -156,8 +156,14 @@ def _variance(x: np.ndarray) -> np.ndarray:
 
 
 def _variance_pull(g: np.ndarray, x: np.ndarray) -> Any:
-    cells, g = _cells(x), g[:, WINDOW - 1 :] * (2 / WINDOW)
-    return (x * _spread(g) - _spread(g * (sum(cells[1:], cells[0]) / WINDOW)),)
+    """By the distances from each mean: a difference of two sums loses the digits that mean and cell share."""
+    cells, g, out = _cells(x), g[:, WINDOW - 1 :] * (2 / WINDOW), np.zeros_like(x)
+    mean = sum(cells[1:], cells[0]) / WINDOW
+    for to, cell in zip(_cells(out), cells):
+        d = cell - mean
+        d *= g
+        np.add(to, d, out=to)
+    return (out,)
 
 
 def _median(x: np.ndarray) -> np.ndarray:
