@@ -16,7 +16,7 @@ from namedgrad.rules.complex import absolute
 from namedgrad.rules.elementwise import c, divide, less_equal
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, mT, off_diagonal, typed
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, identity, multiply, not_equal, select, where
+from namedgrad.rules.structure import add, identity, multiply, not_equal, reorder, select, where
 from namedgrad.trace import innermost
 
 
@@ -39,7 +39,7 @@ def over(
     raw = innermost(coincide(safe, values)).raw
     known = may_look(raw) and not raw.any()
     out = divide(x, safe) if known else quotient(x, gap, coincide(gap, values), none())
-    return select(off_diagonal(x), out) if differences else out
+    return reorder(select(off_diagonal(x), out), out.names) if differences else out
 
 
 def quotient(x: DimArray, gap: DimArray, close: DimArray, none: DimArray) -> DimArray:

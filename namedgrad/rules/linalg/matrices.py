@@ -211,6 +211,12 @@ def on_diagonal(x: DimArray) -> DimArray:
     return equal(positions(n, ROW, x), positions(n, COLUMN, x))
 
 
+def with_diagonal(x: DimArray, values: DimArray) -> DimArray:
+    """``x`` with values along its diagonal, and laid out as it is: added, they came with a layout of their own."""
+    out = where(on_diagonal(x), typed(values, x), x)
+    return reorder(out, axes.in_order((*x.names, *out.names)))
+
+
 def off_diagonal(x: DimArray) -> DimArray:
     """Which cells of a square matrix are not on the diagonal."""
     n = extent(x, COLUMN)

@@ -34,6 +34,7 @@ from namedgrad.rules.linalg.matrices import (
     on_diagonal,
     skew,
     typed,
+    with_diagonal,
 )
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
@@ -73,7 +74,9 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray
     inner = over(add(fx, fz), minus, s, none, differences=True)
     rest = subtract(fx, fz)
     inner = add(inner, over(rest, plus, s, lambda: _nothing(rest, none())))
-    inner = add(multiply(c(0.5), inner), select(on_diagonal(x), typed(gs, x)))
+    inner = multiply(c(0.5), inner)
+    phase = x.dtype.kind == "c"  # else there is nothing on the diagonal
+    inner = add(inner, select(on_diagonal(x), typed(gs, x))) if phase else with_diagonal(inner, gs)
     out = mm(mm(u, inner), mH(v))
     if extent(u, ROW) > extent(u, COLUMN):
         out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))

@@ -32,19 +32,17 @@ from namedgrad.rules.linalg.matrices import (
     matrix_dims,
     mH,
     mm,
-    on_diagonal,
     skew,
     typed,
+    with_diagonal,
 )
 from namedgrad.rules.linalg.solving import _inv
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import (
-    add,
     equal,
     multiply,
     relabel,
-    select,
     subtract,
 )
 
@@ -67,8 +65,7 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     f = mm(mH(v), gv)
     gap = subtract(w, down(w))
     inner = over(multiply(c(0.5), skew(f)), gap, w, lambda: equal(asked(f), c(0)), differences=True)
-    inner = add(inner, select(on_diagonal(f), typed(gw, f)))
-    return (hermitian_part(mm(mm(v, inner), mH(v))),)
+    return (hermitian_part(mm(mm(v, with_diagonal(inner, gw)), mH(v))),)
 
 
 def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
@@ -207,7 +204,7 @@ def _eig_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     f = subtract(f, multiply(mm(mH(v), v), typed(along, f)))
     gap = conj_if_complex(subtract(w, down(w)))
     inner = over(f, gap, w, lambda: equal(mm(mH(v), gv), c(0)), differences=True)
-    inner = add(inner, select(on_diagonal(f), gw))
+    inner = with_diagonal(inner, gw)
     out = mm(mm(mH(_inv(v, errors="nan")), inner), mH(v))
     return (out if a.dtype.kind == "c" else typed(real(out), a),)
 
