@@ -123,6 +123,32 @@ def test_second_derivatives_of_distances_are_finite_where_points_meet(rng, p):
         assert np.isfinite(ng.hessian(f)(x).data).all()
 
 
+@pytest.mark.parametrize("n", [2, 31, 32, 33, 34, 65, 100])
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3])
+def test_distances_of_pairs_in_blocks_of_rows(rng, n, p):
+    x = rng.normal(size=(2, n, 3))
+    x[0, 1], x[1, -1], x[1, 0, 0] = x[0, 0], 1e300, np.nan
+    x[0] *= 1e-250  # whose squares vanish
+    d = ng.DimArray(np.asfortranarray(x), ("b", "i", "k"))
+    far = np.abs(x[:, :, None] - x[:, None])
+    top = far.max(-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        far = (np.nan_to_num(far / top) ** p).sum(-1) ** (1 / p) * top[..., 0]
+    np.testing.assert_allclose(ng.pdist(d, ("i", "k"), p=p).data, far[(slice(None), *np.triu_indices(n, 1))], rtol=1e-13)
+
+
+@pytest.mark.parametrize("p", [1.5, 2])
+def test_gradient_of_distances_of_pairs(rng, p):
+    x, g = rng.normal(size=(2, 40, 3)), np.zeros((2, 40, 40))
+    cells = (slice(None), *np.triu_indices(40, 1))
+    g[cells] = rng.normal(size=(2, 780))
+    d = x[:, :, None] - x[:, None]
+    far = (np.abs(d) ** p).sum(-1, keepdims=True) ** (1 / p)
+    w = (g + g.swapaxes(1, 2))[..., None] * np.sign(d) * (np.abs(d) / (far + (far == 0))) ** (p - 1)
+    back = ng.pullback(lambda x: ng.pdist(x, ("i", "k"), p=p), ng.DimArray(x, ("b", "i", "k")))[1]
+    np.testing.assert_allclose(back(ng.DimArray(g[cells], ("b", "pair"))).data, w.sum(2), rtol=1e-11, atol=1e-13)
+
+
 def test_distance_to_a_close_point_far_from_the_origin_keeps_its_digits():
     x = ng.DimArray([[1e8, 1e8]], ("i", "k"))
     y = ng.DimArray([[1e8 + 3e-3, 1e8 + 4e-3]], ("j", "k"))

@@ -34,6 +34,19 @@ class AlongAxis:
         """The transpose of :meth:`central`."""
         return self.along("central_back", g, axis, g.shape[axis], edge_order=edge_order)
 
+    def pair_distance(self, x: Raw, p: float) -> Raw:
+        """The p-norm between every two points."""
+        n = int(x.shape[-1])
+        return self.of_last("pair_distance", "(k,n)->(q)", x, sizes={"q": n * (n - 1) // 2}, dtype=x.dtype, p=p)
+
+    def pair_difference(self, x: Raw, axis: int) -> Raw:
+        """Along an axis, the first of every two cells minus the second."""
+        return self.along("pair_difference", x, axis, x.shape[axis] * (x.shape[axis] - 1) // 2)
+
+    def pair_spread(self, g: Raw, axis: int, n: int) -> Raw:
+        """The transpose of :meth:`pair_difference` of ``n`` cells."""
+        return self.along("pair_spread", g, axis, n, n=int(n))
+
     def fft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
         """Discrete Fourier transform along axes."""
         return self.along("fft", x, axis, None, dtype=_complex(x), norm=norm)

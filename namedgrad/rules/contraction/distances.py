@@ -10,15 +10,15 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import Pair, ops
-from namedgrad.primitive import core, elementwise, operation, sample
+from namedgrad.linear import Pair, ops, product
+from namedgrad.primitive import core, elementwise, linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import isel
-from namedgrad.rules.movement import merge
+from namedgrad.rules.movement import core_size, merge
 from namedgrad.rules.reductions import max as largest
 from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import (
@@ -44,10 +44,10 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
 
     ``sign(d) (|d| / out)**(p - 1)``: quotients of at most 1, so that nothing overflows.
     """
+    if p == 2:
+        return multiply(c(2.0), _root_slope(out)), d
     some = not_equal(out, c(0))
     safe = where(some, out, c(1.0))
-    if p == 2:
-        return select(some, e.reciprocal(safe)), d
     if p == 1:
         return cast(some, out.dtype), e.sign(d)
     size = e.absolute_real(d)
@@ -69,9 +69,22 @@ def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: 
     return multiply(scale, ops.guarded_contract(moved, factor, (CELL,)))
 
 
+def _pairs_pullback(g: DimArray, out: DimArray, x: DimArray, p: float) -> list[DimArray]:
+    scale, factor = slope(_pair_difference(x), out, p)
+    return [_pair_spread(product(multiply(g, scale), factor), n=extent(x, CELL))]
+
+
+def _pairs_pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, p: float) -> DimArray:
+    scale, factor = slope(_pair_difference(x), out, p)
+    return multiply(scale, ops.guarded_contract(_pair_difference(ts[0]), factor, (axes.core(-2),)))
+
+
 _root_above_zero = elementwise("root_above_zero", lambda y, x: _root_slope(y))
 _root_slope = elementwise("root_slope", lambda s, y: multiply(c(-2.0), e.square(s)))
 _distance = core("(n),(n)->()", "distance", pullback=_pullback, pushforward=_pushforward)
+_pair_distance = core("(k,n)->(p)", "pair_distance", pullback=_pairs_pullback, pushforward=_pairs_pushforward)
+_pair_difference = linear("(n)->(n)", "pair_difference", transpose=lambda g, x: _pair_spread(g, n=core_size(x)))
+_pair_spread = linear("(n)->(n)", "pair_spread", transpose=lambda g, x, n: _pair_difference(g))
 
 
 @operation(sample("real(a,c)", "real(b,c)", dim="c"), sample("real(a,c)", "real(b,c)", dim="c", p=1), sample("real(a,c)", "real(b,c)", dim="c", p=math.inf),
@@ -203,8 +216,12 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     if new in x.names and new != point:
         raise AxisError(f"pdist: the dim {new!r} exists already in {x.dims}; choose another new_dim")
     inside, other = axes.fresh("pair"), axes.fresh("point")
-    square = merge(cdist(x, relabel(x, {point: other}), cell, p=p), (point, other), inside)
-    backend = backends.backend_of(innermost(x).raw)
-    cells = make(call(backend.pair_cells, extent(x, point)), (inside,), axes.NONE)
-    out = isel(square, {inside: cells})
+    if 0 < p < math.inf and x.dtype.kind in "fiub" and extent(x, cell):
+        x = x if x.dtype.kind == "f" else cast(x, "float64")
+        out = _pair_distance(x, dims=((cell, point),), out=(inside,), p=float(p))
+    else:
+        square = merge(cdist(x, relabel(x, {point: other}), cell, p=p), (point, other), inside)
+        backend = backends.backend_of(innermost(x).raw)
+        cells = make(call(backend.pair_cells, extent(x, point)), (inside,), axes.NONE)
+        out = isel(square, {inside: cells})
     return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
