@@ -224,3 +224,19 @@ def test_blocks_and_combinations_refuse(rng):
         ng.cartesian_prod(x, x, dim=("r",))
     with pytest.raises(ng.AxisError, match="kron: no dim 'q'"):
         ng.kron(x, x, "q")
+
+
+@pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (0, 2, 1, 4, 3), (3, 0, 4, 2, 1), (2, 4, 0, 1, 3)])
+@pytest.mark.parametrize("first", [True, False])
+def test_products_of_large_arrays_in_any_order_in_memory(rng, order, first):
+    sizes = dict(zip("bmnkl", (5, 6, 7, 15, 17), strict=True))
+    stored = [tuple(sizes)[i] for i in order]
+    x = np.transpose(rng.normal(size=[sizes[n] for n in stored]), np.argsort(order))
+    y = rng.normal(size=(17, 5, 3, 15, 2))
+    a, b = ng.DimArray(x, tuple("bmnkl")), ng.DimArray(y, tuple("lbokp"))
+    found = ng.dot(a, b, dim=("k", "l")) if first else ng.dot(b, a, dim=("k", "l"))
+    expected = np.einsum("bmnkl,lbokp->bmnop", x, y)
+    np.testing.assert_allclose(found.transpose(*"bmnop").data, expected, rtol=1e-11, atol=1e-11)
+    g = rng.normal(size=(2, 3, 7, 6, 5))
+    pulled = ng.pullback(lambda b: ng.dot(a, b, dim=("k", "l")), b)[1](ng.DimArray(g, tuple("ponmb")).transpose(*ng.dot(a, b, dim=("k", "l")).dims))
+    np.testing.assert_allclose(pulled.data, np.einsum("bmnkl,ponmb->lbokp", x, g), rtol=1e-11, atol=1e-11)

@@ -22,7 +22,7 @@ from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_search import NumpySearch
 from namedgrad.backends.numpy_statistics import NumpyStatistics
-from namedgrad.backends.overlapping import contract_windows, is_strewn_matrix
+from namedgrad.backends.overlapping import contract_windows, in_memory_order, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
 from namedgrad.backends.signals import HostSignals
@@ -201,6 +201,7 @@ class NumpyBackend(
         if out is None and is_strewn_matrix(x, y, plan):
             out = self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         if out is None:
+            plan = in_memory_order(x, y, plan)
             out = super().contract(x, y, plan)
         return super().contract(x, y, plan, guard=True) if guard and not self.isfinite_all(out) else out
 

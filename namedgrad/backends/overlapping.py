@@ -39,6 +39,36 @@ def contract_windows(x: Raw, y: Raw, plan: MatmulPlan) -> Raw | None:
     return None if found is None else _product((x, xs), (y, ys), out, found)
 
 
+def in_memory_order(x: Raw, y: Raw, plan: MatmulPlan) -> MatmulPlan:
+    """The same product, with the axes of the larger operand in the order in which they lie in memory.
+
+    Where that operand must be copied to be a matrix, the copy is in longer runs: the gradients of a transposed
+    convolution of channels that lie innermost, by kernels of 2 x 2, take 5 ms instead of 9.
+    """
+    larger, perm = (x, plan.perms[0]) if x.size >= y.size else (y, plan.perms[1])
+    if perm is None or larger.size < LEAST_CELLS or min(larger.strides) <= 0:
+        return plan
+    b, m, k, n = plan.counts
+    first, second = (list(p or range(a.ndim)) for a, p in ((x, plan.perms[0]), (y, plan.perms[1])))
+    back, steps = list(plan.back or range(b + m + n)), [larger.strides[i] for i in perm]
+    start = b + m if larger is x else b
+    order = _by_step(steps, start, start + k)
+    first[b + m :], second[b : b + k] = ([p[s + i] for i in order] for p, s in ((first, b + m), (second, b)))
+    if larger is x:
+        order, start = _by_step(steps, b, b + m), b
+        first[b : b + m] = [first[b + i] for i in order]
+    else:
+        order, start = _by_step(steps, b + k, b + k + n), b + m
+        second[b + k :] = [second[b + k + i] for i in order]
+    place = [*range(start), *(start + order.index(i) for i in range(len(order))), *range(start + len(order), b + m + n)]
+    return plan._replace(perms=(tuple(first), tuple(second)), back=tuple(place[i] for i in back))
+
+
+def _by_step(steps: list[int], start: int, stop: int) -> list[int]:
+    """The axes from ``start`` to ``stop``, counted from there, those with the longest steps first."""
+    return sorted(range(stop - start), key=lambda i: -steps[start + i])
+
+
 def is_strewn_matrix(x: Raw, y: Raw, plan: MatmulPlan) -> bool:
     """Whether a vector meets a matrix that would have to be copied to be one: einsum goes through it in place.
 

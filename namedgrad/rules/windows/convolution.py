@@ -12,7 +12,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.movement import pad
 from namedgrad.rules.structure import contract as contracted
-from namedgrad.rules.structure import relabel
+from namedgrad.rules.structure import relabel, reorder
 from namedgrad.rules.windows.geometry import private_name, sides, span, whole
 from namedgrad.rules.windows.views import add_windows, strided_windows
 
@@ -35,6 +35,8 @@ def _paired(x: DimArray, w: DimArray, dims: Any, over: Any, what: str) -> tuple[
         if n in dims or n in dims.values():
             raise AxisError(f"{what}: {n!r} is a windowed dim, or one of the kernel, and cannot be contracted as well")
     taken = {k: private_name(k) for k in dims.values() if k in x.names}
+    # Kernel dims in front, for what is added to windows: its channels lie innermost, and an offset is runs of cells.
+    w = reorder(w, (*dims.values(), *(n for n in w.names if n not in dims.values())))
     return relabel(w, taken), {d: taken.get(k, k) for d, k in dims.items()}, names
 
 
