@@ -183,6 +183,23 @@ def test_adaptive_windows(n: int, size: int) -> None:
     np.testing.assert_allclose(pull(g), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("size", "count"), [(1, 1), (3, 1), (3, 5), (3, 9), (2, 10), (11, 1)])
+@pytest.mark.parametrize("u", [0.0, 0.4, 0.99])
+def test_fractional_windows_that_overlap_and_leave_gaps(size: int, count: int, u: float) -> None:
+    x, g = draw(2, 11), draw(2, count)
+    step = (11 - size) / max(count - 1, 1)
+    starts = [*(int(np.floor((i + u) * step) - np.floor(u * step)) for i in range(count - 1)), 11 - size]
+    at = np.array([[k + x[row, k : k + size].argmax() for k in starts] for row in range(2)])
+    expected = np.zeros((2, 11))
+    np.add.at(expected, (np.arange(2)[:, None], at), g)
+    for given in (u, ng.DimArray(u, ())):
+        y, places = ng.fractional_max_pool(ng.DimArray(x, ("c", "x")), given, {"x": size}, {"x": count}, return_indices=True)
+        np.testing.assert_array_equal(places.data, at)
+        np.testing.assert_array_equal(y.data, np.take_along_axis(x, at, 1))
+        pull = ng.pullback(lambda x, given=given: ng.fractional_max_pool(x, given, {"x": size}, {"x": count}), ng.DimArray(x, ("c", "x")))[1]
+        np.testing.assert_allclose(pull(ng.DimArray(g, ("c", "x"))).data, expected)
+
+
 def test_fractional_windows_drawn_per_channel() -> None:
     x, u = draw(2, 3, 9, 7), np.random.default_rng(0).uniform(size=(2, 3, 2))
     y, at = ng.fractional_max_pool2d(x, 2, (4, 3), return_indices=True, _random_samples=u)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.windows import Cover, Shape, Span
+from namedgrad.backends.windows import Along, Shape, Span
 
 Raw = Any
 
@@ -39,7 +39,7 @@ class DaskWindowKernels:
         """The product of each window along an axis."""
         return self.along("window_prod", x, axis, span.number, span=span)  # type: ignore[attr-defined]
 
-    def window_max(self, x: Raw, axis: int, span: Span | Cover) -> Raw:
+    def window_max(self, x: Raw, axis: int, span: Along) -> Raw:
         """The largest cell of each window along an axis."""
         return self.along("window_max", x, axis, span.number, span=span)  # type: ignore[attr-defined]
 
@@ -47,7 +47,7 @@ class DaskWindowKernels:
         """The largest cell of each window that is not NaN."""
         return self.along("window_fmax", x, axis, span.number, span=span)  # type: ignore[attr-defined]
 
-    def window_won(self, x: Raw, y: Raw, axis: int, span: Span | Cover) -> Raw:
+    def window_won(self, x: Raw, y: Raw, axis: int, span: Along) -> Raw:
         """The offset of the first largest cell of each window."""
         import dask.array as da
 
@@ -60,11 +60,11 @@ class DaskWindowKernels:
         whole = (x.rechunk({axis: -1}), letters, y.rechunk({axis: -1}), others)
         return da.blockwise(kernel, others, *whole, dtype=np.int8 if span.size < 128 else np.int64, concatenate=True)
 
-    def window_pick(self, x: Raw, won: Raw, span: Span | Cover) -> Raw:
+    def window_pick(self, x: Raw, won: Raw, span: Along) -> Raw:
         """The cell of each window along the last axis that is at the offset ``won``."""
         return _with_offsets("window_pick", x, won, span.number, span=span)
 
-    def window_put(self, g: Raw, won: Raw, span: Span | Cover, size: int) -> Raw:
+    def window_put(self, g: Raw, won: Raw, span: Along, size: int) -> Raw:
         """The transpose of :meth:`window_pick`."""
         return _with_offsets("window_put", g, won, int(size), span=span, size=int(size))
 

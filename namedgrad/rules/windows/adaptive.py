@@ -8,7 +8,7 @@ from typing import Any
 
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name
-from namedgrad.backends.windows import Cover, Span
+from namedgrad.backends.windows import Cover, Drawn, Span
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
@@ -209,6 +209,12 @@ def fractional_max_pool(
     sizes = window_sizes(x, window, "fractional_max_pool")
     counts = whole(output, sizes, "fractional_max_pool: the number of windows")
     draws = per_dim(samples, sizes, "fractional_max_pool: samples")
+    for d, size in sizes.items():
+        if extent(x, d) < size + counts[d] - 1:
+            raise ValueError(f"fractional_max_pool: {counts[d]} windows of {size} cells do not fit into {d!r} of {describe(x)}")
+    if all(isinstance(u, (int, float)) for u in draws.values()):  # half of the time of places in arrays
+        spans = {d: Drawn(sizes[d], counts[d], extent(x, d), float(draws[d])) for d in sizes}
+        return largest(x, spans, return_indices)
     places = {d: _drawn(x, d, sizes[d], counts[d], constant(draws[d])) for d in sizes}
     return _largest_of(x, places, sizes, return_indices)
 
@@ -218,10 +224,7 @@ def _drawn(x: DimArray, d: Name, size: int, count: int, draw: DimArray) -> DimAr
     n = extent(x, d)
     if d in draw.names:
         raise AxisError(f"fractional_max_pool: the samples have the windowed dim {d!r}, in which they say where windows are")
-    if n < size + count - 1:
-        raise ValueError(f"fractional_max_pool: {count} windows of {size} cells do not fit into {d!r} of {describe(x)}")
-    draw = innermost(draw)
-    step = c((n - size) / (count - 1)) if count > 1 else c(0.0)
+    step, draw = c((n - size) / max(count - 1, 1)), innermost(draw)
     i = positions(count, d, x)
     starts = subtract(e.floor(multiply(add(i, draw), step)), e.floor(multiply(draw, step)))
     at = cast(where(e.less(i, c(count - 1)), starts, c(float(n - size))), "int64")

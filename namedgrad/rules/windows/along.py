@@ -8,14 +8,13 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
-from namedgrad.backends.windows import Cover, Span
+from namedgrad.backends.windows import Along, Span
 from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, core, linear, place
 from namedgrad.rules.movement import core_size
 from namedgrad.rules.structure import positions, relabel, stamp
 from namedgrad.trace import apply, innermost
 
-Along = Span | Cover
 _LAST, _OTHER = axes.core(-1), axes.core(-2)
 
 # fmt: off

@@ -11,7 +11,7 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import NONE, AxisError, Name
-from namedgrad.backends.windows import Span
+from namedgrad.backends.windows import Along, Span
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
@@ -22,7 +22,7 @@ from namedgrad.rules.indexing.maps import with_names
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, reorder, select, where, zeros_spread
-from namedgrad.rules.windows.along import Along, window_argmaxima, window_maxima, window_sums
+from namedgrad.rules.windows.along import window_argmaxima, window_maxima, window_sums
 from namedgrad.rules.windows.geometry import Sides, members, sides, span, whole, window_sizes
 
 
