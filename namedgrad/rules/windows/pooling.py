@@ -273,9 +273,9 @@ def lp_pool(
     array([ 5., 10.])
     """
     spans, pads = pooled_spans(x, window, stride, 0, 1, ceil_mode, "lp_pool")
-    cells = math.prod(s.size for s in spans.values())
-    mean = divided(window_sums(e.power(x, c(p)), spans), x, spans, pads)
-    sums = multiply(mean, c(cells))
+    sums = window_sums(e.power(x if x.dtype.kind in "fc" else cast(x, "float64"), c(p)), spans)
+    if ceil_mode:  # else all windows are full
+        sums = multiply(divided(sums, x, spans, pads), c(math.prod(s.size for s in spans.values())))
     if p <= 1:
         return e.power(sums, c(1 / p))
     some = not_equal(sums, c(0))
