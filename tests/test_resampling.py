@@ -225,3 +225,25 @@ def test_short_time_spectra_and_back() -> None:
     spectra = ng.stft(signal, window, dim="t", n_fft=7, hop_length=2)
     back = ng.istft(spectra, window, dim="t", n_fft=7, hop_length=2, length=50)
     assert np.allclose(back.data[:-2], signal.data[:-2], rtol=0, atol=1e-12)
+
+
+def test_neighbours_outside_count_for_nothing_whatever_is_there():
+    x = np.arange(12.0).reshape(3, 4)
+    x[0, 0], x[2, 3] = np.nan, np.inf
+    operands = ng.DimArray(x, ("y", "x")), ng.DimArray([-3.0, 4.0, 0.0], "p"), ng.DimArray([-3.0, 4.0, -1 / 6], "p")
+    y, pull = ng.pullback(
+        lambda image, v, u: ng.grid_sample(image, {"y": v, "x": u}, dims=("y", "x"), align_corners=True), *operands
+    )
+    np.testing.assert_allclose(y.data, [0, 0, 5.25])
+    cells, *places = pull(ng.DimArray([np.nan, np.inf, 2.0], "p"))
+    np.testing.assert_allclose(cells.data, [[0, 0, 0, 0], [0, 1.5, 0.5, 0], [0, 0, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose([p.data for p in places], [[0, 0, 2 * 4 * 1], [0, 0, 2 * 1 * 1.5]])
+
+
+@pytest.mark.parametrize("target", [[0.5, 1.5], [0.5, 3.5], [-1.0, 1.5]])
+def test_values_beyond_the_ends_do_not_decide_the_dtype(target):
+    x = np.array([1.0, 3.0, 7.0], np.float32)
+    for fill in (np.nan, np.float64(5.0), 4):
+        y = ng.interp(ng.DimArray(x, "x"), {"x": target}, fill_value=fill)
+        assert y.dtype == ng.interp(ng.DimArray(x, "x"), {"x": [9.0]}, fill_value=fill).dtype
+        np.testing.assert_allclose(y.data, np.interp(target, [0, 1, 2], x, left=fill, right=fill))

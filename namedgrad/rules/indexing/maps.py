@@ -86,7 +86,9 @@ class _Gather(Primitive):
         if len(index) == 1 and not shared and len(new) <= 1:
             raw = call(backend.take, x.raw, index[0].raw, len(head))
             return make(raw, (*head, *new, *tail), hidden)
-        raw = place(x.raw, axes.Move(axes.order_plan(x.names, (*shared, *head, *dims, *tail)), None))
+        pairs = sorted(zip(dims, index, strict=True), key=lambda pair: x.names.index(pair[0]))  # memory stays as it is
+        core, index = tuple(d for d, _ in pairs), [i for _, i in pairs]
+        raw = place(x.raw, axes.Move(axes.order_plan(x.names, (*shared, *head, *core, *tail)), None))
         placed = placed_index(index, (*shared, *new), backend)
         out = call(backend.gather, raw, *placed, shared=len(shared), tail=len(tail))
         first = min(x.names.index(d) for d in dims)

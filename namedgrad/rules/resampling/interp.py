@@ -271,8 +271,15 @@ class Along:
         if bounds_error and any(bool(_any(m)) for m in (below, above)):
             raise ValueError(f"interp: a target along {self.dim!r} is outside the coordinates")
         for mask, value in ((below, low), (above, high)):
-            y = y if value is None else where(mask, constant(value), y)
+            if value is not None and not (type(value) is float and _nowhere(mask)):
+                y = where(mask, constant(value), y)
         return y
+
+
+def _nowhere(mask: DimArray) -> bool:
+    """Whether it is known that nothing is outside: a look at the targets instead of a copy of all that was found."""
+    raw = innermost(mask).raw
+    return backends.may_look(raw) and not np.any(raw)
 
 
 def _any(mask: DimArray) -> Any:

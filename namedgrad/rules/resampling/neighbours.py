@@ -42,8 +42,10 @@ def _term(x: DimArray, taps: Mapping[Name, Tap], times: Callable[[DimArray, DimA
     value = gather(x, {d: t.at for d, t in taps.items()})
     weight = _joined(multiply.two, [t.weight for t in taps.values()])
     mask = _joined(e.logical_and.two, [t.inside for t in taps.values()])
-    value = value if mask is None else select(mask, value)
-    return value if weight is None else times(weight, value)
+    if mask is None:
+        return value if weight is None else times(weight, value)
+    # A weight of 0 has one cell for each position; of each channel a mask would take as long as reading its values.
+    return select(mask, value) if weight is None else weigh.two(select(mask, weight), value)
 
 
 def _joined(two: Callable[[DimArray, DimArray], DimArray], parts: Sequence[DimArray | None]) -> DimArray | None:
