@@ -496,6 +496,22 @@ def test_tangent_that_adds_names() -> None:
     assert_close(values(dy, ("b", "e", "f")), expected, ROUNDING)
 
 
+def test_tangent_that_adds_a_name_whose_slices_are_mixed_is_refused() -> None:
+    x, t = ng.DimArray(2.0, ()), ng.DimArray([1.0, 10.0, 100.0], "b", vectorized="b")
+    data = ng.DimArray([1.0, 2.0, 3.0], "b")
+    for f in (lambda x: (x * data).sum(), lambda x: (x * data).cumsum("b"), lambda x: ng.dot(x * data, data, dim="b"),
+              lambda x: (x * data.vectorize("b")).devectorize("b").sum()):  # fmt: skip
+        with pytest.raises(ng.AxisError, match="slices of 'b' are mixed"):
+            ng.pushforward(f, (x,), (t,))
+        with pytest.raises(ng.AxisError, match="slices of 'b' are mixed"):
+            ng.linearize(f, x)[1](t)
+        named = t.rename({"b": "e"})
+        pushed = ng.pushforward(f, (x,), (named,))[1].devectorize()
+        assert_close(pushed.isel(e=2).to_numpy(), 100 * f(ng.DimArray(1.0, ())).to_numpy(), ROUNDING)
+    elsewhere = ng.pushforward(lambda x: x * data.sum(), (x,), (t,))[1]
+    assert_close(elsewhere.to_numpy(), 6 * t.to_numpy(), ROUNDING)
+
+
 def test_tangent_that_lacks_vectorized_axes_is_broadcast() -> None:
     xb = inputs()["xb"]
     t = ng.DimArray(np.arange(4.0), "f")

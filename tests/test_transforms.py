@@ -562,6 +562,21 @@ def test_custom_rules(make: Any, batch: Any) -> None:
             assert_close(values(g1, all_names(g2)), g2.to_numpy(), ROUNDING)
 
 
+@pytest.mark.parametrize("make", [cube_by_pullback, cube_by_pushforward])
+def test_tangents_of_custom_rules_of_which_one_adds_an_axis(make: Any) -> None:
+    cube, x, y = make(), array("xz"), array("z")
+    one, many = array("xz"), ng.DimArray(RNG.normal(size=(5, SIZES["z"])), ("e", "z"), vectorized="e")
+    expected = np.einsum("xz,xz->x", 3 * x.data**2 * one.data, y.data + 0 * x.data) + many.data @ (x.data**3).T
+    np.testing.assert_allclose(ng.pushforward(cube, (x, y), (one, many))[1].data, expected, rtol=1e-12)
+    by_product = np.einsum("xz,xz->x", 3 * (x.data * y.data) ** 2 * one.data * y.data, 1 + 0 * x.data)
+    by_product = by_product + np.einsum("ez,xz->ex", many.data, 3 * (x.data * y.data) ** 2 * x.data)
+    ones = ng.ones_like(y)
+    for f in (lambda x, y: cube(x * y, ones), lambda x, y: cube(y * x, ones)):  # whichever tangent comes first
+        t = ng.pushforward(f, (x, y), (one, many))[1]
+        assert t.vectorized == ("e",)
+        np.testing.assert_allclose(t.data, by_product, rtol=1e-12)
+
+
 def test_custom_rules_override() -> None:
     @ng.custom_pullback
     def clipped(x: ng.DimArray) -> ng.DimArray:

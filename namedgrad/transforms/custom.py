@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from namedgrad.array import DimArray, TraceError, constant, describe, extent
-from namedgrad.axes import AxisError, Name
+from namedgrad.axes import AxisError, Name, by_name
 from namedgrad.linear import Leaf, Like, Map, fold, like
 from namedgrad.primitive import zeros_of
 from namedgrad.rules.complex import conj_if_complex
@@ -182,14 +182,17 @@ class _PullbackMap(_CustomMap):
     def push(self, ts: Sequence[DimArray | None]) -> Any:
         level = Level()
         leaves = [Leaf() for _ in self.outs]
+        given = [(i, t) for i, t in zip(self.at, ts, strict=True) if t is not None]
+        added = frozenset((n, n) for i, t in given for n in t.names if n not in self.ins[i].names)
+        mark = by_name(added, True)  # of them all: what a tangent is marked with may know only its own
         try:
             cts = [Traced(zeros_of(o), level, n) for o, n in zip(self.outs, leaves, strict=True)]
-            parts = self._apply(cts, next(t for t in ts if t is not None).hidden.keep)  # type: ignore[attr-defined]
+            parts = self._apply(cts, mark.keep)
             seeds = []
-            for i, t in zip(self.at, ts, strict=True):
+            for i, t in given:
                 c = parts[i]
-                if t is not None and c is not None and c.level is level:
-                    seeds.append((c.node, stamp(spread(conj_if_complex(t), like(c)), t.hidden)))
+                if c is not None and c.level is level:
+                    seeds.append((c.node, stamp(spread(conj_if_complex(t), like(c)), mark)))
             out = backward(level.tape or (), seeds, leaves)
             return tuple(None if c is None else conj_if_complex(c) for c in out)
         finally:

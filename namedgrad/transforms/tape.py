@@ -282,7 +282,7 @@ def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimAr
         return out.zeros(sizes)
     astray = {first for now, first in t.origins if now != first and now in t.value.names}
     for name in (*t.mixed, *astray):
-        if name in out.hidden:
+        if name in out.hidden or name in sizes:
             raise ambiguous(name)
     value = spread(t.value, Like(out.names, out.full_shape, out.dtype))
     if backends.is_recording() and out.backend.may_branch:
