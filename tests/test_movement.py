@@ -152,3 +152,19 @@ def test_functions_on_numbered_axes() -> None:
     np.testing.assert_array_equal(ng.rot90(p, (0, 1)).data, np.rot90(X))
     np.testing.assert_allclose(ng.vector_norm(p, 1, ord=3).data, np.linalg.vector_norm(X, axis=1, ord=3))
     assert [q.shape for q in ng.unbind(p, 0)] == [(8,)] * 6
+
+
+def test_numbers_that_are_joined_have_the_dtype_of_the_arrays() -> None:
+    single, whole = ng.ones({"f": 2, "t": 3}, dtype="float32"), ng.DimArray([1, 2], "t")
+    for arrays, dtype in (
+        ([single, 0.5], "float32"), ([-0.0, single], "float32"), ([ng.DimArray(np.float32(2), ()), 1], "float32"),
+        ([single, 1j], "complex64"), ([single, np.float64(0.5)], "float64"), ([whole, 2], "int64"), ([whole, 0.5], "float64"),
+        ([1, 2.5, True], "float64"), ([single, whole, 0.1], "float64"),
+    ):  # fmt: skip
+        assert ng.concat(arrays, "t").dtype == dtype, (arrays, dtype)
+    np.testing.assert_array_equal(ng.concat([single, 0.5], "t").data, [[1, 1, 1, 0.5]] * 2)
+    assert np.signbit(ng.concat([-0.0, single], "t").data[:, 0]).all()
+    assert ng.concat([single, whole, 0.1], "t").data[0, -1] == 0.1
+    carries = ng.scan(lambda c, x: (c * x.sum(), c), 0.5, single, "t")[1]
+    assert carries.dtype == "float32"
+    assert ng.grad(lambda c: (ng.concat([single, c, c * c], "t") ** 2).sum())(3.0) == 2 * (2 * 3.0 + 4 * 3.0**3)

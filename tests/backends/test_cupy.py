@@ -479,3 +479,12 @@ def test_either_may_be_imported_first(first: str) -> None:
         "x = ng.DimArray(cupy.asarray([1.0, 2.0]), 'a')\n"
         "assert ng.grad(lambda x: (x * x).sum())(x).backend == 'cupy'\n"
     )
+
+
+def test_numbers_are_joined_on_the_device(array: Callable[..., ng.DimArray]) -> None:
+    x, c = array([[1.0, 2.0], [3.0, 5.0]], ("b", "t")), array(3.0, ())
+    np.testing.assert_array_equal(ng.concat([0.5, x, ng.DimArray(7.0, ())], "t").to_numpy(), [[0.5, 1, 2, 7], [0.5, 3, 5, 7]])
+    carries = ng.scan(lambda c, x: (c * x, c), 0.5, x.vectorize("b"), "t")[1]  # the first of which is the number
+    np.testing.assert_array_equal(carries.to_numpy(), [[0.5, 0.5], [0.5, 1.5]])
+    g = ng.grad(lambda c: (ng.concat([0.5, x * c, c], "t") ** 2).sum())(c)
+    assert (g.backend, g.item()) == ("cupy", 2 * 3.0 * (1 + 4 + 9 + 25 + 2))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import Name, Names
@@ -13,8 +15,8 @@ from namedgrad.linear import Like, Map, like
 from namedgrad.primitive import LinearCore, Primitive, check_sizes, operation, sample
 from namedgrad.rules.dims import check, without
 from namedgrad.rules.movement.cuts import slice_of
-from namedgrad.rules.structure import relabel, reorder, spread, zeros_spread
-from namedgrad.trace import apply
+from namedgrad.rules.structure import relabel, reorder, spread, where, zeros_spread
+from namedgrad.trace import apply, innermost
 
 
 class _Join(Primitive):
@@ -113,7 +115,18 @@ def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:
         if dim in p.hidden:
             check(p, dim, "concat")
     axes.check_names((dim,))
-    return join(parts, dim)
+    return join(_met(parts), dim)
+
+
+def _met(parts: list[DimArray]) -> list[DimArray]:
+    """Numbers and arrays without axes on the device of the others, before they are spread; numbers of their dtype."""
+    alone = [not p.names for p in parts]
+    dtypes = [p.dtype for p in parts if not backends.is_number(innermost(p).raw)]
+    if not any(alone) or not dtypes:
+        return parts
+    home = max(parts, key=lambda p: (bool(p.names), not backends.is_number(innermost(p).raw)))
+    zero, yes = (zeros_spread(home, Like((), (), np.dtype(d)), value=d is bool) for d in (np.result_type(*dtypes), bool))
+    return [where(yes, p, zero) if a else p for p, a in zip(parts, alone, strict=True)]
 
 
 operation(sample("real(a,b)", "real(a,c)", dim="a"), sample("real(b)", "real(c)", dim="a"), name="concat")(
