@@ -17,7 +17,7 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
-from namedgrad.axes import Name
+from namedgrad.axes import Name, Names
 from namedgrad.linear import Map, ops
 
 _COUNTER = itertools.count(1)
@@ -302,17 +302,17 @@ def accumulate(old: DimArray | None, new: DimArray, node: Map) -> DimArray:
     if old is None:
         return new
     if old.hidden is not new.hidden:
-        old, new = _agreed(old, new, node), _agreed(new, old, node)
+        old, new = agreed(old, new, node.names), agreed(new, old, node.names)
     return ops.add(old, new)
 
 
-def _agreed(g: DimArray, other: DimArray, node: Map) -> DimArray:
+def agreed(g: DimArray, other: DimArray, own: Names) -> DimArray:
     """``g`` with its kept axes under names that ``other``, which came by other renamings, can have them under too."""
     how: Any = g.hidden
     there: Any = other.hidden
     for now, then in how.final.items():
         if there.final.get(now) != then:
-            if now in node.names and now in g.names:  # an axis of the node itself, and a slice: a diagonal from here on
+            if now in own and now in g.names:  # an axis of the node itself, and a slice: a diagonal from here on
                 g = ops.diagonalize(g, now)
                 now = axes.slice_name(now)  # noqa: PLW2901 - the name that it has from here on
             g = ops.relabel(g, {now: axes.slice_name(axes.slice_name(then))})

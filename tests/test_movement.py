@@ -154,6 +154,27 @@ def test_functions_on_numbered_axes() -> None:
     assert [q.shape for q in ng.unbind(p, 0)] == [(8,)] * 6
 
 
+def test_parts_of_one_array_of_which_one_has_its_slices_renamed() -> None:
+    x = ng.DimArray(X, ("b", "a"), vectorized="b")
+    expected = np.einsum("db,bk->dbk", np.eye(len(X)), 2 * X) * np.sin(X[:, 3:]).sum()
+    expected[:, :, 3:] = (X[:, :3] ** 2).sum(1)[:, None, None] * np.cos(X[:, 3:])
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        first, second = ng.split(x, [3], "a")
+        own = (first**2).sum().devectorize("b").rename(b="d").vectorize("d")
+        return own * ng.sin(second).sum().devectorize("b").sum()
+
+    for g in (ng.grad(f)(x), ng.jacobian(f, mode="forward")(x).rename({"a_wrt": "a"})):
+        np.testing.assert_allclose(g.devectorize().transpose("d", "b", "a").data, expected, rtol=1e-12)
+
+    def met(x: ng.DimArray) -> ng.DimArray:
+        first, second = ng.split(x, [3], "a")
+        return first.sum().devectorize("b").rename(b="d").vectorize("d") * second.sum()
+
+    with pytest.raises(ng.AxisError, match="slices of 'b' are mixed"):
+        ng.grad(met)(x)
+
+
 def test_numbers_that_are_joined_have_the_dtype_of_the_arrays() -> None:
     single, whole = ng.ones({"f": 2, "t": 3}, dtype="float32"), ng.DimArray([1, 2], "t")
     for arrays, dtype in (

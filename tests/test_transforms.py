@@ -577,6 +577,32 @@ def test_tangents_of_custom_rules_of_which_one_adds_an_axis(make: Any) -> None:
         np.testing.assert_allclose(t.data, by_product, rtol=1e-12)
 
 
+@pytest.mark.parametrize("k", [0, 1])
+def test_slices_of_one_result_of_a_custom_rule_that_are_renamed(k: int) -> None:
+    both = ng.custom_pullback(lambda x: (ng.sin(x).sum(), (x * x).sum()))
+    both.pullback(lambda c, out, x: c[0] * ng.cos(x) + c[1] * 2 * x)
+    x = ng.DimArray(RNG.normal(size=(3, 2)), ("b", "z"), vectorized="b")
+
+    def met(x: ng.DimArray) -> ng.DimArray:
+        out = both(x)
+        return out[k].devectorize("b").rename(b="d").vectorize("d") * out[1 - k]
+
+    for of in (ng.grad(met), ng.jacobian(met, mode="forward")):
+        with pytest.raises(ng.AxisError, match="slices of 'b' are mixed"):
+            of(x)
+
+    def summed(x: ng.DimArray) -> ng.DimArray:
+        out = both(x)
+        return out[k].devectorize("b").rename(b="d").vectorize("d") * out[1 - k].devectorize("b").sum()
+
+    a = x.data
+    values, slopes = (np.sin(a).sum(1), (a * a).sum(1)), (np.cos(a), 2 * a)
+    expected = np.einsum("db,bz->dbz", np.eye(3), slopes[k]) * values[1 - k].sum()
+    expected += values[k][:, None, None] * slopes[1 - k]
+    g = ng.grad(summed)(x).devectorize().transpose("d", "b", "z")
+    np.testing.assert_allclose(g.data, expected, rtol=1e-12)
+
+
 def test_custom_rules_override() -> None:
     @ng.custom_pullback
     def clipped(x: ng.DimArray) -> ng.DimArray:

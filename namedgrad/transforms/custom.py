@@ -7,6 +7,7 @@ cotangent or tangent carries is vectorized.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from namedgrad.linear import Leaf, Like, Map, fold, like
 from namedgrad.primitive import zeros_of
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import multiply, spread, stamp
-from namedgrad.trace import Level, Traced, backward, demoting
+from namedgrad.trace import Level, Traced, agreed, backward, demoting
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree, adapter_of
 from namedgrad.transforms.levels import as_taken, top_level
@@ -143,6 +144,14 @@ def _parts_along(tree: Tree, value: Any, likes: Sequence[DimArray], what: str) -
     return parts
 
 
+def _agreed(g: dict[int, DimArray], outs: Sequence[DimArray]) -> dict[int, DimArray]:
+    """Cotangents whose kept axes have the same names, though outputs may have come to have other ones later."""
+    g = dict(g)
+    for i, j in itertools.permutations(g, 2):
+        g[i] = agreed(g[i], g[j], outs[i].names)
+    return g
+
+
 def _show(g: DimArray, o: DimArray) -> DimArray:
     """A cotangent or tangent as a rule sees it: visible are the dims of its array, all else is vectorized."""
     return stamp(g, frozenset(n for n in g.names if n not in o.dims))
@@ -175,6 +184,7 @@ class _PullbackMap(_CustomMap):
         return [None if c is None else _times(c, _lacking(c, own)) for c, own in zip(parts, lost, strict=True)]
 
     def pull(self, g: Any) -> list[DimArray | None]:
+        g = _agreed(g, self.outs)
         how = next(iter(g.values())).hidden
         cts = [_show(conj_if_complex(g[i]), o) if i in g else zeros_of(o) for i, o in enumerate(self.outs)]
         return self.fold_inputs(self._apply(cts, how.keep), how)
