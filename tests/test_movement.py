@@ -180,12 +180,15 @@ def test_numbers_that_are_joined_have_the_dtype_of_the_arrays() -> None:
     for arrays, dtype in (
         ([single, 0.5], "float32"), ([-0.0, single], "float32"), ([ng.DimArray(np.float32(2), ()), 1], "float32"),
         ([single, 1j], "complex64"), ([single, np.float64(0.5)], "float64"), ([whole, 2], "int64"), ([whole, 0.5], "float64"),
-        ([1, 2.5, True], "float64"), ([single, whole, 0.1], "float64"),
+        ([1, 2.5, True], "float64"), ([single, whole, 0.1], "float64"), ([whole.astype("int8"), True], "int8"),
     ):  # fmt: skip
         assert ng.concat(arrays, "t").dtype == dtype, (arrays, dtype)
     np.testing.assert_array_equal(ng.concat([single, 0.5], "t").data, [[1, 1, 1, 0.5]] * 2)
     assert np.signbit(ng.concat([-0.0, single], "t").data[:, 0]).all()
     assert ng.concat([single, whole, 0.1], "t").data[0, -1] == 0.1
+    assert ng.concat([whole.astype("int8"), 300], "t").data[-1] == 300
+    days = np.array(["2020-01-01", "2020-01-02"], "M8[D]")
+    np.testing.assert_array_equal(ng.concat([ng.DimArray(days[:1], "t"), ng.DimArray(days[1], ())], "t").data, days)
     carries = ng.scan(lambda c, x: (c * x.sum(), c), 0.5, single, "t")[1]
     assert carries.dtype == "float32"
     assert ng.grad(lambda c: (ng.concat([single, c, c * c], "t") ** 2).sum())(3.0) == 2 * (2 * 3.0 + 4 * 3.0**3)

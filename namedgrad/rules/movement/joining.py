@@ -122,10 +122,11 @@ def _met(parts: list[DimArray]) -> list[DimArray]:
     """Numbers and arrays without axes on the device of the others, before they are spread; numbers of their dtype."""
     alone = [not p.names for p in parts]
     dtypes = [p.dtype for p in parts if not backends.is_number(innermost(p).raw)]
-    if not any(alone) or not dtypes:
+    if not any(alone) or not dtypes or (dtype := np.result_type(*dtypes)).kind not in "biufc":
         return parts
     home = max(parts, key=lambda p: (bool(p.names), not backends.is_number(innermost(p).raw)))
-    zero, yes = (zeros_spread(home, Like((), (), np.dtype(d)), value=d is bool) for d in (np.result_type(*dtypes), bool))
+    kind = dtype.type if dtype.kind in "fc" else np.bool_  # a whole number may need more than the integers here have
+    zero, yes = (zeros_spread(home, Like((), (), np.dtype(t)), t(v)) for t, v in ((kind, 0), (np.bool_, 1)))
     return [where(yes, p, zero) if a else p for p, a in zip(parts, alone, strict=True)]
 
 
