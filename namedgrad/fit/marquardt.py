@@ -31,8 +31,8 @@ from namedgrad.fit.sums import Point
 
 FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e15
 ALMOST_UNDAMPED = 1e-13  # keeps a singular matrix positive definite
-# Times the cost: what is worse says nothing of what it is with the best linear parameters, which are looked for from 0;
-# what is much worse is too far away.
+# Times the cost: what is worse says nothing of what it is with the best linear parameters, which are looked for from 0,
+# or, where it is the start, from those that it gives; what is much worse is too far away.
 TRUSTED, TOO_FAR = 1e8, 1e30
 ROUNDING = 1e-13  # relative changes of the cost below this say nothing
 # Squares of changes of the linear parameters, relative to them: after a large one the other columns are computed anew,
@@ -114,10 +114,12 @@ class Marquardt(Batch):
         finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
         squares = small.diagonal(at.normal)
         finite &= np.isfinite(squares).all(axis=0)
-        wild = finite & (at.cost > TRUSTED * self.cost)
+        wild = finite & ~self.stale & (at.cost > TRUSTED * self.cost)
         near = (at.cost <= TOO_FAR * self.cost) & bool(self.linear.rows.size)
         finite &= ~wild & (new | self.bare | ~self._vanishes(squares))
+        before = at.cost
         x, at, change = self._projected(self.trial, at, finite)
+        lost = finite & (before > np.maximum(TRUSTED * at.cost, ROUNDING**2 * small.dot(self.trial**2, squares)))
         noise = ROUNDING * self.cost
         gain = self.cost - at.cost
         ratio = gain / self.predicted
@@ -133,7 +135,8 @@ class Marquardt(Batch):
             self.gradient = np.where(better, at.gradient, self.gradient)
             self.normal = np.where(better, at.normal, self.normal)
         squares = np.where(better, squares, 0.0)  # before columns have followed linear parameters, and after that
-        self.longest = np.maximum(self.longest, np.sqrt(np.maximum(squares, small.diagonal(self.normal))))
+        longest = np.maximum(self.longest, np.sqrt(np.maximum(squares, small.diagonal(self.normal))))
+        self.longest = np.where(lost, self.longest, longest)
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
         self.before = np.where(better & ~new & ~self.stale, self.predicted, 0.0)
@@ -141,7 +144,7 @@ class Marquardt(Batch):
         misled = ~better & ~self.bare & (self.rough > ROUGH)  # by columns that belong to other linear parameters
         self.damping = np.where(better, calmer, self.damping * np.where(misled | self.bare, 1.0, self.growth))
         self.growth = np.where(better, 2.0, np.where(self.bare, 1.0, 2.0) * self.growth)
-        self.stale = (better & (change > FAR)) | misled
+        self.stale = (better & ((change > FAR) | lost)) | misled
         self.rough = np.where(better, change, np.where(misled, 0.0, self.rough))
 
     def _vanishes(self, squares: Array) -> Flags:
@@ -170,7 +173,7 @@ class Marquardt(Batch):
         normal, rough = self._scaled(gradient, at.normal, x, moved)
         sizes = small.dot(change**2, scale**2), small.dot(x[rows] ** 2, scale**2)
         relative = np.where(use & rough & (sizes[0] > 0), sizes[0] / sizes[1], 0.0)
-        return moved, Point(at.cost - np.where(use, gain, 0.0), gradient, normal), relative
+        return moved, Point(np.maximum(at.cost - np.where(use, gain, 0.0), 0.0), gradient, normal), relative
 
     def _scaled(self, gradient: Array, normal: Array, x: Array, moved: Array) -> tuple[Array, Flags]:
         """The gradient, in place, and the normal matrix, with columns that have followed the linear parameters.

@@ -36,6 +36,29 @@ def test_data_that_the_model_meets_exactly():
     assert (found.iterations <= 1).all()
 
 
+@pytest.mark.parametrize("size", [1e8, -1e14, 1e20, 1e100])
+def test_linear_parameters_that_start_absurdly_far_off(size):
+    y = observations(1)
+    want = fit(y)
+    found = fit(y, START | {"size": size})
+    assert (found.status == 0).all()
+    np.testing.assert_allclose(stacked(found.params), stacked(want.params), rtol=1e-6)
+    np.testing.assert_allclose(found.cost, want.cost, rtol=1e-10)
+    line = fit(y, {"slope": size, "rest": -size}, lambda p, t, y: p["slope"] * t + p["rest"] - y)
+    for i, j in np.ndindex(y.shape[1:]):
+        slope, rest = np.polyfit(TIME, y[:, i, j], 1)
+        np.testing.assert_allclose([line.params["slope"][i, j], line.params["rest"][i, j]], [slope, rest], rtol=1e-9)
+
+
+def test_precise_data_keep_their_small_errors():
+    y = 2 * TIME + 1 + 1e-9 * np.random.default_rng(0).normal(size=TIME.size)
+    found = ng.least_squares(lambda p, t, y: p["slope"] * t + p["rest"] - y, {"slope": 1.0, "rest": 0.0}, TIME, y)
+    r = y - np.polyval(np.polyfit(TIME, y, 1), TIME)
+    np.testing.assert_allclose(found.cost, 0.5 * (r**2).sum(), rtol=1e-5)
+    spread = ((TIME - TIME.mean()) ** 2).sum()
+    np.testing.assert_allclose(found.stderr["slope"], np.sqrt((r**2).sum() / (TIME.size - 2) / spread), rtol=1e-5)
+
+
 @pytest.mark.parametrize("unit", [1e6, 1e-6, 1e12, 1e-12])
 def test_units_do_not_matter(unit):
     y = observations(1)
@@ -53,7 +76,7 @@ def test_cells_at_the_edges_disturb_nobody():
     bad[:, 0, 0], bad[:, 0, 1], bad[:, 0, 2], bad[:, 0, 3] = 5.0, 1e308, 0.0, np.inf
     bad[2:, 1, 0], bad[3:, 1, 1] = np.nan, np.nan
     found = fit(bad)
-    np.testing.assert_array_equal(found.status[0, :4], [0, 5, 0, 4])
+    np.testing.assert_array_equal(found.status[0, :4], [0, 5, 2, 4])  # a size of 0 has no rate
     assert found.params["offset"][0, 0] == pytest.approx(5.0)
     np.testing.assert_array_equal(found.status[1, :2], [4, 0])
     assert np.isinf(found.stderr["rate"][1, 1])
