@@ -38,6 +38,7 @@ ROUNDING = 1e-13  # relative changes of the cost below this say nothing
 # Squares of changes of the linear parameters, relative to them: after a large one the other columns are computed anew,
 # after one that is not small that is done if they mislead.
 FAR, ROUGH = 1.0, 1e-10
+SMALL = 1e-3  # of the cost: a step that promises less, and fails, may be misled by rounding
 LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on the residuals' curvature is estimated
 VANISHED = 1e-12  # of the square of the length of a column
 LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
@@ -87,6 +88,7 @@ class Marquardt(Batch):
     stale: Flags  # whether the trial is where the cell is, to be evaluated anew
     bare: Flags  # whether the trial is to be evaluated without linear parameters
     rough: Array  # squared relative change of the linear parameters since the columns were computed
+    unsure: Flags  # whether the cost has been computed for other linear parameters, and was only predicted for these
     bend: Array  # the curvature that the normal matrix lacks, as far as it is known
     bent: Flags  # whether it is used
     by_bend: Array  # what using it takes from the prediction, or would take
@@ -101,8 +103,8 @@ class Marquardt(Batch):
         return cls.start(
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0],
             damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n), stale=np.zeros(n, bool),
-            bare=np.zeros(n, bool), rough=np.zeros(n), bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n),
-            before=np.zeros(n), linear=linear,
+            bare=np.zeros(n, bool), rough=np.zeros(n), unsure=np.zeros(n, bool), bend=flat, bent=np.zeros(n, bool),
+            by_bend=np.zeros(n), before=np.zeros(n), linear=linear,
         )  # fmt: skip
 
     # ---------------------------------------------------------------- where it is
@@ -141,9 +143,11 @@ class Marquardt(Batch):
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
         self.before = np.where(better & ~new & ~self.stale, self.predicted, 0.0)
         self.bare = wild & near & ~self.bare
-        misled = ~better & ~self.bare & (self.rough > ROUGH)  # by columns that belong to other linear parameters
+        doubt = self.unsure & (self.predicted <= SMALL * self.cost)
+        misled = ~better & ~self.bare & ((self.rough > ROUGH) | doubt)  # by what belongs to other linear parameters
         self.damping = np.where(better, calmer, self.damping * np.where(misled | self.bare, 1.0, self.growth))
         self.growth = np.where(better, 2.0, np.where(self.bare, 1.0, 2.0) * self.growth)
+        self.unsure = np.where(better, ~self.stale & (x != self.trial).any(axis=0), self.unsure & ~misled)
         self.stale = (better & ((change > FAR) | lost)) | misled
         self.rough = np.where(better, change, np.where(misled, 0.0, self.rough))
 

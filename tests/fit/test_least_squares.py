@@ -146,6 +146,27 @@ def test_a_cubic_in_years_is_ill_conditioned_and_quick():
     np.testing.assert_allclose(fit.params["d"], slope, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("degree", "first"), [(1, 3e4), (1, 1e5), (2, 100.0), (2, 300.0), (3, 10.0)])
+def test_a_polynomial_far_from_its_origin_is_quick(degree, first):
+    t = np.linspace(0, 4, 30)
+    y = 3 * np.exp(-0.8 * t) + 0.5 + 0.05 * np.random.default_rng(0).normal(size=(6, 30))
+    names = [f"c{i}" for i in range(degree + 1)]
+
+    def polynomial(p, t, y):
+        return sum(p[n] * t**i for i, n in enumerate(names)) - y
+
+    arrays = ng.DimArray(t + first, ("t",)), ng.DimArray(y, ("x", "t"))
+    fit = ng.least_squares(polynomial, dict.fromkeys(names, 0.0), *arrays, over="x")
+    assert (fit.status == 0).all()
+    A = np.vander(t - 2, degree + 1)
+    want, squares, *_ = np.linalg.lstsq(A, y.T, rcond=None)
+    np.testing.assert_allclose(fit.params[names[-1]], want[0], rtol=1e-6)
+    np.testing.assert_allclose(fit.cost, squares / 2, rtol=1e-9)
+    error = np.sqrt(squares / (29 - degree) * np.linalg.inv(A.T @ A)[0, 0])
+    np.testing.assert_allclose(fit.stderr[names[-1]], error, rtol=1e-5)
+    assert first > 3e4 or fit.iterations.max() < 4
+
+
 def test_integers_and_single_precision_are_fitted_in_double():
     t = xr.DataArray(np.arange(4), dims="t")
     y = xr.DataArray([[0, 2, 4, 6], [0, 3, 6, 9]], dims=("x", "t"))
