@@ -64,7 +64,7 @@ def least_squares(
     loss_scale : float
         Size of the residuals beyond which a robust loss takes them for outliers.
     sigma : number or array, optional
-        Standard deviations of the observations: residuals are divided by it. NaN leaves an observation out.
+        Standard deviations of the observations: residuals are divided by it. NaN or infinity leaves an observation out.
     prior : dict, optional
         ``{name: (mean, standard deviation)}``, numbers or arrays over dims of ``over``. Each counts as one more
         residual, ``(parameter - mean) / standard deviation``; so residuals should be in standard deviations too: give
@@ -142,6 +142,8 @@ def least_squares(
     robust_loss = robust(loss, loss_scale)
     fixed, shared = ((x,) if isinstance(x, str) else tuple(x) for x in (fixed, shared))
     params, missing = given_starts(params)
+    if nowhere := [n for n in missing if n in fixed]:
+        raise ValueError(f"fixed: {nowhere} have no start values that they could be held at; give numbers or arrays")
     given = Given(params=params, data=data, bounds=bounds, sigma=sigma, prior=prior)
 
     if is_lazy(given.plain):

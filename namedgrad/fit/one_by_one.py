@@ -31,8 +31,6 @@ def fit_one(
     """Fit one series by :func:`scipy.optimize.curve_fit`, with differences for derivatives."""
     count, there = len(start), np.isfinite(y)
     if sigma is not None:
-        if sigma.ndim == 1:
-            there &= np.isfinite(sigma)
         sigma = sigma[there] if sigma.ndim == 1 else sigma[np.ix_(there, there)]
     dof, nothing = int(there.sum()) - count, np.full((count, count), np.nan)
     if dof < 0:

@@ -57,7 +57,7 @@ class Residuals(Problem):
     ) -> None:  # fmt: skip
         self.loss, self.weighted = loss, sigma is not None
         known = pairs_of(prior, as_entries(params), "prior", "(mean, standard deviation)")
-        sigma = as_floats(sigma, "sigma") if self.weighted else None
+        sigma = without_infinity(as_floats(sigma, "sigma")) if self.weighted else None
         super().__init__(function, params, data, sigma=sigma, prior=known, **settings)
         self._weigh()
         self.evaluators: list[Evaluator] = []
@@ -409,9 +409,18 @@ def only(value: Any) -> DimArray:
 
 def filled(args: Any) -> Any:
     """Arguments in which no number is missing."""
-    tree = Tree((args["data"], args["sigma"]))
-    data, sigma = tree.rebuild([fill(x) for x in tree.parts])
-    return {**args, "data": data, "sigma": sigma}
+    data, sigma = Tree(args["data"]), Tree(args["sigma"])
+    whole = [where(isfinite(x), x, c(1.0)) for x in sigma.parts]
+    return {**args, "data": data.rebuild([fill(x) for x in data.parts]), "sigma": sigma.rebuild(whole)}
+
+
+def without_infinity(sigma: Any) -> Any:
+    """Standard deviations with NaN in place of infinity: neither counts."""
+    tree = Tree(sigma)
+    known = [isfinite(x) for x in tree.parts]
+    if all(k.to_numpy().all() for k in known):
+        return sigma
+    return tree.rebuild([where(k, x, c(math.nan)) for k, x in zip(known, tree.parts, strict=True)])
 
 
 def fill(x: DimArray) -> DimArray:

@@ -113,6 +113,9 @@ def as_data(coords: list[Array], y: Array, sigma: Array | None, *, keep: bool) -
             x = np.where(there[..., None, :], x, np.nan_to_num(some))
     if _looked_at(y, lambda rows, _: np.isinf(rows).any(axis=-1)).any():
         y = np.where(np.isfinite(y), y, np.nan)
+    if sigma is not None and not np.isfinite(sigma).all():
+        known = np.isfinite(sigma)
+        y, sigma = np.where(known, y, np.nan), np.where(known, sigma, 1.0)
     return Data(x, y, sigma), incomplete
 
 
@@ -235,8 +238,7 @@ def arguments(data: Data) -> tuple[Any, ...]:
     x = [data.x[i] if data.x.ndim < 3 else cells(data.x[:, i]) for i in range(data.x.shape[-2])]
     if data.sigma is None:
         return *x, cells(data.y)
-    sigma = np.where(np.isfinite(data.sigma), data.sigma, np.nan)
-    return *x, sigma[0] if len(sigma) == 1 else cells(sigma), cells(data.y)
+    return *x, data.sigma[0] if len(data.sigma) == 1 else cells(data.sigma), cells(data.y)
 
 
 def residual(series: Series, data: Data) -> Callable[..., Any]:

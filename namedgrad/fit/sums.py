@@ -118,8 +118,8 @@ def _unit(one: DimArray, sizes: dict[Name, int]) -> DimArray:
 def narrow(x: DimArray) -> DimArray:
     """Without axes along which an array repeats one value."""
     strides = getattr(x.raw, "strides", ())
-    for name, step in zip(x.names, strides, strict=False):
-        if step == 0:
+    for name, step, size in zip(x.names, strides, x.full_shape, strict=False):
+        if step == 0 and size > 0:
             x = slice_of(x, name, 0)
     return x
 

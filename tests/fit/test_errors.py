@@ -38,6 +38,7 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
         (ValueError, "positive standard deviations", {"prior": {"rate": (0, 0)}}),
         (ValueError, "no parameter is left", {"fixed": START}),
         (ValueError, "fixed: no parameter 'x'", {"fixed": "x"}),
+        (ValueError, "no start values that they could be held at", {"start": START | {"rate": None}, "fixed": "rate"}),
         (ValueError, "'linear', 'huber'", {"loss": "l1"}),
         (ValueError, "loss_scale must be positive", {"loss": "huber", "loss_scale": 0}),
         (ValueError, "tol must be positive", {"tol": 0}),

@@ -320,15 +320,34 @@ def test_sigma_weighs_and_scales_the_covariance_as_scipy(dims):
     np.testing.assert_allclose(fit.cost, 0.5 * np.sum((off / full) ** 2, axis=0), rtol=1e-9)
 
 
-def test_sigma_that_is_missing_leaves_an_observation_out():
+@pytest.mark.parametrize("missing", [np.nan, np.inf])
+def test_sigma_that_is_missing_leaves_an_observation_out(missing):
     da = labelled(observations(4))
     sigma = xr.full_like(da, 0.5)
-    sigma[4, 1, 2] = np.nan
+    sigma[4, 1, 2] = missing
     fit = ng.least_squares(residual, START, da.time, da, over=OVER, sigma=sigma)
     without = da.copy()
     without[4, 1, 2] = np.nan
     np.testing.assert_allclose(stacked(fit.params), scipy_params(without.values), rtol=1e-7)
     assert fit.dof[1, 2] == fit.dof[0, 0] - 1
+    sigma[:, 0, 1] = missing
+    found = ng.least_squares(residual, START, da.time, da, over=OVER, sigma=sigma)
+    ds = ng.curvefit(da, "time", lambda t, size, rate, rest: size * np.exp(-rate * t) + rest, kwargs={"sigma": sigma})
+    for status, dof in ((found.status, found.dof), (ds.curvefit_status, ds.curvefit_dof)):
+        assert status[0, 1] == 4
+        assert (status.values == 4).sum() == 1
+        assert dof[0, 1] == 0
+        assert dof[1, 2] == fit.dof[1, 2]
+    assert (ng.least_squares(residual, START, da.time, da, over=OVER, sigma=missing).status == 4).all()
+
+
+def test_no_observations_at_all():
+    da = labelled(observations(4))
+    elsewhere = da.assign_coords(time=da.time + 100)  # labels that do not meet leave nothing
+    for t, y in ((da.time[:0], da[:0]), (da.time, elsewhere)):
+        found = ng.least_squares(residual, START, t, y, over=OVER)
+        assert (found.status == 4).all()
+        assert np.isnan(found.params["rate"]).all()
 
 
 @pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy", "arctan"])
