@@ -82,6 +82,7 @@ class Marquardt(Batch):
     gradient: Array
     normal: Array
     longest: Array  # that each column of the Jacobian has been
+    above: Array  # the cost from where on that is remembered
     damping: Array
     growth: Array
     predicted: Array
@@ -101,7 +102,7 @@ class Marquardt(Batch):
         p, n = start.shape
         flat = np.zeros((p, p, n))
         return cls.start(
-            index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0],
+            index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=np.zeros(n),
             damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n), stale=np.zeros(n, bool),
             bare=np.zeros(n, bool), rough=np.zeros(n), unsure=np.zeros(n, bool), bend=flat, bent=np.zeros(n, bool),
             by_bend=np.zeros(n), before=np.zeros(n), linear=linear,
@@ -122,6 +123,7 @@ class Marquardt(Batch):
         before = at.cost
         x, at, change = self._projected(self.trial, at, finite)
         lost = finite & (before > np.maximum(TRUSTED * at.cost, ROUNDING**2 * small.dot(self.trial**2, squares)))
+        at = at._replace(cost=np.where(lost, np.maximum(at.cost, ROUNDING * before), at.cost))
         noise = ROUNDING * self.cost
         gain = self.cost - at.cost
         ratio = gain / self.predicted
@@ -137,8 +139,7 @@ class Marquardt(Batch):
             self.gradient = np.where(better, at.gradient, self.gradient)
             self.normal = np.where(better, at.normal, self.normal)
         squares = np.where(better, squares, 0.0)  # before columns have followed linear parameters, and after that
-        longest = np.maximum(self.longest, np.sqrt(np.maximum(squares, small.diagonal(self.normal))))
-        self.longest = np.where(lost, self.longest, longest)
+        self._remember(np.sqrt(np.maximum(squares, small.diagonal(self.normal))), new, lost)
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
         self.before = np.where(better & ~new & ~self.stale, self.predicted, 0.0)
@@ -150,6 +151,12 @@ class Marquardt(Batch):
         self.unsure = np.where(better, ~self.stale & (x != self.trial).any(axis=0), self.unsure & ~misled)
         self.stale = (better & ((change > FAR) | lost)) | misled
         self.rough = np.where(better, change, np.where(misled, 0.0, self.rough))
+
+    def _remember(self, longest: Array, new: Flags, lost: Flags) -> None:
+        """The longest columns, but not of where the cost was so high that it says nothing of here."""
+        far = self.above > TRUSTED * self.cost
+        self.longest = np.maximum(np.where(far, 0.0, self.longest), longest)
+        self.above = np.where(lost, np.inf, np.where(far | new, self.cost, self.above))
 
     def _vanishes(self, squares: Array) -> Flags:
         """Whether a column that a linear parameter scales has become next to nothing: the step was too long."""
@@ -258,7 +265,7 @@ class Marquardt(Batch):
 
     def _contraction(self, tol: float) -> Array:
         """What the next step but one will promise, relative to the next, if that promises little and all goes on so."""
-        known = (self.before > 0) & (self.predicted <= tol**1.5 * self.cost)
+        known = (self.before > 0) & (self.before <= self.cost) & (self.predicted <= tol**1.5 * self.cost)
         return np.where(known, np.minimum(1.0, self.predicted / self.before), 1.0)
 
     def converged(self, tol: Any, less: Any) -> Flags:

@@ -10,6 +10,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.optimize
 import threadpoolctl
 import xarray as xr
 
@@ -48,6 +49,25 @@ def test_linear_parameters_that_start_absurdly_far_off(size):
     for i, j in np.ndindex(y.shape[1:]):
         slope, rest = np.polyfit(TIME, y[:, i, j], 1)
         np.testing.assert_allclose([line.params["slope"][i, j], line.params["rest"][i, j]], [slope, rest], rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e12, -1e30, 1e60])
+@pytest.mark.parametrize(
+    "options", [{"loss": "huber", "loss_scale": 0.1}, {"loss": "soft_l1"}, {"bounds": {"offset": (None, -0.2)}}]
+)
+def test_far_starts_with_bounds_and_robust_losses(size, options):
+    y = observations(1)
+    want, found = fit(y, **options), fit(y, START | {"size": size}, **options)
+    np.testing.assert_array_equal(found.status, want.status)
+    np.testing.assert_allclose(found.cost, want.cost, rtol=1e-8)
+    np.testing.assert_allclose(stacked(found.params), stacked(want.params), rtol=1e-4)
+    here = y[:, 1, 1]
+    high = [np.inf, np.inf, options.get("bounds", {"offset": (None, np.inf)})["offset"][1]]
+    best = scipy.optimize.least_squares(
+        lambda p: residual(dict(zip(NAMES, p, strict=True)), TIME, here), stacked(want.params)[1, 1] - 1e-6,
+        bounds=(-np.inf, high), loss=options.get("loss", "linear"), f_scale=options.get("loss_scale", 1.0),
+    )  # fmt: skip
+    np.testing.assert_allclose(found.cost[1, 1], best.cost, rtol=1e-6)
 
 
 def test_precise_data_keep_their_small_errors():
