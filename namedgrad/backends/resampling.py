@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from namedgrad.backends.numpy_index import evenly
+
 Raw = Any
 CUBIC, CUBIC_SMOOTH = -0.75, -0.5  #: the free parameter of Keys' cubic (1981), in PyTorch and for its antialias
 # Measured on one core: a gather costs about 3 ns per cell and tap, a matrix product 0.07 ns per multiplication.
@@ -175,7 +177,9 @@ class Plan:
         real = offset < counts
         at = start + np.where(real, offset, 0)  # a row with fewer cells has its first cell several times
         share = np.where(at == start, taps_ - counts + 1, 1)
-        self.index, self.weights = column[at], weight[at] / share
+        self.weights = weight[at] / share
+        # Evenly spaced cells are views: twice as fast in gradients of nearest neighbours.
+        self.index = [evenly([i], shape[1:]) or i for i in column[at]]
         self.plain = bool((self.weights == 1).all())
         self.cells = (row, column, weight)
 
@@ -199,18 +203,21 @@ class Plan:
         return self._gathered(x, axis)
 
     def _gathered(self, x: Raw, axis: int) -> Raw:
-        kind = x.dtype.type(0).real.dtype
-        out, other = None, None
+        kind, lead = x.dtype.type(0).real.dtype, (slice(None),) * axis
+        out = spare = None
+        ours = False  # whether `out` is no view of `x`
         for i, w in zip(self.index, self.weights, strict=True):
-            part = np.take(x, i, axis=axis, out=other, mode="clip")
+            taken = None if isinstance(i, slice) else np.take(x, i, axis=axis, out=spare, mode="clip")
+            part = x[(*lead, i)] if taken is None else taken
             if not self.plain:
-                part *= _along(w.astype(kind), axis, x.ndim)
+                weight = _along(w.astype(kind), axis, x.ndim)
+                part = taken = np.multiply(part, weight, out=spare if taken is None else taken)
             if out is None:
-                out = part
+                out, ours = part, taken is not None
             else:
-                out += part
-                other = part
-        return self._spread(x, out, axis)
+                out = np.add(out, part, out=out if ours else None)
+                ours, spare = True, spare if taken is None else taken
+        return self._spread(x, out if ours or out is None else out.copy(), axis)
 
     def _spread(self, x: Raw, out: Raw | None, axis: int) -> Raw:
         if out is not None and len(self.rows) == self.shape[0]:
