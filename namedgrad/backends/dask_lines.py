@@ -41,6 +41,10 @@ class DaskLines(LineKernels):
         """Positions of the cells from one rank up to another."""
         return self.along("ranked", x, axis, stop - start, dtype=np.intp, start=start, stop=stop)
 
+    def of_ranks(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
+        """The cells from one rank up to another, in order."""
+        return self.along("of_ranks", x, axis, stop - start, start=start, stop=stop)
+
     def partition(self, x: Raw, axis: int, kth: tuple[int, ...]) -> Raw:
         """Values such that those at ``kth`` are where they are in sorted order."""
         return self.along("partition", x, axis, x.shape[axis], kth=kth)

@@ -70,6 +70,10 @@ class LineKernels:
         """Positions of the cells from one rank up to another."""
         return self._cut(self.argsort(x, axis), axis, slice(start, stop))
 
+    def of_ranks(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
+        """The cells from one rank up to another, in order."""
+        return self._cut(self.xp.sort(x, axis=axis), axis, slice(start, stop))
+
     def partition(self, x: Raw, axis: int, kth: tuple[int, ...]) -> Raw:
         """Values such that those at ``kth`` are where they are in sorted order."""
         return self.xp.partition(x, kth, axis=axis) if kth else x

@@ -67,7 +67,20 @@ class _Arranged(Primitive):
         return IndexMap(like(ins[0]), [stamp(order, axes.by_name())], (dim,))
 
 
-_SORT, _PARTITION = _Arranged("sort"), _Arranged("partition")
+class _OfRanks(Primitive):
+    """The cells of some ranks along one axis, in order."""
+
+    form, signature = "linear", "(n)->(m)"
+
+    def lower(self, args: Sequence[DimArray], dim: Name, start: int, stop: int) -> DimArray:
+        (x,) = args
+        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), start=start, stop=stop), x.names, x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, start: int, stop: int) -> Map:
+        return IndexMap(like(ins[0]), [stamp(_ranked(innermost(ins[0]), dim, start, stop), axes.by_name())], (dim,))
+
+
+_SORT, _PARTITION, _OF_RANKS = _Arranged("sort"), _Arranged("partition"), _OfRanks("of_ranks")
 
 
 @operation(sample("real(a,b)", dim="a"), sample("missing(a,b)", dim="b"), sample("real(a,b)", dim="b", descending=True), method=True,
@@ -105,6 +118,15 @@ def argsort(x: DimArray, dim: Any = None, *, descending: bool = False) -> DimArr
     """
     name = pick_one(x, dim, "argsort")
     return _order(stop_gradient(x), name, descending)
+
+
+def _first(x: DimArray, name: Name, descending: bool, count: int) -> DimArray:
+    """The first cells in order."""
+    if not descending:
+        return apply(_OF_RANKS, (x,), dim=name, start=0, stop=count)
+    n = extent(x, name)
+    turned = flip_axes(x, (name,))  # so that of equal cells the first gets the gradient
+    return flip_axes(apply(_OF_RANKS, (turned,), dim=name, start=n - count, stop=n), (name,))
 
 
 def _order(x: DimArray, name: Name, descending: bool, count: int | None = None) -> DimArray:
@@ -253,9 +275,10 @@ def topk(
     name = pick_one(x, dim, "topk")
     if not 0 <= k <= extent(x, name):
         raise ValueError(f"topk: k={k} of the {extent(x, name)} cells along {name!r}")
+    if not return_indices:
+        return _first(x, name, largest, k)
     at = _order(stop_gradient(x), name, largest, k)
-    out = gather(x, {name: at})
-    return (out, at) if return_indices else out
+    return gather(x, {name: at}), at
 
 
 @operation(sample("real(a,b)", k=2, dim="b"), sample("real(nine)", k=9))
@@ -300,9 +323,10 @@ def kthvalue(
     name = pick_one(x, dim, "kthvalue")
     if not 1 <= k <= extent(x, name):
         raise ValueError(f"kthvalue: k={k} is not between 1 and {extent(x, name)}, the size of {name!r}")
+    if not return_indices:
+        return slice_of(apply(_OF_RANKS, (x,), dim=name, start=k - 1, stop=k), name, 0)
     at = slice_of(_ranked(stop_gradient(x), name, k - 1, k), name, 0)
-    out = gather(x, {name: at})
-    return (out, at) if return_indices else out
+    return gather(x, {name: at}), at
 
 
 def sort_axis(x: DimArray, name: Name) -> DimArray:
