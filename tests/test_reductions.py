@@ -69,6 +69,20 @@ def test_covariance_of_dims_of_one_array_is_a_matrix() -> None:
     np.testing.assert_allclose(ng.corr(A, A.rename(a="c"), "b").data, np.corrcoef(X), rtol=1e-13)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int64, np.complex128])
+def test_medians_of_whole_and_of_complex_numbers(dtype: Any, n: int) -> None:
+    """Of whole numbers from the whole range, whose differences do not fit into it."""
+    whole = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else np.iinfo(np.uint8)
+    x = RNG.integers(whole.min, whole.max, n, endpoint=True, dtype=whole.dtype)
+    x = x > 100 if dtype is np.bool_ else x * np.exp(1j * np.arange(n)) if dtype is np.complex128 else x
+    wide = x if dtype is np.complex128 else x.astype(float)
+    for found in (ng.median(ng.DimArray(x, "x")), ng.DimArray(x, "x").rolling(x=n).median().isel(x=-1)):
+        np.testing.assert_allclose(found.data, np.median(wide), rtol=1e-12)
+    if dtype is not np.complex128:
+        np.testing.assert_allclose(ng.quantile(ng.DimArray(x, "x"), [0.3, 0.5]).data, np.quantile(wide, [0.3, 0.5]), rtol=1e-12)
+
+
 @pytest.mark.parametrize("q", [0.0, 1.0, 0.3, [0.5], [[0.1, 0.9], [0.2, 0.4]]])
 def test_quantiles_of_integers(q: Any) -> None:
     counts = RNG.integers(0, 5, 12)

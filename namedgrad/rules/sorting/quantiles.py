@@ -183,11 +183,11 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     mask = present(line, skipna)
     n = c(extent(line, name)) if mask is None else counts(mask, (name,), "int64")
     low, high, weight = ranks(n, q, method)
-    if _is_zero(weight):  # as of an odd number of cells: half the time of two cells of which one has no weight
-        out = _at_rank(line, low, name)
-        out = out if x.dtype.kind == "f" else cast(out, real_dtype(x))
-    else:
-        out = _between(*_both(line, low, high, name), cast(weight, real_dtype(x)))
+    parts: Sequence[DimArray]  # of an odd number of cells one, in half of the time: the other would have no weight
+    parts = (_at_rank(line, low, name),) if _is_zero(weight) else _both(line, low, high, name)
+    if x.dtype.kind in "biu":  # the difference of two may not fit into their dtype
+        parts = [cast(y, real_dtype(x)) for y in parts]
+    out = parts[0] if len(parts) == 1 else _between(parts[0], parts[1], cast(weight, real_dtype(x)))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
     gone = None if skipna is not False else present(line, None)
