@@ -118,3 +118,9 @@ def test_edges_of_histograms_that_differ_per_slice():
 def test_a_number_as_weight_keeps_the_dtype():
     assert ng.average(D(np.ones(3, "f4"), ("b",)), 2.0).dtype == np.float32
     assert ng.average(LINE, 2.0).item() == 1
+
+
+@pytest.mark.parametrize("f", [np.stack, np.concatenate, np.block])
+def test_named_arrays_in_lists_of_positional_ones(f):
+    with pytest.raises(TypeError, match=r"DimArray with dims \('x',\), which does not combine with a positional array"):
+        f([ng.positional(np.ones(1)), ng.DimArray([2.5], "x")])

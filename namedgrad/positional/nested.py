@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from namedgrad.array import DimArray
@@ -9,7 +10,13 @@ from namedgrad.array import DimArray
 
 def holds(value: Any, kind: type) -> bool:
     """Whether a list or tuple has one of this kind in it, at any depth."""
-    return isinstance(value, (list, tuple)) and any(isinstance(v, kind) or holds(v, kind) for v in value)
+    return any(True for _ in within(value, kind))
+
+
+def within(value: Any, kind: type) -> Iterator[Any]:
+    """Those of this kind in a list or tuple, at any depth."""
+    for v in value if isinstance(value, (list, tuple)) else ():
+        yield from (v,) if isinstance(v, kind) else within(v, kind)
 
 
 def stacked(value: Any) -> DimArray:

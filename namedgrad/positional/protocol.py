@@ -17,6 +17,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
+from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
 from namedgrad.positional.operands import unwrap
 from namedgrad.positional.views import view
@@ -81,12 +82,9 @@ def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwar
     """NumPy's functions, by identity."""
     if not all(issubclass(t, (PositionalArray, DimArray)) or _known(t) for t in types):
         return NotImplemented
-    for t in types:
-        if issubclass(t, DimArray):
-            unwrap(
-                next(v for v in (*args, *kwargs.values()) if isinstance(v, DimArray)),
-                f"an operand of np.{func.__name__}",
-            )
+    if any(issubclass(t, DimArray) for t in types):
+        for named in nested.within((*args, *kwargs.values()), DimArray):
+            unwrap(named, f"an operand of np.{func.__name__}")
     kind = kin_of(t for t in types if issubclass(t, PositionalArray))
     declare_all()
     if func not in FUNCTIONS:
