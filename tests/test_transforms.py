@@ -577,6 +577,25 @@ def test_tangents_of_custom_rules_of_which_one_adds_an_axis(make: Any) -> None:
         np.testing.assert_allclose(t.data, by_product, rtol=1e-12)
 
 
+@pytest.mark.parametrize("new", ["c", "d", "e", "f", "g", "h"])
+def test_slices_that_one_of_two_outputs_has_under_another_name(new: str) -> None:
+    """Whatever order the names have in a set."""
+    x, y = (ng.DimArray(RNG.normal(size=(3, 2)), ("b", "z"), vectorized="b") for _ in range(2))
+
+    def f(x: ng.DimArray, y: ng.DimArray) -> tuple[ng.DimArray, ng.DimArray]:
+        return (x * x).sum().devectorize("b").rename({"b": new}).vectorize(new), ng.sin(y).sum()
+
+    out, pull = ng.pullback(f, x, y)
+    first, second = pull(tuple(ng.ones_like(o) for o in out))
+    expected = np.einsum("db,bz->dbz", np.eye(3), 2 * x.data)
+    np.testing.assert_allclose(first.devectorize().transpose(new, "b", "z").data, expected, rtol=1e-12)
+    cosines = np.broadcast_to(np.cos(y.data), (3, 3, 2))
+    np.testing.assert_allclose(second.devectorize().transpose(new, "b", "z").data, cosines, rtol=1e-12)
+    out, pull = ng.pullback(lambda x: f(x, x), x)
+    with pytest.raises(ng.AxisError, match="slices of 'b' are mixed"):
+        pull(tuple(ng.ones_like(o) for o in out))
+
+
 @pytest.mark.parametrize("k", [0, 1])
 def test_slices_of_one_result_of_a_custom_rule_that_are_renamed(k: int) -> None:
     both = ng.custom_pullback(lambda x: (ng.sin(x).sum(), (x * x).sum()))

@@ -109,10 +109,10 @@ class Renaming(Map):
         if not self.mapping:
             return [g]
         back = axes.invert(self.mapping)
-        met = {old: axes.aside_name(old) for old in self.mapping if old in g.names and old not in back}
-        back |= met  # a kept axis of that name steps aside
-        out = relabel(g, back)
-        how = g.hidden.rename(back)  # type: ignore[attr-defined]
+        kept: Any = g.hidden
+        met = {old: axes.aside_name(old) for old in self.mapping if old in kept.keep and old not in back}
+        back |= met  # a kept axis of that name steps aside, also where only cotangents of other outputs have it
+        out, how = relabel(g, back), kept.rename(back)
         return [out if out.hidden is how else stamp(out, how)]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
