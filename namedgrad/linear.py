@@ -158,14 +158,13 @@ class Map:
         how: Any = g.hidden
         if how.keep.isdisjoint(self.mixes) and how.ends.isdisjoint(self.mixes) and how.keep.isdisjoint(born):
             return g
-        for now, then in how.final.items():
-            if now in g.names:
-                if then in self.mixes and now != axes.aside_name(then):
-                    raise ambiguous(then)
-                if now in born:
-                    g = ops.diagonalize(g, now)
-                elif now in self.mixes:
-                    g = ops.relabel(g, {now: axes.slice_name(now)})
+        for now, then in [(n, how.final[n]) for n in g.names if n in how.final]:
+            if then in self.mixes and now != axes.aside_name(then):
+                raise ambiguous(then)
+            if now in born:
+                g = ops.diagonalize(g, now)
+            elif now in self.mixes:
+                g = ops.relabel(g, {now: axes.slice_name(now)})
         return g
 
 

@@ -310,7 +310,8 @@ def agreed(g: DimArray, other: DimArray, own: Names) -> DimArray:
     """``g`` with its kept axes under names that ``other``, which came by other renamings, can have them under too."""
     how: Any = g.hidden
     there: Any = other.hidden
-    for now, then in how.final.items():
+    ordered = dict.fromkeys((*g.names, *how.final))  # as the array has them, not as a set does: axes are added here
+    for now, then in [(n, how.final[n]) for n in ordered if n in how.final]:
         if there.final.get(now) != then:
             if now in own and now in g.names:  # an axis of the node itself, and a slice: a diagonal from here on
                 g = ops.diagonalize(g, now)

@@ -596,6 +596,22 @@ def test_slices_that_one_of_two_outputs_has_under_another_name(new: str) -> None
         pull(tuple(ng.ones_like(o) for o in out))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_renamed_slices_does_not_depend_on_their_hashes(seed: int) -> None:
+    x = ng.DimArray(RNG.normal(size=(2, 3, 2)), ("b", "t", "z"), vectorized=("b", "t"))
+    c, d, e, f = (f"{n}{seed}" for n in "cdef")
+
+    def renamed(y: ng.DimArray, b: str, t: str) -> ng.DimArray:
+        return y.sum().devectorize("b", "t").rename(b=b, t=t).vectorize(b, t)
+
+    g = ng.grad(lambda x: renamed(x * x, c, d) + renamed(ng.sin(x), e, f))(x)
+    assert g.vectorized == (c, d, e, f, "b", "t")
+    same = np.einsum("cb,dt->cdbt", np.eye(2), np.eye(3))
+    first, second = 2 * x.data * same[..., None], np.cos(x.data) * same[..., None]
+    np.testing.assert_allclose(g.data, first[:, :, None, None] + second, rtol=1e-12, atol=1e-14)
+    assert ng.grad(lambda x: renamed(x, c, d))(x).vectorized == (c, d, "b", "t")
+
+
 @pytest.mark.parametrize("k", [0, 1])
 def test_slices_of_one_result_of_a_custom_rule_that_are_renamed(k: int) -> None:
     both = ng.custom_pullback(lambda x: (ng.sin(x).sum(), (x * x).sum()))

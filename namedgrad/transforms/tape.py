@@ -251,10 +251,11 @@ class _Finish:
 
 def finish_gradient(g: DimArray, x: Any) -> DimArray:
     """A cotangent at an input: the input's names and mark, kept axes in front."""
-    for now, then in g.hidden.final.items():  # type: ignore[attr-defined]
-        if now != then and now in x.names and now in g.names:  # renamed on the way: an axis of the input and one of V
-            g = diagonalize(g, now)
     how: Any = g.hidden
+    for now in [n for n in g.names if n in x.names]:
+        if how.final.get(now, now) != now:  # renamed on the way: an axis of the input and one of V
+            g = diagonalize(g, now)
+    how = g.hidden
     final = {now: then for now, then in how.final.items() if now in g.names and now not in x.names and now != then}
     for then in final.values():
         if then in x.names:
