@@ -67,7 +67,9 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
         same = y if is_all(x, 1) else x if is_all(y, 1) else None
     elif (function is np.power and is_all(args[1], 1)) or (trusting and function == NUMPY.shield):
         same = args[0]
-    fits = type(same) is Var and same.shape == out.shape and same.dtype == out.dtype
+    if type(same) is not Var or (same.dtype is None) is not (out.dtype is None):  # None would equal float64
+        return None
+    fits = same.shape == out.shape and same.dtype == out.dtype
     return same if fits else None
 
 

@@ -663,3 +663,11 @@ def test_neighbours_that_are_infinite_count_by_weight_in_replays_too(how):
         with np.errstate(invalid="ignore"):
             np.testing.assert_array_equal(f(y, at).data, calls[how](y, at).data)
     assert f.cache_info().recordings == 1
+
+
+def test_a_number_does_not_stand_for_the_array_that_it_was_made():
+    x = ng.DimArray([1.0, 2.0, 3.0], ("x",))
+    last, carries = ng.compile(lambda c: ng.scan(lambda c, x: (0.5 * c + x, c), c, x, "x"))(8.0)
+    np.testing.assert_array_equal(carries.data, [8, 5, 4.5])
+    gradient = ng.compile(ng.grad(lambda c: ng.scan(lambda c, x: (0.5 * c + x, c), ng.where(True, c, 0.0), x, "x")[1].sum()))
+    assert [gradient(8.0), gradient(2.0), last.item()] == [1.75, 1.75, 5.25]
