@@ -407,6 +407,12 @@ def constant(value: Any, what: str = "operand") -> DimArray:
     )
 
 
+def named(value: Any) -> Any:
+    """An option: a positional array without axes, as numbers are while they are differentiated, as a DimArray."""
+    found = getattr(value, "nameless", None)
+    return value if found is None else found
+
+
 def describe(a: DimArray) -> str:
     """``(time: 3, lat: 4 | batch: 2)``."""
     return axes.describe_names(a.names, a.hidden, a.full_shape)

@@ -1,12 +1,17 @@
-"""Operands beside the first one: their sizes are compared, they may have dims of their own, they may be elsewhere."""
+"""Operands beside the first one: their sizes are compared, they may have dims of their own, be numbers, be elsewhere."""
 
 from __future__ import annotations
 
+import sys
+
+import dask
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.linalg
 
 import namedgrad as ng
+from tests.support import fake_cupy
 
 D = ng.DimArray
 RNG = np.random.default_rng(5)
@@ -124,3 +129,108 @@ def test_a_number_as_weight_keeps_the_dtype():
 def test_named_arrays_in_lists_of_positional_ones(f):
     with pytest.raises(TypeError, match=r"DimArray with dims \('x',\), which does not combine with a positional array"):
         f([ng.positional(np.ones(1)), ng.DimArray([2.5], "x")])
+
+
+def written(x, v, how):
+    """``x`` with ``v`` in its last cell but one, combined with what is there."""
+    out = x.copy()
+    out[..., 1] = {"put": v, "add": out[..., 1] + v, "mean": (out[..., 1] + v) / 2, "prod": out[..., 1] * v, "amax": np.maximum(out[..., 1], v)}[how]
+    return out
+
+
+ENDS = ((0, 0), (1, 1))
+# A number beside an array, and what NumPy makes of it; linear in the number next to 0.75.
+NUMBERS = {
+    "pad": (lambda x, v: ng.pad(x, {"b": 1}, constant_values=v), lambda x, v: np.pad(x, ENDS, constant_values=v)),
+    "ramp": (lambda x, v: ng.pad(x, {"b": 1}, "linear_ramp", end_values=v), lambda x, v: np.pad(x, ENDS, "linear_ramp", end_values=v)),
+    "shift": (lambda x, v: ng.shift(x, {"b": 1}, v), lambda x, v: np.concatenate([0 * x[:, :1] + v, x[:, :-1]], 1)),
+    "diff": (lambda x, v: ng.diff(x, "b", prepend=v), lambda x, v: np.diff(x, axis=1, prepend=v)),
+    "cumulative": (lambda x, v: ng.cumulative_trapezoid(x, dim="b", initial=v), lambda x, v: np.stack([0 * x[:, 0] + v, (x[:, 0] + x[:, 1]) / 2, x[:, 0] / 2 + x[:, 1] + x[:, 2] / 2], 1)),
+    "concat": (lambda x, v: ng.concat([v, x], "b"), lambda x, v: np.pad(x, ((0, 0), (1, 0)), constant_values=v)),
+    "block_diag": (lambda x, v: ng.block_diag(x, v, dims=("a", "b")), lambda x, v: scipy.linalg.block_diag(x, v)),
+    "broadcast": (lambda x, v: x + ng.broadcast(x, v)[1].astype(x.dtype), lambda x, v: x + v),
+    "set": (lambda x, v: x.at[{"b": 1}].set(v), lambda x, v: written(x, v, "put")),
+    "multiply": (lambda x, v: x.at[{"b": [1]}].multiply(v), lambda x, v: written(x, v, "prod")),
+    "index_copy": (lambda x, v: ng.index_copy(x, [1], v, "b"), lambda x, v: written(x, v, "put")),
+    "index_fill": (lambda x, v: ng.index_fill(x, [1], v, "b"), lambda x, v: written(x, v, "put")),
+    "index_add": (lambda x, v: ng.index_add(x, [1], v, "b"), lambda x, v: written(x, v, "add")),
+    **{f"index_reduce {how}": (lambda x, v, how=how: ng.index_reduce(x, [1], v, "b", how), lambda x, v, how=how: written(x, v, how)) for how in ("mean", "prod", "amax")},
+    "put": (lambda x, v: ng.put(x, [1], v, "b"), lambda x, v: written(x, v, "put")),
+    "put_along_axis": (lambda x, v: ng.put_along_axis(x, 0 * x.astype(int).isel(b=[0]) + 1, v, "b"), lambda x, v: written(x, v, "put")),
+    "scatter": (lambda x, v: ng.scatter(x, 0 * x.astype(int).isel(b=[0]) + 1, v, "b"), lambda x, v: written(x, v, "put")),
+    "scatter_add": (lambda x, v: ng.scatter_add(x, 0 * x.astype(int).isel(b=[0]) + 1, v, "b"), lambda x, v: written(x, v, "add")),
+    "nan_to_num": (lambda x, v: ng.nan_to_num(x / (x - 1), posinf=v), lambda x, v: np.where(x == 1, v, x / np.where(x == 1, 2, x - 1))),
+    "batch_norm": (lambda x, v: ng.batch_norm(x, None, None, v, 4.0, dim="a", training=False, eps=0.0), lambda x, v: (x - v) / 2),
+    "divmod": (lambda x, v: divmod(v, x)[1], lambda x, v: v % x),
+    "histogram": (lambda x, v: ng.histogram(x, [0.0, 4.5, 9.0], "b", weights=v)[0], lambda x, v: v * np.array([[3.0, 0], [1, 2]])),
+    "mse_loss": (lambda x, v: ng.mse_loss(x, 2.0, v), lambda x, v: np.mean((x - 2) ** 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["numpy", "cupy"])
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_beside_arrays(name, where, monkeypatch):
+    call, want = NUMBERS[name]
+    array = np.asarray
+    if where == "cupy":
+        monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+        array = fake_cupy.asarray
+    x, single = (D(array(X.data.astype(t)), X.dims) for t in ("f8", "f4"))
+    compiled = ng.compile(call)
+    for v in (0.75, 0.5):
+        expected = want(X.data, v)
+        np.testing.assert_allclose(call(x, v).to_numpy(), expected, rtol=1e-14)
+        np.testing.assert_allclose(compiled(x, v).to_numpy(), expected, rtol=1e-14)
+        found = call(single, v)
+        assert (found.dtype, found.backend) == (np.float32, where)
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-6)
+    slope = (want(X.data, 0.75) - want(X.data, 0.5)).sum() / 0.25
+    for at in (x, single):
+        np.testing.assert_allclose(ng.grad(lambda v, at=at: call(at, v).sum())(0.75), slope, rtol=1e-6, atol=1e-6)
+    assert float(ng.compile(ng.grad(lambda v: call(x, v).sum()))(0.75)) == pytest.approx(slope, abs=1e-12)
+
+
+def test_lazy_constants_of_padding_stay_lazy():
+    s, x = D(da.from_array(np.array(5.0)), ()), D(da.arange(3.0, chunks=2), ("b",))
+    padded = ng.pad(x, {"b": 1}, constant_values=s)
+    assert padded.backend == "dask"
+    with dask.config.set(scheduler=lambda *a, **k: pytest.fail("computed")):
+        ng.pad(x, {"b": 1}, constant_values=s), ng.shift(x, {"b": 1}, s), ng.cumulative_trapezoid(x, dim="b", initial=s)
+    np.testing.assert_array_equal(padded.to_numpy(), [5, 0, 1, 2, 5])
+
+
+def test_truth_values_as_weights_are_counted():
+    at, yes = D([0, 1, 1, 2], "b"), np.array([True, True, True, False])
+    np.testing.assert_array_equal(ng.bincount(at, D(yes, "b"), size=3).data, np.bincount(at.data, yes))
+    np.testing.assert_array_equal(ng.bincount(at, weights=True, size=3).data, [1, 2, 1])
+    np.testing.assert_array_equal(ng.histogram(at, [0.0, 1, 3], weights=D(yes, "b"))[0].data, [1, 2])
+
+
+def test_quantiles_and_numbers_for_infinities_as_inputs():
+    x = np.array([3.0, 1.0, 2.0, 7.0])
+    slope = np.diff(np.quantile(x, [0.4, 0.5])).item() / 0.1
+    assert abs(ng.grad(lambda q: D(x, "b").quantile(q))(0.45) - slope) < 1e-12
+    f = ng.compile(lambda q: D(x, "b").quantile(q))
+    assert [f(q).item() for q in (0.45, 0.9)] == pytest.approx(np.quantile(x, [0.45, 0.9]).tolist())
+    far = D([np.inf, -np.inf, np.nan, 1.0], "b")
+    tops = D([5.0, 6.0], "w").vectorize("w")
+    np.testing.assert_array_equal(ng.nan_to_num(far, posinf=tops, neginf=-1.0).data, [[5, -1, 0, 1], [6, -1, 0, 1]])
+    assert ng.grad(lambda v: (ng.nan_to_num(far, 0.0, posinf=2 * v, neginf=v) * D([1.0, 10, 100, 1000], "b")).sum())(3.0) == 12
+
+
+def test_margins_are_operands():
+    x, y, side = (D(a, "b") for a in ([0.5, 2.0, -1.0], [1.0, 0.0, 0.5], [1.0, -1.0, -1.0]))
+    losses = {
+        "hinge": lambda m: ng.hinge_embedding_loss(x, side, margin=m, reduction="sum"),
+        "ranking": lambda m: ng.margin_ranking_loss(x, y, side, margin=m, reduction="sum"),
+        "cosine": lambda m: ng.cosine_embedding_loss(x, y, -1.0, dim="b", margin=m),
+        "triplet": lambda m: ng.triplet_margin_loss(x, y, y + 0.5, dim="b", margin=m),
+    }
+    for name, loss in losses.items():
+        slope = (loss(0.251).item() - loss(0.249).item()) / 0.002
+        assert ng.grad(loss)(0.25) == pytest.approx(slope, abs=1e-9), name
+        compiled = ng.compile(loss)
+        assert [compiled(m).item() for m in (0.1, 0.2)] == [loss(0.1).item(), loss(0.2).item()], name
+    with pytest.raises(TypeError, match="for a plain number"):
+        ng.renorm(x, "b", maxnorm=D(1.0, ()))

@@ -141,7 +141,9 @@ def _find(kind: type) -> Backend | None:
         return get_backend("cupy")
     if dask is not None and issubclass(kind, dask.Array):
         return get_backend("dask")
-    raise TypeError(f"{kind.__module__}.{kind.__qualname__} is not an array of a known backend (numpy, cupy, dask)")
+    own = "; it was given for a plain number: use float(x), or before ng.compile functools.partial(f, option)"
+    known = f"{kind.__module__}.{kind.__qualname__} is not an array of a known backend (numpy, cupy, dask)"
+    raise TypeError(known + own * kind.__module__.startswith("namedgrad."))
 
 
 def is_array(raw: Any) -> bool:

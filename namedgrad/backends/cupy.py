@@ -78,7 +78,14 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
 
     def where(self, mask: Raw, x: Raw, y: Raw) -> Raw:
         """``x`` where the mask is true, else ``y``; the mask may be a scalar."""
-        return self.xp.where(mask if isinstance(mask, self.xp.ndarray) else self.full((), bool(mask), bool), x, y)
+        return self.xp.where(self._mask(mask), x, y)
+
+    def select(self, mask: Raw, x: Raw) -> Raw:
+        """``x`` where the mask is true, exactly 0 elsewhere; the mask may be a scalar."""
+        return super().select(self._mask(mask), x)
+
+    def _mask(self, mask: Raw) -> Raw:
+        return mask if isinstance(mask, self.xp.ndarray) else self.full((), bool(mask), bool)
 
     def take(self, x: Raw, index: Raw, axis: int) -> Raw:
         """Positions of one axis; a single one may be of the host."""

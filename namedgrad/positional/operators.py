@@ -70,9 +70,12 @@ def _unary(prim: Callable[[DimArray], DimArray]) -> Callable[[PositionalArray], 
 
 
 def _through(function: Any, *, reflected: bool = False) -> Callable[..., Any]:
-    if reflected:
-        return lambda self, other: NotImplemented if stranger(other) else function(other, self)
-    return lambda self, other: NotImplemented if stranger(other) else function(self, other)
+    def through(self: PositionalArray, other: Any) -> Any:
+        if stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
+            return NotImplemented
+        return function(other, self) if reflected else function(self, other)
+
+    return through
 
 
 _OTHERS: dict[str, Callable[..., Any]] = {

@@ -8,7 +8,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import cast, multiply, negative
+from namedgrad.rules.structure import alongside, cast, multiply, negative
 
 _FAMILY = "elementwise"
 _fraction = elementwise("modf_fraction", 1, None)
@@ -109,7 +109,7 @@ def ldexp(x: DimArray, n: DimArray | float) -> DimArray:
     array([ 6., 12.])
     """
     power = constant(n)
-    return e.ldexp.two(x, power) if power.dtype.kind in "iub" else multiply.two(x, e.exp2.one(power))
+    return e.ldexp.two(x, power) if power.dtype.kind in "iub" else multiply.two(x, e.exp2.one(alongside(power, x)))
 
 
 @operation(sample("real(a,b)", "nonzero(b)"), sample("real(a)", "nonzero(a,b)"), family=_FAMILY)

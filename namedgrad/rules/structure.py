@@ -212,6 +212,23 @@ def zeros_spread(x: DimArray, target: Like, value: Any = 0) -> DimArray:
     return spread(make(call(backend.full, (), value, dtype), (), axes.NONE), target)
 
 
+def alongside(v: DimArray, x: DimArray, dtype: Any = None) -> DimArray:
+    """A number, also one that is differentiated, as an array on the device of ``x`` and of its dtype; others as they are.
+
+    What spreads a number asks for this first: once it has axes its device and its dtype count.
+    """
+    raw, home = innermost(v).raw, backends.backend_of(innermost(x).raw)
+    alone = not v.names and backends.backend_of(raw) is backends.NUMPY
+    if not alone or (home is backends.NUMPY and not backends.is_number(raw)):
+        return v
+    target = Like((), (), x.dtype if dtype is None else dtype)
+    if v.level is None and not backends.is_array(raw):
+        return zeros_spread(x, target, raw)
+    kind = target.dtype.type if target.dtype.kind in "fc" else np.bool_
+    zero, yes = (zeros_spread(x, Like((), (), np.dtype(t)), t(n)) for t, n in ((kind, 0), (np.bool_, 1)))
+    return where(yes, v, zero)
+
+
 def make_like(zeros: DimArray, x: DimArray) -> DimArray:
     """Zeros under the mark of ``x``."""
     return make(zeros.raw, zeros.names, x.hidden)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, constant, make
+from namedgrad.array import DimArray, constant, make, named
 from namedgrad.linear import like
 from namedgrad.primitive import check_sizes, elementwise, operation, sample
 from namedgrad.primitive import mask as select_by
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, isfinite, logical_not, multiply, stamp, where, zeros_spread
+from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, stamp, where, zeros_spread
 
 _FAMILY = "elementwise"
 _numbered = elementwise("numbered", lambda _, x, *to: select_by(isfinite.one(x)), None, None, None)
@@ -177,9 +178,12 @@ def nan_to_num(
         return x
     limits = np.finfo(x.dtype)
     high, low = (float(d) if v is None else v for v, d in ((posinf, limits.max), (neginf, limits.min)))
-    if isinstance(nan, DimArray):
-        return where(e.isnan(x), nan, _numbered(x, c(0.0), c(high), c(low)))
-    return _numbered(x, c(nan), c(high), c(low))
+    found = [named(v) for v in (nan, high, low)]
+    out = _numbered(x, *(c(0.0) if isinstance(v, DimArray) else c(v) for v in found))
+    for v, beyond in zip(found, (math.nan, math.inf, -math.inf), strict=True):
+        if isinstance(v, DimArray):
+            out = where(e.isnan(x) if math.isnan(beyond) else equal(x, c(beyond)), v, out)
+    return out
 
 
 @operation(sample("real(a,b)", dtype="float64"), sample("complex(a,b)", dtype="float64"), family=_FAMILY)

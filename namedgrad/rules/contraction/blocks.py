@@ -14,6 +14,7 @@ from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.movement import join, merge, pad
+from namedgrad.rules.movement.joining import met
 from namedgrad.rules.structure import cast, relabel, reorder, spread
 
 
@@ -60,7 +61,7 @@ def block_diag(*arrays: DimArray, dims: Names) -> DimArray:
         for n in (row, column):
             if n in b.names:
                 check(b, n, "block_diag")
-    blocks = [_wide(b, (row, column)) for b in blocks]
+    blocks = [_wide(b, (row, column)) for b in met(blocks)]
     widths = [extent(b, column) for b in blocks]
     rows = [
         pad(b, {column: (sum(widths[:i]), sum(widths[i + 1 :]))}, constant_values=0) for i, b in enumerate(blocks)

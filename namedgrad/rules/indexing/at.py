@@ -19,7 +19,7 @@ from namedgrad.rules.indexing.positions import as_positions, is_whole, read_all
 from namedgrad.rules.indexing.products import scatter_product
 from namedgrad.rules.indexing.reading import by_order
 from namedgrad.rules.indexing.writing import write_into
-from namedgrad.rules.structure import add, multiply, negative
+from namedgrad.rules.structure import add, alongside, multiply, negative
 from namedgrad.trace import innermost
 
 _ELEMENTWISE: dict[str, Callable[[DimArray, DimArray], DimArray]] = {
@@ -98,7 +98,7 @@ class At:
         if v.level is None and not backends.is_array(v.raw):
             full = backends.backend_of(innermost(self.x).raw).full
             v = make(call(full, (), v.raw, np.result_type(self.x.dtype, v.raw)), (), NONE)
-        return dict(self.index), v
+        return dict(self.index), alongside(v, self.x)
 
     def _is_block(self) -> bool:
         return not any(isinstance(i, DimArray) for i in self.index.values())  # type: ignore[union-attr]

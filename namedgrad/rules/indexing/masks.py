@@ -176,7 +176,7 @@ def masked_select(
         return reorder(out, (new_dim, *(n for n in out.names if n != new_dim)))
     which = beside(chosen, x), line, new_dim, extent(chosen, line) if size is None else size
     place, there = _first(*which), _there(*which)
-    values = where(there, gather(cells, {line: place}), c(fill_value)) if extent(cells, line) else _filled(place, fill_value, x)
+    values = where(there, gather(cells, {line: place}), constant(fill_value)) if extent(cells, line) else _filled(place, fill_value, x)
     per_slice = {n: s for n, s in values.vectorized_sizes.items() if n not in there.names}
     wide = Like((*per_slice, *there.names), (*per_slice.values(), *there.full_shape), there.dtype)
     there = relabel(spread(there, wide), {}, hide=tuple(per_slice))
@@ -184,7 +184,7 @@ def masked_select(
 
 
 def _filled(place: DimArray, value: Any, x: DimArray) -> DimArray:
-    return where(not_equal(place, place), c(value), cast(place, x.dtype))
+    return where(not_equal(place, place), constant(value), cast(place, x.dtype))
 
 
 def _in_front(a: DimArray, name: Name) -> DimArray:

@@ -15,7 +15,7 @@ from namedgrad.rules.elementwise import c, divide, floor_divide, greater, maximu
 from namedgrad.rules.indexing.maps import index_names, scatter_add, with_names
 from namedgrad.rules.indexing.products import scatter_product
 from namedgrad.rules.indexing.writing import write_into
-from namedgrad.rules.structure import add, cast, multiply, reorder, where, zeros_spread
+from namedgrad.rules.structure import add, alongside, cast, multiply, reorder, where, zeros_spread
 
 KINDS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -55,6 +55,7 @@ def check_kind(reduce: str, kinds: Sequence[str], what: str) -> str:
 
 def reduced_into(x: DimArray, v: DimArray, at: Spot, reduce: str, *, own: bool) -> DimArray:
     """``x`` with all writers reduced into its cells; without ``own`` the old value of a cell that is written is left out."""
+    v = alongside(v, x)
     if reduce == "mean":
         return _mean_into(x, v, at, own=own)
     if reduce == "sum" and own:

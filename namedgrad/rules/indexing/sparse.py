@@ -17,8 +17,18 @@ from namedgrad.rules.elementwise import c, less
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.masks import chosen_cells, nonzero_padded
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.indexing.reduce import Spot, counts, reduced, spot
-from namedgrad.rules.structure import cast, multiply, not_equal, positions, reorder, total, where, zeros_spread
+from namedgrad.rules.indexing.reduce import Spot, counts, reduced, spot, widened
+from namedgrad.rules.structure import (
+    alongside,
+    cast,
+    multiply,
+    not_equal,
+    positions,
+    reorder,
+    total,
+    where,
+    zeros_spread,
+)
 from namedgrad.trace import innermost
 
 
@@ -202,7 +212,7 @@ def bincount(
         if not look:
             raise TraceError("bincount: how many integers occur depends on values that may not be looked at; give size=")
         size = max(int(np.max(found.raw)) + 1 if np.size(found.raw) else 0, minlength)
-    w = None if weights is None else constant(weights)
+    w = None if weights is None else widened(alongside(constant(weights), found))
     home = found if w is None else w
     place = wrapped(found, new_dim, size, found)
     if look and place.raw is not found.raw and np.size(found.raw) and int(np.min(found.raw)) < 0:

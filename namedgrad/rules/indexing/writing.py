@@ -32,6 +32,7 @@ from namedgrad.rules.indexing.maps import (
 )
 from namedgrad.rules.structure import (
     add,
+    alongside,
     cast,
     equal,
     relabel,
@@ -50,6 +51,7 @@ def write_into(x: DimArray, v: DimArray, index: Sequence[DimArray], dims: Names,
     ``summed`` are the names of the index that end there; the others, which ``x`` has or gains, stay.  Without ``own`` the
     cells of ``x`` do not count as writers: they are neutral.
     """
+    v = alongside(v, x)
     dtype = np.result_type(x.dtype, v.dtype)
     return apply(_INTO, (cast(x, dtype), cast(v, dtype), *index), dims=dims, summed=summed, how=how, own=own)
 

@@ -21,7 +21,18 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import count_of, real_dtype
 from namedgrad.rules.reductions import max as largest_of
-from namedgrad.rules.structure import add, cast, isfinite, logical_not, multiply, reorder, subtract, total, where
+from namedgrad.rules.structure import (
+    add,
+    alongside,
+    cast,
+    isfinite,
+    logical_not,
+    multiply,
+    reorder,
+    subtract,
+    total,
+    where,
+)
 from namedgrad.trace import innermost
 
 
@@ -248,7 +259,7 @@ def _normalised(what: str, x: DimArray, dims: Names, weight: Any, bias: Any, mea
     if not training:
         if mean is None:
             raise TypeError(f"{what}: without training, running_mean and running_var say what to normalise by")
-        return _affine(_scaled(subtract(x, constant(mean)), constant(var), eps), x, weight, bias)
+        return _affine(_scaled(subtract(x, constant(mean)), alongside(constant(var), x), eps), x, weight, bias)
     middle = _mean(x, dims)
     off = subtract(x, middle)
     variance = _variance(off, dims)

@@ -131,7 +131,7 @@ def cosine_embedding_loss(
     target: DimArray,
     *,
     dim: Name,
-    margin: float = 0.0,
+    margin: DimArray | float = 0.0,
     reduce_dim: Any = None,
     reduction: str | None = "mean",
 ) -> DimArray:
@@ -145,7 +145,7 @@ def cosine_embedding_loss(
         Of 1 and -1, without ``dim``.
     dim : name
         The dim of the vectors.
-    margin : float
+    margin : float or DimArray
         Cosine up to which vectors are apart.
     reduce_dim : name or names, optional
         Dims to reduce; by default all that are left.
@@ -178,7 +178,7 @@ def cosine_embedding_loss(
     squares = [add(square_sum(v, pick(v, dim, what)), c(EPSILON)) for v in (x, y)]
     cos = e.divide(contract(x, y, dims), e.sqrt(multiply(*squares)))
     near = select(equal(t, c(1)), subtract(c(1), cos))
-    apart = select(equal(t, c(-1)), e.clip_low(subtract(cos, c(margin)), c(0)))
+    apart = select(equal(t, c(-1)), e.clip_low(subtract(cos, constant(margin)), c(0)))
     return reduced(add(near, apart), (x, y, t), reduce_dim, reduction, what)
 
 
@@ -190,7 +190,7 @@ def triplet_margin_loss(
     negative: DimArray,
     *,
     dim: Name,
-    margin: float = 1.0,
+    margin: DimArray | float = 1.0,
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
@@ -205,7 +205,7 @@ def triplet_margin_loss(
         Vectors, aligned by name.
     dim : name
         The dim of the vectors.
-    margin : float
+    margin : float or DimArray
         By how much the negative should be further away.
     p, eps : float
         Of the distance.
@@ -266,7 +266,7 @@ def triplet_margin_with_distance_loss(
     negative: DimArray,
     *,
     distance_function: Callable[[Any, Any], Any],
-    margin: float = 1.0,
+    margin: DimArray | float = 1.0,
     swap: bool = False,
     reduce_dim: Any = None,
     reduction: str | None = "mean",
@@ -279,7 +279,7 @@ def triplet_margin_with_distance_loss(
         What the distance is between, aligned by name.
     distance_function : callable
         Of two DimArrays, a DimArray: ``lambda x, y: ng.pairwise_distance(x, y, dim="feature")``.
-    margin : float
+    margin : float or DimArray
         By how much the negative should be further away.
     swap : bool
         Measure the negative from the positive, where that is nearer (Balntas et al., 2016).
@@ -314,5 +314,5 @@ def triplet_margin_with_distance_loss(
     near, far = distance_function(a, y), distance_function(a, z)
     if swap:
         far = e.minimum(far, distance_function(y, z))
-    loss = e.clip_low(add(subtract(near, far), c(margin)), c(0))
+    loss = e.clip_low(add(subtract(near, far), constant(margin)), c(0))
     return reduced(loss, (a, y, z), reduce_dim, reduction, what)

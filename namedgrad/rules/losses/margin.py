@@ -32,11 +32,15 @@ from namedgrad.trace import innermost
 def _pulled(x: DimArray, t: DimArray, margin: DimArray) -> DimArray:
     """The derivative of the hinge embedding loss."""
     near = cast(not_equal(t, c(-1)), x.dtype)
-    inside = e.logical_and(not_equal(t, c(1)), e.less_equal(x, margin))
-    return subtract(near, cast(inside, x.dtype))
+    return subtract(near, _pushed(x, t, margin))
 
 
-_hinge_embedding = elementwise("hinge_embedding", lambda y, x, t, m: _pulled(x, t, m), None, None)
+def _pushed(x: DimArray, t: DimArray, margin: DimArray) -> DimArray:
+    """That in the margin."""
+    return cast(e.logical_and(not_equal(t, c(1)), e.less_equal(x, margin)), x.dtype)
+
+
+_hinge_embedding = elementwise("hinge_embedding", lambda y, x, t, m: _pulled(x, t, m), None, lambda y, x, t, m: _pushed(x, t, m))
 
 
 @operation(sample("real(a,b)", "sign(a,b)"), sample("wide(a,b)", "sign(b)", dim="b"), sample("real(a,b)", "sign(a,c)", reduction=None),
@@ -80,7 +84,7 @@ def soft_margin_loss(input: DimArray, target: DimArray, *, dim: Any = None, redu
 @operation(sample("real(a,b)", "sign(a,b)"), sample("wide(a,b)", "sign(b)", dim="b", margin=1.5), sample("real(a,b)", "sign(a,c)", reduction=None),
            sample("real(a,b)", "sign(b,a)", reduction="sum"))  # fmt: skip
 def hinge_embedding_loss(
-    input: DimArray, target: DimArray, *, margin: float = 1.0, dim: Any = None, reduction: str | None = "mean"
+    input: DimArray, target: DimArray, *, margin: DimArray | float = 1.0, dim: Any = None, reduction: str | None = "mean"
 ) -> DimArray:
     """Distances of pairs that belong together (target 1); ``max(0, margin - input)`` of those that do not (target -1).
 
@@ -88,7 +92,7 @@ def hinge_embedding_loss(
     ----------
     input, target : DimArray
         Aligned by name.
-    margin : float
+    margin : float or DimArray
         Distance from which on pairs are apart.
     dim : name or names, optional
         Dims to reduce; all by default.
@@ -116,7 +120,7 @@ def hinge_embedding_loss(
     array([0.25, 0.75])
     """
     x, t = read("hinge_embedding_loss", input, target=target)
-    loss = _hinge_embedding(x, t, c(margin))
+    loss = _hinge_embedding(x, t, constant(margin))
     return reduced(loss, (x, t), dim, reduction, "hinge_embedding_loss")
 
 
@@ -127,7 +131,7 @@ def margin_ranking_loss(
     input2: DimArray,
     target: DimArray,
     *,
-    margin: float = 0.0,
+    margin: DimArray | float = 0.0,
     dim: Any = None,
     reduction: str | None = "mean",
 ) -> DimArray:
@@ -137,7 +141,7 @@ def margin_ranking_loss(
     ----------
     input1, input2, target : DimArray
         Aligned by name; targets are 1 and -1.
-    margin : float
+    margin : float or DimArray
         By how much it should be larger.
     dim : name or names, optional
         Dims to reduce; all by default.
@@ -166,7 +170,7 @@ def margin_ranking_loss(
     """
     what = "margin_ranking_loss"
     x, y, t = read(what, input1, input2=input2, target=target)
-    loss = e.clip_low(add(multiply(negative(t), subtract(x, y)), c(margin)), c(0))
+    loss = e.clip_low(add(multiply(negative(t), subtract(x, y)), constant(margin)), c(0))
     return reduced(loss, (x, y, t), dim, reduction, what)
 
 

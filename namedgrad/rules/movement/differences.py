@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from namedgrad import axes, backends
+from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.linear import Like
@@ -12,7 +12,7 @@ from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import pick_one
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
-from namedgrad.rules.structure import not_equal, reorder, spread, zeros_spread
+from namedgrad.rules.structure import alongside, not_equal, reorder, spread
 
 _step = linear("(n)->(n)", "step", transpose=lambda g, x: _unstep(g))
 _unstep = linear("(n)->(n)", "unstep", transpose=lambda g, x: _step(g))
@@ -87,9 +87,7 @@ def attached(x: DimArray, name: Name, before: Any, after: Any) -> DimArray:
 def _cell(value: Any, name: Name, x: DimArray) -> DimArray:
     if isinstance(value, (list, tuple)):
         return join([_cell(v, name, x) for v in value], name)
-    v = constant(value)
-    if not v.names and v.level is None and not backends.is_array(v.raw):
-        return zeros_spread(x, Like((name,), (1,), x.dtype), v.raw)
+    v = alongside(constant(value), x)
     return v if name in v.names else spread(v, Like((name, *v.names), (1, *v.full_shape), v.dtype))
 
 

@@ -15,7 +15,7 @@ from namedgrad.linear import Like, Map, like
 from namedgrad.primitive import LinearCore, Primitive, check_sizes, operation, sample
 from namedgrad.rules.dims import check, without
 from namedgrad.rules.movement.cuts import slice_of
-from namedgrad.rules.structure import relabel, reorder, spread, where, zeros_spread
+from namedgrad.rules.structure import alongside, relabel, reorder, spread, zeros_spread
 from namedgrad.trace import apply, innermost
 
 
@@ -115,19 +115,16 @@ def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:
         if dim in p.hidden:
             check(p, dim, "concat")
     axes.check_names((dim,))
-    return join(_met(parts), dim)
+    return join(met(parts), dim)
 
 
-def _met(parts: list[DimArray]) -> list[DimArray]:
+def met(parts: list[DimArray]) -> list[DimArray]:
     """Numbers and arrays without axes on the device of the others, before they are spread; numbers of their dtype."""
-    alone = [not p.names for p in parts]
     dtypes = [p.dtype for p in parts if not backends.is_number(innermost(p).raw)]
-    if not any(alone) or not dtypes or (dtype := np.result_type(*dtypes)).kind not in "biufc":
+    if all(p.names for p in parts) or not dtypes or (dtype := np.result_type(*dtypes)).kind not in "biufc":
         return parts
     home = max(parts, key=lambda p: (bool(p.names), not backends.is_number(innermost(p).raw)))
-    kind = dtype.type if dtype.kind in "fc" else np.bool_  # a whole number may need more than the integers here have
-    zero, yes = (zeros_spread(home, Like((), (), np.dtype(t)), t(v)) for t, v in ((kind, 0), (np.bool_, 1)))
-    return [where(yes, p, zero) if a else p for p, a in zip(parts, alone, strict=True)]
+    return [alongside(p, home, dtype) for p in parts]
 
 
 operation(sample("real(a,b)", "real(a,c)", dim="a"), sample("real(b)", "real(c)", dim="a"), name="concat")(

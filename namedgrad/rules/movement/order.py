@@ -13,7 +13,7 @@ from namedgrad.linear import Like
 from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules.dims import as_names, existing, new_name, pick, without
 from namedgrad.rules.movement.cuts import slice_of
-from namedgrad.rules.structure import relabel, reorder, spread
+from namedgrad.rules.structure import alongside, relabel, reorder, spread
 
 
 @operation(sample("real(a,b,c)"), method=True)
@@ -233,8 +233,8 @@ def _broadcast(arrays: Sequence[DimArray], exclude: Any, what: str, first: int =
     sizes = check_sizes(what, parts)
     names = tuple(dict.fromkeys(n for p in (*parts[first:], *parts[:first]) for n in p.names))
     hidden = axes.merge_hidden(tuple(p.names for p in parts), tuple(p.hidden for p in parts))
-    out = []
-    for x in arrays:
+    out, home = [], next((x for x in arrays if x.names), arrays[0])
+    for x in (alongside(x, home, x.dtype) for x in arrays):
         own = (*names, *(n for n in apart if n in x.names))
         wide = spread(x, Like(own, tuple(extent(x, n) if n in apart else sizes[n] for n in own), x.dtype))
         missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in x.hidden)

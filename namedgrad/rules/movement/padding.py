@@ -19,6 +19,7 @@ from namedgrad.rules.movement.cuts import flip_axes, slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.structure import (
     add,
+    alongside,
     cast,
     multiply,
     positions,
@@ -26,7 +27,6 @@ from namedgrad.rules.structure import (
     reorder,
     spread,
     subtract,
-    zeros_spread,
 )
 
 INDEXED = ("edge", "reflect", "symmetric", "wrap")
@@ -147,9 +147,7 @@ def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option:
 
 def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
     shape = tuple(size if n == name else s for n, s in zip(x.names, x.full_shape, strict=True))
-    cell = constant(value)
-    if cell.level is None and not cell.names:
-        cell = zeros_spread(x, Like((), (), x.dtype), cell.raw)
+    cell = alongside(constant(value), x)
     return relabel(spread(cell, Like(x.names, shape, x.dtype)), {}, hide=tuple(n for n in x.hidden if n not in cell.names))
 
 

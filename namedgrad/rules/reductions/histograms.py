@@ -17,6 +17,7 @@ from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import new_name, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import scatter_add
+from namedgrad.rules.indexing.reduce import widened
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.differences import difference
@@ -26,6 +27,7 @@ from namedgrad.rules.reductions.common import count_of
 from namedgrad.rules.reductions.extremes import max, min
 from namedgrad.rules.structure import (
     add,
+    alongside,
     cast,
     constant_like,
     equal,
@@ -103,7 +105,7 @@ def histogram(
         if name not in dims:
             new_name(x, name, "histogram")
     line: Name = axes.fresh("cells")
-    w = None if weights is None else merge(broadcast_like(constant(weights), x), dims, line)
+    w = None if weights is None else merge(broadcast_like(widened(alongside(constant(weights), x)), x), dims, line)
     cells = merge(x, dims, line) if dims else x
     cells = cells if cells.dtype.kind == "f" else cast(cells, "float64")
     edges = _even_edges(cells, line, bins, range) if isinstance(bins, (int, np.integer)) else _edges(bins, x)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray
+from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name, Names
 from namedgrad.primitive import operation, reduction, sample, zeros_of
 from namedgrad.rules.control import stop_gradient
@@ -173,7 +173,7 @@ def _label(name: str, kernel: str, kind: str, result: str) -> Any:
         if skipna is False or x.dtype.kind not in "fc":
             return at
         at = cast(at, "float64")
-        return at if mask is None else where(any(mask, (own,)), at, c(fill_value))
+        return at if mask is None else where(any(mask, (own,)), at, constant(fill_value))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _LABEL.format(name=name, kind=kind, result=result)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, extent, make
+from namedgrad.array import DimArray, extent, make, named
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import CoreMap, Map, like
@@ -150,7 +150,7 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     >>> ng.quantile(ng.DimArray([3.0, 1.0, 2.0], ("x",)), [0.0, 0.25]).data
     array([1. , 1.5])
     """
-    dims = pick(x, dim, "quantile")
+    dims, q = pick(x, dim, "quantile"), named(q)
     names: Names = q.dims if isinstance(q, DimArray) else ("quantile",) if np.ndim(q) else ()
     for name in names:
         new_name(x, name, "quantile")
