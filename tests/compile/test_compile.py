@@ -669,5 +669,5 @@ def test_a_number_does_not_stand_for_the_array_that_it_was_made():
     x = ng.DimArray([1.0, 2.0, 3.0], ("x",))
     last, carries = ng.compile(lambda c: ng.scan(lambda c, x: (0.5 * c + x, c), c, x, "x"))(8.0)
     np.testing.assert_array_equal(carries.data, [8, 5, 4.5])
-    gradient = ng.compile(ng.grad(lambda c: ng.scan(lambda c, x: (0.5 * c + x, c), ng.where(True, c, 0.0), x, "x")[1].sum()))
+    gradient = ng.compile(ng.grad(lambda c: ng.scan(lambda c, x: (0.5 * c + x, c), ng.where(np.True_, c, 0.0), x, "x")[1].sum()))
     assert [gradient(8.0), gradient(2.0), last.item()] == [1.75, 1.75, 5.25]
