@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import namedgrad as ng
 
@@ -32,7 +33,7 @@ def test_a_mean_of_integers_does_not_wrap(name: str) -> None:
     np.testing.assert_allclose(found.ravel(), NANOSECONDS.mean(), rtol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["expit", "log_expit", "softplus", "silu", "mish", "gelu"])
+@pytest.mark.parametrize("name", ["expit", "log_expit", "softplus", "silu", "mish", "gelu", "elu", "tanhshrink", "softsign"])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
 def test_small_integers_are_doubles_first(name: str, dtype: str) -> None:
     x = np.array([0, 1, 1, 0]).astype(dtype) if dtype == "bool" else np.array([0, 3, 100, 7], dtype)
@@ -188,3 +189,49 @@ def test_half_cells_that_many_are_added_to():
     x, many, zeros = (ng.positional(v) for v in (np.ones(1, np.float16), np.ones(5000, np.float16), np.zeros(5000, int)))
     for out in (ng.scatter_add(x, zeros, many, 0), ng.index_add(x, zeros, many, 0), x.at[zeros].add(many)):
         assert (out.dtype, out.data.item()) == (np.float16, np.float16(5001))
+
+
+PIXELS = np.array([1, 3, 40, 200, 255], "u1")
+WIDE = PIXELS.astype(float)
+BESIDE_PIXELS: dict[str, tuple[Callable[[ng.DimArray, Any], Any], Callable[[Any], Any]]] = {
+    "power": (lambda x, g: x**g, lambda g: WIDE**g),
+    "float_power": (lambda x, g: ng.float_power(x, g), lambda g: WIDE**g),
+    "xlogy": (lambda x, g: ng.xlogy(g, x), lambda g: g * np.log(WIDE)),
+    "xlog1py": (lambda x, g: ng.xlog1py(g, x), lambda g: g * np.log1p(WIDE)),
+    "boxcox": (lambda x, g: ng.boxcox(x, g), lambda g: (WIDE**g - 1) / g),
+    "boxcox1p": (lambda x, g: ng.boxcox1p(x, g), lambda g: ((WIDE + 1) ** g - 1) / g),
+    "kve": (lambda x, g: ng.kv(g, x - 1 + (x < 2)) * ng.exp(1.0 * x), lambda g: scipy.special.kv(g, WIDE - 1 + (WIDE < 2)) * np.exp(WIDE)),
+    "elu": (lambda x, g: ng.elu(x.astype("i1"), g), lambda g: np.where(WIDE < 128, WIDE, g * np.expm1(WIDE - 256))),
+    "logits": (lambda x, g: ng.binary_cross_entropy_with_logits(x, g, reduction=None), lambda g: np.log1p(np.exp(-WIDE)) + (1 - g) * WIDE),
+    "poisson": (lambda x, g: ng.poisson_nll_loss(x.isel(x=[0, 1]), g, reduction=None), lambda g: np.exp(WIDE[:2]) - g * WIDE[:2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE_PIXELS)
+def test_a_parameter_beside_small_integers(name: str) -> None:
+    call, oracle = BESIDE_PIXELS[name]
+    x, g, h = ng.DimArray(PIXELS, "x"), 0.45, 1e-4
+    np.testing.assert_allclose(call(x, g).data, oracle(g), rtol=1e-13)
+    slope = (8 * (oracle(g + h) - oracle(g - h)) - (oracle(g + 2 * h) - oracle(g - 2 * h))).sum() / (12 * h)
+    np.testing.assert_allclose(ng.grad(lambda g: call(x, g).sum())(g), slope, rtol=1e-8)
+
+
+def test_truth_values_and_small_integers_are_added_as_numbers() -> None:
+    x, yes = ng.DimArray([0.5, 2.0, 4.0], "x"), ng.DimArray([True, True, False], "i")
+    for reduce, want in (("mean", [1.0, 2.0, 0.0]), ("sum", [2.0, 2.0, 0.0])):
+        src = {"i": ng.DimArray([0, 0, 2], "i")}
+        out = ng.scatter_reduce(x.rename(x="i"), src["i"], yes, "i", reduce, include_self=False)
+        np.testing.assert_array_equal(out.data, want, err_msg=reduce)
+    assert ng.integrate(ng.DimArray([True, True, True], "x"), dim="x").item() == 2
+    np.testing.assert_array_equal(ng.vander(ng.DimArray(np.array([100], "i1"), "x"), 4).data, [[10**6, 10**4, 100, 1]])
+    u = ng.DimArray([True, True, False, True], "x")
+    v = ng.DimArray([0.5, -1.0, 2.0, 1.5], "x")
+    cosine = np.dot(u.data, v.data) / np.sqrt(3 * np.dot(v.data, v.data))
+    assert ng.cosine_embedding_loss(u, v, 1.0, dim="x").item() == pytest.approx(1 - cosine)
+
+
+def test_softplus_of_complex_numbers() -> None:
+    z = np.array([0.3 + 0.4j, -1 + 0.2j, 30 - 1j])
+    np.testing.assert_allclose(ng.softplus(ng.DimArray(z, "x")).data, [*np.log1p(np.exp(z[:2])), z[2]], rtol=1e-14)
+    g = ng.grad(lambda z: ng.real(ng.softplus(z)).sum())(ng.DimArray(z, "x")).data
+    np.testing.assert_allclose(g, [*np.conj(1 / (1 + np.exp(-z[:2]))), 1], rtol=1e-14)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import floating, result_dtype
+from namedgrad.backends.special import floating, is_complex, result_dtype
 
 Raw = Any
 
@@ -43,6 +43,7 @@ class ActivationKernels:
 
     def elu(self, x: Raw, alpha: Raw) -> Raw:
         """``x`` above 0, ``alpha * expm1(x)`` below."""
+        x = floating(x)
         return self.xp.maximum(x, 0) + alpha * self.xp.expm1(self.xp.minimum(x, 0))
 
     def hardtanh(self, x: Raw, low: Raw, high: Raw) -> Raw:
@@ -59,6 +60,7 @@ class ActivationKernels:
 
     def tanhshrink(self, x: Raw) -> Raw:
         """``x - tanh(x)``."""
+        x = floating(x)
         return x - self.xp.tanh(x)
 
     def threshold(self, x: Raw, threshold: Raw, value: Raw) -> Raw:
@@ -67,6 +69,8 @@ class ActivationKernels:
 
     def softplus(self, x: Raw, threshold: Raw) -> Raw:
         """``log(1 + exp(x))``, above the threshold ``x``."""
+        if is_complex(x):
+            return self.function("where")(self.xp.real(x) <= threshold, self.function("logaddexp")(x, 0), x)
         return self.xp.maximum(x, 0) + self.log1p_of_fall(x) * (x <= threshold)
 
     def saturated(self, slope: Raw, x: Raw, threshold: Raw) -> Raw:
@@ -75,7 +79,7 @@ class ActivationKernels:
 
     def softsign(self, x: Raw) -> Raw:
         """``x / (1 + |x|)``."""
-        xp = self.xp
+        xp, x = self.xp, floating(x)
         out = x / (1 + xp.absolute(x))
         if self.may_branch and self.isfinite_all(out):
             return out

@@ -191,8 +191,12 @@ def _power_base(x: DimArray, z: DimArray) -> DimArray:
 
 def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
     """d(x**z)/dz = x**z log x; 0 at x = 0 for z >= 0, and at infinity for z < 0."""
-    base = structure.cast(x, y.dtype) if _is_complex(y) and not _is_complex(x) else x
-    return multiply(y, log_of_base(base, z))
+    return multiply(y, log_of_base(promoted(x, y), z))
+
+
+def promoted(x: DimArray, y: DimArray) -> DimArray:
+    """An operand in the kind of the result: of the logarithm of small integers NumPy knows three digits."""
+    return x if x.dtype.kind == y.dtype.kind else structure.cast(x, y.dtype)
 
 
 @functools.cache

@@ -56,6 +56,7 @@ def check_kind(reduce: str, kinds: Sequence[str], what: str) -> str:
 def reduced_into(x: DimArray, v: DimArray, at: Spot, reduce: str, *, own: bool) -> DimArray:
     """``x`` with all writers reduced into its cells; without ``own`` the old value of a cell that is written is left out."""
     v = alongside(v, x)
+    v = cast(v, np.result_type(x.dtype, v.dtype))
     if reduce == "mean":
         return _mean_into(x, v, at, own=own)
     if reduce == "sum" and own:

@@ -34,8 +34,9 @@ def measured(value: Any, x: DimArray, what: str) -> DimArray:
 
 
 def read(what: str, x: Any, **others: Any) -> tuple[DimArray, ...]:
-    """The prediction, and what it is compared with, as operands."""
+    """The prediction, integers in double precision, and what it is compared with, as operands."""
     first = constant(x)
+    first = cast(first, real_dtype(first)) if first.dtype.kind in "biu" else first
     return first, *(measured(value, first, f"{what}: the {name}") for name, value in others.items())
 
 

@@ -248,7 +248,7 @@ def _integral(x: DimArray, coord: Any, name: Name) -> DimArray:
     """
     steps = _steps(coord, x, name, "integrate")
     if extent(x, name) < 2 or steps.names != (name,) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4:
-        return total(_areas(x, coord, name, "integrate"), (name,))
+        return total(_areas(_numbers(x), coord, name, "integrate"), (name,))
     half = multiply(c(0.5), steps)
     weights = add(*(pad(half, {name: ends}, constant_values=0) for ends in ((0, 1), (1, 0))))
     return contract(x, weights, (name,))

@@ -131,6 +131,7 @@ def vander(x: DimArray, n: int, *, increasing: bool = False, degree: Name = "deg
     axes.check_names((degree,))
     if n < 0:
         raise ValueError(f"vander: n must not be negative, got {n}")
+    x = cast(x, np.result_type(x.dtype, int)) if x.dtype.kind in "biu" else x
     powers = [make_like(zeros_spread(x, like(x), 1), x), x]
     while len(powers) < n:
         powers.append(multiply(powers[-1], x))

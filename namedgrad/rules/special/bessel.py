@@ -13,7 +13,18 @@ from collections.abc import Callable
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.complex import imag, real
-from namedgrad.rules.elementwise import absolute_real, c, divide, exp, greater, less, ordered, reciprocal, square
+from namedgrad.rules.elementwise import (
+    absolute_real,
+    c,
+    divide,
+    exp,
+    greater,
+    less,
+    ordered,
+    promoted,
+    reciprocal,
+    square,
+)
 from namedgrad.rules.elementwise import sign as direction
 from namedgrad.rules.special.declare import FAMILY, scaled, special
 from namedgrad.rules.special.normal import erf
@@ -160,7 +171,7 @@ iv = special(
     domain=("order", "positive"), operands=_V, says="Modified Bessel function of the first kind and real order v.",
     source=_SOURCE)
 kv = special(
-    "kv", lambda y, v, x: multiply(exp(negative(x)), _in_order("kve_order", 1, _of_scaled_second)(v, x)), lambda y, v, x: negative(_neighbours(kv, v, x)),
+    "kv", lambda y, v, x: multiply(exp(negative(promoted(x, y))), _in_order("kve_order", 1, _of_scaled_second)(v, x)), lambda y, v, x: negative(_neighbours(kv, v, x)),
     domain=_ORDER, operands=_V, says="Modified Bessel function of the second kind and real order v.",
     source=_SOURCE)
 kve = special(

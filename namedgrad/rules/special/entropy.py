@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
-from namedgrad.rules.elementwise import c, divide, less_equal, log, log1p, logical_and, reciprocal
+from namedgrad.rules.elementwise import c, divide, less_equal, log, log1p, logical_and, promoted, reciprocal
 from namedgrad.rules.special.declare import special
 from namedgrad.rules.structure import add, equal, logical_not, negative, select, subtract
 
@@ -19,11 +19,11 @@ log_ratio = elementwise("log_ratio", lambda o, x, y: reciprocal(x), lambda o, x,
 
 # fmt: off
 xlogy = special(
-    "xlogy", lambda o, x, y: _besides_origin(x, y, log(y)), lambda o, x, y: _besides_origin(x, y, divide(x, y)),
+    "xlogy", lambda o, x, y: _besides_origin(x, y, log(promoted(y, o))), lambda o, x, y: _besides_origin(x, y, divide(x, y)),
     domain=("real", "positive"), operands=("x", "y"), says="x log(y), and 0 where x is 0.", torch="torch.special.xlogy",
     source="Both derivatives are 0 where x is 0 and y is not positive, as in PyTorch.")
 xlog1py = special(
-    "xlog1py", lambda o, x, y: _besides_origin(x, add(c(1.0), y), log1p(y)),
+    "xlog1py", lambda o, x, y: _besides_origin(x, add(c(1.0), y), log1p(promoted(y, o))),
     lambda o, x, y: _besides_origin(x, add(c(1.0), y), divide(x, add(c(1.0), y))),
     domain=("real", "positive"), operands=("x", "y"), says="x log(1 + y), and 0 where x is 0.",
     torch="torch.special.xlog1py")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, divide, exp, log, log1p, ordered, power, reciprocal, sin, square
+from namedgrad.rules.elementwise import c, divide, exp, log, log1p, ordered, power, promoted, reciprocal, sin, square
 from namedgrad.rules.special.declare import FAMILY, scaled, special
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 
@@ -45,10 +45,10 @@ exprel = special(
 cosm1 = special(
     "cosm1", lambda y, x: negative(sin(x)), domain="real", says="cos(x) - 1, accurate near 0.")
 boxcox = special(
-    "boxcox", lambda y, x, k: power(x, subtract(k, c(1.0))), lambda y, x, k: _in_exponent(log(x), k),
+    "boxcox", lambda y, x, k: power(x, subtract(k, c(1.0))), lambda y, x, k: _in_exponent(log(promoted(x, y)), k),
     domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox, (x**lmbda - 1) / lmbda or log(x).")
 boxcox1p = special(
-    "boxcox1p", lambda y, x, k: exp(multiply(subtract(k, c(1.0)), log1p(x))), lambda y, x, k: _in_exponent(log1p(x), k),
+    "boxcox1p", lambda y, x, k: exp(multiply(subtract(k, c(1.0)), log1p(x))), lambda y, x, k: _in_exponent(log1p(promoted(x, y)), k),
     domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox of 1 + x.")
 inv_boxcox = special(
     "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: multiply(y, _of_inverse(x, k)),
