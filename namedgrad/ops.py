@@ -28,9 +28,9 @@ _FACES: list[tuple[Callable[[Any], bool], Handler]] = []
 _NAMED = (DimArray, Traced)
 
 
-def add_face(recognises: Callable[[Any], bool], handler: Handler) -> None:
-    """Let public functions take another kind of array."""
-    _FACES.append((recognises, handler))
+def add_face(recognises: Callable[[Any], bool], handler: Handler, *, first: bool = False) -> None:
+    """Let public functions take another kind of array; the ``first`` is asked before those that numbers may be in."""
+    _FACES.insert(0 if first else len(_FACES), (recognises, handler))
 
 
 def dispatch(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

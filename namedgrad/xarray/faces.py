@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from namedgrad.array import DimArray
+from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
 from namedgrad.backends.failures import MatrixError
 from namedgrad.ops import add_face
@@ -110,6 +110,8 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return type(value)(map(strip, value)) if isinstance(value, (list, tuple)) else value
 
     read = [strip(a) for a in args]
+    if read and not isinstance(read[0], (DimArray, list, tuple)):
+        read[0] = constant(read[0], f"{op.name}: the operand")
     options = {k: strip(v) for k, v in kwargs.items()}
     try:
         out = op.function(*read, **options)
@@ -341,4 +343,4 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     **{f"rolling_{n}": _rolling(n) for n in ROLLING},
 }
 
-add_face(lambda x: isinstance(x, _KINDS), on_xarray)
+add_face(lambda x: isinstance(x, _KINDS), on_xarray, first=True)

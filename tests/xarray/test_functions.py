@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.special
 import xarray as xr
 
 import namedgrad as ng
@@ -240,3 +241,33 @@ def test_sizes_that_depend_on_values():
 def test_a_dim_array_among_the_arguments_of_a_method_is_refused():
     with pytest.raises(TypeError, match="to_xarray"):
         ng.isel(weather(), {"t": ng.DimArray([0, 1], ("p",))})
+
+
+FIELD = xr.DataArray(np.array([[-1.2, 0.4, 0.9], [2.0, -0.3, 0.7]]), dims=("a", "b"), coords={"b": [1, 2, 3]})
+BESIDE_NUMBERS = {
+    "multiply": (lambda v: ng.multiply(v, FIELD), lambda v: v * FIELD.values),
+    "clip": (lambda v: ng.clip(FIELD, v), lambda v: np.clip(FIELD.values, v, None)),
+    "maximum": (lambda v: ng.maximum(FIELD, v), lambda v: np.maximum(FIELD.values, v)),
+    "where": (lambda v: ng.where(FIELD > 0, FIELD, v), lambda v: np.where(FIELD.values > 0, FIELD.values, v)),
+    "quantile": (lambda v: ng.quantile(FIELD, v, "b"), lambda v: np.quantile(FIELD.values, v, axis=1)),
+    "huber_loss": (lambda v: ng.huber_loss(FIELD, 0.0, delta=v, reduction=None), lambda v: scipy.special.huber(v, FIELD.values)),
+    "diff": (lambda v: ng.diff(FIELD, "b", prepend=v), lambda v: np.diff(FIELD.values, axis=1, prepend=v)),
+    "index_fill": (lambda v: ng.index_fill(FIELD, [0, 2], v, "b"), lambda v: np.where([True, False, True], v, FIELD.values)),
+    "layer_norm": (lambda v: ng.layer_norm(FIELD, v, dim="b", eps=0.0), lambda v: v * (FIELD - FIELD.mean("b")).values / FIELD.std("b").values[:, None]),
+    "dataset": (lambda v: ng.clip(FIELD.to_dataset(name="t"), v).t, lambda v: np.clip(FIELD.values, v, None)),
+    "zeta": (lambda v: ng.zeta(2.5, FIELD + 2 + v), lambda v: scipy.special.zeta(2.5, FIELD.values + 2 + v)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE_NUMBERS)
+def test_numbers_beside_xarray_objects_are_differentiated_and_compiled(name):
+    call, oracle = BESIDE_NUMBERS[name]
+    v, h = 0.55, 1e-5
+    out, compiled = call(v), ng.compile(call)
+    assert isinstance(out, xr.DataArray)
+    np.testing.assert_allclose(out, oracle(v), rtol=1e-13)
+    for at in (v, 0.6):
+        np.testing.assert_allclose(compiled(at), oracle(at), rtol=1e-13)
+    slope = (oracle(v + h) - oracle(v - h)).sum() / (2 * h)
+    for grad in (ng.grad(lambda v: call(v).sum()), ng.compile(ng.grad(lambda v: call(v).sum()))):
+        assert float(grad(v)) == pytest.approx(slope, abs=1e-8)
