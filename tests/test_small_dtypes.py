@@ -235,3 +235,15 @@ def test_softplus_of_complex_numbers() -> None:
     np.testing.assert_allclose(ng.softplus(ng.DimArray(z, "x")).data, [*np.log1p(np.exp(z[:2])), z[2]], rtol=1e-14)
     g = ng.grad(lambda z: ng.real(ng.softplus(z)).sum())(ng.DimArray(z, "x")).data
     np.testing.assert_allclose(g, [*np.conj(1 / (1 + np.exp(-z[:2]))), 1], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py", "gammainc", "gammaincc", "beta", "betaln", "ellipkinc", "jv", "spherical_jn"])
+def test_special_functions_of_numbers_stay_in_single_precision(name: str) -> None:
+    function, oracle = getattr(ng, name), getattr(scipy.special, name)
+    x, v = np.array([0.25, 0.5, 0.75]), 1 if name == "spherical_jn" else 0.375
+    for args in ((v, x), (x, v))[: 1 if name == "spherical_jn" else 2]:
+        single = [ng.DimArray(a.astype("f4"), "x") if a is x else a for a in args]
+        out = function(*single)
+        assert out.dtype == np.float32
+        np.testing.assert_allclose(out.data, oracle(*args), rtol=1e-6)
+    assert ng.compile(function)(v, ng.DimArray(x.astype("f4"), "x")).dtype == np.float32

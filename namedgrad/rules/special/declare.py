@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from namedgrad.array import DimArray, TraceError
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, TraceError, constant
 from namedgrad.primitive import Elementwise, operation, sample
 from namedgrad.rules.elementwise import c, reciprocal
-from namedgrad.rules.structure import multiply
+from namedgrad.rules.structure import cast, multiply
+from namedgrad.trace import innermost
 
 FAMILY = "special"
+_SINGLE = {"f": np.dtype("float32"), "c": np.dtype("complex64")}
 
 
 class About(NamedTuple):
@@ -33,6 +38,14 @@ class Special(Elementwise):
         layouts = [("(a,b)",) * 4, ("(a,b)", "(b,c)", "(c)", "(a)"), ("(b)", "(a,b)", "(a)", "(b)")]
         calls = [sample(*(d + dims for d, dims in zip(domains, layout))) for layout in layouts]
         operation(*calls[: 3 if len(domains) > 1 else 1], name=self.name, family=family)(self.of_operands)
+
+    def of_operands(self, *args: Any) -> DimArray:
+        """Apply to DimArrays and scalars; beside numbers single precision stays, which many functions of SciPy lose."""
+        out = super().of_operands(*args)
+        known = [x.dtype for x in map(constant, args) if not backends.is_number(innermost(x).raw)]
+        if len(known) in (0, len(args)) or np.result_type(*known) not in _SINGLE.values():
+            return out
+        return cast(out, _SINGLE.get(out.dtype.kind, out.dtype))
 
 
 def special(
