@@ -802,3 +802,29 @@ def test_a_checkpoint_that_gives_other_values_is_an_error() -> None:
     x = ng.DimArray([1.0, 2.0], ("x",))
     with pytest.raises(ValueError, match="gave other values when it ran again"):
         ng.grad(ng.checkpoint(lambda x: (x * next(count)).sum()))(x)
+
+
+def test_derivatives_in_numbers_are_numbers() -> None:
+    def f(v):
+        return np.exp(2 * v) * v
+
+    first, second = (1 + 2 * 0.3) * np.exp(0.6), (4 + 4 * 0.3) * np.exp(0.6)
+    found = {
+        "grad": (ng.grad(f)(0.3), first),
+        "compiled": (ng.compile(ng.grad(f))(0.3), first),
+        "compiled again": (ng.compile(ng.value_and_grad(f))(0.3)[1], first),
+        "jacobian": (ng.jacobian(f)(0.3), first),
+        "nested": (ng.jacobian(lambda p: f(p["v"]))({"v": 0.3})["v"], first),
+        "pullback": (ng.pullback(f, 0.3)[1](1.0), first),
+        "hvp": (ng.hvp(f, 0.3, 1.0), second),
+        "hessian": (ng.hessian(f)(0.3), second),
+        "diagonal": (ng.hessian(f, part="diagonal")(0.3), second),
+        "twice": (ng.grad(ng.grad(f))(0.3), second),
+    }
+    for name, (value, want) in found.items():
+        assert type(value) is float, name
+        assert value == pytest.approx(want, rel=1e-14), name
+    assert type(ng.hvp(lambda z: abs(z) ** 2, 1 + 2j, 1j)) is complex
+    per_slice = ng.grad(lambda v: ng.DimArray([1.0, 2.0], "w").vectorize("w") * v)(0.3)
+    np.testing.assert_array_equal(per_slice.data, [1, 2])
+    assert type(ng.jacobian(f)(np.float64(0.3))) is np.float64

@@ -365,7 +365,9 @@ class PositionalArray:
 class Lifted(PositionalArray):
     """A plain array or number while a function of it runs: results of such arrays alone leave as plain arrays."""
 
-    __slots__ = ()
+    __slots__ = ("python",)
+
+    python: bool  #: set where it leaves as a number of Python's, as derivatives in those do
 
 
 PositionalArray.kin, Lifted.kin = PositionalArray, Lifted

@@ -28,7 +28,7 @@ class Positional(Adapter):
     def result(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
         if not parts:
             return leaf
-        return leave(parts[0]) if type(leaf) is Lifted else wrap(parts[0])
+        return self.returned(leaf, parts)
 
     def arrays(self, leaf: PositionalArray) -> tuple[DimArray, ...]:
         return (leaf._x,)
@@ -37,7 +37,7 @@ class Positional(Adapter):
         return _alike(leaf, arrays[0])
 
     def returned(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
-        return leave(arrays[0]) if type(leaf) is Lifted else wrap(arrays[0])
+        return _as_number(leaf, leave(arrays[0])) if type(leaf) is Lifted else wrap(arrays[0])
 
     def number(self, leaf: Any, x: DimArray) -> Any:
         return wrap(x) if type(leaf) is PositionalArray else leave(x)
@@ -63,7 +63,7 @@ class Positional(Adapter):
             if x.hidden.issuperset(mine):
                 return x
         x = renumber(x)
-        return wrap(x) if PositionalArray in (type(out_leaf), type(in_leaf)) else leave(x)
+        return wrap(x) if PositionalArray in (type(out_leaf), type(in_leaf)) else _as_number(in_leaf, leave(x))
 
 
 class Plain(Positional):
@@ -110,8 +110,14 @@ class Number(Plain):
     def parts(self, leaf: Any) -> tuple[DimArray, ...]:
         return (make(leaf, (), NONE),)
 
+    def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
+        return _as_number(leaf, _lifted(leaf, arrays[0]))
+
+    def rebuild(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
+        return _as_number(leaf, _lifted(leaf, parts[0]))
+
     def result(self, leaf: Any, parts: Sequence[DimArray]) -> Any:
-        out = leave(parts[0])
+        out = _as_number(leaf, leave(parts[0]))
         return out if isinstance(out, PositionalArray) else type(leaf)(out)
 
     def describe(self, leaf: Any) -> str:
@@ -120,7 +126,7 @@ class Number(Plain):
 
 def _alike(leaf: PositionalArray, x: DimArray) -> PositionalArray:
     out = wrap(x, type(leaf))
-    return out if leaf._is_number else as_array(out)
+    return _as_number(leaf, out) if leaf._is_number else as_array(out)
 
 
 def _lifted(leaf: Any, x: DimArray) -> PositionalArray:
@@ -134,6 +140,17 @@ def leave(x: DimArray) -> Any:
         return wrap(x, PositionalArray if x.hidden and x.level is None else Lifted)
     raw = x.raw
     return raw[()] if isinstance(raw, np.ndarray) and not raw.ndim else raw
+
+
+def _as_number(leaf: Any, out: Any) -> Any:
+    """A derivative, or what is to be one, as a number of Python's if ``leaf`` is one and it has no axes."""
+    if not (_is_number(leaf) or getattr(leaf, "python", False)):
+        return out
+    if isinstance(out, PositionalArray):
+        if type(out) is Lifted and not out._x.names:
+            out.python = True
+        return out
+    return out.item() if hasattr(out, "item") and not out.ndim else out
 
 
 def _is_number(x: Any) -> bool:
