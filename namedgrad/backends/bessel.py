@@ -136,10 +136,10 @@ class BesselKernels:
         """J or Y at real numbers; on the left J is real for whole orders only."""
         xp = self.xp
         if second:
-            return xp.where(x < 0, math.nan, other)
+            return xp.where(xp.less(x, 0), math.nan, other)
         whole = xp.logical_and(xp.equal(v, xp.floor(v)), n == 0)
         left = xp.where(whole, xp.where(xp.equal(xp.remainder(v, 2), 0), first, -first), math.nan)
-        return xp.where(x < 0, left, first)
+        return xp.where(xp.less(x, 0), left, first)
 
     def _around(self, n: int, v: Raw, z: Raw, first: list[Raw], other: list[Raw], *, second: bool) -> Raw:
         """J or Y at complex numbers, from those in the first quadrant by DLMF 10.11.1, 10.11.2 and conjugation."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
 from xarray.namedarray import pycompat
 
 import namedgrad as ng
@@ -488,3 +489,10 @@ def test_numbers_are_joined_on_the_device(array: Callable[..., ng.DimArray]) -> 
     np.testing.assert_array_equal(carries.to_numpy(), [[0.5, 0.5], [0.5, 1.5]])
     g = ng.grad(lambda c: (ng.concat([0.5, x * c, c], "t") ** 2).sum())(c)
     assert (g.backend, g.item()) == ("cupy", 2 * 3.0 * (1 + 4 + 9 + 25 + 2))
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive"])
+def test_bessel_functions_of_many_orders_at_a_number(name: str, array: Callable[..., ng.DimArray]) -> None:
+    orders = np.array([0.5, 1.5, 2.5])
+    out = getattr(ng, name)(array(orders, "x"), 0.5)
+    np.testing.assert_allclose(out.to_numpy(), getattr(scipy.special, name)(orders, 0.5), rtol=1e-12)
