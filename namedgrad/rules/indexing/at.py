@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, constant, extent, make
-from namedgrad.axes import NONE, Name, Names
-from namedgrad.backends import call
+from namedgrad.array import DimArray, constant, extent
+from namedgrad.axes import Name, Names
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import divide, maximum, minimum, power
 from namedgrad.rules.indexing.block import cut_out, write_block
@@ -95,10 +94,9 @@ class At:
         if self.index is None:
             raise TypeError("say where: a.at[{dim: index}].set(value)")
         v = constant(value)
-        if v.level is None and not backends.is_array(v.raw):
-            full = backends.backend_of(innermost(self.x).raw).full
-            v = make(call(full, (), v.raw, np.result_type(self.x.dtype, v.raw)), (), NONE)
-        return dict(self.index), alongside(v, self.x)
+        raw = innermost(v).raw
+        dtype = np.result_type(self.x.dtype, raw) if backends.is_number(raw) else None
+        return dict(self.index), alongside(v, self.x, dtype)
 
     def _is_block(self) -> bool:
         return not any(isinstance(i, DimArray) for i in self.index.values())  # type: ignore[union-attr]

@@ -24,14 +24,18 @@ from namedgrad.rules.structure import stamp, subtract
 from namedgrad.trace import apply, innermost
 
 
-class _ArgSort(Primitive):
-    """Positions that sort along one axis, all or those of some ranks; no derivative."""
+class _Along(Primitive):
+    """One call of a kernel along one axis."""
 
     form, signature = "linear", "(n)->(m)"
 
-    def lower(self, args: Sequence[DimArray], dim: Name, **ranks: int) -> DimArray:
+    def lower(self, args: Sequence[DimArray], dim: Name, **params: Any) -> DimArray:
         (x,) = args
-        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), **ranks), x.names, x.hidden)
+        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), **params), x.names, x.hidden)
+
+
+class _ArgSort(_Along):
+    """Positions that sort along one axis, all or those of some ranks; no derivative."""
 
     def linear(self, *args: Any, **params: Any) -> Map | None:
         return None
@@ -50,14 +54,10 @@ def _ranked(x: DimArray, name: Name, start: int, stop: int) -> DimArray:
     return apply(_RANKED, (x,), dim=name, start=start, stop=stop)
 
 
-class _Arranged(Primitive):
+class _Arranged(_Along):
     """The cells of one axis in an order that their values decide."""
 
-    form, signature = "linear", "(n)->(n)"
-
-    def lower(self, args: Sequence[DimArray], dim: Name, **params: Any) -> DimArray:
-        (x,) = args
-        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), **params), x.names, x.hidden)
+    signature = "(n)->(n)"
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, **params: Any) -> Map:
         order = argsort_of(innermost(ins[0]), dim)
@@ -67,14 +67,8 @@ class _Arranged(Primitive):
         return IndexMap(like(ins[0]), [stamp(order, axes.by_name())], (dim,))
 
 
-class _OfRanks(Primitive):
+class _OfRanks(_Along):
     """The cells of some ranks along one axis, in order."""
-
-    form, signature = "linear", "(n)->(m)"
-
-    def lower(self, args: Sequence[DimArray], dim: Name, start: int, stop: int) -> DimArray:
-        (x,) = args
-        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), start=start, stop=stop), x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, start: int, stop: int) -> Map:
         return IndexMap(like(ins[0]), [stamp(_ranked(innermost(ins[0]), dim, start, stop), axes.by_name())], (dim,))

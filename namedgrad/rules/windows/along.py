@@ -53,6 +53,19 @@ def _put_at(g: DimArray, won: DimArray, dim: Name, span: Along, size: int) -> Di
     return _put(relabel(g, there), relabel(won, there), dims=((place,), (place,)), out=(dim,), span=span, size=size)
 
 
+class PerWindow(Primitive):
+    """One cell for each window, by a kernel along one dim after the other; the result has the names of the operand."""
+
+    form, signature = "core", "(n...)->(n...)"
+
+    def lower(self, args: Sequence[DimArray], spans: dict[Name, Span]) -> DimArray:
+        (x,) = args
+        raw = x.raw
+        for d, s in spans.items():
+            raw = call(self.kernel_for(raw), raw, x.names.index(d), s)
+        return make(raw, x.names, x.hidden)
+
+
 class _Largest(Primitive):
     """The largest cell of each window along a dim; the first of several has the gradient, as in PyTorch."""
 

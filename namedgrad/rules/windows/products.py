@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from namedgrad.array import DimArray, extent, make
+from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
-from namedgrad.backends import call
 from namedgrad.backends.windows import Span
 from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.movement.padding import pad_axis
 from namedgrad.rules.reductions.products import others_of
 from namedgrad.rules.scans.products import may_divide
 from namedgrad.rules.structure import guarded_contract, multiply, outweighed, relabel, reorder
-from namedgrad.rules.windows.along import window_spreads, window_sums
+from namedgrad.rules.windows.along import PerWindow, window_spreads, window_sums
 from namedgrad.rules.windows.geometry import private_name
 from namedgrad.rules.windows.views import add_windows, strided_windows
 from namedgrad.trace import apply
 
 
-class _Products(Primitive):
+class _Products(PerWindow):
     """The product of the cells that each window has; as long as what it multiplies along its dims."""
-
-    form, signature = "core", "(n...)->(n...)"
-
-    def lower(self, args: Sequence[DimArray], spans: dict[Name, Span]) -> DimArray:
-        (x,) = args
-        raw = x.raw
-        for d, s in spans.items():
-            raw = call(self.kernel_for(raw), raw, x.names.index(d), s)
-        return make(raw, x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], spans: dict[Name, Span]) -> Map:
         cells = tuple(private_name(d) for d in spans)  # no core names: of several dims one is summed after the other

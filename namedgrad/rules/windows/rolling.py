@@ -5,18 +5,17 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray, extent, make
+from namedgrad.array import DimArray, extent
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.backends import call
 from namedgrad.backends.windows import Span
 from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import reductions, sorting
 from namedgrad.rules.control import stop_gradient
@@ -37,7 +36,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
-from namedgrad.rules.windows.along import window_sums
+from namedgrad.rules.windows.along import PerWindow, window_sums
 from namedgrad.rules.windows.geometry import members, per_dim, private_name, whole, window_sizes
 from namedgrad.rules.windows.products import window_products
 from namedgrad.rules.windows.views import add_windows, strided_windows
@@ -252,17 +251,8 @@ def _offsets_first(runs: DimArray, offsets: Names) -> tuple[DimArray, Names]:
 # ------------------------------------------------------------------------------------------------ extremes
 
 
-class _Peaks(Primitive):
+class _Peaks(PerWindow):
     """The largest present cells of windows along dims, -inf without any; ties share the gradient."""
-
-    form, signature = "core", "(n...)->(n...)"
-
-    def lower(self, args: Sequence[DimArray], spans: dict[Name, Span]) -> DimArray:
-        (x,) = args
-        raw = x.raw
-        for d, s in spans.items():
-            raw = call(self.kernel_for(raw), raw, x.names.index(d), s)
-        return make(raw, x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], spans: dict[Name, Span]) -> Map:
         (x,) = ins
