@@ -28,8 +28,8 @@ from namedgrad.fit.threads import even
 if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
-TILE_ELEMENTS = 1 << 16  # numbers in one tile: a few arrays of them stay in the cache
-LARGER = 2, 4  # times as many in a large one: on one thread, and on several, which then wait for each other less often
+TILE_ELEMENTS = 1 << 15  # numbers in one tile: a few arrays of them stay in the cache
+LARGER = 2, 8  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
 WORTH = 0.0005  # seconds of work for each of several threads: to wake one takes a fifth of that
 PATIENCE = 4  # evaluations before a program pays that serves a single tile

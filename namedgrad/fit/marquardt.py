@@ -343,10 +343,8 @@ def lengths(normal: Array) -> Array:
 def cholesky(normal: Array, scale: Array, free: Flags, damping: Any) -> Array:
     """Cholesky factor of the scaled normal matrix plus damping; rows that are not free are those of the identity."""
     a = normal / scale[:, None] / scale
-    n = np.arange(len(a))
-    if free.all():
-        a[n, n] += damping
-    else:
+    if not free.all():
         a = np.where(free[:, None] & free, a, 0.0)
-        a[n, n] = np.where(free, a[n, n] + damping, 1.0)
+    on = small.diagonal(a)
+    on[:] = np.where(free, on + damping, 1.0)
     return small.cholesky(a)

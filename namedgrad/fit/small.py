@@ -23,8 +23,8 @@ def cholesky(a: Array) -> Array:
         for k in range(len(L) - 1):
             L[k + 1 :, k] /= L[k, k]
             L[k + 1 :, k + 1 :] -= L[k + 1 :, None, k] * L[None, k, k + 1 :]
-    pivots, n = diagonal(L), np.arange(len(L))
-    L[n, n] = np.where((pivots > 0).all(axis=0), pivots, np.nan)
+    pivots = diagonal(L)
+    pivots[:, ~(pivots > 0).all(axis=0)] = np.nan
     return L
 
 
