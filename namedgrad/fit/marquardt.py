@@ -75,6 +75,28 @@ class Linear(NamedTuple):
         return cls(rows, ~linear[free][:, None], i, j, exact)
 
 
+class Seen(NamedTuple):
+    """What was found at a trial.
+
+    Attributes
+    ----------
+    x, at : the point with the best linear parameters, and the sums there
+    change : squared relative change of these
+    squares : of the lengths of the columns before they follow that
+    usable : whether a cell may go there
+    astray : whether it is so much worse that only its linear parameters can be to blame
+    lost : whether the cost was so high before that rounding hides what it is now
+    """
+
+    x: Array
+    at: Point
+    change: Array
+    squares: Array
+    usable: Flags
+    astray: Flags
+    lost: Flags
+
+
 @dataclasses.dataclass
 class Marquardt(Batch):
     """Cells, the normal equations where they are, and the step that they try."""
@@ -114,23 +136,37 @@ class Marquardt(Batch):
         """Go to the trial where it is better, and set the damping by how well the step was predicted."""
         new = np.isinf(self.cost)
         self.iterations = self.iterations + ~new
-        finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
+        seen = self._seen(at, new)
+        gain = self.cost - seen.at.cost
+        ratio = self._ratio(gain, new)
+        better = seen.usable & (ratio > 0)
+        self._estimate(better & ~new & ~self.stale, gain, seen.x, seen.at)
+        self._move(seen, better, new)
+        self._adapt(seen, better, ratio, np.where(better & ~new & ~self.stale, self.predicted, 0.0))
+
+    def _seen(self, at: Point, new: Flags) -> Seen:
+        """What an evaluation says of the trial."""
         squares = small.diagonal(at.normal)
-        finite &= np.isfinite(squares).all(axis=0)
+        finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0) & np.isfinite(squares).all(axis=0)
         wild = finite & ~self.stale & (at.cost > TRUSTED * self.cost)
-        near = (at.cost <= TOO_FAR * self.cost) & bool(self.linear.rows.size)
-        finite &= ~wild & (new | self.bare | ~self._vanishes(squares))
-        before = at.cost
-        x, at, change = self._projected(self.trial, at, finite)
-        lost = finite & (before > np.maximum(TRUSTED * at.cost, ROUNDING**2 * small.dot(self.trial**2, squares)))
-        at = at._replace(cost=np.where(lost, np.maximum(at.cost, ROUNDING * before), at.cost))
+        usable = finite & ~wild & (new | self.bare | ~self._vanishes(squares))
+        astray = wild & (at.cost <= TOO_FAR * self.cost) & bool(self.linear.rows.size)
+        x, best, change = self._projected(self.trial, at, usable)
+        rounding = ROUNDING**2 * small.dot(self.trial**2, squares)
+        lost = usable & (at.cost > np.maximum(TRUSTED * best.cost, rounding))
+        best = best._replace(cost=np.where(lost, np.maximum(best.cost, ROUNDING * at.cost), best.cost))
+        return Seen(x, best, change, squares, usable, astray, lost)
+
+    def _ratio(self, gain: Array, new: Flags) -> Array:
+        """What was gained, relative to what the step promised."""
         noise = ROUNDING * self.cost
-        gain = self.cost - at.cost
         ratio = gain / self.predicted
         ratio[(np.abs(gain) <= noise) & (np.abs(self.predicted) <= noise)] = 1.0
         ratio[new | self.stale] = 0.5
-        better = finite & (ratio > 0)
-        self._estimate(better & ~new & ~self.stale, gain, x, at)
+        return ratio
+
+    def _move(self, seen: Seen, better: Flags, new: Flags) -> None:
+        x, at = seen.x, seen.at
         if better.all():
             self.x, self.cost, self.gradient, self.normal = x, at.cost, at.gradient, at.normal
         else:
@@ -138,19 +174,23 @@ class Marquardt(Batch):
             self.cost = np.where(better, at.cost, self.cost)
             self.gradient = np.where(better, at.gradient, self.gradient)
             self.normal = np.where(better, at.normal, self.normal)
-        squares = np.where(better, squares, 0.0)  # before columns have followed linear parameters, and after that
-        self._remember(np.sqrt(np.maximum(squares, small.diagonal(self.normal))), new, lost)
+        squares = np.where(better, seen.squares, 0.0)  # before columns followed linear parameters, and after that
+        self._remember(np.sqrt(np.maximum(squares, small.diagonal(self.normal))), new, seen.lost)
+
+    def _adapt(self, seen: Seen, better: Flags, ratio: Array, before: Array) -> None:
+        """Set the damping, and what the next trial is for."""
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
-        self.before = np.where(better & ~new & ~self.stale, self.predicted, 0.0)
-        self.bare = wild & near & ~self.bare
+        self.before = before
+        self.bare = seen.astray & ~self.bare
         doubt = self.unsure & (self.predicted <= SMALL * self.cost)
         misled = ~better & ~self.bare & ((self.rough > ROUGH) | doubt)  # by what belongs to other linear parameters
         self.damping = np.where(better, calmer, self.damping * np.where(misled | self.bare, 1.0, self.growth))
         self.growth = np.where(better, 2.0, np.where(self.bare, 1.0, 2.0) * self.growth)
-        self.unsure = np.where(better, ~self.stale & (x != self.trial).any(axis=0), self.unsure & ~misled)
-        self.stale = (better & ((change > FAR) | lost)) | misled
-        self.rough = np.where(better, change, np.where(misled, 0.0, self.rough))
+        moved = (seen.x != self.trial).any(axis=0)
+        self.unsure = np.where(better, ~self.stale & moved, self.unsure & ~misled)
+        self.stale = (better & ((seen.change > FAR) | seen.lost)) | misled
+        self.rough = np.where(better, seen.change, np.where(misled, 0.0, self.rough))
 
     def _remember(self, longest: Array, new: Flags, lost: Flags) -> None:
         """The longest columns, but not of where the cost was so high that it says nothing of here."""
