@@ -32,7 +32,6 @@ TILE_ELEMENTS = 1 << 15  # numbers in one tile: a few arrays of them stay in the
 LARGER = 2, 8  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
 WORTH = 0.0005  # seconds of work for each of several threads: to wake one takes a fifth of that
-PATIENCE = 4  # evaluations before a program pays that serves a single tile
 
 
 class Glance(NamedTuple):
@@ -55,8 +54,9 @@ class Evaluator:
 
     def __init__(self, problem: Residuals, tiles: Sequence[int], *, bent: bool) -> None:
         self.problem, self.tiles, self.weigh = problem, tuple(tiles), problem.weigher(bent=bent)
-        self.calls, self.pace = 0, math.inf  # seconds that a cell takes
-        self.recordable = problem.backend.name != "dask"
+        self.pace = math.inf  # seconds that a cell takes
+        # The true curvature is asked for once: a program that serves a single tile would not pay.
+        self.recordable = problem.backend.name != "dask" and (not bent or problem.cells.count > self.tiles[-1])
         self.programs: dict[tuple[bool, int], tuple[Replay, Sums]] = {}
         self.alike: Alike | None = None
 
@@ -109,7 +109,6 @@ class Evaluator:
     def _tile(self, matrix: Matrix, index: Index, size: int, *, quick: bool) -> Point:
         masked = self.problem.is_masked(index)
         known = self._program(matrix, index, size, masked=masked)
-        self.calls += 1
         if known is None:
             return self._eager(matrix, index, quick=quick)
         program, count = known[0], len(index)
@@ -130,7 +129,7 @@ class Evaluator:
         for known in made:
             if known[0].serves(size):
                 return known
-        return self._record(masked, matrix, index, size) if self._pays() else None
+        return self._record(masked, matrix, index, size) if self.recordable else None
 
     def _replayed(
         self, known: tuple[Replay, Sums], matrix: Matrix, index: Index, *, masked: bool, quick: bool
@@ -147,7 +146,7 @@ class Evaluator:
     def glance(self, start: Matrix) -> Glance | None:
         """Record the program for the first tile and tell what it shows; None where that does not pay, or cannot be."""
         p, size = self.problem, self.tiles[-1]
-        made = self._recorded(start[:, :size], p.everywhere[:size], size, masked=False) if self._pays() else None
+        made = self._recorded(start[:, :size], p.everywhere[:size], size, masked=False) if self.recordable else None
         if made is None:
             return None
         program, found, r = made
@@ -193,10 +192,6 @@ class Evaluator:
 
     def _host(self, x: Any) -> Any:
         return backends.backend_of(x).to_numpy(x)
-
-    def _pays(self) -> bool:
-        """Whether it is time to record."""
-        return self.recordable and (self.problem.cells.count > self.tiles[-1] or self.calls >= PATIENCE)
 
     # ---------------------------------------------------------------- with names
 
