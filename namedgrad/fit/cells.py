@@ -38,7 +38,6 @@ class _Cell(axes.Fresh):
 
 CELL: Name = _Cell("cell")
 HIDDEN = frozenset({CELL})
-AT_ONCE = 1 << 17  # numbers that are moved at once, so that the copy on the way stays in the cache
 Index = np.ndarray[Any, np.dtype[np.intp]]
 
 
@@ -213,10 +212,8 @@ class Rows:
             self._shelves[thread] = Shelf(self.shape, len(index), self.raw.dtype)
         shelf = self._shelves[thread]
         index = index[shelf.place[index] < 0][: len(shelf.free)]
-        few = max(1, AT_ONCE // max(1, math.prod(self.shape[1:])))
-        for start in range(0, len(index), few):
-            some = index[start : start + few]
-            shelf.put(some, self.taken(some))
+        if len(index):
+            shelf.put(index, self._gathered(index))
 
     def leave(self, index: Index) -> None:
         """Make room for other rows."""
@@ -234,12 +231,17 @@ class Rows:
         if shelf is not None and len(index):
             places = shelf.place[index]
             if places.min() >= 0:
-                return _some(shelf.rows, places)
-        if self.sizes:
-            return np.ascontiguousarray(self.raw[np.unravel_index(index, self.sizes)])
-        if type(self.raw) is np.ndarray or _follow(index):
-            return _some(self.raw, index)
+                return shelf.rows[_span(places)]
+        if type(self.raw) is np.ndarray:
+            return np.ascontiguousarray(self._gathered(index))
+        if _follow(index):
+            return self.raw[_span(index)]
         return backends.call(self._backend.take, self.raw, backends.call(self._backend.asarray, index), 0)
+
+
+    def _gathered(self, index: Index) -> Any:
+        """Some rows of an array on the host, in whatever order memory has."""
+        return self.raw[np.unravel_index(index, self.sizes) if self.sizes else _span(index)]
 
 
 class Shelf:
@@ -267,12 +269,6 @@ class Shelf:
         places = self.place[index]
         self.place[index] = -1
         self.free = np.concatenate([places[places >= 0], self.free])
-
-
-def _some(raw: Any, index: Index) -> Any:
-    """Some rows of an array."""
-    some = raw[_span(index)]
-    return np.ascontiguousarray(some) if type(some) is np.ndarray else some
 
 
 def _span(index: Index) -> Index | slice:
