@@ -22,7 +22,7 @@ from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.replay import Replay, RigidError
-from namedgrad.fit.sums import Point, Sums, columns, sums
+from namedgrad.fit.sums import Layout, Point, Sums, Tile, columns, sums, whole
 from namedgrad.fit.threads import even
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Evaluator:
         self.pace = math.inf  # seconds that a cell takes
         # The true curvature is asked for once: a program that serves a single tile would not pay.
         self.recordable = problem.backend.name != "dask" and (not bent or problem.cells.count > self.tiles[-1])
-        self.programs: dict[tuple[bool, int], tuple[Replay, Sums]] = {}
+        self.programs: dict[tuple[bool, int], tuple[Replay, Layout]] = {}
         self.alike: Alike | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -70,27 +70,45 @@ class Evaluator:
         Where they are not finite, 0 times infinity is tried as 0, unless it has to be ``quick``.
         """
         count = len(index)
-        if 0 < count <= self.tiles[-1]:
-            return self._tile(matrix, index, self.tiles[-1], quick=quick)
-        out, spent = Point.empty(int(self.problem.free.sum()), count), list[float]()
+        if not count:
+            return Point.empty(int(self.problem.free.sum()), 0)
+        hands, spent = self._hands(index), list[float]()
+        tiles = [(at, self._most()) for at in even(count, self._most(), hands)] if hands > 1 else self._tiles(count)
+        found: list[Any] = [None] * len(tiles)
 
-        def put(at: slice, size: int) -> None:
-            begin = time.thread_time()
-            for whole, part in zip(out, self._tile(matrix[:, at], index[at], size, quick=quick), strict=True):
-                whole[..., at] = part
+        def put(k: int) -> None:
+            begin, (at, size) = time.thread_time(), tiles[k]
+            found[k] = self._tile(matrix[:, at], index[at], size)
             spent.append(time.thread_time() - begin)
 
-        hands, most = self._hands(index), self._most()
         if hands > 1:
-            self.problem.crew.share(lambda at: put(at, most), even(count, most, hands))
+            self.problem.crew.share(put, range(len(tiles)))
         else:
-            start = 0
-            while start < count:
-                size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
-                put(slice(start, min(start + size, count)), size)
-                start += size
-        self.pace = sum(spent) / max(count, 1)
+            for k in range(len(tiles)):
+                put(k)
+        self.pace = sum(spent) / count
+        out = whole(found)
+        if not quick and not all(np.isfinite(x).all() for x in out):
+            self._guard(out, matrix, index, tiles)
         return out
+
+    def _tiles(self, count: int) -> list[tuple[slice, int]]:
+        """So many cells in large tiles, as far as these go, and small ones."""
+        out, start = list[tuple[slice, int]](), 0
+        while start < count:
+            size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
+            out.append((slice(start, min(start + size, count)), size))
+            start += size
+        return out
+
+    def _guard(self, out: Point, matrix: Matrix, index: Index, tiles: Sequence[tuple[slice, int]]) -> None:
+        """Take 0 times infinity for 0 in the tiles whose sums are not finite."""
+        finite = np.logical_and.reduce([np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in out])
+        for at, size in tiles:
+            if not finite[at].all():
+                guarded = self._tile(matrix[:, at], index[at], size, guard=True).point()
+                for x, part in zip(out, guarded, strict=True):
+                    x[..., at] = part
 
     def _most(self) -> int:
         """Cells in a tile of several threads."""
@@ -106,24 +124,24 @@ class Evaluator:
         serving = {masked for (masked, _), (program, _) in self.programs.items() if program.serves(self._most())}
         return hands if masks <= serving else 1
 
-    def _tile(self, matrix: Matrix, index: Index, size: int, *, quick: bool) -> Point:
+    def _tile(self, matrix: Matrix, index: Index, size: int, *, guard: bool = False) -> Tile:
         masked = self.problem.is_masked(index)
         known = self._program(matrix, index, size, masked=masked)
         if known is None:
-            return self._eager(matrix, index, quick=quick)
+            return self._eager(matrix, index, guard=guard or not self.problem.backend.may_branch)
         program, count = known[0], len(index)
         if count == program.size or program.flexible:
             try:
-                return self._replayed(known, matrix, index, masked=masked, quick=quick)
+                return self._replayed(known, matrix, index, masked=masked, guard=guard)
             except RigidError:
                 program.flexible = False
         if count > program.size:  # by a program of its own
-            return self._tile(matrix, index, size, quick=quick)
+            return self._tile(matrix, index, size, guard=guard)
         padded = _padded(np.arange(count), program.size)
-        at = self._replayed(known, matrix[:, padded], index[padded], masked=masked, quick=quick)
-        return Point(*(x[..., :count] for x in at))
+        layout, raws, _ = self._replayed(known, matrix[:, padded], index[padded], masked=masked, guard=guard)
+        return Tile(layout, layout.first(raws, count), count)
 
-    def _program(self, matrix: Matrix, index: Index, size: int, *, masked: bool) -> tuple[Replay, Sums] | None:
+    def _program(self, matrix: Matrix, index: Index, size: int, *, masked: bool) -> tuple[Replay, Layout] | None:
         """The program for tiles of a size: one for tiles of another size, if that serves these as far as is known."""
         made = [self.programs[masked, n] for n in (size, *self.tiles) if (masked, n) in self.programs]
         for known in made:
@@ -132,16 +150,11 @@ class Evaluator:
         return self._record(masked, matrix, index, size) if self.recordable else None
 
     def _replayed(
-        self, known: tuple[Replay, Sums], matrix: Matrix, index: Index, *, masked: bool, quick: bool
-    ) -> Point:
+        self, known: tuple[Replay, Layout], matrix: Matrix, index: Index, *, masked: bool, guard: bool
+    ) -> Tile:
         program, layout = known
-        raws = self._raws(matrix, index, masked=masked)[0]
-        for guard in (False, True):
-            found = [x if type(x) is np.ndarray else self._host(x) for x in program(raws, len(index), guard=guard)]
-            at = layout.point(found, len(index))
-            if quick or all(np.isfinite(x).all() for x in at):
-                break
-        return at
+        found = program(self._raws(matrix, index, masked=masked)[0], len(index), guard=guard)
+        return Tile(layout, [x if type(x) is np.ndarray else self._host(x) for x in found], len(index))
 
     def glance(self, start: Matrix) -> Glance | None:
         """Record the program for the first tile and tell what it shows; None where that does not pay, or cannot be."""
@@ -150,7 +163,7 @@ class Evaluator:
         if made is None:
             return None
         program, found, r = made
-        self.programs[False, size] = program, found._replace(arrays=[])
+        self.programs[False, size] = program, found.layout
         if (start == start[:, :1]).all():
             self._begin_alike(start, found)
         linear = linear_in(program.recorder, program.recorder.find(r.raw), len(p.parameters.names))
@@ -161,9 +174,9 @@ class Evaluator:
         p, (program, layout), size = self.problem, self.programs[False, self.tiles[-1]], self.tiles[-1]
         if not program.flexible or not 1 < size <= p.cells.count:
             return
-        self.alike = Alike(program, [x.raw for x in p.parameters.parts(start[:, :1], p.backend)])
+        self.alike = Alike(program, p.parameters.raws(start[:, :1], p.backend))
         at = self._where_alike(p.everywhere[: _fewer(size)])
-        if at is None or not _are_close(at, layout.point([x.to_numpy() for x in found.arrays], size)):
+        if at is None or not _are_close(at, layout.point(found.raws(), size)):
             self.alike = None
 
     def _where_alike(self, index: Index) -> Point | None:
@@ -195,17 +208,12 @@ class Evaluator:
 
     # ---------------------------------------------------------------- with names
 
-    def _eager(self, matrix: Matrix, index: Index, *, quick: bool) -> Point:
-        """The sums by the user's function; guarded if they are not finite."""
+    def _eager(self, matrix: Matrix, index: Index, *, guard: bool) -> Tile:
+        """The sums by the user's function."""
         p = self.problem
         parts = p.parameters.parts(matrix, p.backend)
-        args, seen = p.arguments(index), p.seen(index)
-        for guard in (False, True) if p.backend.may_branch else (True,):
-            found, _ = self._sums(parts, args, seen, len(index), guard=guard)
-            at = found.point([x.to_numpy() for x in found.arrays], len(index))
-            if quick or all(np.isfinite(x).all() for x in at):
-                break
-        return at
+        found, _ = self._sums(parts, p.arguments(index), p.seen(index), len(index), guard=guard)
+        return Tile(found.layout, found.raws(), len(index))
 
     def _sums(
         self, parts: Sequence[DimArray], args: Any, seen: DimArray | None, count: int, *, guard: bool
@@ -221,17 +229,17 @@ class Evaluator:
     def _raws(self, matrix: Matrix, index: Index, *, masked: bool) -> tuple[list[Any], Any]:
         """The inputs of a program, and what makes arguments of them."""
         p = self.problem
-        parts = [x.raw for x in p.parameters.parts(matrix, p.backend)]
+        parts = p.parameters.raws(matrix, p.backend)
         cells, fill = p.gathered(index)
         seen = [p.seen(index, always=True).raw] if masked else []  # type: ignore[union-attr]
         return [*parts, *cells, *seen], (len(parts), len(cells), fill)
 
-    def _record(self, masked: bool, matrix: Matrix, index: Index, size: int) -> tuple[Replay, Sums] | None:
+    def _record(self, masked: bool, matrix: Matrix, index: Index, size: int) -> tuple[Replay, Layout] | None:
         at = _padded(np.arange(len(index)), size)
         made = self._recorded(matrix[:, at], index[at], size, masked=masked)
         if made is None:
             return None
-        self.programs[masked, size] = made[0], made[1]._replace(arrays=[])
+        self.programs[masked, size] = made[0], made[1].layout
         return self.programs[masked, size]
 
     def _recorded(

@@ -90,13 +90,16 @@ class Parameters:
 
     def parts(self, matrix: Matrix, backend: Backend) -> list[DimArray]:
         """One named array per entry, the cells hidden; a vector of numbers is the same in all of them."""
+        names, hidden = ((CELL,), HIDDEN) if self.cells.names else ((), NONE)
+        raws = self.raws(matrix, backend)
+        return [make(raw, (*own.names, *names), hidden) for raw, own in zip(raws, self.own.values(), strict=True)]
+
+    def raws(self, matrix: Matrix, backend: Backend) -> list[Any]:
+        """The same as plain arrays."""
         several = matrix.shape[1:] if self.cells.names else ()
-        names, hidden = ((CELL,), HIDDEN) if several else ((), NONE)
-        out = []
-        for name, own in self.own.items():
-            raw = backends.call(backend.asarray, matrix[self.rows[name]].reshape((*own.full_shape, *several)))
-            out.append(make(raw, (*own.names, *names), hidden))
-        return out
+        pairs = zip(self.own.values(), self.rows.values(), strict=True)
+        blocks = [matrix[rows].reshape((*own.full_shape, *several)) for own, rows in pairs]
+        return [backends.call(backend.asarray, x) for x in blocks]
 
     def shown(self, parts: Sequence[DimArray]) -> Any:
         """What the user's function sees."""

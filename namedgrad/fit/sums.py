@@ -40,17 +40,74 @@ class Point(NamedTuple):
         return cls(np.empty(cells), np.empty((rows, cells)), np.empty((rows, rows, cells)))
 
 
-class Sums(NamedTuple):
-    """Sums of a batch of cells, each ``(CELL, ...)``, and which row of the Jacobian is which column."""
+class Layout(NamedTuple):
+    """Which sum is what.
 
-    arrays: list[DimArray]
+    Attributes
+    ----------
+    each : whether there is one for each cell, ``(CELL, ...)``, or one for all
+    varying, common : the rows of the Jacobian whose columns differ from cell to cell, and the others
+    dense : whether gradient and normal matrix are one array each
+    """
+
+    each: list[bool]
     varying: list[int]
     common: list[int]
     dense: bool
 
     def point(self, raws: Sequence[Any], count: int) -> Point:
-        """The same as matrices; ``raws`` are the arrays, or those of other cells."""
+        """Sums of so many cells, as plain arrays, as matrices."""
         return assemble_dense(raws, count) if self.dense else assemble(raws, self.varying, self.common, count)
+
+    def first(self, raws: Sequence[Any], count: int) -> list[Any]:
+        """The sums of the first cells."""
+        return [x[:count] if each else x for x, each in zip(raws, self.each, strict=True)]
+
+    def joined(self, several: Sequence[Sequence[Any]]) -> list[Any]:
+        """The sums of several batches as those of one."""
+        pairs = zip(zip(*several, strict=True), self.each, strict=True)
+        return [np.concatenate(parts) if each else parts[0] for parts, each in pairs]
+
+
+class Sums(NamedTuple):
+    """Sums of a batch of cells, and which is what."""
+
+    arrays: list[DimArray]
+    layout: Layout
+
+    @classmethod
+    def of(cls, arrays: list[DimArray], varying: list[int], common: list[int], *, dense: bool) -> Self:
+        """Sums in the order of :func:`sums`."""
+        return cls(arrays, Layout([CELL in x.names for x in arrays], varying, common, dense))
+
+    def raws(self) -> list[Any]:
+        """The sums as plain arrays on the host."""
+        return [x.to_numpy() for x in self.arrays]
+
+
+class Tile(NamedTuple):
+    """The sums of some cells as plain arrays on the host."""
+
+    layout: Layout
+    raws: list[Any]
+    cells: int
+
+    def point(self) -> Point:
+        """The same as matrices."""
+        return self.layout.point(self.raws, self.cells)
+
+    def is_complete(self) -> bool:
+        """Whether sums that are the same in all cells are repeated for each."""
+        return all(len(x) == self.cells for x, each in zip(self.raws, self.layout.each, strict=True) if each)
+
+
+def whole(tiles: Sequence[Tile]) -> Point:
+    """The sums of all cells in several tiles."""
+    layout = tiles[0].layout
+    if len(tiles) > 1 and all(t.layout == layout and t.is_complete() for t in tiles):
+        return layout.point(layout.joined([t.raws for t in tiles]), sum(t.cells for t in tiles))
+    points = [t.point() for t in tiles]
+    return points[0] if len(points) == 1 else Point(*(np.concatenate(x, axis=-1) for x in zip(*points, strict=True)))
 
 
 # ------------------------------------------------------------------------------------------------ columns
@@ -149,12 +206,13 @@ def sums(r: DimArray, cols: Sequence[DimArray | None], seen: DimArray | None, we
     if len(full) > MOST_PAIRED:
         block, other = join(full, ROW), relabel(join(heavy, ROW), {ROW: COLUMN})
         gradient = reorder(contract(block, slope, dims), (CELL, ROW))
-        return Sums([cost, gradient, reorder(contract(block, other, dims), (CELL, ROW, COLUMN))], varying, [], True)
+        normal = reorder(contract(block, other, dims), (CELL, ROW, COLUMN))
+        return Sums.of([cost, gradient, normal], varying, [], dense=True)
     out = [cost, *(contract(x, slope, dims) for x in full)]
     out += [contract(heavy[i], full[j], dims) for i, j in _pairs(len(full))]
     if common:
         out += _with_common([given[k] for k in common], slope, heavy, weight, r)
-    return Sums(out, varying, common, False)
+    return Sums.of(out, varying, common, dense=False)
 
 
 def _with_common(
