@@ -210,7 +210,7 @@ def fit_lazily(
     kinds = {"status": int, "iterations": int, "dof": int}
     for key in list(PER_CELL)[: None if residuals else 3]:
         x = xr.DataArray(joined(key, (), kinds.get(key, float)), coords, names, key)
-        own_cell = key in ("status", "r2")
+        own_cell = key in ("status", "chi2", "r2")
         parts[key] = x if own_cell else x.isel(dict.fromkeys(chunks.coupled, 0), drop=True)
         parts[key].attrs = {"long_name": PER_CELL[key]} if PER_CELL[key] else attributes()
     if residuals:

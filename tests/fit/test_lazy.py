@@ -93,7 +93,10 @@ def test_cells_that_share_parameters_stay_together():
         fit = ng.least_squares(residual, start, y.time, y.chunk(CHUNKS), over=OVER)
     assert fit.params["rate"].dims == ("lat",)
     assert fit.params["size"].chunks == ((2, 1), (4,))
-    same(fit, want, ["params", "stderr", "cost", "dof"])
+    done = same(fit, want, ["params", "stderr", "cost", "dof", "iterations", "chi2", "r2", "aic", "bic", "status"])
+    p = done.params
+    off = p["size"] * np.exp(-p["rate"] * y.time) + p["offset"] - y
+    xr.testing.assert_allclose(done.chi2.drop_attrs(), (off**2).sum("time").transpose(*OVER), rtol=1e-6)
 
 
 def test_start_values_are_found_in_every_chunk():
