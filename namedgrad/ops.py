@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -144,6 +145,7 @@ def _where(self: DimArray, cond: Any, other: Any = np.nan, drop: bool = False) -
 
     With ``drop`` only positions of the dims of ``cond`` at which it holds anywhere are kept.
     """
+    other = structure.missing(self) if isinstance(other, float) and math.isnan(other) else other
     cond, other = (constant(v(self) if callable(v) else v) for v in (cond, other))
     out = structure.where(cond, self, other)
     out = structure.reorder(out, tuple(dict.fromkeys((*self.names, *cond.names, *other.names))))

@@ -127,7 +127,7 @@ class NumpyBackend(
         """Whether every element is finite, by one pass without a copy; where that overflows, by a second."""
         if isinstance(x, (float, complex)):
             return cmath.isfinite(x)
-        if x.dtype == np.float16:  # whose squares overflow in no time, and which BLAS does not know
+        if x.dtype.char in "emM":  # half precision, whose squares overflow in no time, and dates: BLAS knows neither
             return bool(np.isfinite(x).all())
         flags = x.flags
         if flags.c_contiguous or flags.f_contiguous:

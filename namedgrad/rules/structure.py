@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -205,9 +206,16 @@ def positions(n: int, name: Name, x: DimArray) -> DimArray:
     return make(call(backends.backend_of(innermost(x).raw).arange, 0, n), (name,), axes.NONE)
 
 
+def missing(x: DimArray | Like) -> DimArray:
+    """What stands for a missing cell: NaN, and NaT among dates."""
+    return make(x.dtype.type("NaT") if x.dtype.kind in "mM" else math.nan, (), axes.NONE)
+
+
 def zeros_spread(x: DimArray, target: Like, value: Any = 0) -> DimArray:
-    """One value broadcast to ``target``, on the backend of ``x``."""
+    """One value broadcast to ``target``, on the backend of ``x``; NaN is NaT among dates."""
     backend = backends.backend_of(innermost(x).raw)
+    if target.dtype.kind in "mM" and isinstance(value, float) and math.isnan(value):
+        value = missing(target).raw
     dtype = np.result_type(target.dtype, value) if target.dtype.kind in "fc" else np.asarray(value).dtype
     return spread(make(call(backend.full, (), value, dtype), (), axes.NONE), target)
 

@@ -154,7 +154,7 @@ def _fitting(x: DimArray, name: Name, size: int, how: str, end: str) -> DimArray
     if how == "trim":
         return slice_of(x, name, slice(0, n - rest) if end == "left" else slice(rest, n))
     width = (0, size - rest) if end == "left" else (size - rest, 0)
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    x = x if x.dtype.kind in "fcmM" else cast(x, "float64")
     return pad_axis(x, name, width, "constant", (np.nan, np.nan), odd=False)
 
 

@@ -22,6 +22,7 @@ from namedgrad.rules.reductions.common import (
     real_dtype,
     restore,
 )
+from namedgrad.rules.reductions.dates import mean_of_dates
 from namedgrad.rules.structure import cast, contract, equal, multiply, not_equal, select, total
 
 
@@ -70,7 +71,7 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
 @operation(sample("real(a,b,c)", dim=("a", "c")), sample("missing(a,b)", dim="b"), sample("real(a,b)"), method=True)
 @in_single
 def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
-    """Mean over dims; NaN, with gradient 0, where nothing is present.
+    """Mean over dims; NaN, with gradient 0, where nothing is present. The mean of dates is a date.
 
     Parameters
     ----------
@@ -103,6 +104,8 @@ def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: 
            [0.333, 0.   ]])
     """
     dims = pick(x, dim, "mean")
+    if x.dtype.kind in "mM":
+        return restore(mean_of_dates(x, dims, skipna), x, dims, keepdims)
     out, _ = over_present(x, skipna, lambda mask: mean_of(x, dims, mask))
     return restore(out, x, dims, keepdims)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from namedgrad.array import DimArray, extent
@@ -16,7 +15,7 @@ from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.reductions.common import present
 from namedgrad.rules.scans.extremes import running_position
-from namedgrad.rules.structure import negative, positions, reorder, subtract, where
+from namedgrad.rules.structure import equal, missing, negative, positions, reorder, subtract, where
 
 
 @operation(sample("missing(a,b)", dim="b"), sample("missing(a,b)", dim="a", limit=1), method=True)
@@ -92,7 +91,7 @@ def bfill(x: DimArray, dim: Any = None, limit: int | None = None) -> DimArray:
 
 
 def _filled(x: DimArray, name: Name, limit: int | None, *, back: bool) -> DimArray:
-    mask = present(stop_gradient(x), None)
+    mask = _known(x)
     if mask is None:
         return x
     n = extent(x, name)
@@ -100,9 +99,15 @@ def _filled(x: DimArray, name: Name, limit: int | None, *, back: bool) -> DimArr
     if back:  # the mask and the positions are turned, which are small or made anew, not x
         near = flip_axes(subtract(c(n - 1), near), (name,))
     out = gather(x, {name: near})
-    known = present(stop_gradient(out), None)  # where there is no number, the outermost cell is missing itself
+    known = _known(out)  # where there is no number, the outermost cell is missing itself
     if limit is not None:
         ahead = subtract(near, positions(n, name, x))
         close = e.less_equal(ahead if back else negative(ahead), c(limit))
         known = close if known is None else e.logical_and(known, close)
-    return reorder(out if known is None else where(known, out, c(math.nan)), x.names)
+    return reorder(out if known is None else where(known, out, missing(out)), x.names)
+
+
+def _known(x: DimArray) -> DimArray | None:
+    """Mask of the cells that are neither NaN nor NaT, or None for all."""
+    x = stop_gradient(x)
+    return equal(x, x) if x.dtype.kind in "mM" else present(x, None)

@@ -31,6 +31,7 @@ from namedgrad.rules.structure import (
     constant_like,
     equal,
     isfinite,
+    missing,
     multiply,
     not_equal,
     relabel,
@@ -190,8 +191,9 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     out = parts[0] if len(parts) == 1 else _between(parts[0], parts[1], cast(weight, real_dtype(x)))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
-    gone = None if skipna is not False else present(line, None)
-    return out if gone is None else where(all(gone, name), out, c(math.nan))
+    dates = x.dtype.kind in "mM"  # of which NaT counts, as in xarray
+    there = equal(line, line) if dates else present(line, None) if skipna is False else None
+    return out if there is None else where(all(there, name), out, missing(out))
 
 
 def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:

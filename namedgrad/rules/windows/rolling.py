@@ -160,7 +160,7 @@ class Rolling:
         if x.dtype.kind in "fc":
             x = x if exact or x.dtype != HALF else cast(x, SINGLE)
         else:
-            x = widened(x) if exact else cast(x, "float64")
+            x = widened(x) if exact else cast(_numbers(x), "float64")
         return window_sums(x, self.spans), self._counts(mask)
 
     def sum(self) -> DimArray:
@@ -238,6 +238,15 @@ class Rolling:
     def median(self) -> DimArray:
         """Median of the present cells."""
         return self._by_cells(sorting.median)
+
+
+def _numbers(x: DimArray) -> DimArray:
+    if x.dtype.kind in "mM":
+        raise TypeError(
+            f"rolling mean of {x.dtype}: windows of dates have no sum; take numbers, (x - origin) / np.timedelta64(1, 's'), "
+            "and give dates back afterwards"
+        )
+    return x
 
 
 def _offsets_first(runs: DimArray, offsets: Names) -> tuple[DimArray, Names]:

@@ -1,0 +1,55 @@
+"""Dates and spans of time in named arrays: what xarray's methods make of them, NaT among them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import namedgrad as ng
+
+DATES = np.array([["2000-01-04", "2000-01-01", "2000-01-09"], ["1969-01-01", "2005-01-01", "2001-06-01"]], "M8[ns]")
+LACKING = DATES.copy()
+LACKING[0, 1] = "NaT"
+
+
+@pytest.mark.parametrize("data", [DATES, LACKING, DATES - DATES[0, 0], LACKING - DATES[1, 1]], ids="dDtT")
+@pytest.mark.parametrize("unit", ["s", "ns"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.mean("t"), lambda x: x.mean(), lambda x: x.mean("k"), lambda x: x.mean("t", skipna=False),
+        lambda x: x.isel(t=[1]).mean("t"), lambda x: x.coarsen(t=2, boundary="pad").mean(),
+        lambda x: x.where(x > np.array(0, x.dtype)), lambda x: x.shift(t=1), lambda x: x.shift(t=-2, k=1),
+        lambda x: x.pad(t=(1, 2)), lambda x: x.where(x.isnull()).mean("k"), lambda x: x.max("t"), lambda x: x.fillna(x[0, 0]),
+    ],
+)  # fmt: skip
+def test_they_stay_dates_as_in_xarray(f, data, unit):
+    data = data.astype(data.dtype.str[:3] + f"[{unit}]")
+    want = f(xr.DataArray(data, dims=("k", "t")))
+    got = f(ng.DimArray(data, ("k", "t")))
+    assert got.dtype == want.dtype
+    assert got.dims == want.dims
+    np.testing.assert_array_equal(got.data, want.values)
+
+
+def test_means_on_dask_per_slice_and_in_compiled_programs():
+    from_dask = ng.DimArray(pytest.importorskip("dask.array").from_array(LACKING, chunks=1), ("k", "t"))
+    want = xr.DataArray(LACKING, dims=("k", "t")).mean("t").values
+    np.testing.assert_array_equal(from_dask.mean("t").data.compute(), want)
+    x = ng.DimArray(LACKING, ("k", "t"))
+    np.testing.assert_array_equal(x.vectorize("k").mean().data, want)
+    np.testing.assert_array_equal(ng.compile(lambda x: x.mean("t"))(x).data, want)
+
+
+def test_missing_dates_are_filled_from_their_neighbours():
+    x = ng.DimArray(LACKING, ("k", "t"))
+    np.testing.assert_array_equal(x.ffill("t").data, [LACKING[0, [0, 0, 2]], LACKING[1]])
+    np.testing.assert_array_equal(x.bfill("t").data, [LACKING[0, [0, 2, 2]], LACKING[1]])
+
+
+def test_what_has_no_answer_does_not_give_a_number():
+    x = ng.DimArray(LACKING, ("k", "t"))
+    np.testing.assert_array_equal(x.median("t").data, np.array(["NaT", "2001-06-01"], "M8[ns]"))
+    with pytest.raises(TypeError, match=r"\(x - origin\) / np.timedelta64"):
+        x.rolling(t=2).mean()
