@@ -31,7 +31,7 @@ from namedgrad.fit.noise import looks_like_noise
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.surface import Slopes, Surface
-from namedgrad.fit.symmetry import Symmetry, measure
+from namedgrad.fit.symmetry import Symmetry, measure, natural_units
 from namedgrad.fit.threads import shares
 from namedgrad.positional import positional
 from namedgrad.transforms.tape import quiet
@@ -104,6 +104,7 @@ class _Search:
         self.surface = Surface(problem)
         if not np.isfinite(self.surface.values(self.typical[:, None])).any():
             self.surface.nothing = 1.0
+        self.surface.units = natural_units(self.surface, self.free, self.typical)
         self.found: Symmetry = measure(self.surface, self.free, self.typical)
         self.x = self.surface.x
         if not self.surface.shared:  # cells are compared where all of them have coordinates between -1, or 0, and 1

@@ -41,6 +41,7 @@ class Surface:
 
     Attributes
     ----------
+    units : of each coordinate, in which all coordinates here are counted; 1 until somebody knows better
     x : the coordinates of that cell, floating-point arrays
     shared : whether all cells have the same
     nothing : observations that are none: 0, or 1 where the residual takes their logarithm
@@ -49,10 +50,16 @@ class Surface:
     def __init__(self, problem: Residuals, cell: int = 0) -> None:
         self.problem, self.cell = problem, cell
         parts = self._coordinates(self._arguments(np.array([cell])))[0].parts
-        self.x: list[Array] = [np.asarray(self._visible(x)) for x in parts]
+        self.given: list[Array] = [np.asarray(self._visible(x)) for x in parts]
+        self.units = [1.0] * len(parts)
         self.shared = not any(CELL in x.names for x in parts)
         self.nothing = 0.0
         self.kept = [tuple(n for n in x.names if n is not CELL) for x in parts]
+
+    @property
+    def x(self) -> list[Array]:
+        """The coordinates of that cell."""
+        return [x / unit for x, unit in zip(self.given, self.units, strict=True)]
 
     @staticmethod
     def _visible(x: DimArray) -> Any:
@@ -73,7 +80,7 @@ class Surface:
         """The coordinates of some cells (cell, ...), as they differ."""
         parts = self._coordinates(self._arguments(index))[0].parts
         tables = [self.problem.table(x, len(index), "coordinate").to_numpy() for x in parts]
-        return [x.reshape(len(index), -1) for x in tables]
+        return [x.reshape(len(index), -1) / unit for x, unit in zip(tables, self.units, strict=True)]
 
     def values(self, points: Matrix, x: Sequence[Array] | None = None) -> Array:
         """The model at some parameters (parameter, point)."""
@@ -86,9 +93,9 @@ class Surface:
         value = self._table(tape.outs[0], count)
         several = [self._pushed(tape, k, one, value.shape) for k in range(p)]
         given = (self.x if x is None else x) if along else ()
-        at = [self._made(v, n) for v, n in zip(given, self.kept, strict=False)]
+        at = [self._made(v * unit, n) for v, unit, n in zip(given, self.units, self.kept, strict=False)]
         scaled = [self._pushed(tape, p + k, t, value.shape) for k, t in enumerate(at)]
-        shifted = [self._pushed(tape, p + k, one, value.shape) for k in range(len(at))]
+        shifted = [self.units[k] * self._pushed(tape, p + k, one, value.shape) for k in range(len(at))]
         shape = (-1, *value.shape)
         return Slopes(value, *(np.reshape(v, shape) for v in (several, scaled, shifted)))
 
@@ -100,7 +107,7 @@ class Surface:
         nothing = observed.rebuild([_filled_with(self.nothing, y) for y in observed.parts])
         own = tree.parts
         if x is not None:
-            own = [self._replaced(part, v) for part, v in zip(own, x, strict=True)]
+            own = [self._replaced(part, v * unit) for part, v, unit in zip(own, x, self.units, strict=True)]
         params = problem.parameters.parts(points, problem.backend)
 
         def residual(parts: Sequence[DimArray]) -> Sequence[DimArray]:

@@ -22,6 +22,8 @@ CLOSED = 1e-6  # what may be left of a derivative that is a combination of other
 ROUNDING, DISTINCT = 1e-14, 1e-6  # of derivatives, and of the velocities that follow from them
 MOST_SUBSETS = 12  # parameters of which all subsets are tried
 STEPS = 1024  # of an integration
+DECADES, DECADE_SAMPLES = 12, 24  # units that are tried, and the parameters that they are judged by
+CLEAR, CLEARER = 1e-3, 3.0  # derivatives are told apart; and by how much better for another unit to be taken
 
 
 class Flow(NamedTuple):
@@ -87,6 +89,44 @@ class Symmetry(NamedTuple):
     shift: list[Flow | None]
     rise: Flow | None
     left: bool
+
+
+def natural_units(surface: Surface, free: list[int], start: Array) -> list[float]:
+    """Units of the coordinates in which parameters of order 1 are told apart: those that the model computes in.
+
+    A model that turns metres into micrometres itself is flat, or 0, where its coordinates are of order 1.
+    """
+    count, rng = len(surface.x), np.random.default_rng(0)
+    points = _samples(len(start), rng)[:, :DECADE_SAMPLES]
+    x: list[Array] = [np.asarray(rng.uniform(0.05, 4.0, v.shape)) for v in surface.x]
+    rest = [k for k in range(len(start)) if k not in free]
+    points[rest] = start[rest, None]
+
+    def clear(units: list[float]) -> float:
+        """How far from dependent the derivatives in the parameters are."""
+        scaled = [v * unit for v, unit in zip(x, units, strict=True)]
+        at = surface.slopes(points, scaled, along=False).params[free]
+        size = np.linalg.norm(at, axis=2, keepdims=True)
+        with np.errstate(all="ignore"):
+            unit = np.moveaxis(at / size, 1, 0)
+        usable = np.isfinite(unit).all(axis=(1, 2))
+        least = np.zeros(len(unit))
+        least[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
+        return float(np.median(least))
+
+    best = [1.0] * count
+    most = clear(best)
+    if most > CLEAR or not count:
+        return best
+    every = [list(range(count)), *([k] for k in range(count) if count > 1)]
+    for which in every:  # all of them together, then one by one
+        before = best
+        for power in range(-DECADES, DECADES + 1):
+            units = [10.0**power * u if k in which else u for k, u in enumerate(before)]
+            found = clear(units)
+            if found > CLEARER * most:
+                best, most = units, found
+    return best
 
 
 def measure(surface: Surface, free: list[int], start: Array) -> Symmetry:

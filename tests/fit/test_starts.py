@@ -82,6 +82,30 @@ def test_start_values_are_found_in_any_units(family):
         assert answered.mean() >= 0.95, units
 
 
+@pytest.mark.parametrize("family", ["two exponentials", "peak on a slope", "two peaks"])
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 86400.0])
+def test_models_that_convert_their_coordinate_themselves(family, unit):
+    func, _, limits = FAMILIES[family]
+    x, y, squares = data(family)
+    fit = ng.least_squares(
+        lambda p, x, y: func(x / unit, *p.values()) - y, [f"q{i}" for i in range(len(limits))],
+        ng.DimArray(x * unit, ("i",)), ng.DimArray(y, ("cell", "i")), over="cell", max_iterations=200,
+    )  # fmt: skip
+    assert (2 * fit.cost.values < 1.05 * squares).mean() >= 0.95
+
+
+def test_a_spot_in_micrometres_on_coordinates_in_metres():
+    rng, x, y = np.random.default_rng(0), np.linspace(0, 10, 16)[:, None], np.linspace(-3, 3, 14)
+    limits = [(1, 3), (3, 7), (-1, 1), (1, 2), (0.5, 1.2), (-0.5, 0.5)]
+    spot = lambda x, y, a, m, n, s, r, c: a * np.exp(-0.5 * ((x - m) / s) ** 2 - 0.5 * ((y - n) / r) ** 2) + c
+    noise = 0.02 * rng.normal(size=(8, 16, 14))
+    image = spot(x, y, *(rng.uniform(*limit, (8, 1, 1)) for limit in limits)) + noise
+    image = xr.DataArray(image, {"x": 1e-6 * x[:, 0], "y": 1e-6 * y}, ("cell", "x", "y"))
+    names = ["a", "m", "n", "s", "r", "c"]
+    fit = image.grad.fit(lambda p, x, y: spot(1e6 * x, 1e6 * y, *p.values()), ["x", "y"], names, over="cell")
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=(1, 2))).all()
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_what_is_left_is_told_from_noise(order):
     rng, x = np.random.default_rng(0), np.linspace(0, 1, 200)[::order]
