@@ -26,6 +26,7 @@ def fit_model(
     given = [obj[c] if isinstance(c, str) else c for c in (coords if isinstance(coords, (tuple, list)) else (coords,))]
     readers = [_reader(c, time_units, time_origin) for c in given]
     numbers = [read(c) for read, c in zip(readers, given, strict=True)]
+    predicted = [functools.partial(_read_like, c, read) for c, read in zip(given, readers, strict=True)]
 
     def residual(p: Any, *data: Any) -> Any:
         return model(p, *data[:-1]) - data[-1]
@@ -34,7 +35,7 @@ def fit_model(
     if not isinstance(fit, (LeastSquaresResult, LazyResult)):
         return fit
     if isinstance(fit, LeastSquaresResult):
-        fit.readers = readers
+        fit.readers = predicted
     for c, x in zip(given, numbers, strict=True):
         if isinstance(c, xr.DataArray) and c.dtype.kind in "mMO":
             fit.params.attrs |= {f"{c.name}_{key}": value for key, value in x.attrs.items()}
@@ -54,6 +55,25 @@ def _reader(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
     elif origin is None and c.dtype == object:
         origin = min(c.values.flat)
     return functools.partial(numeric, units=time_units, origin=origin)
+
+
+def _read_like(c: Any, read: Callable[[Any], Any], x: Any) -> Any:
+    """Other values of a coordinate as numbers; those without names lie along its own dim."""
+    if not isinstance(c, xr.DataArray):
+        return read(x)
+    if not hasattr(x, "dims"):
+        values = np.asarray(x)
+        if c.dtype.kind == "M" and values.dtype.kind not in "iuf":
+            values = np.asarray(x, "datetime64[ns]" if values.dtype.kind == "O" else "datetime64")
+        if values.ndim and (values.ndim, c.ndim) != (1, 1):
+            raise ValueError(
+                f"predict: {c.name!r} has dims {c.dims}, but what was given in its place has {values.ndim} axes "
+                "without names; give xr.DataArray(values, dims=...)"
+            )
+        (dim,) = c.dims if values.ndim else (None,)
+        x = xr.DataArray(values, {dim: values} if dim == c.name else None, dim and (dim,), c.name)
+    number = read(x)
+    return number.assign_coords(x.coords) if isinstance(x, xr.DataArray) else number
 
 
 def _set_units(

@@ -315,7 +315,8 @@ class LeastSquaresResult(FitResult):
         ----------
         *data
             The arguments of the residual function after ``params``, without the last, the observations; none for those
-            of the fit.
+            of the fit. In place of a coordinate of ``.grad.fit`` also numbers, dates, or a list or plain array of them,
+            which then lies along the dim of that coordinate.
 
         Raises
         ------

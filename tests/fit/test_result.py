@@ -281,3 +281,20 @@ def test_a_result_can_be_pickled_and_goes_on():
     xr.testing.assert_identical(again.params, fit.params)
     np.testing.assert_allclose(again.r2, fit.r2)
     np.testing.assert_allclose(again.predict(), fit.predict())
+
+
+@pytest.mark.parametrize("x", ["2024-01-11", ["2024-01-11", "2024-03-01"], np.array(["2024-01-11", "2024-03-01"], "M8[D]"), 10.0, [10.0, 60.0]])
+def test_predictions_at_dates_and_numbers_of_every_form(x):
+    dates = np.datetime64("2024-01-01") + np.arange(30) * np.timedelta64(2, "D")
+    y = xr.DataArray(np.exp(-0.05 * np.arange(0.0, 60.0, 2.0)), {"time": dates}, ("time",))
+    fit = y.grad.fit(lambda p, t: p["size"] * np.exp(-p["rate"] * t), "time", ["size", "rate"], time_units="days")
+    days = np.array([10.0, 60.0])[0 if np.ndim(x) == 0 else slice(None)]
+    got = fit.predict(x)
+    np.testing.assert_allclose(got, np.exp(-0.05 * days), rtol=1e-6)
+    assert got.dims == ("time",)[: np.ndim(x)]
+    if np.ndim(x):
+        np.testing.assert_array_equal(got.time, np.asarray(x, got.time.dtype))
+    with pytest.raises(ValueError, match=r"dims \('time',\).* 2 axes without names; give xr.DataArray"):
+        fit.predict([[1.0, 2.0]])
+    kept = fit.predict(y.time[3:5])
+    assert kept.indexes["time"].equals(y.indexes["time"][3:5])
