@@ -70,8 +70,8 @@ def _read_like(c: Any, read: Callable[[Any], Any], x: Any) -> Any:
                 f"predict: {c.name!r} has dims {c.dims}, but what was given in its place has {values.ndim} axes "
                 "without names; give xr.DataArray(values, dims=...)"
             )
-        (dim,) = c.dims if values.ndim else (None,)
-        x = xr.DataArray(values, {dim: values} if dim == c.name else None, dim and (dim,), c.name)
+        dims = c.dims if values.ndim else ()
+        x = xr.DataArray(values, {c.name: values} if c.name in dims else None, dims, c.name)
     number = read(x)
     return number.assign_coords(x.coords) if isinstance(x, xr.DataArray) else number
 

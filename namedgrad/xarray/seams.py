@@ -19,8 +19,8 @@ import numpy as np
 import xarray as xr
 
 from namedgrad import backends, ops
-from namedgrad.array import TraceError
-from namedgrad.positional.array import PositionalArray
+from namedgrad.array import TraceError, make
+from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.xarray.moving import by_labels, has_moving, onto_labels
 
 Call = Callable[..., Any]
@@ -108,6 +108,10 @@ def _per_slice(self: Any, other: Any, *_: Any, **__: Any) -> bool:
 
 def _is_lazy(*, array: Any, **_: Any) -> bool:
     return isinstance(array.data, PositionalArray) and array.data.backend == "dask" and not array.data.vectorized
+
+
+def _hidden(values: Any, *_: Any, **__: Any) -> bool:
+    return isinstance(values, PositionalArray) and bool(values.vectorized) and values.dtype.kind not in "fc"
 
 
 def _moving(obj: Any, *_: Any, **__: Any) -> bool:
@@ -253,6 +257,15 @@ def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any
     return original(self, **{**given, "bottleneck_move_func": None, "numbagg_move_func": None})
 
 
+def _of_dates(original: Call, values: Any, *args: Any, **kwargs: Any) -> Any:
+    """What pandas or cftime say of each date, where dates differ per slice."""
+    x = values._x
+    found = original(x.raw, *args, **kwargs)
+    if np.ndim(found) > len(x.names):  # several numbers of each, in front
+        return np.stack([wrap(make(part, x.names, x.hidden)) for part in found])
+    return wrap(make(found, x.names, x.hidden)) if np.ndim(found) else found
+
+
 def _data_of(data: Any, xp: Any = np, dtype: Any = None) -> Any:  # noqa: ARG001 - xarray's signature
     """A DataArray among arrays is its data."""
     return data.data if dtype is None or data.dtype == dtype else data.data.astype(dtype)
@@ -327,6 +340,10 @@ class Seam(NamedTuple):
 
 _ROLLING, _EXPONENTIAL = "xarray.{}.rolling:DataArrayRolling", "xarray.{}.rolling_exp:RollingExp"
 _HERE = "namedgrad.xarray."
+_OF_DATES = (
+    "common:_contains_cftime_datetimes", "accessor_dt:_get_date_field", "accessor_dt:_round_field",
+    "accessor_dt:_strftime",
+)  # fmt: skip
 _BY_LABELS = ("drop_sel", "drop_isel", "drop_duplicates")
 
 SEAMS = [
@@ -364,6 +381,7 @@ SEAMS = [
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
     Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),
     Seam("xarray.{}.computation:_calc_idxminmax", _lazy_extremes, _is_lazy, around=True),
+    *(Seam(f"xarray.core.{n}", _of_dates, _hidden, around=True) for n in _OF_DATES),
     Seam("xarray.core.parallel:map_blocks", _at_once),
     Seam("xarray:map_blocks", _at_once),
     Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),

@@ -232,3 +232,28 @@ def test_an_argument_is_named_once():
     with pytest.raises(TypeError, match="more than once"):
         ng.grad(f, wrt=[0, (0, ["a"])])(ds)
     assert [float(g if isinstance(g, xr.DataArray) else g.a) for g in ds.grad(f, wrt=[0, "c"])] == [6.0, 2.0]
+
+
+@pytest.mark.parametrize("calendar", ["standard", "360_day"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x**2 * x.time.dt.dayofyear).sum(),
+        lambda x: (x**2 * np.cos(2 * np.pi * x.time.dt.month / 12)).mean(),
+        lambda x: xr.where(x.time.dt.season == "MAM", x**2, x).sum(),
+        lambda x: xr.where(x.time.dt.strftime("%m") == "03", x**2, x).sum(),
+        lambda x: (x**2).where(x.time.dt.floor("D") == x.time).where(x.time.dt.year > 1999).sum(),
+        lambda x: (x**2 * x.other.dt.day).sum(),
+        lambda x: (x**2 * (x.time.dt.isocalendar().week if x.time.dtype != object else 2)).sum(),
+    ],
+)
+def test_parts_of_dates_that_differ_per_slice(calendar, f):
+    time = xr.date_range("2000-02-25", periods=6, freq="20D", calendar=calendar)
+    data = np.random.default_rng(0).normal(size=(6, 3))
+    x = xr.DataArray(data, {"time": time, "other": ("time", time)}, ("time", "x"))
+    each = []
+    for i in range(6):
+        one = x.isel(time=i)
+        ends = [[f(one + s * STEP * (np.arange(3) == k)).item() for s in (1, -1)] for k in range(3)]
+        each.append([(a - b) / (2 * STEP) for a, b in ends])
+    np.testing.assert_allclose(x.grad(f, over="time"), each, rtol=1e-6, atol=1e-8)

@@ -55,6 +55,10 @@ REACHED = {
     "least_squares": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
     "curvefit": _curvefit,
     "_vectorize": _loop,
+    "_contains_cftime_datetimes": lambda x: x * x.time.dt.month.mean(),
+    "_get_date_field": lambda x: x * x.time.dt.month,
+    "_round_field": lambda x: x.where(x.time.dt.floor("D") == x.time),
+    "_strftime": lambda x: x.where(x.time.dt.strftime("%Y") == "1999", 2 * x),
     "DataArrayRolling._array_reduce": lambda x: x.rolling(time=3).mean(),
     "RollingExp.__init__": lambda x: _exponential(x).mean(),
     **{f"RollingExp.{n}": lambda x, n=n: getattr(_exponential(x), n)() for n in ("mean", "sum", "std", "var")},
@@ -74,6 +78,7 @@ REACHED = {
     "DataWithCoords.clip": lambda x: np.clip(x, 1.0, 2.0),
 }
 OVER = {"Variable.equals", "apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel"}
+DATES = {"_contains_cftime_datetimes", "_get_date_field", "_round_field", "_strftime"}
 LAZY = {"_calc_idxminmax"}
 RECORDED = {"Weighted.__init__"}
 MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like"}
@@ -108,7 +113,7 @@ def test_each_is_reached_and_differentiated(seam, asked):
         pytest.importorskip("dask")
         x = x.chunk(time=4)
     loss = lambda x: (REACHED[name](x) ** 2).sum()
-    gradient = ng.grad(loss, over="lat" if name in OVER else ())
+    gradient = ng.grad(loss, over="lat" if name in OVER else "time" if name in DATES else ())
     if name in MOVED:
         gradient = lambda x: x.grad(loss, wrt="lon")
     with quiet():
