@@ -53,3 +53,13 @@ def test_what_has_no_answer_does_not_give_a_number():
     np.testing.assert_array_equal(x.median("t").data, np.array(["NaT", "2001-06-01"], "M8[ns]"))
     with pytest.raises(TypeError, match=r"\(x - origin\) / np.timedelta64"):
         x.rolling(t=2).mean()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_missing_date_is_no_number(dtype):
+    x = ng.DimArray(LACKING.astype("M8[D]"), ("k", "t"))
+    there = ~np.isnat(LACKING)
+    np.testing.assert_array_equal(x.astype(dtype).data, np.where(there, LACKING.astype("M8[D]").astype(dtype), np.nan))
+    assert x.astype(dtype).dtype == dtype
+    assert np.isnan(ng.segment_mean(x, [0, 0, 1], "t").data[0, 0])
+    assert np.isnan(ng.gradient(x, "t").data[0]).any()

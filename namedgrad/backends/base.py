@@ -155,9 +155,11 @@ class Backend(
         return x[index]
 
     def cast(self, x: Raw, dtype: Any) -> Raw:
-        """A cast that takes the real part where a real dtype is asked of a complex array."""
+        """A cast that takes the real part where a real dtype is asked of a complex array; NaT becomes NaN."""
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = x.real
+        if x.dtype.kind in "mM" and dtype.kind in "fc":
+            return self.xp.where(x == x, x.astype(dtype), dtype.type("nan"))  # noqa: PLR0124 - NaT differs from itself
         return x if x.dtype == dtype else x.astype(dtype)
 
     # ---------------------------------------------------------------- arithmetic helpers
