@@ -195,6 +195,7 @@ def linspace(
     ----------
     dim : name
     start, stop : numbers
+        DimArrays without dims will do: gradients reach them.
     num : int
         How many.
     dtype : dtype, optional
@@ -212,6 +213,8 @@ def linspace(
     ------
     AxisError
         If the name is reserved.
+    ValueError
+        If a bound has dims.
 
     Examples
     --------
@@ -219,8 +222,24 @@ def linspace(
     >>> ng.linspace("x", 0, 1, 5).data
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    host = np.linspace(start, stop, num, dtype=_dtype(dtype, like))
+    first, last = _single(start, "linspace"), _single(stop, "linspace")
+    for b in (first, last):
+        if b.level is not None or b.names or backends.is_array(b.raw):
+            cells = arange(dim, num, like=b if like is None else like, vectorized=vectorized)
+            return _between(cells, first, last, num - 1, _dtype(dtype, like))
+    host = np.linspace(first.raw, last.raw, num, dtype=_dtype(dtype, like))
     return _build(backends.call(_backend(like).asarray, host), axes.check_names((dim,)), vectorized)
+
+
+def _between(cells: DimArray, first: DimArray, last: DimArray, parts: int, dtype: np.dtype[Any]) -> DimArray:
+    """Points in the places ``cells`` as NumPy computes them, between bounds that are differentiated, or arrays."""
+    from namedgrad.rules.elementwise import divide, floor
+    from namedgrad.rules.structure import add, cast, equal, multiply, subtract, where
+
+    steps = cast(cells, np.dtype(float))
+    points = add(multiply(steps, divide(subtract(last, first), constant(max(parts, 1)))), first)
+    points = where(equal(cells, constant(parts)), last, points) if parts > 0 else points
+    return cast(floor(points) if dtype.kind in "iu" else points, dtype)
 
 
 def fftfreq(

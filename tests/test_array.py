@@ -440,9 +440,23 @@ def test_constructors() -> None:
     np.testing.assert_array_equal(ng.arange("x", 3).data, np.arange(3))
     np.testing.assert_array_equal(ng.arange("x", 1, 7, 2).data, np.arange(1, 7, 2))
     np.testing.assert_array_equal(ng.linspace("x", 0, 1, 5).data, np.linspace(0, 1, 5))
+    for start, stop, n in ((0.1, 2.3, 7), (2, -1, 4), (0.5, 3.0, 1), (0.5, 3.0, 0)):
+        np.testing.assert_array_equal(ng.linspace("x", ng.DimArray(start, ()), stop, n).data, np.linspace(start, stop, n))
+    np.testing.assert_array_equal(ng.linspace("x", ng.DimArray(1, ()), 9.5, 4, dtype=int).data, [1, 3, 6, 9])
     np.testing.assert_array_equal(ng.eye("i", "j", 3).data, np.eye(3))
     assert ng.eye("i", "j", 3).dims == ("i", "j")
     assert ng.arange(("t", 0), 2).dims == (("t", 0),)
+
+
+def test_bounds_of_points_are_differentiated() -> None:
+    loss = lambda a, b: (ng.linspace("x", a, b, 5) ** 3).sum()
+    at = np.linspace(0, 1, 5)
+    slopes = 3 * (0.3 + 0.9 * at) ** 2
+    np.testing.assert_allclose(ng.grad(loss, (0, 1))(0.3, 1.2), [slopes @ (1 - at), slopes @ at], rtol=1e-14)
+    several = ng.grad(loss)(ng.DimArray([0.3, 0.5], "n").vectorize("n"), 1.2)
+    np.testing.assert_allclose(several.data, [slopes @ (1 - at), 3 * (0.5 + 0.7 * at) ** 2 @ (1 - at)], rtol=1e-14)
+    with pytest.raises(ValueError, match="must be a scalar"):
+        ng.linspace("x", ng.DimArray([0.3, 0.5], "n"), 1.0)
 
 
 def test_like_constructors(a: ng.DimArray) -> None:

@@ -211,6 +211,7 @@ def test_quantiles_and_numbers_for_infinities_as_inputs():
     x = np.array([3.0, 1.0, 2.0, 7.0])
     slope = np.diff(np.quantile(x, [0.4, 0.5])).item() / 0.1
     assert abs(ng.grad(lambda q: D(x, "b").quantile(q))(0.45) - slope) < 1e-12
+    assert abs(ng.grad(lambda q: D(x, "b").quantile([0.1, q]).sum())(0.45) - slope) < 1e-12
     f = ng.compile(lambda q: D(x, "b").quantile(q))
     assert [f(q).item() for q in (0.45, 0.9)] == pytest.approx(np.quantile(x, [0.45, 0.9]).tolist())
     far = D([np.inf, -np.inf, np.nan, 1.0], "b")

@@ -13,7 +13,8 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
-from namedgrad.positional.array import ordered, renumber
+from namedgrad.positional.array import PositionalArray, ordered, renumber
+from namedgrad.positional.operands import whole
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import cast, relabel, spread
@@ -124,6 +125,10 @@ def pairs(value: Any, count: int) -> list[tuple[Any, Any]]:
             normalize_axis_index(k, count): v if isinstance(v, (tuple, list)) else (v, v) for k, v in value.items()
         }
         return [tuple(table.get(i, (0, 0))) for i in range(count)]
+    value = whole(value)
+    if isinstance(value, PositionalArray) and value.ndim:
+        rows = np.broadcast_to(value, (count, 2))
+        return [(row[0], row[1]) for row in rows]
     if not isinstance(value, (tuple, list, np.ndarray)):
         return [(value, value)] * count
     return [(b, a) for b, a in np.broadcast_to(np.asarray(value), (count, 2)).tolist()]

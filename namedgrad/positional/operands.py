@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.positional import nested
-from namedgrad.positional.array import PositionalArray, as_array, numbers, wrap
+from namedgrad.positional.array import PositionalArray, as_array, kin_of, numbers, wrap
 
 SCALARS = (bool, int, float, complex, np.generic)
 
@@ -85,6 +85,12 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
             return nested.stacked(value)
         value = np.asarray(value)
     return make(kept(value), numbers(value.ndim), NONE)
+
+
+def whole(value: Any) -> Any:
+    """A list or tuple that holds positional arrays as one of them, which NumPy's functions then take; else as it is."""
+    found = list(nested.within(value, PositionalArray))
+    return wrap(nested.stacked(value), kin_of(map(type, found))) if found else value
 
 
 def kept(raw: Any) -> Any:

@@ -19,10 +19,10 @@ from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
 from namedgrad.backends.failures import MatrixError
 from namedgrad.ops import add_face
-from namedgrad.positional.array import PositionalArray
 from namedgrad.primitive import OPERATIONS, Operation
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named
 from namedgrad.xarray.resampled import RESAMPLED
+from namedgrad.xarray.seams import holds
 
 _METHODS = frozenset(
     (
@@ -261,18 +261,18 @@ def _keeps_attrs(option: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ other spellings
 
 
-def _flip(x: Any, dim: Any = None) -> Any:
+def _flip(x: Any, /, dim: Any = None) -> Any:
     dims = x.dims if dim is None else (dim,) if not isinstance(dim, (list, tuple)) or dim in x.dims else dim
     return x.isel(dict.fromkeys(dims, slice(None, None, -1)))
 
 
-def _take(x: Any, index: Any, dim: Any = None) -> Any:
+def _take(x: Any, /, index: Any, dim: Any = None) -> Any:
     if dim not in x.dims or isinstance(index, DimArray):  # several dims, the only one, an error
         return by_name(OPERATIONS["take"], (x, index, dim), {})
     return x.isel({dim: index})
 
 
-def _pad(x: Any, pad_width: Any = None, mode: str = "constant", **options: Any) -> Any:
+def _pad(x: Any, /, pad_width: Any = None, mode: str = "constant", **options: Any) -> Any:
     """Negative widths, which xarray's method does not have, crop first."""
     given = {**(pad_width or {}), **{d: options.pop(d) for d in list(options) if d in x.dims}}
     pairs = {d: (w, w) if np.ndim(w) == 0 else tuple(w) for d, w in given.items()}
@@ -282,32 +282,32 @@ def _pad(x: Any, pad_width: Any = None, mode: str = "constant", **options: Any) 
     return x.isel(kept).pad(widths, mode, **options)
 
 
-def _diff(x: Any, dim: Any = None, n: int = 1, **options: Any) -> Any:
+def _diff(x: Any, /, dim: Any = None, n: int = 1, **options: Any) -> Any:
     """Xarray's method has no default for the dim, and puts nothing at the ends."""
     if dim is None or options.keys() - {"label"}:
         return by_name(OPERATIONS["diff"], (x, dim, n), options)
     return x.diff(dim, n, **options)
 
 
-def _rename(x: Any, names: Any = None, **more: Any) -> Any:
+def _rename(x: Any, /, names: Any = None, **more: Any) -> Any:
     return x.rename(names, **more)
 
 
-def _unstack(x: Any, dim: Any = None, **options: Any) -> Any:
+def _unstack(x: Any, /, dim: Any = None, **options: Any) -> Any:
     """By sizes as for DimArrays, or by the labels of a MultiIndex."""
     if isinstance(dim, Mapping) or any(isinstance(v, Mapping) and n in x.dims for n, v in options.items()):
         return by_name(OPERATIONS["unstack"], (x, dim), options)
     return x.unstack(dim, **options)
 
 
-def _quantile(x: Any, q: Any, dim: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
-    """With the coordinate ``quantile``, and without scalar ones, as xarray's method."""
-    if isinstance(x, xr.Dataset) and not keepdims:
+def quantile(x: Any, /, q: Any, dim: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
+    """With the coordinate ``quantile``, and without scalar ones, as xarray's method; none of levels that are traced."""
+    if isinstance(x, xr.Dataset) and not keepdims and not holds(q):
         return x.quantile(q, dim, **options)
     keep = options.pop("keep_attrs", None)
     out = by_name(OPERATIONS["quantile"], (x, q), {"dim": dim, "keepdims": keepdims, **options})
     out = out if keep is None else out.assign_attrs(x.attrs) if keep else out.drop_attrs(deep=False)
-    if isinstance(x, xr.Dataset) or isinstance(q, (DimArray, PositionalArray, *_KINDS)):  # whose names are its own
+    if isinstance(x, xr.Dataset) or isinstance(q, (DimArray, *_KINDS)) or holds(q):  # whose names are its own
         return out
     levels = np.asarray(q, dtype=float)
     scalars = [n for n, v in out.coords.items() if not v.dims]
@@ -337,7 +337,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "diff": _diff,
     "rename": _rename,
     "unstack": _unstack,
-    "quantile": _quantile,
+    "quantile": quantile,
     "concat": _concat,
     "broadcast": xr.broadcast,
     **{f"rolling_{n}": _rolling(n) for n in ROLLING},

@@ -21,6 +21,7 @@ import xarray as xr
 from namedgrad import backends, ops
 from namedgrad.array import TraceError, make
 from namedgrad.positional.array import PositionalArray, wrap
+from namedgrad.positional.operands import positional
 from namedgrad.xarray.moving import by_labels, has_moving, onto_labels
 
 Call = Callable[..., Any]
@@ -299,6 +300,16 @@ def _clip(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
     return clipped
 
 
+def _filled(original: Call, array: Any, *args: Any, **options: Any) -> Any:
+    """A plain array takes numbers of ours as one of ours does; those in a DataArray are its data."""
+    bare = {n: _numbers(v) for n, v in options.items()}
+    return original(array if isinstance(array, PositionalArray) else positional(array), *map(_numbers, args), **bare)
+
+
+def _numbers(value: Any) -> Any:
+    return value.data if isinstance(value, xr.DataArray) else value
+
+
 # ------------------------------------------------------------------------------------------------ exponential windows
 
 
@@ -344,6 +355,7 @@ _OF_DATES = (
     "common:_contains_cftime_datetimes", "accessor_dt:_get_date_field", "accessor_dt:_round_field",
     "accessor_dt:_strftime",
 )  # fmt: skip
+_OBJECTS = ("dataarray:DataArray", "dataset:Dataset")
 _BY_LABELS = ("drop_sel", "drop_isel", "drop_duplicates")
 
 SEAMS = [
@@ -355,6 +367,7 @@ SEAMS = [
     Seam("xarray.core.nputils:nanfirst", _later(_HERE + "ranks", "first_present")),
     Seam("xarray.core.nputils:nanlast", _later(_HERE + "ranks", "last_present")),
     Seam("xarray.core.variable:Variable.rank", _later(_HERE + "ranks", "rank")),
+    *(Seam(f"xarray.core.{c}.quantile", _later(_HERE + "faces", "quantile"), _arguments_but_self) for c in _OBJECTS),
     Seam("xarray.core.dataset:Dataset.rank", _later(_HERE + "ranks", "rank_of_dataset")),
     Seam("xarray.{}.weighted:Weighted._weighted_quantile", _later(_HERE + "ranks", "quantile_of_weighted"), _weighted),
     Seam("xarray.{}.weighted:Weighted._weighted_std", _weighted_std, _weighted),
@@ -379,6 +392,7 @@ SEAMS = [
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
+    *(Seam(f"xarray.core.duck_array_ops:{n}", _filled, around=True) for n in ("pad", "full_like")),
     Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),
     Seam("xarray.{}.computation:_calc_idxminmax", _lazy_extremes, _is_lazy, around=True),
     *(Seam(f"xarray.core.{n}", _of_dates, _hidden, around=True) for n in _OF_DATES),

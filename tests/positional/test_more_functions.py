@@ -58,6 +58,12 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "histogram2d of edges": (lambda w: np.histogram2d(*SAMPLE.T, [0.0, 0.3, 0.6, 1.0], weights=w)[0], (V,)),
     "histogram2d": (lambda w: np.histogram2d(*SAMPLE.T, (2, 3), weights=w)[0], (V,)),
     "histogramdd": (lambda w: np.histogramdd(SAMPLE, (3, 2), density=True, weights=w)[0], (V**2 + 1,)),
+    "insert several at one place": (lambda a, b: np.insert(a, 1, b), (V, W)),
+    "insert several at one listed": (lambda a, b: np.insert(a, [1], b, axis=1), (A, np.arange(6.0).reshape(3, 2))),
+    "insert at a slice": (lambda a, b: np.insert(a, slice(1, 3), b, axis=1), (A, V[:2])),
+    "insert at a mask": (lambda a, b: np.insert(a, np.array([False, True, False, True]), b), (W, V[:2])),
+    "insert at no place": (lambda a: np.insert(a, [], []), (V,)),
+    "unwrap in its period": (lambda a, p: np.unwrap(5 * a, period=p), (V, np.array(3.1))),
     "polyadd": (np.polyadd, (V, W)),
     "polysub": (np.polysub, (W, V)),
     "polymul": (np.polymul, (V, W)),
@@ -107,7 +113,33 @@ def _written(a: Any) -> Any:
     return out
 
 
+def _into(write: Callable[..., None]) -> Callable[[Any], Any]:
+    """What a function leaves in an array of nine cells, given two numbers that are differentiated."""
+
+    def f(a: Any) -> Any:
+        out = np.concatenate([a, a, a]).reshape(3, 3) * 1.0
+        write(out, [a[0] ** 2, a[1]])
+        return out
+
+    return f
+
+
 LISTS: dict[str, Callable[[Any], Any]] = {
+    "ediff1d": lambda a: np.ediff1d(a, to_begin=a[0] ** 2, to_end=[a[1], 7]),
+    "pad": lambda a: np.pad(a, (1, 2), constant_values=(a[0] ** 2, 7)),
+    "pad of both axes": lambda a: np.pad(np.outer(a, a), 1, constant_values=[[a[0], 7], [a[1], a[2]]]),
+    "pad by an array": lambda a: np.pad(np.outer(a, a), 1, constant_values=a[:2]),
+    "pad, ramps": lambda a: np.pad(a, 2, "linear_ramp", end_values=((a[0] ** 2, 7),)),
+    "quantile": lambda a: np.quantile(a, [a[0] ** 2 / 99, 0.5]),
+    "nanpercentile": lambda a: np.nanpercentile(a, [[a[0] ** 2, 50]]),
+    "put": _into(lambda out, ab: np.put(out, [0, 4, 8], ab)),
+    "putmask": _into(lambda out, ab: np.putmask(out, out > 0, ab)),
+    "fill_diagonal": _into(lambda out, ab: np.fill_diagonal(out, ab)),
+    "polyadd": lambda a: np.polyadd(a, [a[0] ** 2, 7]),
+    "polysub": lambda a: np.polysub(a, [a[0] ** 2, 7]),
+    "polymul": lambda a: np.polymul([a[0] ** 2, 7], a),
+    "polyint": lambda a: np.polyint(a, 2, k=[a[0] ** 2, 7]),
+    "linalg.cross": lambda a: np.linalg.cross(a, [a[0] ** 2, 7, a[1]]),
     "operators": lambda a: [a[0], 7] - a[:2] * (a[1], a[2]),
     "a ufunc": lambda a: np.maximum(a, [a[1], a[1], 0.0]),
     "concatenate": lambda a: np.concatenate([a, [a[0] ** 2, 7]]),

@@ -271,3 +271,10 @@ def test_numbers_beside_xarray_objects_are_differentiated_and_compiled(name):
     slope = (oracle(v + h) - oracle(v - h)).sum() / (2 * h)
     for grad in (ng.grad(lambda v: call(v).sum()), ng.compile(ng.grad(lambda v: call(v).sum()))):
         assert float(grad(v)) == pytest.approx(slope, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["x", "op", "dim"])
+def test_dims_in_keywords_have_any_name(name):
+    x = xr.DataArray(np.arange(3.0), dims=name)
+    xr.testing.assert_identical(ng.pad(x, **{name: (0, 1)}, constant_values=7.0), x.pad({name: (0, 1)}, constant_values=7.0))
+    xr.testing.assert_identical(ng.rename(x, **{name: "y"}), x.rename({name: "y"}))

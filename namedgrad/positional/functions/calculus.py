@@ -12,7 +12,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import double, expand, flat, name_of, named, names_of
 from namedgrad.positional.broadcasting import meet
-from namedgrad.positional.functions.creation import constant, filled
+from namedgrad.positional.functions.creation import filled, nested
 from namedgrad.positional.functions.joining import concatenate
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
@@ -59,7 +59,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DimArray:
     middle = diff(flat(numbered(ary)))
-    ends = (constant(v, middle) if isinstance(v, (int, float, list, tuple)) else v for v in (to_begin, to_end))
+    ends = (nested(v, middle) if isinstance(v, (int, float, list, tuple)) else v for v in (to_begin, to_end))
     parts = [None if v is None else cast(flat(numbered(v)), middle.dtype) for v in ends]
     return concatenate([p for p in (parts[0], middle, parts[1]) if p is not None])
 
@@ -132,7 +132,7 @@ def _vectors(x: DimArray, axis: int) -> DimArray:
 
 @implements(np.linalg.cross)
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DimArray:
-    if any(np.shape(x)[axis] != 3 for x in (x1, x2)):
+    if any(numbered(x).shape[axis] != 3 for x in (x1, x2)):
         raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
     return cross(x1, x2, axis=axis)
 

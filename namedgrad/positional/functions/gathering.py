@@ -13,7 +13,7 @@ from namedgrad.positional.axis import flat, name_of, named, reshape
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.indexing import index_arrays, placed
-from namedgrad.positional.operands import numbered
+from namedgrad.positional.operands import numbered, whole
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import indexing
@@ -150,20 +150,19 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
-    p = _target(a, "np.putmask")
+    p, values = _target(a, "np.putmask"), whole(values)
     v = np.resize(values, p.shape) if np.shape(values) != p.shape and np.ndim(values) else values
     p[...] = np.where(mask, v, p)
 
 
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    p = _target(a, "np.put")
+    p, v = _target(a, "np.put"), whole(v)
     where = np.reshape(ind, -1)
     value = np.resize(v, where.shape) if np.ndim(v) else v
-    whole = flat(p._x)
     from namedgrad.positional.array import wrap
 
-    line = wrap(whole, p.kin)
+    line = wrap(flat(p._x), p.kin)
     line[_index(where, p.size, mode).raw] = value
     p[...] = wrap(reshape(line._x, p.shape), p.kin)
 
@@ -182,7 +181,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    p = _target(a, "np.fill_diagonal")
+    p, val = _target(a, "np.fill_diagonal"), whole(val)
     if p.ndim < 2 or (p.ndim > 2 and len(set(p.shape)) > 1) or wrap:
         raise TypeError("np.fill_diagonal needs a matrix or equal sizes, and no wrap=True, on positional arrays")
     at = np.arange(min(p.shape))

@@ -167,19 +167,18 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray
         x, axis = flat(x), 0
     axis = normalize_axis_index(axis, x.ndim)
     size = x.shape[axis]
-    static(obj, "np.insert: obj")
-    count = len(np.insert(np.arange(size), obj, 0)) - size
-    v = numbered(values)
-    if np.size(obj) == 1 and not v.size:
-        return x
-    if v.ndim and np.ndim(obj) == 0 and x.ndim > 1:  # np.insert moves the first axis of the values to this one
+    at = np.arange(*obj.indices(size)) if isinstance(obj, slice) else np.asarray(static(obj, "np.insert: obj"))
+    at = np.flatnonzero(at) if at.dtype.kind == "b" else at if at.size else at.astype(np.intp)
+    v, count = numbered(values), at.size
+    if count == 1:  # all the values go to this place
         v = expand(v, range(x.ndim - v.ndim)) if v.ndim < x.ndim else v
-        order = [*range(1, v.ndim)]
-        order.insert(axis, 0)
-        v = ordered(v, [v.dims[i] for i in order])
+        if at.ndim == 0:  # np.insert moves the first axis of the values to this one
+            order = [*range(1, v.ndim)]
+            order.insert(axis, 0)
+            v = ordered(v, [v.dims[i] for i in order])
         count = v.shape[axis]
     new = stretch(v, tuple(count if i == axis else s for i, s in enumerate(x.shape)))
-    where = np.insert(np.arange(size), obj, np.arange(size, size + count) if count > 1 else size)
+    where = np.insert(np.arange(size), at, np.arange(size, size + count))
     return positions(concatenate([x, cast(new, x.dtype)], axis), axis, where)
 
 

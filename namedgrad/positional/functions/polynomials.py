@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from namedgrad.positional.functions.plain import value_of
-from namedgrad.positional.operands import numbered
+from namedgrad.positional.operands import numbered, whole
 from namedgrad.positional.protocol import implements
 
 
 def _line(p: Any) -> Any:
-    return np.atleast_1d(p)
+    return np.atleast_1d(whole(p))
 
 
 @implements(np.polyadd)
@@ -22,7 +22,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return np.pad(a, (size - len(a), 0)) + np.pad(b, (size - len(b), 0))
 
 
-implements(np.polysub)(lambda a1, a2: polyadd(a1, np.negative(a2)))
+implements(np.polysub)(lambda a1, a2: polyadd(a1, np.negative(whole(a2))))
 implements(np.polymul)(lambda a1, a2: np.convolve(_line(a1), _line(a2)))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray
+from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.axis import along, named, names_of
 from namedgrad.positional.functions.reductions import kept
@@ -97,13 +98,13 @@ def _quantile(skipna: bool, scale: float) -> Any:
     ) -> Any:
         if weights is not None:
             raise TypeError("quantiles with weights= have no rule; sort, accumulate the weights and use np.interp")
-        x = numbered(a)
+        x, at = numbered(a), numbered(q)
         how = interpolation or method
         if x.dtype.kind in "biu" or not (type(q) in (int, float) or how in _OF_ONE_CELL):
-            x = cast(x, np.result_type(x.dtype, numbered(q).dtype, np.float16))
-        own = tuple(axes.fresh("quantile") for _ in range(np.ndim(q)))
-        if isinstance(q, PositionalArray):
-            levels: Any = named(divide(q._x, c(scale)), own)
+            x = cast(x, np.result_type(x.dtype, at.dtype, np.float16))
+        own = tuple(axes.fresh("quantile") for _ in at.dims)
+        if isinstance(q, PositionalArray) or nested.holds(q, PositionalArray):
+            levels: Any = named(divide(at, c(scale)), own)
         else:
             levels = np.asarray(q, dtype=float) / scale
         return s.quantiles(x, levels, own, names_of(x, axis), how, skipna=skipna, keepdims=keepdims)

@@ -24,7 +24,7 @@ from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import diff, pad
 from namedgrad.rules.scans.logarithms import logcumsumexp
-from namedgrad.rules.structure import add, cast, contract, equal, multiply, subtract, total, where
+from namedgrad.rules.structure import add, cast, contract, equal, multiply, negative, subtract, total, where
 
 CELL = axes.fresh("cell")
 
@@ -92,14 +92,15 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     x, name = along(numbered(p), axis)
     step = diff(stop_gradient(x), name)
     whole = x.dtype.kind in "iu" and isinstance(period, int)
-    half = period // 2 if whole else period / 2
-    low, high = c(-half), c(half)
-    moved = add(e.remainder(subtract(step, low), c(period)), low)
+    width = numbered(period)
+    high = c(period // 2) if whole else e.divide(width, c(2))
+    low = negative(high)
+    moved = add(e.remainder(subtract(step, low), width), low)
     if not whole or period % 2 == 0:
         edge = e.logical_and(equal(moved, low), e.greater(step, c(0)))
         moved = where(edge, high, moved)
     jump = subtract(moved, step)
-    jump = where(e.less(e.absolute_real(step), c(half if discont is None else discont)), c(0), jump)
+    jump = where(e.less(e.absolute_real(step), high if discont is None else numbered(discont)), c(0), jump)
     jump = pad(scans.cumsum(jump, (name,), skipna=False), {name: (1, 0)}, constant_values=0)
     return add(x, jump)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, extent, make, named
+from namedgrad.array import DimArray, constant, extent, make, named
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import CoreMap, Map, like
@@ -119,7 +119,7 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     ----------
     x : DimArray
     q : float, sequence of floats or DimArray
-        Between 0 and 1. Several give a dim ``"quantile"``, in front; a DimArray gives its own dims.
+        Between 0 and 1; they may be differentiated. Several give a dim ``"quantile"``, in front; a DimArray gives its own dims.
     dim : name or names, optional
         Dims to reduce; all by default.
     method : str
@@ -151,11 +151,17 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     >>> ng.quantile(ng.DimArray([3.0, 1.0, 2.0], ("x",)), [0.0, 0.25]).data
     array([1. , 1.5])
     """
-    dims, q = pick(x, dim, "quantile"), named(q)
+    dims, q = pick(x, dim, "quantile"), _levels(q)
     names: Names = q.dims if isinstance(q, DimArray) else ("quantile",) if np.ndim(q) else ()
     for name in names:
         new_name(x, name, "quantile")
     return quantiles(x, q, names, dims, method, skipna=skipna, keepdims=keepdims)
+
+
+def _levels(q: Any) -> Any:
+    """What quantiles are asked for; of several, some may be differentiated."""
+    several = [named(p) for p in q] if isinstance(q, (list, tuple)) else []
+    return join([constant(p) for p in several], "quantile") if any(isinstance(p, DimArray) for p in several) else named(q)
 
 
 def quantiles(
