@@ -102,6 +102,11 @@ def test_labels_stay_on_xarray_objects():
         (lambda: ng.ctc_loss(NAMED, X([[7]], ("n", "l")).isel(n=0), dims=("n", "k", "l")), IndexError, "7"),
         (lambda: ng.ctc_loss(NAMED, X([1], "l"), 4, dims=("n", "k", "l")), IndexError, "input_lengths"),
         (lambda: ng.ctc_loss(NAMED, X([[1]] * 3, ("n", "l")), dims=("n", "k", "l")), ng.AxisError, "'n'"),
+        *((lambda f=f: f(FLAT + 1j), TypeError, "complex") for f in (ng.relu, ng.elu, ng.softshrink, ng.hardtanh, ng.hardsigmoid)),
+        *((lambda f=f: f(FLAT + 1j, OTHER_NAMED), TypeError, "complex") for f in (ng.smooth_l1_loss, ng.huber_loss, ng.hinge_embedding_loss)),
+        (lambda: ng.huber_loss(FLAT, 0.0, delta=X([1.0, -1.0], "d")), ValueError, "delta"),
+        (lambda: ng.smooth_l1_loss(FLAT, 0.0, beta=np.float32(-1)), ValueError, "beta"),
+        (lambda: ng.multi_margin_loss(FLAT * 1j, X([0, 1, 1], "n"), dim="k"), TypeError, "complex"),
         (lambda: ng.gelu(FLAT, "exact"), ValueError, "exact"),
         (lambda: ng.glu(FLAT, "k"), ng.AxisError, "odd"),
     ],
@@ -345,3 +350,20 @@ def test_pairs_of_many_classes_are_counted_as_by_their_definition(listed: int) -
 
     found = ng.multilabel_margin_loss(X(x, ("n", "k")), X(lists, ("n", "k")), dim="k", reduction=None)
     np.testing.assert_allclose(found.data, [loss(s, row) for s, row in zip(x, lists, strict=True)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0, np.float32(0), np.array(0.0), X(0.0, ()), X(np.zeros(5), "k")], ids=lambda b: type(b).__name__)
+def test_a_bend_of_no_width_is_a_corner(beta):
+    d = FLAT.data - OTHER
+    loss = lambda x: ng.smooth_l1_loss(x, OTHER_NAMED, beta=beta, reduction="sum")
+    np.testing.assert_allclose(loss(FLAT).data, np.abs(d).sum(), rtol=1e-14)
+    np.testing.assert_array_equal(ng.grad(loss)(FLAT).data, np.sign(d))
+    mixed = ng.smooth_l1_loss(X([3.0, 0.25], "k"), 0.0, beta=X([0.0, 0.5], "k"), reduction=None)
+    np.testing.assert_array_equal(mixed.data, [3.0, 0.0625])
+
+
+def test_logistic_losses_of_complex_scores():
+    z = np.array([1 + 2j, 0.3 - 1j, -2 + 0.5j])
+    np.testing.assert_allclose(ng.log_sigmoid(X(z, "n")).data, -np.log(1 + np.exp(-z)), rtol=1e-13)
+    found = ng.soft_margin_loss(X(z, "n"), X(SIGNS, "n"), reduction=None)
+    np.testing.assert_allclose(found.data, np.log(1 + np.exp(-SIGNS * z)), rtol=1e-13)

@@ -220,6 +220,45 @@ def test_quantiles_and_numbers_for_infinities_as_inputs():
     assert ng.grad(lambda v: (ng.nan_to_num(far, 0.0, posinf=2 * v, neginf=v) * D([1.0, 10, 100, 1000], "b")).sum())(3.0) == 12
 
 
+OPTIONS = {
+    "var": lambda v: X.var("a", ddof=v),
+    "std": lambda v: X.std("a", ddof=v),
+    "cov": lambda v: ng.cov(X, X**2, "a", ddof=v),
+    "segment_var": lambda v: ng.segment_var(X, zeros(a=2), "a", 1, ddof=v),
+    "pinv": lambda v: ng.pinv(MATRICES, ("i", "j"), rtol=v),
+    "lstsq": lambda v: ng.lstsq(MATRICES, ones(i=3), ("i", "j"), rtol=v),
+    "normalize": lambda v: ng.normalize(X, "b", p=v),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_that_are_no_operands(name):
+    call = OPTIONS[name]
+    for value in (1, np.float32(1), np.array(1.0)):
+        np.testing.assert_array_equal(call(value).data, call(1.0).data)
+    for value in (D(1.0, ()), D([1.0, 2.0], "c"), np.array([1.0, 1.0])):
+        with pytest.raises(TypeError, match="must be a plain number"):
+            call(value)
+    with pytest.raises(TypeError, match="must be a plain number"):
+        ng.grad(lambda v: call(v).sum())(1.0)
+
+
+def test_ranks_by_a_tolerance_of_each_matrix():
+    a = RNG.normal(size=(3, 2, 4, 3))
+    for given in ([0.1, 2.0], [[0.1], [1.0], [2.0]], 0.9):
+        for option, t in (("tol", np.array(given)), ("rtol", np.array(given) / 3)):
+            found = np.linalg.matrix_rank(ng.positional(a), **{option: t})
+            np.testing.assert_array_equal(np.asarray(found), np.linalg.matrix_rank(a, **{option: t}))
+    part = D([0.1, 0.6, 0.9], "n")
+    found = ng.matrix_rank(D(a, ("n", "m", "i", "j")), ("i", "j"), rtol=part)
+    np.testing.assert_array_equal(found.data, np.linalg.matrix_rank(a, rtol=part.data[:, None]))
+
+
+def test_groups_by_a_broken_number_of_degrees_of_freedom():
+    found = ng.segment_var(D([1.0, 2.0, 4.0, 7.0, 9.0], "b"), D([0, 0, 1, 1, 1], "b"), "b", 2, ddof=1.5)
+    np.testing.assert_allclose(found.data, [np.var([1, 2], ddof=1.5), np.var([4, 7, 9], ddof=1.5)], rtol=1e-14)
+
+
 def test_margins_are_operands():
     x, y, side = (D(a, "b") for a in ([0.5, 2.0, -1.0], [1.0, 0.0, 0.5], [1.0, -1.0, -1.0]))
     losses = {
@@ -227,6 +266,7 @@ def test_margins_are_operands():
         "ranking": lambda m: ng.margin_ranking_loss(x, y, side, margin=m, reduction="sum"),
         "cosine": lambda m: ng.cosine_embedding_loss(x, y, -1.0, dim="b", margin=m),
         "triplet": lambda m: ng.triplet_margin_loss(x, y, y + 0.5, dim="b", margin=m),
+        "several classes": lambda m: ng.multi_margin_loss(SCORES, CLASSES, dim="b", p=2, margin=m),
     }
     for name, loss in losses.items():
         slope = (loss(0.251).item() - loss(0.249).item()) / 0.002

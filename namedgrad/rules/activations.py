@@ -17,7 +17,7 @@ from namedgrad.backends.activations import FAR, FAR_IN_HALF, GELU_CUBE, GELU_SCA
 from namedgrad.primitive import elementwise, mask, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.dims import check
+from namedgrad.rules.dims import check, comparable
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.special.logistic import expit, log_expit
@@ -129,7 +129,7 @@ def relu(x: DimArray) -> DimArray:
     >>> ng.relu(x).data
     array([0., 0., 2.])
     """
-    return _relu.one(constant(x))
+    return _relu.one(comparable(x, "relu"))
 
 
 @operation(sample("wide(a,b)"))
@@ -156,7 +156,7 @@ def relu6(x: DimArray) -> DimArray:
     >>> ng.relu6(x).data
     array([0., 2., 6.])
     """
-    return bounded(constant(x), c(0), c(6))
+    return bounded(comparable(x, "relu6"), c(0), c(6))
 
 
 @operation(sample("real(a,b)"), sample("real(a,b)", negative_slope=0.2))
@@ -190,7 +190,7 @@ def leaky_relu(x: DimArray, negative_slope: DimArray | float = 0.01) -> DimArray
     >>> ng.leaky_relu(x, 0.1).data
     array([-0.1,  2. ])
     """
-    return _leaky_relu.two(constant(x), constant(negative_slope))
+    return _leaky_relu.two(comparable(x, "leaky_relu"), constant(negative_slope))
 
 
 @operation(sample("real(a,b)", "real(b)"), sample("real(a)", "real(a,b)"))
@@ -225,7 +225,7 @@ def prelu(x: DimArray, weight: DimArray | float) -> DimArray:
     array([[-0.5,  2. ],
            [-1.5, -1. ]])
     """
-    return _leaky_relu.two(constant(x), constant(weight))
+    return _leaky_relu.two(comparable(x, "prelu"), constant(weight))
 
 
 @operation(sample("real(a,b)"), sample("real(a,b)", "positive(a,b)"), sample("real(a,b)", lower=0.2, upper=0.5))
@@ -264,7 +264,7 @@ def rrelu(
     array([-0.2,  2. ])
     """
     slope = (lower + upper) / 2 if slopes is None else slopes
-    return _leaky_relu.two(constant(x), constant(slope))
+    return _leaky_relu.two(comparable(x, "rrelu"), constant(slope))
 
 
 @operation(sample("real(a,b)"), sample("real(a,b)", alpha=1.7), sample("real(a,b)", "positive(b)"))
@@ -298,7 +298,7 @@ def elu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     >>> ng.elu(x, 2.0).data
     array([-1.26424112,  2.        ])
     """
-    return _elu.two(constant(x), constant(alpha))
+    return _elu.two(comparable(x, "elu"), constant(alpha))
 
 
 @operation(sample("real(a,b)"), sample("real(a,b)", alpha=1.7), sample("real(a,b)", "positive(b)"))
@@ -333,7 +333,7 @@ def celu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     array([-0.78693868,  2.        ])
     """
     a = constant(alpha)
-    return multiply(_elu.two(e.divide(constant(x), a), c(1)), a)
+    return multiply(_elu.two(e.divide(comparable(x, "celu"), a), c(1)), a)
 
 
 @operation(sample("real(a,b)"))
@@ -360,7 +360,7 @@ def selu(x: DimArray) -> DimArray:
     >>> ng.selu(x).data
     array([-1.11133074,  2.10140197])
     """
-    return multiply(c(SELU_SCALE), _elu.two(constant(x), c(SELU_ALPHA)))
+    return multiply(c(SELU_SCALE), _elu.two(comparable(x, "selu"), c(SELU_ALPHA)))
 
 
 @operation(
@@ -398,7 +398,7 @@ def hardtanh(x: DimArray, min_val: DimArray | float = -1.0, max_val: DimArray | 
     >>> ng.hardtanh(x, -1.0, 2.0).data
     array([-1. ,  0.5,  2. ])
     """
-    return bounded(constant(x), constant(min_val), constant(max_val))
+    return bounded(comparable(x, "hardtanh"), constant(min_val), constant(max_val))
 
 
 @operation(sample("real(a,b)"), sample("real(a,b)", lambd=1.0))
@@ -432,7 +432,7 @@ def hardshrink(x: DimArray, lambd: DimArray | float = 0.5) -> DimArray:
     >>> ng.hardshrink(x).data
     array([-2.  ,  0.  ,  0.75])
     """
-    return _hardshrink.two(constant(x), constant(lambd))
+    return _hardshrink.two(comparable(x, "hardshrink"), constant(lambd))
 
 
 @operation(sample("real(a,b)"), sample("real(a,b)", lambd=1.0), sample("real(a,b)", "quarters(b)"))
@@ -466,7 +466,7 @@ def softshrink(x: DimArray, lambd: DimArray | float = 0.5) -> DimArray:
     >>> ng.softshrink(x).data
     array([-1.5 ,  0.  ,  0.25])
     """
-    return _softshrink.two(constant(x), constant(lambd))
+    return _softshrink.two(comparable(x, "softshrink"), constant(lambd))
 
 
 @operation(sample("real(a,b)"))
@@ -527,7 +527,7 @@ def threshold(x: DimArray, threshold: DimArray | float, value: DimArray | float)
     >>> ng.threshold(x, 0.5, -1.0).data
     array([-1.  ,  0.75])
     """
-    return _threshold(constant(x), constant(threshold), constant(value))
+    return _threshold(comparable(x, "threshold"), constant(threshold), constant(value))
 
 
 @operation(sample("real(a,b)"), sample("real(a,b)", beta=2.0, threshold=1.0), sample("real(a,b)", "positive(b)"))
@@ -683,7 +683,7 @@ def hardsigmoid(x: DimArray) -> DimArray:
     >>> ng.hardsigmoid(x).data
     array([0.  , 0.5 , 0.75])
     """
-    return bounded(add(e.divide(constant(x), c(6)), c(0.5)), c(0), c(1))
+    return bounded(add(e.divide(comparable(x, "hardsigmoid"), c(6)), c(0.5)), c(0), c(1))
 
 
 @operation(sample("wide(a,b)"))
@@ -710,7 +710,7 @@ def hardswish(x: DimArray) -> DimArray:
     >>> ng.hardswish(x).data
     array([-0.   ,  1.125,  5.   ])
     """
-    return _hardswish.one(constant(x))
+    return _hardswish.one(comparable(x, "hardswish"))
 
 
 @operation(sample("real(a,b)"), sample("wide(a,b)"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.array import DimArray, constant, describe, make
+from namedgrad.array import DimArray, constant, describe, make, named
 from namedgrad.axes import AxisError, Name, Names
 
 #: Parameters that name dims, or map dims to something: on positional arrays they take axis numbers.
@@ -96,6 +96,25 @@ def new_name(x: DimArray, name: Name, what: str) -> Name:
     if name in x.names:
         raise AxisError(f"{what}: the dim {name!r} exists already in {describe(x)}; choose another name")
     return name
+
+
+def number(value: Any, what: str) -> Any:
+    """An option that is a plain number, the same for all cells."""
+    if isinstance(named(value), (DimArray, list, tuple)) or getattr(value, "ndim", 0) > 0:
+        kind = type(value)
+        raise TypeError(
+            f"{what} is a {kind.__module__}.{kind.__qualname__}, but must be a plain number: it is an option, which is not "
+            "differentiated and cannot differ between cells; use float(x), or before ng.compile functools.partial(f, option)"
+        )
+    return value
+
+
+def comparable(x: Any, what: str) -> DimArray:
+    """An operand whose cells are compared, as complex numbers cannot be."""
+    x = constant(x)
+    if x.dtype.kind == "c":
+        raise TypeError(f"{what} compares numbers, and complex ones have no order; take .real, .imag or abs(x)")
+    return x
 
 
 def operand(x: Any) -> DimArray:

@@ -10,9 +10,9 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
-from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import named, reshape
-from namedgrad.positional.broadcasting import pair
+from namedgrad.positional.array import ordered, renumber
+from namedgrad.positional.axis import expand, name_of, named, reshape
+from namedgrad.positional.broadcasting import meet, pair
 from namedgrad.positional.functions.linalg import inv, matrix, solve, square
 from namedgrad.positional.matrices import COLUMN, NEW, ROW, batch_of, right_hand_side
 from namedgrad.positional.operands import numbered
@@ -22,7 +22,7 @@ from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.linalg.matrices import inexact
-from namedgrad.rules.structure import contract, not_equal, subtract
+from namedgrad.rules.structure import contract, multiply, not_equal, subtract
 from namedgrad.trace import innermost
 
 _EXAMPLE = np.eye(1)
@@ -134,10 +134,14 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     x = numbered(A)
     if x.ndim < 2:
         return not_equal(r.sum(absolute(x), skipna=False), e.c(0)) * 1
-    if tol is not None:
-        values = linalg.svd(matrix(x, "matrix_rank"), (ROW, COLUMN), compute_uv=False, new_dim=NEW)
-        return placed(r.sum(e.greater(values, numbered(tol)) * 1, NEW))
-    return placed(linalg.matrix_rank(matrix(x, "matrix_rank"), (ROW, COLUMN), rtol=rtol))
+    if tol is None and rtol is None:
+        return placed(linalg.matrix_rank(matrix(x, "matrix_rank"), (ROW, COLUMN)))
+    values = renumber(placed(linalg.svd(matrix(x, "matrix_rank"), (ROW, COLUMN), compute_uv=False, new_dim=NEW), NEW))
+    last, least = name_of(values, -1), numbered(tol if rtol is None else rtol)
+    least = expand(least, [least.ndim])  # one for each matrix
+    if tol is None:
+        least = multiply(*meet(r.max(values, last, keepdims=True, skipna=False), least))
+    return r.sum(e.greater(*meet(values, least)) * 1, last)
 
 
 @implements(np.linalg.tensorinv)

@@ -15,7 +15,7 @@ from namedgrad.linear import Like, like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.dims import check, new_name
+from namedgrad.rules.dims import check, new_name, number
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
@@ -211,8 +211,9 @@ def _variance(x: DimArray, groups: _Groups, mask: DimArray | None, ddof: int) ->
     apart = subtract(x, gather(mean, dict(zip(groups.at.dims, groups.at.places, strict=True))))
     square = e.square(absolute(apart)) if x.dtype.kind == "c" else e.square(apart)
     whole = groups.reduced(square if mask is None else select(mask, square), "sum")
-    left = subtract(n, c(ddof))
-    return groups.placed(where(e.greater(left, c(0)), e.divide(whole, e.maximum(left, c(1))), c(math.nan)))
+    left = subtract(n, c(number(ddof, "ddof")))
+    some = e.greater(left, c(0))
+    return groups.placed(where(some, e.divide(whole, where(some, left, c(1))), c(math.nan)))
 
 
 _TIES = "Cells that tie share the derivative equally."

@@ -11,7 +11,7 @@ from namedgrad.axes import Name, Names
 from namedgrad.linear import CoreMap, Like, Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import pick
+from namedgrad.rules.dims import number, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.reductions.norms import vector_norm
@@ -97,10 +97,10 @@ def normalize(x: DimArray, dim: Any, p: float = 2.0, *, eps: float = 1e-12) -> D
     array([0.6, 0.8])
     """
     x = floating(x)
-    dims = pick(x, dim, "normalize")
+    dims, p = pick(x, dim, "normalize"), float(number(p, "normalize: p"))
     if p == 2 and dims and x.dtype.kind == "f":
         return unit(x, dims, float(eps))
-    return reorder(e.divide(x, e.clip_low(vector_norm(x, dims, ord=float(p)), c(float(eps)))), x.names)
+    return reorder(e.divide(x, e.clip_low(vector_norm(x, dims, ord=p), c(float(eps)))), x.names)
 
 
 @operation(sample("nonzero(a,b)", "real(a)", dim="b"), sample("nonzero(a,b)", "real()", dim=("a", "b")), sample("nonzero(a,b,c)", "real(b)", dim=("a", "c")))

@@ -13,7 +13,7 @@ from namedgrad.axes import Name
 from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.elementwise import c, divide, greater, isnan, logical_and
+from namedgrad.rules.elementwise import divide, greater, isnan, logical_and
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, inexact, matrix_dims
 from namedgrad.rules.linalg.singular import svd
 from namedgrad.rules.linalg.solving import inv
@@ -46,10 +46,10 @@ def norm_of(a: DimArray, ord: Any) -> DimArray:
     return (max_ if ord > 0 else min_)(total(absolute(a), (inner,)), outer, skipna=False)
 
 
-def _positive(values: DimArray, a: DimArray, rtol: float | None) -> DimArray:
+def _positive(values: DimArray, a: DimArray, rtol: Any) -> DimArray:
     """Which singular values are not 0 but for rounding."""
     part = max(extent(a, ROW), extent(a, COLUMN)) * float(np.finfo(a.dtype).eps) if rtol is None else rtol
-    return greater(values, multiply(max_(values, NEW, skipna=False), c(part)))
+    return greater(values, multiply(max_(values, NEW, skipna=False), constant(part, "rtol")))
 
 
 @operation(
@@ -151,7 +151,7 @@ def cond(a: DimArray, dims: tuple[Name, Name], ord: Any = None) -> DimArray:
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("tall(six,b)", dims=("six", "b")), differentiable=False)
-def matrix_rank(a: DimArray, dims: tuple[Name, Name], *, rtol: float | None = None) -> DimArray:
+def matrix_rank(a: DimArray, dims: tuple[Name, Name], *, rtol: DimArray | float | None = None) -> DimArray:
     """How many singular values of matrices are not 0.
 
     Parameters
@@ -160,7 +160,7 @@ def matrix_rank(a: DimArray, dims: tuple[Name, Name], *, rtol: float | None = No
         Matrices of any shape over ``dims``.
     dims : (row, column)
         Every other dim is a batch.
-    rtol : float, optional
+    rtol : float or DimArray, optional
         Singular values up to this part of the largest count as 0; by default the larger size times the rounding unit.
 
     Returns

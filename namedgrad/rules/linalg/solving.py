@@ -9,6 +9,7 @@ from namedgrad.axes import Name
 from namedgrad.backends.failures import said_by
 from namedgrad.linear import Pair
 from namedgrad.primitive import operation, sample
+from namedgrad.rules.dims import number
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -236,7 +237,7 @@ def pinv(
     row, col = matrix_dims(a, dims, "pinv", square=hermitian)
     if hermitian:
         a = _mirrored(a, dims=((row, col),), out=(row, col))
-    out = pseudoinverse(a, (row, col), rtol=rtol, errors=errors)
+    out = pseudoinverse(a, (row, col), rtol=number(rtol, "pinv: rtol"), errors=errors)
     return in_place_of(a, relabel(out, {row: col, col: row}), {})
 
 
@@ -291,5 +292,5 @@ def lstsq(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | No
     row, col = matrix_dims(a, dims, "lstsq", square=False)
     right_hand_side(b, row, col, "lstsq")
     with said_by("lstsq", option=True):
-        inverse = pseudoinverse(a, (row, col), rtol=rtol, errors=errors)
+        inverse = pseudoinverse(a, (row, col), rtol=number(rtol, "lstsq: rtol"), errors=errors)
     return in_order_of(contract(inverse, b, (row,)), a, b)

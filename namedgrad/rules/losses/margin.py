@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, relu
-from namedgrad.rules.dims import check
+from namedgrad.rules.dims import check, comparable
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.losses.probability import bce_logits
-from namedgrad.rules.losses.reducing import check_range, class_weights, classes, measured, of_class, read, reduced
+from namedgrad.rules.losses.reducing import (
+    check_range,
+    class_weights,
+    classes,
+    measured,
+    of_class,
+    read,
+    read_real,
+    reduced,
+)
 from namedgrad.rules.reductions.common import real_dtype
 from namedgrad.rules.structure import (
     add,
@@ -21,6 +30,7 @@ from namedgrad.rules.structure import (
     multiply,
     negative,
     not_equal,
+    positions,
     relabel,
     select,
     subtract,
@@ -119,7 +129,7 @@ def hinge_embedding_loss(
     >>> ng.hinge_embedding_loss(x, ng.DimArray([1, -1], ("x",)), reduction=None).data
     array([0.25, 0.75])
     """
-    x, t = read("hinge_embedding_loss", input, target=target)
+    x, t = read_real("hinge_embedding_loss", input, target=target)
     loss = _hinge_embedding(x, t, constant(margin))
     return reduced(loss, (x, t), dim, reduction, "hinge_embedding_loss")
 
@@ -169,7 +179,7 @@ def margin_ranking_loss(
     array([0.5, 0. ])
     """
     what = "margin_ranking_loss"
-    x, y, t = read(what, input1, input2=input2, target=target)
+    x, y, t = read_real(what, input1, input2=input2, target=target)
     loss = e.clip_low(add(multiply(negative(t), subtract(x, y)), constant(margin)), c(0))
     return reduced(loss, (x, y, t), dim, reduction, what)
 
@@ -193,7 +203,7 @@ def multi_margin_loss(
     *,
     dim: Name,
     p: int = 1,
-    margin: float = 1.0,
+    margin: DimArray | float = 1.0,
     reduce_dim: Any = None,
     reduction: str | None = "mean",
 ) -> DimArray:
@@ -211,7 +221,7 @@ def multi_margin_loss(
         The dim of the classes; their sum, without that of the target, is divided by its size.
     p : {1, 2}
         Exponent.
-    margin : float
+    margin : float or DimArray
         By how much the score should be above the others.
     reduce_dim : name or names, optional
         Dims to reduce; by default all that are left.
@@ -247,11 +257,16 @@ def multi_margin_loss(
     """
     if p not in {1, 2}:
         raise ValueError(f"multi_margin_loss: p={p}; choose 1 or 2")
-    x = constant(input)
+    x = comparable(input, "multi_margin_loss")
     t, _ = classes(target, x, dim, "multi_margin_loss")
     x = x if x.dtype.kind in "fc" else cast(x, real_dtype(x))
     size = extent(x, dim)
-    others = relu(_beyond_target(x, t, dims=((dim,), ()), out=(dim,), margin=margin))
+    m = constant(margin)
+    plain = m.level is None and backends.is_number(m.raw)
+    others = _beyond_target(x, t, dims=((dim,), ()), out=(dim,), margin=m.raw if plain else 0)
+    if not plain:
+        others = select(not_equal(positions(size, dim, x), t), add(others, m))
+    others = relu(others)
     loss = e.divide(total(e.square(others) if p == 2 else others, (dim,)), c(size))
     if weight is None:
         return reduced(loss, (x, t), reduce_dim, reduction, "multi_margin_loss")
@@ -305,7 +320,7 @@ def multilabel_margin_loss(
     0.85
     """
     what = "multilabel_margin_loss"
-    x, t = constant(input), constant(target, f"{what}: the target")
+    x, t = comparable(input, what), constant(target, f"{what}: the target")
     size = extent(x, check(x, dim, what))
     if t.dtype.kind not in "iu":
         raise TypeError(f"{what}: the target holds classes, so its dtype is an integer, not {t.dtype}")
@@ -368,7 +383,7 @@ def multilabel_soft_margin_loss(
     0.6931471805599453
     """
     what = "multilabel_soft_margin_loss"
-    x, t = read(what, input, target=target)
+    x, t = read_real(what, input, target=target)
     size = extent(x, check(x, dim, what))
     loss = bce_logits(x, t, c(1))
     if weight is None:

@@ -14,7 +14,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, sigmoid
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.losses.reducing import check_reduction, measured, read, reduced
+from namedgrad.rules.losses.reducing import check_reduction, measured, read, read_real, reduced
 from namedgrad.rules.structure import add, multiply, negative, scale, subtract, where
 
 LEAST = 9.999999960041972e-13  # what is divided by where a logarithm is bounded: PyTorch's 1e-12, as a float32
@@ -85,7 +85,7 @@ def binary_cross_entropy(
     >>> ng.binary_cross_entropy(ng.DimArray([0.5, 0.0], ("x",)), 1.0, reduction=None).data
     array([  0.69314718, 100.        ])
     """
-    x, t = read("binary_cross_entropy", input, target=target)
+    x, t = read_real("binary_cross_entropy", input, target=target)
     loss = _bce.two(x, t)
     if weight is None:
         return reduced(loss, (x, t), dim, reduction, "binary_cross_entropy")
@@ -141,7 +141,7 @@ def binary_cross_entropy_with_logits(
     array([6.93147181e-01, 1.00000000e+03])
     """
     what = "binary_cross_entropy_with_logits"
-    x, t = read(what, input, target=target)
+    x, t = read_real(what, input, target=target)
     loss = bce_logits(x, t, c(1) if pos_weight is None else measured(pos_weight, x, f"{what}: pos_weight"))
     if weight is None:
         return reduced(loss, (x, t, loss), dim, reduction, what)

@@ -12,7 +12,7 @@ from namedgrad.array import DimArray, constant, describe, extent, make
 from namedgrad.axes import Name
 from namedgrad.primitive import check_sizes, elementwise
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dims import check, comparable, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
@@ -38,6 +38,11 @@ def read(what: str, x: Any, **others: Any) -> tuple[DimArray, ...]:
     first = constant(x)
     first = cast(first, real_dtype(first)) if first.dtype.kind in "biu" else first
     return first, *(measured(value, first, f"{what}: the {name}") for name, value in others.items())
+
+
+def read_real(what: str, x: Any, **others: Any) -> tuple[DimArray, ...]:
+    """As :func:`read`, for losses that compare."""
+    return tuple(comparable(v, what) for v in read(what, x, **others))
 
 
 def check_reduction(reduction: str | None, what: str, more: tuple[str, ...] = ()) -> None:

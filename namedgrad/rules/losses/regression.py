@@ -13,13 +13,13 @@ from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import bounded
 from namedgrad.rules.complex import absolute, conjugate, real
-from namedgrad.rules.dims import pick
+from namedgrad.rules.dims import comparable, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import square_sum
-from namedgrad.rules.losses.reducing import at_least, measured, read, reduced
+from namedgrad.rules.losses.reducing import at_least, measured, read, read_real, reduced
 from namedgrad.rules.reductions import count_of
-from namedgrad.rules.structure import add, multiply, negative, reorder, subtract, where
+from namedgrad.rules.structure import add, equal, multiply, negative, reorder, subtract, where
 from namedgrad.trace import innermost
 
 _huber = elementwise(
@@ -190,15 +190,24 @@ def smooth_l1_loss(
     """
     x, t = read("smooth_l1_loss", input, target=target)
     d = subtract(x, t)
-    if isinstance(beta, (int, float)):
-        if beta < 0:
-            raise ValueError(f"smooth_l1_loss: beta={beta} is negative")
-        if beta == 0:
-            return reduced(e.absolute_real(d), (x, t), dim, reduction, "smooth_l1_loss")
+    if isinstance(beta, (int, float)) and beta == 0:
+        return reduced(e.absolute_real(d), (x, t), dim, reduction, "smooth_l1_loss")
     b = measured(beta, x, "smooth_l1_loss: beta")
-    loss = _huber.two(d, b)
-    loss = loss if isinstance(beta, (int, float)) and beta == 1 else e.divide(loss, b)
+    if _any(b, np.less):
+        raise ValueError(f"smooth_l1_loss: beta={beta} is negative")
+    loss = _huber.two(comparable(d, "smooth_l1_loss"), b)
+    if not isinstance(beta, (int, float)):
+        sharp = equal(b, c(0))
+        loss = where(sharp, e.absolute_real(d), e.divide(loss, where(sharp, c(1), b)))
+    elif beta != 1:
+        loss = e.divide(loss, b)
     return reduced(loss, (x, t, b), dim, reduction, "smooth_l1_loss")
+
+
+def _any(x: DimArray, compared: Any) -> bool:
+    """Whether any cell is less than 0, or compares so to it, where values may be looked at."""
+    raw = innermost(x).raw
+    return backends.may_look(raw) and bool(np.any(compared(raw, 0)))
 
 
 @operation(sample("real(a,b)", "real(a,b)"), sample("real(a,b)", "real(b)", dim="b", delta=0.5), sample("real(a,b)", "real(b,a)", "positive(b)", dim="b"),
@@ -249,9 +258,9 @@ def huber_loss(
     >>> ng.huber_loss(ng.DimArray([0.5, -2.0], ("x",)), 0.0, reduction=None).data
     array([0.125, 1.5  ])
     """
-    if isinstance(delta, (int, float)) and delta <= 0:
+    x, t, bend = read_real("huber_loss", input, target=target, delta=delta)
+    if _any(bend, np.less_equal):
         raise ValueError(f"huber_loss: delta={delta} is not positive")
-    x, t, bend = read("huber_loss", input, target=target, delta=delta)
     return _weighted(_huber.two(subtract(x, t), bend), x, t, weight, dim, reduction, "huber_loss", by_weight=False)
 
 

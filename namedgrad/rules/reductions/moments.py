@@ -16,7 +16,7 @@ from namedgrad.linear import CoreMap, Map, Pair, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex, conjugate, real
-from namedgrad.rules.dims import as_names, check, pick
+from namedgrad.rules.dims import as_names, check, number, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.order import broadcast_like
@@ -116,7 +116,7 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).var("x", ddof=1).item()
     1.0
     """
-    dims = pick(x, dim, "var")
+    dims, ddof = pick(x, dim, "var"), number(ddof, "var: ddof")
     mask = present(x, skipna)
     if mask is None and x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
         return restore(apply(_VARIANCE, (x,), dims=dims, ddof=ddof), x, dims, keepdims)
@@ -182,7 +182,7 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     """
 
     def plain(x: DimArray) -> DimArray:
-        return e.length(var(x, dim, skipna=skipna, ddof=ddof, keepdims=keepdims))
+        return e.length(var(x, dim, skipna=skipna, ddof=number(ddof, "std: ddof"), keepdims=keepdims))
 
     with np.errstate(over="ignore"):
         out = plain(x)
@@ -235,7 +235,7 @@ def cov(x: DimArray, y: DimArray, dim: Any = None, *, ddof: float = 1, weights: 
     >>> ng.cov(x, 2 * x).item()
     2.0
     """
-    return _in_order(_covariance(*_pair(x, y, dim, "cov"), ddof, weights), x, y)
+    return _in_order(_covariance(*_pair(x, y, dim, "cov"), number(ddof, "cov: ddof"), weights), x, y)
 
 
 @operation(sample("real(a,b)", "real(b,c)", dim="b"), sample("real(a,b)", "real(a,b)"), sample("missing(a,b)", "real(a,b)", dim="b"))
