@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from namedgrad.array import DimArray, constant
-from namedgrad.random.drawing import Draws, check_positive, distribution, operands
+from namedgrad.random.drawing import Draws, check_positive, distribution, operands, refuse_missing
 from namedgrad.random.drawing import scalar as c
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.structure import cast, multiply, subtract
@@ -46,6 +46,7 @@ def bernoulli(p: Any, *, sizes: Sizes = None, rng: Any = None) -> DimArray:
     (p,) = _values(p)
     draws = Draws("bernoulli", (p,), sizes, rng)
     check_positive("bernoulli", p=p, one_minus_p=subtract(c(1.0), p))
+    refuse_missing("bernoulli", p=p)
     return draws.finish(cast(e.less(draws("random"), p), int))
 
 

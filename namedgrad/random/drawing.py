@@ -17,6 +17,7 @@ from namedgrad.linear import Like
 from namedgrad.ops import dispatch
 from namedgrad.primitive import Operation
 from namedgrad.primitive.registry import check_sizes
+from namedgrad.rules.elementwise import minimum
 from namedgrad.rules.structure import cast, reorder, spread
 from namedgrad.trace import innermost
 
@@ -69,7 +70,7 @@ class Draws:
         self.hidden: Any = hidden
         dtypes = [p.dtype for p in map(innermost, parameters) if not backends.is_number(p.raw)]
         kinds = [d if d.kind == "f" else np.dtype(float) for d in dtypes if d.kind != "b"]
-        self.dtype = np.result_type(*kinds) if kinds else np.dtype(float)
+        self.dtype: np.dtype[Any] = np.result_type(*kinds) if kinds else np.dtype(float)
         self.backend, self.rng = _generator(what, rng, [innermost(p).raw for p in parameters])
         about_to_draw(self.rng)
 
@@ -79,10 +80,15 @@ class Draws:
         wide = [spread(innermost(p), target).raw if p.names else innermost(p).raw for p in parameters]
         raw = backends.call(self.backend.draw, *wide, rng=self.rng, method=method, shape=self.shape)
         out = make(raw, self.names, self.hidden)
-        return out if whole else cast(out, self.dtype)
+        if whole:
+            return out
+        out = cast(out, self.dtype)  # which may round to 1 what is below it
+        below = method == "random" and self.dtype.itemsize < np.dtype(float).itemsize
+        return minimum(out, scalar(1 - float(np.finfo(self.dtype).epsneg))) if below else out
 
     def finish(self, x: DimArray) -> DimArray:
-        """The result, its dims in the promised order."""
+        """The result, its dims in the promised order; what is computed of numbers alone adds no precision."""
+        x = cast(x, self.dtype) if x.dtype.kind == "f" else x
         order = (*(n for n in self.order if n in x.names), *(n for n in x.names if n not in self.order))
         return reorder(x, order)
 
@@ -182,6 +188,14 @@ def check_positive(what: str, *, zero: bool = True, **parameters: DimArray) -> N
         raw = innermost(p).raw
         if backends.may_look(raw) and bool(np.any(np.less(raw, 0) if zero else np.less_equal(raw, 0))):
             raise ValueError(f"random.{what}: {name} must not be {'negative' if zero else 'negative or zero'}")
+
+
+def refuse_missing(what: str, **parameters: DimArray) -> None:
+    """Refuse NaN where values may be looked at: a draw that is a whole number cannot be NaN."""
+    for name, p in parameters.items():
+        raw = innermost(p).raw
+        if backends.may_look(raw) and bool(np.any(np.isnan(raw))):
+            raise ValueError(f"random.{what}: {name} is NaN")
 
 
 def scalar(value: Any) -> DimArray:

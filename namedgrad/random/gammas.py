@@ -170,6 +170,7 @@ def f(dfnum: Any, dfden: Any, *, sizes: Sizes = None, rng: Any = None) -> DimArr
     """
     dfnum, dfden = operands(dfnum, dfden)
     draws = Draws("f", (dfnum, dfden), sizes, rng)
+    check_positive("f", zero=False, dfnum=dfnum, dfden=dfden)
     above, below = _chisquare(draws, "f", dfnum), _chisquare(draws, "f", dfden)
     return draws.finish(e.divide(e.divide(above, dfnum), e.divide(below, dfden)))
 
@@ -191,6 +192,7 @@ def noncentral_f(dfnum: Any, dfden: Any, nonc: Any, *, sizes: Sizes = None, rng:
     """
     dfnum, dfden, nonc = operands(dfnum, dfden, nonc)
     draws = Draws("noncentral_f", (dfnum, dfden, nonc), sizes, rng)
+    check_positive("noncentral_f", zero=False, dfden=dfden)
     above = _noncentral(draws, "noncentral_f", dfnum, nonc)
     return draws.finish(e.divide(e.divide(above, dfnum), e.divide(_chisquare(draws, "noncentral_f", dfden), dfden)))
 
@@ -214,6 +216,7 @@ def t(df: Any, loc: Any = 0.0, scale: Any = 1.0, *, sizes: Sizes = None, rng: An
     df, loc, scale = operands(df, loc, scale)
     draws = Draws("t", (df, loc, scale), sizes, rng)
     check_positive("t", scale=scale)
+    check_positive("t", zero=False, df=df)
     z = draws("standard_normal")
     standard = e.divide(z, e.sqrt(e.divide(_chisquare(draws, "t", df), df)))
     return draws.finish(add(loc, multiply(scale, standard)))

@@ -13,7 +13,7 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import Elementwise, elementwise
 from namedgrad.random.drawing import scalar as c
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.structure import add, multiply, negative, subtract, where
+from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 
 # fmt: off
 #                       name               drawn  parameters
@@ -45,11 +45,16 @@ def gamma_slope(k: int) -> _Slope:
 
     def in_draw(y: DimArray, z: DimArray, a: DimArray, *_: DimArray) -> DimArray:
         # The slope solves dD/dz = ψ(a) - log z - D ((a - 1) / z - 1).
-        tilt = subtract(e.divide(subtract(a, c(1.0)), z), c(1.0))
-        out = subtract(_log_density(k, z, a), multiply(y, tilt))
-        return out if not k else subtract(out, e.divide(multiply(c(float(k)), gamma_slope(k - 1)(z, a)), z))
+        tilted = subtract(multiply(_part(y, z), subtract(a, c(1.0))), y)
+        out = subtract(_log_density(k, z, a), tilted)
+        return out if not k else subtract(out, multiply(c(float(k)), _part(gamma_slope(k - 1)(z, a), z)))
 
     return _Slope("gamma_slope", (k,), (in_draw, lambda y, z, a, *_: gamma_slope(k + 1)(z, a)))
+
+
+def _part(slope: DimArray, draw: DimArray) -> DimArray:
+    """How many times the draw its slope is, which the smallest numbers have, too: their reciprocals are infinite."""
+    return e.divide(slope, where(equal(draw, c(0.0)), c(1.0), draw))
 
 
 def _log_density(k: int, z: DimArray, a: DimArray) -> DimArray:
@@ -75,16 +80,16 @@ def beta_slope(x: DimArray, a: DimArray, b: DimArray, i: int, m: int) -> DimArra
 def _beta_slope(i: int, m: int) -> _Slope:
     def in_draw(y: DimArray, x: DimArray, a: DimArray, b: DimArray, *_: DimArray) -> DimArray:
         rest = subtract(c(1.0), x)
-        tilt = subtract(e.divide(subtract(a, c(1.0)), x), e.divide(subtract(b, c(1.0)), rest))
+        tilted = subtract(multiply(_part(y, x), subtract(a, c(1.0))), multiply(_part(y, rest), subtract(b, c(1.0))))
         logs = negative(polygamma(i + m)(add(a, b)))
         if not m:
             logs = add(logs, polygamma(i)(a))
         if not i + m:
             logs = subtract(logs, e.log(x))
-        out = subtract(logs, multiply(y, tilt))
+        out = subtract(logs, tilted)
         if i:
-            out = subtract(out, e.divide(multiply(c(float(i)), beta_slope(x, a, b, i - 1, m)), x))
-        return add(out, e.divide(multiply(c(float(m)), beta_slope(x, a, b, i, m - 1)), rest)) if m else out
+            out = subtract(out, multiply(c(float(i)), _part(beta_slope(x, a, b, i - 1, m), x)))
+        return add(out, multiply(c(float(m)), _part(beta_slope(x, a, b, i, m - 1), rest))) if m else out
 
     return _Slope(
         "beta_slope", (i, m),

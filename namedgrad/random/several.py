@@ -99,6 +99,11 @@ def _probabilities(what: str, p: Any, dim: Name) -> DimArray:
     check(p, dim, f"random.{what}")
     p = innermost(p)
     check_positive(what, p=p)
+    if not extent(p, dim):
+        raise ValueError(f"random.{what}: there are no categories along {dim!r}")
+    whole = total(p, (dim,)).raw
+    if backends.may_look(whole) and not np.all(np.isfinite(whole) & np.greater(whole, 0)):
+        raise ValueError(f"random.{what}: the sum of p along {dim!r} is 0 or not finite")
     return p
 
 

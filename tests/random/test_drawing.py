@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.special
 import xarray as xr
 
 import namedgrad as ng
@@ -328,3 +329,65 @@ def test_slopes_of_many_cells_are_those_of_each():
     many = NUMPY.gamma_slope(z, a, 0)
     np.testing.assert_array_equal(many[1, 9_990:10_010], NUMPY.gamma_slope(z[1, 9_990:10_010], a[1], 0))
     assert many.shape == z.shape
+
+
+SHORT = {
+    "uniform": (0.0, 1.0), "logistic": (0.0, 1.0), "gumbel": (0.0, 1.0), "laplace": (0.0, 1.0), "halfcauchy": (0.0, 1.0),
+    "triangular": (0.0, 0.5, 1.0), "truncexpon": (1.0,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_uniform_draws_stay_below_1_in_half_precision(name):
+    x = getattr(R, name)(*(ng.DimArray(np.float16(p), ()) for p in SHORT[name]), sizes={"n": 50_000}, rng=0)
+    assert x.dtype == np.float16
+    assert np.isfinite(x.data).all()
+    assert name != "uniform" or x.data.max() < 1
+
+
+def test_what_has_no_share_is_never_drawn():
+    p = ng.DimArray(np.float16([0.5, 0.5, 0.0]), "k")
+    assert R.categorical(p, "k", sizes={"n": 50_000}, rng=0).data.max() == 1
+    assert R.bernoulli(ng.DimArray(np.float16(1), ()), sizes={"n": 50_000}, rng=0).data.all()
+
+
+@pytest.mark.parametrize("p", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], []], ids=str)
+def test_shares_that_are_none(p):
+    p = ng.DimArray(np.array(p), "k")
+    for draw in (lambda: R.categorical(p, "k", rng=0), lambda: R.multinomial(3, p, "k", rng=0), lambda: R.choice(p, "k", p=p, rng=0)):
+        with pytest.raises(ValueError, match=r"the sum of p|no categories"):
+            draw()
+    with pytest.raises(ValueError, match="p is NaN"):
+        R.bernoulli(np.nan, rng=0)
+    for name, arguments in (("t", (0.0,)), ("f", (0.0, 1.0)), ("f", (1.0, 0.0)), ("noncentral_f", (2.0, 0.0, 1.0))):
+        with pytest.raises(ValueError, match="negative or zero"):
+            getattr(R, name)(*arguments, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("weibull", (1.7,)), ("pareto", (6.0,)), ("truncexpon", (1.7, 0.7)), ("gengamma", (2.1, 1.4)), ("kumaraswamy", (1.7,)), ("gamma", (1.7,))],
+)
+def test_numbers_beside_single_precision_add_none(name, arguments):
+    last = 1.3
+    x = getattr(R, name)(*arguments, ng.DimArray(np.float32([last, last]), "b"), sizes={"n": 5}, rng=0)
+    assert x.dtype == np.float32
+    expected = getattr(R, name)(*arguments, ng.DimArray([last, last], "b"), sizes={"n": 5}, rng=0)
+    np.testing.assert_allclose(x.data, expected.data, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [1e-4, 1e-3, 1e-2])
+def test_curvature_of_the_smallest_draws(shape):
+    """``z = (u Γ(a + 1))**(1 / a)`` but for a relative ``z``: of draws that are subnormal numbers, too."""
+    draw = lambda a: R.gamma(a, sizes={"n": 4000}, rng=1)
+    slope = lambda a: ng.pushforward(draw, (a,), (1.0,))[1]
+    first, second = ng.pushforward(slope, (shape,), (1.0,))
+    z, digamma, trigamma = draw(shape).data, scipy.special.digamma(shape + 1), scipy.special.polygamma(1, shape + 1)
+    assert ((z > 0) & (z < 1e-308)).any()
+    some = (z > 1e-300) & (z < 1e-20)
+    rate = (digamma - np.log(z[some])) / shape  # of log z
+    np.testing.assert_allclose(first.data[some], z[some] * rate, rtol=1e-9)
+    turn = (trigamma - 2 * rate) / shape
+    np.testing.assert_allclose(second.data[some], z[some] * (rate**2 + turn), rtol=1e-8)
+    assert np.isfinite(second.data).all()
+    assert np.abs(second.data[z < 1e-308]).max() < 1e-290
