@@ -162,6 +162,14 @@ def test_lists_of_what_is_differentiated_are_arrays(name: str) -> None:
     assert_close(per_slice, np.stack([ng.grad(lambda a: np.sum(f(a) ** 2))(x) for x in rows]), FIRST)
 
 
+def test_ends_that_differ_between_slices() -> None:
+    ends = np.array([[1.0, 8.0], [-2.0, -0.5]])
+    first, last = (ng.positional(e.copy(), vectorized=("b",)) for e in ends.T)
+    np.testing.assert_allclose(np.geomspace(first, last, 4).data, [np.geomspace(*e, 4) for e in ends], rtol=1e-14)
+    with pytest.raises(ValueError, match="cannot include zero"):
+        np.geomspace(first, ng.positional(np.array([1.0, 0.0]), vectorized=("b",)), 4)
+
+
 def test_lines_are_applied_to_at_once() -> None:
     seen: list[tuple[int, ...]] = []
 

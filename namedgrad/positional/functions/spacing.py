@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import backends
+from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 
 
@@ -52,7 +54,8 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
     first, last = (np.multiply(a, 1.0) for a in (start, stop))
     first, last = first + 0 * last, last + 0 * first
     side = np.sign(first)
-    if bool(np.any(np.equal(side, 0) | np.equal(last, 0))):
+    zero = numbered(np.equal(side, 0) | np.equal(last, 0)).raw
+    if backends.may_look(zero) and np.any(zero):
         raise ValueError("Geometric sequence cannot include zero")
     points = logspace(np.log10(first / side), np.log10(last / side), num, endpoint) * side
     if len(points):
