@@ -21,7 +21,7 @@ from namedgrad.ops import add_face
 from namedgrad.positional.array import PositionalArray, box, ordered, renumber
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.matrices import on_matrices
-from namedgrad.positional.operands import unwrap
+from namedgrad.positional.operands import SCALARS, unwrap
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 from namedgrad.rules.dims import DIM_OPTIONS, DIM_PARAMETERS
@@ -39,7 +39,10 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     given = bound.arguments
     arrays = _arrays(given)
     first = next(a for a in arrays if isinstance(a, PositionalArray))
-    ready = dict(zip(map(id, arrays), meet(*map(unwrap, arrays))))
+    operand = next(iter(given))
+    plain = [given[operand]] if isinstance(given[operand], (*SCALARS, list)) else []  # a number, or a list of them
+    met = meet(*map(unwrap, (*arrays, *plain)))
+    ready = dict(zip(map(id, arrays), met, strict=False))
     for name, value in given.items():
         if name in DIM_PARAMETERS or (name in DIM_OPTIONS and isinstance(value, Mapping)):
             given[name] = numbered(value, first.ndim)
@@ -47,6 +50,8 @@ def on_positional(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             given[name] = tuple(ready.get(id(v), v) for v in value)
         else:
             given[name] = ready.get(id(value), value)
+    if plain:
+        given[operand] = met[-1]
     return _boxed(op.function(*bound.args, **bound.kwargs), kind_of(arrays))
 
 
@@ -120,6 +125,12 @@ def _matmul(x: Any, y: Any, dim: Any = None) -> Any:
     return np.matmul(x, y)
 
 
+def _outer(x: Any, y: Any) -> Any:
+    for a in (x, y):  # NumPy would ask a DimArray, which asks this again
+        unwrap(a)
+    return np.outer(x, y)
+
+
 def _needs_names(name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:  # noqa: ARG001 - whatever it was called with
         raise TypeError(
@@ -149,7 +160,7 @@ def overrides() -> dict[str, Callable[..., Any]]:
 
     return {
         "transpose": _transpose, "expand_dims": _expand_dims, "concat": _concat, "take": _take, "isel": _isel,
-        "matmul": _matmul, "outer": np.outer, "multi_dot": lambda *arrays: np.linalg.multi_dot(arrays),
+        "matmul": _matmul, "outer": _outer, "multi_dot": lambda *arrays: np.linalg.multi_dot(arrays),
         "nonzero": np.nonzero, "squeeze": lambda x, dim=None: np.squeeze(x, dim),
         "broadcast": np.broadcast_arrays, "meshgrid": np.meshgrid,
         "diagonal": lambda x, dims=(-2, -1), offset=0: np.diagonal(x, offset, *dims),

@@ -19,7 +19,7 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.positional.array import box, ordered
 from namedgrad.positional.axis import names_of
 from namedgrad.positional.broadcasting import meet, squeezed
-from namedgrad.positional.operands import numbered
+from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.positional.protocol import kind_of, positional_in
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules.structure import relabel
@@ -239,6 +239,8 @@ def _cartesian_prod(*arrays: Any) -> Any:
 
 def _dot(*arrays: Any, dim: Any = None) -> Any:
     """NumPy's sum of products, or that over the given axes; other axes broadcast."""
+    for a in arrays:
+        unwrap(a)
     if isinstance(dim, Mapping):
         pair: Any = (list(dim), list(dim.values()))
         return np.tensordot(arrays[0], arrays[1], pair)

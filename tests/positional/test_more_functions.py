@@ -219,3 +219,32 @@ def test_precision_of_quantiles(method, q):
     assert found[1].dtype == expected.dtype
     assert g.dtype == a.dtype
     np.testing.assert_allclose(found[1], expected, rtol=1e-6)
+
+
+NUMBERS_FIRST: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "clip": (lambda a: ng.clip(0.45, a, 1.0), lambda a: np.clip(0.45, a, 1.0)),
+    "clip of a list": (lambda a: ng.clip([[0.1], [0.5]], a, 1.0), lambda a: np.clip([[0.1], [0.5]], a, 1.0)),
+    "div": (lambda a: ng.div(1.0, a), lambda a: 1.0 / a),
+    "divmod": (lambda a: ng.divmod(1, a)[1], lambda a: np.remainder(1, a)),
+    "fillna": (lambda a: ng.fillna([np.nan, 1.0, 2.0], a), lambda a: np.where([True, False, False], a, [0.0, 1.0, 2.0])),
+    "nan_to_num": (lambda a: ng.nan_to_num(np.nan, nan=a[0]), lambda a: a[0] * 1.0),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS_FIRST)
+def test_numbers_before_what_is_differentiated(name: str) -> None:
+    ours, numpys = NUMBERS_FIRST[name]
+    x = np.array([0.21, 0.43, 0.61])
+    value, pull = ng.pullback(ours, x)
+    np.testing.assert_allclose(value, numpys(x), rtol=1e-14)
+    g = np.random.default_rng(3).normal(size=np.shape(value))
+    slope = [richardson(lambda t, d=d: np.sum(g * numpys(x + t * d))) for d in np.eye(3)]
+    assert_close(pull(g), np.array(slope), FIRST, what=name)
+
+
+def test_products_of_named_and_positional_arrays_are_refused() -> None:
+    named, p = ng.DimArray([1.0, 2.0, 3.0], "x"), ng.positional(W[:3])
+    for product in (np.dot, np.outer, ng.dot, ng.outer):
+        for pair in ((named, p), (p, named)):
+            with pytest.raises(TypeError, match="DimArray"):
+                product(*pair)
