@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 import xarray as xr
 
 import namedgrad as ng
@@ -192,3 +193,38 @@ def test_numbers_that_are_joined_have_the_dtype_of_the_arrays() -> None:
     carries = ng.scan(lambda c, x: (c * x.sum(), c), 0.5, single, "t")[1]
     assert carries.dtype == "float32"
     assert ng.grad(lambda c: (ng.concat([single, c, c * c], "t") ** 2).sum())(3.0) == 2 * (2 * 3.0 + 4 * 3.0**3)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 5), (1, 4), (0, 3), (3, 0)])
+def test_diagonals_and_triangles_beyond_the_corners(shape: tuple[int, int]) -> None:
+    table = np.random.default_rng(3).normal(size=(2, *shape))
+    for backend in ("numpy", "dask"):
+        x = ng.DimArray(table, ("n", "i", "j")).to(backend)
+        turned = ng.DimArray(table.swapaxes(1, 2), ("n", "j", "i")).to(backend)
+        for k in range(-6, 7):
+            for a in (x, turned):
+                got = [f(a, ("i", "j"), k).transpose("n", "i", "j") for f in (ng.tril, ng.triu)]
+                for y, want in zip(got, (np.tril(table, k), np.triu(table, k)), strict=True):
+                    np.testing.assert_array_equal(y.to_numpy(), want)
+                line, pull = ng.pullback(lambda a, k=k: ng.diagonal(a, ("i", "j"), k, new_dim="d"), a)
+                want = np.diagonal(table, k, 1, 2)
+                np.testing.assert_array_equal(line.to_numpy(), want)
+                back = np.zeros(table.shape)
+                at = np.arange(want.shape[1])
+                back[:, at + max(-k, 0), at + max(k, 0)] = want
+                np.testing.assert_array_equal(pull(line).transpose("n", "i", "j").to_numpy(), back)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "dask"])
+def test_blocks_of_any_size_on_a_diagonal(backend: str) -> None:
+    rng = np.random.default_rng(4)
+    tables = [rng.normal(size=n) for n in ((2, 3), (0, 2), (1, 1), (3, 0), (2, 2))] + [np.array([[1, 2]])]
+    blocks = [ng.DimArray(t, ("i", "j")).to(backend) for t in tables]
+    want = scipy.linalg.block_diag(*tables)
+    out = ng.block_diag(*blocks, dims=("i", "j"))
+    np.testing.assert_array_equal(out.to_numpy(), want)
+    turned = [b.transpose() for b in blocks]
+    np.testing.assert_array_equal(ng.block_diag(*turned, dims=("i", "j")).to_numpy(), want)
+    _, pull = ng.pullback(lambda *b: ng.block_diag(*b, blocks[-1], dims=("i", "j")), *blocks[:-1])
+    for got, table in zip(pull(out), tables[:-1], strict=True):
+        np.testing.assert_array_equal(got.to_numpy(), table)

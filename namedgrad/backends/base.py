@@ -333,6 +333,33 @@ class Backend(
         """Joined along an axis."""
         return self.xp.concatenate(parts, axis=axis)
 
+    def diagonal(self, x: Raw, axis: tuple[int, ...], offset: int) -> Raw:
+        """A diagonal of two axes, as a last one: a view."""
+        return self.xp.diagonal(x, offset, *axis)
+
+    def embed_diagonal(self, x: Raw, axis: int, sizes: tuple[int, ...], offset: int) -> Raw:
+        """The transpose of :meth:`diagonal`: two last axes of the given sizes, 0 but for a diagonal."""
+        line, columns = self.xp.moveaxis(x, axis, -1), sizes[1]
+        out = self.zeros((*line.shape[:-1], math.prod(sizes)), x.dtype)
+        start = max(offset, 0) + max(-offset, 0) * columns
+        if 0 not in line.shape:  # dask refuses to write nothing
+            out[..., start : start + line.shape[-1] * (columns + 1) : columns + 1] = line
+        return self.reshape(out, (*line.shape[:-1], *sizes))
+
+    def block_diag(self, *parts: Raw, axis: tuple[int, ...]) -> Raw:
+        """On the diagonal of some axes, zeros elsewhere: a third of the time of joining them to zeros axis by axis."""
+        at = [slice(None)] * parts[0].ndim
+        shape = [sum(p.shape[a] for p in parts) if a in axis else n for a, n in enumerate(parts[0].shape)]
+        out = self.zeros(tuple(shape), np.result_type(*(p.dtype for p in parts)))
+        ends = [0] * len(axis)
+        for p in parts:
+            starts, ends = ends, [end + p.shape[a] for a, end in zip(axis, ends, strict=True)]
+            for a, start, end in zip(axis, starts, ends, strict=True):
+                at[a] = slice(start, end)
+            if 0 not in p.shape:  # dask refuses to write nothing
+                out[tuple(at)] = p
+        return out
+
 
 def _zero(x: Raw) -> Any:
     """A 0 of the dtype of ``x``."""

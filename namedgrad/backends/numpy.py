@@ -162,7 +162,7 @@ class NumpyBackend(
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
             return super().select(mask, x)
-        keep = np.negative(np.ascontiguousarray(mask).view(np.int8), dtype=bits)
+        keep = np.negative(np.ascontiguousarray(mask).view(np.int8)).astype(bits)  # in one step 0.2 ms more
         return np.bitwise_and(keep, x.view(bits), out=keep if keep.shape == x.shape else None).view(x.dtype)
 
     def scale(self, g: Raw, factor: Raw) -> Raw:

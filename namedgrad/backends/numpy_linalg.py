@@ -43,11 +43,6 @@ class NumpyLinalg(LinalgKernels):
         with np.errstate(all="ignore"):
             return triangular.cholesky_tangent(y, t)
 
-    def triangle(self, x: Raw, axes: tuple[int, int], lower: bool, strictly: bool) -> Raw:
-        out = np.array(x, copy=True, order="K", subok=False)
-        np.copyto(out, 0, where=~self._in_triangle(x, axes, lower, strictly))
-        return out
-
     def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
         return _salvaged(lambda a: super(NumpyLinalg, self).qr_packed(a, complete), errors, a)
 

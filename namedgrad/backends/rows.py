@@ -25,7 +25,7 @@ def total(x: Raw, axis: tuple[int, ...] | None = None) -> Raw:
     if axis != (x.ndim - 1,) or x.size < MANY or not 1 < x.shape[-1] <= SHORT:
         lines = _lines(x, axis) if axis else None
         return folded(np.add, x, axis) if lines is None else lines
-    if x.dtype.kind != "f" or x.itemsize < 4 or x.strides[-1] != x.itemsize:
+    if x.dtype.kind != "f" or x.itemsize < 4 or abs(x.strides[-1]) > min(map(abs, x.strides)):
         return np.add.reduce(x, axis=axis)
     return _added(x) if x.shape[-1] <= FEW else np.einsum("...i->...", x)
 

@@ -13,7 +13,7 @@ from namedgrad.axes import AxisError, Names
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import as_names, check
-from namedgrad.rules.movement import join, merge, pad
+from namedgrad.rules.movement import join, merge
 from namedgrad.rules.movement.joining import met
 from namedgrad.rules.structure import cast, relabel, reorder, spread
 
@@ -61,19 +61,8 @@ def block_diag(*arrays: DimArray, dims: Names) -> DimArray:
         for n in (row, column):
             if n in b.names:
                 check(b, n, "block_diag")
-    blocks = [_wide(b, (row, column)) for b in met(blocks)]
-    widths = [extent(b, column) for b in blocks]
-    rows = [
-        pad(b, {column: (sum(widths[:i]), sum(widths[i + 1 :]))}, constant_values=0) for i, b in enumerate(blocks)
-    ]
-    out = rows[0] if len(rows) == 1 else join(rows, row)
+    out = join(met(blocks), row, column)
     return reorder(out, (*(n for n in out.names if n not in (row, column)), row, column))
-
-
-def _wide(x: DimArray, dims: Names) -> DimArray:
-    """``x`` with those of ``dims`` that it lacks, of size 1."""
-    missing = tuple(n for n in dims if n not in x.names)
-    return spread(x, Like((*missing, *x.names), (*(1,) * len(missing), *x.full_shape), x.dtype)) if missing else x
 
 
 @operation(sample("real(a)", "real(b)", dim=("a", "b")), sample("real(a)", "real(b)", "real(c,i)", dim=("a", "b", "c"), new_dims=("p", "q")),

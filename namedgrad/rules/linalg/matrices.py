@@ -19,10 +19,11 @@ from namedgrad.backends.failures import CALLED, Bad, MatrixError, bad_matrices
 from namedgrad.linear import Like, Map, Pair
 from namedgrad.primitive import place
 from namedgrad.primitive.core import CoreOp
-from namedgrad.primitive.linear import Linear, linear
+from namedgrad.primitive.linear import Linear
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check, new_name
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.movement.triangles import cut_triangle, triangle
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -228,21 +229,14 @@ def diagonal(x: DimArray) -> DimArray:
     return total(select(on_diagonal(x), x), (ROW,))
 
 
-def _cut_triangle(g: DimArray, _: Any, **which: Any) -> DimArray:
-    return _triangle(g, dims=axes.cores(2), **which)
-
-
-_triangle = linear("(m,n)->(m,n)", "triangle", transpose=_cut_triangle, many=True)
-
-
 def lower_part(x: DimArray, strictly: bool = False) -> DimArray:
     """The lower triangle, with or without the diagonal."""
-    return _triangle(x, dims=MATRIX, lower=True, strictly=strictly)
+    return triangle(x, MATRIX, lower=True, k=-strictly)
 
 
 def upper_part(x: DimArray, strictly: bool = False) -> DimArray:
     """The upper triangle, with or without the diagonal."""
-    return _triangle(x, dims=MATRIX, lower=False, strictly=strictly)
+    return triangle(x, MATRIX, lower=False, k=int(strictly))
 
 
 class _Read(Linear):
@@ -252,15 +246,15 @@ class _Read(Linear):
         return args[0]
 
     def linear(self, *args: Any, **which: Any) -> Map:
-        return _triangle.linear(*args, **which)
+        return triangle.linear(*args, **which)
 
 
-_read = _Read("(m,n)->(m,n)", "read", transpose=_cut_triangle, many=True)
+_read = _Read("(m,n)->(m,n)", "read", transpose=cut_triangle, many=True)
 
 
 def read_triangle(x: DimArray, *, lower: bool, strictly: bool) -> DimArray:
     """``x``, of which whatever comes next reads one triangle only."""
-    return _read(x, dims=MATRIX, lower=lower, strictly=strictly)
+    return _read(x, dims=MATRIX, lower=lower, k=strictly * (-1 if lower else 1))
 
 
 def lower_half(x: DimArray) -> DimArray:

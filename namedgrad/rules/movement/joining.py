@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,60 +21,73 @@ from namedgrad.trace import apply, innermost
 
 
 class _Join(Primitive):
-    """Arrays joined along one axis; those that lack it count as one position, all else is laid out alike."""
+    """Arrays joined along one axis, or on a diagonal of two with zeros elsewhere; all else is laid out alike.
+
+    Those that lack an axis count as one position.
+    """
 
     form, signature = "linear", "(n),(m)->(k)"
 
-    def lower(self, args: Sequence[DimArray], dim: Name, names: Names) -> DimArray:
-        at = names.index(dim)
+    def lower(self, args: Sequence[DimArray], dims: Names, names: Names) -> DimArray:
+        at = axes.positions(names, dims)
         backend = backends.backend_of(*(a.raw for a in args))
-        new = (*(slice(None),) * at, None)
         raw = [a.raw if a.names else call(backend.asarray, a.raw) for a in args]
-        raw = [r if dim in a.names else call(backend.getitem, r, new) for a, r in zip(args, raw, strict=True)]
+        new = [tuple(None if n in dims and n not in a.names else slice(None) for n in names) for a in args]
+        raw = [call(backend.getitem, r, i) if None in i else r for r, i in zip(raw, new, strict=True)]
         mark = next((a.hidden for a in args if type(a.hidden) is axes.ByName), args[0].hidden)
-        return make(call(backend.concat, *raw, axis=at), names, mark)
+        out = call(backend.concat, *raw, axis=at[0]) if len(at) == 1 else call(backend.block_diag, *raw, axis=at)
+        return make(out, names, mark)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, names: Names) -> Map:
-        sizes = [extent(x, dim) if dim in x.names else 1 for x in ins]
-        starts = [sum(sizes[:i]) for i in range(len(sizes))]
-        frames: list[dict[Name, Name]] = [{dim: axes.core(-1)} if dim in x.names else {} for x in ins]
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, names: Names) -> Map:
+        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
+        frames: list[dict[Name, Name]] = [{n: c for n, c in frame.items() if n in x.names} for x in ins]
         infos = [like(x) for x in ins]
+        cuts = list(zip(*(_cuts(ins, dim) for dim in dims), strict=True))
         at = [i for i, n in enumerate(need) if n]
 
         def pull(g: DimArray) -> list[DimArray]:
-            cuts: list[Any] = [slice(starts[i], starts[i] + sizes[i]) if frames[i] else starts[i] for i in at]
-            return [slice_of(g, axes.core(-1), c) for c in cuts]
+            parts = [g for _ in at]
+            for k, name in enumerate(frame.values()):
+                parts = [slice_of(part, name, cuts[i][k]) for i, part in zip(at, parts, strict=True)]
+            return parts
 
         def push(ts: list[Any]) -> DimArray:
             given = dict(zip(at, ts, strict=True))
             some = next(t for t in ts if t is not None)
             parts = []
-            for i, (info, frame) in enumerate(zip(infos, frames, strict=True)):
-                inner = info._replace(names=tuple(frame.get(n, n) for n in info.names))
+            for i, (info, own) in enumerate(zip(infos, frames, strict=True)):
+                inner = info._replace(names=tuple(own.get(n, n) for n in info.names))
                 t = given.get(i)
                 parts.append(zeros_spread(some, inner) if t is None else t)
-            return join(parts, axes.core(-1))
+            return join(parts, *frame.values())
 
-        return LinearCore(push, pull, [infos[i] for i in at], [frames[i] for i in at], {dim: axes.core(-1)})
+        return LinearCore(push, pull, [infos[i] for i in at], [frames[i] for i in at], frame)
 
 
 _JOIN = _Join("join")
 
 
-def join(parts: Sequence[DimArray], dim: Name) -> DimArray:
-    """Join along an axis, which comes first if all parts lack it; other axes are broadcast by name."""
+def _cuts(ins: Sequence[DimArray], dim: Name) -> list[slice | int]:
+    """What of the result each operand is along an axis."""
+    sizes = [extent(x, dim) if dim in x.names else 1 for x in ins]
+    ends = list(itertools.accumulate(sizes))
+    return [slice(end - n, end) if dim in x.names else end - 1 for x, n, end in zip(ins, sizes, ends, strict=True)]
+
+
+def join(parts: Sequence[DimArray], *dims: Name) -> DimArray:
+    """Join along an axis, or on the diagonal of two; one that all parts lack comes first, others broadcast by name."""
     seen: Names = tuple(dict.fromkeys(n for p in parts for n in p.names))
-    names = seen if dim in seen else (dim, *seen)
-    sizes = check_sizes("concat", [without(p, (dim,)) for p in parts])
+    names = (*(n for n in dims if n not in seen), *seen)
+    sizes = check_sizes("concat", [without(p, dims) for p in parts])
     hidden = axes.merge_hidden(tuple(p.names for p in parts), tuple(p.hidden for p in parts))
     out = []
     for p in parts:
-        own = names if dim in p.names else tuple(n for n in names if n != dim)
-        shape = tuple(extent(p, dim) if n == dim else sizes[n] for n in own)
+        own = tuple(n for n in names if n in p.names or n not in dims)
+        shape = tuple(extent(p, n) if n in dims else sizes[n] for n in own)
         wide = reorder(spread(p, Like(own, shape, p.dtype)), own)
         missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in p.hidden)
         out.append(relabel(wide, {}, hide=missing))
-    return apply(_JOIN, tuple(out), dim=dim, names=names)
+    return apply(_JOIN, tuple(out), dims=dims, names=names)
 
 
 def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from namedgrad import axes
-from namedgrad.array import DimArray, extent
+from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.primitive import operation, sample
-from namedgrad.rules import elementwise as e
+from namedgrad.backends import call
+from namedgrad.linear import Like, Map, like
+from namedgrad.primitive import LinearCore, Primitive, linear, operation, sample
 from namedgrad.rules.dims import check, new_name, pick_one
-from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, positions, relabel, reorder, select
+from namedgrad.rules.structure import relabel
+from namedgrad.trace import apply
 
 
 def two_dims(x: DimArray, dims: Sequence[Name], what: str) -> Names:
@@ -22,17 +24,61 @@ def two_dims(x: DimArray, dims: Sequence[Name], what: str) -> Names:
     return tuple(check(x, n, what) for n in names)
 
 
-def _triangle(x: DimArray, dims: Sequence[Name], k: int, what: str) -> DimArray:
-    row, col = two_dims(x, dims, what)
-    rows, columns = extent(x, row), extent(x, col)
-    edge = cast(add(positions(rows, row, x), c(max(-rows, min(k, columns)))), "int32")  # half of what to read
-    cols = cast(positions(columns, col, x), "int32")
-    below, above = e.less_equal, e.greater_equal
-    if what == "triu":
-        below, above = above, below
-    by_rows = x.names.index(row) < x.names.index(col)  # a mask in another layout than x takes twice as long
-    keep = above(edge, cols) if by_rows else below(cols, edge)
-    return reorder(select(keep, x), x.names)
+class _Diagonal(Primitive):
+    """A diagonal of two axes as a last one: a view, in half of the time of an index."""
+
+    form, signature = "linear", "(m,n)->(k)"
+
+    def lower(self, args: Sequence[DimArray], dims: Names, new: Name, offset: int) -> DimArray:
+        (x,) = args
+        raw = call(self.kernel_for(x.raw), x.raw, axes.positions(x.names, dims), offset=offset)
+        return make(raw, (*(n for n in x.names if n not in dims), new), x.hidden)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, new: Name, offset: int) -> Map:
+        (x,) = ins
+        sizes, frame = tuple(extent(x, n) for n in dims), dict(zip(dims, axes.cores(2), strict=True))
+
+        def pull(g: DimArray) -> list[DimArray]:
+            return [apply(_EMBED, (g,), line=axes.core(-1), dims=axes.cores(2), sizes=sizes, offset=offset)]
+
+        def push(ts: list[Any]) -> DimArray:
+            return apply(self, ts, dims=axes.cores(2), new=axes.core(-1), offset=offset)
+
+        return LinearCore(push, pull, [like(x)], [frame], {new: axes.core(-1)})
+
+
+class _Embed(Primitive):
+    """An axis on a diagonal of two new ones, which come last, 0 elsewhere."""
+
+    form, signature = "linear", "(k)->(m,n)"
+
+    def lower(self, args: Sequence[DimArray], line: Name, dims: Names, sizes: tuple[int, ...], offset: int) -> DimArray:
+        (x,) = args
+        raw = call(self.kernel_for(x.raw), x.raw, x.names.index(line), sizes=sizes, offset=offset)
+        return make(raw, (*(n for n in x.names if n != line), *dims), x.hidden)
+
+    def linear(
+        self, out: DimArray, ins: list[DimArray], need: list[bool], line: Name, dims: Names, sizes: Any, offset: int
+    ) -> Map:
+        def pull(g: DimArray) -> list[DimArray]:
+            return [apply(_DIAGONAL, (g,), dims=axes.cores(2), new=axes.core(-1), offset=offset)]
+
+        def push(ts: list[Any]) -> DimArray:
+            return apply(self, ts, line=axes.core(-1), dims=axes.cores(2), sizes=sizes, offset=offset)
+
+        frame = dict(zip(dims, axes.cores(2), strict=True))
+        return LinearCore(push, pull, [like(ins[0])], [{line: axes.core(-1)}], frame)
+
+
+_DIAGONAL, _EMBED = _Diagonal("diagonal"), _Embed("embed_diagonal")
+
+
+def cut_triangle(g: DimArray, _: Like, **which: Any) -> DimArray:
+    """The transpose of :obj:`triangle`, which is itself."""
+    return triangle(g, axes.cores(2), **which)
+
+
+triangle = linear("(m,n)->(m,n)", "triangle", transpose=cut_triangle, many=True)
 
 
 @operation(sample("real(a,b)", dims=("a", "b")), sample("real(a,c,b)", dims=("b", "a"), k=1), sample("complex(i,j)", dims=("i", "j"), k=-1))
@@ -67,7 +113,7 @@ def tril(x: DimArray, dims: Sequence[Name], k: int = 0) -> DimArray:
     array([[1., 0.],
            [1., 1.]])
     """
-    return _triangle(x, dims, k, "tril")
+    return triangle(x, two_dims(x, dims, "tril"), lower=True, k=k)
 
 
 @operation(sample("real(a,b)", dims=("a", "b")), sample("real(a,c,b)", dims=("b", "a"), k=1), sample("complex(i,j)", dims=("i", "j"), k=-1))
@@ -102,7 +148,7 @@ def triu(x: DimArray, dims: Sequence[Name], k: int = 0) -> DimArray:
     array([[1., 1.],
            [0., 1.]])
     """
-    return _triangle(x, dims, k, "triu")
+    return triangle(x, two_dims(x, dims, "triu"), lower=False, k=k)
 
 
 @operation(sample("real(a,b)", dims=("a", "b")), sample("real(a,c,b)", dims=("b", "a"), offset=1), sample("complex(i,j)", dims=("i", "j"), offset=-1, new_dim="d"))
@@ -139,18 +185,11 @@ def diagonal(x: DimArray, dims: Sequence[Name], offset: int = 0, *, new_dim: Nam
     <DimArray (i: 2) float64>
     array([1., 4.])
     """
-    from namedgrad.rules.indexing import gather
-
     row, col = two_dims(x, dims, "diagonal")
     new = row if new_dim is None else new_dim
     if new not in (row, col):
         axes.check_names((new_name(x, new, "diagonal"),))
-    line: Name = axes.fresh("diagonal")
-    first, second = max(-offset, 0), max(offset, 0)
-    n = max(0, min(extent(x, row) - first, extent(x, col) - second))
-    along = positions(n, line, x)
-    out = relabel(gather(x, {row: add(along, c(first)), col: add(along, c(second))}), {line: new})
-    return reorder(out, (*(n for n in out.names if n != new), new))
+    return apply(_DIAGONAL, (x,), dims=(row, col), new=new, offset=offset)
 
 
 @operation(sample("real(a,b)", dim="b"), sample("real(a,b)", dim="a", dims=("p", "q"), offset=1), sample("complex(b)", offset=-2))
@@ -200,11 +239,5 @@ def diag_embed(x: DimArray, dim: Name = None, *, dims: Sequence[Name] | None = N
 
 def embed(x: DimArray, line: Name, row: Name, col: Name, offset: int) -> DimArray:
     """An axis on a diagonal of two new ones, which come last."""
-    from namedgrad.rules.indexing import scatter_add
-
-    n = extent(x, line)
-    size = n + abs(offset)
-    along = positions(n, line, x)
-    index = [add(along, c(max(-offset, 0))), add(along, c(max(offset, 0)))]
-    out = scatter_add(x, index, (row, col), (size, size), (line,))
-    return reorder(out, (*(n for n in out.names if n not in (row, col)), row, col))
+    size = extent(x, line) + abs(offset)
+    return apply(_EMBED, (x,), line=line, dims=(row, col), sizes=(size, size), offset=offset)
