@@ -69,12 +69,12 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray
     def none() -> DimArray:
         return equal(add(asked(x), asked(z)), c(0))
 
-    minus, plus = subtract(s, down(s)), add(s, down(s))
+    twice = add(s, s)
+    minus, plus = subtract(twice, down(twice)), add(twice, down(twice))
     fx, fz = skew(x), skew(z)
-    inner = over(add(fx, fz), minus, s, none, differences=True)
+    inner = over(add(fx, fz), minus, twice, none, differences=True)
     rest = subtract(fx, fz)
-    inner = add(inner, over(rest, plus, s, lambda: _nothing(rest, none())))
-    inner = multiply(c(0.5), inner)
+    inner = add(inner, over(rest, plus, twice, lambda: _nothing(rest, none())))
     phase = x.dtype.kind == "c"  # else there is nothing on the diagonal
     inner = add(inner, select(on_diagonal(x), typed(gs, x))) if phase else with_diagonal(inner, gs)
     out = mm(mm(u, inner), mH(v))

@@ -161,10 +161,10 @@ def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[Dim
     What is projected is the cotangent, so that no product is of higher order in the inverse than the result.
     """
     yh, gh = mH(y), mH(g)
-    first = negative(mm(yh, g, yh))
-    second = mm(subtract(gh, mm(a, mm(y, gh))), mm(y, yh))
-    third = mm(yh, mm(y, subtract(gh, mm(gh, mm(y, a)))))
-    return (add(add(first, second), third),)
+    t = mm(y, gh)  # stands in all three terms: seven products instead of ten
+    first = mm(subtract(gh, mm(a, t)), mm(y, yh))
+    rest = mm(yh, subtract(subtract(t, mm(t, mm(y, a))), mH(t)))
+    return (add(first, rest),)
 
 
 def _pinv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:

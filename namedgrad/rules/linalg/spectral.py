@@ -39,12 +39,7 @@ from namedgrad.rules.linalg.matrices import (
 from namedgrad.rules.linalg.solving import _inv
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
-from namedgrad.rules.structure import (
-    equal,
-    multiply,
-    relabel,
-    subtract,
-)
+from namedgrad.rules.structure import add, equal, multiply, relabel, subtract
 
 Parts = tuple[DimArray, ...]
 
@@ -63,9 +58,10 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     m = extent(a, ROW)
     (v, w), (gv, gw) = _eigh_split(y, m), _eigh_split(g, m)
     f = mm(mH(v), gv)
-    gap = subtract(w, down(w))
-    inner = over(multiply(c(0.5), skew(f)), gap, w, lambda: equal(asked(f), c(0)), differences=True)
-    return (hermitian_part(mm(mm(v, with_diagonal(inner, gw)), mH(v))),)
+    twice = add(w, w)
+    gap = subtract(twice, down(twice))
+    inner = over(skew(f), gap, twice, lambda: equal(asked(f), c(0)), differences=True)  # Hermitian, and so is what follows
+    return (mm(mm(v, with_diagonal(inner, gw)), mH(v)),)
 
 
 def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
