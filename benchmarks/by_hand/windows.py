@@ -228,8 +228,11 @@ def _combined_pull(g: np.ndarray, *_: Any) -> Any:
 
 
 def _pairs_pull(g: np.ndarray, z: np.ndarray, x: np.ndarray) -> Any:
-    w = scipy.spatial.distance.squareform(g / z)
-    return (w.sum(1)[:, None] * x - w @ x,)
+    """From differences: those of weighted sums lose the digits of points that are close to each other."""
+    w, out = scipy.spatial.distance.squareform(g / z), np.empty_like(x)
+    for k, along in enumerate(x.T):
+        out[:, k] = np.einsum("ij,ij->i", w, along[:, None] - along)
+    return (out,)
 
 
 def _matmul_pull(g: np.ndarray, _: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:

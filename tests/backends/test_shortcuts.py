@@ -7,6 +7,7 @@ import pytest
 
 import namedgrad as ng
 from namedgrad import backends
+from namedgrad.backends.windows import Span
 
 RNG = np.random.default_rng(5)
 NUMPY = backends.NUMPY
@@ -85,3 +86,53 @@ def test_the_mode_of_lines_with_nan_and_zeros_of_both_signs() -> None:
             want = found[count.argmax()]
             np.testing.assert_array_equal(v, want)
             assert k == (0 if np.isnan(want) else np.flatnonzero(line == want)[-1])
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (5,), (0, 3), (3, 0), (2, 1), (200, 90)])
+@pytest.mark.parametrize("size", [0, 1, 3, 95])
+def test_positions_of_true_cells(shape: tuple[int, ...], size: int) -> None:
+    x = RNG.random(shape) < 0.5
+    for axis in range(x.ndim):
+        want = np.zeros((*(n for a, n in enumerate(shape) if a != axis), size), int)
+        for at in np.ndindex(*want.shape[:-1]):
+            found = np.flatnonzero(np.moveaxis(x, axis, -1)[at])[:size]
+            want[(*at, slice(found.size))] = found
+        np.testing.assert_array_equal(NUMPY.first_true(x, axis, size), np.moveaxis(want, -1, axis))
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("scale", [1.0, 1e200, 1e-200])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distances_of_the_pairs_of_one_set_and_of_several(p: float, scale: float, dtype: type) -> None:
+    x = RNG.normal(size=(2, 3, 30)).astype(dtype)
+    x[..., 3] = x[..., 4]
+    i, j = np.triu_indices(30, 1)
+    want = (np.abs(x[..., i] - x[..., j]).astype(float) ** p).sum(-2) ** (1 / p)
+    scale = scale if dtype is np.float64 else 1.0
+    got = NUMPY.pair_distance(dtype(scale) * x, p)
+    assert got.dtype == dtype
+    tolerance = 1e-11 if dtype is np.float64 else 1e-4
+    np.testing.assert_allclose(got / scale, want, rtol=tolerance, atol=1e-30)
+    np.testing.assert_allclose(NUMPY.pair_distance(dtype(scale) * x[0], p) / scale, want[0], rtol=tolerance, atol=1e-30)
+    x[0, 0, 2], x[0, 1, 5] = np.nan, np.inf
+    lost = ((i == 2) | (j == 2), ((i == 5) | (j == 5)) & (i != 2) & (j != 2))
+    found = NUMPY.pair_distance(x[0], p)
+    assert np.isnan(found[lost[0]]).all()
+    assert np.isinf(found[lost[1]]).all()
+
+
+@pytest.mark.parametrize("spans", [
+    (Span(2, 3, 2), Span(3, 2, 3)), (Span(2, 3, 4), Span(2, 2, 3, 2)), (Span(2, 2, 2), Span(1, 5, 1)), (Span(2, 3, 1), Span(2, 2, 2)),
+    (Span(2, 3, 2, 1, 1), Span(2, 2, 2)), (Span(2, 3, 2, 1, -1), Span(2, 2, 2)), (Span(2, 0, 2), Span(2, 2, 2)),
+])  # fmt: skip
+@pytest.mark.parametrize("more", [0, 1])
+def test_windows_added_back(spans: tuple[Span, Span], more: int) -> None:
+    sizes = tuple(s.reach + more for s in spans)
+    for order in "CF":
+        g = np.asarray(RNG.normal(size=(2, *(s.number for s in spans), *(s.size for s in spans))), order=order)
+        want = np.zeros((2, *sizes))
+        for at in np.ndindex(*g.shape[1:]):
+            cell = [o * s.stride + k * s.dilation - s.before for s, o, k in zip(spans, at[:2], at[2:], strict=True)]
+            if all(0 <= i < n for i, n in zip(cell, sizes, strict=True)):
+                want[(slice(None), *cell)] += g[(slice(None), *at)]
+        np.testing.assert_allclose(NUMPY.overlap_add(g, (1, 2), spans, sizes), want, atol=1e-14)
