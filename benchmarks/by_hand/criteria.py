@@ -88,7 +88,7 @@ def _margins_pull(g: Any, _: Any, x: np.ndarray) -> Any:
 
 
 class Alignments:
-    """Connectionist temporal classification, its probabilities scaled at every time (Graves et al. 2006)."""
+    """Connectionist temporal classification in logarithms, since probabilities below 1e-308 of the largest are 0."""
 
     times, batch, classes, labels = 100, 100, 100, 20
     kept: tuple[Any, ...] = ()
@@ -97,42 +97,46 @@ class Alignments:
         self.target = RNG.integers(1, self.classes, (self.batch, self.labels))
         self.states = np.zeros((self.batch, 2 * self.labels + 1), int)
         self.states[:, 1::2] = self.target
-        self.skips = np.zeros(self.states.shape)
-        self.skips[:, 3::2] = self.target[:, 1:] != self.target[:, :-1]
+        self.skips = np.full(self.states.shape, -np.inf)
+        self.skips[:, 3::2][self.target[:, 1:] != self.target[:, :-1]] = 0
+
+    def _ways(self, last: np.ndarray) -> np.ndarray:
+        """Into each state, from itself and from the two before it; two columns stand for none."""
+        return np.stack([last[:, 2:], last[:, 1:-1], last[:, :-2] + self.skips])
 
     def value(self, x: np.ndarray) -> Any:
         """The mean over sequences, each divided by its number of labels."""
-        said = np.exp(np.take_along_axis(x, self.states[None], 2))
-        at = np.zeros((*said.shape[:2], said.shape[2] + 2))  # two states of probability 0 in front
-        scales = np.empty(said.shape[:2])
+        said = np.take_along_axis(x, self.states[None], 2)
+        at = np.full((self.times + 1, self.batch, self.states.shape[1] + 2), -np.inf)
+        at[0, :, 2] = 0
         for t in range(self.times):
-            here, last = at[t, :, 2:], at[t - 1]
-            if t:
-                np.multiply(last[:, :-2], self.skips, out=here)
-                here += last[:, 1:-1]
-                here += last[:, 2:]
-            else:
-                here[:, :2] = 1
-            here *= said[t]
-            scales[t] = here.sum(1)
-            here /= scales[t][:, None]
-        end = at[-1, :, -2:].sum(1)
-        self.kept = said, at[:, :, 2:], scales, end
-        return -(np.log(scales).sum(0) + np.log(end)).mean() / self.labels
+            ways = self._ways(at[t])
+            top = np.maximum(ways.max(0), np.finfo(float).min)  # minus infinity less itself is NaN
+            ways -= top
+            with np.errstate(divide="ignore"):
+                np.log(np.exp(ways, out=ways).sum(0), out=at[t + 1, :, 2:])
+            top += said[t]
+            at[t + 1, :, 2:] += top
+        end = np.logaddexp(at[-1, :, -1], at[-1, :, -2])
+        self.kept = at, end
+        return -end.mean() / self.labels
 
     def gradients(self, g: Any, _: Any, x: np.ndarray) -> Any:
-        """The probabilities of the states given the labels, added for each class."""
-        said, at, scales, end = self.kept
-        found, later = np.empty_like(said), np.zeros((self.batch, said.shape[2] + 2))
-        later[:, -4:-2] = (1 / end)[:, None]
+        """The probabilities of the states given the labels, passed back by the shares of the ways; added by class."""
+        at, end = self.kept
+        found = np.zeros((self.times + 1, *at.shape[1:]))
+        found[-1, :, -2:] = np.exp(at[-1, :, -2:] - end[:, None])
         for t in range(self.times - 1, -1, -1):
-            np.multiply(at[t], later[:, :-2], out=found[t])
-            later[:, :-2] *= said[t] / scales[t][:, None]
-            before = later[:, :-2] + later[:, 1:-1]
-            before[:, :-2] += later[:, 2:-2] * self.skips[:, 2:]
-            later[:, :-2] = before
-        places = np.arange(said.shape[0] * self.batch).reshape(*said.shape[:2], 1) * self.classes + self.states
-        out = np.bincount(places.ravel(), found.ravel(), x.size).reshape(x.shape)
+            ways = self._ways(at[t])
+            ways -= np.maximum(ways.max(0), np.finfo(float).min)
+            np.exp(ways, out=ways)
+            total = ways.sum(0)
+            ways *= found[t + 1, :, 2:] / (total + (total == 0))
+            found[t, :, 2:] = ways[0]
+            found[t, :, 1:-1] += ways[1]
+            found[t, :, :-2] += ways[2]
+        places = np.arange(self.times * self.batch).reshape(self.times, -1, 1) * self.classes + self.states
+        out = np.bincount(places.ravel(), found[1:, :, 2:].ravel(), x.size).reshape(x.shape)
         out *= -g / (self.batch * self.labels)
         return (out,)
 

@@ -265,6 +265,19 @@ def _signed_pull(g: np.ndarray, _: np.ndarray, a: np.ndarray) -> Any:
     return ((g * SLOGDET.found[0])[:, None, None] * _t(np.linalg.inv(a)),)
 
 
+def _det_pull(g: np.ndarray, y: np.ndarray, a: np.ndarray) -> Any:
+    """Cofactors: by the inverse where it is known, else by singular values."""
+    x = np.linalg.inv(a)
+    out = (g * y)[:, None, None] * _t(x)
+    close = ~(np.abs(a).sum(-1).max(-1) * np.abs(x).sum(-1).max(-1) < 1e6)
+    if close.any():
+        u, s, v = np.linalg.svd(a[close])
+        others = np.stack([np.delete(s, k, -1).prod(-1) for k in range(N)], -1)
+        sign = np.linalg.det(u) * np.linalg.det(v) * g[close]
+        out[close] = sign[:, None, None] * np.matmul(u * others[:, None], v)
+    return (out,)
+
+
 def _chain_pull(g: np.ndarray, _: np.ndarray, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Any:
     inner = x.T @ g
     return g @ (y @ z).T, inner @ z.T, y.T @ inner
@@ -279,8 +292,7 @@ def table() -> list[tuple[Any, ...]]:
     return [
         ("solve", lambda a, b: ng.solve(a, b, D), (a, b), _right, _solve_pull),
         ("inv", lambda a: ng.inv(a, D), (a,), np.linalg.inv, _inv_pull),
-        ("det", lambda a: ng.det(a, D), (a,), np.linalg.det,
-         lambda g, y, a: ((g * y)[:, None, None] * _t(np.linalg.inv(a)),)),
+        ("det", lambda a: ng.det(a, D), (a,), np.linalg.det, _det_pull),
         ("logdet", lambda a: ng.logdet(a, D), (p,), lambda a: np.linalg.slogdet(a)[1],
          lambda g, y, a: (g[:, None, None] * _t(np.linalg.inv(a)),)),
         ("cholesky", lambda a: ng.cholesky(a, D), (p,), np.linalg.cholesky, _cholesky_pull),
