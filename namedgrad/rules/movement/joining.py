@@ -39,7 +39,7 @@ class _Join(Primitive):
         return make(out, names, mark)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, names: Names) -> Map:
-        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
+        frame = dict(zip(dims, axes.cores(1) if len(dims) == 1 else _BOTH, strict=True))
         frames: list[dict[Name, Name]] = [{n: c for n, c in frame.items() if n in x.names} for x in ins]
         infos = [like(x) for x in ins]
         cuts = list(zip(*(_cuts(ins, dim) for dim in dims), strict=True))
@@ -65,6 +65,7 @@ class _Join(Primitive):
 
 
 _JOIN = _Join("join")
+_BOTH = axes.core(-32), axes.core(-31)  # not of a signature: they are cut one after the other
 
 
 def _cuts(ins: Sequence[DimArray], dim: Name) -> list[slice | int]:
