@@ -430,6 +430,37 @@ def test_checkpoint_differentiates_what_it_captures() -> None:
     np.testing.assert_allclose(twice.data, 2 * y.data)
 
 
+RUN_AGAIN: dict[str, Callable[..., Any]] = {
+    "checkpoint": lambda f, x: ng.checkpoint(f)(x),
+    "checkpoint within another": lambda f, x: ng.checkpoint(lambda x: ng.checkpoint(f)(x))(x),
+    "checkpoint that gives it back": lambda f, x: sum(ng.checkpoint(lambda x: (f(x) / 2, f(x) / 2))(x)),
+    "scan": lambda f, x: ng.scan(lambda c, v: (f(v), None), x * 0, ng.concat([x, x], "t"), "t")[0],
+    "while_loop": lambda f, x: ng.while_loop(lambda s: s[0] < 1, lambda s: (s[0] + 1, f(s[1])), (0, x))[1],
+    "fori_loop": lambda f, x: ng.fori_loop(0, 1, lambda i, x: f(x), x),
+}
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("inner", ["grad", "pushforward", "linearize"])
+@pytest.mark.parametrize("name", RUN_AGAIN)
+def test_what_is_captured_may_belong_to_a_later_transform_than_the_arguments(name: str, inner: str, mode: str) -> None:
+    x, w, ones = array("x"), array("x") + 0.3, ng.ones({"x": array("x").size})
+
+    def slope(f: Callable[..., Any], w: ng.DimArray) -> ng.DimArray:
+        """The derivative of each cell of f in the same cell of w."""
+        if inner == "grad":
+            return ng.grad(lambda w: f(w).sum())(w)
+        return ng.pushforward(f, (w,), (ones,))[1] if inner == "pushforward" else ng.linearize(f, w)[1](ones)
+
+    through = lambda x: slope(lambda w: RUN_AGAIN[name](lambda x: ng.sin(w * x), x), w)
+    found = ng.jacobian(through, mode=mode)(x).data
+    expected = np.diag(np.cos((w * x).data) - (w * x * np.sin(w * x)).data)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+    three = ng.grad(lambda y: (ng.grad(lambda x: (through(x) * y).sum())(x * y) * y).sum())
+    plain = ng.grad(lambda y: (ng.grad(lambda x: (x * np.cos(w * x) * y).sum())(x * y) * y).sum())
+    np.testing.assert_allclose(three(w).data, plain(w).data, rtol=1e-12)
+
+
 def test_checkpoint_runs_again_and_keeps_little() -> None:
     calls = []
 
@@ -669,6 +700,12 @@ def test_custom_rules_refuse_what_would_be_lost() -> None:
 
     with pytest.raises(ng.TraceError, match="argument"):
         ng.grad(f)(y)
+    later = lambda kind, x: ng.grad(lambda w: kind(lambda x: w * x)(x).sum())(x)
+    for kind in (ng.custom_pullback, ng.custom_pushforward):
+        ruled = lambda f, kind=kind: (g := kind(f), g._decorate(lambda *args: args[0]))[0]
+        for run in (lambda x: later(ruled, x), ng.grad(lambda x: later(ruled, x).sum())):  # noqa: B023 - called here
+            with pytest.raises(ng.TraceError, match=r"(?s)captures.*pass it as an argument"):
+                run(array("x"))
     extra = ng.custom_pullback(lambda x: x * 2)
     extra.pullback(lambda c, out, x: c.expand_dims(q=2))
     with pytest.raises(ng.AxisError, match="'q'"):

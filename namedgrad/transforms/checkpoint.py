@@ -73,14 +73,14 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
                 out = Output(f(*a, **k))
             found = [_print(p) for p in out.parts]
             if not again:  # what later runs return must not be kept alive from here
-                first.append(out)
-                prints.extend(found)
-            elif not all(map(_same, prints, found)):
+                first[:] = [out]
+            if not all(map(_same, prints, found)):
                 raise ValueError(
                     f"checkpoint: {getattr(f, '__name__', 'the function')} gave other values when it ran again for its "
                     "derivative: it changes with something that is no argument, such as a counter, or a generator out "
                     "of sight; pass what changes as an argument, or draw before and pass the draws"
                 )
+            prints[:] = prints or found
             return tuple(out.parts)
 
         outs = checkpointed(run, tree.parts)
@@ -106,10 +106,10 @@ def _same(one: Any, other: Any) -> bool:
     return bool(abs(one[0] - other[0]) <= bound and abs(one[1] - other[1]) <= bound)
 
 
-def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
-    """Run a function of parts, recording one node in place of all its operations."""
+def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None) -> tuple[DimArray, ...]:
+    """Run a function of parts, recording one node for all its operations: at ``level``, or the highest of the parts."""
     parts = as_taken(parts)
-    level = top_level(parts)
+    level = level or top_level(parts)
     if level is None or level.tape is None:  # nothing to record, or forward mode, which keeps nothing
         return run(parts)
     ins = [p.value if p.level is level else p for p in parts]
@@ -121,9 +121,12 @@ def checkpointed(run: Run, parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
 
     def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
         with demoting(level, note):
-            return tuple(note(o) if o.level is level else o for o in run(parts))  # type: ignore[arg-type]
+            return tuple(as_taken(run(parts)))
 
     outs = checkpointed(below, ins)
+    above = top_level(outs)
+    if above is not None and above.index > level.index:  # captured, of a later transform: its trace is outside
+        return checkpointed(run, parts, above)
     own = {i: p.node for i, p in enumerate(parts) if p.level is level}
     map_ = Replay(run, ins, list(own), captured, level)
     return level.record(map_, [*own.values(), *captured], outs)

@@ -57,7 +57,11 @@ class _Custom:
         parts = as_taken(parts)
         level = top_level(parts)
         if level is None:
-            return run(parts)
+            outs = run(parts)
+            for o in as_taken(outs):  # nothing that was given is differentiated
+                if o.level is not None:
+                    _refuse_captured(o)
+            return outs
         ins = [p.value if p.level is level else p for p in parts]
 
         def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
@@ -70,10 +74,10 @@ class _Custom:
         return level.record(map_, [parts[i].node for i in at], outs)
 
 
-def _refuse_captured(x: Traced) -> DimArray:
+def _refuse_captured(x: DimArray) -> DimArray:
     raise TraceError(
-        f"a function with a custom rule captures {x!r}, which is being differentiated; pass it as an argument, "
-        "or wrap it in ng.stop_gradient"
+        f"a function with a custom rule captures an array that is being differentiated, as {x!r} shows; "
+        "pass it as an argument, or wrap it in ng.stop_gradient"
     )
 
 
