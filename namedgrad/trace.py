@@ -256,7 +256,7 @@ class demoting:  # noqa: N801 - a context manager reads as a verb
         self.level, self.to = level, to
 
     def __enter__(self) -> None:
-        self.token = DEMOTIONS.set({**DEMOTIONS.get(), self.level: self.to})
+        self.token = DEMOTIONS.set(DEMOTIONS.get() | {self.level: self.to})
         self._pause(1)
 
     def __exit__(self, *exc: object) -> None:

@@ -461,6 +461,23 @@ def test_what_is_captured_may_belong_to_a_later_transform_than_the_arguments(nam
     np.testing.assert_allclose(three(w).data, plain(w).data, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", RUN_AGAIN)
+def test_what_is_captured_of_a_later_transform_need_not_matter(name: str) -> None:
+    x, w = array("x"), array("x")
+    curvature = lambda x, w: ng.hvp(lambda u: (x * x * u * u).sum(), w, w * 0 + 1.0)  # 2 x^2, whatever w is
+    through = lambda x: ng.grad(lambda w: (RUN_AGAIN[name](lambda x: curvature(x, w), x) * w).sum())(w * 1.0)
+    np.testing.assert_allclose(ng.grad(lambda x: through(x).sum())(x).data, 4 * x.data, rtol=1e-12)
+
+
+@pytest.mark.parametrize("outer", RUN_AGAIN)
+@pytest.mark.parametrize("inner", RUN_AGAIN)
+def test_what_is_captured_may_be_given_back_as_it_is(outer: str, inner: str) -> None:
+    x, w = array("x"), array("x")
+    for other in (lambda v: v, lambda v: w):
+        found = ng.grad(lambda x: (RUN_AGAIN[outer](lambda v: RUN_AGAIN[inner](lambda s: x, other(v)), x) * w).sum())(x)  # noqa: B023
+        np.testing.assert_allclose(found.data, w.data)
+
+
 def test_checkpoint_runs_again_and_keeps_little() -> None:
     calls = []
 
@@ -667,6 +684,19 @@ def test_slices_of_one_result_of_a_custom_rule_that_are_renamed(k: int) -> None:
     expected += values[k][:, None, None] * slopes[1 - k]
     g = ng.grad(summed)(x).devectorize().transpose("d", "b", "z")
     np.testing.assert_allclose(g.data, expected, rtol=1e-12)
+
+
+def test_tangents_have_all_added_axes_though_a_result_depends_on_few() -> None:
+    x, y = array("x"), array("z")
+    a, b = ng.ones({"a": 4, "x": x.size}, vectorized="a"), ng.ones({"b": 2, "z": y.size}, vectorized="b")
+    pushed = ng.pushforward(lambda x, y: (2 * x, 3 * y, ng.ones({"z": 2})), (x, y), (a, b))[1]
+    assert [(t.vectorized_sizes, float(t.sum().max().devectorize().max())) for t in pushed] == [
+        ({"a": 4, "b": 2}, 2.0 * x.size), ({"a": 4, "b": 2}, 3.0 * y.size), ({"a": 4, "b": 2}, 0.0)
+    ]  # fmt: skip
+    constant = ng.custom_pushforward(lambda x: x.sum() * 0 + 3)
+    constant.pushforward(lambda tangents, out, x: ng.zeros({}))
+    for mode in ("forward", "reverse"):
+        np.testing.assert_array_equal(ng.jacobian(constant, mode=mode)(x).data, np.zeros(x.size))
 
 
 def test_custom_rules_override() -> None:

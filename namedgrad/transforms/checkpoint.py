@@ -18,7 +18,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.backends.rewind import Rewind
 from namedgrad.linear import Leaf, Map
-from namedgrad.trace import DEMOTIONS, Level, Traced, backward, demoting, innermost
+from namedgrad.trace import DEMOTIONS, Demotion, Level, Traced, backward, demoting, innermost
 from namedgrad.transforms.captured import generators
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
@@ -132,6 +132,22 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
     return level.record(map_, [*own.values(), *captured], outs)
 
 
+class _Again(dict[Level, Demotion]):
+    """Demotions of a run that is repeated: what it met of transforms that have returned since are constants to it.
+
+    They were no more when it ran first, or the result would be of their level, and would have been recorded there.
+    """
+
+    def __contains__(self, level: object) -> bool:
+        return super().__contains__(level) or not level.open  # type: ignore[attr-defined]
+
+    def __missing__(self, level: Level) -> Demotion:
+        return lambda x: x.value
+
+    def __or__(self, other: Any) -> _Again:  # type: ignore[override]
+        return _Again({**self, **other})
+
+
 class Replay(Map):
     """The derivative of a function by running it again on its inputs.
 
@@ -162,9 +178,10 @@ class Replay(Map):
             return x.value if node is None else Traced(x.value, level, node)
 
         with contextlib.ExitStack() as stack:
+            stack.callback(DEMOTIONS.reset, DEMOTIONS.set(_Again(DEMOTIONS.get())))
             for other, to in (*self.within.items(), (self.home, lift)):
                 stack.enter_context(demoting(other, to))
-            return tuple(lift(o) if o.level is self.home else o for o in self.run(ins))  # type: ignore[arg-type]
+            return tuple(as_taken(self.run(ins)))
 
     def pull(self, g: Any) -> list[DimArray | None]:
         level = Level()

@@ -285,7 +285,8 @@ def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimAr
     for name in (*t.mixed, *astray):
         if name in out.hidden or name in sizes:
             raise ambiguous(name)
-    value = spread(t.value, Like(out.names, out.full_shape, out.dtype))
+    added = {n: s for n, s in sizes.items() if n not in out.names}  # also those that no tangent brought as far as here
+    value = spread(t.value, Like((*added, *out.names), (*added.values(), *out.full_shape), out.dtype))
     if backends.is_recording() and out.backend.may_branch:
         value = choose(value, value)  # a program may drop the guards on the way here as long as this is finite
     extra = tuple(n for n in value.names if n not in out.names)
