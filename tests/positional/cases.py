@@ -397,6 +397,7 @@ case("np.trapezoid x", lambda a, x: np.trapezoid(a, x), A, ROW)
 case("np.cross", np.cross, RHS.T.repeat(1, 1) @ np.eye(3), W)
 case("np.cross axis", lambda a, b: np.cross(a, b, axis=0), A, B)
 case("np.interp", lambda x, fp: np.interp(x, GRID, fp), np.array([-0.5, GRID[2] + 0.01, 0.3, 2.0]), V)
+case("np.piecewise", lambda x: np.piecewise(x, [x < 0.0, x > 0.5], [lambda v: v**2, lambda v: -v, np.sin]), np.array([-0.5, 0.2, 0.3, 2.0]))
 case(
     "np.interp knots", lambda x, xp, fp: np.interp(x, xp, fp, left=0.1, right=0.2), np.linspace(-0.11, 1.13, 6), GRID, V
 )

@@ -130,7 +130,7 @@ def test_programs(f):
     np.testing.assert_allclose(ng.pushforward(f, (X,), (np.ones(3),))[1], np.sum(want), rtol=1e-6)
 
 
-@pytest.mark.parametrize("f", [in_a_loop, in_a_product, as_a_mask, in_functions], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [in_a_loop, in_a_product, as_a_mask, in_functions, pieces], ids=lambda f: f.__name__)
 def test_programs_that_are_recorded(f):
     compiled = ng.compile(ng.value_and_grad(f))
     for x in (X, X * 2.0):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.axis import flat, named, reshape
@@ -22,6 +22,7 @@ from namedgrad.rules.indexing.search import digitize as digitized
 from namedgrad.rules.indexing.search import searchsorted as searched
 from namedgrad.rules.indexing.sparse import bincount as counted
 from namedgrad.rules.structure import cast, not_equal, subtract, where
+from namedgrad.trace import innermost
 
 
 def _line(value: Any, what: str) -> DimArray:
@@ -96,10 +97,11 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         raise ValueError(f"with {len(conditions)} condition(s), either that many functions or one more are expected")
     out = np.zeros_like(x)
     for condition, f in zip(conditions, funclist, strict=True):
-        hidden = isinstance(condition, PositionalArray) and condition._x.hidden
+        mask = numbered(condition)
+        unknown = mask.hidden or not backends.may_look(innermost(mask).raw)
         if not callable(f):
             out = np.where(condition, f, out)
-        elif hidden:
+        elif unknown:
             out = np.where(condition, f(x, *args, **kw), out)
         elif x.ndim:
             out[condition] = f(x[condition], *args, **kw)
