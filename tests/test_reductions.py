@@ -83,6 +83,21 @@ def test_medians_of_whole_and_of_complex_numbers(dtype: Any, n: int) -> None:
         np.testing.assert_allclose(ng.quantile(ng.DimArray(x, "x"), [0.3, 0.5]).data, np.quantile(wide, [0.3, 0.5]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["max", "min", "median", "ptp"])
+@pytest.mark.parametrize("dim", [None, "a"])
+def test_both_modes_of_extremes_of_complex_numbers(name: str, dim: Any) -> None:
+    """The tangent has an imaginary part as well as the value."""
+    z, t = (RNG.normal(size=(5, 3)) + 1j * RNG.normal(size=(5, 3)) for _ in range(2))
+    f = lambda z: getattr(np, name)(z, axis=None if dim is None else 0)
+    named = [ng.DimArray(v, ("a", "b")) for v in (z, t)]
+    own = lambda z: getattr(ng, name)(z, dim)
+    slope = ng.pushforward(own, named[:1], named[1:])[1]
+    np.testing.assert_allclose(slope.data, (f(z + 1e-6 * t) - f(z - 1e-6 * t)) / 2e-6, rtol=1e-8)
+    c = slope * 0 + (0.3 - 1.2j)
+    pulled = ng.pullback(own, named[0])[1](c).data
+    np.testing.assert_allclose(np.sum(pulled.conj() * t).real, np.sum(c.data.conj() * slope.data).real, rtol=1e-12)
+
+
 @pytest.mark.parametrize("q", [0.0, 1.0, 0.3, [0.5], [[0.1, 0.9], [0.2, 0.4]]])
 def test_quantiles_of_integers(q: Any) -> None:
     counts = RNG.integers(0, 5, 12)

@@ -14,23 +14,24 @@ from namedgrad.rules.reductions.common import counts, over_all, real_dtype, rest
 from namedgrad.rules.structure import cast, equal, select, spread, subtract, total
 
 
-def _counting(x: DimArray) -> Any:
-    """The dtype in which ties are counted: in half precision more than 65,504 of them would be infinitely many."""
-    return SINGLE if x.dtype == HALF else real_dtype(x)
+def _wide(x: DimArray, dtype: Any) -> Any:
+    """``dtype``, in which ties are counted or added: in half precision more than 65,504 of them would be infinitely many."""
+    return SINGLE if x.dtype == HALF else dtype
 
 
 def shared_ties(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
     """The cotangent of a value that ``x`` has somewhere: its cells equal to it share it."""
     tie = equal(spread(y, x), x)  # in the layout of x, whatever axes y has beside
-    n = counts(tie, tuple(n for n in x.names if n not in y.names), _counting(x))
+    n = counts(tie, tuple(n for n in x.names if n not in y.names), _wide(x, real_dtype(x)))
     return (select(tie, cast(e.divide(g, e.maximum(n, c(1))), g.dtype)),)
 
 
 def pushed_ties(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
     """The tangent of such a value: the mean of those of the cells equal to it."""
     gone = tuple(n for n in x.names if n not in y.names)
-    tie, wide = equal(spread(y, x), x), _counting(x)
-    return cast(e.divide(total(cast(select(tie, t), wide), gone), e.maximum(counts(tie, gone, wide), c(1))), t.dtype)
+    tie = equal(spread(y, x), x)
+    n = counts(tie, gone, _wide(x, real_dtype(x)))
+    return cast(e.divide(total(cast(select(tie, t), _wide(t, t.dtype)), gone), e.maximum(n, c(1))), t.dtype)
 
 
 _max, _max_present = (reduction(name, pullback=shared_ties, pushforward=pushed_ties) for name in ("max", "max_present"))
