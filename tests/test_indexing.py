@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from tests.support.tolerances import EXACT, FIRST, ROUNDING, assert_close
@@ -228,3 +229,17 @@ def test_runs_that_do_not_fit_are_refused_briefly() -> None:
     with pytest.raises(ValueError, match="unsafe=True") as error:
         ng.segment_reduce(x, "sum", lengths=many, dim="x", new_dim="run")
     assert len(str(error.value)) < 100
+
+
+@pytest.mark.parametrize("read", [
+    lambda x, i: x[i], lambda x, i: x.isel(x=i), lambda x, i: ng.take(x, i, "x"), lambda x, i: x.at[{"x": i}].add(1.0),
+    lambda x, i: ng.take_along_dim(x, i, "x"), lambda x, i: ng.segment_sum(x, i, "x"),
+])  # fmt: skip
+def test_indices_of_xarray_do_not_lose_their_names(read) -> None:
+    """Their dims say which cells are read: here one of every row, which are not all the cells of three rows."""
+    x = ng.DimArray(X, ("x", "y"))
+    places = xr.DataArray([0, 2, 1, 1], dims="y")
+    for index in (places, places.variable):
+        with pytest.raises(TypeError, match=r"index for 'x' is a xarray.*use ng.asdimarray"):
+            read(x, index)
+    assert_close(x[ng.asdimarray(places)].data, X[places.data, np.arange(4)], EXACT)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, TraceError, describe, extent, make, refuse_while_recording
+from namedgrad.array import DimArray, TraceError, constant, describe, extent, make, refuse_while_recording
 from namedgrad.axes import NONE, Axis, AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like
@@ -125,6 +125,8 @@ def beside(index: DimArray, x: DimArray) -> DimArray:
 
 
 def _unnamed_index(value: Any, name: Name) -> DimArray:
+    if getattr(value, "dims", ()):  # an object of xarray, whose names would be dropped
+        return constant(value, f"index for {name!r}")
     raw = value if backends.is_array(value) else np.asarray(value)
     if raw.size == 0 and raw.dtype.kind == "f":
         raw = raw.astype(np.intp)
