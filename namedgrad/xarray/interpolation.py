@@ -157,6 +157,15 @@ def _nearest_node(line: Line) -> DimArray:
     return e.clip(searchsorted(middle, target, line.name), 0, line.n - 1)
 
 
+def _nearer_end(line: Line) -> DimArray:
+    """The same among several dims: SciPy halves the share of an interval there, and that rounds otherwise."""
+    if line.n == 1:
+        return line.interval()
+    coord, at = stop_gradient(line.coord), line.interval()
+    start, stop = gather(coord, {line.name: at}), gather(coord, {line.name: at + 1})
+    return where((stop_gradient(line.target) - start) / (stop - start) <= 0.5, at, at + 1)
+
+
 def _left_node(line: Line) -> DimArray:
     at = searchsorted(stop_gradient(line.coord), stop_gradient(line.target), line.name, side="right") - 1
     return e.clip(at, 0, line.n - 1)
@@ -268,7 +277,7 @@ def _together(x: DimArray, several: list[Line], method: str, kwargs: dict[str, A
     """Targets that share dims, point by point; as :func:`scipy.interpolate.interpn`."""
     fill, strict = kwargs.get("fill_value", np.nan), kwargs.get("bounds_error", False)
     if method == "nearest":
-        out = gather(x, {line.name: _nearest_node(line) for line in several})
+        out = gather(x, {line.name: _nearer_end(line) for line in several})
     elif method == "linear":
         out = _corners(x, several)
     elif method in SPLINES:

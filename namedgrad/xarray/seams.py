@@ -148,14 +148,22 @@ def _interp(original: Call, self: Any, coords: Any = None, *args: Any, **kwargs:
     if not own:
         return original(self, given, *args, **options)
     aside = {f"_new_{n}": n for n in own}
-    moved = {n: xr.Variable((f"_new_{n}",), v._data, v.attrs) for n, v in own.items()}
-    out = original(self, {**given, **moved}, *args, **options)
+    moved = {n: _beside(t if isinstance(t, xr.DataArray) else own.get(n, t), aside) for n, t in given.items()}
+    out = original(self, moved, *args, **options)
     variables = {
         n: v if set(aside).isdisjoint(v.dims) else xr.Variable([aside.get(d, d) for d in v.dims], v._data, v.attrs)
         for n, v in out._variables.items()
     }
     places = xr.Coordinates({n: variables[n] for n in out._coord_names}, indexes=dict(out._indexes))
     return xr.Dataset({n: variables[n] for n in out.data_vars}, coords=places, attrs=out.attrs)
+
+
+def _beside(target: Any, aside: dict[str, Any]) -> Any:
+    """Targets along a dim that is set aside go with it, all of them: they are points, not a grid."""
+    back = {n: new for new, n in aside.items() if n in getattr(target, "dims", ())}
+    if isinstance(target, xr.Variable):
+        return xr.Variable([back.get(d, d) for d in target.dims], target._data, target.attrs)
+    return target.drop_vars(back, errors="ignore").rename(back) if back else target
 
 
 _INTERP_OPTIONS = frozenset(("method", "assume_sorted", "kwargs", "method_non_numeric"))

@@ -214,6 +214,35 @@ def test_targets_along_one_dim_are_differentiated(method):
         assert g[i].item() == pytest.approx((f(at + step) - f(at - step)).item() / 2e-5, rel=1e-6, abs=1e-9)
 
 
+PATH = xr.DataArray([2.0, 5.5, 9.0], dims="lon", coords={"name": ("lon", ["a", "b", "c"])})
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest", "slinear", "pchip"])
+@pytest.mark.parametrize("places", [
+    lambda y: {"lat": PATH, "lon": y}, lambda y: {"lon": y, "lat": PATH}, lambda y: {"lat": PATH.variable, "lon": y},
+    lambda y: {"lat": PATH + 0 * y, "lon": y}, lambda y: {"lat": PATH, "lon": y.assign_coords(hour=("lon", [0, 6, 12]))},
+])  # fmt: skip
+def test_points_along_a_dim_that_is_interpolated(places, method):
+    """A path through a field whose cells are counted by one of its dims."""
+    y, coords = xr.DataArray([25.0, 110.0, 170.0], dims="lon"), {"lat": np.arange(5) * 3.0, "lon": np.arange(6) * 40.0}
+    data = xr.DataArray(np.random.default_rng(2).normal(size=(5, 6)), dims=("lat", "lon"), coords=coords)
+    f = lambda data, y: data.interp(places(y), method=method)
+    along = data.copy(data=np.random.default_rng(3).normal(size=data.shape)), y * 0 + [0.3, -1.0, 0.7]
+    out, slope = ng.pushforward(f, (data, y), along)
+    xr.testing.assert_allclose(out, f(data, y), rtol=1e-13)
+    ends = [f(data + s * along[0], y + s * along[1]).values for s in (1e-5, -1e-5)]
+    np.testing.assert_allclose(slope.values, (ends[0] - ends[1]) / 2e-5, rtol=1e-6)
+
+
+def test_the_nearest_cells_of_points_half_way_between_are_those_of_xarray():
+    """Where the half of a step rounds, xarray's choice for points of several dims is another one than along a line."""
+    fine = np.linspace(0, 1, 20)
+    data = xr.DataArray(np.random.default_rng(4).normal(size=(20, 20)), dims=("x", "y"), coords={"x": fine, "y": fine})
+    half = xr.DataArray((fine[1:] + fine[:-1]) / 2, dims="p")
+    for f in (lambda d: d.interp(x=half, y=half, method="nearest"), lambda d: d.interp(x=half, method="nearest"), lambda d: d.interp(x=half.values, y=half, method="nearest")):
+        np.testing.assert_array_equal(ng.pushforward(f, (data,), (data,))[1], f(data))
+
+
 @pytest.mark.parametrize("extrapolate", [False, True])
 def test_long_series_by_cubics(extrapolate):
     rng = np.random.default_rng(0)
