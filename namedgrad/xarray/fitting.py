@@ -113,25 +113,43 @@ def _complete(lhs: Any, y: Any) -> tuple[Any, Any]:
 
 def _with_gaps(lhs: Any, y: Any, present: Any) -> tuple[Any, Any]:
     order = lhs.shape[1]
-    q, r = np.linalg.qr(lhs)
     mask = np.asarray(present, dtype=float) if isinstance(present, np.ndarray) else positional(present).astype(float)
-    count = mask.sum(axis=0)
-    gram = (mask.T @ (q[:, :, None] * q[:, None, :]).reshape(len(q), -1)).reshape(-1, order, order)
-    enough = count >= order
-    eye = np.eye(order)
-    gram = np.where(enough[:, None, None], gram, eye)
-    right = (y.T @ q)[..., None]
-    z = np.linalg.solve(gram, right)[..., 0].T
-    z = np.where(enough, z, _of_few(q, r, y, mask, enough))
-    coefficients = np.linalg.solve(r, z)
+    count, nodes = mask.sum(axis=0), _nodes(lhs)
+    enough = (count if nodes is None else ((nodes @ mask) > 0).sum(axis=0)) >= order
+    short = _of_few(lhs, y, mask, enough)
+    if nodes is not None and len(nodes) < order:
+        coefficients = short
+    else:
+        q, r = np.linalg.qr(lhs)
+        gram = (mask.T @ (q[:, :, None] * q[:, None, :]).reshape(len(q), -1)).reshape(-1, order, order)
+        gram = np.where(enough[:, None, None], gram, np.eye(order))
+        z = np.linalg.solve(gram, (y.T @ q)[..., None])[..., 0].T
+        coefficients = np.where(enough, np.linalg.solve(r, z), short)
+    residuals = ((y - mask * (lhs @ coefficients)) ** 2).sum(axis=0)
     coefficients = np.where(count > 0, coefficients, np.nan)
-    residuals = ((y - mask * (q @ z)) ** 2).sum(axis=0)
-    return coefficients, np.where(count > order, residuals, np.nan)
+    return coefficients, np.where(enough & (count > order), residuals, np.nan)
 
 
-def _of_few(q: Any, r: Any, y: Any, mask: Any, enough: Any) -> Any:
-    """The shortest coefficients where there are fewer cells than those: r z, by pseudo-inverses."""
+def _nodes(lhs: Any) -> Any:
+    """Which rows are at each of the different places; only those that have a weight determine anything.
+
+    ``None`` if every row is at a place of its own, or where that cannot be looked at.
+    """
+    if not isinstance(lhs, np.ndarray):
+        return None
+    weighed = lhs[:, -1] != 0  # the column of the constant
+    place = np.divide(lhs[:, -2:-1].sum(axis=1), lhs[:, -1], out=np.zeros(len(lhs)), where=weighed)
+    order = np.argsort(place)
+    apart = np.diff(place[order], prepend=np.nan) > 8 * np.finfo(float).eps * np.abs(place).max(initial=0)
+    number = np.empty(len(lhs), int)
+    number[order] = np.cumsum(apart)
+    nodes = (number == np.unique(number[weighed])[:, None]) & weighed
+    return nodes.astype(float) if len(nodes) < max(len(lhs), lhs.shape[1]) else None
+
+
+def _of_few(lhs: Any, y: Any, mask: Any, enough: Any) -> Any:
+    """The shortest coefficients where fewer cells than those have a say, by pseudo-inverses."""
     if isinstance(enough, np.ndarray) and (enough | (mask.sum(axis=0) == 0)).all():
         return 0.0
-    lhs = mask.T[:, :, None] * (q @ r)
-    return r @ (np.linalg.pinv(lhs) @ y.T[..., None])[..., 0].T
+    inverse = np.linalg.pinv(mask.T[:, :, None] * lhs, rcond=len(lhs) * np.finfo(float).eps)
+    return (inverse @ y.T[..., None])[..., 0].T

@@ -278,3 +278,22 @@ def test_dims_in_keywords_have_any_name(name):
     x = xr.DataArray(np.arange(3.0), dims=name)
     xr.testing.assert_identical(ng.pad(x, **{name: (0, 1)}, constant_values=7.0), x.pad({name: (0, 1)}, constant_values=7.0))
     xr.testing.assert_identical(ng.rename(x, **{name: "y"}), x.rename({name: "y"}))
+
+
+@pytest.mark.parametrize(("x", "deg", "gaps", "w"), [
+    ([0, 1, 2], 4, [], None), ([0, 1, 2], 4, [1], None), ([1, 1, 2, 2, 3, 3], 3, [], None), ([1, 1, 2, 2, 3, 3], 3, [0], None),
+    ([0, 1, 2, 2, 2], 2, [1], None), ([0, 2, 2, 2], 1, [0], None), ([2, 2, 2, 2], 1, [], None), ([2, 2, 2, 2], 0, [1], None),
+    ([0, 1, 2, 3, 4], 2, [], [0, 0, 0, 1.0, 1.0]), ([0, 1, 2, 3, 4], 1, [1], [0, 1.0, 0, 0, 2.0]), ([0, 1, 1, 3, 4], 2, [4], [0.3, 1.0, 0.7, 0.1, 2.0]),
+])  # fmt: skip
+def test_polynomials_that_too_few_places_determine(x, deg, gaps, w):
+    """The shortest coefficients, as xarray has them: cells at one place, without weight or missing do not determine more."""
+    rng = np.random.default_rng(5)
+    data = xr.DataArray(rng.normal(size=(2, len(x))), dims=("y", "x"), coords={"x": np.array(x, float)})
+    data[0, gaps] = np.nan
+    along = data.copy(data=rng.normal(size=data.shape))
+    f = lambda data: data.polyfit("x", deg, w=None if w is None else np.array(w)).polyfit_coefficients
+    out, slope = ng.pushforward(f, (data,), (along,))
+    pulled = ng.pullback(f, data)[1](xr.ones_like(out))
+    np.testing.assert_allclose(out, f(data), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(slope, (f(data + along) - f(data - along)) / 2, rtol=1e-9, atol=1e-11)  # it is linear
+    np.testing.assert_allclose((pulled * along).sum(), slope.sum(), rtol=1e-10)
