@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,38 @@ def test_convolution_without_batch_and_per_slice() -> None:
     assert out.vectorized == ("image", "model")
     for i, k in np.ndindex(2, 5):
         np.testing.assert_allclose(out.data[i, k], naive(x[i : i + 1], kernels[k], 1, 0, 1, 1)[0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("padding", [(0, 0), (3, 1), (7, 9), (-2, 1), (4, -3)])
+@pytest.mark.parametrize("dilation", [1, 3])
+def test_gradients_of_neighbouring_windows_at_all_ends(padding: tuple[int, int], dilation: int) -> None:
+    x, w = ng.DimArray(draw(3, 12), ("c", "t")), ng.DimArray(draw(2, 3, 3), ("o", "c", "k"))
+
+    def by_cell(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        (before, after), n = padding, 2 * dilation + 1
+        full = np.pad(x, ((0, 0), (max(before, 0), max(after, 0))))[:, max(-before, 0) : None if after >= 0 else after]
+        cells = np.lib.stride_tricks.sliding_window_view(full, n, 1)[..., ::dilation]
+        return np.einsum("ctk,ock->to", cells, w)
+
+    y, pull = ng.pullback(lambda x, w: ng.conv(x, w, {"t": "k"}, "c", padding={"t": padding}, dilation=dilation), x, w)
+    np.testing.assert_allclose(y.data, by_cell(x.data, w.data), rtol=1e-12, atol=1e-12)
+    g = draw(*y.shape, seed=2)
+    expected = fd_of(by_cell, (x.data, w.data), g)
+    for mine, fd in zip(pull(ng.DimArray(g, y.dims)), expected, strict=True):
+        np.testing.assert_allclose(mine.data, fd, rtol=1e-6, atol=1e-7)
+
+
+def test_gradients_of_long_kernels_need_no_room_for_all_windows() -> None:
+    x, w = ng.DimArray(draw(20_000), ("t",)), ng.DimArray(draw(500), ("k",))
+    y, pull = ng.pullback(lambda x, w: ng.conv(x, w, {"t": "k"}), x, w)
+    g = ng.DimArray(draw(y.size, seed=1), ("t",))
+    tracemalloc.start()
+    in_x, in_w = pull(g)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 0.05 * x.size * w.size * 8
+    np.testing.assert_allclose(in_x.data, np.convolve(g.data, w.data), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(in_w.data, np.correlate(x.data, g.data, "valid"), rtol=1e-10, atol=1e-10)
 
 
 def test_convolution_by_axis_number() -> None:

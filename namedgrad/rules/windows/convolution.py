@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from namedgrad import axes
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends.windows import Span
-from namedgrad.primitive import operation, sample
+from namedgrad.linear import CoreMap, Map, Pair, add_all, like
+from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.movement import pad
+from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.structure import contract as contracted
-from namedgrad.rules.structure import relabel, reorder
+from namedgrad.rules.structure import guarded_contract, relabel, reorder
 from namedgrad.rules.windows.geometry import private_name, sides, span, whole
-from namedgrad.rules.windows.views import add_windows, strided_windows
+from namedgrad.rules.windows.views import Spans, add_windows, strided_windows
+from namedgrad.trace import apply
 
 _MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+class _Convolve(Primitive):
+    """Windows one cell apart, contracted with a kernel.
+
+    One operation of its own for the derivative in the data: a convolution of the cotangent with the flipped kernel.
+    Of two operations it would be the derivative in all windows, added back: three times as long.
+    """
+
+    form, signature = "core", "(n...,k...),(w...,k...)->(m...)"
+
+    def lower(self, args: Sequence[DimArray], dims: Names, kernel: Names, over: Names, spans: Spans) -> DimArray:
+        x, w = args
+        return contracted(_windows(x, dims, kernel, spans), w, (*over, *kernel))
+
+    def linear(
+        self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, kernel: Names, over: Names,
+        spans: Spans,
+    ) -> Map:  # fmt: skip
+        cells, places, offsets, sums = _core_names(len(dims), len(dims), len(dims), len(over))
+        frames = [dict(zip((*d, *over), (*c, *sums), strict=True)) for d, c in ((dims, cells), (kernel, offsets))]
+        x, w = (relabel(a, frame) for a, frame in zip(ins, frames, strict=True))
+        there, back = dict(zip(cells, places, strict=True)), dict(zip(places, cells, strict=True))
+        turned = tuple(_turned(s, extent(x, c)) for s, c in zip(spans, cells, strict=True))
+
+        def seen(x: DimArray) -> DimArray:
+            return relabel(_windows(x, cells, offsets, spans), there)
+
+        def in_x(g: DimArray) -> Pair:
+            return Pair(relabel(_windows(g, places, offsets, turned), back), flip_axes(w, offsets))
+
+        def in_w(g: DimArray) -> Pair:
+            return Pair(g, seen(x))
+
+        several: list[tuple[Callable[[DimArray], Pair], Callable[[DimArray], DimArray]]] = [
+            (in_x, lambda t: guarded_contract(seen(t), w, (*sums, *offsets))),
+            (in_w, lambda t: guarded_contract(t, seen(x), (*sums, *offsets))),
+        ]
+        at = [i for i, n in enumerate(need) if n]
+        return CoreMap(
+            lambda ts: add_all([several[i][1](t) for i, t in zip(at, ts, strict=True) if t is not None]),
+            lambda g: [several[i][0](g) for i in at],
+            [like(ins[i]) for i in at],
+            [frames[i] for i in at],
+            dict(zip(dims, places, strict=True)),
+        )
+
+
+_CONVOLVE = _Convolve("convolve")
+
+
+def _windows(x: DimArray, dims: Names, kernel: Names, spans: Spans) -> DimArray:
+    out: DimArray = strided_windows(x, dict(zip(dims, spans, strict=True)), dict(zip(dims, kernel, strict=True)))
+    return out
+
+
+def _core_names(*counts: int) -> list[Names]:
+    """Names that no signature has, as many as are asked for."""
+    names = iter(axes.cores(32 + sum(counts)))
+    return [tuple(next(names) for _ in range(n)) for n in counts]
+
+
+def _turned(s: Span, cells: int) -> Span:
+    """The windows of a cotangent, one for each of the cells, that the kernel meets from its other end."""
+    return Span(s.size, cells, 1, s.dilation, (s.size - 1) * s.dilation - s.before)
 
 
 def _paired(x: DimArray, w: DimArray, dims: Any, over: Any, what: str) -> tuple[DimArray, dict[Name, Name], Names]:
@@ -86,7 +155,8 @@ def conv(
     Notes
     -----
     Windows are a view and the sum over kernel and channels is one matrix product. The derivative in ``w`` is the product of
-    the windows with the cotangent, that in ``x`` is :func:`conv_transpose`. Counterpart: ``torch.nn.functional.conv2d`` and
+    the windows with the cotangent, that in ``x`` is :func:`conv_transpose`: of windows one cell apart, a convolution of the
+    cotangent with the flipped kernel. Counterpart: ``torch.nn.functional.conv2d`` and
     its kin, whose positional layout is ``ng.conv1d``, ``ng.conv2d``, ``ng.conv3d``.
 
     Examples
@@ -114,6 +184,9 @@ def conv(
     if padding_mode != "zeros":
         x, pads = pad(x, pads, mode=_MODES[padding_mode]), dict.fromkeys(dims, (0, 0))
     spans = {d: span(x, d, size[d], step[d], apart[d], pads[d], "conv") for d in dims}
+    if spans and all(s.stride == 1 for s in spans.values()) and not any(d in w.names for d in dims):
+        at = {"dims": tuple(spans), "kernel": tuple(kernel.values()), "over": over, "spans": tuple(spans.values())}
+        return apply(_CONVOLVE, (x, w), **at)
     return contracted(strided_windows(x, spans, kernel), w, (*over, *kernel.values()))
 
 
