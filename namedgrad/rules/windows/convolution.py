@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ class _Convolve(Primitive):
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, kernel: Names, over: Names,
         spans: Spans,
     ) -> Map:  # fmt: skip
-        cells, places, offsets, sums = _core_names(len(dims), len(dims), len(dims), len(over))
+        cells, places, offsets, sums = _names(len(dims), len(dims), len(dims), len(over))
         frames = [dict(zip((*d, *over), (*c, *sums), strict=True)) for d, c in ((dims, cells), (kernel, offsets))]
         x, w = (relabel(a, frame) for a, frame in zip(ins, frames, strict=True))
         there, back = dict(zip(cells, places, strict=True)), dict(zip(places, cells, strict=True))
@@ -77,10 +78,10 @@ def _windows(x: DimArray, dims: Names, kernel: Names, spans: Spans) -> DimArray:
     return out
 
 
-def _core_names(*counts: int) -> list[Names]:
-    """Names that no signature has, as many as are asked for."""
-    names = iter(axes.cores(32 + sum(counts)))
-    return [tuple(next(names) for _ in range(n)) for n in counts]
+@functools.cache
+def _names(*counts: int) -> list[Names]:
+    """Names for the inside of the derivative, as many as are asked for; not core names, of which a flip takes all."""
+    return [tuple(axes.fresh("convolved") for _ in range(n)) for n in counts]
 
 
 def _turned(s: Span, cells: int) -> Span:
