@@ -140,9 +140,11 @@ class Marquardt(Batch):
         gain = self.cost - seen.at.cost
         ratio = self._ratio(gain, new)
         better = seen.usable & (ratio > 0)
-        self._estimate(better & ~new & ~self.stale, gain, seen.x, seen.at)
+        stepped = better & ~new & ~self.stale
+        self._estimate(stepped, gain, seen.x, seen.at)
         self._move(seen, better, new)
-        self._adapt(seen, better, ratio, np.where(better & ~new & ~self.stale, self.predicted, 0.0))
+        self.before = np.where(stepped, self.predicted, 0.0)
+        self._adapt(seen, better, ratio)
 
     def _seen(self, at: Point, new: Flags) -> Seen:
         """What an evaluation says of the trial."""
@@ -177,11 +179,10 @@ class Marquardt(Batch):
         squares = np.where(better, seen.squares, 0.0)  # before columns followed linear parameters, and after that
         self._remember(np.sqrt(np.maximum(squares, small.diagonal(self.normal))), new, seen.lost)
 
-    def _adapt(self, seen: Seen, better: Flags, ratio: Array, before: Array) -> None:
+    def _adapt(self, seen: Seen, better: Flags, ratio: Array) -> None:
         """Set the damping, and what the next trial is for."""
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
-        self.before = before
         self.bare = seen.astray & ~self.bare
         doubt = self.unsure & (self.predicted <= SMALL * self.cost)
         misled = ~better & ~self.bare & ((self.rough > ROUGH) | doubt)  # by what belongs to other linear parameters

@@ -18,7 +18,7 @@ from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.structure import contract as contracted
 from namedgrad.rules.structure import guarded_contract, relabel, reorder
 from namedgrad.rules.windows.geometry import private_name, sides, span, whole
-from namedgrad.rules.windows.views import Spans, add_windows, strided_windows
+from namedgrad.rules.windows.views import Spans, _windows, add_windows, strided_windows
 from namedgrad.trace import apply
 
 _MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -28,7 +28,8 @@ class _Convolve(Primitive):
     """Windows one cell apart, contracted with a kernel.
 
     One operation of its own for the derivative in the data: a convolution of the cotangent with the flipped kernel.
-    Of two operations it would be the derivative in all windows, added back: three times as long.
+    Of two operations it would be the derivative in all windows, added back: 2.5 times as long for images, 8 times for a
+    kernel of 500 cells.
     """
 
     form, signature = "core", "(n...,k...),(w...,k...)->(m...)"
@@ -71,11 +72,6 @@ class _Convolve(Primitive):
 
 
 _CONVOLVE = _Convolve("convolve")
-
-
-def _windows(x: DimArray, dims: Names, kernel: Names, spans: Spans) -> DimArray:
-    out: DimArray = strided_windows(x, dict(zip(dims, spans, strict=True)), dict(zip(dims, kernel, strict=True)))
-    return out
 
 
 @functools.cache
