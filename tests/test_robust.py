@@ -10,7 +10,6 @@ import pickle
 import sys
 import threading
 import time
-import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from tests.support.memory import taken
 from tests.support.oracles import moved, richardson
 from tests.support.tolerances import ROUNDING, SECOND, assert_close
 
@@ -255,19 +255,16 @@ def test_a_graph_dies_with_its_pullback(without_collector: None) -> None:
 
 
 def test_memory_beyond_the_answer_does_not_grow_with_the_batch() -> None:
-    def peak(batch: int) -> int:
+    def beyond_the_answer(batch: int) -> int:
         w = ng.DimArray(RNG.normal(size=400), "f")
         x = ng.DimArray(np.ones((batch, 400)), ("b", "f"), vectorized="b")
         c = ng.DimArray(np.ones(batch), "b", vectorized="b")
         _, pull = ng.pullback(lambda w: ng.dot(w, x, dim="f"), w)
         pull(c)
-        tracemalloc.start()
-        answer = pull(c)
-        top = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return top - answer.data.nbytes
+        pulled = taken(lambda: pull(c))
+        return pulled.most - pulled.result.data.nbytes
 
-    small, large = peak(50), peak(2000)
+    small, large = beyond_the_answer(50), beyond_the_answer(2000)
     assert large < small + 200_000, "400 * 1950 * 8 bytes are 6 MB: one more copy per slice would show"
 
 

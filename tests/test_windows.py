@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import xarray as xr
 
 import namedgrad as ng
 from namedgrad.backends import overlapping
+from tests.support.memory import taken
 from tests.support.oracles import fd_gradients
 
 
@@ -113,10 +113,7 @@ def test_gradients_of_long_kernels_need_no_room_for_all_windows() -> None:
     x, w = ng.DimArray(draw(20_000), ("t",)), ng.DimArray(draw(500), ("k",))
     y, pull = ng.pullback(lambda x, w: ng.conv(x, w, {"t": "k"}), x, w)
     g = ng.DimArray(draw(y.size, seed=1), ("t",))
-    tracemalloc.start()
-    in_x, in_w = pull(g)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    _, most, (in_x, in_w) = taken(lambda: pull(g))
     assert most < 0.05 * x.size * w.size * 8
     np.testing.assert_allclose(in_x.data, np.convolve(g.data, w.data), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(in_w.data, np.correlate(x.data, g.data, "valid"), rtol=1e-10, atol=1e-10)

@@ -1,6 +1,5 @@
 """Stacks of triangular matrices in NumPy, beside LAPACK one matrix at a time; memory of gradients of shared matrices."""
 
-import tracemalloc
 from unittest import mock
 
 import numpy as np
@@ -9,6 +8,7 @@ import scipy.linalg
 
 import namedgrad as ng
 from namedgrad.backends import numpy_triangular as triangular
+from tests.support.memory import taken
 
 rng = np.random.default_rng(11)
 DIMS = ("i", "j")
@@ -157,17 +157,13 @@ def test_a_shared_matrix_is_not_copied_for_every_slice(what):
         "triangular": lambda a: ng.solve_triangular(a, b, DIMS),
     }[what]  # fmt: skip
 
-    def peak(loss):
-        ng.grad(loss)(a)
-        tracemalloc.start()
-        gradient = ng.grad(loss)(a)
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most / a.data.nbytes, gradient
+    def most_and_gradient(loss):
+        pulled = taken(lambda: ng.grad(loss)(a))
+        return pulled.most / a.data.nbytes, pulled.result
 
-    most, gradient = peak(lambda a: (f(a) ** 2).sum().devectorize("b").sum())
+    most, gradient = most_and_gradient(lambda a: (f(a) ** 2).sum().devectorize("b").sum())
     assert gradient.data.shape == (m, m)
     assert most < 8, "one gradient for all slices, and nothing as large as one for each"
-    most, gradient = peak(lambda a: (f(a) ** 2).sum())
+    most, gradient = most_and_gradient(lambda a: (f(a) ** 2).sum())
     assert gradient.devectorize("b").sizes == {"b": count, "i": m, "j": m}
     assert most < (2.2 if what == "triangular" else 1.2) * count, "the gradients, and no copy of the matrix for each"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import threading
 import time
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from namedgrad.fit.alike import Alike
 from namedgrad.fit.evaluate import Evaluator
 from namedgrad.fit.threads import Crew, even
 from tests.fit.problems import NAMES, START, TIME, model, named, observations, residual, stacked
+from tests.support.memory import peak
 
 OVER = ("lat", "lon")
 
@@ -246,23 +245,20 @@ def test_memory_is_bounded_by_the_chunk(call):
     t = np.linspace(0, 3, 400)
     curve = lambda t, a, b, c: a * np.exp(-b * t) + c
 
-    def peak(cells):
+    def most(cells):
         y = 2 * np.exp(-t[:, None]) + 0.5 + 0.05 * np.random.default_rng(0).normal(size=(t.size, cells))
         da = xr.DataArray(y, {"t": t}, ("t", "x"))
-        gc.collect()
-        tracemalloc.start()
-        try:
-            if call == "curvefit":
-                ng.curvefit(da, "t", curve, p0={"a": 1.0, "b": 0.5, "c": 0.0}, chunk=500)
-                return tracemalloc.get_traced_memory()[1]
-            start = {"a": 1.0, "b": 0.5, "c": 0.0}
-            fit = ng.least_squares(lambda p, t, y: curve(t, *p.values()) - y, start, da.t, da, over="x", chunk=500)
-            most = tracemalloc.get_traced_memory()[1]
-            return tracemalloc.get_traced_memory()[1] - fit.residual.nbytes if call == "residual" else most
-        finally:
-            tracemalloc.stop()
+        start = {"a": 1.0, "b": 0.5, "c": 0.0}
+        fit = lambda: ng.least_squares(lambda p, t, y: curve(t, *p.values()) - y, start, da.t, da, over="x", chunk=500)
+        return peak(
+            {
+                "curvefit": lambda: ng.curvefit(da, "t", curve, p0=start, chunk=500),
+                "least_squares": fit,
+                "residual": lambda: fit().residual,
+            }[call]
+        ) - (da.nbytes if call == "residual" else 0)
 
-    few, many = peak(6000), peak(16000)
+    few, many = most(6000), most(16000)
     assert (many - few) / 10000 < 0.4 * 8 * t.size  # what is kept of a cell is less than half of its data
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import xarray as xr
 
 import namedgrad as ng
 from namedgrad.transforms.tape import Tape
+from tests.support.memory import peak
 from tests.xarray.programs import field
 
 STEP = 1e-6
@@ -222,15 +222,6 @@ def test_auto_takes_the_mode_with_fewer_passes(monkeypatch):
     counts.update(pull=0, push=0)
     x.grad.jacobian(lambda x: (x**2).mean("time"))
     assert counts == {"pull": 1, "push": 0}
-
-
-def peak(run) -> int:
-    tracemalloc.start()
-    try:
-        run()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_chunks_bound_memory():
