@@ -278,7 +278,7 @@ def _span(index: Index) -> Index | slice:
 
 def _follow(index: Index) -> bool:
     """Whether rows follow each other."""
-    return bool(len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all())
+    return bool(len(index) and index[-1] - index[0] == len(index) - 1 and (index[1:] - index[:-1] == 1).all())
 
 
 def _joined(raw: Any, count: int) -> Any:
@@ -318,11 +318,15 @@ def _map_variable(variable: xr.Variable, function: Callable[[DimArray], DimArray
 
 def arrays(leaf: Any) -> list[DimArray]:
     """Every array that :func:`map_arrays` would replace."""
-    found: list[DimArray] = []
-
-    def note(x: DimArray) -> DimArray:
-        found.append(x)
-        return x
-
-    map_arrays(leaf, note)
-    return found
+    if isinstance(leaf, DimArray):
+        return [leaf]
+    if isinstance(leaf, PositionalArray):
+        return [leaf._x]
+    if isinstance(leaf, xr.DataTree):
+        return [x for path, node in leaf.subtree_with_keys for x in arrays(node.to_dataset(inherit=path == "."))]
+    adapter = adapter_of(leaf)
+    if not isinstance(adapter, XarrayAdapter):
+        return []
+    opened = adapter.open(leaf)
+    data = [v._data for several in opened[:2] for v in several.values()]
+    return [d._x for d in data if isinstance(d, PositionalArray)]

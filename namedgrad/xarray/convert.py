@@ -65,11 +65,15 @@ def hidden_names(variable: xr.Variable) -> Names:
 
 def coordinates(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, Any]) -> xr.Coordinates:
     """Coordinates with those of the indexes whose coordinates are all there, and no others."""
+    return xr.Coordinates(variables, indexes=whole(variables, indexes))
+
+
+def whole(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, Any]) -> dict[Name, Any]:
+    """Those of the indexes whose coordinates are all there."""
     owners: dict[int, list[Name]] = {}
     for n, i in indexes.items():
         owners.setdefault(id(i), []).append(n)
-    whole = {n: i for n, i in indexes.items() if all(owner in variables for owner in owners[id(i)])}
-    return xr.Coordinates(variables, indexes=whole)
+    return {n: i for n, i in indexes.items() if all(owner in variables for owner in owners[id(i)])}
 
 
 def asdimarray(x: Any) -> DimArray:
