@@ -71,10 +71,10 @@ def plan(
         found.add(number, step)
     finals = [found.resolve(r) for r in results]
     needs = _NO_CHECKS.union(*(found.needs.get(v, _NO_CHECKS) for r in results for v in variables(r)))
-    return _merged(Plan(_alive(found.code, finals, needs), finals, found.owners))
+    return _merged(Plan(alive(found.code, finals, needs), finals, found.owners))
 
 
-def _alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check]) -> list[Line | Test]:
+def alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check]) -> list[Line | Test]:
     """Without what nothing depends on; a test may come after what depends on it, hence the repetition."""
     while True:
         used = {v for r in results for v in variables(r)}
@@ -106,7 +106,7 @@ def _merged(plan: Plan) -> Plan:
             code.append(line._replace(value=same.get(line.value, line.value)))
             continue
         call = Call(*_replaced(tuple(line.call), same)) if same else line.call
-        key, (out, *others) = _identity(tuple(call)), line.step.outs
+        key, (out, *others) = identity(tuple(call)), line.step.outs
         known = first.get(key)
         if known is not None and last.get(known, -1) >= at and not others:
             same[out] = known
@@ -130,12 +130,12 @@ def _replaced(value: Any, same: dict[Var, Var]) -> Any:
     return type(value)(_replaced(v, same) for v in value) if type(value) in (tuple, list) else value
 
 
-def _identity(value: Any) -> Hashable:
+def identity(value: Any) -> Hashable:
     """Equal for operands that are the same variables, constants and literals."""
     if type(value) in (tuple, list):
-        return tuple(map(_identity, value))
+        return tuple(map(identity, value))
     if type(value) is dict:
-        return tuple((k, _identity(v)) for k, v in value.items())
+        return tuple((k, identity(v)) for k, v in value.items())
     if type(value) is Constant:
         return id(value.value)
     if type(value) is Var or callable(value):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 TILE_ELEMENTS = 1 << 15  # numbers in one tile: a few arrays of them stay in the cache
 LARGER = 2, 8  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
+GLANCE = 37, 41  # cells of the first run, which is recorded: few, and a number that nothing else is
 WORTH = 0.0005  # seconds of work for each of several threads: to wake one takes a fifth of that
 
 
@@ -157,13 +158,13 @@ class Evaluator:
         return Tile(layout, [x if type(x) is np.ndarray else self._host(x) for x in found], len(index))
 
     def glance(self, start: Matrix) -> Glance | None:
-        """Record the program for the first tile and tell what it shows; None where that does not pay, or cannot be."""
-        p, size = self.problem, self.tiles[-1]
+        """Record the program for the first cells and tell what it shows; None where that does not pay, or cannot be."""
+        p, size = self.problem, min(self.tiles[-1], GLANCE[not self.problem.cells.width % GLANCE[0]])
         made = self._recorded(start[:, :size], p.everywhere[:size], size, masked=False) if self.recordable else None
         if made is None:
             return None
         program, found, r = made
-        self.programs[False, size] = program, found.layout
+        self.programs[False, self.tiles[-1]] = program, found.layout
         if (start == start[:, :1]).all():
             self._begin_alike(start, found)
         linear = linear_in(program.recorder, program.recorder.find(r.raw), len(p.parameters.names))
@@ -171,7 +172,8 @@ class Evaluator:
 
     def _begin_alike(self, start: Matrix, found: Sums) -> None:
         """Let cells that all start alike share what they can, if the first ones show that this gives the same."""
-        p, (program, layout), size = self.problem, self.programs[False, self.tiles[-1]], self.tiles[-1]
+        p, (program, layout) = self.problem, self.programs[False, self.tiles[-1]]
+        size = program.size
         if not program.flexible or not 1 < size <= p.cells.count:
             return
         self.alike = Alike(program, p.parameters.raws(start[:, :1], p.backend))

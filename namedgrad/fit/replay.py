@@ -18,6 +18,7 @@ from namedgrad.compile.optimise import GUARD, Plan, plan
 from namedgrad.compile.program import silently
 from namedgrad.compile.record import Recorder
 from namedgrad.compile.rewrite import Constant
+from namedgrad.fit.regroup import regrouped
 from namedgrad.transforms.tape import quiet
 
 Run = Callable[..., Any]
@@ -63,6 +64,7 @@ class Replay:
         self.size, self.flexible, self._may_bend = size, False, backends.backend_of(*raws).may_branch
         self._twin: Replay | None = None
         self._plans: dict[frozenset[int], Plan] = {}
+        self._texts: dict[frozenset[int], tuple[str, dict[str, Any]]] = {}
         self._runs: dict[frozenset[int], Run] = {}
         self._rigid: set[frozenset[int]] = set()
 
@@ -79,7 +81,8 @@ class Replay:
     def plan(self, lost: frozenset[int]) -> Plan:
         """What the program does without some bets."""
         if lost not in self._plans:
-            self._plans[lost] = plan(self._steps, self._results, lost, self._elsewhere)
+            made = plan(self._steps, self._results, lost, self._elsewhere)
+            self._plans[lost] = made if GUARD in lost else regrouped(made, self.size)
         return self._plans[lost]
 
     def serves(self, size: int) -> bool:
@@ -92,7 +95,9 @@ class Replay:
         return lost not in self._rigid
 
     def _written(self, lost: frozenset[int]) -> tuple[str, dict[str, Any]]:
-        return write(self.plan(lost), self.inputs, lambda _, names: f"({', '.join(names)},)")
+        if lost not in self._texts:
+            self._texts[lost] = write(self.plan(lost), self.inputs, lambda _, names: f"({', '.join(names)},)")
+        return self._texts[lost]
 
     def _run(self, lost: frozenset[int]) -> Run:
         """The program as a function of the number of cells and the inputs."""
