@@ -8,13 +8,13 @@ import namedgrad as ng
 
 RNG = np.random.default_rng(12)
 N = 1000
-EVERY = np.arange(N)
-CLASSES, TARGETS = RNG.integers(0, N, N), np.argsort(RNG.random((N, N)), 1)[:, :5]
+TARGETS = np.argsort(RNG.random((N, N)), 1)[:, :5]
+SAMPLES, CLASSES = np.arange(100_000), RNG.integers(0, 10, 100_000)
 
 
 def _at(x: np.ndarray, value: Any) -> np.ndarray:
     out = np.zeros_like(x)
-    out[EVERY, CLASSES] = value
+    out[SAMPLES, CLASSES] = value
     return out
 
 
@@ -145,14 +145,15 @@ def table() -> list[tuple[Any, ...]]:
     """Rows: name, call, operands, value by hand, gradients by hand."""
     d = ng.DimArray
     x, y, z = (d(RNG.normal(size=(N, N)), ("a", "b")) for _ in range(3))
-    classes, shares = d(CLASSES, "a"), d(RNG.uniform(0.1, 0.9, (N, N)), x.dims)
+    classes, few = d(CLASSES, "a"), d(RNG.normal(size=(SAMPLES.size, 10)), x.dims)
+    shares = d(RNG.uniform(0.1, 0.9, (N, N)), x.dims)
     targets = d(np.concatenate([TARGETS, np.full((N, N - 5), -1)], 1), x.dims)
     triplet, odds, alignments = Triplet(), Odds(), Alignments()
     labels = d(alignments.target, ("n", "label"))
     said = d(np.log(RNG.dirichlet(np.ones(alignments.classes), (100, 100))), ("t", "n", "k"))
     return [
-        ("nll_loss", lambda x: ng.nll_loss(x, classes, dim="b"), (x,), lambda x: -x[EVERY, CLASSES].mean(),
-         lambda g, y, x: (_at(x, -g / N),)),
+        ("nll_loss", lambda x: ng.nll_loss(x, classes, dim="b"), (few,), lambda x: -x[SAMPLES, CLASSES].mean(),
+         lambda g, y, x: (_at(x, -g / len(x)),)),
         ("ctc_loss", lambda x: ng.ctc_loss(x, labels, dims=("t", "k", "label")), (said,), alignments.value,
          alignments.gradients),
         ("triplet_margin_with_distance_loss",

@@ -111,6 +111,8 @@ def check_range(t: DimArray, size: int, dim: Name, what: str, ignore: int | None
     if not backends.may_look(t.raw):
         return
     raw = np.asarray(t.raw)
+    if not raw.size or (raw.min() >= low and raw.max() < size):  # in a quarter of the time of what follows
+        return
     bad = (raw >= size) | (raw < low)
     if ignore is not None:
         bad &= raw != ignore
