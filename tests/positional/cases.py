@@ -150,8 +150,9 @@ for _name in ("cumsum", "cumprod"):
     case(f".{_name}", lambda a, n=_name: getattr(a, n)(-1), A)
 case("np.nancumsum", lambda a: np.nancumsum(a, axis=1), GAPS)
 case("np.nancumprod", lambda a: np.nancumprod(a, axis=1), GAPS)
-case("np.cumulative_sum", lambda a: np.cumulative_sum(a, axis=1, include_initial=True), A)
-case("np.cumulative_prod", lambda a: np.cumulative_prod(a, axis=0, include_initial=True), A)
+if hasattr(np, "cumulative_sum"):  # NumPy 2.1
+    case("np.cumulative_sum", lambda a: np.cumulative_sum(a, axis=1, include_initial=True), A)
+    case("np.cumulative_prod", lambda a: np.cumulative_prod(a, axis=0, include_initial=True), A)
 case("np.average", lambda a, w: np.average(a, axis=1, weights=w), A, POS)
 case("np.average 1-d weights", lambda a, w: np.average(a, axis=0, weights=w), A, np.abs(W))
 case("np.average returned", lambda a, w: np.average(a, axis=0, weights=w, returned=True)[1], A, np.abs(W))
@@ -204,7 +205,8 @@ case("np.split at", lambda a: np.split(a, [1, 3], axis=1)[1], A)
 case("np.array_split", lambda a: np.array_split(a, 3, axis=1)[0], A)
 case("np.vsplit", lambda a: np.vsplit(a, 3)[1], A)
 case("np.hsplit", lambda a: np.hsplit(a, 2)[1], A)
-case("np.unstack", lambda a: np.unstack(a, axis=1)[2], A)
+if hasattr(np, "unstack"):  # NumPy 2.1
+    case("np.unstack", lambda a: np.unstack(a, axis=1)[2], A)
 case("np.diagonal", lambda a: np.diagonal(a, 1), A)
 case("np.diagonal axes", lambda a: np.diagonal(a, 0, 0, 2), CUBE)
 case("np.trace", np.trace, M)
@@ -426,8 +428,9 @@ case("np.kron", np.kron, A, RHS)
 case("np.tensordot", lambda a, b: np.tensordot(a, b, axes=([0], [1])), A, CUBE)
 case("np.tensordot 0", lambda a, b: np.tensordot(a, b, 0), W, ROW)
 case("np.vecdot", np.vecdot, A, ROW)
-case("np.matvec", np.matvec, CUBE, ROW)
-case("np.vecmat", np.vecmat, W, CUBE)
+if hasattr(np, "matvec"):  # NumPy 2.2
+    case("np.matvec", np.matvec, CUBE, ROW)
+    case("np.vecmat", np.vecmat, W, CUBE)
 for _subscripts, _operands in {
     "ij,kj->ik": (A, B), "ij->j": (A,), "ii->i": (M,), "ii": (M,), "ij,j": (A, ROW), "...ij,...jk->...ik": (CUBE, CUBE.swapaxes(1, 2).copy()),
     "i,j->ji": (W, ROW), "aij,ij,i->a": (CUBE, A, W), "ij,ij->": (A, B), "i...->...": (CUBE,), "aii->ai": (MM,), "ba": (A,),

@@ -12,6 +12,7 @@ import namedgrad as ng
 from tests.support.oracles import richardson
 from tests.support.tolerances import FIRST, assert_close
 
+NUMPY = np.lib.NumpyVersion(np.__version__)
 RNG = np.random.default_rng(11)
 V, W, POS = RNG.normal(size=6), RNG.normal(size=4), RNG.uniform(0.5, 2.0, size=3)
 A, SAMPLE = RNG.normal(size=(3, 4)), RNG.uniform(size=(6, 2))
@@ -61,7 +62,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "insert several at one place": (lambda a, b: np.insert(a, 1, b), (V, W)),
     "insert several at one listed": (lambda a, b: np.insert(a, [1], b, axis=1), (A, np.arange(6.0).reshape(3, 2))),
     "insert at a slice": (lambda a, b: np.insert(a, slice(1, 3), b, axis=1), (A, V[:2])),
-    "insert at a mask": (lambda a, b: np.insert(a, np.array([False, True, False, True]), b), (W, V[:2])),
+    **({"insert at a mask": (lambda a, b: np.insert(a, np.array([False, True, False, True]), b), (W, V[:2]))} if NUMPY >= "2.2.0" else {}),
     "insert at no place": (lambda a: np.insert(a, [], []), (V,)),
     "unwrap in its period": (lambda a, p: np.unwrap(5 * a, period=p), (V, np.array(3.1))),
     "polyadd": (np.polyadd, (V, W)),
@@ -211,14 +212,14 @@ def test_errors(call: Callable[..., Any], error: type[Exception], match: str) ->
 
 
 @pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "hazen"])
-@pytest.mark.parametrize("q", [0.3, np.float64(0.3), np.array([0.3, 0.9])])
+@pytest.mark.parametrize("q", [0.3, np.array([0.3, 0.9]), *([np.float64(0.3)] if NUMPY >= "2.1.0" else [])])  # which was a Python number
 def test_precision_of_quantiles(method, q):
     a = np.random.default_rng(0).normal(size=(3, 7)).astype("f4")
     found, g = ng.value_and_grad(lambda x: (np.sum(np.quantile(x, q, axis=1, method=method)), np.quantile(x, q, axis=1, method=method)), has_aux=True)(a)
     expected = np.quantile(a, q, axis=1, method=method)
     assert found[1].dtype == expected.dtype
     assert g.dtype == a.dtype
-    np.testing.assert_allclose(found[1], expected, rtol=1e-6)
+    np.testing.assert_allclose(found[1], expected, rtol=1e-6, atol=1e-7)
 
 
 NUMBERS_FIRST: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {

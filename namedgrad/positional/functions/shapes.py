@@ -101,7 +101,8 @@ def _in_memory(a: Any, order: str) -> str:
 def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """Another shape, same cells in C order."""
     wanted = shape[0] if len(shape) == 1 else shape
-    return run(self, np.reshape, self.kin, (self, wanted), {"order": order, "copy": copy})
+    options = {"order": order} if copy is None else {"order": order, "copy": copy}  # which NumPy 2.0 does not take
+    return run(self, np.reshape, self.kin, (self, wanted), options)
 
 
 @implements(np.ravel, view="reshape", method=True)
