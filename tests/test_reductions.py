@@ -325,3 +325,44 @@ def test_weighted_moments_of_vectorized_operands(f):
 def test_unknown_arguments_are_refused(call):
     with pytest.raises(TypeError, match=r"operands by position and no keyword"):
         call(ng.DimArray([1.0, 2.0], "c"))
+
+
+# ------------------------------------------------------------------------------------------------ NaN and infinity as results
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("skipna", [True, False])
+@pytest.mark.parametrize(("name", "extreme"), [("cummax", np.max), ("cummin", np.min)])
+def test_running_extremes_share_what_holds_them(name: str, extreme: Any, skipna: bool, mode: str) -> None:
+    for x in RNG.choice([NAN, INF, -INF, 1.0, 2.0, 2.0, 3.0], (20, 5)):
+        expected = np.zeros((5, 5))
+        for i in range(5):
+            seen = x[: i + 1]
+            there = seen[~np.isnan(seen)] if skipna else seen
+            top = extreme(there) if there.size else 0.0
+            hits = np.isnan(seen) if np.isnan(top) else seen == top
+            expected[i, : i + 1] = hits / max(hits.sum(), 1)
+        found = ng.jacobian(lambda a: getattr(ng, name)(a, "x", skipna=skipna), mode=mode)(ng.DimArray(x, "x"))
+        np.testing.assert_array_equal(found.data, expected)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("f", [np.max, np.min, np.median, lambda x: np.quantile(x, 0.3)])
+def test_cells_that_are_nan_share_the_gradient_of_nan(f: Any, mode: str) -> None:
+    for x in ([NAN, 1.0, NAN, INF], [NAN], [1.0, NAN]):
+        share = np.isnan(x) / np.isnan(x).sum()
+        np.testing.assert_array_equal(ng.jacobian(f, mode=mode)(np.array(x)), share)
+    np.testing.assert_array_equal(ng.jacobian(lambda x: x.max(), mode=mode)(ng.DimArray([NAN, NAN], "x")).data, 0)
+
+
+@pytest.mark.parametrize("x", [[INF, 1.0], [1.0, INF, INF, 2.0], [-INF, 1.0, INF], [2.0, -INF], [-INF, -INF], [INF, -INF, INF]])
+def test_sums_of_exponentials_at_infinity_are_those_of_pairs(x: list[float]) -> None:
+    """The derivative is the limit in which all infinite cells grow alike."""
+    near = np.array([400.0 if v == INF else v for v in x])
+    share = np.exp(near - 400) / np.exp(near - 400).sum() if INF in x else np.nan_to_num(np.exp(near) / max(np.exp(near).sum(), 1e-9))
+    a = ng.DimArray(np.array(x), "x")
+    assert ng.logsumexp(a).item() == np.logaddexp.reduce(x)
+    np.testing.assert_allclose(ng.grad(ng.logsumexp)(a).data, share, atol=1e-170)
+    np.testing.assert_allclose(ng.hessian(ng.logsumexp)(a).data, np.diag(share) - np.outer(share, share), atol=1e-170)
+    np.testing.assert_allclose(ng.jacobian(ng.logcumsumexp)(a).data[-1], share, atol=1e-170)
+    np.testing.assert_array_equal(ng.logcumsumexp(a).data, np.logaddexp.accumulate(x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,18 @@ class SoftmaxKernels:
 
     xp: Any
     may_branch: bool
+    isfinite_all: Callable[[Raw], bool]
+    select: Callable[[Raw, Raw], Raw]
+
+    def below_top(self, x: Raw, top: Raw) -> Raw:
+        """``x - top`` of what is at most ``top``: 0 where both are infinite, as close as below."""
+        xp = self.xp
+        if self.may_branch and self.isfinite_all(top):
+            return xp.subtract(x, top)
+        if xp.iscomplexobj(x):
+            return xp.add(self.below_top(x.real, top), xp.multiply(1j, x.imag))
+        apart = xp.not_equal(x, top)
+        return xp.subtract(self.select(apart, x), self.select(apart, top))
 
     def softmax(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """``exp(x)`` over its sum along axes."""

@@ -130,6 +130,7 @@ log10      = elementwise("log10",          lambda y, x: reciprocal(multiply(c(ma
 log1p      = elementwise("log1p",          lambda y, x: reciprocal(add(c(1.0), x)), domain="positive")
 logaddexp  = elementwise("logaddexp",      lambda y, x, z: log_share(x, z),       lambda y, x, z: log_share(z, x), domain="real")
 logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
+below_top  = elementwise("below_top",      1,                                     -1)
 log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
 sqrt       = elementwise("sqrt",           lambda y, x: divide(c(0.5), y), domain="positive")
 cbrt       = elementwise("cbrt",           lambda y, x: reciprocal(multiply(c(3.0), square(y))), domain="nonzero")

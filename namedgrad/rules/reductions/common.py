@@ -80,6 +80,11 @@ def has_nan(x: DimArray) -> bool:
     return bool(backends.backend_of(raw).has_nan(raw))
 
 
+def may_have_nan(x: DimArray) -> bool:
+    """Whether there is a NaN, or nobody may look."""
+    return backends.is_recording() or not backends.backend_of(innermost(x).raw).may_branch or has_nan(x)
+
+
 def counts(mask: DimArray, dims: Names, dtype: Any) -> DimArray:
     """Number of true cells."""
     return cast(_count_true(mask, dims), dtype) if dims else cast(mask, dtype)

@@ -15,7 +15,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, restore
 from namedgrad.rules.reductions.extremes import max
-from namedgrad.rules.structure import add, contract, equal, isfinite, subtract, total, where
+from namedgrad.rules.structure import add, contract, equal, total, where
 
 
 @operation(sample("real(a,b,c)", dim=("a", "b")), sample("real(a,b)"), method=True)
@@ -45,7 +45,7 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
 
     Notes
     -----
-    Where every cell is -inf the result is -inf, with gradient 0. As :func:`scipy.special.logsumexp`.
+    Where every cell is -inf the result is -inf, with gradient 0; cells that are inf share the gradient equally. As :func:`scipy.special.logsumexp`.
 
     Examples
     --------
@@ -55,8 +55,8 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
     """
     dims = pick(x, dim, "logsumexp")
     top = real(max(stop_gradient(x), dims, skipna=False)) if count_of(x, dims) else c(0.0)
-    top = where(isfinite(top), top, c(0.0))
-    parts = e.exp(subtract(x, top))
+    top = where(equal(top, c(-math.inf)), c(0.0), top)
+    parts = e.exp(e.below_top(x, top))
     inside = total(parts, dims) if weights is None else contract(parts, constant(weights), dims)
     nothing = equal(inside, c(0))
     out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))

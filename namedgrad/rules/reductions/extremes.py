@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from namedgrad.array import DimArray
@@ -10,7 +11,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
-from namedgrad.rules.reductions.common import counts, over_all, real_dtype, restore
+from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, real_dtype, restore
 from namedgrad.rules.structure import cast, equal, select, spread, subtract, total
 
 
@@ -19,23 +20,35 @@ def _wide(x: DimArray, dtype: Any) -> Any:
     return SINGLE if x.dtype == HALF else dtype
 
 
-def shared_ties(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
+def _ties(y: DimArray, x: DimArray, nan: bool) -> DimArray:
+    """Which cells hold ``y``, in the layout of ``x``, whatever axes ``y`` has beside; of ``nan``, also those of a NaN."""
+    y = spread(y, x)
+    tie = equal(y, x)
+    return e.logical_or(tie, e.logical_and(e.isnan(x), e.isnan(y))) if nan and x.dtype.kind == "f" and may_have_nan(y) else tie
+
+
+def shared_ties(g: DimArray, y: DimArray, x: DimArray, nan: bool = True) -> tuple[DimArray]:
     """The cotangent of a value that ``x`` has somewhere: its cells equal to it share it."""
-    tie = equal(spread(y, x), x)  # in the layout of x, whatever axes y has beside
+    tie = _ties(y, x, nan)
     n = counts(tie, tuple(n for n in x.names if n not in y.names), _wide(x, real_dtype(x)))
     return (select(tie, cast(e.divide(g, e.maximum(n, c(1))), g.dtype)),)
 
 
-def pushed_ties(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
+def pushed_ties(t: DimArray, y: DimArray, x: DimArray, nan: bool = True) -> DimArray:
     """The tangent of such a value: the mean of those of the cells equal to it."""
     gone = tuple(n for n in x.names if n not in y.names)
-    tie = equal(spread(y, x), x)
+    tie = _ties(y, x, nan)
     n = counts(tie, gone, _wide(x, real_dtype(x)))
     return cast(e.divide(total(cast(select(tie, t), _wide(t, t.dtype)), gone), e.maximum(n, c(1))), t.dtype)
 
 
-_max, _max_present = (reduction(name, pullback=shared_ties, pushforward=pushed_ties) for name in ("max", "max_present"))
-_min, _min_present = (reduction(name, pullback=shared_ties, pushforward=pushed_ties) for name in ("min", "min_present"))
+def _declared(name: str, nan: bool) -> Any:
+    shared, pushed = (functools.partial(f, nan=nan) for f in (shared_ties, pushed_ties))
+    return reduction(name, pullback=shared, pushforward=pushed)
+
+
+_max, _min = _declared("max", nan=True), _declared("min", nan=True)
+_max_present, _min_present = _declared("max_present", nan=False), _declared("min_present", nan=False)  # of NaN alone nothing
 
 
 def _extreme(of_all: Any, of_present: Any, x: DimArray, dim: Any, skipna: bool | None, keepdims: bool) -> DimArray:

@@ -21,7 +21,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import IndexMap
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
-from namedgrad.rules.reductions.common import has_nan, present, real_dtype
+from namedgrad.rules.reductions.common import has_nan, may_have_nan, present, real_dtype
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.structure import (
     add,
@@ -47,14 +47,16 @@ class _Running(Primitive):
     form, signature = "core", "(n)->(n)"
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
-        (x,) = args
+        x = args[0]  # and which cells take part
         return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim)), x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
         x, y = (innermost(a) for a in (ins[0], out))
-        new = run_starts(y, dim)
-        fill = c(-math.inf if self.name == "cummax" else math.inf)  # cells that are left out hold it, and tie with nothing
-        hits = e.logical_and(equal(x, y), e.logical_or(new, not_equal(y, fill)))
+        new, hits = _new_values(y, dim), equal(x, y)
+        if len(ins) > 1:
+            hits = e.logical_and(hits, ins[1])  # what is left out ties with nothing
+        elif _is_float(y) and may_have_nan(y):
+            hits = e.logical_or(hits, e.logical_and(e.isnan(x), e.isnan(y)))
         if _known(y) and not has_nan(y) and not _any(e.logical_and(hits, logical_not(new))):
             start = stamp(_running_start(new, dim), axes.by_name())
             return IndexMap(like(ins[0]), [start], (dim,))
@@ -83,6 +85,19 @@ def run_starts(y: DimArray, dim: Name) -> DimArray:
     first = zeros_spread(y, Like((dim,), (min(n, 1),), np.dtype(bool)), value=True)
     later = not_equal(slice_of(y, dim, slice(1, n)), slice_of(y, dim, slice(0, max(n - 1, 0))))
     return reorder(join([first, later], dim), y.names)
+
+
+def _new_values(y: DimArray, dim: Name) -> DimArray:
+    """Where runs start, to which NaN behind NaN belongs."""
+    new = run_starts(y, dim)
+    if not (_is_float(y) and may_have_nan(y)):
+        return new
+    nan = e.isnan(y)
+    return e.logical_and(new, e.logical_or(logical_not(nan), run_starts(nan, dim)))
+
+
+def _is_float(x: DimArray) -> bool:
+    return x.dtype.kind == "f"
 
 
 def _running_start(new: DimArray, dim: Name) -> DimArray:
@@ -149,13 +164,13 @@ def _declare(prim: _Running, kind: str, fill: float, first: str, result: str) ->
     ) -> DimArray | tuple[DimArray, DimArray]:
         name = pick_one(x, dim, prim.name)
         mask = present(x, skipna)
-        y = apply(prim, (x if mask is None else where(mask, x, c(fill)),), dim=name)
+        y = apply(prim, (x,) if mask is None else (where(mask, x, c(fill)), mask), dim=name)
         if mask is not None:
             seen = e.greater_equal(running_position(mask, name, -1), c(0))
             y = where(seen, y, c(math.nan))
         if not return_indices:
             return y
-        return y, _running_start(run_starts(stop_gradient(y), name), name)
+        return y, _running_start(_new_values(stop_gradient(y), name), name)
 
     function.__name__ = function.__qualname__ = prim.name
     function.__doc__ = _DOC.format(first=first, kind=kind, name=prim.name, ufunc=f"{kind}imum", result=result)

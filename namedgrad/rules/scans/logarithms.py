@@ -14,7 +14,7 @@ from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.scans.extremes import cummax
 from namedgrad.rules.scans.recurrence import delayed, recurrence
-from namedgrad.rules.structure import add, cast, equal, logical_not, select, subtract, where
+from namedgrad.rules.structure import add, cast, equal, not_equal, select, where
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("complex(a,b)", dim="b"))
@@ -39,7 +39,8 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
 
     Notes
     -----
-    As long as every cell is -inf the result is -inf, from a cell inf on it is inf, both with gradient 0. The counterpart of ``torch.logcumsumexp`` and of
+    As long as every cell is -inf the result is -inf, with gradient 0; from a cell inf on it is inf, and such cells share the
+    gradient equally. The counterpart of ``torch.logcumsumexp`` and of
     ``numpy.logaddexp.accumulate``.
 
     Examples
@@ -50,11 +51,10 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
     """
     name = pick_one(x, dim, "logcumsumexp")
     top = cummax(stop_gradient(real(x)), name, skipna=False)
-    some, high = logical_not(e.isinf(top)), equal(top, c(math.inf))  # NaN stays where it is
+    some = not_equal(top, c(-math.inf))
     top = where(some, top, c(0.0))
-    drop = select(delayed(some, name), e.exp(subtract(delayed(top, name), top)))
-    parts = e.exp(where(high, c(-math.inf), subtract(x, top)))
+    drop = select(delayed(some, name), e.exp(e.below_top(delayed(top, name), top)))
+    parts = e.exp(e.below_top(x, top))
     inside = recurrence(cast(drop, parts.dtype), parts, name)
     nothing = equal(inside, c(0))
-    out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
-    return where(high, c(math.inf), add(out, top))
+    return add(where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside))), top)

@@ -22,7 +22,7 @@ from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge
 from namedgrad.rules.reductions.common import counts, present, real_dtype, restore
-from namedgrad.rules.reductions.extremes import pushed_ties, shared_ties
+from namedgrad.rules.reductions.extremes import max, pushed_ties, shared_ties
 from namedgrad.rules.reductions.places import all
 from namedgrad.rules.sorting.order import sort_axis
 from namedgrad.rules.structure import (
@@ -199,7 +199,9 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
         return where(e.greater(n, c(0)), out, c(math.nan))
     dates = x.dtype.kind in "mM"  # of which NaT counts, as in xarray
     there = equal(line, line) if dates else present(line, None) if skipna is False else None
-    return out if there is None else where(all(there, name), out, missing(out))
+    if there is None:
+        return out
+    return where(all(there, name), out, missing(out) if dates else max(line, name, skipna=False))
 
 
 def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
