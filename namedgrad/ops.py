@@ -236,7 +236,7 @@ _method("__matmul__", _matmul)
 _method("__rmatmul__", _matmul)
 
 
-_method("__round__", elementwise.round)
+_method("__round__", elementwise.rounded)
 
 
 def _divmod(self: DimArray, other: Any) -> tuple[DimArray, DimArray]:

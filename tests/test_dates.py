@@ -61,5 +61,22 @@ def test_a_missing_date_is_no_number(dtype):
     there = ~np.isnat(LACKING)
     np.testing.assert_array_equal(x.astype(dtype).data, np.where(there, LACKING.astype("M8[D]").astype(dtype), np.nan))
     assert x.astype(dtype).dtype == dtype
-    assert np.isnan(ng.segment_mean(x, [0, 0, 1], "t").data[0, 0])
     assert np.isnan(ng.gradient(x, "t").data[0]).any()
+
+
+@pytest.mark.parametrize("q", [0.1, 0.3, 0.5, 0.77, [0.0, 0.6, 1.0]])
+def test_quantiles_are_cut_to_whole_ticks_as_in_numpy(q):
+    ticks = np.random.default_rng(0).integers(0, 10**9, (5, 8))
+    for data in (np.datetime64("2200-01-01", "ns") + ticks, ticks.astype("m8[ns]")):
+        np.testing.assert_array_equal(ng.DimArray(data, ("k", "t")).quantile(q, "t").to_numpy(), np.quantile(data, q, axis=1))
+
+
+@pytest.mark.parametrize("skipna", [None, False])
+def test_means_of_groups_are_dates(skipna):
+    group = np.array([0, 3, 0, 0, 3, 1])
+    data = np.datetime64("2200-01-01", "ns") + np.random.default_rng(1).integers(0, 10**9, 6)
+    data[4] = "NaT"
+    for x in (data, data - data[0]):
+        found = ng.segment_mean(ng.DimArray(x, "t"), group, "t", size=4, skipna=skipna)
+        parts = [ng.DimArray(x[group == k], "t").mean("t", skipna=skipna).to_numpy() if (group == k).any() else np.datetime64("NaT") for k in range(4)]
+        np.testing.assert_array_equal(found.to_numpy(), np.array(parts, x.dtype))

@@ -367,3 +367,23 @@ def test_logistic_losses_of_complex_scores():
     np.testing.assert_allclose(ng.log_sigmoid(X(z, "n")).data, -np.log(1 + np.exp(-z)), rtol=1e-13)
     found = ng.soft_margin_loss(X(z, "n"), X(SIGNS, "n"), reduction=None)
     np.testing.assert_allclose(found.data, np.log(1 + np.exp(-SIGNS * z)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1e-300, 0.5, 1.0, 1e300])
+def test_the_bend_of_smooth_l1_may_be_differentiated_however_sharp(beta):
+    d = np.array([-3.0, -0.5, -1e-300, 0.0, 0.3, 0.5, 2.0])
+    flat = np.array([0.0 if v == 0 else v / abs(v) if abs(v) >= beta else v / beta for v in d])
+    f = lambda x, b: ng.smooth_l1_loss(x, 0.0, beta=b, reduction=None)
+    x, b = X(d, "x"), X(beta, ())
+    np.testing.assert_allclose(f(x, b).data, flat * (d - beta * flat / 2), rtol=1e-14)
+    by_x, by_b = ng.jacobian(f, (0, 1))(x, b)
+    np.testing.assert_allclose(by_x.data, np.diag(flat), rtol=1e-14)
+    np.testing.assert_allclose(by_b.data, -(flat**2) / 2, rtol=1e-14)
+
+
+def test_what_a_loss_of_positional_arrays_lacks_is_named():
+    p = ng.positional(np.ones((3, 4)))
+    with pytest.raises(TypeError, match=r"kl_div\(\) is missing the argument 'target'"):
+        ng.kl_div(p)
+    with pytest.raises(ng.AxisError, match="times first"):
+        ng.ctc_loss(p[0], np.array([1]))

@@ -410,3 +410,9 @@ P = np.ones((2, 3, 8))
 def test_errors_name_the_way_out(call: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("pool", [ng.max_pool, ng.avg_pool])
+def test_paddings_of_pooling_are_in_cells(pool: Any) -> None:
+    with pytest.raises(TypeError, match="padding 'same' along 'x' is not in cells"):
+        pool(ng.DimArray(draw(6), "x"), {"x": 2}, padding="same")

@@ -172,6 +172,10 @@ class Backend(
         """``x`` where the mask is true, exactly 0 elsewhere."""
         return self.xp.where(mask, x, _zero(x))
 
+    def round_number(self, x: float, decimals: int) -> float:
+        """A number of Python's to decimals, in decimal arithmetic."""
+        return round(x, decimals)
+
     def present(self, x: Raw) -> Raw:
         """Where ``x`` is not NaN."""
         return ~self.xp.isnan(x)

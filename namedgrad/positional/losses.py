@@ -8,7 +8,7 @@ from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray
-from namedgrad.axes import Name, Names
+from namedgrad.axes import AxisError, Name, Names
 from namedgrad.linear import Like
 from namedgrad.positional.array import box, ordered
 from namedgrad.positional.axis import expand, name_of, named, names_of, squeeze
@@ -23,7 +23,7 @@ class Call:
     """One call: its arguments by name, those that are arrays with numbered axes."""
 
     def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.function = OPERATIONS[name].function
+        self.name, self.function = name, OPERATIONS[name].function
         signature = inspect.signature(self.function)
         self.given = dict(signature.bind_partial(*args, **kwargs).arguments)
         self.kind = kind_of(positional_in(tuple(self.given.values())))
@@ -32,6 +32,8 @@ class Call:
 
     def array(self, parameter: str) -> DimArray:
         """An argument with numbered axes."""
+        if parameter not in self.given:
+            raise TypeError(f"{self.name}() is missing the argument {parameter!r}")
         return unwrap(self.given[parameter], parameter)
 
     def run(self, arrays: dict[str, DimArray], whole: Names = (), **dims: Any) -> Any:
@@ -117,6 +119,8 @@ def _ctc(*args: Any, **kwargs: Any) -> Any:
     """Times first, classes last, in between the batch that the targets begin with."""
     call = Call("ctc_loss", args, kwargs)
     call.given.pop("dims", None)
+    if call.x.ndim < 2:
+        raise AxisError(f"ctc_loss: log-probabilities of {call.x.ndim} axes need two, times first and classes last")
     time, *batch, kind = call.x.dims
     targets = call.array("targets")
     label = axes.fresh("label")

@@ -87,7 +87,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "__rmatmul__": _through(np.matmul, reflected=True),
     "__divmod__": _through(np.divmod),
     "__rdivmod__": _through(np.divmod, reflected=True),
-    "__round__": lambda self, decimals=0: np.round(self, decimals),
+    "__round__": lambda self, decimals=None: box(elementwise.rounded(self._x, decimals), self.kin),
 }
 for _name, _function in _OTHERS.items():
     setattr(PositionalArray, _name, _function)

@@ -19,6 +19,7 @@ from namedgrad.axes import NONE
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.structure import add, equal, multiply, negative, select, subtract, where
+from namedgrad.trace import innermost
 
 for _prim in (add, subtract, multiply):
     _prim.publish(("real", "real"))
@@ -245,6 +246,16 @@ def round(x: DimArray, decimals: int = 0) -> DimArray:
         return rint(x)
     factor = c(10.0 ** abs(decimals))
     return divide(rint(multiply(x, factor)), factor) if decimals > 0 else multiply(rint(divide(x, factor)), factor)
+
+
+_round_number = elementwise("round_number", None, None)
+
+
+def rounded(x: DimArray, decimals: int | None = None) -> DimArray:
+    """As Python's ``round``: of its own numbers the decimals of their exact value are rounded, 2.675 to 2.67."""
+    raw = innermost(x).raw
+    of_python = isinstance(raw, float) and backends.is_number(raw)
+    return _round_number(x, c(decimals)) if of_python and decimals else round(x, decimals or 0)
 
 
 @operation(sample("real(a,b)", min=-0.5, max=0.5), sample("real(a,b)", max=0.25), method=True)

@@ -286,6 +286,11 @@ def _unstacked(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
     return out._replace({n: v.copy(data=v._data.copy()) if holds(v) else v for n, v in out._variables.items()})
 
 
+def _unstacked_as_ours(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a value of ours fills up is ours."""
+    return self._unstack_full_reindex(*args, **kwargs)
+
+
 def _same(self: Any) -> Any:
     """What is being differentiated stays where it is."""
     return self.copy(deep=False)
@@ -396,6 +401,7 @@ SEAMS = [
     Seam("xarray.core.variable:Variable.__getitem__", _later(_HERE + "selecting", "getitem"), _single, around=True),
     Seam("xarray.core.variable:IndexVariable._finalize_indexing_result", _later(_HERE + "selecting", "finalize")),
     Seam("xarray.core.dataset:Dataset.sortby", _later(_HERE + "selecting", "sortby"), _by_ours),
+    Seam("xarray.core.dataset:Dataset._unstack_once", _unstacked_as_ours, _arguments_but_self),
     Seam("xarray.core.dataset:Dataset._unstack_full_reindex", _unstacked, lambda self, *_: holds(self), around=True),
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),

@@ -130,3 +130,12 @@ def test_sharing_is_told() -> None:
     p = ng.positional(X)
     assert np.may_share_memory(p, p[0])
     assert not np.shares_memory(p, p * 1.0)
+
+
+def test_numbers_of_python_are_rounded_as_in_python() -> None:
+    for v in (2.675, 0.15, -0.05, 1.005, 123456.789, 2.5, 1e22):
+        for n in (1, 2, -1):
+            for f in (ng.value_and_grad(lambda x: round(x, n) * x), ng.compile(ng.value_and_grad(lambda x: round(x, n) * x))):  # noqa: B023
+                value, slope = f(v)
+                assert float(value) == round(v, n) * v
+                assert float(slope) == round(v, n)

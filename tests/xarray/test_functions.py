@@ -298,3 +298,14 @@ def test_polynomials_that_too_few_places_determine(x, deg, gaps, w):
     np.testing.assert_allclose(out, f(data), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(slope, (f(data + along) - f(data - along)) / 2, rtol=1e-9, atol=1e-11)  # it is linear
     np.testing.assert_allclose((pulled * along).sum(), (cotangent * slope).sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("traced", [3.0, xr.DataArray(3.0)])
+def test_what_fills_gaps_of_unstack_may_be_differentiated(traced):
+    labels = {"a": ("z", [0, 0, 1]), "b": ("z", [0, 1, 0])}
+    x = xr.DataArray([[1.0, 2.0, 4.0], [5.0, 7.0, 9.0]], dims=("t", "z"), coords=labels).set_index(z=["a", "b"])
+    weights = xr.DataArray(np.arange(8.0).reshape(2, 2, 2), dims=("t", "a", "b"))
+    loss = lambda fill: (x.unstack("z", fill_value=fill) ** 2 * weights).sum()
+    value, slope = ng.value_and_grad(loss)(traced)
+    assert float(value) == float(loss(3.0))
+    assert float(slope) == 2 * 3.0 * float(weights[:, 1, 1].sum())

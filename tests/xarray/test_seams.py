@@ -11,6 +11,7 @@ from namedgrad.xarray import seams
 from tests.xarray.harness import check_gradient, quiet
 from tests.xarray.programs import LON, WEIGHTS, field, with_gaps
 
+STACKED = xr.DataArray([1.0, 2.0, 4.0], dims="z", coords={"a": ("z", [0, 0, 1]), "b": ("z", [0, 1, 0])}).set_index(z=["a", "b"])
 TARGETS = xr.DataArray([10.0, 100.0], dims="station")
 
 
@@ -44,6 +45,7 @@ REACHED = {
     "Dataset.drop_isel": lambda x: x.drop_isel(lon=[1]) * x.lon,
     "Dataset.drop_duplicates": lambda x: x.isel(lon=[0, 1, 1]).drop_duplicates("lon") * x.lon,
     "DataArray._to_dataset_split": lambda x: (x * x.lon).to_dataset("lon")[90.0],
+    "Dataset._unstack_once": lambda x: STACKED.unstack("z", fill_value=x.mean().data),
     "reindex": lambda x: (x * x.lon).reindex(lon=[0.0, 100.0], method="nearest"),
     "reindex_like": lambda x: (x * x.lon).reindex_like(WEIGHTS[:2]),
     "Variable.equals": lambda x: x * (2.0 if x.equals(x.copy()) else 0.0),

@@ -21,7 +21,7 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
-from namedgrad.rules.structure import cast, equal, reorder, select, stamp, subtract, where, zeros_spread
+from namedgrad.rules.structure import add, cast, equal, missing, reorder, select, stamp, subtract, where, zeros_spread
 from namedgrad.trace import innermost
 
 _DOC = """{first}
@@ -84,6 +84,9 @@ class _Groups:
         self.at = Spot([found], (self.name,), (dim,))
         self.target = zeros_spread(x, Like((self.name,), (self.size,), x.dtype))
 
+    def of_cells(self, out: DimArray) -> DimArray:
+        """What each cell's group has."""
+        return gather(out, dict(zip(self.at.dims, self.at.places, strict=True)))
 
     def reduced(self, v: DimArray, kind: str) -> DimArray:
         """The cells of every group reduced."""
@@ -185,10 +188,23 @@ def _mean_of(x: DimArray, groups: _Groups, mask: DimArray | None) -> tuple[DimAr
     return where(e.greater(n, c(0)), e.divide(whole, e.maximum(n, c(1))), c(math.nan)), n
 
 
+def _mean_of_dates(x: DimArray, groups: _Groups, skipna: bool | None) -> DimArray:
+    """As :func:`namedgrad.rules.reductions.dates.mean_of_dates`: doubles hold differences from the last date of a group."""
+    there, ticks = equal(x, x), cast(x, "int64")
+    n, members = (groups.counts(mask, np.dtype(np.int64)) for mask in (there, None))
+    some = e.logical_and(e.greater(n, c(0)), e.greater_equal(n, members if skipna is False else c(0)))
+    last = groups.reduced(ticks, "amax")
+    apart = cast(subtract(ticks, groups.of_cells(last)), "float64")
+    middle = e.divide(groups.reduced(select(there, apart), "sum"), e.maximum(n, c(1)))
+    return where(some, cast(add(cast(e.floor(middle), "int64"), last), x.dtype), missing(x))
+
+
 @in_single
 def _segment_mean(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                   new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_mean")
+    if x.dtype.kind in "mM":
+        return groups.placed(_mean_of_dates(x, groups, skipna))
     return groups.placed(_mean_of(x, groups, _present(x, skipna))[0])
 
 
@@ -208,7 +224,7 @@ def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None,
 def _variance(x: DimArray, groups: _Groups, mask: DimArray | None, ddof: int) -> DimArray:
     mean, n = _mean_of(x, groups, mask)
     x = x if mask is None else select(mask, x)
-    apart = subtract(x, gather(mean, dict(zip(groups.at.dims, groups.at.places, strict=True))))
+    apart = subtract(x, groups.of_cells(mean))
     square = e.square(absolute(apart)) if x.dtype.kind == "c" else e.square(apart)
     whole = groups.reduced(square if mask is None else select(mask, square), "sum")
     left = subtract(n, c(number(ddof, "ddof")))

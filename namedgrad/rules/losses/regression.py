@@ -195,13 +195,15 @@ def smooth_l1_loss(
     b = measured(beta, x, "smooth_l1_loss: beta")
     if _any(b, np.less):
         raise ValueError(f"smooth_l1_loss: beta={beta} is negative")
-    loss = _huber.two(comparable(d, "smooth_l1_loss"), b)
-    if not isinstance(beta, (int, float)):
-        sharp = equal(b, c(0))
-        loss = where(sharp, e.absolute_real(d), e.divide(loss, where(sharp, c(1), b)))
-    elif beta != 1:
-        loss = e.divide(loss, b)
+    loss = _huber.two(comparable(d, "smooth_l1_loss"), b) if isinstance(beta, (int, float)) and beta == 1 else _rounded_off(d, b)
     return reduced(loss, (x, t, b), dim, reduction, "smooth_l1_loss")
+
+
+def _rounded_off(d: DimArray, b: DimArray) -> DimArray:
+    """``s (d - b s / 2)`` with the slope ``s``, which is ``d / b`` between -1 and 1, and a step where ``b`` is 0."""
+    sharp = equal(b, c(0))
+    slope = where(sharp, e.sign(d), bounded(e.divide(d, where(sharp, c(1), b)), c(-1.0), c(1.0)))
+    return multiply(slope, subtract(d, multiply(c(0.5), multiply(b, slope))))
 
 
 def _any(x: DimArray, compared: Any) -> bool:

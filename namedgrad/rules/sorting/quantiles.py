@@ -194,10 +194,11 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     parts = (_at_rank(line, low, name),) if _is_zero(weight) else _both(line, low, high, name)
     if x.dtype.kind in "biu":  # the difference of two may not fit into their dtype
         parts = [cast(y, real_dtype(x)) for y in parts]
-    out = parts[0] if len(parts) == 1 else _between(parts[0], parts[1], cast(weight, real_dtype(x)))
+    dates = x.dtype.kind in "mM"  # of which NaT counts, as in xarray
+    between = _between_dates if dates else _between
+    out = parts[0] if len(parts) == 1 else between(parts[0], parts[1], cast(weight, real_dtype(x)))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
-    dates = x.dtype.kind in "mM"  # of which NaT counts, as in xarray
     there = equal(line, line) if dates else present(line, None) if skipna is False else None
     if there is None:
         return out
@@ -214,6 +215,13 @@ def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
     far = where(isfinite(below), above, where(isfinite(above), below, c(math.nan)))
     inside = where(finite, add(low, multiply(weight, subtract(high, low))), far)
     return where(e.logical_or(whole, equal(weight, c(0))), below, inside)
+
+
+def _between_dates(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
+    """A part of a unit is cut off the way from the nearer of the two, as in NumPy."""
+    way = subtract(above, below)
+    from_above = subtract(above, multiply(way, subtract(c(1.0), weight)))
+    return where(e.less(weight, c(0.5)), add(below, multiply(way, weight)), from_above)
 
 
 def _is_zero(weight: DimArray) -> bool:

@@ -63,6 +63,8 @@ def sides(padding: Any, dims: Mapping[Name, Any], what: str) -> Sides:
         pair = p if isinstance(p, (tuple, list)) else (p, p)
         if len(pair) != 2:
             raise ValueError(f"{what}: padding {p!r} along {d!r} is neither a number nor (before, after)")
+        if not all(hasattr(n, "__index__") for n in pair):
+            raise TypeError(f"{what}: padding {p!r} along {d!r} is not in cells; give their number, or (before, after)")
         found[d] = (operator.index(pair[0]), operator.index(pair[1]))
     return found
 
