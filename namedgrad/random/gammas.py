@@ -12,7 +12,7 @@ from typing import Any
 from namedgrad.array import DimArray
 from namedgrad.random.drawing import Draws, check_positive, distribution, operands
 from namedgrad.random.drawing import scalar as c
-from namedgrad.random.implicit import drawn_beta, drawn_gamma, drawn_vonmises, drawn_wald
+from namedgrad.random.implicit import drawn_beta, drawn_gamma, drawn_power, drawn_vonmises, drawn_wald
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.structure import add, cast, multiply, subtract, where
 from namedgrad.trace import innermost
@@ -24,6 +24,19 @@ def standard_gamma(draws: Draws, what: str, shape: DimArray) -> DimArray:
     """Draws from Gamma(shape) that follow their shape."""
     check_positive(what, shape=shape)
     return drawn_gamma(draws("standard_gamma", shape), shape)
+
+
+def _power(draws: Draws, what: str, shape: DimArray, p: float) -> DimArray:
+    """A power of such draws."""
+    check_positive(what, shape=shape)
+    z = draws("standard_gamma", shape)
+    return drawn_power(p)(e.power(z, c(p)), z, shape)
+
+
+def _inverse_mean_square(draws: Draws, what: str, df: DimArray, p: float) -> DimArray:
+    """``(χ²(df) / df)**-p``."""
+    half = e.divide(df, c(2.0))
+    return multiply(_power(draws, what, half, -p), half if p == 1 else e.power(half, c(p)))
 
 
 def _chisquare(draws: Draws, what: str, df: DimArray) -> DimArray:
@@ -79,7 +92,7 @@ def invgamma(shape: Any, scale: Any = 1.0, *, sizes: Sizes = None, rng: Any = No
     shape, scale = operands(shape, scale)
     draws = Draws("invgamma", (shape, scale), sizes, rng)
     check_positive("invgamma", scale=scale)
-    return draws.finish(e.divide(scale, standard_gamma(draws, "invgamma", shape)))
+    return draws.finish(multiply(scale, _power(draws, "invgamma", shape, -1.0)))
 
 
 @distribution
@@ -171,8 +184,8 @@ def f(dfnum: Any, dfden: Any, *, sizes: Sizes = None, rng: Any = None) -> DimArr
     dfnum, dfden = operands(dfnum, dfden)
     draws = Draws("f", (dfnum, dfden), sizes, rng)
     check_positive("f", zero=False, dfnum=dfnum, dfden=dfden)
-    above, below = _chisquare(draws, "f", dfnum), _chisquare(draws, "f", dfden)
-    return draws.finish(e.divide(e.divide(above, dfnum), e.divide(below, dfden)))
+    above = e.divide(_chisquare(draws, "f", dfnum), dfnum)
+    return draws.finish(multiply(above, _inverse_mean_square(draws, "f", dfden, 1.0)))
 
 
 @distribution
@@ -194,7 +207,7 @@ def noncentral_f(dfnum: Any, dfden: Any, nonc: Any, *, sizes: Sizes = None, rng:
     draws = Draws("noncentral_f", (dfnum, dfden, nonc), sizes, rng)
     check_positive("noncentral_f", zero=False, dfden=dfden)
     above = _noncentral(draws, "noncentral_f", dfnum, nonc)
-    return draws.finish(e.divide(e.divide(above, dfnum), e.divide(_chisquare(draws, "noncentral_f", dfden), dfden)))
+    return draws.finish(multiply(e.divide(above, dfnum), _inverse_mean_square(draws, "noncentral_f", dfden, 1.0)))
 
 
 @distribution
@@ -217,8 +230,7 @@ def t(df: Any, loc: Any = 0.0, scale: Any = 1.0, *, sizes: Sizes = None, rng: An
     draws = Draws("t", (df, loc, scale), sizes, rng)
     check_positive("t", scale=scale)
     check_positive("t", zero=False, df=df)
-    z = draws("standard_normal")
-    standard = e.divide(z, e.sqrt(e.divide(_chisquare(draws, "t", df), df)))
+    standard = multiply(draws("standard_normal"), _inverse_mean_square(draws, "t", df, 0.5))
     return draws.finish(add(loc, multiply(scale, standard)))
 
 

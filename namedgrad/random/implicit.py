@@ -8,6 +8,7 @@ parameters, so higher orders follow: ``x`` itself is differentiated as what it i
 from __future__ import annotations
 
 import functools
+import math
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import Elementwise, elementwise
@@ -50,6 +51,18 @@ def gamma_slope(k: int) -> _Slope:
         return out if not k else subtract(out, multiply(c(float(k)), _part(gamma_slope(k - 1)(z, a), z)))
 
     return _Slope("gamma_slope", (k,), (in_draw, lambda y, z, a, *_: gamma_slope(k + 1)(z, a)))
+
+
+@functools.cache
+def drawn_power(p: float) -> Elementwise:
+    """A power of a draw from Gamma(a), given with the draw: its slope is finite where that of the draw's inverse is not."""
+
+    def in_shape(y: DimArray, _: DimArray, x: DimArray, a: DimArray) -> DimArray:
+        z = drawn_gamma(x, a)
+        growth = where(equal(z, c(0.0)), c(math.inf), _part(gamma_slope(0)(z, a), z))
+        return multiply(multiply(c(p), y), growth)
+
+    return Elementwise("drawn_power", (None, None, in_shape), "as_drawn")
 
 
 def _part(slope: DimArray, draw: DimArray) -> DimArray:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import namedgrad as ng
 from tests.random.table import BY_QUANTILE, CONTINUOUS, DISCRETE, FORMULAS
@@ -107,3 +107,17 @@ def test_derivatives_of_both_orders(name):
         direction = tuple(float(i == j) for j in range(len(point)))
         _, mixed = ng.pushforward(lambda *v: ng.grad(lambda w: f(*w))(v), tuple(point), direction)
         np.testing.assert_allclose(mixed, second[i], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_slopes_of_heavy_tails_are_finite_where_they_are_in_double_precision(mode: str) -> None:
+    """They are quotients of small draws from Gamma(a), whose quantile at u is ``(u Γ(a + 1))**(1 / a)``."""
+    df = 0.1
+    x = ng.random.t(ng.DimArray(np.float32(df), ()), sizes={"n": 200}, rng=0).to_numpy().astype(float)
+    slope = ng.jacobian(lambda d: ng.random.t(d, sizes={"n": 200}, rng=0), mode=mode)(ng.DimArray(np.float32(df), ())).to_numpy()
+    z = ng.random.normal(ng.DimArray(np.float32(0), ()), sizes={"n": 200}, rng=0).to_numpy().astype(float)
+    half, log = df / 2, np.log(df / 2 * (z / x) ** 2)
+    far = log < -20
+    assert far.sum() > 50
+    growth = (special.digamma(half + 1) - log) / half
+    np.testing.assert_allclose(slope[far], (x * (0.5 / df - 0.25 * growth))[far], rtol=1e-3)
