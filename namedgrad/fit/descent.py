@@ -70,10 +70,13 @@ class Descent(Batch):
         finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
         with np.errstate(invalid="ignore"):
             lower = at.cost <= self.cost + ENOUGH * slope
-            level = (np.abs(at.cost - self.cost) <= ROUNDING * np.abs(self.cost)) & (np.abs(later) <= np.abs(slope))
+            level = np.abs(at.cost - self.cost) <= ROUNDING * np.abs(self.cost)
+            lower &= ~level | (later < STEEP * -slope)  # else it has gone too far, which only the slope can tell
+            level &= (slope <= later) & (later < STEEP * -slope)
             cut_off = (self.trial != self.x + self.step * self.direction).any(axis=0)
-            steep = (later < STEEP * slope) & ~cut_off & ~level
-        decreases = finite & (lower | level)
+            nowhere = (self.x + self.step * self.direction == self.x).all(axis=0)
+            steep = (later < STEEP * slope) & ~cut_off & ~level | nowhere
+        decreases = finite & (lower | level | nowhere)
         good = finite & new | decreases & ~steep
         self.too_long = np.where(decreases, self.too_long, self.step)
         self.too_short = np.where(decreases & steep, self.step, self.too_short)
@@ -123,7 +126,7 @@ class Descent(Batch):
         same = np.isfinite(self.too_long) & (self.too_long - self.too_short <= SAME * self.too_long)
         stuck = same | (self.step * (np.abs(self.direction) / self.size()).max(axis=0, initial=0.0) < TINY)
         if stuck.any():  # rounding is in the way, or a kink
-            converged |= stuck & self.converged(np.sqrt(tol))
+            converged |= stuck & (self.converged(np.sqrt(tol)) | self.is_zero())
         return self.judge(converged, stuck, max_iterations)
 
     def converged(self, tol: float) -> Flags:
@@ -133,6 +136,10 @@ class Descent(Batch):
         """
         slope = np.abs(np.where(self.free(), self.gradient, 0.0))
         return np.asarray((slope * self.size() <= tol * np.abs(self.cost)).all(axis=0))
+
+    def is_zero(self) -> Flags:
+        """Whether changes of the parameters by their rounding may change the cost by all of itself, to first order."""
+        return np.asarray(np.abs(self.cost) <= SAME * small.dot(np.abs(self.gradient), self.size()))
 
     def size(self) -> Array:
         """How large parameters are: now, or at the start."""

@@ -237,3 +237,16 @@ def test_nested_parameters():
         lambda p, x, y: p["out"][0] * ng.tanh(ng.dot(x, p["in"]["w"], dim="k")) + p["out"][1] - y, start, x, y
     )
     np.testing.assert_allclose(lsq.params["in.w"], [1.0, -0.5, 0.3], atol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-3, 1.0, -2.0])
+def test_steepest_descent_ends_where_only_the_slope_tells_how_far_to_go(offset):
+    """Beside the rest of the loss, what is still to be gained is less than its rounding."""
+    rng = np.random.default_rng(3)
+    place, bend = rng.normal(size=20) * 10 ** rng.uniform(-2, 2, 20), rng.uniform(0.5, 3, 20)
+    fit = ng.minimize(
+        lambda p, a, b: b * (p["x"] - a) ** 2 + (p["x"] - a) ** 4 + offset, {"x": ng.DimArray(place + rng.uniform(-1, 1, 20), "cell")},
+        ng.DimArray(place, "cell"), ng.DimArray(bend, "cell"), over="cell", method="gradient-descent", max_iterations=5000,
+    )
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(fit.params["x"], place, rtol=1e-7, atol=1e-7)
