@@ -426,3 +426,19 @@ def test_bend_of_gammainc_at_0(a, slope):
     """The density of the gamma distribution is ``x**(a - 1) exp(-x) / gamma(a)``."""
     bend = _derivative(lambda x: ng.gammainc(a, x), (0, 0))
     np.testing.assert_allclose(bend(ng.DimArray([0.0], ("x",))).data, [slope], atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "v", "sign"), [("i0e", 0, 1), ("i1e", 1, 1), ("k0e", 0, -1), ("k1e", 1, -1), ("ive", 1.5, 1), ("kve", 1.5, -1)])
+def test_scaled_bessel_functions_have_slopes_far_away(name: str, v: float, sign: int, dtype: str) -> None:
+    """Hankel's expansion, DLMF 10.40: there the neighbouring orders agree in all digits that a difference would need."""
+    x = np.array([1e4, 1e6, 3e8], dtype)
+    f = (lambda x: getattr(ng, name)(v, x)) if name in ("ive", "kve") else getattr(ng, name)
+    m, far = 4 * v * v, x.astype(float)
+    terms = [1.0, -sign * (m - 1) / 8, (m - 1) * (m - 9) / 128]
+    front = 1 / np.sqrt(2 * np.pi) if sign > 0 else np.sqrt(np.pi / 2)
+    power = lambda k, n: np.prod([-k - 0.5 - i for i in range(n)]) * far ** (-k - 0.5 - n)
+    a = ng.DimArray(x, "x")
+    for n, found in enumerate([f(a), ng.grad(lambda a: f(a).sum())(a), ng.hessian(lambda a: f(a).sum(), part="diagonal")(a)]):
+        expected = front * sum(c * power(k, n) for k, c in enumerate(terms))
+        np.testing.assert_allclose(found.data, expected, rtol=1e-6 if dtype == "float32" else 1e-11)

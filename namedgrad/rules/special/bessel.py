@@ -27,6 +27,7 @@ from namedgrad.rules.elementwise import (
 )
 from namedgrad.rules.elementwise import sign as direction
 from namedgrad.rules.special.declare import FAMILY, scaled, special
+from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 
@@ -66,7 +67,7 @@ def _of_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
 
 
 def _of_scaled_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
-    """That of ``exp(-abs(x)) I``."""
+    """That of ``exp(-abs(x)) I``, and of its derivatives in the order."""
     return subtract(_neighbours(f, v, x), _without_growth(x, y))
 
 
@@ -104,7 +105,7 @@ _ORDER = ("positive", "positive")
 _ive = elementwise(
     "ive",
     lambda y, v, x: _in_order("ive_order", 1, _of_scaled_first)(v, x),
-    lambda y, v, x: _of_scaled_first(_ive, y, v, x),
+    lambda y, v, x: by_quotient(y, v, x, 1, lambda x: _of_scaled_first(_ive, y, v, x)),
 )
 
 
@@ -175,7 +176,7 @@ kv = special(
     domain=_ORDER, operands=_V, says="Modified Bessel function of the second kind and real order v.",
     source=_SOURCE)
 kve = special(
-    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: _pole(x, -1, _of_scaled_second(kve, y, v, x)),
+    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: _pole(x, -1, by_quotient(y, v, x, -1, lambda x: _of_scaled_second(kve, y, v, x))),
     domain=_ORDER, operands=_V, says="Scaled modified Bessel function of the second kind, exp(x) kv(v, x).",
     source=_SOURCE)
 j0 = special("j0", lambda y, x: negative(j1(x)), domain="real",
@@ -190,17 +191,17 @@ i0 = special("i0", lambda y, x: i1(x), domain="real",
              says="Modified Bessel function of the first kind of order 0.", torch="torch.special.i0")
 i1 = special("i1", lambda y, x: _i1_slope(x), domain="real",
              says="Modified Bessel function of the first kind of order 1.", torch="torch.special.i1")
-i0e = special("i0e", lambda y, x: subtract(i1e(x), _without_growth(x, y)), domain="nonzero",
+i0e = special("i0e", lambda y, x: by_quotient(y, c(0.0), x, 1, lambda x: subtract(i1e(x), _without_growth(x, y))), domain="nonzero",
               says="Scaled modified Bessel function exp(-abs(x)) i0(x).", torch="torch.special.i0e")
-i1e = special("i1e", lambda y, x: subtract(_i1e_slope(y, x), _without_growth(x, y)), domain="nonzero",
+i1e = special("i1e", lambda y, x: by_quotient(y, c(1.0), x, 1, lambda x: subtract(_i1e_slope(y, x), _without_growth(x, y))), domain="nonzero",
               says="Scaled modified Bessel function exp(-abs(x)) i1(x).", torch="torch.special.i1e")
 k0 = special("k0", lambda y, x: negative(k1(x)), domain="positive",
              says="Modified Bessel function of the second kind of order 0.", torch="torch.special.modified_bessel_k0")
 k1 = special("k1", lambda y, x: scaled(-0.5, add(k0(x), kv(c(2), x))), domain="positive",
              says="Modified Bessel function of the second kind of order 1.", torch="torch.special.modified_bessel_k1")
-k0e = special("k0e", lambda y, x: _pole(x, -1, subtract(y, k1e(x))), domain="positive",
+k0e = special("k0e", lambda y, x: _pole(x, -1, by_quotient(y, c(0.0), x, -1, lambda x: subtract(y, k1e(x)))), domain="positive",
               says="Scaled modified Bessel function exp(x) k0(x).", torch="torch.special.scaled_modified_bessel_k0")
-k1e = special("k1e", lambda y, x: _pole(x, -1, subtract(y, scaled(0.5, add(k0e(x), kve(c(2), x))))), domain="positive",
+k1e = special("k1e", lambda y, x: _pole(x, -1, by_quotient(y, c(1.0), x, -1, lambda x: subtract(y, scaled(0.5, add(k0e(x), kve(c(2), x)))))), domain="positive",
               says="Scaled modified Bessel function exp(x) k1(x).", torch="torch.special.scaled_modified_bessel_k1")
 owens_t = special(
     "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(h))), erf(scaled(math.sqrt(0.5), multiply(a, h))))),
