@@ -442,3 +442,22 @@ def test_scaled_bessel_functions_have_slopes_far_away(name: str, v: float, sign:
     for n, found in enumerate([f(a), ng.grad(lambda a: f(a).sum())(a), ng.hessian(lambda a: f(a).sum(), part="diagonal")(a)]):
         expected = front * sum(c * power(k, n) for k, c in enumerate(terms))
         np.testing.assert_allclose(found.data, expected, rtol=1e-6 if dtype == "float32" else 1e-11)
+
+
+@pytest.mark.parametrize(("dtype", "x"), [("float32", [-80.0, -2.0, 0.5, 30.0, 91.5]), ("float64", [-700.0, -2.0, 0.5, 300.0, 713.0])])
+def test_slopes_of_the_exponential_integral_reach_as_far_as_they_are_finite(dtype: str, x: list[float]) -> None:
+    """In numbers of more range, where the machine has them."""
+    a, far = ng.DimArray(np.array(x, dtype), "x"), np.array(x, "longdouble")
+    with np.errstate(over="ignore"):
+        first = np.exp(far) / far
+        second = first - first / far
+    tolerance = {"rtol": 2e-6 if dtype == "float32" else 1e-13}
+    np.testing.assert_allclose(ng.grad(lambda a: ng.expi(a).sum(skipna=False))(a).data, first.astype(dtype), **tolerance)
+    np.testing.assert_allclose(ng.hessian(lambda a: ng.expi(a).sum(skipna=False), part="diagonal")(a).data, second.astype(dtype), **tolerance)
+
+
+def test_second_derivative_of_log1mexp_does_not_underflow_where_the_square_of_the_exponential_overflows() -> None:
+    for dtype, x in (("float32", [-80.0, -50.0, -1.0, -1e-3]), ("float64", [-600.0, -400.0, -1.0, -1e-3])):
+        found = ng.hessian(lambda a: ng.log1mexp(a).sum(), part="diagonal")(ng.DimArray(np.array(x, dtype), "x")).data
+        e = np.expm1(-np.array(x, dtype).astype("longdouble"))
+        np.testing.assert_allclose(found, (-(e + 1) / e**2).astype(dtype), rtol=1e-5 if dtype == "float32" else 1e-12)

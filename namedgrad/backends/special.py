@@ -300,6 +300,10 @@ class SpecialKernels:
         out = psi(xp.where(poles, 1 - a, a)) - psi(xp.where(poles, 1 - both, both))
         return xp.where(poles, -out, out) if n % 2 else out
 
+    def log1mexp_slope(self, x: Raw) -> Raw:
+        """The derivative of ``log(1 - exp(x))``."""
+        return -1 / self.xp.expm1(0.0 - x)
+
     def expit_slope(self, x: Raw, y: Raw) -> Raw:
         """The derivative of the logistic function, whose value is ``y``."""
         return y * self.expit(-x)

@@ -35,6 +35,7 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "arcsin_slope": ("1 / sqrt(1 - {0}**2)", _PRODUCT), "arcsinh_slope": ("1 / sqrt(1 + {0}**2)", _PRODUCT),
     "exp2_slope": ("log(2) * 2**{0}", _PRODUCT), "arctan_slope": ("1 / (1 + {0}**2)", _PRODUCT),
     "polygamma_step": ("digamma({1}) - digamma({1} + {2})", _SUM),
+    "log1mexp_slope": ("-1 / expm1(-{0})", _PRODUCT),
     "expit_slope": ("expit({0}) * expit(-{0})", _PRODUCT),
     "arccosh_slope": ("1 / sqrt({0}**2 - 1)", _PRODUCT), "arctanh_slope": ("1 / (1 - {0}**2)", _PRODUCT),
     "sech2": ("1 / cosh({0})**2", _PRODUCT), "part_of_length": ("{0} / {2}", _PRODUCT),

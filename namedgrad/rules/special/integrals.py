@@ -76,6 +76,11 @@ def _expn_slope(n: DimArray, x: DimArray) -> DimArray:
     return negative(where(few, low, expn(where(few, c(1), subtract(n, c(1))), x)))
 
 
+def _expi_slope(half: DimArray, x: DimArray) -> DimArray:
+    """exp(x) / x, which is finite further than exp(x)."""
+    return multiply(divide(half, x), half)
+
+
 # fmt: off
 ellipk = special(
     "ellipk", lambda y, m: _elliptic("ellipk_order", 1)(_rest(m)),
@@ -98,7 +103,7 @@ exp1 = special(
     "exp1", lambda y, x: negative(divide(exp(negative(x)), x)),
     domain="positive", says="Exponential integral E1, of exp(-t) / t from x on.")
 expi = special(
-    "expi", lambda y, x: divide(exp(x), x),
+    "expi", lambda y, x: _expi_slope(exp(scaled(0.5, x)), x),
     domain="nonzero", says="Exponential integral Ei, of exp(t) / t up to x.")
 expn = special(
     "expn", constant_in("the order n", "expn(n, x)"), lambda y, n, x: _expn_slope(n, x),

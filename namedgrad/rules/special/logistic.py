@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, clip, expm1, reciprocal, tanh
+from namedgrad.rules.elementwise import c, clip, reciprocal, tanh
 from namedgrad.rules.special.declare import FAMILY, special
 from namedgrad.rules.structure import multiply, negative, subtract
 
@@ -16,8 +16,9 @@ expit = special(
 log_expit = special(
     "log_expit", lambda y, x: expit(negative(x)),
     domain="real", says="Logarithm of the logistic function.", torch="torch.nn.functional.logsigmoid")
+log1mexp_slope = elementwise("log1mexp_slope", lambda s, x: multiply(s, subtract(c(1.0), s)))
 log1mexp = special(
-    "log1mexp", lambda y, x: negative(reciprocal(expm1(subtract(c(0.0), x)))),
+    "log1mexp", lambda y, x: log1mexp_slope(x),
     domain="negative", says="Logarithm of 1 - exp(x), for negative x.",
     source="Mächler (2012), Accurately computing log(1 - exp(-a)).")
 # fmt: on
