@@ -366,3 +366,11 @@ def test_sums_of_exponentials_at_infinity_are_those_of_pairs(x: list[float]) -> 
     np.testing.assert_allclose(ng.hessian(ng.logsumexp)(a).data, np.diag(share) - np.outer(share, share), atol=1e-170)
     np.testing.assert_allclose(ng.jacobian(ng.logcumsumexp)(a).data[-1], share, atol=1e-170)
     np.testing.assert_array_equal(ng.logcumsumexp(a).data, np.logaddexp.accumulate(x))
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-20, 1.0, 1e25])
+def test_slopes_of_np_std_are_those_of_the_shape(scale: float) -> None:
+    x = np.array([1.0, 3.0, 8.0], np.float32) * np.float32(scale)
+    expected = (np.array([1.0, 3.0, 8.0]) - 4) / (3 * np.std([1.0, 3.0, 8.0]))
+    for f in (np.std, np.nanstd):
+        np.testing.assert_allclose(ng.grad(f)(x), expected, rtol=1e-5)

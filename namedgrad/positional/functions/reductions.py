@@ -134,9 +134,16 @@ def std(
     out: Any = None,
     ddof: float = 0,
     keepdims: bool = False,
-    **options: Any,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
 ) -> Any:
-    return e.length(var(a, axis, dtype, None, ddof, keepdims, **options))
+    ddof = ddof if correction is None else correction
+    if where is True and mean is None:
+        x, names = read(a, axis, dtype)
+        return kept(r.std(x, names, skipna=False, ddof=ddof), x, names, keepdims)
+    return e.length(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean))
 
 
 @implements(np.average)
