@@ -6,7 +6,7 @@ Every chunk is fitted by the ordinary call on plain arrays, in one task; cells t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,20 +198,19 @@ def fit_lazily(
         labelled = isinstance(leaf, xr.DataArray)
         own_coords = {k: c for k, c in leaf.coords.items() if set(c.dims) <= set(sizes)} if labelled else {}
         made = {**coords, **own_coords}, (*names, *sizes)
-        one = dict.fromkeys(chunks.lacks[n], 0)
         x = xr.DataArray(joined(f"params.{n}", tuple(sizes.values())), *made, n, leaf.attrs if labelled else None)
-        params[n] = x.isel(one, drop=True)
+        params[n] = _without(x, chunks.lacks[n])
         if residuals:
             attrs = leaf.attrs if labelled else {}
             named = {**attrs, "long_name": f"standard error of {attrs.get('long_name', n)}"}
             x = xr.DataArray(joined(f"stderr.{n}", tuple(sizes.values())), *made, n, named)
-            stderr[n] = x.isel(one, drop=True)
+            stderr[n] = _without(x, chunks.lacks[n])
     parts: dict[str, Any] = {"params": xr.Dataset(params)}
     kinds = {"status": int, "iterations": int, "dof": int}
     for key in list(PER_CELL)[: None if residuals else 3]:
         x = xr.DataArray(joined(key, (), kinds.get(key, float)), coords, names, key)
         own_cell = key in ("status", "chi2", "r2")
-        parts[key] = x if own_cell else x.isel(dict.fromkeys(chunks.coupled, 0), drop=True)
+        parts[key] = x if own_cell else _without(x, chunks.coupled)
         parts[key].attrs = {"long_name": PER_CELL[key]} if PER_CELL[key] else attributes()
     if residuals:
         parts["cost"].attrs = {"long_name": "half the sum of squared residuals at the solution"}
@@ -232,6 +231,12 @@ def fit_lazily(
         return fit(**compute(chunks.args(cuts))[0])
 
     return LazyResult(parts, cell)
+
+
+def _without(x: xr.DataArray, dims: Collection[Name]) -> xr.DataArray:
+    """What is the same along dims without them, and without the coordinates that have them."""
+    gone = [n for n, c in x.coords.items() if not set(c.dims).isdisjoint(dims)]
+    return x.drop_vars(gone).isel(dict.fromkeys(dims, 0))
 
 
 def _own(leaf: Any, over: Names) -> dict[Any, int]:

@@ -87,7 +87,8 @@ def _set_units(
         for x in data[:-1]
     ]
     observed = data[-1].isel({d: slice(0, 1) for d in names if d in data[-1].dims})
-    one.append(observed.copy(data=np.ones(observed.shape)))  # what they are says nothing of units
+    bare = observed.drop_vars([*set(observed.coords) - set(observed.indexes)])  # others may be lazy
+    one.append(bare.copy(data=np.ones(observed.shape)))  # what they are says nothing of units
     if not names:
         one[-1], names = one[-1].expand_dims(ONLY), (ONLY,)
     start: Any = dict.fromkeys(given_starts(params)[0], 1.0)

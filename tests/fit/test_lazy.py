@@ -99,6 +99,19 @@ def test_cells_that_share_parameters_stay_together():
     xr.testing.assert_allclose(done.chi2.drop_attrs(), (off**2).sum("time").transpose(*OVER), rtol=1e-6)
 
 
+def test_coordinates_of_cells_are_those_of_the_fit_in_memory():
+    y = labelled(observations()).assign_attrs(units="K")
+    y = y.assign_coords(area=(OVER, np.arange(12.0).reshape(3, 4)))
+    start = START | {"rate": xr.ones_like(y.lat)}
+    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
+    want = y.grad.fit(model, "time", start, over=OVER)
+    with dask.config.set(scheduler=refuse):
+        fit = y.chunk(CHUNKS).grad.fit(model, "time", start, over=OVER)
+    done = same(fit, want, ["params", "stderr", "status", "cost", "dof", "chi2"])
+    assert "area" not in done.cost.coords
+    np.testing.assert_array_equal(done.params.area, y.area)
+
+
 def test_start_values_are_found_in_every_chunk():
     y = labelled(observations())
     fit = ng.least_squares(residual, list(START), y.time, y.chunk(CHUNKS), over=OVER)
