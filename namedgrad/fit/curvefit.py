@@ -66,7 +66,7 @@ def curvefit(
         Start values by parameter, numbers or arrays. Defaults in the signature of ``func`` count as given. For
         parameters that have neither, start values are found from the data, cell by cell; xarray takes 1.
     bounds : dict, optional
-        ``{name: (lower, upper)}``, numbers or arrays.
+        ``{name: (lower, upper)}``, numbers or arrays. A cell where one is NaN is not fitted.
     param_names : sequence of str, optional
         Names of the parameters, if they cannot be read off the signature of ``func``.
     errors : {"raise", "ignore"}
@@ -332,7 +332,7 @@ def failure(series: Series, status: Any, failed: Any, where: xr.DataArray | None
     reasons = {
         Status.MAX_ITERATIONS: f"Number of calls to function has reached {series.options.evaluations}",
         Status.NO_DATA: "There are fewer observations than parameters",
-        Status.NOT_FINITE: "func or its derivatives are not finite at the start values",
+        Status.NOT_FINITE: "func or its derivatives are not finite at the start values, or these or bounds are NaN",
     }
     if not series.skipna:
         reasons[Status.NOT_FINITE] = "array must not contain infs or NaNs (skipna=True leaves them out)"

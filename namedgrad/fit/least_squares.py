@@ -58,7 +58,7 @@ def least_squares(
         The dims whose cells are independent problems. None: a single problem.
     bounds : dict, optional
         ``{name: (lower, upper)}``, numbers or arrays over dims of ``over``, None for no bound. A start value outside is
-        moved to the bound.
+        moved to the bound; a cell where one is NaN is not fitted.
     loss : {"linear", "huber", "soft_l1", "cauchy", "arctan"}
         What is summed of the squared residuals, as in :func:`scipy.optimize.least_squares`.
     loss_scale : float

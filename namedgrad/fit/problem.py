@@ -69,9 +69,9 @@ class Problem:
         low, high = ({n: pair[i] for n, pair in given["limits"].items()} for i in (0, 1))
         self.lower, self.upper = p.matrix(low, -np.inf), p.matrix(high, np.inf)
         for name, rows in p.rows.items():
-            if not np.all(self.lower[rows] <= self.upper[rows]):
+            if np.any(self.lower[rows] > self.upper[rows]):
                 raise ValueError(f"bounds[{name!r}]: the lower bound is not everywhere at or below the upper one")
-        self.start = np.clip(p.matrix(given["params"], np.nan), self.lower, self.upper)
+        self.start = np.clip(p.matrix(given["params"], np.nan), self.lower, self.upper)  # NaN where a bound is
 
     def _hold(self, fixed: Sequence[Name]) -> None:
         self.free = np.ones(self.parameters.count, dtype=bool)

@@ -73,7 +73,7 @@ class Residuals(Problem):
                 raise ValueError("sigma must be positive; NaN leaves an observation out")
         mean, deviation = ({n: pair[i] for n, pair in given["prior"].items()} for i in (0, 1))
         self.mean, deviations = self.parameters.matrix(mean, 0.0), self.parameters.matrix(deviation, math.inf)
-        if not (deviations > 0).all():
+        if (deviations <= 0).any():
             raise ValueError("prior: give (mean, standard deviation), with positive standard deviations")
         self.precision = np.square(1 / deviations)
         self.known: Flags = np.logical_or.reduce(self.precision > 0, axis=1)

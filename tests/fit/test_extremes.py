@@ -16,7 +16,7 @@ import namedgrad as ng
 from namedgrad.fit.alike import Alike
 from namedgrad.fit.evaluate import Evaluator
 from namedgrad.fit.threads import Crew, even
-from tests.fit.problems import NAMES, START, TIME, model, named, observations, residual, stacked
+from tests.fit.problems import NAMES, START, TIME, labelled, model, named, observations, residual, stacked
 from tests.support.memory import peak
 
 OVER = ("lat", "lon")
@@ -100,6 +100,38 @@ def test_cells_at_the_edges_disturb_nobody():
     np.testing.assert_array_equal(found.status[1, :2], [4, 0])
     assert np.isinf(found.stderr["rate"][1, 1])
     np.testing.assert_allclose(stacked(found.params)[1:, 2:], want[1:, 2:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("data", ["missing", "there"])
+def test_bounds_and_priors_that_are_missing_in_a_cell(data):
+    y = labelled(observations()).drop_attrs()
+    top = y.max("time") - y.min("time")
+    top[1, 2] = np.nan
+    if data == "missing":
+        y[:, 1, 2] = np.nan
+    bounds = {"size": (0, top)}
+    curve = lambda t, size, rate, offset: size * np.exp(-rate * t) + offset
+    want = y.where(top.notnull()).curvefit("time", curve, p0=START, bounds=bounds).curvefit_coefficients
+    got = ng.curvefit(y, "time", curve, p0=START, bounds=bounds, errors="ignore").curvefit_coefficients
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+    loss = lambda p, t, y: (residual(p, t, y) ** 2).sum()
+    for low in (
+        ng.least_squares(residual, START, y.time, y, over=OVER, bounds=bounds),
+        ng.minimize(loss, START, y.time, y, over=OVER, bounds=bounds),
+    ):
+        np.testing.assert_allclose(low.params["rate"], want.sel(param="rate"), rtol=1e-4, atol=1e-4)
+        assert int(low.status[1, 2]) in {4, 5}
+    for prior in ((top, 0.1), (2.0, top)):
+        low = ng.least_squares(residual, START, y.time, y, over=OVER, sigma=0.05, prior={"size": prior})
+        mean, deviation = (xr.zeros_like(top) + v for v in prior)
+        for i, j in np.ndindex(top.shape):
+            seen, m, s = y.values[:, i, j], mean.values[i, j], deviation.values[i, j]
+            off = lambda p, y=seen, m=m, s=s: np.append((curve(TIME, *p) - y) / 0.05, (p[0] - m) / s)
+            if (i, j) == (1, 2):
+                assert np.isnan(low.params["size"][i, j])
+            else:
+                x = scipy.optimize.least_squares(off, list(START.values())).x
+                np.testing.assert_allclose([low.params[n][i, j] for n in NAMES], x, rtol=1e-4)
 
 
 def test_order_chunks_and_precision():
