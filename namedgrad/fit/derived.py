@@ -66,6 +66,12 @@ def _variance(g: Callable[..., Any], params: xr.Dataset, covariance: Any, value:
     if isinstance(covariance, Mapping):
         return _by_rows(g, params, functools.partial(_blocks, covariance), value)
     cells = tuple(d for d in covariance.dims if d not in ("param", "param_wrt"))
+    free = [n for n, v in params.items() if {*cells} <= {*v.dims}]
+    if len(free) < len(params):  # one that lacks a dim is fixed
+        rows = [i for i, n in enumerate(params) if n in free]
+        some = covariance.isel(param=rows, param_wrt=rows)
+        return _variance(lambda p: g(params.assign({n: p[n] for n in free})), params[free], some, value)
+    covariance = _bare(covariance)
     if _is_cellwise(g, params, value, cells):
         columns = [_along(g, params, {n: xr.ones_like(params[n])}) for n in params.data_vars]
         return _form(covariance, columns)
@@ -82,25 +88,25 @@ def _along(g: Callable[..., Any], params: xr.Dataset, tangents: dict[Any, xr.Dat
 
 def _is_cellwise(g: Callable[..., Any], params: xr.Dataset, value: xr.DataArray, cells: Sequence[Name]) -> bool:
     """Whether no cell of the result depends on the parameters of another: then slopes scale cell by cell."""
-    if not {*cells} <= {*value.dims}:
+    if any(value.sizes.get(d) != params.sizes[d] for d in cells):
         return False
     rng = np.random.default_rng(0)
     shape = tuple(params.sizes[d] for d in cells)
     own = xr.DataArray(rng.uniform(1, 2, shape), dims=cells)
     tangents = {n: v.copy(data=rng.uniform(1, 2, v.shape)) for n, v in params.items()}
-    once = _along(g, params, tangents)
-    scaled = _along(g, params, {n: (t * own).transpose(*t.dims) for n, t in tangents.items()})
+    once = _bare(_along(g, params, tangents))
+    scaled = _bare(_along(g, params, {n: (t * own).transpose(*t.dims) for n, t in tangents.items()}))
     off = abs(scaled - once * own)
     return bool(((off <= CLOSE * abs(scaled)) | ~np.isfinite(off)).all())
 
 
 def _form(covariance: xr.DataArray, slopes: Sequence[xr.DataArray]) -> xr.DataArray:
     """``slopes @ covariance @ slopes``; what has no slope adds nothing, however unsure it is."""
-    parts = []
+    parts, slopes = [], [_bare(x) for x in slopes]
     for i, x in enumerate(slopes):
         for j, y in enumerate(slopes):
             weight = x * y
-            parts.append((weight * covariance[..., i, j].drop_vars(("param", "param_wrt"))).where(weight != 0, 0.0))
+            parts.append((weight * covariance[..., i, j]).where(weight != 0, 0.0))
     return sum(parts[1:], parts[0])
 
 
@@ -109,12 +115,16 @@ def _blocks(covariance: Mapping[Any, Any], slopes: Sequence[xr.DataArray]) -> xr
     known = {x.name: x for x in slopes}
     parts = []
     for a, b in covariance:
-        block, right = covariance[a, b], known[b]
-        right = right.drop_vars(list(right.coords))
+        block, right = _bare(covariance[a, b]), _bare(known[b])
         right = right.rename({d: f"{d}_wrt" for d in right.dims if f"{d}_wrt" in block.dims})
-        weight = known[a].drop_vars(list(known[a].coords)) * right
-        parts.append((weight * block.drop_vars(list(block.coords))).where(weight != 0, 0.0).sum())
+        weight = _bare(known[a]) * right
+        parts.append((weight * block).where(weight != 0, 0.0).sum())
     return sum(parts[1:], parts[0])
+
+
+def _bare(x: xr.DataArray) -> xr.DataArray:
+    """Without coordinates, so that cells meet by position: a result may have others, or none."""
+    return x.drop_vars(list(x.coords))
 
 
 def _by_rows(g: Callable[..., Any], params: xr.Dataset, form: Callable[..., Any], value: xr.DataArray) -> xr.DataArray:

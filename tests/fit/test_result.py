@@ -150,6 +150,10 @@ S = xr.DataArray([0.0, 1.0, 2.0], dims="s")
         lambda p: (p["rate"] * xr.DataArray(np.arange(100.0), dims="s")).mean(OVER),
         lambda p: p["size"].roll(lon=1) * p["rate"],
         lambda p: 3.0 + 0 * p["size"].sum(),
+        lambda p: p["size"].diff("lat"),
+        lambda p: (p["size"] * p["rate"]).isel(lat=[2, 0], lon=slice(None, None, -1)),
+        lambda p: (p["size"] / p["rate"]).assign_coords(lat=[1, 2, 3]),
+        lambda p: p["size"].interp(lat=[5.0, 15.0]) * S,
     ],
 )
 def test_errors_are_propagated(g):
@@ -158,6 +162,17 @@ def test_errors_are_propagated(g):
     xr.testing.assert_allclose(found.value, g(fit.params))
     want = finite_differences(g, fit.params, fit.covariance)
     np.testing.assert_allclose(found.stderr, want.transpose(*found.stderr.dims), rtol=1e-6, atol=1e-12)
+
+
+def test_what_is_fixed_and_the_same_along_a_dim_adds_no_error():
+    da = labelled(observations())
+    rate = xr.DataArray([0.8, 1.0, 1.2], {"lat": da.lat}, ("lat",))
+    fit = ng.least_squares(residual, START | {"rate": rate}, da.time, da, over=OVER, fixed="rate")
+    assert fit.params["rate"].dims == ("lat",)
+    found = fit.propagate(lambda p: p["size"] / p["rate"])
+    np.testing.assert_allclose(found.stderr, fit.stderr["size"] / rate, rtol=1e-7)
+    found = fit.propagate(lambda p: (p["size"] / p["rate"]).mean("lon"))
+    np.testing.assert_allclose(found.stderr, np.sqrt((fit.stderr["size"] ** 2).sum("lon")) / rate / 4, rtol=1e-7)
 
 
 def test_errors_of_shared_parameters_are_propagated():
