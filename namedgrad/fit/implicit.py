@@ -114,6 +114,8 @@ class Optimum:
         """A value that was given for one entry, with its dims and the cells."""
         (x,) = adapter_of(value).parts(value)
         names, sizes = tuple(self.cells.sizes), tuple(self.cells.sizes.values())
+        if not x.names:  # a number comes from the host, wherever the data are
+            return add(self.named(np.zeros((math.prod(own.full_shape), self.cells.count)), own), x)
         x = stamp(x, frozenset(names))
         return reorder(spread(x, Like((*own.names, *names), (*own.full_shape, *sizes), x.dtype)), (*own.names, *names))
 

@@ -91,3 +91,30 @@ def test_start_values(cupy):
     want = ng.least_squares(residual, [*START], *host, over=OVER)
     got = ng.least_squares(residual, [*START], *moved(cupy, *host), over=OVER)
     np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"fixed": "offset"}, {"bounds": {"rate": (0, 0.7)}}, {"shared": ["rate"]}])
+def test_derivatives_where_numbers_come_from_the_host(cupy, options):
+    host = named(observations())
+    t, y = moved(cupy, *host)
+
+    def rate(t, y):
+        fit = ng.least_squares(residual, START, t, y, over=OVER, tol=1e-12, **options)
+        return (fit.params["rate"] ** 2).sum() + fit.params["size"].sum()
+
+    gradient = ng.grad(lambda y: rate(t, y))(y)
+    assert gradient.backend == "cupy"
+    along, h = np.random.default_rng(0).normal(size=y.shape), 1e-5
+    ends = [float(rate(host[0], ng.DimArray(host[1].data + s * h * along, y.dims))) for s in (1, -1)]
+    got = np.sum(gradient.to_numpy() * along)
+    np.testing.assert_allclose(got, (ends[0] - ends[1]) / (2 * h), rtol=1e-4, atol=1e-6)
+
+
+def test_derivatives_with_respect_to_a_bound_on_the_host(cupy):
+    t, y = moved(cupy, *named(observations()))
+
+    def size(upper):
+        return ng.least_squares(residual, START, t, y, over=OVER, bounds={"rate": (0, upper)}).params["size"].sum()
+
+    want = (float(size(0.7 + 1e-5)) - float(size(0.7 - 1e-5))) / 2e-5
+    np.testing.assert_allclose(float(ng.grad(size)(0.7)), want, rtol=1e-4)
