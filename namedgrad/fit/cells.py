@@ -111,6 +111,10 @@ class Cells:
         """Every array, flattened."""
         return (x for leaves, _ in self.trees.values() for leaf in leaves for x in arrays(leaf))
 
+    def parts(self) -> Iterator[DimArray]:
+        """The same without coordinates."""
+        return (x for leaves, _ in self.trees.values() for leaf in leaves for x in _own(leaf))
+
     def take(self, index: Index, *keys: str) -> dict[str, Any]:
         """The arguments ``keys`` (all, if none is named) of some cells, under one hidden axis ordered as ``index``."""
         raws, filled = self.gathered(index, *keys)
@@ -314,6 +318,11 @@ def _map_variable(variable: xr.Variable, function: Callable[[DimArray], DimArray
     if not isinstance(data, PositionalArray):
         return variable
     return xr.Variable(variable.dims, wrap(function(data._x), type(data)), variable.attrs, variable.encoding)
+
+
+def _own(leaf: Any) -> tuple[DimArray, ...]:
+    adapter = adapter_of(leaf)
+    return adapter.parts(leaf) or adapter.arrays(leaf)
 
 
 def arrays(leaf: Any) -> list[DimArray]:

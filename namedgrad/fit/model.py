@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from namedgrad.backends import backend_of
+from namedgrad.backends.base import Backend
 from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.residuals import Residuals
@@ -16,6 +18,8 @@ from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.starts import ONLY, given_starts
 from namedgrad.fit.times import numeric
 from namedgrad.fit.units import parameter_units
+from namedgrad.trace import innermost
+from namedgrad.transforms.leaves import adapter_of
 
 
 def fit_model(
@@ -24,7 +28,8 @@ def fit_model(
 ) -> Any:  # fmt: skip
     """``least_squares`` of ``model(params, *coords) - obj``; see :meth:`namedgrad.xarray.accessor.Grad.fit`."""
     given = [obj[c] if isinstance(c, str) else c for c in (coords if isinstance(coords, (tuple, list)) else (coords,))]
-    readers = [_reader(c, time_units, time_origin) for c in given]
+    home = backend_of(*(innermost(x).raw for x in adapter_of(obj).parts(obj)))
+    readers = [_reader(c, time_units, time_origin, home) for c in given]
     numbers = [read(c) for read, c in zip(readers, given, strict=True)]
     predicted = [functools.partial(_read_like, c, read) for c, read in zip(given, readers, strict=True)]
 
@@ -41,12 +46,26 @@ def fit_model(
             fit.params.attrs |= {f"{c.name}_{key}": value for key, value in x.attrs.items()}
     known = [getattr(x, "attrs", {}).get("units") for x in numbers]
     if "units" in obj.attrs:
-        _set_units(fit, residual, params, [*numbers, obj], over, [str(obj.attrs["units"]), *known])
+        _set_units(fit, residual, params, [*numbers, obj], over, [str(obj.attrs["units"]), *known], home)
     return fit
 
 
-def _reader(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
-    """What makes numbers of a coordinate like this one."""
+def _reader(c: Any, time_units: str, time_origin: Any, home: Backend) -> Callable[[Any], Any]:
+    """What makes numbers of a coordinate like this one; those of an index, which is on the host, where the data are."""
+    read = _numbers(c, time_units, time_origin)
+    if not isinstance(c, xr.DataArray) or c.name not in c.indexes or home.name != "cupy":
+        return read
+
+    def moved(x: Any) -> Any:
+        x = read(x)
+        if not isinstance(x, xr.DataArray) or not isinstance(x.data, np.ndarray):
+            return x
+        return xr.DataArray(xr.Variable(x.dims, home.asarray(x.values), x.attrs), x.coords, name=x.name)
+
+    return moved
+
+
+def _numbers(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
     if not isinstance(c, xr.DataArray) or c.dtype.kind not in "iumMO":
         return lambda x: x
     origin = time_origin
@@ -78,7 +97,7 @@ def _read_like(c: Any, read: Callable[[Any], Any], x: Any) -> Any:
 
 def _set_units(
     fit: LeastSquaresResult | LazyResult, residual: Callable[..., Any], params: Any, data: list[Any], over: Any,
-    units: list[Any],
+    units: list[Any], home: Backend,
 ) -> None:  # fmt: skip
     """Units of parameters that have none, found with one cell of the data."""
     names = (over,) if isinstance(over, str) else tuple(over)
@@ -88,7 +107,8 @@ def _set_units(
     ]
     observed = data[-1].isel({d: slice(0, 1) for d in names if d in data[-1].dims})
     bare = observed.drop_vars([*set(observed.coords) - set(observed.indexes)])  # others may be lazy
-    one.append(bare.copy(data=np.ones(observed.shape)))  # what they are says nothing of units
+    ones = np.ones(observed.shape)  # what they are says nothing of units
+    one.append(bare.copy(data=home.asarray(ones) if home.name == "cupy" else ones))
     if not names:
         one[-1], names = one[-1].expand_dims(ONLY), (ONLY,)
     start: Any = dict.fromkeys(given_starts(params)[0], 1.0)

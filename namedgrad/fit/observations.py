@@ -76,7 +76,7 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
         return outs[-1].parts
 
     with quiet():
-        complete = [fill(x) for x in tree.parts]
+        complete = [fill(x) if x.names else multiply(fill(x), problem.one()) for x in tree.parts]  # beside the data
         tape = record(residual, complete)
         weights = [_pushed(tape, j, problem.one()) for j in range(len(complete))]
         alone = len(complete) == len(tape.outs) == 1

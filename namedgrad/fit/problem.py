@@ -54,7 +54,7 @@ class Problem:
                 raise AxisError(f"the parameter {name!r} is called like a dim or coordinate of the data; rename one")
         self.kind = kind_of((entries, data, extra))
         self.parameters = Parameters(params, entries, self.cells, self.kind, names_of(shared, entries, "shared"))
-        self.backend = backends.backend_of(*(x.raw for x in self.cells.arrays() if x.dtype != object))
+        self.backend = backends.backend_of(*(x.raw for x in self.cells.parts() if x.dtype != object))
         self._limit()
         self._hold(names_of(fixed, entries, "fixed"))
 

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from tests.fit.problems import START, labelled, named, observations, stacked
@@ -84,6 +85,20 @@ def test_curvefit(cupy, options):
     np.testing.assert_allclose(got.curvefit_coefficients, want.curvefit_coefficients, rtol=1e-6)
     np.testing.assert_allclose(got.curvefit_covariance, want.curvefit_covariance, rtol=1e-5, atol=1e-9)
     np.testing.assert_array_equal(got.curvefit_status, want.curvefit_status)
+
+
+@pytest.mark.parametrize("at", ["time", "array"])
+def test_a_model_of_a_coordinate(cupy, at):
+    da = labelled(observations())
+    there = da.copy(data=cupy.asarray(da.values))
+    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
+    coord = "time" if at == "time" else xr.DataArray(cupy.asarray(da.time.values), dims="time")
+    want = da.grad.fit(model, "time", START, over=OVER)
+    got = there.grad.fit(model, coord, START, over=OVER)
+    np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-7)
+    np.testing.assert_allclose(got.predict(), want.predict(), rtol=1e-6)
+    if at == "time":
+        np.testing.assert_allclose(got.predict([5.0, 6.0]), want.predict([5.0, 6.0]), rtol=1e-6)
 
 
 def test_start_values(cupy):
