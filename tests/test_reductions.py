@@ -368,6 +368,12 @@ def test_sums_of_exponentials_at_infinity_are_those_of_pairs(x: list[float]) -> 
     np.testing.assert_array_equal(ng.logcumsumexp(a).data, np.logaddexp.accumulate(x))
 
 
+@pytest.mark.parametrize(("x", "slope"), [(INF, 1.0), (-INF, 0.0), (0.5, 1.0)])
+def test_the_sum_of_one_exponential(x: float, slope: float) -> None:
+    assert ng.logsumexp(x).item() == x
+    assert ng.grad(ng.logsumexp)(x) == slope
+
+
 @pytest.mark.parametrize("scale", [1e-25, 1e-20, 1.0, 1e25])
 def test_slopes_of_np_std_are_those_of_the_shape(scale: float) -> None:
     x = np.array([1.0, 3.0, 8.0], np.float32) * np.float32(scale)

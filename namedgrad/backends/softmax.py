@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.special import is_complex
+
 Raw = Any
 
 
@@ -28,7 +30,7 @@ class SoftmaxKernels:
         xp = self.xp
         if self.may_branch and self.isfinite_all(top):
             return xp.subtract(x, top)
-        if x.dtype.kind == "c":
+        if is_complex(x):
             return xp.add(self.below_top(x.real, top), xp.multiply(1j, x.imag))
         apart = xp.not_equal(x, top)
         return xp.subtract(self.select(apart, x), self.select(apart, top))

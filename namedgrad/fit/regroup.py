@@ -4,7 +4,8 @@ Many terms of a model are a number of the cell times what all cells share, such 
 one product of two small matrices.  And a derivative often has a product as a factor that the model itself needs.  An
 exponential with a trend takes 7 passes instead of 10.
 
-Results change by rounding, and where something is not finite: a program that guards its products stays as it is.
+Results change by rounding, and where a part of a product overflows or underflows: a program that guards its products
+against what is not finite stays as it is.
 """
 
 from __future__ import annotations
@@ -82,17 +83,19 @@ class _Products(_Regroup):
         super().__init__(plan, cells)
         products = [(x.call, x.step.outs[0]) for x in self.made.values() if x.call.function is np.multiply]
         self.products = {self.pair(*call.args): out for call, out in products if not call.kwargs}
-        self.early = set[Var]()  # made before their turn
+        self.seen = set[Var]()  # products made by now, some of them before their turn
 
     def instead(self, line: Line, out: Var) -> Iterator[Line]:
-        if out in self.early:
+        if out in self.seen:
             return
-        r, s, q, known = self.split(line.call, out) or (None,) * 4
-        if known is None:
+        self.seen.add(out)
+        found = self.split(line.call, out)
+        if found is None:
             yield line
             return
-        if self.lines.index(self.made[known]) > self.lines.index(line):
-            self.early.add(known)
+        r, s, q, known = found
+        if known not in self.seen:
+            self.seen.add(known)
             yield _line(np.multiply, (s, q), known)
         yield _line(np.multiply, (r, known), out)
 
@@ -153,9 +156,9 @@ class _Sums(_Regroup):
 
     def joined(self, products: list[_Term], others: list[_Term], out: Var) -> Iterator[Line]:
         """The product of all columns and rows, and the other terms."""
-        ones = np.ones((), out.dtype)
-        rows = [t.sign * np.broadcast_to(ones if t.row is None else t.row, (1, *out.shape[1:])) for t in products]
-        constant = Constant(np.concatenate(rows).reshape(len(rows), -1).astype(out.dtype))
+        known = [np.asarray(1 if t.row is None else t.row, out.dtype) for t in products]  # unsigned ones have no negative
+        rows = [t.sign * np.broadcast_to(x, (1, *out.shape[1:])) for t, x in zip(products, known, strict=True)]
+        constant = Constant(np.concatenate(rows).reshape(len(rows), -1))
         left, total = _another(out, (self.cells, len(rows))), _another(out) if others else out
         flat = total if len(out.shape) == 2 else _another(out, (self.cells, constant.value.shape[1]))
         yield _line(matrix, tuple(t.value for t in products), left)

@@ -81,6 +81,15 @@ def test_single_precision_stays():
     assert calls["matmul"] == 1
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, bool])
+def test_rows_of_integers(dtype):
+    a, b, y = cells(), cells(), cells(T.size)
+    t = np.array([-128, -1, 0, 1, 2, 127]).astype(dtype)
+    (found,), calls = run(lambda a, b, y: [y - (a + b * row(t))], a, b, y)
+    np.testing.assert_allclose(found, y - (a[:, None] + b[:, None] * t), rtol=1e-13, atol=1e-13)
+    assert calls["matmul"] == 1
+
+
 def test_one_term_or_a_sum_that_is_needed_stays():
     a, b, y = cells(), cells(), cells(T.size)
     _, calls = run(lambda a, b, y: [a + y * b, a * row() + y], a, b, y)
@@ -105,6 +114,14 @@ def test_a_product_that_is_needed_is_a_factor(order, is_first):
     np.testing.assert_allclose(pair, a[:, None] * np.exp(x), rtol=1e-14)
     np.testing.assert_allclose(all_, a[:, None] * np.exp(x) * y, rtol=1e-14)
     assert calls["multiply"] <= 3
+
+
+def test_a_product_that_two_need_is_made_once():
+    a, b, x, y = cells(), cells(), cells(T.size), cells(T.size)
+    found, calls = run(lambda a, b, x, y: [a * x * y, b * x * y, x * y], a, b, x, y)
+    for one, factor in zip(found, (a[:, None], b[:, None], 1.0), strict=True):
+        np.testing.assert_allclose(one, factor * x * y, rtol=1e-14)
+    assert calls["multiply"] == 3
 
 
 def test_what_is_not_finite_concerns_its_own_cells():

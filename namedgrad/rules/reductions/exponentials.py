@@ -45,7 +45,8 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
 
     Notes
     -----
-    Where every cell is -inf the result is -inf, with gradient 0; cells that are inf share the gradient equally. As :func:`scipy.special.logsumexp`.
+    Where every cell is -inf the result is -inf, with gradient 0; cells that are inf share the gradient equally. As
+    :func:`scipy.special.logsumexp`.
 
     Examples
     --------

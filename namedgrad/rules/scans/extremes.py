@@ -47,7 +47,7 @@ class _Running(Primitive):
     form, signature = "core", "(n)->(n)"
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
-        x = args[0]  # and which cells take part
+        x = args[0]  # the other operand, if there is one, says which cells take part
         return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim)), x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
