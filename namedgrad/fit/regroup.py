@@ -156,7 +156,7 @@ class _Sums(_Regroup):
 
     def joined(self, products: list[_Term], others: list[_Term], out: Var) -> Iterator[Line]:
         """The product of all columns and rows, and the other terms."""
-        known = [np.asarray(1 if t.row is None else t.row, out.dtype) for t in products]  # unsigned ones have no negative
+        known = [np.asarray(1 if t.row is None else t.row, out.dtype) for t in products]  # integers may lack -x
         rows = [t.sign * np.broadcast_to(x, (1, *out.shape[1:])) for t, x in zip(products, known, strict=True)]
         constant = Constant(np.concatenate(rows).reshape(len(rows), -1))
         left, total = _another(out, (self.cells, len(rows))), _another(out) if others else out
