@@ -9,8 +9,7 @@ nox.needs_version = ">=2024.4.15"
 nox.options.sessions = ["tests", "lint", "typecheck", "docs"]
 nox.options.reuse_venv = "yes"
 
-PROJECT = nox.project.load_toml("pyproject.toml")["project"]
-DEV = PROJECT["optional-dependencies"]["dev"]
+DEV = nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]["dev"]
 CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 WORKERS = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
 HEADLESS = {"MPLBACKEND": "Agg"}
@@ -67,13 +66,6 @@ def xarray(session: nox.Session) -> None:
     session.install("numbagg", "bottleneck", "flox")
     where = session.posargs or ["tests/xarray", "-m", "not gpu"]
     session.run("pytest", *WORKERS, *where, env=HEADLESS | ONE_THREAD)
-
-
-@nox.session
-def lowest(session: nox.Session) -> None:
-    """All tests with the oldest versions that pyproject.toml allows."""
-    session.install("-e", ".[dev]", *(line.replace(">=", "==") for line in PROJECT["dependencies"] if ">=" in line))
-    session.run("pytest", *WORKERS, *session.posargs, env=HEADLESS | ONE_THREAD)
 
 
 @nox.session
