@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TILE_ELEMENTS = 1 << 15  # numbers in one tile: a few arrays of them stay in the cache
 LARGER = 2, 8  # times as many in a large one: on one thread, and on several, which then wait for each other less often
 SAME = 1e-9  # relative differences that another order of sums makes
-GLANCE = 37, 41  # cells of the first run, which is recorded: few, and a number that nothing else is
+GLANCE = 37, 41  # cells of the first run, which is recorded: few, and a number that little else is
 WORTH = 0.0005  # seconds of work for each of several threads: to wake one takes a fifth of that
 
 
@@ -58,7 +58,7 @@ class Evaluator:
         self.pace = math.inf  # seconds that a cell takes
         # The true curvature is asked for once: a program that serves a single tile would not pay.
         self.recordable = problem.backend.name != "dask" and (not bent or problem.cells.count > self.tiles[-1])
-        self.programs: dict[tuple[bool, int], tuple[Replay, Layout]] = {}
+        self.programs: dict[tuple[bool, int], tuple[Replay, Layout]] = {}  # by the tiles that they were made for
         self.alike: Alike | None = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Many terms of a model are a number of the cell times what all cells share, such as a level or a trend: together they are
 one product of two small matrices.  And a derivative often has a product as a factor that the model itself needs.  An
-exponential with a trend takes 7 passes instead of 10.
+exponential with a trend takes 7 passes instead of 9.
 
 Results change by rounding, and where a part of a product overflows or underflows: a program that guards its products
 against what is not finite stays as it is.

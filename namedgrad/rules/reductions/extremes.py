@@ -27,14 +27,14 @@ def _ties(y: DimArray, x: DimArray, nan: bool) -> DimArray:
     return e.logical_or(tie, e.logical_and(e.isnan(x), e.isnan(y))) if nan and x.dtype.kind == "f" and may_have_nan(y) else tie
 
 
-def shared_ties(g: DimArray, y: DimArray, x: DimArray, nan: bool = True) -> tuple[DimArray]:
+def shared_ties(g: DimArray, y: DimArray, x: DimArray, *, nan: bool = True) -> tuple[DimArray]:
     """The cotangent of a value that ``x`` has somewhere: its cells equal to it share it."""
     tie = _ties(y, x, nan)
     n = counts(tie, tuple(n for n in x.names if n not in y.names), _wide(x, real_dtype(x)))
     return (select(tie, cast(e.divide(g, e.maximum(n, c(1))), g.dtype)),)
 
 
-def pushed_ties(t: DimArray, y: DimArray, x: DimArray, nan: bool = True) -> DimArray:
+def pushed_ties(t: DimArray, y: DimArray, x: DimArray, *, nan: bool = True) -> DimArray:
     """The tangent of such a value: the mean of those of the cells equal to it."""
     gone = tuple(n for n in x.names if n not in y.names)
     tie = _ties(y, x, nan)

@@ -39,9 +39,8 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
 
     Notes
     -----
-    As long as every cell is -inf the result is -inf, with gradient 0; from a cell inf on it is inf, and such cells share the
-    gradient equally. The counterpart of ``torch.logcumsumexp`` and of
-    ``numpy.logaddexp.accumulate``.
+    As long as every cell is -inf the result is -inf, with gradient 0; from a cell inf on it is inf, and such cells share
+    the gradient equally. The counterpart of ``torch.logcumsumexp`` and of ``numpy.logaddexp.accumulate``.
 
     Examples
     --------
