@@ -10,12 +10,13 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import namedgrad as ng
-from tests.support.arrays import all_names, hidden, like, permuted, values
+from tests.support.arrays import all_names, hidden, indices, like, permuted, values
 from tests.support.functions import Arrays, Function, cotangents_of, pull, push, rng_of, rounding
-from tests.support.oracles import stacked
+from tests.support.oracles import in_slices
 from tests.support.samples import BATCH, CASES, FLOATING, FLOATS, FULL, Case, chosen, outputs, param
 from tests.support.tolerances import assert_close
 
@@ -89,19 +90,31 @@ def test_layouts_are_met_with_all_sizes_equal_and_all_distinct_in_both_orders() 
         assert {(v, o) for v in ("distinct", "equal") for o in ORDERS} <= met
 
 
+def places_of(sizes: dict[str, int], rng: np.random.Generator) -> list[dict[str, int]]:
+    """The slices that are compared: all; in the full grid, with thousands of cases of an operation, four at most, both ends among them."""
+    every = list(indices(sizes))
+    if not FULL or len(every) <= 4:
+        return every
+    return [every[k] for k in (0, *sorted(rng.choice(np.arange(1, len(every) - 1), 2, replace=False)), -1)]
+
+
+def assert_is_the_loop(case: Case, got: Arrays, sizes: dict[str, int], f: Callable[..., Arrays], *groups: Arrays, least: float = 1e-3) -> None:
+    """Each of ``got`` has the axes of ``sizes``, hidden, and is ``f`` of the slices of the groups."""
+    places = places_of(sizes, rng_of(case, f"places {sizes}"))
+    at = tuple(np.array([place[n] for place in places]) for n in sizes)
+    for y, (own, e) in zip(got, in_slices(f, places, *groups), strict=True):
+        assert set(y.vectorized) == set(sizes)
+        assert y.dims == own
+        assert_close(values(y, (*sizes, *own))[at or np.newaxis], e, rounding(case), least=least)
+
+
 @in_layouts("loop", CASES)
 def test_vectorized_is_the_loop_of_slices(case: Case, layout: str, order: str) -> None:
     operands, names, more, some = placed = LAYOUTS[layout](case, order)
-    result = outputs(case(*operands))
-    expected = stacked(lambda xs: outputs(case(*xs)), names, operands)
-    for y, (own, e) in zip(result, expected, strict=True):
-        assert set(y.vectorized) == set(names)
-        assert y.dims == own[len(names) :]
-        assert_close(values(y, own), e, rounding(case))
+    assert_is_the_loop(case, outputs(case(*operands)), names, lambda xs: outputs(case(*xs)), operands)
     if case.label not in FLOATS:
         return
     case = FLOATS[case.label]
-    result = outputs(case(*operands))
     f = Function(case, operands, some)
     rng = rng_of(case, layout)
     cotangents = cotangents_of(f, rng, more)
@@ -110,22 +123,16 @@ def test_vectorized_is_the_loop_of_slices(case: Case, layout: str, order: str) -
         inner = Function(case, ops, some)
         return pull(inner, inner.xs, cs)
 
-    expected = stacked(pulled, placed.every, operands, cotangents)
-    for x, g, (own, e) in zip(f.xs, pulled(operands, cotangents), expected, strict=True):
-        assert set(g.vectorized) == set(placed.every)
-        assert g.dims == x.dims
-        assert_close(values(g, own), e, rounding(case))
+    got = pulled(operands, cotangents)
+    assert [g.dims for g in got] == [x.dims for x in f.xs]
+    assert_is_the_loop(case, got, placed.every, pulled, operands, cotangents)
 
     def pushed(ops: Arrays, ts: Arrays) -> Arrays:
         inner = Function(case, ops, some)
         return push(inner, inner.xs, ts)
 
     tangents = [like(x, rng, more) for x in f.xs]
-    expected = stacked(pushed, placed.every, operands, tangents)
-    for y, t, (own, e) in zip(result, pushed(operands, tangents), expected, strict=True):
-        assert set(t.vectorized) == set(placed.every)
-        assert t.dims == y.dims
-        assert_close(values(t, own), e, rounding(case))
+    assert_is_the_loop(case, pushed(operands, tangents), placed.every, pushed, operands, tangents)
 
 
 @in_layouts("second", FLOATING)
@@ -144,11 +151,10 @@ def test_second_order_under_vectorized_axes(case: Case, layout: str, order: str)
         return pull(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
 
     for how in (forward, reverse):
-        expected = stacked(how, placed.every, operands, cotangents, tangents)
-        for x, g, (own, e) in zip(f.xs, how(operands, cotangents, tangents), expected, strict=True):
-            assert set(g.vectorized) == set(placed.every)
-            assert g.dims == x.dims
-            assert_close(values(g, own), e, rounding(case), least=1e-2)  # terms of about 1 that cancel to 0
+        got = how(operands, cotangents, tangents)
+        assert [g.dims for g in got] == [x.dims for x in f.xs]
+        # Terms of about 1 that cancel to 0.
+        assert_is_the_loop(case, got, placed.every, how, operands, cotangents, tangents, least=1e-2)
 
 
 def _hessian_blocks(f: Function, weights: Arrays) -> Arrays:
@@ -170,11 +176,12 @@ def test_hessians_under_vectorized_axes(case: Case, layout: str, order: str) -> 
     operands, _, more, some = placed = LAYOUTS[layout](case, order)
     f = Function(case, operands, some)
     weights = cotangents_of(f, rng_of(case, "hessian" + layout), more)
-    expected = stacked(lambda ops, ws: _hessian_blocks(Function(case, ops, some), ws), placed.every, operands, weights)
-    for h, (own, e) in zip(_hessian_blocks(f, weights), expected, strict=True):
-        assert set(h.vectorized) == set(placed.every)
-        assert h.dims == own[len(placed.every) :]
-        assert_close(values(h, own), e, rounding(case))
+
+
+    def blocks(ops: Arrays, ws: Arrays) -> Arrays:
+        return _hessian_blocks(Function(case, ops, some), ws)
+
+    assert_is_the_loop(case, blocks(operands, weights), placed.every, blocks, operands, weights)
 
 
 @in_layouts("captured or passed", FLOATING, ["different", "two nested"])

@@ -98,9 +98,11 @@ def stacked(f: Callable[..., Arrays], sizes: dict[Name, int], *groups: Arrays) -
 
     Each result comes as its names (those of ``sizes`` first) and an array.
     """
-    rows: list[Arrays] = [f(*([cut(a, at) for a in group] for group in groups)) for at in indices(sizes)]
-    out = []
-    for several in zip(*rows, strict=True):
-        data = np.array([a.to_numpy() for a in several])
-        out.append(((*sizes, *all_names(several[0])), data.reshape((*sizes.values(), *data.shape[1:]))))
-    return out
+    rows = in_slices(f, list(indices(sizes)), *groups)
+    return [((*sizes, *own), data.reshape((*sizes.values(), *data.shape[1:]))) for own, data in rows]
+
+
+def in_slices(f: Callable[..., Arrays], places: list[dict[Name, int]], *groups: Arrays) -> list[tuple[tuple[Name, ...], np.ndarray]]:
+    """``f`` of the slices of every group at some places: each result as its names and an array, with one row per place."""
+    rows: list[Arrays] = [f(*([cut(a, at) for a in group] for group in groups)) for at in places]
+    return [(all_names(several[0]), np.array([a.to_numpy() for a in several])) for several in zip(*rows, strict=True)]
