@@ -39,11 +39,10 @@ class DaskLinalg(LinalgKernels):
         m, n = a.shape[-2:]
         return self._stack("qr_packed", (m if complete else min(m, n), m + n), a, complete=complete, errors=errors)
 
-    def lu_packed(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("lu_packed", (a.shape[-1], 2 * a.shape[-1]), a, errors=errors)
-
-    def pivots(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("pivots", a.shape[-2:-1], a, dtype=np.intp, errors=errors)
+    def lu_factored(self, a: Raw, errors: str = "raise") -> Raw:
+        m, n = a.shape[-2:]
+        k = min(m, n)
+        return self._stack("lu_factored", (k + 1, max(2 * k, m)), a, errors=errors)
 
     def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
         return self._stack("eigh_packed", (a.shape[-1] + 1, a.shape[-1]), a, errors=errors)

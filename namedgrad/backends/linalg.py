@@ -101,10 +101,24 @@ class LinalgKernels:
         q, r = xp.linalg.qr(a, mode="complete" if complete else "reduced")
         return xp.concatenate([xp.swapaxes(q, -1, -2), r], axis=-1)
 
-    def lu_packed(self, a: Raw, errors: str = "raise") -> Raw:
-        """``(L^T, U)`` side by side, of square matrices whose rows are in order."""
-        low, up = self._eliminated(a)
-        return self.xp.concatenate([self.xp.swapaxes(low, -1, -2), up], axis=-1)
+    def lu_factored(self, a: Raw, errors: str = "raise") -> Raw:
+        """``(L^T, U)`` of the leading square side by side, and the order of the rows, in a last row."""
+        order = self._pivots(a)
+        k = min(a.shape[-2:])
+        rows = self.xp.take_along_axis(a, self.xp.broadcast_to(order[..., None], a.shape), axis=-2)
+        return self._with_order(*self._eliminated(rows[..., :k, :k]), order)
+
+    def _with_order(self, low: Raw, up: Raw, order: Raw) -> Raw:
+        k, m = up.shape[-1], order.shape[-1]
+        out = self.xp.zeros((*up.shape[:-2], k + 1, max(2 * k, m)), dtype=up.dtype)
+        out[..., :k, :k] = self.xp.swapaxes(low, -1, -2)
+        out[..., :k, k : 2 * k] = up
+        out[..., k, :m] = order
+        return out
+
+    def lu_known(self, a: Raw, factors: Raw, errors: str = "raise") -> Raw:
+        """The factors of square matrices whose rows are in order, found before."""
+        return factors
 
     def _eliminated(self, a: Raw) -> tuple[Raw, Raw]:
         """L and U by outer products, a column at a time (Golub and Van Loan 2013, algorithm 3.2.1)."""
@@ -122,7 +136,7 @@ class LinalgKernels:
         zeros = xp.zeros((*factor.shape[:-1], k + 1), dtype=factor.dtype)
         return xp.concatenate([zeros, factor], axis=-1)[..., :, None] * row[..., None, :]
 
-    def pivots(self, a: Raw, errors: str = "raise") -> Raw:
+    def _pivots(self, a: Raw) -> Raw:
         """Rows in the order in which elimination with partial pivoting takes them."""
         xp = self.xp
         m, n = a.shape[-2:]

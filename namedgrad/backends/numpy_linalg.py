@@ -67,22 +67,14 @@ class NumpyLinalg(LinalgKernels):
     def full_svd_packed(self, a: Raw, errors: str = "raise") -> Raw:
         return _salvaged(super().full_svd_packed, errors, a)
 
-    def pivots(self, a: Raw, errors: str = "raise") -> Raw:
+    def lu_factored(self, a: Raw, errors: str = "raise") -> Raw:
         from scipy.linalg import lu
 
         if not a.size:  # SciPy loses the sizes of an empty batch
-            return np.broadcast_to(np.arange(a.shape[-2]), a.shape[:-1]).copy()
-        return np.argsort(lu(a, p_indices=True, check_finite=False)[0], axis=-1)
-
-    def lu_packed(self, a: Raw, errors: str = "raise") -> Raw:
-        from scipy.linalg import lu
-
-        if not a.size:
-            return super().lu_packed(a)
+            return super().lu_factored(a)
         p, low, up = lu(a, p_indices=True, check_finite=False)
-        if not (p == np.arange(a.shape[-1])).all():  # the rows were in order, up to a tie
-            return super().lu_packed(a)
-        return np.concatenate([np.swapaxes(low, -1, -2), up], axis=-1)
+        k = min(a.shape[-2:])
+        return self._with_order(low[..., :k, :], up[..., :k], np.argsort(p, axis=-1))
 
     def slogdet_packed(self, a: Raw, errors: str = "raise") -> Raw:
         if triangular.half(a) is None:

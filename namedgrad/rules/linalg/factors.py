@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
@@ -12,6 +14,8 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
+    INNER,
+    MATRIX,
     ROW,
     MatrixOp,
     Plain,
@@ -241,24 +245,35 @@ def qr(
 # ------------------------------------------------------------------------------------------------ LU
 
 
-def _lu_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+def _lu_gradient(g: DimArray, y: DimArray, a: DimArray, *_: Any, **__: Any) -> tuple[DimArray]:
     """De Hoog, Anderssen and Lukas (2011): A' = L^-H (low(L^H L') + up(U' U^H)) U^-H."""
     (low, up), (gl, gu) = _split(y, extent(a, ROW)), _split(g, extent(a, ROW))
     inner = add(lower_part(mm(mH(low), gl), strictly=True), upper_part(mm(gu, mH(up))))
     return (_over_adjoint(solve_upper(mH(low), inner, unit=True), up),)
 
 
-def _lu_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+def _lu_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *_: Any, **__: Any) -> DimArray:
     """De Hoog, Anderssen and Lukas (2011): L^-1 dA U^-1 = L^-1 dL + dU U^-1, lower and upper triangular."""
     low, up = _split(y, extent(a, ROW))
     inner = _over(solve_lower(low, ts[0], unit=True), up)
     return _pack(mm(low, lower_part(inner, strictly=True)), mm(upper_part(inner), up))
 
 
-_lu = MatrixOp("(m,m)->(m,p)", "lu_packed", gradients(_lu_gradient), pushforward=_lu_pushforward)
+# The order of the rows is a constant, and is found with the factors: these are known when the rows are in order.
+_factored = Plain("(m,n)->(p,k)", "lu_factored")
+_lu = MatrixOp("(m,m),(m,p)->(m,p)", "lu_known", gradients(_lu_gradient), pushforward=_lu_pushforward)
 
 
-_pivots = Plain("(m,n)->(m)", "pivots")
+def _rows_in_order(x: DimArray, k: int) -> tuple[DimArray, DimArray, tuple[DimArray, DimArray]]:
+    """The order of the rows, the matrices in it, and the factors of the first ``k`` rows and columns."""
+    found = _factored(x)
+    p = cast(real(slice_of(slice_of(found, ROW, k), COLUMN, slice(0, extent(x, ROW)))), np.intp)
+    p = relabel(p, {COLUMN: ROW})
+    x = reorder(gather(x, {ROW: p}), x.names)
+    head = slice_of(slice_of(x, ROW, slice(0, k)), COLUMN, slice(0, k))
+    known = slice_of(slice_of(found, ROW, slice(0, k)), COLUMN, slice(0, 2 * k))
+    pair = _lu(head, relabel(known, {COLUMN: INNER}), dims=(MATRIX, (ROW, INNER)), out=(ROW, INNER))
+    return p, x, _split(relabel(pair, {INNER: COLUMN}), k)
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("tall(six,b)", dims=("six", "b")), sample("tall(b,six)", dims=("b", "six")))
@@ -306,11 +321,8 @@ def lu(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None) -> 
     row, col = matrix_dims(a, dims, "lu", square=False)
     new = inner_name(a, col, new_dim, "lu")
     x = relabel(a, {row: ROW, col: COLUMN})
-    p = _pivots(x, out=(ROW,))
-    x = reorder(gather(x, {ROW: p}), x.names)
     k = min(extent(x, ROW), extent(x, COLUMN))
-    head = slice_of(slice_of(x, ROW, slice(0, k)), COLUMN, slice(0, k))
-    low, up = _split(_lu(head), k)
+    p, x, (low, up) = _rows_in_order(x, k)
     if extent(x, ROW) > k:
         low = join([low, _over(slice_of(x, ROW, slice(k, None)), up)], ROW)
     if extent(x, COLUMN) > k:
