@@ -295,16 +295,16 @@ class CoreMap(Map):
         how: Any = g.hidden
         again = {axes.slice_name(n): n for n in kept - how.keep}
         inside = ops.relabel(g, self.out_frame)
-        if inside.hidden is not how:
-            inside = ops.stamp(inside, how)
+        inside = inside if inside.hidden is how else ops.stamp(inside, how)
         out: list[DimArray | None] = []
         for c, x, frame in zip(self._pull(inside), self.operands, self.frames, strict=True):
-            names = axes.renamed(x.names, tuple(frame.items()))
-            dtype = None if x.dtype == g.dtype else x.dtype
+            if c is None:  # of an operand that passes nothing on
+                out.append(None)
+                continue
+            names, dtype = axes.renamed(x.names, tuple(frame.items())), None if x.dtype == g.dtype else x.dtype
             first, factor = c if type(c) is Pair else (c, 1)
             first = first if first.hidden is how else ops.stamp(first, how)
-            back = axes.invert(frame)
-            back |= {now: n for now, n in again.items() if n not in x.names}
+            back = axes.invert(frame) | {now: n for now, n in again.items() if n not in x.names}
             out.append(ops.relabel(fold(first, factor, names, dtype), back))
         return out
 

@@ -138,7 +138,7 @@ class Shape:
         """Zeros of this shape with more vectorized axes in front."""
         extra = tuple(n for n in sizes if n not in self.names)
         shape = (*(sizes[n] for n in extra), *self.full_shape)
-        raw = backends.call(self.backend.copy, backends.call(self.backend.full, shape, 0, self.dtype))
+        raw = backends.call(self.backend.zeros, shape, self.dtype)
         return make(raw, (*extra, *self.names), self.hidden.union(extra))
 
 

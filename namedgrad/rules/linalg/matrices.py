@@ -102,6 +102,8 @@ def _inside(x: DimArray) -> DimArray:
 
 
 def _outside(x: Any) -> Any:
+    if x is None:
+        return None
     if type(x) is Pair:
         return Pair(_outside(x.g), _outside(x.factor))
     return relabel(x, {i: o for i, o in _OUTSIDE.items() if i in x.names})
@@ -147,9 +149,15 @@ def _of_live_slices(pullback: Callable[..., Sequence[Any]]) -> Callable[..., Seq
             return parts
         inner = tuple(n for n in g.names if isinstance(n, axes.Core))
         live = not_equal(total(cast(not_equal(g, c(0)), np.float32), inner), c(0))
-        return [Pair(select(live, p.g), p.factor) if type(p) is Pair else select(live, p) for p in parts]
+        return [_selected(live, p) for p in parts]
 
     return pull
+
+
+def _selected(live: DimArray, x: Any) -> Any:
+    if type(x) is Pair:
+        return Pair(select(live, x.g), x.factor)
+    return None if x is None else select(live, x)
 
 
 def gradients(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:

@@ -7,13 +7,16 @@ from typing import Any
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import Name
 from namedgrad.backends.failures import said_by
-from namedgrad.linear import Pair
+from namedgrad.linear import Pair, add_all
 from namedgrad.primitive import operation, sample
+from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import number
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
+    INNER,
     ROW,
     MatrixOp,
+    as_row,
     down,
     gradients,
     hermitian_part,
@@ -26,6 +29,7 @@ from namedgrad.rules.linalg.matrices import (
     mT,
 )
 from namedgrad.rules.linalg.triangular import right_hand_side
+from namedgrad.rules.movement import join
 from namedgrad.rules.structure import add, contract, negative, relabel, subtract
 
 # ------------------------------------------------------------------------------------------------ equations
@@ -246,6 +250,33 @@ def pseudoinverse(a: DimArray, dims: tuple[Name, Name], **options: Any) -> DimAr
     return _pinv(a, dims=(dims,), out=dims[::-1], **options)
 
 
+def _lstsq_pullback(g: DimArray, x: DimArray, a: DimArray, b: DimArray, y: DimArray) -> tuple[Pair, DimArray, None]:
+    """Golub and Pereyra (1973), eq. 4.12, for the rank-one cotangent g b^H of the inverse: vectors instead of matrices.
+
+    A' = (b - A x) (Y Y^H g)^H + Y^H x (g - A^H Y^H g)^H - Y^H g x^H and b' = Y^H g. The inverse passes nothing on.
+    """
+    g, yh, ah = conj_if_complex(g), conj_if_complex(y), conj_if_complex(a)
+    back = contract(yh, down(g), (ROW,))
+    rest, twice = subtract(b, _times(a, x)), _times(y, back)
+    short, left = contract(yh, down(x), (ROW,)), subtract(g, contract(ah, down(back), (ROW,)))
+    rows = relabel(join([as_row(v) for v in (rest, short, negative(back))], ROW), {ROW: INNER, COLUMN: ROW})
+    columns = relabel(join([as_row(v) for v in (twice, left, x)], ROW), {ROW: INNER})
+    return Pair(conj_if_complex(rows), columns), conj_if_complex(back), None
+
+
+def _times(a: DimArray, x: DimArray) -> DimArray:
+    """A matrix times a vector, which has its cells along the columns, and so has the result."""
+    return relabel(contract(a, x, (COLUMN,)), {ROW: COLUMN})
+
+
+def _lstsq_pushforward(ts: list[Any], x: DimArray, a: DimArray, b: DimArray, y: DimArray) -> DimArray:
+    """The inverse has a tangent of its own: dx = dY b + Y db."""
+    return add_all([_times(m, v) for m, v in ((ts[2], b), (y, ts[1])) if m is not None and v is not None])
+
+
+_lstsq = MatrixOp("(m,n),(m),(n,m)->(n)", "lstsq_known", _lstsq_pullback, pushforward=_lstsq_pushforward, columns=1)
+
+
 @operation(
     sample("well(i,j)", "real(i)", dims=("i", "j")), sample("tall(six,b)", "real(six)", dims=("six", "b")),
     sample("tall(b,six)", "real(b,a)", dims=("b", "six")),
@@ -293,4 +324,6 @@ def lstsq(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, rtol: float | No
     right_hand_side(b, row, col, "lstsq")
     with said_by("lstsq", option=True):
         inverse = pseudoinverse(a, (row, col), rtol=number(rtol, "lstsq: rtol"), errors=errors)
-    return in_order_of(contract(inverse, b, (row,)), a, b)
+    if a.level is None:
+        return in_order_of(contract(inverse, b, (row,)), a, b)
+    return in_order_of(_lstsq(a, b, inverse, dims=((row, col), (row,), (col, row)), out=(col,)), a, b)
