@@ -200,6 +200,11 @@ class Backend(
         """Complex numbers divided by real ones."""
         return self.xp.divide(z, r)
 
+    def direction(self, z: Raw) -> Raw:
+        """Complex numbers divided by their lengths, 0 at 0."""
+        length = self.xp.absolute(z)
+        return self.divide_by_real(z, self.xp.where(length == 0, math.inf, length))
+
     # ---------------------------------------------------------------- contraction
 
     def matmul(self, x: Raw, y: Raw) -> Raw:

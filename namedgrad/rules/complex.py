@@ -12,9 +12,9 @@ from typing import Any
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.linear import Map, Structural, like, product
-from namedgrad.primitive import Elementwise, elementwise, operation, sample
+from namedgrad.primitive import Elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.structure import add, cast, equal, multiply, negative, stamp, where, zeros_spread
+from namedgrad.rules.structure import add, cast, equal, multiply, stamp, where, zeros_spread
 from namedgrad.trace import apply
 
 
@@ -69,10 +69,25 @@ class _Products(Structural):
     multiplies = True
 
 
+class _Direction(Elementwise):
+    """z / |z|: turned by an angle q dz / |z| with q = i z / |z|, at half the time of the derivatives of two numbers."""
+
+    def one(self, x: DimArray) -> DimArray:
+        return apply(self, (x,))
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map:
+        length = _modulus.one(ins[0])
+        short = e.reciprocal(where(equal(length, e.c(0)), e.c(math.inf), length))
+        q = multiply(make(1j, (), NONE), out)
+        back = _conj.one(q)
+        return _Products(
+            lambda t: product(product(_real.one(product(t, back)), short), q),
+            lambda g: product(product(_real.one(product(g, q)), short), back),
+        )
+
+
 _modulus = _Modulus("modulus", (None,), "absolute")
-_shortened: Elementwise = elementwise(
-    "divide_by_real", lambda y, z, r: e.reciprocal(r), lambda y, z, r: negative(_shortened(y, r))
-)
+_direction = _Direction("direction", (None,))
 
 
 def _is_complex(x: DimArray) -> bool:
@@ -233,10 +248,7 @@ def sign(x: DimArray) -> DimArray:
     >>> ng.sign(ng.DimArray([3 + 4j], ("x",))).data
     array([0.6+0.8j])
     """
-    if not _is_complex(x):
-        return e.sign.one(x)
-    length = absolute(x)
-    return _shortened(x, where(equal(length, e.c(0)), e.c(math.inf), length))  # 0, and so is the derivative
+    return _direction.one(x) if _is_complex(x) else e.sign.one(x)
 
 
 def conj_if_complex(x: DimArray) -> DimArray:
