@@ -128,7 +128,10 @@ class FamilyKernels:
     def _incomplete(self, n: int, phi: Raw, m: Raw, a: float) -> Raw:
         """By quadrature after ``sin = tanh(u)``, in which nothing is singular; whole periods by complete integrals."""
         xp, dtype = self.xp, result_dtype(phi, m)
-        phi, m = double(phi) + 0.0 * double(m), double(m) + 0.0 * double(phi)
+        phi, m = double(phi), double(m)
+        far = xp.logical_and(xp.equal(m, -math.inf), xp.isfinite(phi))
+        m = xp.where(far, 0.0, m)
+        phi, m = phi + 0.0 * m, m + 0.0 * phi
         with np.errstate(all="ignore"):
             turns = xp.round(phi / math.pi)
             rest = xp.tan(phi - turns * math.pi)
@@ -146,6 +149,7 @@ class FamilyKernels:
             if a > 0 or n:  # with m = 1 the integral grows without bound towards a quarter of a turn
                 end = xp.logical_and(xp.equal(m, 1), xp.absolute(rest) > 1e15)
                 out = xp.where(end, xp.sign(rest) * math.copysign(math.inf, a), out)
+                out = xp.where(far, 0.0, out)
             out = xp.where(m > 1, math.nan, out)
         return out.astype(dtype)
 

@@ -45,7 +45,8 @@ class ParameterKernels:
         stirling = sum(b / (2 * k * (2 * k - 1) * big ** (2 * k - 1)) for k, b in enumerate(_BERNOULLI[:7], 1))
         logarithm = xp.where(d < -0.5, xp.log(x / big), xp.log1p(d))
         far = big * (logarithm - d) + 0.5 * xp.log(big / (2 * math.pi)) - stirling - xp.log(x)
-        far = xp.where(xp.equal(x, 0), 0.0, xp.exp(xp.where(xp.isinf(x), -math.inf, far)))
+        beyond = xp.logical_or(xp.isinf(x), xp.logical_and(xp.isinf(big), xp.equal(x, x)))
+        far = xp.where(xp.equal(x, 0), 0.0, xp.exp(xp.where(beyond, -math.inf, far)))
         return xp.where(large, far, self._near_density(0, xp.where(large, 1.0, a), x)).astype(dtype)
 
     def _near_density(self, i: int, a: Raw, x: Raw) -> Raw:
@@ -59,7 +60,8 @@ class ParameterKernels:
         """The n-th derivative in ``a`` of the regularized lower incomplete gamma function."""
         xp, psi = self.xp, self.special.digamma
         dtype, a, x = result_dtype(a, x), double(a), double(x)
-        ok = xp.logical_and(xp.logical_and(x > 0, x < math.inf), xp.greater_equal(a, 0))
+        ok = xp.logical_and(xp.logical_and(x > 0, x < math.inf), xp.logical_and(a >= 0, a < math.inf))
+        beside = xp.where(xp.logical_or(a < 0, x < 0), math.nan, 0.0 * xp.minimum(a, x))
         x = xp.where(ok, x, 1.0)
         shifted = xp.less(a, 1)
         log_x = xp.log(x)
@@ -81,7 +83,7 @@ class ParameterKernels:
         out = density * s * total * xp.where(left, x, -1.0)
         more = self.gamma_density(xp.where(shifted, b, 1.0), x) * _bell(slopes, n)
         out = out + xp.where(shifted, more, 0.0)
-        return xp.where(ok, out, xp.where(xp.logical_or(a < 0, x < 0), math.nan, 0.0 * a)).astype(dtype)
+        return xp.where(ok, out, beside).astype(dtype)
 
     def gamma_flattened(self, i: int, a: Raw, x: Raw) -> Raw:
         """The density divided by ``x**i``: another density, unless ``a`` is so small that this has a pole."""

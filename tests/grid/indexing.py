@@ -160,6 +160,8 @@ REDUCE_POINTS = [
     point([3.0], TWICE, [3.0, 3.0], dim="p", reduce="amax", value=[3.0], gradients=[lambda g: g / 3, lambda g: [g[0] / 3, g[0] / 3]]),
     point([9.0], TWICE, [-np.inf, -np.inf], dim="p", reduce="amin", value=[-np.inf], gradients=[[0.0], lambda g: [g[0] / 2, g[0] / 2]]),
     point([9.0], TWICE, [1.0, 1.0], dim="p", reduce="amax", include_self=False, value=[1.0], gradients=[[0.0], lambda g: [g[0] / 2, g[0] / 2]]),
+    point([np.nan], TWICE, [np.nan, 3.0], dim="p", reduce="amax", value=[np.nan], gradients=[lambda g: g / 2, lambda g: [g[0] / 2, 0]]),
+    point([9.0, 2.0], TWICE, [np.nan, 3.0], dim="p", reduce="amin", include_self=False, value=[np.nan, 2.0], gradients=[lambda g: [0, g[1]], lambda g: [g[0], 0]]),
     point([1e-200, 5.0], TWICE, [1e-200, 1e250], dim="p", reduce="prod", value=[1e-150, 5.0],
           gradients=[lambda g: [1e50 * g[0], g[1]], lambda g: [1e50 * g[0], 0]]),
 ]  # fmt: skip
@@ -410,11 +412,14 @@ entry("segment_max", segments(lambda v, _: max(v), -np.inf), points=[
     point([3.0, 3.0, 5.0], PAIR, dim="p", size=3, value=[3.0, 5.0, -np.inf], gradients=[lambda g: [g[0] / 2, g[0] / 2, g[1]]]),
     point([1.0, np.nan, 5.0], PAIR, dim="p", value=[1.0, 5.0], gradients=[lambda g: [g[0], 0, g[1]]]),
     point([-np.inf, -np.inf, 5.0], PAIR, dim="p", value=[-np.inf, 5.0], gradients=[lambda g: [g[0] / 2, g[0] / 2, g[1]]]),
+    point([1.0, np.nan, 5.0], PAIR, dim="p", skipna=False, value=[np.nan, 5.0], gradients=[lambda g: [0, g[0], g[1]]]),
+    point([np.nan, np.nan, 5.0], PAIR, dim="p", skipna=False, value=[np.nan, 5.0], gradients=[lambda g: [g[0] / 2, g[0] / 2, g[1]]]),
 ])  # fmt: skip
 entry("segment_min", segments(lambda v, _: min(v), np.inf), points=[
     point([3.0, 3.0, 5.0], PAIR, dim="p", size=3, value=[3.0, 5.0, np.inf], gradients=[lambda g: [g[0] / 2, g[0] / 2, g[1]]]),
     point([1.0, np.nan, 5.0], PAIR, dim="p", value=[1.0, 5.0], gradients=[lambda g: [g[0], 0, g[1]]]),
     point([np.inf, np.inf, 5.0], PAIR, dim="p", value=[np.inf, 5.0], gradients=[lambda g: [g[0] / 2, g[0] / 2, g[1]]]),
+    point([np.nan, 1.0, 5.0], PAIR, dim="p", skipna=False, value=[np.nan, 5.0], gradients=[lambda g: [g[0], 0, g[1]]]),
 ])  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from namedgrad.axes import AxisError, Names
 from namedgrad.backends import call
 from namedgrad.linear import Map, Mask, fold, like, product
 from namedgrad.primitive import Primitive, check_sizes
-from namedgrad.rules.elementwise import c, divide, maximum
+from namedgrad.rules.elementwise import c, divide, isnan, logical_and, logical_or, maximum
 from namedgrad.rules.indexing.maps import (
     Scatter,
     around,
@@ -205,6 +205,14 @@ class _PutMap(_AddMap):
         return write_into(tx, tv, self.index, self.dims, self.summed, "put")
 
 
+def _same(x: DimArray, y: DimArray) -> DimArray:
+    """Which cells of ``x`` are the extreme ``y``; a NaN, which is one, ties with others."""
+    from namedgrad.rules.reductions.common import may_have_nan
+
+    tie = equal(x, y)
+    return logical_or(tie, logical_and(isnan(x), isnan(y))) if y.dtype.kind == "f" and may_have_nan(y) else tie
+
+
 class _ExtremeMap(_AddMap):
     """Cells that tie, those of the array and those written, share equally."""
 
@@ -214,7 +222,7 @@ class _ExtremeMap(_AddMap):
     def prepare(self, out: DimArray, x: DimArray, v: DimArray) -> None:
         out, x, v = (stamp(innermost(a), axes.by_name()) for a in (out, x, v))
         dtype = out.dtype
-        self.in_target, self.among_values = equal(x, out), equal(v, self.found(out))
+        self.in_target, self.among_values = _same(x, out), _same(v, self.found(out))
         ties = self.scattered(cast(self.among_values, dtype))
         if self.own:
             ties = add(ties, cast(self.in_target, dtype))

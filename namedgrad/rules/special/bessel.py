@@ -19,14 +19,17 @@ from namedgrad.rules.elementwise import (
     divide,
     exp,
     greater,
+    isinf,
     less,
+    logical_and,
+    logical_or,
     ordered,
     promoted,
     reciprocal,
     square,
 )
 from namedgrad.rules.elementwise import sign as direction
-from namedgrad.rules.special.declare import FAMILY, scaled, special
+from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
 from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
@@ -107,6 +110,14 @@ _ive = elementwise(
     lambda y, v, x: _in_order("ive_order", 1, _of_scaled_first)(v, x),
     lambda y, v, x: by_quotient(y, v, x, 1, lambda x: _of_scaled_first(_ive, y, v, x)),
 )
+
+
+def _both(x: DimArray, y: DimArray) -> DimArray:
+    """The product, 0 where one is 0 and the other infinite."""
+    if is_formula(x):
+        return multiply(x, y)
+    none = logical_or(logical_and(equal(x, c(0.0)), isinf(y)), logical_and(isinf(x), equal(y, c(0.0))))
+    return where(none, c(0.0), multiply(x, y))
 
 
 def _side(x: DimArray) -> DimArray:
@@ -204,7 +215,7 @@ k0e = special("k0e", lambda y, x: _pole(x, -1, by_quotient(y, c(0.0), x, -1, lam
 k1e = special("k1e", lambda y, x: _pole(x, -1, by_quotient(y, c(1.0), x, -1, lambda x: subtract(y, scaled(0.5, add(k0e(x), kve(c(2), x)))))), domain="positive",
               says="Scaled modified Bessel function exp(x) k1(x).", torch="torch.special.scaled_modified_bessel_k1")
 owens_t = special(
-    "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(h))), erf(scaled(math.sqrt(0.5), multiply(a, h))))),
-    lambda y, h, a: multiply(scaled(0.5 / math.pi, exp(scaled(-0.5, add(square(h), square(multiply(a, h)))))), reciprocal(add(c(1.0), square(a)))),
+    "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(h))), erf(scaled(math.sqrt(0.5), _both(a, h))))),
+    lambda y, h, a: multiply(scaled(0.5 / math.pi, exp(scaled(-0.5, add(square(h), square(_both(a, h)))))), reciprocal(add(c(1.0), square(a)))),
     domain="real", operands=("h", "a"), says="Owen's T function.", source="Owen (1956).")
 # fmt: on

@@ -70,6 +70,11 @@ def scaled(factor: float, x: DimArray) -> DimArray:
     return multiply(c(factor), x)
 
 
+def is_formula(x: DimArray) -> bool:
+    """Whether a formula is written, which leaves out what differs at single points and far away."""
+    return backends.backend_of(innermost(x).raw).name == "text"
+
+
 def inverse(x: DimArray) -> DimArray:
     """One over an array."""
     return reciprocal.one(x)

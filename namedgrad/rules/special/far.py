@@ -12,10 +12,10 @@ import itertools
 from collections.abc import Callable
 
 from namedgrad.array import DimArray
-from namedgrad.backends import backend_of, may_look
+from namedgrad.backends import may_look
 from namedgrad.rules.elementwise import absolute_real, c, greater, reciprocal
 from namedgrad.rules.elementwise import sign as direction
-from namedgrad.rules.special.declare import scaled
+from namedgrad.rules.special.declare import is_formula, scaled
 from namedgrad.rules.structure import add, multiply, subtract, where
 from namedgrad.trace import innermost
 
@@ -36,7 +36,7 @@ def _series(square_of_order: DimArray) -> list[DimArray]:
 
 def by_quotient(y: DimArray, v: DimArray, x: DimArray, sign: int, slope: Callable[[DimArray], DimArray]) -> DimArray:
     """The slope of ``y``, the scaled I (of ``sign`` 1) or K (of -1) of order ``v``: ``slope(x)`` unless ``x`` is far away."""
-    if x.dtype.kind == "c" or backend_of(innermost(x).raw).name == "text":  # a formula holds everywhere
+    if x.dtype.kind == "c" or is_formula(x):
         return slope(x)
     size, order = absolute_real(x), multiply(v, v)
     far = greater(innermost(size), multiply(c(FAR), add(c(1.0), innermost(order))))

@@ -25,7 +25,7 @@ from namedgrad.rules.elementwise import (
     square,
 )
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.special.declare import FAMILY, constant_in, scaled, special
+from namedgrad.rules.special.declare import FAMILY, constant_in, is_formula, scaled, special
 from namedgrad.rules.special.spherical import spherical_in, spherical_yn
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 from namedgrad.trace import apply
@@ -60,6 +60,8 @@ def _arc(n: int, a: float, phi: DimArray, m: DimArray) -> DimArray:
     """The n-th derivative in ``m`` of ``(1 - m sin(phi)**2)**-a``."""
     wave = square(sin(phi))
     below = add(square(cos(phi)), multiply(_rest(m), wave))  # without the loss of digits where both are near 1
+    if not is_formula(m):
+        below = where(equal(m, c(-math.inf)), c(math.inf), below)
     out = power(below, c(-a - n))
     return multiply(scaled(math.prod((a + k for k in range(n)), start=1.0), power(wave, c(float(n)))), out) if n else out
 

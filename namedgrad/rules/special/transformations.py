@@ -8,8 +8,23 @@ from collections.abc import Callable
 
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, divide, exp, log, log1p, ordered, power, promoted, reciprocal, sin, square
-from namedgrad.rules.special.declare import FAMILY, scaled, special
+from namedgrad.rules.elementwise import (
+    c,
+    divide,
+    exp,
+    isinf,
+    log,
+    log1p,
+    logical_or,
+    ordered,
+    power,
+    promoted,
+    reciprocal,
+    sin,
+    square,
+)
+from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
+from namedgrad.rules.special.entropy import xlog1py
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 
 
@@ -33,7 +48,21 @@ def _of_inverse(x: DimArray, exponent: DimArray) -> DimArray:
 
 
 def _stretch(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
-    return divide(y, add(c(1.0), multiply(exponent, x)))
+    """``(1 + exponent * x)**(1 / exponent - 1)`` from ``y``, the power that is higher by 1; at its ends that is lost."""
+    base = add(c(1.0), multiply(exponent, x))
+    if is_formula(x):
+        return divide(y, base)
+    ends = logical_or(equal(base, c(0.0)), isinf(base))
+    return where(ends, power(base, subtract(reciprocal(exponent), c(1.0))), divide(y, base))
+
+
+def _inverse_in_exponent(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
+    """The derivative of ``y``, the inverse; where its base is 0 a power of it outweighs its logarithm."""
+    inner = multiply(y, _of_inverse(x, exponent))
+    if is_formula(x):
+        return inner
+    zero = equal(multiply(exponent, x), c(-1.0))
+    return where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
 
 
 _TWO = ("x", "lmbda")
@@ -48,13 +77,13 @@ boxcox = special(
     "boxcox", lambda y, x, k: power(x, subtract(k, c(1.0))), lambda y, x, k: _in_exponent(log(promoted(x, y)), k),
     domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox, (x**lmbda - 1) / lmbda or log(x).")
 boxcox1p = special(
-    "boxcox1p", lambda y, x, k: exp(multiply(subtract(k, c(1.0)), log1p(x))), lambda y, x, k: _in_exponent(log1p(promoted(x, y)), k),
+    "boxcox1p", lambda y, x, k: exp(xlog1py(subtract(k, c(1.0)), x)), lambda y, x, k: _in_exponent(log1p(promoted(x, y)), k),
     domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox of 1 + x.")
 inv_boxcox = special(
-    "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: multiply(y, _of_inverse(x, k)),
+    "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: _inverse_in_exponent(y, x, k),
     domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox, (1 + lmbda x)**(1 / lmbda) or exp(x).")
 inv_boxcox1p = special(
-    "inv_boxcox1p", lambda y, x, k: _stretch(add(c(1.0), y), x, k), lambda y, x, k: multiply(add(c(1.0), y), _of_inverse(x, k)),
+    "inv_boxcox1p", lambda y, x, k: _stretch(add(c(1.0), y), x, k), lambda y, x, k: _inverse_in_exponent(add(c(1.0), y), x, k),
     domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox of 1 + x.")
 # fmt: on
 
