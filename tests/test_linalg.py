@@ -172,6 +172,27 @@ def test_pseudoinverse_where_the_rank_stays():
     assert_close(got.to_numpy().T if got.shape != expected.shape else got.to_numpy(), expected, 1e-6)
 
 
+@pytest.mark.parametrize("kind", ["real", "complex"])
+@pytest.mark.parametrize(("m", "n", "values"), [(3, 3, [1, 0.5, 0.05]), (3, 3, [1, 1, 0.05]), (4, 2, [1, 0.08]), (3, 5, [1, 0.3, 0.02]), (2, 2, [1, 0.5])])
+def test_pseudoinverse_that_cuts_off_what_is_not_0(m, n, values, kind):
+    """A regularisation by truncation, against differences of NumPy's, of the first and second order and per slice."""
+    left, right = (np.linalg.qr(some(k, k, kind=kind))[0] for k in (m, n))
+    a, w = (left[:, : len(values)] * np.array(values)) @ right[: len(values)], some(n, m, kind=kind)
+    t, u = some(m, n, kind=kind), some(m, n, kind=kind)
+    value = lambda a: np.sum(np.real(np.conj(w) * np.linalg.pinv(a, rcond=0.1)))
+    by_steps = lambda f, t, h: (8 * (f(a + h * t) - f(a - h * t)) - f(a + 2 * h * t) + f(a - 2 * h * t)) / (12 * h)
+    g = ng.grad(value)(a)
+    assert_close(np.sum(np.real(np.conj(g) * t)), by_steps(value, t, 1e-4), FIRST)
+    assert_close(ng.pushforward(value, (a,), (t,))[1], by_steps(value, t, 1e-4), FIRST)
+    along = lambda a: np.sum(np.real(np.conj(ng.grad(value)(a)) * t))
+    assert_close(np.sum(np.real(np.conj(ng.grad(along)(a)) * u)), by_steps(along, u, 1e-4), 1e-7)
+    stack = named(np.stack([a, 2 * a, a[::-1]]), "bij").vectorize("b")
+    size = lambda a: squared(ng.pinv(a, DIMS, rtol=0.1)).sum()
+    slices = ng.grad(size)(stack).devectorize()
+    for k, x in enumerate(stack.devectorize().to_numpy()):
+        assert_close(slices.isel(b=k).to_numpy(), ng.grad(size)(named(x)).to_numpy(), MATRIX)
+
+
 def test_masked_slices_do_not_reach_the_others():
     good = some(3, 3) + 4 * np.eye(3)
     a = named(np.stack([good, np.full((3, 3), np.nan)]), "bij")

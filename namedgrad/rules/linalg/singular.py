@@ -110,7 +110,7 @@ def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimA
     return _pack(du, diagonal(real(d)), dv)
 
 
-_values = Plain("(m,n)->(k)", "svdvals")
+values_of = Plain("(m,n)->(k)", "svdvals")
 _svd = MatrixOp("(m,n)->(p,k)", "svd_packed", gradients(_gradient), pushforward=_pushforward)
 
 
@@ -211,7 +211,7 @@ def svd(
     new = inner_name(a, col, new_dim, "svd")
     x = relabel(a, {row: ROW, col: COLUMN})
     if not compute_uv and a.level is None:
-        return in_order_of(relabel(_values(x, errors=errors), {COLUMN: new}), a)
+        return in_order_of(relabel(values_of(x, errors=errors), {COLUMN: new}), a)
     m, n = extent(x, ROW), extent(x, COLUMN)
     u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors), m)
     cut = slice(0, min(m, n))

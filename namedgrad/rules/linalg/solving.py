@@ -11,6 +11,7 @@ from namedgrad.linear import Pair, add_all
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import number
+from namedgrad.rules.linalg.cut import cut_gradient, cut_tangent, is_cut
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     INNER,
@@ -159,11 +160,13 @@ def inv(a: DimArray, dims: tuple[Name, Name], *, errors: str = "raise") -> DimAr
     return in_place_of(a, _inv(a, dims=((row, col),), out=(row, col), errors=errors), {})
 
 
-def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, rtol: float | None, **_: Any) -> tuple[DimArray]:
     """Golub and Pereyra (1973), eq. 4.12, transposed term by term; the rank does not change.
 
     What is projected is the cotangent, so that no product is of higher order in the inverse than the result.
     """
+    if is_cut(rtol, a):
+        return (cut_gradient(g, y, a),)
     yh, gh = mH(y), mH(g)
     t = mm(y, gh)  # stands in all three terms: seven products instead of ten
     first = mm(subtract(gh, mm(a, t)), mm(y, yh))
@@ -171,9 +174,11 @@ def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[Dim
     return (add(first, rest),)
 
 
-def _pinv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+def _pinv_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, rtol: float | None, **_: Any) -> DimArray:
     """Golub and Pereyra (1973), eq. 4.12: -Y dA Y + Y Y^H dA^H (1 - A Y) + (1 - Y A) dA^H Y^H Y."""
     t = ts[0]
+    if is_cut(rtol, a):
+        return cut_tangent(t, y, a)
     th, yh = mH(t), mH(y)
     first = negative(mm(y, t, y))
     x = mm(y, mm(yh, th))
@@ -229,7 +234,8 @@ def pinv(
     -----
     The derivative is that of Golub, G. H. and Pereyra, V. (1973), *The differentiation of pseudo-inverses and
     nonlinear least squares problems whose variables separate*, SIAM Journal on Numerical Analysis 10, eq. 4.12. It
-    holds as long as the rank stays. ``numpy.linalg.pinv``, ``torch.linalg.pinv``.
+    holds as long as the rank stays; with ``rtol`` the derivative is right also where what is cut off is not 0, as in a
+    regularisation by truncation. ``numpy.linalg.pinv``, ``torch.linalg.pinv``.
 
     Examples
     --------
