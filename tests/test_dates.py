@@ -21,7 +21,7 @@ LACKING[0, 1] = "NaT"
         lambda x: x.mean("t"), lambda x: x.mean(), lambda x: x.mean("k"), lambda x: x.mean("t", skipna=False),
         lambda x: x.isel(t=[1]).mean("t"), lambda x: x.coarsen(t=2, boundary="pad").mean(),
         lambda x: x.where(x > np.array(0, x.dtype)), lambda x: x.shift(t=1), lambda x: x.shift(t=-2, k=1),
-        lambda x: x.pad(t=(1, 2)), lambda x: x.where(x.isnull()).mean("k"), lambda x: x.max("t"), lambda x: x.fillna(x[0, 0]),
+        lambda x: x.pad(t=(1, 2)), lambda x: x.where(x.isnull()).mean("k"), lambda x: x.max("t"), lambda x: x.max("t", skipna=True), lambda x: x.min(skipna=True), lambda x: x.fillna(x[0, 0]),
     ],
 )  # fmt: skip
 def test_they_stay_dates_as_in_xarray(f, data, unit):
@@ -80,3 +80,22 @@ def test_means_of_groups_are_dates(skipna):
         found = ng.segment_mean(ng.DimArray(x, "t"), group, "t", size=4, skipna=skipna)
         parts = [ng.DimArray(x[group == k], "t").mean("t", skipna=skipna).to_numpy() if (group == k).any() else np.datetime64("NaT") for k in range(4)]
         np.testing.assert_array_equal(found.to_numpy(), np.array(parts, x.dtype))
+
+
+@pytest.mark.parametrize("skipna", [None, True, False])
+@pytest.mark.parametrize("data", [DATES, LACKING, DATES - DATES[0, 0], LACKING - DATES[1, 1]], ids="dDtT")
+@pytest.mark.parametrize("how", ["max", "min"])
+def test_extremes_of_groups_are_dates(how, data, skipna):
+    group = np.array([0, 0, 2])
+    want = getattr(xr.DataArray(data, dims=("k", "t")).groupby(xr.DataArray(group, dims="t", name="g")), how)(skipna=skipna)
+    got = getattr(ng, f"segment_{how}")(ng.DimArray(data, ("k", "t")), group, "t", skipna=skipna)
+    np.testing.assert_array_equal(got.isel(t=[0, 2]).data, want.transpose("k", "g").values)
+    assert np.isnat(got.isel(t=1).data).all(), "a group without cells"
+    per_slice = getattr(ng, f"segment_{how}")(ng.DimArray(data, ("k", "t")).vectorize("k"), group, "t", skipna=skipna)
+    np.testing.assert_array_equal(per_slice.data, got.data)
+
+
+def test_spans_of_time_that_are_there_are_summed():
+    spans = LACKING - DATES[1, 1]
+    want = np.where(np.isnat(spans), np.array(0, spans.dtype), spans).sum(1)
+    np.testing.assert_array_equal(ng.DimArray(spans, ("k", "t")).sum("t", skipna=True).data, want)

@@ -26,6 +26,9 @@ def neutral(how: str, dtype: np.dtype[Any]) -> Any:
         return dtype.type(how == "multiply")
     if dtype.kind == "b":
         return dtype.type(how == "minimum")
+    if dtype.kind in "mM":
+        ends = np.iinfo(np.int64)
+        return np.array(ends.min + 1 if how == "maximum" else ends.max).astype(dtype)[()]  # the least of all is NaT
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return dtype.type(info.min if how == "maximum" else info.max)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, TraceError, describe, extent
-from namedgrad.axes import AxisError, Name
+from namedgrad.array import DimArray, TraceError, describe, extent, make
+from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.backends.scatter import neutral
 from namedgrad.linear import Like, like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
@@ -168,14 +169,18 @@ def _extreme(kind: str, fill: float) -> Any:
                  new_dim: Name | None = None) -> DimArray:
         groups = _Groups(x, segments, dim, size, new_dim, f"segment_{kind}")
 
+        dates = x.dtype.kind in "mM"
+        none = make(neutral(f"{kind}imum", x.dtype), (), NONE) if dates else c(fill)
+
         def reduce(mask: DimArray | None) -> DimArray:
-            return groups.reduced(x if mask is None else where(mask, x, c(fill)), f"a{kind}")
+            return groups.reduced(x if mask is None else where(mask, x, none), f"a{kind}")
 
         out, mask = _over_present(x, skipna, reduce)
-        if mask is None:
+        if mask is None and not dates:
             return groups.placed(out)
         some, members = groups.counts(mask, np.dtype(np.intp)), groups.counts(None, np.dtype(np.intp))
-        return groups.placed(where(e.logical_and(equal(some, c(0)), e.greater(members, c(0))), c(math.nan), out))
+        empty = equal(some, c(0)) if dates else e.logical_and(equal(some, c(0)), e.greater(members, c(0)))
+        return groups.placed(where(empty, missing(x), out))
 
     return function
 
@@ -240,9 +245,9 @@ segment_prod = _published("segment_prod", _segment_prod, "Product of every group
                           notes="Each factor's derivative is the product of the others of its group, right at zeros too.")
 segment_mean = _published("segment_mean", _segment_mean, "Mean of every group of cells along a dim.", empty="NaN", result="array([1.5, 5. ])",
                           notes="xarray's ``groupby(...).mean()``.")
-segment_max = _published("segment_max", _extreme("max", -math.inf), "Largest value of every group of cells along a dim.", empty="-inf",
+segment_max = _published("segment_max", _extreme("max", -math.inf), "Largest value of every group of cells along a dim.", empty="-inf, or NaT",
                          result="array([2., 5.])", notes=_TIES)
-segment_min = _published("segment_min", _extreme("min", math.inf), "Smallest value of every group of cells along a dim.", empty="inf",
+segment_min = _published("segment_min", _extreme("min", math.inf), "Smallest value of every group of cells along a dim.", empty="inf, or NaT",
                          result="array([1., 5.])", notes=_TIES)
 segment_var = _published("segment_var", _segment_var, "Variance of every group of cells along a dim.", empty="NaN", result="array([0.25, 0.  ])",
                          notes="xarray's ``groupby(...).var()``.", more=_DDOF)

@@ -50,10 +50,10 @@ def over_all(x: DimArray, skipna: bool | None, reduce: Callable[[], DimArray]) -
     """``reduce()`` if it may take all cells, or has shown that it may; None if it has to leave some out.
 
     It must give NaN where a NaN takes part: then it is tried, unless a NaN is met at once, and right if there is none
-    in the result.  That is one pass less over the cells than looking for NaN.
+    in the result.  That is one pass less over the cells than looking for NaN.  NaT is left out if that is asked for.
     """
     if skipna is False or x.dtype.kind not in "fc":
-        return reduce()
+        return None if skipna and x.dtype.kind in "mM" else reduce()
     raw = innermost(x).raw
     backend = backends.backend_of(raw)
     if not backend.may_branch or backends.is_recording() or backend.shows_nan(raw):
