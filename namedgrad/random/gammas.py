@@ -33,10 +33,13 @@ def _power(draws: Draws, what: str, shape: DimArray, p: float) -> DimArray:
     return drawn_power(p)(e.power(z, c(p)), z, shape)
 
 
-def _inverse_mean_square(draws: Draws, what: str, df: DimArray, p: float) -> DimArray:
-    """``(χ²(df) / df)**-p``."""
+def _mean_square(draws: Draws, what: str, df: DimArray, p: float) -> DimArray:
+    """``(χ²(df) / df)**p``."""
     half = e.divide(df, c(2.0))
-    return multiply(_power(draws, what, half, -p), half if p == 1 else e.power(half, c(p)))
+    check_positive(what, df=df)
+    z = draws("standard_gamma", half)
+    mean = multiply(e.power(z, c(p)), e.power(innermost(half), c(-p)))
+    return drawn_power(p, of_mean=True)(mean, z, half)
 
 
 def _chisquare(draws: Draws, what: str, df: DimArray) -> DimArray:
@@ -184,8 +187,7 @@ def f(dfnum: Any, dfden: Any, *, sizes: Sizes = None, rng: Any = None) -> DimArr
     dfnum, dfden = operands(dfnum, dfden)
     draws = Draws("f", (dfnum, dfden), sizes, rng)
     check_positive("f", zero=False, dfnum=dfnum, dfden=dfden)
-    above = e.divide(_chisquare(draws, "f", dfnum), dfnum)
-    return draws.finish(multiply(above, _inverse_mean_square(draws, "f", dfden, 1.0)))
+    return draws.finish(multiply(_mean_square(draws, "f", dfnum, 1.0), _mean_square(draws, "f", dfden, -1.0)))
 
 
 @distribution
@@ -207,7 +209,7 @@ def noncentral_f(dfnum: Any, dfden: Any, nonc: Any, *, sizes: Sizes = None, rng:
     draws = Draws("noncentral_f", (dfnum, dfden, nonc), sizes, rng)
     check_positive("noncentral_f", zero=False, dfden=dfden)
     above = _noncentral(draws, "noncentral_f", dfnum, nonc)
-    return draws.finish(multiply(e.divide(above, dfnum), _inverse_mean_square(draws, "noncentral_f", dfden, 1.0)))
+    return draws.finish(multiply(e.divide(above, dfnum), _mean_square(draws, "noncentral_f", dfden, -1.0)))
 
 
 @distribution
@@ -230,7 +232,7 @@ def t(df: Any, loc: Any = 0.0, scale: Any = 1.0, *, sizes: Sizes = None, rng: An
     draws = Draws("t", (df, loc, scale), sizes, rng)
     check_positive("t", scale=scale)
     check_positive("t", zero=False, df=df)
-    standard = multiply(draws("standard_normal"), _inverse_mean_square(draws, "t", df, 0.5))
+    standard = multiply(draws("standard_normal"), _mean_square(draws, "t", df, -0.5))
     return draws.finish(add(loc, multiply(scale, standard)))
 
 

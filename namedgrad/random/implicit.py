@@ -54,12 +54,18 @@ def gamma_slope(k: int) -> _Slope:
 
 
 @functools.cache
-def drawn_power(p: float) -> Elementwise:
-    """A power of a draw from Gamma(a), given with the draw: its slope is finite where that of the draw's inverse is not."""
+def drawn_power(p: float, *, of_mean: bool = False) -> Elementwise:
+    """A power of a draw from Gamma(a), given with the draw: its slope is finite where that of the draw's inverse is not.
+
+    Or one of the draw over ``a``, the slope of which is small beside those of draw and ``a``: their difference is taken
+    draw by draw, before sums of either are rounded.
+    """
 
     def in_shape(y: DimArray, _: DimArray, x: DimArray, a: DimArray) -> DimArray:
         z = drawn_gamma(x, a)
-        growth = where(equal(z, c(0.0)), c(math.inf), _part(gamma_slope(0)(z, a), z))
+        growth = _part(gamma_slope(0)(z, a), z)
+        growth = subtract(growth, e.reciprocal(a)) if of_mean else growth
+        growth = growth if p > 0 else where(equal(z, c(0.0)), c(math.inf), growth)
         return multiply(multiply(c(p), y), growth)
 
     return Elementwise("drawn_power", (None, None, in_shape), "as_drawn")

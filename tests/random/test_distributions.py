@@ -121,3 +121,16 @@ def test_slopes_of_heavy_tails_are_finite_where_they_are_in_double_precision(mod
     assert far.sum() > 50
     growth = (special.digamma(half + 1) - log) / half
     np.testing.assert_allclose(slope[far], (x * (0.5 / df - 0.25 * growth))[far], rtol=1e-3)
+
+
+@pytest.mark.parametrize("df", [1e3, 1e5, 1e7])
+def test_float32_slopes_in_many_degrees_of_freedom(df: float) -> None:
+    """The slope of a mean square is far below those of the sum and of its number, which are not to be rounded apart."""
+    squares = lambda d: (ng.random.t(d, sizes={"n": 2000}, rng=0) ** 2).sum()
+    x = ng.random.t(ng.DimArray(df, ()), sizes={"n": 2000}, rng=0).to_numpy()
+    z = ng.random.normal(ng.DimArray(0.0, ()), sizes={"n": 2000}, rng=0).to_numpy()
+    share = stats.chi2.cdf(df * (z / x) ** 2, df)
+    at = lambda df: np.sum(z**2 * df / stats.chi2.ppf(share, df))
+    want = (at(1.01 * df) - at(0.99 * df)) / (0.02 * df)
+    assert ng.grad(squares)(ng.DimArray(df, ())).item() == pytest.approx(want, rel=1e-3)
+    assert ng.grad(squares)(ng.DimArray(np.float32(df), ())).item() == pytest.approx(want, rel=5e-3)
