@@ -461,3 +461,18 @@ def test_second_derivative_of_log1mexp_does_not_underflow_where_the_square_of_th
         found = ng.hessian(lambda a: ng.log1mexp(a).sum(), part="diagonal")(ng.DimArray(np.array(x, dtype), "x")).data
         e = np.expm1(-np.array(x, dtype).astype("longdouble"))
         np.testing.assert_allclose(found, (-(e + 1) / e**2).astype(dtype), rtol=1e-5 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["iv", "ive"])
+def test_modified_bessel_functions_at_0_begin_like_their_series(name: str, dtype: str) -> None:
+    """``(x / 2)**v / gamma(v + 1)``, DLMF 10.25.2: the slope is infinite for orders between 0 and 1."""
+    f, zero = getattr(ng, name), ng.DimArray(np.zeros(2, dtype), ("x",))
+    for v, value, slope in ((0.5, 0, np.inf), (0.25, 0, np.inf), (1.0, 0, 0.5), (1.5, 0, 0), (-0.5, np.inf, None), (-1.5, -np.inf, None)):
+        out = f(v, zero)
+        assert out.dtype == dtype
+        np.testing.assert_array_equal(out.data, value)
+        if slope is not None:
+            np.testing.assert_array_equal(ng.grad(lambda x, v=v: f(v, x).sum())(zero).data, slope)
+    near = ng.DimArray(np.array([1e-300, 1e-200]), ("x",))
+    np.testing.assert_allclose(ng.iv(-0.5, near).data, np.sqrt(2 / (np.pi * near.data)), rtol=1e-12)

@@ -115,6 +115,7 @@ class FamilyKernels:
 
         with np.errstate(all="ignore"):
             out = self._pieces(abs(1 - p) < 0.4, series, recurrence, p, (1.0, 0.5))
+            out = self.xp.where(self.xp.equal(p, math.inf), 0.0 if a > 0 or n else math.inf, out)
         return self.xp.where(self.xp.equal(p, 0), math.copysign(math.inf, a), out).astype(dtype)
 
     def ellipkinc_order(self, n: int, phi: Raw, m: Raw) -> Raw:

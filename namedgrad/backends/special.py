@@ -285,9 +285,17 @@ class SpecialKernels:
     def iv(self, v: Raw, x: Raw) -> Raw:
         """The modified Bessel function of the first kind; next to 0 the scaled one, where SciPy's has no value."""
         out = self.special.iv(v, x)
-        if np.size(x) and np.min(np.absolute(x)) < NEXT_TO_ZERO:
-            out = np.where(np.absolute(x) < NEXT_TO_ZERO, self.special.ive(v, x), out)[()]
+        if np.size(x) and np.min(np.absolute(x)) <= NEXT_TO_ZERO:
+            out = np.where(np.absolute(x) <= NEXT_TO_ZERO, self.ive(v, x), out)[()]
         return out
+
+    def ive(self, v: Raw, x: Raw) -> Raw:
+        """The same, scaled; at 0 infinite in negative orders that are not whole, where SciPy has no value."""
+        out = self.special.ive(v, x)
+        if np.all(x):
+            return out
+        pole = np.equal(x, 0) & np.less(v, 0) & np.not_equal(v, np.floor(v))
+        return np.where(pole, np.copysign(math.inf, self.special.rgamma(v + 1)), out).astype(out.dtype)[()]
 
     def polygamma_step(self, n: int, a: Raw, b: Raw) -> Raw:
         """``ψ(a) - ψ(a + b)`` of polygamma functions; two poles cancel, by reflection (DLMF 5.15.6)."""
