@@ -57,6 +57,9 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
         return _outside(ufunc, kind, inputs, out, kwargs)
     if ufunc.nin == ufunc.nout == 1 and ufunc is not np.isnan:
         _ONE[ufunc] = getattr(getattr(rule, "__self__", None), "one", rule)
+    if ufunc is np.vecdot and "axis" in kwargs:  # of the ufuncs with core axes that have rules the only one that may
+        axis = kwargs.pop("axis")
+        inputs = tuple(np.moveaxis(x, axis, -1) for x in inputs)
     xs = [unwrap(x) for x in inputs]
     if kwargs:
         xs, mask = _options(ufunc, xs, out, kwargs)

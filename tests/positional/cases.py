@@ -428,6 +428,7 @@ case("np.kron", np.kron, A, RHS)
 case("np.tensordot", lambda a, b: np.tensordot(a, b, axes=([0], [1])), A, CUBE)
 case("np.tensordot 0", lambda a, b: np.tensordot(a, b, 0), W, ROW)
 case("np.vecdot", np.vecdot, A, ROW)
+case("np.vecdot axis", lambda x, y: np.vecdot(x, y, axis=0), A, A)
 if hasattr(np, "matvec"):  # NumPy 2.2
     case("np.matvec", np.matvec, CUBE, ROW)
     case("np.vecmat", np.vecmat, W, CUBE)
