@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import backends
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import ordered, renumber
@@ -22,6 +22,7 @@ from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.linalg.matrices import inexact
+from namedgrad.rules.linalg.solving import pinv_of_each
 from namedgrad.rules.structure import contract, multiply, not_equal, subtract
 from namedgrad.trace import innermost
 
@@ -99,8 +100,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     x = matrix(numbered(a), "pinv")
     if rtol is np._NoValue:
         rtol = 1e-15 if rcond is None else rcond
-    out = linalg.pinv(x, (ROW, COLUMN), rtol=rtol, hermitian=hermitian)
-    return placed(out, ROW, COLUMN)
+    if not np.ndim(rtol):
+        return placed(linalg.pinv(x, (ROW, COLUMN), rtol=rtol, hermitian=hermitian), ROW, COLUMN)
+    least = numbered(rtol)  # one for each matrix
+    x, least = pair(x, named(least, tuple(axes.axis(i - 2) for i in range(-least.ndim, 0))))
+    return placed(pinv_of_each(x, (ROW, COLUMN), least, hermitian=hermitian), ROW, COLUMN)
 
 
 @implements(np.linalg.lstsq)

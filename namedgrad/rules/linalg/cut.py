@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from namedgrad import axes
 from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
 from namedgrad.backends import may_look
-from namedgrad.rules.elementwise import c, divide, greater, square
-from namedgrad.rules.linalg.matrices import COLUMN, ROW, mH, mm, typed
-from namedgrad.rules.linalg.singular import values_of
+from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import c, divide, greater, reciprocal, square
+from namedgrad.rules.linalg.matrices import COLUMN, ROW, MatrixOp, mH, mm, typed
+from namedgrad.rules.linalg.singular import svd, values_of
 from namedgrad.rules.reductions import max as max_
-from namedgrad.rules.structure import add, multiply, negative, subtract, where
+from namedgrad.rules.structure import add, contract, multiply, negative, reorder, subtract, where
 from namedgrad.trace import innermost
 
 STEPS = 24  # each doubles the terms
+_VALUE = axes.fresh("value")
 
 
 def is_cut(rtol: float | None, a: DimArray) -> bool:
@@ -48,6 +53,16 @@ def _solved(r: DimArray, y: DimArray, e: DimArray) -> DimArray:
     return x
 
 
+def cut_pinv(a: DimArray, dims: tuple[Name, Name], least: DimArray) -> DimArray:
+    """The pseudoinverse with a tolerance for every matrix: its value, and the derivative at that value."""
+    row, column = dims
+    u, s, vh = svd(stop_gradient(a), dims, new_dim=_VALUE)
+    large = greater(s, multiply(max_(s, _VALUE, skipna=False), least))
+    inverse = where(large, reciprocal(where(large, s, c(1.0))), c(0.0))
+    y = contract(multiply(conj_if_complex(vh), typed(inverse, vh)), conj_if_complex(u), (_VALUE,))
+    return _at_value(reorder(y, (*axes.without(y.names, (column, row)), column, row)), a, dims=((column, row), dims), out=(column, row))
+
+
 def cut_gradient(g: DimArray, y: DimArray, a: DimArray) -> DimArray:
     """The transpose of :func:`cut_tangent`, in which the solutions stand for what is solved for."""
     e, gh = _rest(y, a), mH(g)
@@ -71,3 +86,11 @@ def cut_tangent(t: DimArray, y: DimArray, a: DimArray) -> DimArray:
     s = add(subtract(other, mm(y, mm(a, other))), mm(mm(eh, t), y))
     turned = add(_solved(r, y, e), mH(_solved(mH(s), yh, eh)))
     return add(negative(mm(mm(y, t), y)), turned)
+
+
+_at_value = MatrixOp(
+    "(n,m),(m,n)->(n,m)",
+    "cut_pinv",
+    lambda g, y, _, a: (g, conj_if_complex(cut_gradient(conj_if_complex(g), y, a))),
+    lambda ts, y, _, a: cut_tangent(ts[1], y, a),
+)

@@ -11,7 +11,7 @@ from namedgrad.linear import Pair, add_all
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import number
-from namedgrad.rules.linalg.cut import cut_gradient, cut_tangent, is_cut
+from namedgrad.rules.linalg.cut import cut_gradient, cut_pinv, cut_tangent, is_cut
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     INNER,
@@ -243,12 +243,21 @@ def pinv(
     >>> ng.pinv(ng.DimArray([[2.0], [0.0]], ("i", "j")), ("i", "j")).data
     array([[0.5, 0. ]])
     """
-    a = inexact(a)
-    row, col = matrix_dims(a, dims, "pinv", square=hermitian)
-    if hermitian:
-        a = _mirrored(a, dims=((row, col),), out=(row, col))
+    a, row, col = _of_pinv(a, dims, hermitian)
     out = pseudoinverse(a, (row, col), rtol=number(rtol, "pinv: rtol"), errors=errors)
     return in_place_of(a, relabel(out, {row: col, col: row}), {})
+
+
+def pinv_of_each(a: DimArray, dims: tuple[Name, Name], least: DimArray, *, hermitian: bool) -> DimArray:
+    """The same with a tolerance for every matrix, and maybe for several of one; on positional arrays."""
+    a, row, col = _of_pinv(a, dims, hermitian)
+    return relabel(cut_pinv(a, (row, col), least), {row: col, col: row})
+
+
+def _of_pinv(a: DimArray, dims: tuple[Name, Name], hermitian: bool) -> tuple[DimArray, Name, Name]:
+    a = inexact(a)
+    row, col = matrix_dims(a, dims, "pinv", square=hermitian)
+    return (_mirrored(a, dims=((row, col),), out=(row, col)) if hermitian else a), row, col
 
 
 def pseudoinverse(a: DimArray, dims: tuple[Name, Name], **options: Any) -> DimArray:
