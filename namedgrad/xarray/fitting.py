@@ -81,28 +81,34 @@ def _powers(coord: xr.DataArray, order: int) -> Any:
     return np.stack(powers[::-1], axis=1)
 
 
-def least_squares(lhs: Any, rhs: Any, rcond: Any = None, *, skipna: bool = False) -> tuple[Any, Any]:  # noqa: ARG001
+def least_squares(lhs: Any, rhs: Any, rcond: Any = None, *, skipna: bool = False) -> tuple[Any, Any]:
     """Coefficients and sums of squared residuals for each column, leaving out the rows that are missing there.
 
     The columns of the matrix are made orthonormal first, so that the small systems of the columns, which lack a few
-    rows each, stay well conditioned.
+    rows each, stay well conditioned. As in xarray ``rcond`` is for columns that lack none.
     """
     shape = rhs.shape
     y = np.reshape(rhs, (shape[0], -1))
+    cut = rcond if rcond is not None and rcond > 2 * shape[0] * np.finfo(float).eps else None
     if not skipna:
-        coefficients, residuals = _complete(lhs, y)
+        coefficients, residuals = _complete(lhs, y, cut)
     else:
         present = ~np.isnan(y)
-        coefficients, residuals = _with_gaps(lhs, np.where(present, y, 0.0), present)
+        y = np.where(present, y, 0.0)
+        coefficients, residuals = _with_gaps(lhs, y, present)
+        if cut is not None:
+            whole, all_there = _complete(lhs, y, cut), present.all(axis=0)
+            coefficients = np.where(all_there, whole[0], coefficients)
+            residuals = np.where(all_there, whole[1] if np.size(whole[1]) else np.nan, residuals)
     if np.ndim(residuals) and residuals.shape[0] == 0:
         residuals = coefficients[0] * np.nan
     return np.reshape(coefficients, (-1, *shape[1:])), np.reshape(residuals, shape[1:])
 
 
-def _complete(lhs: Any, y: Any) -> tuple[Any, Any]:
+def _complete(lhs: Any, y: Any, cut: Any = None) -> tuple[Any, Any]:
     order = lhs.shape[1]
-    if np.linalg.matrix_rank(lhs) < order or lhs.shape[0] < order:
-        coefficients, residuals, *_ = np.linalg.lstsq(lhs, y)
+    if np.linalg.matrix_rank(lhs, rtol=cut) < order or lhs.shape[0] < order:
+        coefficients, residuals, *_ = np.linalg.lstsq(lhs, y, rcond=cut)
         return coefficients, residuals
     q, r = np.linalg.qr(lhs)
     coefficients = np.linalg.solve(r, q.T @ y)

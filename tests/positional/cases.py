@@ -405,6 +405,7 @@ case(
 )
 case("np.polyval", np.polyval, W, A)
 case("np.polyfit full", lambda x, y, w: [np.polyfit(x, y, 2, w=w, full=True)[i] for i in (0, 1, 3)], SPOTS, SERIES, WEIGHTS)
+case("np.polyfit cut", lambda x, y: np.polyfit(x, y, 3, rcond=0.2, full=True)[0], SPOTS, SERIES)
 case("np.polyfit full several", lambda x, y: [np.polyfit(x, y, 1, full=True)[i] for i in (0, 1, 3)], SPOTS, SERIES[:, None] * W)
 case("np.polyfit cov", lambda x, y, w: list(np.polyfit(x, y, 2, w=w, cov=True)), SPOTS, SERIES, WEIGHTS)
 case("np.polyfit cov several", lambda x, y: list(np.polyfit(x, y, 1, cov=True)), SPOTS, SERIES[:, None] * W)

@@ -309,3 +309,23 @@ def test_what_fills_gaps_of_unstack_may_be_differentiated(traced):
     value, slope = ng.value_and_grad(loss)(traced)
     assert float(value) == float(loss(3.0))
     assert float(slope) == 2 * 3.0 * float(weights[:, 1, 1].sum())
+
+
+@pytest.mark.filterwarnings("ignore:Polyfit may be poorly conditioned")
+@pytest.mark.parametrize("gap", [False, True], ids=["full", "gap"])
+@pytest.mark.parametrize("rcond", [None, 0.05, 0.2])
+def test_polyfit_cuts_off_singular_values_as_xarray_does(rcond, gap):
+    """Values and slopes against xarray's own, which has no ``rcond`` for lines with gaps."""
+    rng = np.random.default_rng(5)
+    x = xr.DataArray(rng.normal(size=(12, 3)), dims=("t", "k"), coords={"t": np.linspace(0.0, 1.0, 12)})
+    x = x.where((x.k != 1) | (x.t < 0.9)) if gap else x
+    w = xr.DataArray(rng.normal(size=(5, 3)), dims=("degree", "k"))
+    step = xr.DataArray(rng.normal(size=x.shape), dims=x.dims)
+
+    def f(x):
+        found = x.polyfit("t", 4, rcond=rcond, full=True)
+        return (found.polyfit_coefficients * w).sum() + found.polyfit_residuals.fillna(7.0).sum()
+
+    value, g = ng.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-9)
+    np.testing.assert_allclose((g * step).sum(), (f(x + 1e-5 * step) - f(x - 1e-5 * step)) / 2e-5, rtol=1e-6)

@@ -12,6 +12,7 @@ from namedgrad.axes import AxisError, Name
 from namedgrad.linear import like
 from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick_one
 from namedgrad.rules.elementwise import c
@@ -217,9 +218,11 @@ def polyfit(
             matrix = multiply(matrix, constant(weight, "polyfit: w"))
     data = x if w is None else multiply(x, constant(w))
     data = data if mask is None else select(mask, data)
-    norms = stop_gradient(e.sqrt(total(e.square(e.absolute_real(matrix)), (name,))))
+    rounding = n * float(np.finfo(matrix.dtype).eps)
+    rcond = rounding if rcond is None else rcond
+    norms = e.sqrt(total(e.square(absolute(matrix)), (name,)))
     norms = where(equal(norms, c(0)), c(1), norms)
-    rcond = n * float(np.finfo(matrix.dtype).eps) if rcond is None else rcond
+    norms = norms if rcond > rounding else stop_gradient(norms)  # which cancel unless something is cut off
     from namedgrad.rules.linalg.solving import pseudoinverse
 
     inverse = pseudoinverse(e.divide(matrix, norms), (name, degree), rtol=rcond, errors="nan")
