@@ -14,9 +14,10 @@ from namedgrad.array import DimArray, extent
 from namedgrad.backends import may_look
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.elementwise import c, divide, less_equal
-from namedgrad.rules.linalg.matrices import COLUMN, ROW, mT, off_diagonal, typed
+from namedgrad.rules.linalg.matrices import COLUMN, ROW, mT, typed
+from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, identity, multiply, not_equal, reorder, select, where
+from namedgrad.rules.structure import add, identity, multiply, not_equal, subtract, where
 from namedgrad.trace import innermost
 
 
@@ -29,17 +30,29 @@ def coincide(gap: DimArray, values: DimArray) -> DimArray:
 
 
 def over(
-    x: DimArray, gap: DimArray, values: DimArray, none: Callable[[], DimArray], *, differences: bool = False
+    x: DimArray,
+    gap: DimArray,
+    values: DimArray,
+    none: Callable[[], DimArray],
+    *,
+    differences: bool = False,
+    least: Callable[[DimArray], DimArray] | None = None,
 ) -> DimArray:
-    """:func:`quotient`; of differences 0 on the diagonal.
+    """:func:`quotient`; of differences anything on the diagonal.
 
-    One division where the values are known to be apart: the gradient of eigenvectors takes half the time.
+    One division where the values are known to be apart: the gradient of eigenvectors takes half the time. Of values in
+    order, ``least`` gives some gaps among which the smallest are: to look at all takes a tenth of it.
     """
     safe = add(gap, identity(extent(gap, COLUMN), ROW, COLUMN, gap)) if differences else gap
-    raw = innermost(coincide(safe, values)).raw
+    raw = innermost(coincide(least(innermost(values)) if least else safe, values)).raw
     known = may_look(raw) and not raw.any()
-    out = divide(x, safe) if known else quotient(x, gap, coincide(gap, values), none())
-    return reorder(select(off_diagonal(x), out), out.names) if differences else out
+    return divide(x, safe) if known else quotient(x, gap, coincide(gap, values), none())
+
+
+def neighbours(values: DimArray) -> DimArray:
+    """Differences of neighbours."""
+    n = extent(values, COLUMN)
+    return subtract(slice_of(values, COLUMN, slice(1, n)), slice_of(values, COLUMN, slice(0, max(n - 1, 0))))
 
 
 def quotient(x: DimArray, gap: DimArray, close: DimArray, none: DimArray) -> DimArray:

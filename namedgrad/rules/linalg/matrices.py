@@ -226,10 +226,10 @@ def with_diagonal(x: DimArray, values: DimArray) -> DimArray:
     return reorder(out, axes.in_order((*x.names, *out.names)))
 
 
-def off_diagonal(x: DimArray) -> DimArray:
-    """Which cells of a square matrix are not on the diagonal."""
+def without_diagonal(x: DimArray) -> DimArray:
+    """A square matrix with 0 on its diagonal."""
     n = extent(x, COLUMN)
-    return not_equal(positions(n, ROW, x), positions(n, COLUMN, x))
+    return reorder(select(not_equal(positions(n, ROW, x), positions(n, COLUMN, x)), x), x.names)
 
 
 def diagonal(x: DimArray) -> DimArray:

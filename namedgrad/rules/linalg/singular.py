@@ -14,7 +14,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.fourier.transforms import resized
-from namedgrad.rules.linalg.coinciding import asked, coincide, over, quotient
+from namedgrad.rules.linalg.coinciding import asked, coincide, neighbours, over, quotient
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -35,6 +35,7 @@ from namedgrad.rules.linalg.matrices import (
     skew,
     typed,
     with_diagonal,
+    without_diagonal,
 )
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
@@ -72,17 +73,24 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray
     twice = add(s, s)
     minus, plus = subtract(twice, down(twice)), add(twice, down(twice))
     fx, fz = skew(x), skew(z)
-    inner = over(add(fx, fz), minus, twice, none, differences=True)
+    turned = over(add(fx, fz), minus, twice, none, differences=True, least=neighbours)
     rest = subtract(fx, fz)
-    inner = add(inner, over(rest, plus, twice, lambda: _nothing(rest, none())))
-    phase = x.dtype.kind == "c"  # else there is nothing on the diagonal
-    inner = add(inner, select(on_diagonal(x), typed(gs, x))) if phase else with_diagonal(inner, gs)
+    inner = over(rest, plus, twice, lambda: _nothing(rest, none()), least=_least_sum)
+    if x.dtype.kind == "c":  # there is a phase on the diagonal
+        inner = add(add(without_diagonal(turned), inner), select(on_diagonal(x), typed(gs, x)))
+    else:
+        inner = with_diagonal(add(turned, inner), gs)
     out = mm(mm(u, inner), mH(v))
     if extent(u, ROW) > extent(u, COLUMN):
         out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
     if extent(v, ROW) > extent(v, COLUMN):
         out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
     return (out,)
+
+
+def _least_sum(s: DimArray) -> DimArray:
+    """Sums of values with themselves."""
+    return add(s, s)
 
 
 def _nothing(rest: DimArray, none: DimArray) -> DimArray:
@@ -97,8 +105,8 @@ def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimA
     d = mm(mm(mH(u), t), v)
     both, rest = add(d, mH(d)), skew(d)
     minus, plus = subtract(s, down(s)), add(s, down(s))
-    e = over(both, minus, s, lambda: equal(both, c(0)), differences=True)
-    f = over(rest, plus, s, lambda: equal(rest, c(0)))
+    e = without_diagonal(over(both, minus, s, lambda: equal(both, c(0)), differences=True, least=neighbours))
+    f = over(rest, plus, s, lambda: equal(rest, c(0)), least=_least_sum)
     du = mm(u, multiply(c(0.5), add(e, f)))
     dv = mm(v, multiply(c(0.5), subtract(e, f)))
     if extent(u, ROW) > extent(u, COLUMN):

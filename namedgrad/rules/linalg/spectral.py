@@ -14,7 +14,7 @@ from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.linalg.coinciding import asked, over
+from namedgrad.rules.linalg.coinciding import asked, neighbours, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -35,6 +35,7 @@ from namedgrad.rules.linalg.matrices import (
     skew,
     typed,
     with_diagonal,
+    without_diagonal,
 )
 from namedgrad.rules.linalg.solving import _inv
 from namedgrad.rules.movement import join, slice_of
@@ -60,8 +61,8 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     f = mm(mH(v), gv)
     twice = add(w, w)
     gap = subtract(twice, down(twice))
-    inner = over(skew(f), gap, twice, lambda: equal(asked(f), c(0)), differences=True)  # Hermitian, and so is what follows
-    return (mm(mm(v, with_diagonal(inner, gw)), mH(v)),)
+    inner = over(skew(f), gap, twice, lambda: equal(asked(f), c(0)), differences=True, least=neighbours)
+    return (mm(mm(v, with_diagonal(inner, gw)), mH(v)),)  # Hermitian, as all factors are
 
 
 def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
@@ -69,7 +70,7 @@ def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
     v, w = _eigh_split(y, extent(a, ROW))
     d = mm(mm(mH(v), hermitian_part(ts[0])), v)
     gap = subtract(w, down(w))
-    e = over(d, gap, w, lambda: equal(d, c(0)), differences=True)
+    e = without_diagonal(over(d, gap, w, lambda: equal(d, c(0)), differences=True, least=neighbours))
     return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)
 
 
@@ -210,7 +211,7 @@ def _eig_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> 
     v, w = _eig_split(y, extent(a, ROW))
     d = mm(mm(_inv(v, errors="nan"), typed(ts[0], y)), v)
     gap = subtract(w, down(w))
-    dv = mm(v, over(d, gap, w, lambda: equal(d, c(0)), differences=True))
+    dv = mm(v, without_diagonal(over(d, gap, w, lambda: equal(d, c(0)), differences=True)))
     dv = subtract(dv, multiply(v, typed(real(diagonal(mm(mH(v), dv))), v)))
     return join([dv, as_row(diagonal(d))], ROW)
 
