@@ -194,7 +194,7 @@ def learn(state: State, at: Point) -> None:
     sound = lay.total((~finite).astype(float)) == 0
     cost = np.where(sound, lay.total(np.where(finite, at.cost, 0.0)), np.inf)
     gain, noise = state.cost - cost, ROUNDING * state.cost
-    ratio = gain / state.predicted
+    ratio = np.where(state.predicted > 0, gain / state.predicted, -1.0)  # bounds may leave a step that promises nothing
     ratio[(np.abs(gain) <= noise) & (np.abs(state.predicted) <= noise)] = 1.0
     ratio[new] = 0.5
     better = sound & (ratio > 0)
@@ -244,9 +244,11 @@ def trial_of(state: State, arrow: Arrow, gradient: Pair, free: Any, linear: Flag
     """The damped step, ended at the bounds that it meets."""
     lay = state.layout
     inside, outside = state.per_cell(state.damping)
+    # not damped, unless the last step failed, as bounds may bend one too much
+    own, common = state.per_cell(np.where(state.growth == 2, 0.0, state.damping))
     damping = (
-        np.where(linear[lay.local][:, None], 0.0, inside),
-        np.where(linear_unknowns(lay, linear), 0.0, outside),
+        np.where(linear[lay.local][:, None], own, inside),
+        np.where(linear_unknowns(lay, linear), common, outside),
     )
     step: Any = tuple(np.zeros_like(x) for x in state.x)
     trial: Any = state.x

@@ -40,7 +40,7 @@ class Slope(NamedTuple):
 class Descent(Batch):
     """Cells, the line along which they search, and what they have tried of it: steepest descent."""
 
-    origin: Array  # where it started
+    origin: Array  # where it started, or what came first instead of 0
     first: Array  # the cost there
     tried: Array  # how far the last trial was that was not too short, relative to the parameters
     gradient: Array
@@ -85,6 +85,7 @@ class Descent(Batch):
         self.tried = np.where(decreases & steep, self.tried, length)
         self.first = np.where(good & new, at.cost, self.first)
         self.x = np.where(good, self.trial, self.x)
+        self.origin = np.where(self.origin != 0, self.origin, self.x)
         self.cost = np.where(good, at.cost, self.cost)
         self.gradient = np.where(good, at.gradient, self.gradient)
         self._search(good)
@@ -142,7 +143,7 @@ class Descent(Batch):
         return np.asarray(np.abs(self.cost) <= SAME * small.dot(np.abs(self.gradient), self.size()))
 
     def size(self) -> Array:
-        """How large parameters are: now, or at the start."""
+        """How large parameters are: now, or at the start, or, where that is 0, soon after it."""
         size = np.maximum(np.abs(self.x), np.abs(self.origin))
         return np.where(size > 0, size, 1.0)
 

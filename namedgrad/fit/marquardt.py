@@ -1,8 +1,8 @@
 """Levenberg-Marquardt, for every cell of a batch with its own damping and its own active bounds.
 
 The damped step follows Marquardt (1963), the damping Nielsen (1999), *Damping parameter in Marquardt's method*.  Rows
-that a bound holds back are taken out of the step; rows that would cross a bound stop there, and the others are solved
-for again.
+that a bound holds back are taken out of the step; the first row that would cross a bound stops there, and the others
+are solved for again.
 
 The normal matrix lacks the curvature of the residuals themselves, which slows the last iterations down where residuals
 are large.  In cells that take long, a secant estimate of it is kept, and used where it predicts better (Dennis, Gay and
@@ -330,28 +330,35 @@ class Marquardt(Batch):
     # ---------------------------------------------------------------- where it goes
 
     def _step(self) -> None:
-        """The damped step, ended at the bounds that it meets.
+        """The damped step, as far as to the first bound that it meets, and from there on along that bound.
 
-        The damping is measured by the longest that the columns of the Jacobian have been (Moré 1978), so that a
-        parameter which has lost its influence does not run away.
+        So it never promises a higher cost, as it may where all rows that would cross a bound end there at once; and
+        linear rows, which are not damped, would not try a shorter one. The damping is measured by the longest that the
+        columns of the Jacobian have been (Moré 1978), so that a parameter which has lost its influence does not run
+        away.
         """
         own = self.linear.damped
         scale = np.where(own & (self.longest > 0), self.longest, lengths(self.normal))
         damping = np.where(own, self.damping, ALMOST_UNDAMPED)
-        free, step = ~self._held(self.x, self.gradient), np.zeros_like(self.x)
-        for _ in range(len(step)):
-            stopped = np.where(free, 0.0, step)
+        free, trial = ~self._held(self.x, self.gradient), self.x
+        for _ in range(len(trial)):
+            stopped = np.where(free, 0.0, trial - self.x)
             matrix, factor = self._factor(scale, free, damping)
             pull = -self.gradient - small.times(matrix, stopped) if stopped.any() else -self.gradient
             found = small.solve(factor, np.where(free, pull, 0.0) / scale) / scale
-            step = np.where(free, found, step)
-            trial = np.clip(self.x + step, self.lower, self.upper)
-            beyond = free & (trial != self.x + step)
-            step = trial - self.x
+            aim = np.where(free, self.x + found, trial)
+            inside = np.clip(aim, self.lower, self.upper)
+            beyond = inside != aim
             if not beyond.any():
+                trial = aim
                 break
-            free = free & ~beyond
-        self.trial = trial
+            share = np.where(beyond, (inside - trial) / (aim - trial), 1.0)  # of the way there
+            least = share.min(axis=0)
+            stops = beyond & (share == least)
+            trial = np.where(stops, inside, np.where(least < 1, trial + least * (aim - trial), aim))
+            trial = np.clip(trial, self.lower, self.upper)  # rounding
+            free = free & ~stops
+        self.trial, step = trial, trial - self.x
         self.predicted = -small.dot(step, self.gradient + 0.5 * small.times(self.normal, step))
         if self.bent.any() or (self.iterations >= LONG).any():
             self.by_bend = 0.5 * small.dot(step, small.times(self.bend, step))

@@ -55,7 +55,7 @@ class Search:
         watch: Callable[[Array, Array], bool],
     ) -> None:  # fmt: skip
         self.evaluate, self.watch = evaluate, watch
-        self.start = self.x = self.trial = start
+        self.origin = self.x = self.trial = start
         self.lower, self.upper = lower, upper
         self.at = self.tried = evaluate(start[:, None])
         self.first = self.cost
@@ -73,7 +73,7 @@ class Search:
 
     def units(self) -> tuple[Array, float]:
         """Of the parameters and of the loss, where it is."""
-        size = np.maximum(np.abs(self.x), np.abs(self.start))
+        size = np.maximum(np.abs(self.x), np.abs(self.origin))
         size = np.where(size > 0, size, 1.0)
         slope = float(np.abs(self.at.gradient[:, 0] * size).max(initial=0.0))
         return size, min(max(abs(self.cost), slope, 1 / HUGE), HUGE)
@@ -116,6 +116,7 @@ class Search:
         """Go to the last trial."""
         self.pairs.append((self.moved, (self.tried.gradient - self.at.gradient)[:, 0]))
         self.x, self.at = self.trial, self.tried
+        self.origin = np.where(self.origin != 0, self.origin, self.x)  # there is a size to compare with
         if self.watch(self.x[:, None], self.at.cost):
             raise StopIteration
 
@@ -123,7 +124,7 @@ class Search:
         """Whether it has converged, as in a batch, or the gradient is next to nothing."""
         size, unit = self.units()
         state = LBFGS.enter(np.zeros(1, int), *((v / size)[:, None] for v in (self.x, self.lower, self.upper)))
-        state.origin, state.first = (self.start / size)[:, None], np.array([self.first / unit])
+        state.origin, state.first = (self.origin / size)[:, None], np.array([self.first / unit])
         state.cost, state.gradient = self.at.cost / unit, self.at.gradient / unit * size[:, None]
         state.tried = np.array([np.abs(self.moved / size).max(initial=0.0)])
         for step, change in self.pairs:

@@ -294,6 +294,37 @@ def test_bounds_are_kept_and_give_scipys_minimum(limits):
     np.testing.assert_array_equal(fit.status, np.where(at, 3, 0))
 
 
+@pytest.mark.parametrize("kind", ["powers", "alike", "decays"])
+@pytest.mark.parametrize("shared", [(), ("c1",)], ids=["apart", "shared"])
+def test_bounds_of_columns_that_are_nearly_alike(kind, shared):
+    """All columns that a full step takes across their bounds, stopped there at once, are worse than no step."""
+    rng, t, n = np.random.default_rng(3), np.linspace(0, 1, 20), 4
+    columns = {
+        "powers": t[:, None] ** np.arange(n),
+        "alike": rng.normal(size=(20, 1)) + 0.05 * rng.normal(size=(20, n)),
+        "decays": np.exp(-np.outer(t, np.arange(1, n + 1))),
+    }[kind]
+    names = [f"c{i}" for i in range(n)]
+    for _ in range(8):
+        y = (columns @ rng.normal(size=(n, 12))).T + 0.3 * rng.normal(size=(12, 20))
+        low, high = rng.uniform(-1, 0, n), rng.uniform(0, 1, n)
+        named = {k: ng.DimArray(c, ("t",)) for k, c in zip(names, columns.T, strict=True)}
+        fit = ng.least_squares(
+            lambda p, y, named=named: sum(p[k] * c for k, c in named.items()) - y, dict.fromkeys(names, 0.0),
+            ng.DimArray(y, ("cell", "t")), over="cell", bounds=dict(zip(names, zip(low, high, strict=True), strict=True)),
+            shared=shared,
+        )
+        assert fit.status.isin([0, 3]).all()
+        if shared:
+            blocks = [np.tile(c[:, None], (12, 1)) if k in shared else np.kron(np.eye(12), c[:, None])
+                      for k, c in zip(names, columns.T, strict=True)]  # fmt: skip
+            ends = [np.repeat(v, [b.shape[1] for b in blocks]) for v in (low, high)]
+            best = [scipy.optimize.lsq_linear(np.hstack(blocks), y.ravel(), ends, method="bvls").cost]
+        else:
+            best = [scipy.optimize.lsq_linear(columns, v, (low, high), method="bvls").cost for v in y]
+        np.testing.assert_allclose(np.unique(fit.cost) if shared else fit.cost, best, rtol=1e-8)
+
+
 def test_bounds_may_differ_from_cell_to_cell():
     y = observations(2)
     top = np.linspace(0.5, 2.0, 3)

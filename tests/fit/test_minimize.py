@@ -250,3 +250,19 @@ def test_steepest_descent_ends_where_only_the_slope_tells_how_far_to_go(offset):
     )
     assert (fit.status == 0).all()
     np.testing.assert_allclose(fit.params["x"], place, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("over", [(), "cell"])
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
+def test_parameters_that_start_at_zero_and_end_there(method, over):
+    """The helical valley of Fletcher and Powell (1963): only the way there says how large two of the parameters are."""
+
+    def valley(p, y):
+        turn, radius = np.arctan2(p["y"], p["x"]) / (2 * np.pi), np.sqrt(p["x"] ** 2 + p["y"] ** 2)
+        return 50 * (p["z"] - 10 * turn) ** 2 + 50 * (radius - 1) ** 2 + 0.5 * p["z"] ** 2 + y
+
+    data = xr.DataArray(np.zeros(2), dims="cell") if over else 0.0
+    fit = ng.minimize(valley, {"x": -1.0, "y": 0.0, "z": 0.0}, data, over=over, method=method)
+    assert (fit.status == 0).all()
+    for name, value in {"x": 1.0, "y": 0.0, "z": 0.0}.items():
+        np.testing.assert_allclose(fit.params[name], value, atol=1e-8)
