@@ -21,6 +21,7 @@ from namedgrad.transforms.tape import quiet
 LAGS, SLOW = 10, 8  # oscillations, of half a period up to so many halves
 FEWEST = 8 * LAGS  # observations: with fewer much could hide
 UNLIKELY = 1e-4  # probability that noise fails
+ELSEWHERE = 0.5  # of the variance of the model: how far it goes from straight lines between observations
 
 
 def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
@@ -41,6 +42,29 @@ def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]
             # of the residuals, and of their signs, among which no single large one stands out
             related = np.maximum(_relation(r, count), _relation(np.sign(r), count))
             out[index] = (related < limits[0]) & (_slow(r, count) < limits[1])
+    return out
+
+
+def swings(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
+    """The cells (cell,) whose model goes elsewhere between the observations: an oscillation too fast for them to tell.
+
+    None if the observations do not follow each other.
+    """
+    surface, out = Surface(problem), np.zeros(problem.cells.count, bool)
+    dims = [names for names in surface.kept if names]
+    if not surface.shared or not dims or len(set(dims)) > 1 or len(dims[0]) > 1:
+        return out
+    order = np.argsort(next(x for x in surface.x if x.ndim))
+    part = np.random.default_rng(0).uniform(size=len(order) - 1)  # no frequency is a multiple of all of these steps
+    between = [x.copy() for x in surface.x]
+    for x in between:
+        if x.ndim:
+            x[order[:-1]] += part * np.diff(x[order])
+    for index in batches(problem.everywhere[np.isfinite(matrix).all(axis=0)], problem.size):
+        with np.errstate(all="ignore"):
+            on, off = (surface.values(matrix[:, index], x)[:, order] for x in (None, between))
+            away = off[:, :-1] - on[:, :-1] - part * np.diff(on)
+            out[index] = np.vecdot(away, away) > ELSEWHERE * on.var(axis=1) * on.shape[1]
     return out
 
 

@@ -27,9 +27,10 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import solve
 from namedgrad.fit.cells import Index
 from namedgrad.fit.marquardt import Marquardt
-from namedgrad.fit.noise import looks_like_noise
+from namedgrad.fit.noise import looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Slopes, Surface
 from namedgrad.fit.symmetry import Symmetry, measure, natural_units
 from namedgrad.fit.threads import shares
@@ -68,13 +69,12 @@ def find_starts(problem: Residuals, missing: list[int]) -> Array:
     with quiet():
         if problem.unusable.any():
             return _Search(problem, missing).run()
-        usual, cost = _descended(problem, _usual(problem, missing), problem.everywhere, QUICK)
-        noise = looks_like_noise(problem, usual)
-        if not noise.all():
-            return _Search(problem, missing).run((usual, cost, noise))
-        rest = [k for k in range(len(usual)) if k not in missing]
-        usual[rest] = problem.start[rest]
-        return usual
+        usual = _from_usual(problem, missing)
+        if not usual.good.all():
+            return _Search(problem, missing).run(usual)
+        rest = [k for k in range(len(usual.x)) if k not in missing]
+        usual.x[rest] = problem.start[rest]
+        return usual.x
 
 
 def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -87,6 +87,23 @@ def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
     if isinstance(last, DimArray):
         return (*others, DimArray(last.data[None], (ONLY, *last.dims))), ONLY
     return (*others, positional(np.asarray(last)[None], vectorized=(ONLY,))), ()
+
+
+class Usual(NamedTuple):
+    """Where SciPy's start values lead to.
+
+    Attributes
+    ----------
+    x, cost : the parameters and the cost there
+    sound : whether anything else has to be better to be preferred: it is not under way for long, and no frequency is so
+        high that the observations cannot tell it from another
+    good : whether a fit from there is kept
+    """
+
+    x: Array
+    cost: Array
+    sound: Array
+    good: Array
 
 
 class Frame(NamedTuple):
@@ -173,21 +190,18 @@ class _Search:
 
     # ---------------------------------------------------------------- comparison
 
-    def run(self, tried: tuple[Array, Array, Array] | None = None) -> Array:
-        """The start values; ``tried`` are where SciPy's lead to, with costs, and the cells in which they are good."""
+    def run(self, usual: Usual | None = None) -> Array:
+        """The start values."""
         problem, judge = self.problem, _Judge(self)
         if problem.unusable.any() and judge.sound.size:
             problem.begin_at(self._sound(judge))  # now what is not finite is missing
-        if tried is None:
-            usual, cost = _descended(problem, _usual(problem, self.missing), problem.everywhere, QUICK)
-            tried = usual, cost, looks_like_noise(problem, usual)
-        usual, cost, good = tried
-        out = usual.copy()
-        for index in batches(problem.everywhere[~good], problem.size):
+        usual = usual or _from_usual(problem, self.missing)
+        out = usual.x.copy()
+        for index in batches(problem.everywhere[~usual.good], problem.size):
             z = self.surface.observed(judge.lowest, index) if judge.sound.size else np.empty((len(index), 0))
             some = np.isfinite(z).any(axis=1)
             if some.any():
-                self._search(judge, out, cost, index[some], z[some])
+                self._search(judge, out, usual, index[some], z[some])
         rows = [k for k in range(len(out)) if k not in self.missing]
         out[rows] = problem.start[rows]
         return np.where(np.isfinite(out), out, problem.start)
@@ -202,22 +216,23 @@ class _Search:
             out[np.array(self.missing)[:, None], index] = x[self.missing]
         return out
 
-    def _search(self, judge: _Judge, out: Array, cost: Array, index: Index, z: Array) -> None:
-        """Put better start values into ``out``, of which the costs are known, for some cells."""
+    def _search(self, judge: _Judge, out: Array, usual: Usual, index: Index, z: Array) -> None:
+        """Put better start values than the usual ones into ``out``, for some cells."""
         problem = self.problem
         frames = None if self.surface.shared else self._frames_of(index)
         known = np.isfinite(z).all(axis=1)
         z = judge.seen(_complete(z) if frames is None else self._on_grid(index, z, frames))
         promised, least = judge.promised(z)
         plain = problem.loss is None and not problem.weighted and frames is None and judge.all_seen
-        some = ~(plain & known & (2 * cost[index] <= least * (1 + ENOUGH)))
+        cost, sound = usual.cost[index], usual.sound[index]
+        some = ~(plain & known & sound & (2 * cost <= least * (1 + ENOUGH)))
         if not some.any():
             return
         chosen, growth = judge(z[some], promised[:, some])
         frames = frames and [Frame(*(v[some] for v in f)) for f in frames]
         x, at = self._trials(index[some], chosen, growth, frames)
         x, found = self._tried(x, at)
-        better = found * (1 + EQUAL) < cost[index[some]]
+        better = found * (1 + EQUAL) < cost[some] * np.where(sound[some], 1.0, 1 + ENOUGH)
         out[:, index[some]] = np.where(better, x, out[:, index[some]])
 
     def _trials(self, index: Index, chosen: Array, growth: Array, frames: list[Frame] | None) -> tuple[Array, Index]:
@@ -258,7 +273,7 @@ class _Search:
         """The best of the trials of each cell, after some iterations, and its cost."""
         cells = len(np.unique(at))
         for left, iterations in ROUNDS:
-            x, cost = _descended(self.problem, x, at, iterations)
+            x, cost, _ = _descended(self.problem, x, at, iterations)
             cost = cost.reshape(-1, cells)
             order = cost
             if left == 1:  # of those that are equally good the one with the fewest negative parameters
@@ -298,8 +313,14 @@ def _usual(problem: Residuals, missing: list[int]) -> Array:
     return out
 
 
-def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array]:
-    """Points (parameter, trial) after some iterations each, and their cost; infinite where there is none."""
+def _from_usual(problem: Residuals, missing: list[int]) -> Usual:
+    usual, cost, ended = _descended(problem, _usual(problem, missing), problem.everywhere, QUICK)
+    sound = ended & ~swings(problem, usual)
+    return Usual(usual, cost, sound, looks_like_noise(problem, usual) & sound)
+
+
+def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array, Array]:
+    """Points (parameter, trial) after some iterations each, their cost (infinite: there is none), and if they ended."""
     x, free, linear = x.copy(), x[problem.free], problem.linearity()
     low, high = (m[problem.free] for m in (problem.lower, problem.upper))
     trials, workers = np.arange(len(at)), problem.workers(at)
@@ -315,7 +336,7 @@ def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tupl
     ended = found.arrays["x"]
     x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
     cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
-    return x, np.where(np.isfinite(cost), cost, np.inf)
+    return x, np.where(np.isfinite(cost), cost, np.inf), found.status != Status.MAX_ITERATIONS
 
 
 class _Judge:

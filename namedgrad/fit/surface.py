@@ -49,6 +49,8 @@ class Surface:
 
     def __init__(self, problem: Residuals, cell: int = 0) -> None:
         self.problem, self.cell = problem, cell
+        self.indices = set[int]()  # integers that the model wants as such, and so are no coordinates
+        self.indices = self._indices()
         parts = self._coordinates(self._arguments(np.array([cell])))[0].parts
         self.given: list[Array] = [np.asarray(self._visible(x)) for x in parts]
         self.units = [1.0] * len(parts)
@@ -73,8 +75,30 @@ class Surface:
         """All arguments but the observations, floating-point where they are numbers; and the observations."""
         *given, last = args["data"]
         leaves, how = flatten(tuple(given))
-        real = [x.astype("float64") if getattr(x, "dtype", np.dtype("O")).kind in "iu" else x for x in leaves]
+        whole = self._integers(leaves) - self.indices
+        real = [x.astype("float64") if i in whole else x for i, x in enumerate(leaves)]
         return Tree(unflatten(how, real)), last
+
+    def _indices(self) -> set[int]:
+        """The arguments with which the model fails where they are floating-point."""
+        args, found = self._arguments(np.array([self.cell])), set[int]()
+        every = self._integers(flatten(tuple(args["data"][:-1]))[0])
+        for i in every:
+            self.indices = every - {i}
+            try:
+                with quiet():
+                    tree, last = self._coordinates(args)
+                    self.problem.call(
+                        self.problem.parameters.parts(self.problem.start[:, [self.cell]], self.problem.backend),
+                        {"data": (*tree.rebuild(tree.parts), last)},
+                    )
+            except (TypeError, IndexError):
+                found.add(i)
+        return found
+
+    @staticmethod
+    def _integers(leaves: Sequence[Any]) -> set[int]:
+        return {i for i, x in enumerate(leaves) if getattr(x, "dtype", np.dtype("O")).kind in "iu"}
 
     def each(self, index: Index) -> list[Array]:
         """The coordinates of some cells (cell, ...), as they differ."""

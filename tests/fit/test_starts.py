@@ -280,3 +280,36 @@ def one(point, linear, k):
     out = point[:, 0].copy()
     out[linear] = [1.0 + (j == k) for j in range(len(linear))]
     return out
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1.0, 1e6])
+def test_frequencies_are_those_that_the_observations_tell(unit):
+    """Where a second is much longer than the record, 1 Hz leads to a frequency that is equal at all observations."""
+    rng, t = np.random.default_rng(5), np.linspace(0.0, 10.0, 50)
+    size, decay, turn = (rng.uniform(a, b, 30) for a, b in ((1, 3), (0.05, 0.4), (1, 4)))
+    y = size[:, None] * np.exp(-np.outer(decay, t)) * np.cos(np.outer(turn, t)) + 0.03 * rng.normal(size=(30, 50))
+    fit = ng.least_squares(
+        lambda p, t, y: p["size"] * ng.exp(-p["decay"] * t) * ng.cos(p["turn"] * t) - y, ["size", "decay", "turn"],
+        ng.DimArray(unit * t, ("time",)), ng.DimArray(y, ("cell", "time")), over="cell",
+    )
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(np.abs(fit.params["turn"]) * unit, turn, rtol=0.05)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_integers_that_are_indices(labelled):
+    """A level for each group, which only integers can choose."""
+    rng, n = np.random.default_rng(0), 120
+    group, t, levels = rng.integers(0, 3, n), np.arange(n) // 2, np.array([1.0, 2.0, 3.0])
+    rate = np.array([0.02, 0.05, 0.1])
+    y = levels[group] * np.exp(-np.outer(rate, t)) + 0.001 * rng.normal(size=(3, n))
+    make = (lambda v, dims: xr.DataArray(v, dims=dims)) if labelled else ng.DimArray
+    of = make(levels, ("level",))
+
+    def residual(p, group, t, y):
+        level = of.isel(level=group) if labelled else ng.take(of, group, dim="level")
+        return p["size"] * level * np.exp(-p["rate"] * t) - y
+
+    data = (make(v, ("time",)) for v in (group, t))
+    fit = ng.least_squares(residual, ["size", "rate"], *data, make(y, ("cell", "time")), over="cell")
+    np.testing.assert_allclose(fit.params["rate"], rate, rtol=0.01)
