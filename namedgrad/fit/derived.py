@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from namedgrad.axes import Name
+from namedgrad.fit.problem import require_free
 from namedgrad.transforms.grad import pullback, pushforward
 
 CLOSE = 1e-9
@@ -21,6 +22,7 @@ def confint(params: xr.Dataset, stderr: xr.Dataset, dof: xr.DataArray, level: fl
 
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    require_free(dof.dims, ["bound"], "confint")
     with np.errstate(invalid="ignore"):
         quantile = xr.apply_ufunc(
             stdtrit, np.maximum(dof, 1), 0.5 * (1 + level), dask="parallelized", output_dtypes=[float]

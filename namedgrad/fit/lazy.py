@@ -181,7 +181,7 @@ def fit_lazily(
         )
     chunks = Chunks(args, over, shared, fixed)
     own = {n: _own(leaf, chunks.over) for n, leaf in chunks.entries.items()}
-    square = residuals and not any(own.values()) and not chunks.coupled
+    square = residuals and not any(own.values()) and not chunks.coupled and not {*chunks.over} & {"param", "param_wrt"}
     index = list(itertools.product(*(range(len(c)) for c in chunks.cuts.values())))
     tasks = {}
     for i in index:

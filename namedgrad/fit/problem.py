@@ -226,3 +226,9 @@ def require_positive(**values: float | None) -> None:
     for name, value in values.items():
         if value is not None and not value > 0:
             raise ValueError(f"{name} must be positive, got {value!r}")
+
+
+def require_free(taken: Iterable[Name], own: Sequence[str], what: str) -> None:
+    """Raise if dims of the cells are called like those that a result adds."""
+    if both := [d for d in own if d in taken]:
+        raise AxisError(f"{what} has a dim {both[0]!r} of its own, and so has over=: rename that of the data")

@@ -18,7 +18,7 @@ from namedgrad.fit.batch import Found
 from namedgrad.fit.cells import Cells, Index
 from namedgrad.fit.observations import Misfit, log_weights, misfits, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
-from namedgrad.fit.problem import Problem, batches
+from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
@@ -154,6 +154,7 @@ class LeastSquaresResult(FitResult):
         full = np.zeros((p.count, p.count, self._problem.cells.count))
         full[np.ix_(self._problem.free, self._problem.free)] = free
         dims = ("param", "param_wrt")
+        require_free(self._problem.cells.sizes, dims, name)
         coords = {d: (d, _labels(p.names)) for d in dims}
         return self._grid(np.moveaxis(full, -1, 0), name, long_name, dims, coords)
 

@@ -313,3 +313,14 @@ def test_predictions_at_dates_and_numbers_of_every_form(x):
         fit.predict([[1.0, 2.0]])
     kept = fit.predict(y.time[3:5])
     assert kept.indexes["time"].equals(y.indexes["time"][3:5])
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(("dim", "what"), [("param", "covariance"), ("bound", "confint")])
+def test_dims_called_like_those_of_a_result(dim, what, lazy):
+    """They are never met with labels that are others, nor repeated."""
+    y = labelled(observations())[:, 0].rename(lon=dim)
+    fit = ng.least_squares(residual, START, y["time"], y.chunk({dim: 1}) if lazy else y, over=dim)
+    assert fit.stderr["rate"].compute().notnull().all()
+    with pytest.raises((ng.AxisError, AttributeError), match=f"'{what}'" if lazy and dim == "param" else "rename"):
+        fit.confint() if what == "confint" else fit.covariance  # noqa: B018
