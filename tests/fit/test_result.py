@@ -323,4 +323,4 @@ def test_dims_called_like_those_of_a_result(dim, what, lazy):
     fit = ng.least_squares(residual, START, y["time"], y.chunk({dim: 1}) if lazy else y, over=dim)
     assert fit.stderr["rate"].compute().notnull().all()
     with pytest.raises((ng.AxisError, AttributeError), match=f"'{what}'" if lazy and dim == "param" else "rename"):
-        fit.confint() if what == "confint" else fit.covariance  # noqa: B018
+        fit.confint() if what == "confint" else fit.covariance
