@@ -31,7 +31,7 @@ def fit_model(
     home = backend_of(*(innermost(x).raw for x in adapter_of(obj).parts(obj)))
     readers = [_reader(c, time_units, time_origin, home) for c in given]
     numbers = [read(c) for read, c in zip(readers, given, strict=True)]
-    predicted = [functools.partial(_read_like, c, read) for c, read in zip(given, readers, strict=True)]
+    predicted = [functools.partial(_read_like, c, read, home) for c, read in zip(given, readers, strict=True)]
 
     def residual(p: Any, *data: Any) -> Any:
         return model(p, *data[:-1]) - data[-1]
@@ -55,14 +55,14 @@ def _reader(c: Any, time_units: str, time_origin: Any, home: Backend) -> Callabl
     read = _numbers(c, time_units, time_origin)
     if not isinstance(c, xr.DataArray) or c.name not in c.indexes or home.name != "cupy":
         return read
+    return lambda x: _moved(read(x), home)
 
-    def moved(x: Any) -> Any:
-        x = read(x)
-        if not isinstance(x, xr.DataArray) or not isinstance(x.data, np.ndarray):
-            return x
-        return xr.DataArray(xr.Variable(x.dims, home.asarray(x.values), x.attrs), x.coords, name=x.name)
 
-    return moved
+def _moved(x: Any, home: Backend) -> Any:
+    """Labelled numbers from the host where the data are."""
+    if not isinstance(x, xr.DataArray) or not isinstance(x.data, np.ndarray) or home.name != "cupy":
+        return x
+    return xr.DataArray(xr.Variable(x.dims, home.asarray(x.values), x.attrs), x.coords, name=x.name)
 
 
 def _numbers(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
@@ -76,11 +76,12 @@ def _numbers(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
     return functools.partial(numeric, units=time_units, origin=origin)
 
 
-def _read_like(c: Any, read: Callable[[Any], Any], x: Any) -> Any:
+def _read_like(c: Any, read: Callable[[Any], Any], home: Backend, x: Any) -> Any:
     """Other values of a coordinate as numbers; those without names lie along its own dim."""
     if not isinstance(c, xr.DataArray):
         return read(x)
-    if not hasattr(x, "dims"):
+    named = hasattr(x, "dims")
+    if not named:
         values = np.asarray(x)
         if c.dtype.kind == "M" and values.dtype.kind not in "iuf":
             values = np.asarray(x, "datetime64[ns]" if values.dtype.kind == "O" else "datetime64")
@@ -91,7 +92,7 @@ def _read_like(c: Any, read: Callable[[Any], Any], x: Any) -> Any:
             )
         dims = c.dims if values.ndim else ()
         x = xr.DataArray(values, {c.name: values} if c.name in dims else None, dims, c.name)
-    number = read(x)
+    number = read(x) if named else _moved(read(x), home)
     return number.assign_coords(x.coords) if isinstance(x, xr.DataArray) else number
 
 

@@ -97,8 +97,8 @@ def test_a_model_of_a_coordinate(cupy, at):
     got = there.grad.fit(model, coord, START, over=OVER)
     np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-7)
     np.testing.assert_allclose(got.predict(), want.predict(), rtol=1e-6)
-    if at == "time":
-        np.testing.assert_allclose(got.predict([5.0, 6.0]), want.predict([5.0, 6.0]), rtol=1e-6)
+    for later in ([5.0, 6.0], np.array([5, 6]), 5.0):
+        np.testing.assert_allclose(got.predict(later), want.predict(later), rtol=1e-6)
 
 
 def test_start_values(cupy):
