@@ -7,6 +7,7 @@ one whether slow oscillations hold more of them than their share.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from namedgrad.transforms.tape import quiet
 LAGS, SLOW = 10, 8  # oscillations, of half a period up to so many halves
 FEWEST = 8 * LAGS  # observations: with fewer much could hide
 UNLIKELY = 1e-4  # probability that noise fails
-ELSEWHERE = 0.5  # of the variance of the model: how far it goes from straight lines between observations
+ELSEWHERE = 0.7  # of the variance of a model
 
 
 def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
@@ -46,25 +47,34 @@ def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]
 
 
 def swings(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
-    """The cells (cell,) whose model goes elsewhere between the observations: an oscillation too fast for them to tell.
-
-    None if the observations do not follow each other.
-    """
+    """The cells (cell,) whose model goes elsewhere between observations: an oscillation too fast for them to tell."""
     surface, out = Surface(problem), np.zeros(problem.cells.count, bool)
-    dims = [names for names in surface.kept if names]
-    if not surface.shared or not dims or len(set(dims)) > 1 or len(dims[0]) > 1:
+    some = problem.everywhere[np.isfinite(matrix).all(axis=0)]
+    if surface.shared:
+        out[some] = elsewhere(surface, matrix[:, some], surface.x, problem.size) > ELSEWHERE
+    return out
+
+
+def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> np.ndarray[Any, Any]:
+    """How far models (parameter, point) go from straight lines between neighbouring coordinates.
+
+    In parts of their variance; 0 if the observations do not follow each other. That of a frequency which is equal to a
+    lower one at all observations is well above 1; that of one they can tell is below a half.
+    """
+    dims, out = [names for names in surface.kept if names], np.zeros(points.shape[1])
+    if not dims or len(set(dims)) > 1 or len(dims[0]) > 1:
         return out
-    order = np.argsort(next(x for x in surface.x if x.ndim))
+    order = np.argsort(next(v for v in x if v.ndim))
     part = np.random.default_rng(0).uniform(size=len(order) - 1)  # no frequency is a multiple of all of these steps
-    between = [x.copy() for x in surface.x]
-    for x in between:
-        if x.ndim:
-            x[order[:-1]] += part * np.diff(x[order])
-    for index in batches(problem.everywhere[np.isfinite(matrix).all(axis=0)], problem.size):
+    between = [v.copy() for v in x]
+    for v in between:
+        if v.ndim:
+            v[order[:-1]] += part * np.diff(v[order])
+    for at in batches(np.arange(len(out)), size):
         with np.errstate(all="ignore"):
-            on, off = (surface.values(matrix[:, index], x)[:, order] for x in (None, between))
+            on, off = (surface.values(points[:, at], v)[:, order] for v in (x, between))
             away = off[:, :-1] - on[:, :-1] - part * np.diff(on)
-            out[index] = np.vecdot(away, away) > ELSEWHERE * on.var(axis=1) * on.shape[1]
+            out[at] = np.vecdot(away, away) / (on.var(axis=1) * on.shape[1])
     return out
 
 

@@ -2,7 +2,8 @@
 
 1. The symmetries of the model are measured (:mod:`~namedgrad.fit.symmetry`).
 2. Candidates for the parameters in which it is not linear are spread as they suit coordinates between -1 and 1, and are
-   carried to the coordinates of the data.
+   carried to the coordinates of the data. Those that go elsewhere between observations, such as frequencies which are
+   equal to a lower one at all of them, are left out.
 3. All candidates are compared with all cells by one matrix product: how much of the observations is in the span of the
    linear parameters (variable projection, Golub and Pereyra 1973), and how much in that of all derivatives, which
    tells what one step would reach.
@@ -27,7 +28,7 @@ from namedgrad.fit import small
 from namedgrad.fit.batch import solve
 from namedgrad.fit.cells import Index
 from namedgrad.fit.marquardt import Marquardt
-from namedgrad.fit.noise import looks_like_noise, swings
+from namedgrad.fit.noise import ELSEWHERE, elsewhere, looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.status import Status
@@ -344,7 +345,7 @@ class _Judge:
 
     Attributes
     ----------
-    sound : those whose model is finite
+    sound : those whose model is finite, and does not oscillate faster than the observations can tell
     lowest : the parameters for which the model is closest to 0
     """
 
@@ -352,7 +353,9 @@ class _Judge:
         found, points = search.found, search.points
         at = _in_turn(search.surface, points, search.x)
         smooth = np.isfinite(at.params[search.free]).all(axis=(0, 2))
-        self.sound = np.flatnonzero(np.isfinite(at.value).all(axis=1) & smooth)
+        sound = np.isfinite(at.value).all(axis=1) & smooth
+        told = sound & ~(elsewhere(search.surface, points, search.x, FEWEST) > ELSEWHERE)
+        self.sound = np.flatnonzero(told if told.any() else sound)
         self.all_seen = at.value.shape[1] <= OBSERVATIONS
         self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
         at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))

@@ -296,6 +296,28 @@ def test_frequencies_are_those_that_the_observations_tell(unit):
     np.testing.assert_allclose(np.abs(fit.params["turn"]) * unit, turn, rtol=0.05)
 
 
+WAVES = {
+    "turns": (lambda p, t: p["size"] * np.sin(2 * np.pi * p["turns"] * t + p["phase"]), lambda v: np.abs(v)),
+    "period": (lambda p, t: p["size"] * np.sin(2 * np.pi * t / p["turns"] + p["phase"]), lambda v: 1 / np.abs(v)),
+}
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("wave", WAVES)
+def test_of_frequencies_that_are_equal_at_all_observations_the_lowest(wave, unit):
+    """A frequency in turns may be many times as high as in radians before its phase turns as fast."""
+    model, rate = WAVES[wave]
+    rng, t = np.random.default_rng(3), np.linspace(0.0, 10.0, 50)
+    size, turns, phase = (rng.uniform(a, b, (30, 1)) for a, b in ((1, 3), (0.2, 0.7), (-3, 3)))
+    y = size * np.sin(2 * np.pi * turns * t + phase) + 0.05 * rng.normal(size=(30, 50))
+    fit = ng.least_squares(
+        lambda p, t, y: model(p, t) - y, ["size", "turns", "phase"], xr.DataArray(unit * t, dims="time"),
+        xr.DataArray(y, dims=("cell", "time")), over="cell",
+    )
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(rate(fit.params["turns"].values) * unit, turns[:, 0], rtol=0.05)
+
+
 @pytest.mark.parametrize("labelled", [True, False])
 def test_integers_that_are_indices(labelled):
     """A level for each group, which only integers can choose."""
