@@ -41,7 +41,7 @@ def present(x: DimArray, skipna: bool | None) -> DimArray | None:
         return None
     raw = innermost(x).raw
     backend = backends.backend_of(raw)
-    if backend.may_branch and not backends.is_recording() and backend.isfinite_all(raw):
+    if backend.may_branch and not backends.is_recording() and not backend.shows_nan(raw) and backend.isfinite_all(raw):
         return None
     return _present(x)
 
