@@ -268,7 +268,7 @@ class Backend(
         if rows == columns == 1:
             return shape, x
         sizes = (math.prod(shape[b : b + rows]), math.prod(shape[b + rows :]))
-        if rows and columns and b <= _innermost(x) < b + rows:
+        if rows and columns and b <= innermost(x) < b + rows:
             turned = self.transpose(x, (*range(b), *range(b + rows, x.ndim), *range(b, b + rows)))
             return shape, self.xp.swapaxes(self.reshape(turned, (*shape[:b], *sizes[::-1])), -1, -2)
         return shape, self.reshape(x, (*shape[:b], *sizes))
@@ -375,7 +375,7 @@ def _zero(x: Raw) -> Any:
     return getattr(x, "dtype", np.dtype(type(x))).type(0)
 
 
-def _innermost(x: Raw) -> int:
+def innermost(x: Raw) -> int:
     """The axis whose cells lie closest together; of several the longest; -1 if there is none."""
     steps = ((abs(step), -n, i) for i, (step, n) in enumerate(zip(x.strides, x.shape, strict=True)) if n > 1)
     return min(steps, default=(0, 0, -1))[-1]
