@@ -364,12 +364,11 @@ class SpecialKernels:
 
     def log1mexp(self, x: Raw) -> Raw:
         """``log(1 - exp(x))`` for negative ``x`` (Maechler 2012, "Accurately computing log(1 - exp(-|a|))")."""
-        xp = self.xp
-        small = xp.greater(x, -math.log(2))
-        out = xp.where(
-            small, xp.log(-xp.expm1(xp.where(small, x, -1.0))), xp.log1p(-xp.exp(xp.where(small, -1.0, x)))
-        )
-        return out.astype(result_dtype(x))
+        xp, x = self.xp, floating(x)
+        near = xp.log(-xp.expm1(x))
+        with np.errstate(all="ignore"):  # of what there is to warn of, the line above has
+            far = xp.log1p(-xp.exp(x))
+        return xp.where(xp.greater(x, -math.log(2)), near, far).astype(result_dtype(x), copy=False)
 
     def log_ratio(self, x: Raw, y: Raw) -> Raw:
         """``log(x / y)``, also where the quotient leaves the range of its dtype."""

@@ -48,6 +48,27 @@ def test_cells_at_pairs_of_positions_are_read_and_added(index: tuple[list[int], 
     np.testing.assert_allclose(NUMPY.scatter_add(g, *at, shared=0, sizes=(20, 24), tail=tail), want)
 
 
+@pytest.mark.parametrize("n", [2, 64, 65])  # from 16 writers to each of four cells on another way is taken
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.complex128])
+def test_many_writers_to_few_cells(n: int, dtype: type) -> None:
+    index, x = RNG.integers(0, 4, n), np.arange(8, dtype=dtype).reshape(2, 4)
+    line = (9 * RNG.normal(size=2 * n)).astype(dtype)
+    special = line[:n].copy()
+    if dtype is not np.int64:
+        special[:2] = np.nan, np.inf
+    for g in (line[:n], line[::-2], special, np.broadcast_to(dtype(3), n)):
+        want = np.zeros(4, dtype)
+        np.add.at(want, index, g)
+        got = NUMPY.scatter_add(g, index, shared=0, sizes=(4,))
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, want, rtol=1e-5 if dtype is np.float32 else 1e-12)
+        both = NUMPY.scatter_into(x, np.stack([g, g]), index, how="add", shared=0)
+        np.testing.assert_allclose(both, x + want, rtol=1e-4 if dtype is np.float32 else 1e-12)
+    if n > 2:
+        with pytest.raises(IndexError):
+            NUMPY.scatter_add(line[:n], index + 1, shared=0, sizes=(4,))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
 def test_modf_of_many_numbers(dtype: type) -> None:
     x = (5 * RNG.normal(size=(120, 200))).astype(dtype)
@@ -81,6 +102,7 @@ def test_the_mode_of_lines_with_nan_and_zeros_of_both_signs() -> None:
     for _ in range(100):
         x = RNG.choice([0.0, -0.0, 1, 2, np.nan, np.inf], (4, RNG.integers(1, 6)), p=[0.2, 0.1, 0.2, 0.2, 0.2, 0.1])
         value, at = ng.mode(ng.DimArray(x, ("a", "b")), "b", return_indices=True)
+        np.testing.assert_array_equal(ng.mode(ng.DimArray(x.T, ("b", "a")), "b").data, value.data)
         for line, v, k in zip(x, value.data, at.data, strict=True):
             found, count = np.unique(line, return_counts=True, equal_nan=False)
             want = found[count.argmax()]
@@ -128,8 +150,9 @@ def test_distances_of_the_pairs_of_one_set_and_of_several(p: float, scale: float
 @pytest.mark.parametrize("more", [0, 1])
 def test_windows_added_back(spans: tuple[Span, Span], more: int) -> None:
     sizes = tuple(s.reach + more for s in spans)
-    for order in "CF":
-        g = np.asarray(RNG.normal(size=(2, *(s.number for s in spans), *(s.size for s in spans))), order=order)
+    shape = 2, *(s.number for s in spans), *(s.size for s in spans)
+    for innermost in range(5):
+        g = np.moveaxis(np.moveaxis(RNG.normal(size=shape), innermost, -1).copy(), -1, innermost)
         want = np.zeros((2, *sizes))
         for at in np.ndindex(*g.shape[1:]):
             cell = [o * s.stride + k * s.dilation - s.before for s, o, k in zip(spans, at[:2], at[2:], strict=True)]

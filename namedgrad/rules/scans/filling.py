@@ -97,9 +97,9 @@ def _filled(x: DimArray, name: Name, limit: int | None, *, back: bool) -> DimArr
     n = extent(x, name)
     near = running_position(flip_axes(mask, (name,)) if back else mask, name, 0)
     if back:  # the mask and the positions are turned, which are small or made anew, not x
-        near = flip_axes(subtract(c(n - 1), near), (name,))
+        near = subtract(c(n - 1), flip_axes(near, (name,)))  # in this order it is contiguous
     out = gather(x, {name: near})
-    known = _known(out)  # where there is no number, the outermost cell is missing itself
+    known = None if x.level is None else _known(out)  # without a number the outermost cell, which is missing, had a gradient
     if limit is not None:
         ahead = subtract(near, positions(n, name, x))
         close = e.less_equal(ahead if back else negative(ahead), c(limit))

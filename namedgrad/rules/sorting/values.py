@@ -62,6 +62,8 @@ def mode(x: DimArray, dim: Any = None, *, return_indices: bool = False) -> DimAr
     start = running_position(run_starts(line, name), name, 0)
     run = reorder(subtract(positions(n, name, x), start), line.names)  # how many equal cells come before, in order
     value = gather(line, {name: argmax(run, name)})
+    if x.level is None and not return_indices:
+        return reorder(value, tuple(k for k in x.names if k != name))
     back = argmax(flip_axes(equal(flat, value), (name,)), name)
     at = where(equal(value, value), subtract(c(n - 1), back), c(0))  # all are NaN: the first one
     out = gather(x, {name: at})
