@@ -10,6 +10,7 @@ from namedgrad.axes import Name
 from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, relu
+from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check, comparable
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.losses.probability import bce_logits
@@ -27,6 +28,7 @@ from namedgrad.rules.reductions.common import real_dtype
 from namedgrad.rules.structure import (
     add,
     cast,
+    contract,
     multiply,
     negative,
     not_equal,
@@ -327,11 +329,10 @@ def multilabel_margin_loss(
     check(t, dim, f"{what}: the target")
     check_range(t, size, dim, what, low=-(2**62))
     listed = axes.fresh(dim)
-    scores = innermost(cast(x, real_dtype(x)))
-    slopes = _pair_slopes(scores, innermost(relabel(t, {dim: listed})), dims=((dim,), (listed,)), out=(dim,))
-    active = total(e.maximum(negative(slopes), c(0)), (dim,))  # what the targets lose: how many pairs count
-    pairs = total(multiply(select(not_equal(slopes, c(0)), x), slopes), (dim,))
-    loss = e.divide(add(pairs, active), c(size))
+    x = cast(x, real_dtype(x))
+    slopes = _pair_slopes(innermost(x), innermost(relabel(t, {dim: listed})), dims=((dim,), (listed,)), out=(dim,))
+    active = e.divide(total(absolute(slopes), (dim,)), c(2))  # every pair that counts is 1 for one cell and -1 for another
+    loss = e.divide(add(contract(select(not_equal(slopes, c(0)), x), slopes, (dim,)), active), c(size))
     return reduced(loss, (x, t), reduce_dim, reduction, what)
 
 
