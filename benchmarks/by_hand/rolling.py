@@ -19,7 +19,8 @@ EXCHANGES = ((0, 5), (0, 3), (1, 6), (2, 4), (0, 1), (3, 5), (2, 6), (2, 3), (3,
 
 
 def _weighed(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lower neighbour and the share of the upper one."""
+    """The lower neighbour and the share of the upper one, of positions that are moved to the ends."""
+    at = np.clip(at, 0, N - 1)
     low = np.minimum(at.astype(int), N - 2)
     return low, at - low
 
@@ -46,7 +47,8 @@ def _sampled_pull(g: np.ndarray, _: Any, x: np.ndarray, at: np.ndarray) -> Any:
     for step, part in ((1, right - both), (N, lower - both), (N + 1, both)):
         out += np.bincount(first + step, part, x.size)
     twist = a - b - c + d
-    return out.reshape(x.shape), np.stack([g * (c - a + u * twist), g * (b - a + v * twist)])
+    slopes = np.stack([g * (c - a + u * twist), g * (b - a + v * twist)])
+    return out.reshape(x.shape), np.where((at > 0) & (at < N - 1), slopes, 0)
 
 
 def _spans(grid: np.ndarray) -> np.ndarray:

@@ -144,7 +144,8 @@ class WindowKernels:
 
     def window_spread(self, g: Raw, axis: int, span: Span, n: int) -> Raw:
         """The transpose of :meth:`window_sum`: every cell gets the sum over the windows that have it."""
-        out = self._empty_as(g, _resized(g.shape, axis, int(n)), zeros=True)
+        full = isinstance(span, Span) and not span.before and span.stride == span.size and span.number * span.size == n
+        out = self._empty_as(g, _resized(g.shape, axis, int(n)), zeros=not (full and span.disjoint))
         for places, cells in self._steps(axis, span, int(n)):
             if span.disjoint:  # two thirds of the time
                 out[cells] = g[places]
@@ -232,10 +233,13 @@ class WindowKernels:
         shape = _resized(x.shape, axis, span.number)
         steps = list(self._steps(axis, span, x.shape[axis]))
         whole = [i for i, (places, _) in enumerate(steps) if places[axis] == slice(0, span.number)]
-        if whole and span.number:  # nothing to fill where one offset has a cell in every window
+        if whole and span.number:  # nothing to fill where one offset has a cell in every window, to copy where two have
             cells = steps.pop(whole[0])[1]
             out = self._read(x, cells)
-            out = self.xp.array(out, copy=True) if isinstance(cells[-1], slice) else out
+            if len(whole) > 1:
+                out = combine(out, self._read(x, steps.pop(whole[1] - 1)[1]))
+            elif isinstance(cells[-1], slice):
+                out = self.xp.array(out, copy=True)
         else:
             out = self._empty_as(x, shape, zeros=False)
             out[...] = start

@@ -45,7 +45,7 @@ def _term(x: DimArray, taps: Mapping[Name, Tap], times: Callable[[DimArray, DimA
     if mask is None:
         return value if weight is None else times(weight, value)
     # A weight of 0 has one cell for each position; of each channel a mask would take as long as reading its values.
-    return select(mask, value) if weight is None else weigh.two(select(mask, weight), value)
+    return select(mask, value) if weight is None else times(select(mask, weight), value)
 
 
 def _joined(two: Callable[[DimArray, DimArray], DimArray], parts: Sequence[DimArray | None]) -> DimArray | None:

@@ -61,6 +61,8 @@ def unnormalised(u: DimArray, n: int, *, align: bool) -> DimArray:
 def clamped(p: DimArray, n: int) -> DimArray:
     """Moved to the first and last cells; at these and beyond, the derivative is 0, as in PyTorch."""
     bare = stop_gradient(p)
+    if p.level is None:
+        return e.clip(bare, 0, n - 1)
     inside = e.logical_and(e.greater(bare, c(0)), e.less(bare, c(n - 1)))
     return where(inside, p, e.clip(bare, 0, n - 1))
 
