@@ -84,6 +84,20 @@ def test_lengths_neither_overflow_nor_vanish(rng, scale):
         np.testing.assert_allclose(pull(g).data * scale, expected(g).data, rtol=1e-11)
 
 
+@pytest.mark.parametrize("lengths", [[0.0, -2.0], [1e140, 1e-140], [3.0, -0.0], [1e-70, 5.0], [2.0, 3.0]])
+def test_weights_get_any_length(rng, lengths):
+    x, g, scale = draw(rng, n=2, c=3), draw(rng, n=2, c=3), np.array([[1e-150], [1e150]])
+    unit, length = x.data / np.linalg.norm(x.data, axis=1, keepdims=True), np.array(lengths)[:, None]
+    for times in (1.0, scale):
+        y, pull = ng.pullback(lambda v, s: ng.weight_norm(v, s, dim="c"), x * ng.DimArray(times * np.ones((2, 3)), x.dims), ng.DimArray(length[:, 0], "n"))
+        np.testing.assert_allclose(y.data, unit * length, rtol=1e-14)
+        along = (g.data * unit).sum(1, keepdims=True)
+        slope = length / np.linalg.norm(x.data, axis=1, keepdims=True) * (g.data - along * unit)
+        own, gained = pull(g)
+        np.testing.assert_allclose(own.data * times, slope, rtol=1e-11, atol=1e-13 * np.abs(slope).max())
+        np.testing.assert_allclose(gained.data, along[:, 0], rtol=1e-13)
+
+
 def test_layers_keep_coordinates(rng):
     x = xr.DataArray(rng.normal(size=(3, 4)), dims=("time", "band"), coords={"time": [1, 2, 3], "band": list("abcd")}, name="x")
     y = ng.layer_norm(x, dim="band")

@@ -11,12 +11,13 @@ from namedgrad.axes import Name, Names
 from namedgrad.linear import CoreMap, Like, Map, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import number, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.layers.normalisation import floating
-from namedgrad.rules.reductions.norms import vector_norm
+from namedgrad.rules.reductions.norms import in_range, vector_norm
 from namedgrad.rules.structure import contract, multiply, relabel, reorder, select, subtract
-from namedgrad.trace import apply
+from namedgrad.trace import apply, innermost
 
 
 class _Unit(Primitive):
@@ -136,5 +137,15 @@ def weight_norm(direction: DimArray, length: DimArray, *, dim: Any) -> DimArray:
     """
     direction, length = floating(direction), constant(length)
     dims = pick(direction, dim, "weight_norm")
-    out = multiply(unit(direction, dims, 0.0) if dims and direction.dtype.kind == "f" else e.divide(direction, vector_norm(direction, dims)), length)
+    out = _stretched(direction, length, vector_norm(direction, dims), dims)
     return reorder(out, axes.in_order((*direction.names, *out.names)))
+
+
+def _stretched(x: DimArray, length: DimArray, norm: DimArray, dims: Names) -> DimArray:
+    """``x * (length / norm)`` where that cannot leave the range, two passes less over all cells in the gradient too."""
+    if in_range(norm, 2):
+        share = e.divide(length, norm)
+        if in_range(absolute(innermost(share)), 2):
+            return multiply(x, share)
+    plain = x.dtype.kind != "f" or not dims
+    return multiply(e.divide(x, norm) if plain else apply(_UNIT, (x, norm), dims=dims, eps=0.0), length)
