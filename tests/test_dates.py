@@ -95,6 +95,14 @@ def test_extremes_of_groups_are_dates(how, data, skipna):
     np.testing.assert_array_equal(per_slice.data, got.data)
 
 
+def test_dates_that_are_there_are_counted_in_groups():
+    group = np.array([0, 0, 2])
+    want = xr.DataArray(LACKING, dims=("k", "t")).groupby(xr.DataArray(group, dims="t", name="g")).count()
+    got = ng.segment_count(ng.DimArray(LACKING, ("k", "t")), group, "t", skipna=True)
+    np.testing.assert_array_equal(got.isel(t=[0, 2]).data, want.transpose("k", "g").values)
+    assert want.values.sum() < LACKING.size == ng.segment_count(ng.DimArray(LACKING, ("k", "t")), group, "t").data.sum()
+
+
 def test_spans_of_time_that_are_there_are_summed():
     spans = LACKING - DATES[1, 1]
     want = np.where(np.isnat(spans), np.array(0, spans.dtype), spans).sum(1)

@@ -166,7 +166,8 @@ def _segment_prod(x: DimArray, segments: Any, dim: Name, size: int | None = None
 def _segment_count(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, skipna: bool | None = None,
                    new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_count")
-    mask = _present(innermost(x), skipna)
+    dates = skipna and x.dtype.kind in "mM"
+    mask = equal(innermost(x), innermost(x)) if dates else _present(innermost(x), skipna)
     every = zeros_spread(innermost(x), like(x)._replace(dtype=np.dtype(bool)), True) if mask is None else mask
     count = groups.counts(stamp(every, x.hidden), np.dtype(float))  # exact, and a million are added in 1.2 ms, not 1.9
     return groups.placed(cast(count, "int64"))
