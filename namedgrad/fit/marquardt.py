@@ -182,7 +182,8 @@ class Marquardt(Batch):
     def _adapt(self, seen: Seen, better: Flags, ratio: Array) -> None:
         """Set the damping, and what the next trial is for."""
         least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
-        calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - (2 * ratio - 1) ** 3))
+        good = 2 * ratio - 1
+        calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - good * good * good))
         self.bare = seen.astray & ~self.bare
         doubt = self.unsure & (self.predicted <= SMALL * self.cost)
         misled = ~better & ~self.bare & ((self.rough > ROUGH) | doubt)  # by what belongs to other linear parameters
@@ -221,7 +222,7 @@ class Marquardt(Batch):
         change = np.where(use, change, 0.0)
         moved = x.copy()
         moved[rows] += change
-        gradient = at.gradient + np.sum(at.normal[:, rows] * change, axis=1)
+        gradient = at.gradient + small.times(at.normal[:, rows], change)
         normal, rough = self._scaled(gradient, at.normal, x, moved)
         sizes = small.dot(change**2, scale**2), small.dot(x[rows] ** 2, scale**2)
         relative = np.where(use & rough & (sizes[0] > 0), sizes[0] / sizes[1], 0.0)
@@ -390,7 +391,9 @@ def lengths(normal: Array) -> Array:
 
 def cholesky(normal: Array, scale: Array, free: Flags, damping: Any) -> Array:
     """Cholesky factor of the scaled normal matrix plus damping; rows that are not free are those of the identity."""
-    a = normal / scale[:, None] / scale
+    inverse = 1 / scale
+    a = normal * inverse[:, None]
+    a *= inverse
     if not free.all():
         a = np.where(free[:, None] & free, a, 0.0)
     on = small.diagonal(a)

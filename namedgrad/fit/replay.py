@@ -18,6 +18,7 @@ from namedgrad.compile.optimise import GUARD, Plan, plan
 from namedgrad.compile.program import silently
 from namedgrad.compile.record import Recorder
 from namedgrad.compile.rewrite import Constant
+from namedgrad.fit.factors import factored
 from namedgrad.fit.regroup import regrouped
 from namedgrad.transforms.tape import quiet
 
@@ -96,7 +97,8 @@ class Replay:
 
     def _written(self, lost: frozenset[int]) -> tuple[str, dict[str, Any]]:
         if lost not in self._texts:
-            self._texts[lost] = write(self.plan(lost), self.inputs, lambda _, names: f"({', '.join(names)},)")
+            made = self.plan(lost) if GUARD in lost else factored(self.plan(lost), self.size)
+            self._texts[lost] = write(made, self.inputs, lambda _, names: f"({', '.join(names)},)")
         return self._texts[lost]
 
     def _run(self, lost: frozenset[int]) -> Run:

@@ -24,7 +24,9 @@ def cholesky(a: Array) -> Array:
             L[k + 1 :, k] /= L[k, k]
             L[k + 1 :, k + 1 :] -= L[k + 1 :, None, k] * L[None, k, k + 1 :]
     pivots = diagonal(L)
-    pivots[:, ~(pivots > 0).all(axis=0)] = np.nan
+    sound = (pivots > 0).all(axis=0)
+    if not sound.all():
+        pivots[:, ~sound] = np.nan
     return L
 
 

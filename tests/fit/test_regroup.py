@@ -90,14 +90,23 @@ def test_rows_of_integers(dtype):
     assert calls["matmul"] == 1
 
 
-def test_one_term_or_a_sum_that_is_needed_stays():
+def test_one_column_times_a_row_is_exact():
+    a, y = cells(), cells(T.size)
+    a[1] = np.inf
+    (found,), calls = run(lambda a, y: [y * ng.exp(a * row(T + 3))], a, y)
+    np.testing.assert_array_equal(found, y * np.exp(a[:, None] * (T + 3)))
+    assert calls["matmul"] == calls["multiply"] == 1
+
+
+def test_one_term_stays_and_so_does_a_product_that_is_needed():
     a, b, y = cells(), cells(), cells(T.size)
-    _, calls = run(lambda a, b, y: [a + y * b, a * row() + y], a, b, y)
+    (found,), calls = run(lambda a, b, y: [a + y * b], a, b, y)
+    np.testing.assert_allclose(found, a[:, None] + y * b[:, None], rtol=1e-14)
     assert "matmul" not in calls
     (trend, found), calls = run(lambda a, b, y: [b * row(), a + b * row() + y], a, b, y)
     np.testing.assert_allclose(trend, b[:, None] * T, rtol=1e-14)
     np.testing.assert_allclose(found, a[:, None] + b[:, None] * T + y, rtol=1e-13, atol=1e-13)
-    assert calls["multiply"] == 1
+    assert calls["matmul"] == 2
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
@@ -145,5 +154,5 @@ def test_models_take_fewer_passes():
     e = a[:, None] * np.exp(-b[:, None] * T)
     np.testing.assert_allclose(value, e + c[:, None] + d[:, None] * T - y, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(slope, -T * e, rtol=1e-13, atol=1e-13)
-    assert calls["multiply"] == 3
+    assert calls["multiply"] == calls["matmul"] == 2
     assert calls["add"] + calls["subtract"] == 2
