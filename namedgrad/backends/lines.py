@@ -16,6 +16,7 @@ class LineKernels:
     """Written with slices and elementwise functions alone: log2(n) steps for n cells, each on all of them at once."""
 
     xp: Any
+    concat: Callable[..., Raw]
     scale: Callable[[Raw, Raw], Raw]
 
     def cumprod(self, x: Raw, axis: int) -> Raw:
@@ -94,6 +95,10 @@ class LineKernels:
         self._cut(out, axis, slice(1, None))[...] = g
         self._cut(out, axis, slice(None, -1))[...] -= g
         return out
+
+    def concat_steps(self, *parts: Raw, axis: int, at: int) -> Raw:
+        """Arrays joined along an axis, one of them after :meth:`step`."""
+        return self.concat(*(self.step(p, axis) if k == at else p for k, p in enumerate(parts)), axis=axis)
 
     def extend(self, x: Raw, axis: int, before: Runs, after: Runs) -> Raw:
         """Runs of cells of an axis put before and behind it."""

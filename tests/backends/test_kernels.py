@@ -311,3 +311,33 @@ def test_selection_where_mask_and_values_are_broadcast(dtype):
             got = backends.NUMPY.select(mask, values)
             np.testing.assert_array_equal(got, np.where(mask, values, values.dtype.type(0)))
             assert got.dtype == values.dtype
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (5,), (1, 3), (4, 3), (2, 3, 4)])
+@pytest.mark.parametrize("ends", [(0, 1), (2, 0), (1, 3)])
+def test_steps_joined_to_cells(on: On, shape: tuple[int, ...], ends: tuple[int, int]) -> None:
+    rng = np.random.default_rng(5)
+    for axis, order in itertools.product(range(len(shape)), "CF"):
+        x = np.asarray(rng.normal(size=shape), order=order)
+        sides = [rng.normal(size=(*shape[:axis], n, *shape[axis + 1 :])).astype("float32") for n in ends]
+        got = on.kernels.concat_steps(*map(on.put, (sides[0], x, sides[1])), axis=axis, at=1)
+        np.testing.assert_array_equal(on.get(got), np.concatenate([sides[0], np.diff(x, axis=axis), sides[1]], axis))
+        for g in (x, np.broadcast_to(x[:1], shape), x[::-1]):
+            want = -np.diff(g, axis=axis, prepend=0, append=0)
+            np.testing.assert_array_equal(on.get(on.kernels.unstep(on.put(g), axis)), want)
+
+
+def test_steps_of_nothing(on: On) -> None:
+    np.testing.assert_array_equal(on.get(on.kernels.unstep(on.put(np.zeros((2, 0))), 1)), np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, 2.5, math.nan])
+@pytest.mark.parametrize("shape", [(5,), (2, 5)])
+def test_cells_put_into_one_value_broadcast(on: On, x: float, shape: tuple[int, ...]) -> None:
+    at, target = np.array([3, 0, 3]), np.broadcast_to(x, shape)
+    g = np.arange(3.0) * np.ones((*shape[:-1], 1))
+    want = target.copy()
+    want[..., at] = g
+    got = on.get(on.kernels.scatter_into(on.put(target), on.put(g), on.put(at), how="put", shared=0))
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
-from namedgrad.axes import Name
+from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
-from namedgrad.primitive import linear, operation, sample
+from namedgrad.primitive import LinearCore, linear, operation, sample
+from namedgrad.primitive.linear import Linear
 from namedgrad.rules.dims import pick_one
 from namedgrad.rules.movement.cuts import slice_of
-from namedgrad.rules.movement.joining import join
+from namedgrad.rules.movement.joining import Join, join
 from namedgrad.rules.structure import alongside, not_equal, reorder, spread
+from namedgrad.trace import innermost
 
 _step = linear("(n)->(n)", "step", transpose=lambda g, x: _unstep(g))
 _unstep = linear("(n)->(n)", "unstep", transpose=lambda g, x: _step(g))
+
+
+class _JoinSteps(Join):
+    """Arrays joined along one axis, one of them after its steps were taken, which are then not copied."""
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, names: Names, at: int) -> LinearCore:
+        (name,) = dims
+        late = slice_of(innermost(ins[at]), name, slice(1, None))  # shaped as the steps
+        joined = super().linear(out, [late if k == at else x for k, x in enumerate(ins)], need, dims, names)
+        slot = sum(need[:at])
+
+        def through(one: Linear, parts: Sequence[Any]) -> list[Any]:
+            return [one(p) if k == slot and need[at] and p is not None else p for k, p in enumerate(parts)]
+
+        def pull(g: DimArray) -> list[Any]:
+            return through(_unstep, joined._pull(g))
+
+        def push(ts: list[Any]) -> DimArray:
+            return joined._push(through(_step, ts))
+
+        return LinearCore(push, pull, joined.operands, joined.frames, joined.out_frame)
+
+
+_JOIN_STEPS = _JoinSteps("join_steps", "concat_steps")
 
 
 def difference(x: DimArray, name: Name) -> DimArray:
@@ -75,13 +102,13 @@ def diff(x: DimArray, dim: Any = None, n: int = 1, *, label: str = "upper", prep
     return x
 
 
-def attached(x: DimArray, name: Name, before: Any, after: Any) -> DimArray:
+def attached(x: DimArray, name: Name, before: Any, after: Any, **how: Any) -> DimArray:
     """``x`` with cells joined to both ends of a dim; a scalar is one cell."""
     ends = [None if v is None else _cell(v, name, x) for v in (before, after)]
     parts = [p for p in (ends[0], x, ends[1]) if p is not None]
     if len(parts) == 1:
         return x
-    return reorder(join(parts, name), axes.in_order((*x.names, *(n for p in parts for n in p.names))))
+    return reorder(join(parts, name, **how), axes.in_order((*x.names, *(n for p in parts for n in p.names))))
 
 
 def _cell(value: Any, name: Name, x: DimArray) -> DimArray:
@@ -123,5 +150,7 @@ def ediff1d(x: DimArray, dim: Any = None, *, to_end: Any = None, to_begin: Any =
     array([0., 3., 5.])
     """
     name = pick_one(x, dim, "ediff1d")
-    return attached(difference(x, name), name, to_begin, to_end)
+    if (to_begin is None and to_end is None) or x.dtype.kind not in "iufc" or not extent(x, name):
+        return attached(difference(x, name), name, to_begin, to_end)
+    return attached(x, name, to_begin, to_end, by=_JOIN_STEPS, at=int(to_begin is not None))
 

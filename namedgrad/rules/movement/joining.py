@@ -12,7 +12,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import Like, Map, like
+from namedgrad.linear import Like, like
 from namedgrad.primitive import LinearCore, Primitive, check_sizes, operation, sample
 from namedgrad.rules.dims import check, without
 from namedgrad.rules.movement.cuts import slice_of
@@ -20,7 +20,7 @@ from namedgrad.rules.structure import alongside, relabel, reorder, spread, zeros
 from namedgrad.trace import apply, innermost
 
 
-class _Join(Primitive):
+class Join(Primitive):
     """Arrays joined along one axis, or on a diagonal of two with zeros elsewhere; all else is laid out alike.
 
     Those that lack an axis count as one position.
@@ -28,17 +28,19 @@ class _Join(Primitive):
 
     form, signature = "linear", "(n),(m)->(k)"
 
-    def lower(self, args: Sequence[DimArray], dims: Names, names: Names) -> DimArray:
+    def lower(self, args: Sequence[DimArray], dims: Names, names: Names, **params: Any) -> DimArray:
         at = axes.positions(names, dims)
         backend = backends.backend_of(*(a.raw for a in args))
         raw = [a.raw if a.names else call(backend.asarray, a.raw) for a in args]
         new = [tuple(None if n in dims and n not in a.names else slice(None) for n in names) for a in args]
         raw = [call(backend.getitem, r, i) if None in i else r for r, i in zip(raw, new, strict=True)]
         mark = next((a.hidden for a in args if type(a.hidden) is axes.ByName), args[0].hidden)
-        out = call(backend.concat, *raw, axis=at[0]) if len(at) == 1 else call(backend.block_diag, *raw, axis=at)
-        return make(out, names, mark)
+        kernel = backend.block_diag if len(at) > 1 else backend.function(self.kernel)
+        return make(call(kernel, *raw, axis=at if len(at) > 1 else at[0], **params), names, mark)
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, names: Names) -> Map:
+    def linear(
+        self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, names: Names, **params: Any
+    ) -> LinearCore:
         frame = dict(zip(dims, axes.cores(1) if len(dims) == 1 else _BOTH, strict=True))
         frames: list[dict[Name, Name]] = [{n: c for n, c in frame.items() if n in x.names} for x in ins]
         infos = [like(x) for x in ins]
@@ -64,7 +66,7 @@ class _Join(Primitive):
         return LinearCore(push, pull, [infos[i] for i in at], [frames[i] for i in at], frame)
 
 
-_JOIN = _Join("join")
+_JOIN = Join("join", "concat")
 _BOTH = axes.core(-32), axes.core(-31)  # not of a signature: they are cut one after the other
 
 
@@ -75,7 +77,7 @@ def _cuts(ins: Sequence[DimArray], dim: Name) -> list[slice | int]:
     return [slice(end - n, end) if dim in x.names else end - 1 for x, n, end in zip(ins, sizes, ends, strict=True)]
 
 
-def join(parts: Sequence[DimArray], *dims: Name) -> DimArray:
+def join(parts: Sequence[DimArray], *dims: Name, by: Join = _JOIN, **params: Any) -> DimArray:
     """Join along an axis, or on the diagonal of two; one that all parts lack comes first, others broadcast by name."""
     seen: Names = tuple(dict.fromkeys(n for p in parts for n in p.names))
     names = (*(n for n in dims if n not in seen), *seen)
@@ -88,7 +90,7 @@ def join(parts: Sequence[DimArray], *dims: Name) -> DimArray:
         wide = reorder(spread(p, Like(own, shape, p.dtype)), own)
         missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in p.hidden)
         out.append(relabel(wide, {}, hide=missing))
-    return apply(_JOIN, tuple(out), dims=dims, names=names)
+    return apply(by, tuple(out), dims=dims, names=names, **params)
 
 
 def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:
