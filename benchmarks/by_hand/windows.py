@@ -19,7 +19,7 @@ slide = np.lib.stride_tricks.sliding_window_view
 
 def _unpooled(x: np.ndarray, places: np.ndarray) -> np.ndarray:
     out = np.zeros((CHANNELS, SIDE * SIDE))
-    np.put_along_axis(out, places, x.reshape(CHANNELS, -1), 1)
+    np.put_along_axis(out, places.reshape(CHANNELS, -1), x.reshape(CHANNELS, -1), 1)
     return out.reshape(CHANNELS, SIDE, SIDE)
 
 
@@ -270,7 +270,7 @@ def table() -> list[tuple[Any, ...]]:
     sides = d(RNG.normal(size=(250, 64)), ("n", "i")), form, d(RNG.normal(size=(250, 64)), ("n", "j"))
     return [
         ("max_unpool", lambda x: ng.max_unpool(x, at, {"y": SIDE, "x": SIDE}), (pooled,),
-         lambda x: _unpooled(x, places),
+         lambda x: _unpooled(x, at.data),
          lambda g, y, x: (np.take_along_axis(g.reshape(CHANNELS, -1), places, 1).reshape(x.shape),)),
         ("lp_pool", lambda x: ng.lp_pool(x, square), image, _length,
          lambda g, y, x: ((_blocks(x) * (g / y)[:, :, None, :, None]).reshape(x.shape),)),
