@@ -17,7 +17,6 @@ from namedgrad.rules.reductions.common import (
     if_enough,
     mean_of,
     over_present,
-    present,
     ratio,
     real_dtype,
     restore,
@@ -155,15 +154,14 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
     w = constant(weights)
     w = cast(w, real_dtype(x)) if backends.is_number(weights) and x.dtype.kind in "fc" else w
     dims = axes.in_order((*x.dims, *w.dims)) if dim is None or dim is Ellipsis else pick(x, dim, "average")
-    mask = present(x, skipna)
-    if mask is None:
+
+    def reduce(mask: DimArray | None) -> DimArray:
+        if mask is not None:
+            return ratio(contract(select(mask, x), w, dims), contract(cast(mask, real_dtype(x)), w, dims))
         rest = math.prod(extent(x, d) for d in dims if d not in w.names)
-        scale = multiply(total(w, tuple(d for d in dims if d in w.names)), c(rest))
-        whole = contract(x, w, dims)
-    else:
-        scale = contract(cast(mask, real_dtype(x)), w, dims)
-        whole = contract(select(mask, x), w, dims)
-    return restore(ratio(whole, scale), x, dims, keepdims)
+        return ratio(contract(x, w, dims), multiply(total(w, tuple(d for d in dims if d in w.names)), c(rest)))
+
+    return restore(over_present(x, skipna, reduce)[0], x, dims, keepdims)
 
 
 @operation(sample("missing(a,b)", dim="a"), method=True, differentiable=False)
