@@ -6,6 +6,7 @@ arrays, where it would compute.  The NumPy backend takes shorter ways where it m
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -195,6 +196,10 @@ class Backend(
         if not factor:
             return self.select(self.xp.isfinite(g), out)
         return out if np.isfinite(factor) else self.select(self.xp.not_equal(g, 0), out)
+
+    def sum_of_products(self, *factors: Raw) -> Raw:
+        """Pairs of factors, multiplied and added up."""
+        return functools.reduce(self.xp.add, map(self.xp.multiply, factors[::2], factors[1::2]))
 
     def divide_by_real(self, z: Raw, r: Raw) -> Raw:
         """Complex numbers divided by real ones."""
