@@ -31,6 +31,12 @@ class LineKernels:
         """Running minimum."""
         return self._doubled(self.xp.minimum, x, axis)
 
+    def last_true(self, x: Raw, axis: int, none: int) -> Raw:
+        """Position of the last true cell up to each one, ``none`` where there is none yet."""
+        n = x.shape[axis]
+        at = self.xp.arange(-none, n - none).reshape(n, *(1,) * (x.ndim - axis - 1))
+        return self.cummax(self.xp.multiply(x, at), axis) + none  # ``where`` takes 4 times as long
+
     def _doubled(self, combine: Callable[..., Any], x: Raw, axis: int) -> Raw:
         """After step k every cell holds the combination of the last 2**k cells up to it (Hillis and Steele, 1986)."""
         out = self.xp.moveaxis(x, axis, -1).copy()

@@ -16,6 +16,7 @@ Raw = Any
 
 MANY = 1000  # cells from which on a partition pays
 EXCHANGED = 16  # cells of a window that are sorted by exchanges
+RUN = 8  # cells of a run, on average, from which on runs are handled one by one
 WIDE = 256  # cells per step that make a Python loop cheap: 1 us of overhead to as much work
 
 
@@ -59,6 +60,17 @@ class NumpyLines(LineKernels):
             else:
                 to[...] = p
         return out
+
+    def last_true(self, x: Raw, axis: int, none: int) -> Raw:
+        """By runs where they are long: those of fifty values in a thousand rows of a thousand in 1 ms instead of 4."""
+        if not x.size or RUN * np.count_nonzero(x) > x.size:
+            return super().last_true(x, axis, none)
+        lines = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+        starts = lines.copy()
+        starts[..., 0] = True
+        at = np.flatnonzero(starts)
+        last = np.where(lines.reshape(-1)[at], at % lines.shape[-1], none)
+        return np.moveaxis(np.repeat(last, np.diff(at, append=x.size)).reshape(lines.shape), -1, axis)
 
     def recurrence(self, a: Raw, b: Raw) -> Raw:
         """As :meth:`LineKernels.recurrence`; gates of 0 are looked for only if something is not finite."""

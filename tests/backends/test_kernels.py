@@ -341,3 +341,29 @@ def test_cells_put_into_one_value_broadcast(on: On, x: float, shape: tuple[int, 
     got = on.get(on.kernels.scatter_into(on.put(target), on.put(g), on.put(at), how="put", shared=0))
     np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+@pytest.mark.parametrize("shapes", [[(3, 1), (3, 4)] * 3, [(4,), (4,), (1,), (4,)], [(1,), (4,), (1,), (1,)], [(), ()] * 2])
+@pytest.mark.parametrize("dtypes", [["float64"], ["float32"], ["float32", "float64", "float32", "complex128"]])
+def test_sum_of_products(on: On, shapes: list[tuple[int, ...]], dtypes: list[str]) -> None:
+    rng = np.random.default_rng(6)
+    factors = [rng.normal(size=s).astype(d) for s, d in zip(shapes, itertools.cycle(dtypes), strict=False)]
+    want = sum(a * b for a, b in zip(factors[::2], factors[1::2], strict=True))
+    got = on.get(on.kernels.sum_of_products(*map(on.put, factors)))
+    assert got.dtype == want.dtype
+    assert_close(got, want, ROUNDING)
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (40,), (3, 40), (40, 3), (2, 20, 3), (3, 0)])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
+def test_last_true(on: On, shape: tuple[int, ...], share: float) -> None:
+    mask = np.random.default_rng(7).random(shape) < share
+    for axis, none in itertools.product(range(len(shape)), (-1, 0)):
+        at = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
+        seen = np.where(mask, at, -1)
+        want = np.maximum.accumulate(seen, axis=axis) if mask.size else seen
+        want = np.where(want < 0, none, want)
+        for x in (mask, np.asfortranarray(mask)):
+            got = on.get(on.kernels.last_true(on.put(x), axis, none))
+            np.testing.assert_array_equal(got, want)
+            assert got.dtype == want.dtype

@@ -13,7 +13,7 @@ from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
 from namedgrad.linear import CoreMap, Like, Map, like
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.primitive import Primitive, linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick_one
@@ -24,13 +24,10 @@ from namedgrad.rules.movement.joining import join
 from namedgrad.rules.reductions.common import has_nan, may_have_nan, present, real_dtype
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.structure import (
-    add,
     cast,
     equal,
     logical_not,
-    multiply,
     not_equal,
-    positions,
     relabel,
     reorder,
     select,
@@ -107,9 +104,7 @@ def _running_start(new: DimArray, dim: Name) -> DimArray:
 
 def running_position(true: DimArray, dim: Name, none: int) -> DimArray:
     """Position of the last true cell up to each one, ``none`` where there is none yet."""
-    at = add(positions(extent(true, dim), dim, true), c(-none))
-    last = apply(_CUMMAX, (multiply(true, at),), dim=dim)  # a product: where a mask is irregular, ``where`` takes 4 times as long
-    return add(last, c(none)) if none else last
+    return _last_true(true, (dim,), none=none)
 
 
 def _known(x: DimArray) -> bool:
@@ -121,6 +116,7 @@ def _any(x: DimArray) -> bool:
 
 
 _CUMMAX, _CUMMIN = _Running("cummax"), _Running("cummin")
+_last_true = linear("(n)->(n)", "last_true", transpose=lambda g, x, none: zeros_spread(g, x))  # of truth values: never pulled
 
 _DOC = """{first}
 
