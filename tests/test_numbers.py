@@ -130,6 +130,22 @@ def test_powers() -> None:
     np.testing.assert_array_equal(base.data, [0, 0])
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_directions_of_infinite_numbers_are_those_of_numpy(dtype: str) -> None:
+    inf, nan = np.inf, np.nan
+    z = np.array([complex(*p) for p in itertools.product((inf, -inf, nan, 0.0, 3.0, -3.0), repeat=2)], dtype)
+    x = ng.DimArray(z, "x")
+    np.testing.assert_allclose(ng.sign(x).data, np.sign(z), rtol=2 * np.finfo(dtype).eps)
+    _, pull = ng.pullback(ng.sign, x)
+    far = np.isinf(np.abs(z))
+    np.testing.assert_array_equal(pull(ng.ones_like(x)).data[far], 0)
+
+
+def test_the_direction_of_a_number_whose_length_overflows() -> None:
+    z = ng.DimArray(np.array([1.7e308 + 1.7e308j, -1.7e308 + 1.2e308j]), "x")
+    np.testing.assert_allclose(ng.sign(z).data, z.data / 1e308 / np.abs(z.data / 1e308), rtol=1e-14)
+
+
 # ------------------------------------------------------------------------------------------------ ties
 
 

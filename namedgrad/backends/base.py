@@ -206,9 +206,21 @@ class Backend(
         return self.xp.divide(z, r)
 
     def direction(self, z: Raw) -> Raw:
-        """Complex numbers divided by their lengths, 0 at 0."""
-        length = self.xp.absolute(z)
+        """Complex numbers divided by their lengths, 0 at 0; at infinity as :obj:`numpy.sign`."""
+        with np.errstate(over="ignore"):  # a length may leave the range where the direction does not
+            length = self.xp.absolute(z)
+        if not (self.may_branch and self.isfinite_all(length)):
+            z = self.xp.where(self.xp.isinf(length), self._brought_near(z), z)
+            length = self.xp.absolute(z)
         return self.divide_by_real(z, self.xp.where(length == 0, math.inf, length))
+
+    def _brought_near(self, z: Raw) -> Raw:
+        """Shorter numbers of the same direction, NaN where both parts are infinite and nobody knows it."""
+        xp, x, y = self.xp, self.xp.real(z), self.xp.imag(z)
+        far = xp.isinf(x), xp.isinf(y)
+        quarter = xp.where(xp.logical_or(*far), 0, z) * 0.25
+        near = xp.where(far[0], xp.sign(x), xp.where(far[1], 1j * xp.sign(y), quarter))
+        return xp.where(xp.logical_and(*far), math.nan, near)
 
     # ---------------------------------------------------------------- contraction
 
