@@ -10,6 +10,8 @@ import pytest
 import scipy.linalg
 
 import namedgrad as ng
+from namedgrad import backends
+from namedgrad.backends.base import Backend
 from tests.support.tolerances import FIRST, MATRIX, ROUNDING, SECOND, assert_close
 
 IJ = ("i", "j")
@@ -352,6 +354,20 @@ def test_lu(shape, kind):
         return weighed(low) + squared(up) + weighed(a.isel(i=p))
 
     right(f, x)
+
+
+LOWER_RANK = [np.ones((4, 2)), np.zeros((3, 2)), np.outer([1.0, -2.0, 3.0, 0.5], [2.0, 1.0, 1j]), np.array([[0.0, 1.0]] * 3)]
+
+
+@pytest.mark.parametrize("x", LOWER_RANK)
+def test_lu_of_a_tall_matrix_of_lower_rank_has_the_finite_factors_of_lapack(x):
+    order, *known = scipy.linalg.lu(x, p_indices=True)
+    p, *found = ng.lu(named(x), IJ)
+    for got, want in zip(found, known, strict=True):
+        np.testing.assert_allclose(got.data, want, atol=1e-15)
+    np.testing.assert_array_equal(p.data, np.argsort(order))
+    packed = Backend.lu_factored(backends.NUMPY, x)  # as on a device
+    np.testing.assert_allclose(packed[:-1, : x.shape[0]].T @ packed[:-1, x.shape[0] :], x[packed[-1, : x.shape[0]].real.astype(int)], atol=1e-15)
 
 
 # ------------------------------------------------------------------------------------------------ singular values

@@ -42,7 +42,7 @@ class DaskLinalg(LinalgKernels):
     def lu_factored(self, a: Raw, errors: str = "raise") -> Raw:
         m, n = a.shape[-2:]
         k = min(m, n)
-        return self._stack("lu_factored", (k + 1, max(2 * k, m)), a, errors=errors)
+        return self._stack("lu_factored", (k + 1, m + k), a, errors=errors)
 
     def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
         return self._stack("eigh_packed", (a.shape[-1] + 1, a.shape[-1]), a, errors=errors)

@@ -106,23 +106,27 @@ class LinalgKernels:
         return xp.concatenate([xp.swapaxes(q, -1, -2), r], axis=-1)
 
     def lu_factored(self, a: Raw, errors: str = "raise") -> Raw:
-        """``(L^T, U)`` of the leading square side by side, and the order of the rows, in a last row."""
+        """``(L^T, U)`` of the leading columns side by side, and the order of the rows, in a last row."""
         order = self._pivots(a)
         k = min(a.shape[-2:])
         rows = self.xp.take_along_axis(a, self.xp.broadcast_to(order[..., None], a.shape), axis=-2)
-        return self._with_order(*self._eliminated(rows[..., :k, :k]), order)
+        return self._with_order(*self._eliminated(rows[..., :k]), order)
 
     def _with_order(self, low: Raw, up: Raw, order: Raw) -> Raw:
         k, m = up.shape[-1], order.shape[-1]
-        out = self.xp.zeros((*up.shape[:-2], k + 1, max(2 * k, m)), dtype=up.dtype)
-        out[..., :k, :k] = self.xp.swapaxes(low, -1, -2)
-        out[..., :k, k : 2 * k] = up
+        out = self.xp.zeros((*up.shape[:-2], k + 1, m + k), dtype=up.dtype)
+        out[..., :k, :m] = self.xp.swapaxes(low, -1, -2)
+        out[..., :k, m:] = up
         out[..., k, :m] = order
         return out
 
     def lstsq_known(self, a: Raw, b: Raw, inverse: Raw) -> Raw:
         """Solutions of columns, of matrices whose pseudoinverse is known."""
         return self.xp.matmul(inverse, b)
+
+    def solution_known(self, a: Raw, b: Raw, x: Raw, **_: Any) -> Raw:
+        """The solutions of triangular equations, found before."""
+        return x
 
     def lu_known(self, a: Raw, factors: Raw, errors: str = "raise") -> Raw:
         """The factors of square matrices whose rows are in order, found before."""
@@ -132,12 +136,17 @@ class LinalgKernels:
         """L and U by outer products, a column at a time (Golub and Van Loan 2013, algorithm 3.2.1)."""
         xp = self.xp
         n = a.shape[-1]
-        low = xp.zeros_like(a) + xp.eye(n, dtype=a.dtype)
+        low = xp.zeros_like(a) + xp.eye(*a.shape[-2:], dtype=a.dtype)
         for k in range(n):
-            factor = a[..., k + 1 :, k] / a[..., k, k][..., None]
+            factor = self._multiples(a, k)
             low[..., k + 1 :, k] = factor
             a = a - self._below(factor, a[..., k, :], k)
-        return low, xp.triu(a)
+        return low, xp.triu(a[..., :n, :])
+
+    def _multiples(self, a: Raw, k: int) -> Raw:
+        """What to subtract of a row from each below; nothing of one whose pivot is 0, with 0 below it, as in LAPACK."""
+        pivot = a[..., k, k][..., None]
+        return self.xp.where(pivot == 0, 0, a[..., k + 1 :, k] / self.xp.where(pivot == 0, 1, pivot))
 
     def _below(self, factor: Raw, row: Raw, k: int) -> Raw:
         xp = self.xp
@@ -155,9 +164,7 @@ class LinalgKernels:
             swap = xp.where(rows == k, best, xp.where(rows == best, k, rows))
             order = xp.take_along_axis(order, swap, axis=-1)
             a = xp.take_along_axis(a, xp.broadcast_to(swap[..., None], a.shape), axis=-2)
-            pivot = a[..., k, k][..., None]
-            factor = xp.where(pivot == 0, 0, a[..., k + 1 :, k] / xp.where(pivot == 0, 1, pivot))
-            a = a - self._below(factor, a[..., k, :], k)
+            a = a - self._below(self._multiples(a, k), a[..., k, :], k)
         return order
 
     # ---------------------------------------------------------------- eigenvalues and singular values

@@ -74,7 +74,7 @@ class NumpyLinalg(LinalgKernels):
             return super().lu_factored(a)
         p, low, up = lu(a, p_indices=True, check_finite=False)
         k = min(a.shape[-2:])
-        return self._with_order(low[..., :k, :], up[..., :k], np.argsort(p, axis=-1))
+        return self._with_order(low, up[..., :k], np.argsort(p, axis=-1))
 
     def slogdet_packed(self, a: Raw, errors: str = "raise") -> Raw:
         if triangular.half(a) is None:

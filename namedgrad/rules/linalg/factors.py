@@ -124,9 +124,9 @@ def _pack(q: DimArray, r: DimArray) -> DimArray:
     return join([mT(q), r], COLUMN)
 
 
-def _over(x: DimArray, r: DimArray) -> DimArray:
-    """``x r^-1``."""
-    return mT(solve_lower(mT(r), mT(x)))
+def _over(x: DimArray, r: DimArray, known: DimArray | None = None) -> DimArray:
+    """``x r^-1``, unless it is known."""
+    return mT(solve_lower(mT(r), mT(x), known=None if known is None else mT(known)))
 
 
 def _over_adjoint(x: DimArray, r: DimArray) -> DimArray:
@@ -264,16 +264,25 @@ _factored = Plain("(m,n)->(p,k)", "lu_factored")
 _lu = MatrixOp("(m,m),(m,p)->(m,p)", "lu_known", gradients(_lu_gradient), pushforward=_lu_pushforward)
 
 
-def _rows_in_order(x: DimArray, k: int) -> tuple[DimArray, DimArray, tuple[DimArray, DimArray]]:
-    """The order of the rows, the matrices in it, and the factors of the first ``k`` rows and columns."""
-    found = _factored(x)
-    p = cast(real(slice_of(slice_of(found, ROW, k), COLUMN, slice(0, extent(x, ROW)))), np.intp)
+def _rows_in_order(x: DimArray, k: int) -> tuple[DimArray, DimArray, DimArray, DimArray]:
+    """The order of the rows, the matrices in it, and the factors of the first ``k`` columns.
+
+    Rows below the first ``k`` are quotients of those by U, which has none where it is singular; the elimination has.
+    """
+    found, m = _factored(x), extent(x, ROW)
+    p = cast(real(slice_of(slice_of(found, ROW, k), COLUMN, slice(0, m))), np.intp)
     p = relabel(p, {COLUMN: ROW})
     x = reorder(gather(x, {ROW: p}), x.names)
     head = slice_of(slice_of(x, ROW, slice(0, k)), COLUMN, slice(0, k))
-    known = slice_of(slice_of(found, ROW, slice(0, k)), COLUMN, slice(0, 2 * k))
+    low, up = _split(slice_of(found, ROW, slice(0, k)), m)
+    known = _pack(slice_of(low, ROW, slice(0, k)), up)
     pair = _lu(head, relabel(known, {COLUMN: INNER}), dims=(MATRIX, (ROW, INNER)), out=(ROW, INNER))
-    return p, x, _split(relabel(pair, {INNER: COLUMN}), k)
+    first, up = _split(relabel(pair, {INNER: COLUMN}), k)
+    if m == k:
+        return p, x, first, up
+    below = slice(k, None)
+    rest = _over(slice_of(slice_of(x, ROW, below), COLUMN, slice(0, k)), up, known=slice_of(low, ROW, below))
+    return p, x, join([first, rest], ROW), up
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("tall(six,b)", dims=("six", "b")), sample("tall(b,six)", dims=("b", "six")))
@@ -322,9 +331,7 @@ def lu(a: DimArray, dims: tuple[Name, Name], *, new_dim: Name | None = None) -> 
     new = inner_name(a, col, new_dim, "lu")
     x = relabel(a, {row: ROW, col: COLUMN})
     k = min(extent(x, ROW), extent(x, COLUMN))
-    p, x, (low, up) = _rows_in_order(x, k)
-    if extent(x, ROW) > k:
-        low = join([low, _over(slice_of(x, ROW, slice(k, None)), up)], ROW)
+    p, x, low, up = _rows_in_order(x, k)
     if extent(x, COLUMN) > k:
         up = join([up, solve_lower(low, slice_of(x, COLUMN, slice(k, None)), unit=True)], COLUMN)
     low, up = relabel(low, {ROW: row, COLUMN: new}), relabel(up, {ROW: new, COLUMN: col})

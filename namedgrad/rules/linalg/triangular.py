@@ -27,7 +27,7 @@ RHS = axes.core(-14)
 
 
 def _pullback(
-    g: DimArray, x: DimArray, a: DimArray, b: DimArray, *, lower: bool, unit: bool, **_: Any
+    g: DimArray, x: DimArray, a: DimArray, b: DimArray, *_known: DimArray, lower: bool, unit: bool, **_: Any
 ) -> tuple[Pair, DimArray]:
     """Giles (2008), section 2.3: b' = A^-T g, A' = -b' x^T; what is outside the triangle is cut where it is read."""
     gb = _solve(mT(a), g, lower=not lower, unit=unit, errors="nan")
@@ -35,10 +35,10 @@ def _pullback(
 
 
 def _pushforward(
-    ts: list[Any], x: DimArray, a: DimArray, b: DimArray, *, lower: bool, unit: bool, **_: Any
+    ts: list[Any], x: DimArray, a: DimArray, b: DimArray, *_known: DimArray, lower: bool, unit: bool, **_: Any
 ) -> DimArray:
     """Giles (2008), section 2.3: dx = A^-1 (db - dA x)."""
-    ta, tb = ts
+    ta, tb = ts[:2]
     if ta is not None:
         moved = negative(relabel(contract(ta, x, (COLUMN,)), {ROW: COLUMN}))
         tb = moved if tb is None else add(tb, moved)
@@ -46,11 +46,12 @@ def _pushforward(
 
 
 _solve = MatrixOp("(m,m),(m)->(m)", "triangular_solve", _pullback, pushforward=_pushforward, columns=1)
+_known = MatrixOp("(m,m),(m),(m)->(m)", "solution_known", _pullback, pushforward=_pushforward)
 
 
-def solve_lower(a: DimArray, b: DimArray, *, unit: bool = False) -> DimArray:
-    """``a^-1 b`` for matrices ``b``; of ``a`` only the lower triangle is read."""
-    return _matrices(a, b, True, unit)
+def solve_lower(a: DimArray, b: DimArray, *, unit: bool = False, known: DimArray | None = None) -> DimArray:
+    """``a^-1 b`` for matrices ``b``, unless it is known; of ``a`` only the lower triangle is read."""
+    return _matrices(a, b, True, unit, known)
 
 
 def solve_upper(a: DimArray, b: DimArray, *, unit: bool = False) -> DimArray:
@@ -58,8 +59,9 @@ def solve_upper(a: DimArray, b: DimArray, *, unit: bool = False) -> DimArray:
     return _matrices(a, b, False, unit)
 
 
-def _matrices(a: DimArray, b: DimArray, lower: bool, unit: bool) -> DimArray:
-    x = _solve(a, relabel(b, {COLUMN: RHS, ROW: COLUMN}), lower=lower, unit=unit, errors="nan")
+def _matrices(a: DimArray, b: DimArray, lower: bool, unit: bool, known: DimArray | None = None) -> DimArray:
+    vectors = [relabel(m, {COLUMN: RHS, ROW: COLUMN}) for m in (b, known) if m is not None]
+    x = (_solve if known is None else _known)(a, *vectors, lower=lower, unit=unit, errors="nan")
     return relabel(x, {COLUMN: ROW, RHS: COLUMN})
 
 
