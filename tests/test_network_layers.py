@@ -79,9 +79,18 @@ def test_constant_cells_are_normalised_to_the_bias(name):
 def test_lengths_neither_overflow_nor_vanish(rng, scale):
     x, length, g = draw(rng, n=2, c=3), draw(rng, n=2), draw(rng, n=2, c=3)
     for f in (lambda x: ng.normalize(x, "c", eps=0.0), lambda x: ng.weight_norm(x, length, dim="c")):
+        np.testing.assert_allclose(f(x * scale).data, f(x).data, rtol=1e-13)  # without a warning
         (y, pull), (e, expected) = ng.pullback(f, x * scale), ng.pullback(f, x)
         np.testing.assert_allclose(y.data, e.data, rtol=1e-13)
         np.testing.assert_allclose(pull(g).data * scale, expected(g).data, rtol=1e-11)
+
+
+@pytest.mark.parametrize("order", [2, 3, 0.5, -2])
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_norms_that_are_rescued_warn_of_nothing(rng, scale, order):
+    x = draw(rng, n=2, c=3)
+    want = [np.linalg.norm(row, order) for row in x.data]
+    np.testing.assert_allclose(ng.vector_norm(x * scale, "c", ord=order).data / scale, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("lengths", [[0.0, -2.0], [1e140, 1e-140], [3.0, -0.0], [1e-70, 5.0], [2.0, 3.0]])

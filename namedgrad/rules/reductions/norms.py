@@ -111,7 +111,8 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
     if math.isinf(order):
         return (max if order > 0 else min)(absolute(x), dims, skipna=False)
     plain = _length_of if order == 2 else lambda x, dims: _powers(absolute(x), dims, order)
-    out = plain(x, dims)
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):  # what leaves the range is scaled, and done again
+        out = plain(x, dims)
     if not count_of(x, dims) or in_range(out, order):
         return out
     scale = size_of(x, dims, skipna=False)
