@@ -476,3 +476,27 @@ def test_modified_bessel_functions_at_0_begin_like_their_series(name: str, dtype
             np.testing.assert_array_equal(ng.grad(lambda x, v=v: f(v, x).sum())(zero).data, slope)
     near = ng.DimArray(np.array([1e-300, 1e-200]), ("x",))
     np.testing.assert_allclose(ng.iv(-0.5, near).data, np.sqrt(2 / (np.pi * near.data)), rtol=1e-12)
+
+
+INF = np.inf
+# at the ends: operation, operands, which of them, first and second derivative
+ENDS = [
+    ("arctan", (INF,), 0, 0, 0), ("arctan", (-INF,), 0, 0, 0), ("arctan", (1e200,), 0, 0, 0), ("arctan", (1e60,), 0, 1e-120, -2e-180),
+    ("arcsinh", (INF,), 0, 0, 0), ("arcsinh", (-1e100,), 0, 1e-100, 1e-200), ("arccosh", (INF,), 0, 0, 0), ("arccosh", (1e100,), 0, 1e-100, -1e-200),
+    ("log_ndtr", (INF,), 0, 0, 0), ("log_ndtr", (-INF,), 0, INF, -1), ("log_ndtr", (-1e200,), 0, 1e200, -1), ("log_ndtr", (1e200,), 0, 0, 0),
+    ("logit", (1e-300,), 0, 1e300, -INF), ("logit", (1e-100,), 0, 1e100, -1e200), ("logit", (0.5,), 0, 4, 0),
+    ("exprel", (800.0,), 0, INF, INF), ("exprel", (1e300,), 0, INF, INF), ("exprel", (INF,), 0, INF, INF), ("exprel", (-INF,), 0, 0, 0),
+    ("boxcox", (INF, 0.5), 1, INF, INF), ("boxcox", (INF, 0.0), 1, INF, INF), ("boxcox", (INF, -0.5), 1, 4, 16), ("boxcox", (2.0, 1e10), 1, INF, INF),
+    ("boxcox", (0.0, 0.5), 1, 4, -16), ("boxcox", (0.0, 0.0), 1, INF, -INF), ("boxcox", (0.0, -0.5), 1, INF, -INF), ("boxcox", (1e-300, -2.0), 1, INF, -INF),
+    ("boxcox1p", (INF, -0.5), 1, 4, 16), ("boxcox1p", (INF, 0.0), 1, INF, INF), ("boxcox1p", (-1.0, -0.5), 1, INF, -INF), ("boxcox1p", (3.0, 1e10), 1, INF, INF),
+]
+
+
+@pytest.mark.parametrize(("name", "xs", "k", "first", "second"), ENDS)
+def test_derivatives_at_the_ends_are_their_limits(name: str, xs: tuple[float, ...], k: int, first: float, second: float) -> None:
+    f, args = getattr(ng, name), [ng.DimArray(np.array([x]), "x").vectorize("x") for x in xs]
+    slope = ng.grad(f, k)
+    np.testing.assert_allclose(slope(*args).data, [first], rtol=1e-12)
+    np.testing.assert_allclose(ng.grad(slope, k)(*args).data, [second], rtol=1e-12)
+    pushed = ng.pushforward(lambda x: slope(*args[:k], x, *args[k + 1 :]), (args[k],), (ng.ones_like(args[k]),))[1]
+    np.testing.assert_allclose(pushed.data, [second], rtol=1e-12)

@@ -178,7 +178,7 @@ class FamilyKernels:
             out = top - 1 / x
             for k in range(1, n + 1):
                 out = top - k * out / x
-            far = xp.equal(x, math.inf) if not is_complex(x) else False
+            far = xp.logical_or(xp.equal(x, math.inf), xp.equal(top, math.inf)) if not is_complex(x) else False
             return xp.where(far, math.inf, out)
 
         return self._pieces(xp.absolute(x) < 1 + n, series, recurrence, x, (0.5, 2.0 + n)).astype(dtype)

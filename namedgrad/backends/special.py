@@ -312,6 +312,10 @@ class SpecialKernels:
         """The derivative of ``log(1 - exp(x))``."""
         return -1 / self.xp.expm1(0.0 - x)
 
+    def logit_slope(self, x: Raw) -> Raw:
+        """The derivative of the inverse of the logistic function."""
+        return self.xp.reciprocal(x * (1.0 - x))
+
     def expit_slope(self, x: Raw, y: Raw) -> Raw:
         """The derivative of the logistic function, whose value is ``y``."""
         return y * self.expit(-x)

@@ -18,7 +18,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
-from namedgrad.rules.structure import add, equal, multiply, negative, select, subtract, where
+from namedgrad.rules.structure import add, equal, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
 
 for _prim in (add, subtract, multiply):
@@ -152,9 +152,9 @@ arccosh    = elementwise("arccosh",        lambda y, x: arccosh_slope(x), domain
 arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain="unit")
 # Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal
 arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))
-arctan_slope  = elementwise("arctan_slope",  lambda y, x: multiply(multiply(c(-2.0), multiply(x, y)), y))
-arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(multiply(x, y), square(y))))
-arccosh_slope = elementwise("arccosh_slope", lambda y, x: negative(multiply(multiply(x, y), square(y))))
+arctan_slope  = elementwise("arctan_slope",  lambda y, x: multiply(multiply(c(-2.0), scale(y, x)), y))
+arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(scale(y, x), square(y))))
+arccosh_slope = elementwise("arccosh_slope", lambda y, x: negative(multiply(scale(y, x), square(y))))
 arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
 sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
 sinc       = elementwise("sinc",           lambda y, x: multiply(c(-math.pi), spherical_j(1, math.pi)(x)), domain="nonzero")

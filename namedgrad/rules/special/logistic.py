@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, clip, reciprocal, tanh
-from namedgrad.rules.special.declare import FAMILY, special
+from namedgrad.rules.elementwise import c, clip, tanh
+from namedgrad.rules.special.declare import FAMILY, scaled, special
 from namedgrad.rules.structure import multiply, negative, subtract
 
 # fmt: off
@@ -22,7 +22,9 @@ log1mexp = special(
     domain="negative", says="Logarithm of 1 - exp(x), for negative x.",
     source="Mächler (2012), Accurately computing log(1 - exp(-a)).")
 # fmt: on
-_logit = elementwise("logit", lambda y, x: reciprocal(multiply(x, subtract(c(1.0), x))))
+# The bend of an odd function: no difference of the two infinities that 1 / x**2 and 1 / (1 - x)**2 may be
+_logit_slope = elementwise("logit_slope", lambda s, x: multiply(multiply(s, subtract(scaled(2.0, x), c(1.0))), s))
+_logit = elementwise("logit", lambda y, x: _logit_slope(x))
 
 
 @operation(sample("fraction(a,b)"), sample("fraction(a,b)", eps=0.2), family=FAMILY)

@@ -14,7 +14,7 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, exp, ordered, reciprocal, square
 from namedgrad.rules.special.declare import scaled, special
-from namedgrad.rules.structure import add, multiply, negative, subtract
+from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)
@@ -37,9 +37,15 @@ def _erfcx_slope(y: DimArray, x: DimArray) -> DimArray:
 
 
 _ratio = elementwise("erfcx_ratio", lambda y, x: subtract(scaled(2.0, multiply(y, add(x, y))), c(1.0)))
-_hazard = elementwise(
-    "normal_hazard", lambda y, x: negative(multiply(y, scaled(1 / _ROOT_HALF, _ratio(scaled(-_ROOT_HALF, x)))))
-)
+
+
+def _hazard_slope(y: DimArray, x: DimArray) -> DimArray:
+    """The density falls to 0 faster than the hazard's excess over ``-x`` grows; that excess falls as ``-1 / x``."""
+    slope = scale(y, scaled(1 / _ROOT_HALF, _ratio(scaled(-_ROOT_HALF, x))))
+    return negative(where(equal(x, c(-math.inf)), c(1.0), slope))
+
+
+_hazard = elementwise("normal_hazard", _hazard_slope)
 
 # fmt: off
 erf = special(

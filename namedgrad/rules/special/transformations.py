@@ -6,20 +6,26 @@ import functools
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import (
     c,
+    clip,
     divide,
     exp,
     isinf,
+    less,
     log,
     log1p,
+    logical_and,
     logical_or,
     ordered,
     power,
     promoted,
     reciprocal,
+    sign,
     sin,
     square,
 )
@@ -35,11 +41,18 @@ def _family(kernel: str, n: int) -> Callable[[DimArray], DimArray]:
 
 
 def _in_exponent(logarithm: DimArray, exponent: DimArray) -> DimArray:
-    """The derivative of ``(exp(exponent * logarithm) - 1) / exponent``, also where the logarithm is minus infinity."""
-    end = equal(logarithm, c(-math.inf))
-    inner = where(end, c(-1.0), logarithm)
+    """The derivative of ``(exp(exponent * logarithm) - 1) / exponent``, also where the logarithm is infinite.
+
+    There the power is 0 or infinite; an infinite one outweighs the rest, and the logarithm may as well be finite.
+    """
+    if is_formula(logarithm):
+        return multiply(square(logarithm), _family("exprel_order", 1)(multiply(exponent, logarithm)))
+    limit = float(np.finfo(logarithm.dtype).max) ** 0.6  # whose square is infinite
+    ends = isinf(logarithm)
+    vanishes = logical_and(ends, less(multiply(sign(logarithm), exponent), c(0.0)))
+    inner = where(vanishes, c(-1.0), clip(logarithm, -limit, limit))
     near = multiply(square(inner), _family("exprel_order", 1)(multiply(exponent, inner)))
-    return where(end, reciprocal(square(exponent)), near)
+    return where(vanishes, reciprocal(square(exponent)), near)
 
 
 def _of_inverse(x: DimArray, exponent: DimArray) -> DimArray:
