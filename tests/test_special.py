@@ -486,6 +486,7 @@ ENDS = [
     ("log_ndtr", (INF,), 0, 0, 0), ("log_ndtr", (-INF,), 0, INF, -1), ("log_ndtr", (-1e200,), 0, 1e200, -1), ("log_ndtr", (1e200,), 0, 0, 0),
     ("logit", (1e-300,), 0, 1e300, -INF), ("logit", (1e-100,), 0, 1e100, -1e200), ("logit", (0.5,), 0, 4, 0),
     ("exprel", (800.0,), 0, INF, INF), ("exprel", (1e300,), 0, INF, INF), ("exprel", (INF,), 0, INF, INF), ("exprel", (-INF,), 0, 0, 0),
+    ("dawsn", (1e300,), 0, 0, 0), ("dawsn", (-1e200,), 0, 0, 0), ("dawsn", (1e154,), 0, -5e-309, 0), ("dawsn", (1e60,), 0, -5e-121, 1e-180), ("dawsn", (INF,), 0, 0, 0),
     ("boxcox", (INF, 0.5), 1, INF, INF), ("boxcox", (INF, 0.0), 1, INF, INF), ("boxcox", (INF, -0.5), 1, 4, 16), ("boxcox", (2.0, 1e10), 1, INF, INF),
     ("boxcox", (0.0, 0.5), 1, 4, -16), ("boxcox", (0.0, 0.0), 1, INF, -INF), ("boxcox", (0.0, -0.5), 1, INF, -INF), ("boxcox", (1e-300, -2.0), 1, INF, -INF),
     ("boxcox1p", (INF, -0.5), 1, 4, 16), ("boxcox1p", (INF, 0.0), 1, INF, INF), ("boxcox1p", (-1.0, -0.5), 1, INF, -INF), ("boxcox1p", (3.0, 1e10), 1, INF, INF),

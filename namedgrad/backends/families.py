@@ -221,13 +221,16 @@ class FamilyKernels:
                 factors.append(factors[-1] * (k + 0.5))
             for k in reversed(range(len(factors))):
                 out = out * square + factors[k] * _rising(2 * k + 1, n)
-            out = 1j / _ROOT_PI * (-1) ** n * out / z ** (n + 1)
+            out = 1j / _ROOT_PI * (-1) ** n * out
+            for _ in range(n + 1):  # a power of z may overflow
+                out = out / z
             below, hermite = 0.0, 1.0
             for k in range(n):
                 below, hermite = hermite, 2 * z * hermite - 2 * k * below
             lower = xp.imag(z) < 1e-3  # above, exp(-z**2) is below rounding; beside the real axis there is half of it
             share = xp.where(xp.imag(z) < -1e-3, 2.0, 1.0) * (-1) ** n * hermite
-            out = out + xp.where(lower, share * xp.exp(xp.where(lower, -z * z, 0.0)), 0.0)
+            gauss = xp.exp(xp.where(lower, -z * z, 0.0))
+            out = out + xp.where(xp.logical_and(lower, gauss != 0), share * gauss, 0.0)
             return xp.where(xp.isinf(xp.absolute(z)), 0.0, out)
 
         with np.errstate(all="ignore"):
