@@ -46,6 +46,7 @@ class Descent(Batch):
     gradient: Array
     direction: Array
     step: Array
+    secant: Array  # the step to the minimum, by the curvature along the last one; 0: not known
     too_short: Array  # the longest step known to be too short
     too_long: Array  # the shortest step known to be too long
 
@@ -55,7 +56,8 @@ class Descent(Batch):
         flat, n = np.zeros_like(start), start.shape[1]
         return cls.start(
             index, start, lower, upper, origin=start, first=np.zeros(n), tried=np.zeros(n), gradient=flat,
-            direction=flat, step=np.zeros(n), too_short=np.zeros(n), too_long=np.full(n, np.inf), **own,
+            direction=flat, step=np.zeros(n), secant=np.zeros(n), too_short=np.zeros(n), too_long=np.full(n, np.inf),
+            **own,
         )  # fmt: skip
 
     # ---------------------------------------------------------------- one iteration
@@ -105,16 +107,23 @@ class Descent(Batch):
         self.too_long = np.where(arrived, np.inf, self.too_long)
 
     def line(self) -> tuple[Array, Array]:
-        """Directions, and the first step to try along them."""
-        return -self.gradient, np.where(self.step > 0, 2 * self.step, self.first_step())
+        """Directions, and the first step to try along them: the one of Barzilai and Borwein (1988).
+
+        Twice the last one, which is what comes of a curvature that is not positive, would for ever be halved again to
+        one that all but leads to the same height on the other side.
+        """
+        known = self.secant > 0
+        return -self.gradient, np.where(known, self.secant, np.where(self.step > 0, 2 * self.step, self.first_step()))
 
     def remember(self, good: Flags, moved: Array, change: Array) -> None:
         """Take note of a step and of how it changed the gradient."""
+        bend = small.dot(moved, change)
+        step = np.where(bend > 0, small.dot(moved, moved) / np.where(bend > 0, bend, 1.0), 0.0)
+        self.secant = np.where(good, step, self.secant)
 
     def first_step(self) -> Array:
         """A step down the gradient when nothing is known of the curvature: a part of the size of the parameters."""
-        size, slope = self.size(), self.gradient
-        return FIRST * np.sqrt(small.dot(size, size) / np.where(slope.any(axis=0), small.dot(slope, slope), 1.0))
+        return first_step(self.size(), self.gradient)
 
     def free(self) -> Flags:
         """Rows that no bound holds back."""
@@ -194,30 +203,32 @@ class LBFGS(Newton):
 
     def remember(self, good: Flags, moved: Array, change: Array) -> None:
         """Keep the steps along which the curvature is positive."""
-        lengths = np.sqrt(small.dot(moved, moved) * small.dot(change, change))
+        size = self.size()
+        lengths = np.sqrt(small.dot(moved / size, moved / size) * small.dot(change * size, change * size))
         curved = good & (small.dot(moved, change) > CURVED * lengths)
         if curved.any():
             self.steps = np.where(curved, np.concatenate([moved[None], self.steps[:-1]]), self.steps)
             self.changes = np.where(curved, np.concatenate([change[None], self.changes[:-1]]), self.changes)
 
     def line(self) -> tuple[Array, Array]:
-        """The two-loop recursion over the free rows."""
-        free, s, y = self.free(), self.steps, self.changes
+        """The two-loop recursion over the free rows, in units of the size of the parameters."""
+        free, size = self.free(), self.size()
+        s, y = self.steps / size, self.changes * size
         if not free.all():
             s, y = np.where(free, s, 0.0), np.where(free, y, 0.0)
         curvature = np.sum(s * y, axis=1)
         known = curvature > 0
         weight = np.where(known, 1 / np.where(known, curvature, 1.0), 0.0)
-        q = np.where(free, self.gradient, 0.0)
+        q = np.where(free, self.gradient * size, 0.0)
         shares = []
         for i in range(MEMORY):
             shares.append(weight[i] * small.dot(s[i], q))
             q = q - shares[i] * y[i]
         squares = small.dot(y[0], y[0])
-        q = q * np.where(known[0], curvature[0] / np.where(known[0], squares, 1.0), self.first_step())
+        q = q * np.where(known[0], curvature[0] / np.where(known[0], squares, 1.0), first_step(np.ones_like(q), q))
         for i in reversed(range(MEMORY)):
             q = q + (shares[i] - weight[i] * small.dot(y[i], q)) * s[i]
-        return -q, np.ones(len(self.cost))
+        return -q * size, np.ones(len(self.cost))
 
 
 Curvature = Callable[[Array, Index], Callable[[Array], Array]]
@@ -234,16 +245,16 @@ class NewtonCG(Newton):
 
         Where it is not, the last step goes as far as it would if the curvature had the other sign.
         """
-        free, times = self.free(), self.curvature(self.x, self.index)
-        residual = np.where(free, self.gradient, 0.0)
-        left = small.dot(residual, residual)
+        free, size, times = self.free(), self.size(), self.curvature(self.x, self.index)
+        residual = np.where(free, self.gradient * size, 0.0)
+        left, unknown = small.dot(residual, residual), first_step(np.ones_like(residual), residual)
         enough = np.minimum(EXACT**2, np.sqrt(left)) * left
         found, toward = np.zeros_like(residual), -residual
         active = left > 0
         for _ in range(2 * len(residual)):
-            image = np.where(free, times(np.where(active, toward, 0.0)), 0.0)
+            image = np.where(free, size * times(size * np.where(active, toward, 0.0)), 0.0)
             bend, squares = np.where(active, small.dot(toward, image), 1.0), left
-            length = np.where(active, np.where(bend != 0, squares / np.abs(bend), self.first_step()), 0.0)
+            length = np.where(active, np.where(bend != 0, squares / np.abs(bend), unknown), 0.0)
             found = found + length * toward
             residual = residual + length * image
             left = small.dot(residual, residual)
@@ -251,4 +262,9 @@ class NewtonCG(Newton):
             if not active.any():
                 break
             toward = left / np.where(squares > 0, squares, 1.0) * toward - residual
-        return found, np.ones(len(self.cost))
+        return found * size, np.ones(len(self.cost))
+
+
+def first_step(size: Array, slope: Array) -> Array:
+    """How often a slope goes into a part of the size of the parameters."""
+    return FIRST * np.sqrt(small.dot(size, size) / np.where(slope.any(axis=0), small.dot(slope, slope), 1.0))

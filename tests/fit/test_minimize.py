@@ -266,3 +266,55 @@ def test_parameters_that_start_at_zero_and_end_there(method, over):
     assert (fit.status == 0).all()
     for name, value in {"x": 1.0, "y": 0.0, "z": 0.0}.items():
         np.testing.assert_allclose(fit.params[name], value, atol=1e-8)
+
+
+WARMTH, TIME = (xr.DataArray(x, dims="i") for x in (45 + 5.0 * np.arange(1, 17), 10.0 * np.arange(33)))
+METAL = xr.DataArray([
+    34780, 28610, 23650, 19630, 16370, 13720, 11540, 9744, 8261, 7030, 6005, 5147, 4427, 3820, 3307, 2872.0,
+], dims="i")  # fmt: skip
+DECAY = xr.DataArray([
+    0.844, 0.908, 0.932, 0.936, 0.925, 0.908, 0.881, 0.850, 0.818, 0.784, 0.751, 0.718, 0.685, 0.658, 0.628, 0.603,
+    0.580, 0.558, 0.538, 0.522, 0.506, 0.490, 0.478, 0.467, 0.457, 0.448, 0.438, 0.431, 0.424, 0.420, 0.414, 0.411,
+    0.406,
+], dims="i")  # fmt: skip
+OF_MANY_SIZES = {  # problems 4, 10 and 17 of Moré, Garbow and Hillstrom (1981), their starts and their minima
+    "brown": (lambda p, z: (p["a"] - 1e6) ** 2 + (p["b"] - 2e-6 + z) ** 2 + (p["a"] * p["b"] - 2) ** 2, [1.0, 1.0], 0.0),
+    "meyer": (
+        lambda p, z: ((p["a"] * np.exp(p["b"] / (WARMTH + p["c"])) - METAL) ** 2).sum() + z, [0.02, 4e3, 250.0],
+        87.945855,
+    ),
+    "osborne": (
+        lambda p, z: (
+            (p["a"] + p["b"] * np.exp(-p["d"] * TIME) + p["c"] * np.exp(-p["e"] * TIME) - DECAY) ** 2
+        ).sum() + z,
+        [0.5, 1.5, -1.0, 0.01, 0.02], 5.464895e-5,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("over", [(), "cell"])
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
+@pytest.mark.parametrize("case", OF_MANY_SIZES)
+def test_converged_is_the_minimum_where_parameters_differ_by_orders_of_magnitude(case, method, over):
+    loss, start, least = OF_MANY_SIZES[case]
+    near = 1 + 0.1 * RNG.normal(size=(len(start), 5)) * (np.arange(5) > 0)
+    params = {
+        n: xr.DataArray(v * f, dims=over) if over else v * f[0] for n, v, f in zip("abcde", start, near, strict=False)
+    }
+    nothing = xr.DataArray(np.zeros(5), dims="cell") if over else 0.0
+    fit = ng.minimize(loss, params, nothing, over=over, method=method, max_iterations=3000)
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(fit.cost, least, rtol=1e-6, atol=1e-12)
+
+
+def test_steepest_descent_finds_the_length_of_its_steps():
+    """Twice a step, halved until the loss falls, may for ever be one that leads to the same height beyond."""
+    rng = np.random.default_rng(1)
+    place, bend = rng.normal(size=400) * 10 ** rng.uniform(-3, 3, 400), rng.uniform(0.3, 3, 400)
+    start = {"x": ng.DimArray(place + rng.normal(size=400) * (1 + abs(place)), "cell")}
+    fit = ng.minimize(
+        lambda p, a, b: b * (p["x"] - a) ** 2 + 0.1, start, ng.DimArray(place, "cell"), ng.DimArray(bend, "cell"),
+        over="cell", method="gradient-descent", max_iterations=100,
+    )  # fmt: skip
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(fit.params["x"], place, rtol=1e-5, atol=1e-5)
