@@ -92,7 +92,7 @@ class Surface:
                         self.problem.parameters.parts(self.problem.start[:, [self.cell]], self.problem.backend),
                         {"data": (*tree.rebuild(tree.parts), last)},
                     )
-            except (TypeError, IndexError):
+            except Exception:  # noqa: BLE001 - whatever the user's function raises
                 found.add(i)
         return found
 

@@ -335,3 +335,21 @@ def test_integers_that_are_indices(labelled):
     data = (make(v, ("time",)) for v in (group, t))
     fit = ng.least_squares(residual, ["size", "rate"], *data, make(y, ("cell", "time")), over="cell")
     np.testing.assert_allclose(fit.params["rate"], rate, rtol=0.01)
+
+
+@pytest.mark.parametrize("error", [KeyError, ValueError, RuntimeError, AttributeError])
+def test_integers_that_are_labels(error):
+    """Which a model refuses, in whatever way, where they are anything else."""
+    rng, n = np.random.default_rng(2), 90
+    kind = xr.DataArray(rng.integers(0, 3, n), dims="i")
+    level = xr.DataArray([0.5, 1.0, 2.0], {"kind": [0, 1, 2]}, "kind")
+    t = xr.DataArray(np.linspace(0, 10, n), dims="i")
+    truth = {n: xr.DataArray(rng.uniform(*limit, 10), dims="cell") for n, limit in {"a": (1, 3), "w": (2, 6)}.items()}
+
+    def model(p, t, kind):
+        if kind.dtype.kind != "i":
+            raise error("no label")
+        return p["a"] * level.sel(kind=kind) * np.sin(p["w"] * t)
+
+    fit = ng.least_squares(lambda p, t, k, y: model(p, t, k) - y, ["a", "w"], t, kind, model(truth, t, kind), over="cell")
+    np.testing.assert_allclose(np.abs(fit.params["w"]), truth["w"], rtol=1e-6)
