@@ -348,11 +348,11 @@ class Marquardt(Batch):
             pull = -self.gradient - small.times(matrix, stopped) if stopped.any() else -self.gradient
             found = small.solve(factor, np.where(free, pull, 0.0) / scale) / scale
             aim = np.where(free, self.x + found, trial)
-            inside = np.clip(aim, self.lower, self.upper)
-            beyond = inside != aim
+            beyond = (aim < self.lower) | (aim > self.upper)  # NaN is not
             if not beyond.any():
                 trial = aim
                 break
+            inside = np.clip(aim, self.lower, self.upper)
             share = np.where(beyond, (inside - trial) / (aim - trial), 1.0)  # of the way there
             least = share.min(axis=0)
             stops = beyond & (share == least)

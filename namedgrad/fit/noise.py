@@ -23,6 +23,7 @@ LAGS, SLOW = 10, 8  # oscillations, of half a period up to so many halves
 FEWEST = 8 * LAGS  # observations: with fewer much could hide
 UNLIKELY = 1e-4  # probability that noise fails
 ELSEWHERE = 0.7  # of the variance of a model
+ROUNDING = 1e-24  # of the square of a model: what varies by no more is constant
 
 
 def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
@@ -74,7 +75,8 @@ def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> 
         with np.errstate(all="ignore"):
             on, off = (surface.values(points[:, at], v)[:, order] for v in (x, between))
             away = off[:, :-1] - on[:, :-1] - part * np.diff(on)
-            out[at] = np.vecdot(away, away) / (on.var(axis=1) * on.shape[1])
+            varies = on.var(axis=1) * on.shape[1] + ROUNDING * np.vecdot(on, on)  # a constant does so by its rounding
+            out[at] = np.vecdot(away, away) / varies
     return out
 
 

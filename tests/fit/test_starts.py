@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-from namedgrad.fit.noise import looks_like_noise
+from namedgrad.fit.noise import looks_like_noise, swings
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import measure
@@ -353,3 +353,15 @@ def test_integers_that_are_labels(error):
 
     fit = ng.least_squares(lambda p, t, k, y: model(p, t, k) - y, ["a", "w"], t, kind, model(truth, t, kind), over="cell")
     np.testing.assert_allclose(np.abs(fit.params["w"]), truth["w"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("level", [1 / 3, -7.7, 1e6, 273.15])
+def test_the_rounding_of_a_constant_is_no_oscillation(level):
+    t, none = xr.DataArray(np.linspace(0.1, 10, 80), dims="i"), xr.DataArray(np.zeros((1, 80)), dims=("cell", "i"))
+    constants = lambda p, t: p["a"] * np.sqrt(t) ** 2 / t, lambda p, t: p["a"] * (np.sin(t) ** 2 + np.cos(t) ** 2)
+    for model in constants:
+        problem = Residuals(
+            lambda p, t, y, model=model: model(p, t) - y, {"a": level}, (t, none), over="cell", loss=None, sigma=None,
+            prior=None, chunk=None,
+        )  # fmt: skip
+        assert not swings(problem, np.array([[level]])).any()
