@@ -40,6 +40,7 @@ ROUNDING = 1e-13  # relative changes of the cost below this say nothing
 FAR, ROUGH = 1.0, 1e-10
 SMALL = 1e-3  # of the cost: a step that promises less, and fails, may be misled by rounding
 LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on the residuals' curvature is estimated
+MELTS = 0.5  # of the cost: a step that promises more leads to a fit without residuals
 VANISHED = 1e-12  # of the square of the length of a column
 LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
 
@@ -105,6 +106,8 @@ class Marquardt(Batch):
     normal: Array
     longest: Array  # that each column of the Jacobian has been
     above: Array  # the cost from where on that is remembered
+    first: Array  # the cost at the start, or where it fell to from there
+    largest: Array  # that each parameter has been since
     damping: Array
     growth: Array
     predicted: Array
@@ -125,9 +128,10 @@ class Marquardt(Batch):
         flat = np.zeros((p, p, n))
         return cls.start(
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=np.zeros(n),
-            damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0), predicted=np.zeros(n), stale=np.zeros(n, bool),
-            bare=np.zeros(n, bool), rough=np.zeros(n), unsure=np.zeros(n, bool), bend=flat, bent=np.zeros(n, bool),
-            by_bend=np.zeros(n), before=np.zeros(n), linear=linear,
+            first=np.zeros(n), largest=flat[0], damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0),
+            predicted=np.zeros(n), stale=np.zeros(n, bool), bare=np.zeros(n, bool), rough=np.zeros(n),
+            unsure=np.zeros(n, bool), bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n), before=np.zeros(n),
+            linear=linear,
         )  # fmt: skip
 
     # ---------------------------------------------------------------- where it is
@@ -169,6 +173,9 @@ class Marquardt(Batch):
 
     def _move(self, seen: Seen, better: Flags, new: Flags) -> None:
         x, at = seen.x, seen.at
+        fell = better & (TRUSTED * at.cost <= self.cost)  # all at once: what was there before says nothing
+        self.first = np.where(fell, at.cost, self.first)
+        self.largest = np.maximum(np.where(fell, 0.0, self.largest), np.where(better, np.abs(x), 0.0))
         if better.all():
             self.x, self.cost, self.gradient, self.normal = x, at.cost, at.gradient, at.normal
         else:
@@ -293,7 +300,7 @@ class Marquardt(Batch):
         less = self._contraction(tol)
         maybe = (less * self.predicted <= tol**1.75 * self.cost) | stuck
         maybe |= (np.abs(step) <= tol * np.abs(self.x)).all(axis=0)
-        maybe |= 2 * self.cost <= tol**3 * small.dot(self.x**2, small.diagonal(self.normal))
+        maybe |= self._met(tol, self.x**2, small.diagonal(self.normal))
         self.stale |= maybe & (self.rough > tol**1.75)
         self.trial = np.where(self.stale, self.x, self.trial)
         ends = np.flatnonzero(maybe & ~self.stale)
@@ -323,10 +330,20 @@ class Marquardt(Batch):
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         near = less * small.dot(step, downhill) <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
-        met = 2 * self.cost <= tol**3 * small.dot(self.x * scale, self.x * scale)
+        met = self._met(tol, self.x**2, scale**2)
         last = np.clip(self.x + step / scale, self.lower, self.upper)  # it is free
         self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
         return near | still | met
+
+    def _met(self, tol: Any, x: Array, normal: Array) -> Flags:
+        """Whether the data are met to rounding: that of what they are made of, or that of the start.
+
+        The latter is for a singular minimum, which all parameters approach more and more slowly: each step takes most
+        of the cost, but moves none of them by any part of what it was; or none can be told.
+        """
+        small_step = ~(np.abs(self.trial - self.x) > tol * self.largest).any(axis=0)
+        melts = (self.cost <= tol**4 * self.first) & ~(self.predicted < MELTS * self.cost) & small_step
+        return melts | (2 * self.cost <= tol**3 * small.dot(x, normal))
 
     # ---------------------------------------------------------------- where it goes
 

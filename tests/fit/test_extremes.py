@@ -387,3 +387,21 @@ def test_cells_that_start_alike(gaps, monkeypatch):
     np.testing.assert_array_equal(got.status, want.status)
     np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-8)
     np.testing.assert_allclose(got.chi2, want.chi2, rtol=1e-10)
+
+
+def test_a_singular_minimum_is_arrived_at():
+    """Powell's function (1962), at whose minimum half of the Jacobian is gone: each step takes 15/16 of the cost."""
+    rng = np.random.default_rng(0)
+    start = np.array([3.0, -1.0, 0.0, 1.0])[:, None] * (1 + 0.3 * rng.normal(size=(4, 50)) * (np.arange(50) > 0))
+    params = {n: xr.DataArray(v, dims="cell") for n, v in zip("abcd", start, strict=True)}
+    weights = xr.DataArray(np.sqrt([1.0, 5.0, 1.0, 10.0]), dims="i")
+
+    def residual(p, none):
+        parts = p["a"] + 10 * p["b"], p["c"] - p["d"], (p["b"] - 2 * p["c"]) ** 2, (p["a"] - p["d"]) ** 2
+        return xr.concat(parts, "i") * weights - none
+
+    fit = ng.least_squares(residual, params, xr.DataArray(np.zeros(50), dims="cell"), over="cell")
+    assert (fit.iterations < 50).all()
+    assert fit.status.isin([0, 2]).all()  # at 0 nothing tells two of the parameters
+    for value in fit.params.values():
+        np.testing.assert_allclose(value, 0, atol=1e-6)
