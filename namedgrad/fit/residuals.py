@@ -36,7 +36,8 @@ from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 LEAST_TILES = 20  # for a thread that solves; fewer are evaluated together
-NUDGE = 0.1  # relative change of start values that shows what depends on them
+NUDGE = 0.1  # relative change of start values that shows what depends on them, more or less
+GOLDEN = 0.5 * (5**0.5 - 1)
 
 
 class Residuals(Problem):
@@ -191,8 +192,9 @@ class Residuals(Problem):
         if not sound.all():  # the function masks some itself, if that does not depend on the parameters
             _, J = self.jacobian(start, index, complete)
             masked = np.logical_and.reduce([isfinite(column).to_numpy() for column in J])
+            apart = 0.5 + (GOLDEN * np.arange(len(start)) % 1)[:, None]  # so that those which are equal are no longer
             for sign in (1, -1):
-                near = start + sign * NUDGE * np.where(start != 0, start, 1.0)
+                near = start + sign * NUDGE * apart * np.where(start != 0, start, 1.0)
                 near = np.clip(near, self.lower[:, index], self.upper[:, index])
                 masked &= ~self._finite(near, index, complete)
             sound |= masked

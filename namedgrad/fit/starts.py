@@ -48,7 +48,7 @@ ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 EQUAL = 1e-4  # relative differences of the cost that do not count
-NEGATIVE = 0.25  # of the candidates of a parameter
+NEGATIVE, FAR = 0.25, 0.15  # of the candidates of a parameter, and of those of a place, which are beyond the data
 SINGULAR = 1e-10
 
 
@@ -177,7 +177,8 @@ class _Search:
         for k, f in enumerate(self.found.shift):
             if f is not None and f.weights[0, i]:  # a place
                 half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(self.x[k])
-                return (2.4 * u - 1.2) * half
+                far = kind < FAR  # such as that of a pole
+                return np.where(far, signs * 1.2 * 30**u, 2.4 * u - 1.2) * half
         most = 0.5 * math.pi * size  # the rate of what is as fast as the observations can tell
         if power < 0:  # a rate
             return signs * np.where(kind < 0.5, most * u, 0.1 * (most / 0.1) ** u) ** -power

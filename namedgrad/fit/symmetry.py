@@ -171,13 +171,13 @@ def _measured(surface: Surface, free: list[int], points: Array, x: list[Array], 
     bent = [k for k in free if k not in linear]
     rows = [free.index(k) for k in bent]
     scale, shift = (
-        [_flow(at.params[free], -t, points[bent], rows) for t in several] for several in (at.scaled, at.shifted)
+        [flow(at.params[free], -t, points[bent], rows) for t in several] for several in (at.scaled, at.shifted)
     )
     left = at.value - np.einsum("kp,kpn->pn", points[linear], at.params[linear])
     size = np.nanmax(np.where(np.isfinite(at.value), np.abs(at.value), np.nan), axis=1, initial=0.0)
     there = np.abs(left) > CLOSED * (size[:, None] + np.finfo(float).tiny)
     something = bool((there & np.isfinite(left)).any())
-    rise = _flow(at.params[bent], left, points[bent], list(range(len(bent)))) if something and bent else None
+    rise = flow(at.params[bent], left, points[bent], list(range(len(bent)))) if something and bent else None
     return Symmetry(linear, bent, scale, shift, rise, something)
 
 
@@ -205,8 +205,20 @@ def _linear(surface: Surface, free: list[int], points: Array, x: list[Array], at
     return [free[i] for i in best]
 
 
+def flow(columns: Array, target: Array, points: Array, rows: list[int]) -> Flow | None:
+    """The velocities with which columns (parameter, point, observation) make up a target; None if they cannot.
+
+    Where one observation outgrows all others, as near a pole in an exponent, that shows if all of them count the same.
+    """
+    found = _flow(columns, target, points, rows)
+    if found is None:
+        size = np.abs(columns).max(axis=0, initial=0.0)
+        with np.errstate(all="ignore"):
+            found = _flow(columns / size, target / size, points, rows)
+    return found
+
+
 def _flow(columns: Array, target: Array, points: Array, rows: list[int]) -> Flow | None:
-    """The velocities with which columns (parameter, point, observation) make up a target; None if they cannot."""
     speeds, used = [], []
     some = np.linspace(0, target.shape[1] - 1, min(POINTS, target.shape[1])).astype(int)
     for i in range(target.shape[0]):
@@ -260,8 +272,8 @@ def exponents(surface: Surface, start: Array) -> Exponents:
         points = _samples(len(start), rng)
         at = _slopes(surface, points, x)
         if np.isfinite(at.value).any(axis=1).sum() > SAMPLES // 2:
-            scales = [_flow(at.params, t, points, every) for t in (at.value, *-at.scaled)]
-            shifts = [None, *(_flow(at.params, -t, points, every) for t in at.shifted)]
+            scales = [flow(at.params, t, points, every) for t in (at.value, *-at.scaled)]
+            shifts = [None, *(flow(at.params, -t, points, every) for t in at.shifted)]
             found = [f for f in scales if f is not None]
             powers = np.array([_powers(f) for f in found]) if len(found) == len(scales) else unknown
             places = [np.zeros(len(start)) if f is None else f.weights[0] == 1 for f in shifts]

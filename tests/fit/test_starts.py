@@ -17,6 +17,7 @@ from namedgrad.fit.symmetry import measure
 
 CELLS = 20
 FROM_ZERO, POSITIVE, YEARS = np.linspace(0, 10, 80), np.linspace(0.1, 10, 80), np.linspace(1860, 2100, 120)
+WARM = np.linspace(280, 400, 80)
 # The model, its coordinates, and between which limits its parameters lie.
 FAMILIES = {
     "line": (lambda x, a, b: a + b * x, FROM_ZERO, [(1, 3), (-2, 2)]),
@@ -56,6 +57,11 @@ FAMILIES = {
     ),
     "quotient": (lambda x, a, b, c: np.exp(-a * x) / (b + c * x), FROM_ZERO, [(0.05, 0.3), (0.1, 0.5), (0.1, 1)]),
     "inverse": (lambda x, a, b: 1 / (a + b * x), FROM_ZERO, [(0.5, 2), (0.2, 2)]),
+    "two rates": (  # 0 / 0 where they are equal
+        lambda x, a, k, e: a * k / (k - e) * (np.exp(-e * x) - np.exp(-k * x)), POSITIVE, [(1, 3), (1, 4), (0.1, 0.5)]
+    ),
+    "pole far away": (lambda x, a, b, c: a - b / (x + c), WARM, [(7, 9), (1500, 2000), (-50, -30)]),
+    "pole in an exponent": (lambda x, a, b, c: 10 ** (a - b / (x + c)), WARM, [(7, 9), (1500, 2000), (-50, -30)]),
 }  # fmt: skip
 
 
