@@ -31,6 +31,7 @@ from namedgrad.fit.marquardt import Marquardt
 from namedgrad.fit.noise import ELSEWHERE, elsewhere, looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
+from namedgrad.fit.result import inverses
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Slopes, Surface
 from namedgrad.fit.symmetry import Symmetry, measure, natural_units
@@ -316,13 +317,14 @@ def _usual(problem: Residuals, missing: list[int]) -> Array:
 
 
 def _from_usual(problem: Residuals, missing: list[int]) -> Usual:
-    usual, cost, ended = _descended(problem, _usual(problem, missing), problem.everywhere, QUICK)
-    sound = ended & ~swings(problem, usual)
-    return Usual(usual, cost, sound, looks_like_noise(problem, usual) & sound)
+    usual, cost, status = _descended(problem, _usual(problem, missing), problem.everywhere, QUICK)
+    sound = (status != Status.MAX_ITERATIONS) & ~swings(problem, usual)
+    # of parameters that take the same part in the model, none has left the others
+    return Usual(usual, cost, sound, looks_like_noise(problem, usual) & sound & (status != Status.SINGULAR))
 
 
 def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array, Array]:
-    """Points (parameter, trial) after some iterations each, their cost (infinite: there is none), and if they ended."""
+    """Points (parameter, trial) after some iterations each, their cost (infinite: there is none), and the status."""
     x, free, linear = x.copy(), x[problem.free], problem.linearity()
     low, high = (m[problem.free] for m in (problem.lower, problem.upper))
     trials, workers = np.arange(len(at)), problem.workers(at)
@@ -331,14 +333,15 @@ def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tupl
         return Marquardt.enter(index, free[:, index], low[:, at[index]], high[:, at[index]], linear)
 
     found = solve(
-        lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at), keep=("x",),
+        lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at), keep=("x", "normal"),
         size=shares(trials, problem.most, workers), tol=1e-8, max_iterations=iterations, report=lambda _: None,
         workers=workers,
     )  # fmt: skip
     ended = found.arrays["x"]
     x[problem.free] = np.where(np.isfinite(ended).all(axis=0), ended, free)
     cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
-    return x, np.where(np.isfinite(cost), cost, np.inf), found.status != Status.MAX_ITERATIONS
+    _, lost = inverses(found.arrays["normal"], fitted=found.status != Status.MAX_ITERATIONS)
+    return x, np.where(np.isfinite(cost), cost, np.inf), np.where(lost, int(Status.SINGULAR), found.status)
 
 
 class _Judge:

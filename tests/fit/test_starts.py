@@ -7,6 +7,7 @@ from pathlib import Path
 import iris_sample_data
 import numpy as np
 import pytest
+import scipy.optimize
 import xarray as xr
 
 import namedgrad as ng
@@ -371,3 +372,19 @@ def test_the_rounding_of_a_constant_is_no_oscillation(level):
             prior=None, chunk=None,
         )  # fmt: skip
         assert not swings(problem, np.array([[level]])).any()
+
+
+def test_terms_that_start_equal_are_told_apart():
+    """From equal start values two exponentials never part; where noise hides that, the fit still is not the best."""
+    func, x, limits = FAMILIES["two exponentials"]
+    rng = np.random.default_rng(11)
+    truth = np.stack([rng.uniform(*limit, 40) for limit in limits])
+    y = func(x, *truth[..., None])
+    y = y + 0.3 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, x, y: func(x, *p.values()) - y, ["a", "b", "c", "d"], ng.DimArray(x, ("i",)),
+        ng.DimArray(y, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    for j in range(40):
+        best = scipy.optimize.least_squares(lambda p, j=j: func(x, *p) - y[j], truth[:, j], method="lm")
+        assert fit.cost.data[j] <= best.cost * (1 + 1e-6)
