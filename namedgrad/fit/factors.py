@@ -134,7 +134,7 @@ class _Factored(Regroup):
         for s in sums.values():
             by_tables.setdefault(s.tables, []).append(s)
         bare = {k for k, v in by_tables.items() if len(k) == 2 and all(row is None for s in v for row in s.rows)}
-        order = sorted(by_tables, key=lambda k: (k not in bare, len(k) == 2, -len({*k})))  # so products may be made in place
+        order = sorted(by_tables, key=lambda k: (k not in bare, len(k) == 2, -len({*k})))  # then they may be in place
         for tables in order:
             yield from (self.plain if tables in bare else self.with_rows)(tables, by_tables[tables])
 
