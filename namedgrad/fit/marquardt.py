@@ -174,8 +174,10 @@ class Marquardt(Batch):
     def _move(self, seen: Seen, better: Flags, new: Flags) -> None:
         x, at = seen.x, seen.at
         fell = better & (TRUSTED * at.cost <= self.cost)  # all at once: what was there before says nothing
-        self.first = np.where(fell, at.cost, self.first)
-        self.largest = np.maximum(np.where(fell, 0.0, self.largest), np.where(better, np.abs(x), 0.0))
+        if fell.any():
+            self.first = np.where(fell, at.cost, self.first)
+            self.largest = np.where(fell, 0.0, self.largest)
+        self.largest = np.maximum(self.largest, np.where(better, np.abs(x), 0.0))
         if better.all():
             self.x, self.cost, self.gradient, self.normal = x, at.cost, at.gradient, at.normal
         else:
@@ -341,9 +343,12 @@ class Marquardt(Batch):
         The latter is for a singular minimum, which all parameters approach more and more slowly: each step takes most
         of the cost, but moves none of them by any part of what it was; or none can be told.
         """
-        small_step = ~(np.abs(self.trial - self.x) > tol * self.largest).any(axis=0)
-        melts = (self.cost <= tol**4 * self.first) & ~(self.predicted < MELTS * self.cost) & small_step
-        return melts | (2 * self.cost <= tol**3 * small.dot(x, normal))
+        met = 2 * self.cost <= tol**3 * small.dot(x, normal)
+        low = self.cost <= tol**4 * self.first
+        if low.any():
+            still = ~(np.abs(self.trial - self.x) > tol * self.largest).any(axis=0)
+            met |= low & still & ~(self.predicted < MELTS * self.cost)
+        return np.asarray(met)
 
     # ---------------------------------------------------------------- where it goes
 
