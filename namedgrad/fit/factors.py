@@ -73,6 +73,7 @@ class _Factored(Regroup):
 
     def __init__(self, plan: Plan, cells: int) -> None:
         super().__init__(plan, cells)
+        self.place = {v: k for k, v in enumerate(self.uses)}  # the same in every recording
         found = ((line.step.outs[0], self.sum_of(line.call, line.step.outs[0])) for line in self.made.values())
         self.sums = {out: s for out, s in found if s is not None}
 
@@ -84,13 +85,16 @@ class _Factored(Regroup):
 
     def code(self) -> Iterator[Line | Test]:
         """All lines, with those of the sums where the first of them is needed."""
-        waiting = self.sums
+        waiting: dict[Var, _Sum] = {}
         for line in self.lines:
             if not waiting.keys().isdisjoint(line.used):
                 yield from self.together(waiting)
                 waiting = {}
-            if not (isinstance(line, Line) and line.step.outs[0] in self.sums):
+            found = self.sums.get(line.step.outs[0]) if isinstance(line, Line) else None
+            if found is None:
                 yield line
+            else:
+                waiting[found.out] = found
         yield from self.together(waiting)
 
     # ---------------------------------------------------------------- what there is
@@ -105,9 +109,9 @@ class _Factored(Regroup):
         rest, alike = len(x.shape) - 1, type(y) is Var and (x.shape, x.dtype) == (y.shape, y.dtype)
         if alike and how.perms[1] is None and _is_plain(how, (1, 0, rest, 0)):
             one, two = self.product(x), self.product(y)
-            tables = (one.table, two.table) if id(one.table) < id(two.table) else (two.table, one.table)
-            return _Sum(call, out, tables, [_times(one.row, two.row)], one.columns + two.columns)
-        if type(y) is Constant and _is_plain(how, (0, 1, rest, 1)):
+            first, second = sorted((one.table, two.table), key=self.place.__getitem__)
+            return _Sum(call, out, (first, second), [_times(one.row, two.row)], one.columns + two.columns)
+        if type(y) is Constant and out.dtype == x.dtype and _is_plain(how, (0, 1, rest, 1)):
             one = self.product(x)
             rows = np.moveaxis(np.transpose(y.value, how.perms[1] or range(y.value.ndim)), -1, 0)
             return _Sum(call, out, (one.table,), [_times(row, one.row) for row in rows], one.columns)
@@ -123,7 +127,8 @@ class _Factored(Regroup):
                     if self.is_column(factor, x):
                         return found._replace(columns=(*found.columns, factor))
                     if is_row(factor, x):
-                        return found._replace(row=_times(found.row, factor.value))
+                        row = np.asarray(factor.value, x.dtype)  # of integers or float32 the product would be one, too
+                        return found._replace(row=_times(found.row, row))
         return _Product(x)
 
     # ---------------------------------------------------------------- what becomes of it

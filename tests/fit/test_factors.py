@@ -103,3 +103,36 @@ def test_what_shares_nothing_stays():
     np.testing.assert_allclose(found[0], (a[:, None] * e * r).sum(axis=1), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(found[1], (np.sin(e) * e).sum(axis=1), rtol=1e-13, atol=1e-13)
     assert "sums_with(" not in text
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
+def test_products_of_rows_are_as_exact_as_tables(dtype):
+    """The square of a row of integers may be beyond what they can hold; that of float32 is none of float64."""
+    e, q = cells(T.size), np.linspace(np.pi, 120 if dtype is np.int8 else 3e4, T.size).astype(dtype)
+
+    def several(e):
+        k = ng.multiply(e, ng.DimArray(q, ("t",)))
+        return [total(e, e), total(e, k), total(k, k), contract(k, ng.DimArray(ROWS, ("row", "t")), ("t",))]
+
+    found, text = run(several, e)
+    k = e * q.astype(float)
+    for mine, plain in zip(found, ((e * e).sum(1), (e * k).sum(1), (k * k).sum(1), k @ ROWS.T), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-13, atol=1e-10)
+    assert "sums_with(" in text
+
+
+def test_tables_may_be_made_of_sums():
+    a, e, r = cells(), cells(T.size), cells(T.size)
+
+    def several(a, e, r):
+        k = ng.multiply(ng.multiply(a, e), row(-T))
+        size = total(k, e)
+        z = ng.multiply(ng.multiply(size, ng.multiply(r, e)), row())
+        return [total(e, e), total(k, k), total(z, z), total(e, z)]
+
+    found, text = run(several, a, e, r)
+    k = -T * a[:, None] * e
+    z = (k * e).sum(axis=1, keepdims=True) * r * e * T
+    for mine, (x, y) in zip(found, ((e, e), (k, k), (z, z), (e, z)), strict=True):
+        np.testing.assert_allclose(mine, (x * y).sum(axis=1), rtol=1e-13, atol=1e-13)
+    assert "sums_with(" in text
