@@ -88,7 +88,6 @@ class Regroup:
         return type(x) is Var and x.shape == (self.cells, *(1 for _ in out.shape[1:])) and x.dtype == out.dtype
 
 
-
 class _Products(Regroup):
     """``(r * s) * q`` as ``r * (s * q)`` where ``s * q`` is needed anyway."""
 
