@@ -120,7 +120,12 @@ class _Factored(Regroup):
     def product(self, x: Var) -> _Product:
         """A table taken apart."""
         line = self.made.get(x)
-        if line is not None and line.call.function is np.multiply and not line.call.kwargs:
+        if line is None or line.call.kwargs:
+            return _Product(x)
+        if line.call.function is np.negative and type(line.call.args[0]) is Var:
+            found = self.product(line.call.args[0])
+            return found._replace(row=_times(found.row, np.asarray(-1, x.dtype)))
+        if line.call.function is np.multiply:
             for inner, factor in itertools.permutations(line.call.args):
                 if type(inner) is Var and (inner.shape, inner.dtype) == (x.shape, x.dtype):
                     found = self.product(inner)

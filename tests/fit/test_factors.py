@@ -58,6 +58,14 @@ def test_columns_of_a_model_share_tables(dtype):
         assert text.count("sums_with(") == 4
 
 
+def test_signs_are_factors():
+    a, e, r = cells(), cells(T.size), cells(T.size)
+    found, text = run(lambda a, e, r: sums(a, ng.negative(e), r), a, e, r)
+    for mine, plain in zip(found, by_hand(a, -e, r), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-13, atol=1e-12)
+    assert text.count("sums_with(") == 4
+
+
 def test_a_cell_that_is_not_finite_disturbs_no_other():
     a, e, r = cells(), cells(T.size), cells(T.size)
     a[1], e[2, 3], r[3, 0] = np.inf, np.nan, np.inf
