@@ -490,6 +490,15 @@ ENDS = [
     ("boxcox", (INF, 0.5), 1, INF, INF), ("boxcox", (INF, 0.0), 1, INF, INF), ("boxcox", (INF, -0.5), 1, 4, 16), ("boxcox", (2.0, 1e10), 1, INF, INF),
     ("boxcox", (0.0, 0.5), 1, 4, -16), ("boxcox", (0.0, 0.0), 1, INF, -INF), ("boxcox", (0.0, -0.5), 1, INF, -INF), ("boxcox", (1e-300, -2.0), 1, INF, -INF),
     ("boxcox1p", (INF, -0.5), 1, 4, 16), ("boxcox1p", (INF, 0.0), 1, INF, INF), ("boxcox1p", (-1.0, -0.5), 1, INF, -INF), ("boxcox1p", (3.0, 1e10), 1, INF, INF),
+    # like powers of x, DLMF 10.7 and 10.30, of which two terms are infinite
+    ("kve", (0.0, 0.0), 1, -INF, INF), ("kve", (1.0, 0.0), 1, -INF, INF), ("kve", (-2.5, 0.0), 1, -INF, INF), ("kve", (2.0, 1e-160), 1, -INF, INF),
+    ("kve", (0.5, 1e-310), 1, -INF, INF), ("kve", (300.0, 0.5), 1, -INF, INF), ("kve", (2.0, 1e-90), 1, -4e270, INF), ("kve", (3.0, 1e-50), 1, -2.4e201, 9.6e251),
+    ("kv", (0.0, 0.0), 1, -INF, INF), ("kv", (2.0, 1e-160), 1, -INF, INF), ("k0", (0.0,), 0, -INF, INF), ("k1", (1e-200,), 0, -INF, INF),
+    ("k0e", (0.0,), 0, -INF, INF), ("k0e", (1e-310,), 0, -INF, INF), ("k1e", (0.0,), 0, -INF, INF), ("k1e", (1e-200,), 0, -INF, INF), ("k1e", (1e-120,), 0, -1e240, INF),
+    ("y0", (0.0,), 0, INF, -INF), ("y1", (0.0,), 0, INF, -INF), ("y1", (1e-200,), 0, INF, -INF), ("y1", (1e-120,), 0, 2e240 / math.pi, -INF),
+    ("yv", (0.0, 0.0), 1, INF, -INF), ("yv", (0.5, 0.0), 1, INF, -INF), ("yv", (2.0, 1e-160), 1, INF, -INF), ("yv", (300.0, 0.5), 1, INF, -INF),
+    ("yv", (-1.0, 0.0), 1, -INF, INF), ("yv", (-1.0, 1e-200), 1, -INF, INF), ("yv", (-2.3, 1e-200), 1, INF, -INF), ("jv", (-2.3, 0.0), 1, -INF, INF),
+    ("jv", (-1.5, 1e-200), 1, INF, -INF), ("jv", (0.5, 0.0), 1, INF, -INF), ("jv", (0.0, 0.0), 1, 0, -0.5), ("jv", (2.0, 0.0), 1, 0, 0.25),
 ]
 
 

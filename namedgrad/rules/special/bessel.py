@@ -10,6 +10,8 @@ import functools
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.complex import imag, real
@@ -33,6 +35,7 @@ from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
 from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+from namedgrad.trace import innermost
 
 Function = Callable[..., DimArray]
 
@@ -59,9 +62,23 @@ def _in_order(kernel: str, n: int, slope: Callable[[Function, DimArray, DimArray
     )
 
 
+def _beside(small: DimArray, lead: DimArray) -> DimArray:
+    """``small - lead``, without ``small`` where it is lost in any derivative: both may be infinite, as at 0."""
+    if is_formula(lead):
+        return subtract(small, lead)
+    rounding = float(np.finfo(lead.dtype).eps) ** 2
+    size, leading = absolute_real(innermost(small)), absolute_real(innermost(lead))
+    lost = logical_or(isinf(leading), less(size, scaled(rounding, leading)))
+    return subtract(where(lost, c(0.0), small), lead)
+
+
 def _of_waves(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
-    """The derivative in the argument of J and Y."""
-    return _neighbours(f, v, x, -1)
+    """The derivative in the argument of J and Y; near 0 the neighbour leads whose order is larger in size."""
+    if is_formula(x):
+        return _neighbours(f, v, x, -1)
+    below, above, left = f(subtract(v, c(1)), x), f(add(v, c(1)), x), less(v, c(0))
+    difference = _beside(where(left, above, below), where(left, below, above))
+    return multiply(where(left, c(-0.5), c(0.5)), difference)
 
 
 def _of_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
@@ -81,12 +98,7 @@ def _of_turned_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimA
 
 def _of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(x) K``."""
-    return subtract(y, _neighbours(f, v, x))
-
-
-def _pole(x: DimArray, sign: int, slope: DimArray) -> DimArray:
-    """A slope that is a difference of infinities at 0."""
-    return where(equal(x, c(0)), c(sign * math.inf), slope)
+    return _beside(y, _neighbours(f, v, x))
 
 
 def _i1_slope(x: DimArray) -> DimArray:
@@ -175,7 +187,7 @@ jv = special(
     domain=("order", "positive"), operands=_V, says="Bessel function of the first kind and real order v.",
     source=_SOURCE)
 yv = special(
-    "yv", lambda y, v, x: _in_order("yv_order", 1, _of_waves)(v, x), lambda y, v, x: _pole(x, 1, _of_waves(yv, y, v, x)),
+    "yv", lambda y, v, x: _in_order("yv_order", 1, _of_waves)(v, x), lambda y, v, x: _of_waves(yv, y, v, x),
     domain=("order", "positive"), operands=_V, says="Bessel function of the second kind and real order v.",
     source=_SOURCE)
 iv = special(
@@ -187,7 +199,7 @@ kv = special(
     domain=_ORDER, operands=_V, says="Modified Bessel function of the second kind and real order v.",
     source=_SOURCE)
 kve = special(
-    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: _pole(x, -1, by_quotient(y, v, x, -1, lambda x: _of_scaled_second(kve, y, v, x))),
+    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: by_quotient(y, v, x, -1, lambda x: _of_scaled_second(kve, y, v, x)),
     domain=_ORDER, operands=_V, says="Scaled modified Bessel function of the second kind, exp(x) kv(v, x).",
     source=_SOURCE)
 j0 = special("j0", lambda y, x: negative(j1(x)), domain="real",
@@ -196,7 +208,7 @@ j1 = special("j1", lambda y, x: scaled(0.5, subtract(j0(x), jv(c(2), x))), domai
              says="Bessel function of the first kind of order 1.", torch="torch.special.bessel_j1")
 y0 = special("y0", lambda y, x: negative(y1(x)), domain="positive",
              says="Bessel function of the second kind of order 0.", torch="torch.special.bessel_y0")
-y1 = special("y1", lambda y, x: _pole(x, 1, scaled(0.5, subtract(y0(x), yv(c(2), x)))), domain="positive",
+y1 = special("y1", lambda y, x: scaled(0.5, _beside(y0(x), yv(c(2), x))), domain="positive",
              says="Bessel function of the second kind of order 1.", torch="torch.special.bessel_y1")
 i0 = special("i0", lambda y, x: i1(x), domain="real",
              says="Modified Bessel function of the first kind of order 0.", torch="torch.special.i0")
@@ -210,9 +222,9 @@ k0 = special("k0", lambda y, x: negative(k1(x)), domain="positive",
              says="Modified Bessel function of the second kind of order 0.", torch="torch.special.modified_bessel_k0")
 k1 = special("k1", lambda y, x: scaled(-0.5, add(k0(x), kv(c(2), x))), domain="positive",
              says="Modified Bessel function of the second kind of order 1.", torch="torch.special.modified_bessel_k1")
-k0e = special("k0e", lambda y, x: _pole(x, -1, by_quotient(y, c(0.0), x, -1, lambda x: subtract(y, k1e(x)))), domain="positive",
+k0e = special("k0e", lambda y, x: by_quotient(y, c(0.0), x, -1, lambda x: _beside(y, k1e(x))), domain="positive",
               says="Scaled modified Bessel function exp(x) k0(x).", torch="torch.special.scaled_modified_bessel_k0")
-k1e = special("k1e", lambda y, x: _pole(x, -1, by_quotient(y, c(1.0), x, -1, lambda x: subtract(y, scaled(0.5, add(k0e(x), kve(c(2), x)))))), domain="positive",
+k1e = special("k1e", lambda y, x: by_quotient(y, c(1.0), x, -1, lambda x: _beside(y, scaled(0.5, add(k0e(x), kve(c(2), x))))), domain="positive",
               says="Scaled modified Bessel function exp(x) k1(x).", torch="torch.special.scaled_modified_bessel_k1")
 owens_t = special(
     "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(h))), erf(scaled(math.sqrt(0.5), _both(a, h))))),
