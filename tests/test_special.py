@@ -421,6 +421,26 @@ def test_derivatives_where_gamma_functions_have_poles(name, at, orders, want):
     assert _derivative(getattr(ng, name), orders)(*operands).item() == pytest.approx(want, rel=1e-9)
 
 
+ZEROS = [(0.5, -0.5), (-0.5, -0.5), (0.5, -1.5), (-2.5, 2.5), (-0.25, -0.75), (2.25, -4.25), (150.25, -153.25), (200.5, -200.5)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_derivatives_of_beta_where_it_is_0(dtype: str) -> None:
+    """``Γ(a) Γ(b)`` times ``1 / Γ``, whose series at ``-n`` is ``(-1)**n n! (e - ψ(n + 1) e**2 + ...)``."""
+    mp = pytest.importorskip("mpmath")
+    at = np.array(ZEROS, dtype)
+    operands = [ng.DimArray(x, ("x",)) for x in at.T]
+    found = {which: _derivative(ng.beta, which)(*operands).data for which in [(0,), (1,), (0, 0), (0, 1), (1, 0), (1, 1)]}
+    with mp.workdps(50):
+        for k, (a, b) in enumerate(at.tolist()):
+            n = round(-a - b)
+            first = mp.gamma(a) * mp.gamma(b) * (-1) ** n * mp.factorial(n)
+            for which, slopes in found.items():
+                second = sum(mp.psi(0, (a, b)[i]) for i in which) - 2 * mp.psi(0, n + 1)
+                expected = float(first if len(which) == 1 else first * second)
+                np.testing.assert_allclose(slopes[k], expected, rtol=2e-5 if dtype == "float32" else 1e-12, err_msg=f"{a, b, which}")
+
+
 @pytest.mark.parametrize(("a", "slope"), [(1.0, -1.0), (2.0, 1.0), (3.0, 0.0)])
 def test_bend_of_gammainc_at_0(a, slope):
     """The density of the gamma distribution is ``x**(a - 1) exp(-x) / gamma(a)``."""

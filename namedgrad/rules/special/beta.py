@@ -6,12 +6,16 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from namedgrad.array import DimArray
+from namedgrad.backends import may_look
 from namedgrad.primitive import elementwise
-from namedgrad.rules.elementwise import c, log, log1p, ordered
-from namedgrad.rules.special.declare import inverse, special
-from namedgrad.rules.special.gamma import implicit, psi
-from namedgrad.rules.structure import add, multiply, negative, not_equal, scale, select, subtract
+from namedgrad.rules.elementwise import c, cos, divide, less_equal, log, log1p, logical_and, ordered, rint, sin
+from namedgrad.rules.special.declare import inverse, is_formula, scaled, special
+from namedgrad.rules.special.gamma import digamma, implicit, psi
+from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, scale, select, subtract, where
+from namedgrad.trace import innermost
 
 
 @functools.cache
@@ -26,6 +30,34 @@ def _step(n: int) -> Callable[[DimArray, DimArray], DimArray]:
 
 
 _against_sum = _step(0)
+
+
+def _of_beta(y: DimArray, a: DimArray, b: DimArray) -> DimArray:
+    """The derivative of the beta function in ``a``; where it is 0, as at the poles of ``Γ(a + b)``, by reflection.
+
+    ``beta(a, b) = sin(π (a + b)) / sin(π b) beta(a, 1 - a - b)``, DLMF 5.5.3.
+    """
+    if is_formula(a):
+        return multiply(y, _against_sum(a, b))
+    both = innermost(add(a, b))
+    whole = logical_and(equal(both, rint(both)), not_equal(innermost(b), rint(innermost(b))))
+    zero = logical_and(whole, less_equal(both, c(0)))
+    if may_look(zero.raw) and not np.any(zero.raw):
+        return multiply(y, _against_sum(a, b))
+    a_there, b_there = where(zero, a, c(0.5)), where(zero, b, c(-0.5))
+    total = add(a_there, b_there)
+    mirrored = subtract(c(1.0), total)
+    turn, slope = _sine_and_slope(total)
+    change = add(slope, multiply(turn, subtract(digamma(a_there), digamma(mirrored))))
+    there = multiply(divide(beta(a_there, mirrored), _sine_and_slope(b_there)[0]), change)
+    return where(zero, there, multiply(y, _against_sum(where(zero, c(1.0), a), where(zero, c(1.0), b))))
+
+
+def _sine_and_slope(x: DimArray) -> tuple[DimArray, DimArray]:
+    """``sin(π x)`` without the rounding of a large ``π x``, and its derivative."""
+    half = scaled(0.5, innermost(x))
+    angle = scaled(math.pi, subtract(x, scaled(2.0, rint(half))))
+    return sin(angle), scaled(math.pi, cos(angle))
 
 
 @functools.cache
@@ -110,7 +142,7 @@ _OPERANDS = ("a", "b", "x")
 _SOURCE = "The derivatives in a and b are integrals of the density times logarithms, on the side of the smaller tail."
 # fmt: off
 beta = special(
-    "beta", lambda y, a, b: multiply(y, _against_sum(a, b)), lambda y, a, b: multiply(y, _against_sum(b, a)),
+    "beta", lambda y, a, b: _of_beta(y, a, b), lambda y, a, b: _of_beta(y, b, a),
     domain="positive", operands=("a", "b"), says="Beta function Γ(a) Γ(b) / Γ(a + b).")
 betaln = special(
     "betaln", lambda y, a, b: _against_sum(a, b), lambda y, a, b: _against_sum(b, a),
