@@ -510,6 +510,14 @@ for _name in ("fft2", "ifft2", "fftn", "ifftn", "rfft2", "rfftn"):
 for _name in ("irfft2", "irfftn"):
     case(f"np.fft.{_name}", lambda a, b, g=_name: getattr(np.fft, g)(a + 1j * b, s=(3, 5), axes=(0, 1)), A, B)
 case("np.fft.fftn s", lambda a: _parts(np.fft.fftn(a, s=(2, 6), axes=(0, 1))), A)
+for _name in ("fft2", "ifftn", "rfftn", "irfftn"):  # along an axis named twice, one after the other
+    for _n in ((0, 0), (1, 0, -1)):
+        case(f"np.fft.{_name} along {_n}", lambda a, g=_name, n=_n: _parts(getattr(np.fft, g)(a, axes=n)), A)
+        case(f"np.fft.{_name} along {_n}, s", lambda a, g=_name, n=_n: _parts(getattr(np.fft, g)(a, (3, -1, 6)[-len(n):], n, "ortho")), A)
+case("np.fft.irfftn of its own size", lambda a: np.fft.irfftn(a, (-1, -1), (0, 1)), A)
+case("np.fft.fftshift twice", lambda a: np.fft.ifftshift(np.fft.fftshift(a, (1, 1, 0)), (0, 0)), A)
+case("np.roll twice", lambda a: np.roll(a, (1, 1, 2), (1, 0, 1)), A)
+case("np.roll by several", lambda a: np.roll(a, (1, 1), 1), A)
 case("np.fft.fftshift", np.fft.fftshift, A)
 case("np.fft.ifftshift", lambda a: np.fft.ifftshift(a, axes=1), A)
 

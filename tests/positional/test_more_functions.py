@@ -43,6 +43,12 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "hypot.reduce": (lambda a: np.hypot.reduce(a, axis=(0, 1)), (A,)),
     "fmax.reduce": (lambda a: np.fmax.reduce(a, axis=1, initial=0.1), (A,)),
     "fmin.reduce": (lambda a: np.fmin.reduce(np.where(A > 1, np.nan, a)), (A,)),
+    "subtract.reduce": (np.subtract.reduce, (A,)),
+    "subtract.reduce of some": (lambda a: np.subtract.reduce(a, axis=1, keepdims=True, initial=0.3, where=A > -0.5), (A,)),
+    "subtract.accumulate": (lambda a: np.subtract.accumulate(a, axis=-1), (A,)),
+    "divide.reduce": (lambda a: np.divide.reduce(a, axis=(1,)), (A,)),
+    "divide.reduce of numbers": (lambda a: np.true_divide.reduce(a, axis=None, initial=2.0), (V,)),
+    "divide.accumulate": (np.divide.accumulate, (A,)),
     "accumulate into an array": (lambda a: np.maximum.accumulate(a, out=np.zeros_like(a)), (A,)),
     "quantile in its levels": (lambda q: np.quantile(A, q, axis=0), (np.array([0.17, 0.52]),)),
     "quantile in both": (lambda a, q: np.quantile(a, q, axis=1, method="hazen"), (A, np.array([[0.3], [0.7]]))),
@@ -86,6 +92,23 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "maximum.reduceat": (lambda a: np.maximum.reduceat(a, [1, 3], axis=1), (A,)),
     "minimum.reduceat": (lambda a: np.minimum.reduceat(a, [0, 1]), (A,)),
 }
+
+
+def test_differences_and_quotients_of_several_axes_have_no_order() -> None:
+    """And those of no cells, or of some of them, no beginning; as in NumPy, also in the dtypes of integers."""
+    x = np.arange(6.0).reshape(2, 3)
+    for options in ({"axis": None}, {"axis": (0, 1)}, {"where": x > 1}):
+        with pytest.raises(ValueError, match="reduction operation 'subtract'"):
+            ng.grad(lambda x, o=options: np.subtract.reduce(x, **o).sum())(x)
+    with pytest.raises(ValueError, match="no identity"):
+        ng.grad(lambda x: np.divide.reduce(x[:, :0], axis=1).sum())(x)
+    np.testing.assert_array_equal(ng.grad(np.divide.reduce)(np.array([0.0, 2.0, 4.0])), [0.125, 0.0, 0.0])
+    assert ng.grad(lambda x: np.subtract.reduce(x))(3.0) == 1.0
+    for whole in (np.array([7, 2, 1], "int32"), np.array([7, 2, 1], "uint8")):
+        for f in (np.subtract.reduce, np.divide.reduce, np.subtract.accumulate, np.divide.accumulate):
+            seen: list[Any] = []
+            ng.grad(lambda x, f=f, w=whole, s=seen: (s.append(f(np.full_like(x, w, dtype=w.dtype))), x.sum())[1])(np.ones(3))
+            np.testing.assert_allclose(np.asarray(seen[0]), f(whole), rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", CALLS)

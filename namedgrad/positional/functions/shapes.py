@@ -268,12 +268,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DimArray:
     x = numbered(a)
     if axis is None:
         return reshaped(roll(reshaped(x, (-1,)), shift, 0), x.shape)
-    names = names_of(x, axis)
     table: dict[Any, int] = {}
     static(shift, "np.roll: shift")
-    shifts = np.broadcast_to(np.asarray(shift), (len(names),)) if np.ndim(shift) < 2 else np.asarray(shift)
-    for n, by in zip(names, shifts.tolist()):
-        table[n] = table.get(n, 0) + by
+    along = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    pairs = np.broadcast(np.asarray(shift), along)
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    for by, i in pairs:
+        n = name_of(x, int(i))
+        table[n] = table.get(n, 0) + int(by)
     return movement.roll(x, table)
 
 

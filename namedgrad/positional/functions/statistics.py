@@ -9,20 +9,24 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray
+from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import along, expand, named, squeeze
+from namedgrad.positional.axis import along, expand, named, names_of, squeeze
 from namedgrad.positional.functions.joining import concatenate
+from namedgrad.positional.functions.reductions import prod, sum
 from namedgrad.positional.functions.shapes import diagonal
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
-from namedgrad.positional.ufuncs import SCANNERS
+from namedgrad.positional.ufuncs import REDUCERS, SCANNERS
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import scans
 from namedgrad.rules.complex import conj_if_complex, real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import diff, pad
+from namedgrad.rules.movement.cuts import slice_of
+from namedgrad.rules.movement.joining import join
 from namedgrad.rules.scans.logarithms import logcumsumexp
 from namedgrad.rules.structure import add, cast, contract, equal, multiply, negative, subtract, total, where
 
@@ -123,3 +127,49 @@ for _ufunc, _rule, _options in (
     (np.fmax, scans.cummax, {}), (np.fmin, scans.cummin, {}), (np.logaddexp, logcumsumexp, {}),
 ):  # fmt: skip
     SCANNERS[_ufunc] = _running(_ufunc, _rule, **_options)
+
+
+# ------------------------------------------------------------------------------------------------ differences
+
+
+def _less(ufunc: Any, turn: Callable[[DimArray], DimArray], plain: Any, scan: Callable[..., DimArray]) -> None:
+    """``reduce`` and ``accumulate`` of an operation that is ``plain`` of one cell and all later ones, turned."""
+    operation = f"reduction operation '{ufunc.__name__}'"
+
+    def cells(a: Any, axis: int, dtype: Any, whole: bool) -> tuple[DimArray, Name, Any]:
+        x, name = along(numbered(a), axis)
+        kind = np.dtype(dtype) if dtype is not None else ufunc(*np.ones((2, 1), x.dtype)).dtype
+        x = cast(x, kind)
+        first = slice_of(x, name, slice(0, 0 if whole else 1))
+        rest = turn(slice_of(x, name, slice(extent(first, name), None)))
+        return join([first, rest], name) if extent(first, name) else rest, name, kind
+
+    def reduce(
+        a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
+        v = numbered(a)
+        names = names_of(v, axis) if v.ndim else ()
+        if not names:
+            return a if initial is None else ufunc(initial, a)
+        if len(names) > 1:
+            raise ValueError(f"{operation} is not reorderable, so at most one axis may be specified")
+        if initial is None and not extent(v, names[0]):
+            raise ValueError(f"zero-size array to {operation}, which has no identity")
+        if initial is None and where is not True:
+            raise ValueError(f"{operation} has no identity; where= needs initial=")
+        at = v.dims.index(names[0])
+        x, _, kind = cells(a, at, dtype, whole=initial is not None)
+        result = boxed(plain(x, at, kind, None, keepdims, initial, where), kind_of((a,)))
+        return result if out is None else write_out(ufunc, out, result)
+
+    def accumulate(a: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        x, name, kind = cells(a, axis, dtype, whole=False)
+        result = boxed(cast(scan(x, (name,), skipna=False), kind), kind_of((a,)))
+        return result if out is None else write_out(ufunc, out, result)
+
+    REDUCERS[ufunc], SCANNERS[ufunc] = reduce, accumulate
+
+
+_less(np.subtract, negative, sum, scans.cumsum)
+_less(np.divide, e.reciprocal, prod, scans.cumprod)
