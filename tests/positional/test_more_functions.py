@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from tests.support.oracles import richardson
@@ -52,6 +53,13 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "accumulate into an array": (lambda a: np.maximum.accumulate(a, out=np.zeros_like(a)), (A,)),
     "quantile in its levels": (lambda q: np.quantile(A, q, axis=0), (np.array([0.17, 0.52]),)),
     "quantile in both": (lambda a, q: np.quantile(a, q, axis=1, method="hazen"), (A, np.array([[0.3], [0.7]]))),
+    "weighted quantile": (lambda a: np.quantile(a, 0.4, weights=A**2, method="inverted_cdf"), (A,)),
+    "weighted quantiles along an axis": (
+        lambda a: np.nanquantile(np.where(A > 1, np.nan, a), [0.0, 0.5, 1.0], 1, weights=A**2, method="inverted_cdf"), (A,)
+    ),
+    "weighted percentiles along axes": (
+        lambda a: np.percentile(a, [30.0, 75.0], (1, 0), weights=A.T**2, method="inverted_cdf", keepdims=True), (A,)
+    ),
     "percentile in its level": (lambda q: np.percentile(A, q), (np.array(37.0),)),
     "trim_zeros": (lambda a: np.trim_zeros(np.concatenate([a[:1] * 0, a, a[:2] * 0])), (W,)),
     "sort_complex": (lambda a: np.sort_complex(a).real, (W,)),
@@ -92,6 +100,38 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "maximum.reduceat": (lambda a: np.maximum.reduceat(a, [1, 3], axis=1), (A,)),
     "minimum.reduceat": (lambda a: np.minimum.reduceat(a, [0, 1]), (A,)),
 }
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_weighted_quantiles_pick_the_cells_that_numpy_picks(name: str) -> None:
+    """Where levels meet steps of the weights, weights are 0, cells tie or are missing; in both precisions of the levels."""
+    f, w = getattr(np, name), np.array([0.0, 2.0, 2.0, 0.0, 4.0, 2.0])
+    for row in ([3.0, 1.0, 2.0, 1.0, 5.0, 2.0], [0.0, 1.0, 2.0, 9.0, 3.0, 4.0], [3.0, np.nan, 2.0, np.nan, 5.0, 4.0]):
+        x = np.array(row)
+        for q in (0.0, 0.2, 1.0, np.array([0.0, 0.2, 0.4, 0.8, 1.0]), np.array([0.2, 0.4], "float32")):
+            seen: list[Any] = []
+            rows = ng.jacobian(lambda x, q=q, s=seen: (s.append(f(x, q, weights=w, method="inverted_cdf")), s[-1])[1])(x)
+            expected = f(x, q, weights=w, method="inverted_cdf")
+            np.testing.assert_array_equal(ng.stop_gradient(seen[0]), expected)
+            for line, value in zip(np.atleast_2d(rows), np.atleast_1d(expected), strict=True):
+                there = (x == value) & (w > 0)  # a cell without weight takes no part in a tie
+                if there.any():
+                    np.testing.assert_allclose(line, there / there.sum())
+    assert not ng.grad(lambda w: np.quantile(np.arange(3.0), 0.3, weights=w, method="inverted_cdf"))(np.ones(3)).any()
+    table = xr.DataArray(np.array([x, x[::-1], x + w]), dims=("row", "cell"))
+    slope = ng.grad(lambda a: xr.DataArray(f(a.data, 0.4, weights=w, method="inverted_cdf")), over="row")(table)
+    alone = [ng.grad(lambda a: f(a, 0.4, weights=w, method="inverted_cdf"))(row) for row in table.data]
+    np.testing.assert_array_equal(slope.data, alone)
+
+
+def test_weights_of_quantiles_are_refused_where_numpy_refuses_them() -> None:
+    for options, error in (
+        ({"method": "linear", "weights": [1.0, 2.0, 0.0]}, ValueError), ({"weights": [1.0, -1.0, 0.0]}, ValueError), ({"weights": [1.0, 2.0], "axis": 0}, ValueError),
+        ({"weights": [0.0, 0.0, 0.0]}, ValueError), ({"weights": [1.0, np.nan, 0.0]}, ValueError), ({"weights": np.ones((3, 1))}, TypeError),
+    ):  # fmt: skip
+        for f in (np.quantile, ng.grad(lambda x, q, **o: np.quantile(x, q, **o))):
+            with pytest.raises(error, match=r"eight|Axis"), np.errstate(invalid="ignore"):
+                f(np.arange(3.0), 0.5, **{"method": "inverted_cdf", **options})
 
 
 def test_differences_and_quotients_of_several_axes_have_no_order() -> None:

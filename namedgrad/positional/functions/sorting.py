@@ -8,6 +8,7 @@ import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray
+from namedgrad.axes import Names
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.axis import along, named, names_of
@@ -96,10 +97,10 @@ def _quantile(skipna: bool, scale: float) -> Any:
         weights: Any = None,
         interpolation: Any = None,
     ) -> Any:
-        if weights is not None:
-            raise TypeError("quantiles with weights= have no rule; sort, accumulate the weights and use np.interp")
         x, at = numbered(a), numbered(q)
         how = interpolation or method
+        names = names_of(x, axis)
+        share = None if weights is None else _share(weights, x, names, how, whole=axis is None)
         if x.dtype.kind in "biu" or not (type(q) in (int, float) or how in _OF_ONE_CELL):
             x = cast(x, np.result_type(x.dtype, at.dtype, np.float16))
         own = tuple(axes.fresh("quantile") for _ in at.dims)
@@ -107,9 +108,25 @@ def _quantile(skipna: bool, scale: float) -> Any:
             levels: Any = named(divide(at, c(scale)), own)
         else:
             levels = np.asarray(q, dtype=float) / scale
-        return s.quantiles(x, levels, own, names_of(x, axis), how, skipna=skipna, keepdims=keepdims)
+            if share is not None:  # at a step of them the dtype of the levels decides
+                levels = named(numbered(np.true_divide(q, x.dtype.type(scale)) if scale != 1 else np.asarray(q)), own)
+        return s.quantiles(x, levels, own, names, how, skipna=skipna, keepdims=keepdims, weights=share)
 
     return function
+
+
+def _share(weights: Any, x: DimArray, names: Names, method: str, *, whole: bool) -> DimArray:
+    """Weights of the cells of ``x``, or one for each of those along the axes that go."""
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    w = stop_gradient(numbered(weights))
+    if w.shape == x.shape:
+        return w
+    if whole:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if w.shape != tuple(x.sizes[n] for n in names):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    return named(w, names)
 
 
 quantile = implements(np.quantile)(_quantile(skipna=False, scale=1))

@@ -24,13 +24,15 @@ from namedgrad.rules.movement.stacking import merge
 from namedgrad.rules.reductions.common import counts, present, real_dtype, restore
 from namedgrad.rules.reductions.extremes import max, pushed_ties, shared_ties
 from namedgrad.rules.reductions.places import all
-from namedgrad.rules.sorting.order import sort_axis
+from namedgrad.rules.scans.sums import cumsum
+from namedgrad.rules.sorting.order import argsort_of, sort_axis
 from namedgrad.rules.structure import (
     add,
     cast,
     constant_like,
     equal,
     isfinite,
+    logical_not,
     missing,
     multiply,
     not_equal,
@@ -165,8 +167,9 @@ def _levels(q: Any) -> Any:
 
 
 def quantiles(
-    x: DimArray, q: Any, names: Names, dims: Names, method: str, *, skipna: bool | None, keepdims: bool
-) -> DimArray:
+    x: DimArray, q: Any, names: Names, dims: Names, method: str, *, skipna: bool | None, keepdims: bool,
+    weights: DimArray | None = None,
+) -> DimArray:  # fmt: skip
     """Quantiles ``q``, an array with axes ``names``, which come first; a DimArray may be differentiated, too."""
     if isinstance(q, DimArray):
         at, levels = q, innermost(q).raw
@@ -175,7 +178,8 @@ def quantiles(
         at = constant_like(levels, x, names) if names else c(float(levels))
     if backends.may_look(levels) and np.size(levels) and not (np.min(levels) >= 0 and np.max(levels) <= 1):
         raise ValueError(f"quantile: q={q!r} must be between 0 and 1")
-    out = restore(_quantile(x, dims, at, skipna, method), x, dims, keepdims)
+    found = _quantile(x, dims, at, skipna, method) if weights is None else _weighted(x, dims, at, skipna, weights)
+    out = restore(found, x, dims, keepdims)
     return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
 
 
@@ -203,6 +207,38 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     if there is None:
         return out
     return where(all(there, name), out, missing(out) if dates else max(line, name, skipna=False))
+
+
+def _weighted(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, weights: DimArray) -> DimArray:
+    """The first cell up to which the weights are at least that part of all; where one is 0 its cell is no part of a tie."""
+    name: Name = LINE if len(dims) > 1 else dims[0]
+    line, w = (merge(a, dims, name) if len(dims) > 1 else a for a in (x, cast(innermost(weights), "float64")))
+    there = equal(innermost(line), innermost(line))
+    own = w if skipna is False else where(there, w, c(0.0))
+    _check_weights(own, there, name, skipna)
+    used = e.logical_and(there, e.greater(w, c(0)))
+    cells = where(used, line, c(math.nan))  # in order they are last
+    order = argsort_of(innermost(cells), name)
+    part = cumsum(gather(where(used, w, c(0.0)), {name: order}), (name,), skipna=False)
+    whole = slice_of(part, name, -1)
+    part = e.divide(part, where(e.greater(whole, c(0)), whole, c(1.0)))
+    part = cast(part, q.dtype) if q.dtype.kind == "f" else part
+    rank = total(cast(e.less(part, q), np.intp), (name,))
+    out = _at_rank(cells, e.minimum(rank, c(extent(line, name) - 1)), name)
+    return where(all(there, name), out, max(line, name, skipna=False)) if skipna is False else out
+
+
+def _check_weights(w: DimArray, there: DimArray, name: Name, skipna: bool | None) -> None:
+    if not backends.may_look(w.raw):
+        return
+    if (w.raw < 0).any():
+        raise ValueError("Weights must be non-negative.")
+    sums = total(w, (name,))
+    sound = e.logical_and(isfinite(sums), e.greater(sums, c(0)))
+    if skipna is not False:
+        sound = e.logical_or(sound, all(logical_not(there), name))
+    if not np.all(sound.raw):
+        raise ValueError("Weights included NaN, inf or were all zero.")
 
 
 def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
