@@ -17,12 +17,17 @@ _SPECIAL = {"__float__": "float()", "__int__": "int()", "__bool__": "bool()", "_
             "__array__": "np.asarray()", "values": ".values", "data": ".data"}  # fmt: skip
 _CLASSES = {"vectorize.__call__": "np.vectorize()", "AxisConcatenator.__getitem__": "np.r_[] and np.c_[]",
             "ndenumerate.__init__": "np.ndenumerate()"}  # fmt: skip
+_INSTEAD = {
+    _CLASSES["AxisConcatenator.__getitem__"]: "np.concatenate([a, b]) or np.column_stack([a, b])",
+    _CLASSES["ndenumerate.__init__"]: "np.ndindex(x.shape) and x[index]",
+}
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
 _SCIPY = {  # under another name here
     "cho_factor": "cholesky", "cho_solve": "solve", "convolve1d": "convolve", "convolve2d": "convolve",
     "correlate1d": "correlate", "fftconvolve": "convolve", "lu_factor": "lu", "lu_solve": "solve",
     "oaconvolve": "convolve", "zoom": "interpolate",
 }  # fmt: skip
+_POLYNOMIALS = "numpy.polynomial."
 _CONSTANT = "ng.stop_gradient(x) for a value that is not to be differentiated"
 
 
@@ -56,6 +61,8 @@ def _text(name: str, qualified: str, module: str) -> str:
         return ".plot()" if name == "__call__" else f".plot.{name}()"
     if qualified in _CLASSES:
         return _CLASSES[qualified]
+    if module.startswith(_POLYNOMIALS):
+        return "a polynomial of np.polynomial" if "." in qualified else f"np{module.removeprefix('numpy')}.{name}()"
     if module.startswith("numpy."):
         return f"np.linalg.{name}()" if "linalg" in module else f"np.{name}()"
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
@@ -83,10 +90,13 @@ def _own(by: str, name: str, module: str) -> str:
             "NumPy functions on whole arrays, with np.where for a branch, or xr.apply_ufunc(f, x, vectorize=True), "
             "which may call f with every number"
         )
-    if by == _CLASSES["AxisConcatenator.__getitem__"]:
-        return "np.concatenate([a, b]) or np.column_stack([a, b])"
-    if by == _CLASSES["ndenumerate.__init__"]:
-        return "np.ndindex(x.shape) and x[index]"
+    if by in _INSTEAD:
+        return _INSTEAD[by]
+    if module.startswith(_POLYNOMIALS):
+        return (
+            "np.polyval(c[::-1], x), polyval(x, c) with coefficients that are constants, or polyvander(x, n) @ c with "
+            "places that are, and so of the other kinds of polynomials"
+        )
     if module.startswith("numpy."):
         function = by.removesuffix("()")
         return f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays"

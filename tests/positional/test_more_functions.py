@@ -134,6 +134,18 @@ def test_weights_of_quantiles_are_refused_where_numpy_refuses_them() -> None:
                 f(np.arange(3.0), 0.5, **{"method": "inverted_cdf", **options})
 
 
+def test_polynomials_that_take_values_out_say_what_to_use() -> None:
+    x, c = np.array([0.2, 0.5]), np.array([1.0, -2.0, 3.0])
+    chebyshev = np.polynomial.chebyshev
+    for f, at in ((lambda x: np.polynomial.Chebyshev(c)(x), x), (lambda c: chebyshev.chebval(x, c), c)):
+        with pytest.raises(ng.TraceError, match=r"np\.polynomial.*polyvander"):
+            ng.grad(lambda v, f=f: f(v).sum())(at)
+    rows = ng.jacobian(lambda c: chebyshev.chebvander(x, 2) @ c)(c)
+    np.testing.assert_allclose(rows, np.stack([np.ones(2), x, 2 * x**2 - 1], -1))
+    slopes = ng.grad(lambda x: chebyshev.chebval(x, c).sum())(x)
+    np.testing.assert_allclose(slopes, c[1] + 4 * c[2] * x)
+
+
 def test_differences_and_quotients_of_several_axes_have_no_order() -> None:
     """And those of no cells, or of some of them, no beginning; as in NumPy, also in the dtypes of integers."""
     x = np.arange(6.0).reshape(2, 3)
