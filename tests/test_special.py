@@ -510,6 +510,9 @@ ENDS = [
     ("boxcox", (INF, 0.5), 1, INF, INF), ("boxcox", (INF, 0.0), 1, INF, INF), ("boxcox", (INF, -0.5), 1, 4, 16), ("boxcox", (2.0, 1e10), 1, INF, INF),
     ("boxcox", (0.0, 0.5), 1, 4, -16), ("boxcox", (0.0, 0.0), 1, INF, -INF), ("boxcox", (0.0, -0.5), 1, INF, -INF), ("boxcox", (1e-300, -2.0), 1, INF, -INF),
     ("boxcox1p", (INF, -0.5), 1, 4, 16), ("boxcox1p", (INF, 0.0), 1, INF, INF), ("boxcox1p", (-1.0, -0.5), 1, INF, -INF), ("boxcox1p", (3.0, 1e10), 1, INF, INF),
+    ("boxcox1p", (-1.0, 2.0), 0, 0, 1), ("boxcox1p", (INF, 2.0), 0, INF, 1), ("boxcox1p", (-1.0, 3.0), 0, 0, 0), ("boxcox1p", (-1.0, 0.5), 0, INF, -INF),
+    ("expi", (720.0,), 0, INF, INF), ("expi", (800.0,), 0, INF, INF), ("expi", (1e300,), 0, INF, INF), ("expi", (INF,), 0, INF, INF), ("expi", (-INF,), 0, 0, 0),
+    ("expi", (1.0,), 0, math.e, 0), ("expi", (-2.0,), 0, -math.exp(-2) / 2, -math.exp(-2) * 0.75), ("expi", (1e-200,), 0, 1e200, -INF),
     # like powers of x, DLMF 10.7 and 10.30, of which two terms are infinite
     ("kve", (0.0, 0.0), 1, -INF, INF), ("kve", (1.0, 0.0), 1, -INF, INF), ("kve", (-2.5, 0.0), 1, -INF, INF), ("kve", (2.0, 1e-160), 1, -INF, INF),
     ("kve", (0.5, 1e-310), 1, -INF, INF), ("kve", (300.0, 0.5), 1, -INF, INF), ("kve", (2.0, 1e-90), 1, -4e270, INF), ("kve", (3.0, 1e-50), 1, -2.4e201, 9.6e251),
@@ -530,3 +533,26 @@ def test_derivatives_at_the_ends_are_their_limits(name: str, xs: tuple[float, ..
     np.testing.assert_allclose(ng.grad(slope, k)(*args).data, [second], rtol=1e-12)
     pushed = ng.pushforward(lambda x: slope(*args[:k], x, *args[k + 1 :]), (args[k],), (ng.ones_like(args[k]),))[1]
     np.testing.assert_allclose(pushed.data, [second], rtol=1e-12)
+
+
+@pytest.mark.parametrize("x", [720.0, 800.0, 1e300, INF])
+def test_bend_of_the_hyperbolic_integrals_far_away(x: float) -> None:
+    a = ng.DimArray(np.array([x, -x]), "x")
+    for part, side in ((0, 1), (1, -1)):
+        slope = ng.grad(lambda a, k=part: ng.shichi(a)[k].sum(skipna=False))
+        np.testing.assert_array_equal(slope(a).data, [INF, side * INF])
+        np.testing.assert_array_equal(ng.hessian(lambda a, k=part: ng.shichi(a)[k].sum(skipna=False), part="diagonal")(a).data, [INF, -side * INF])
+    near = ng.DimArray(np.array([-3.0, 0.2, 2.0]), "x")
+    bend = ng.hessian(lambda a: ng.shichi(a)[1].sum(), part="diagonal")(near).data
+    np.testing.assert_allclose(bend, np.sinh(near.data) / near.data - np.cosh(near.data) / near.data**2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["boxcox", "boxcox1p"])
+def test_mixed_derivatives_of_power_transformations_at_the_ends(name: str) -> None:
+    """``x**(k - 1) log(x)``, in both orders."""
+    low = 0.0 if name == "boxcox" else -1.0
+    for x, k, mixed in ((low, 0.5, -INF), (low, 0.0, -INF), (low, -0.5, -INF), (low, 2.0, 0), (INF, 0.5, 0), (INF, -0.5, 0), (INF, 2.0, INF), (low + 2.0, 1.7, 2**0.7 * math.log(2))):
+        args = [ng.DimArray(np.array([v]), "x").vectorize("x") for v in (x, k)]
+        for first, second in ((0, 1), (1, 0)):
+            slope = ng.grad(getattr(ng, name), first)
+            np.testing.assert_allclose(ng.grad(slope, second)(*args).data, [mixed], rtol=1e-12, err_msg=f"{x, k, first}")

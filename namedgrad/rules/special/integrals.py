@@ -6,16 +6,20 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, make
 from namedgrad.backends import call
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules.elementwise import (
     c,
+    copysign,
     cos,
     cosh,
     divide,
     exp,
+    isinf,
     less_equal,
     ordered,
     power,
@@ -23,9 +27,10 @@ from namedgrad.rules.elementwise import (
     sin,
     spherical_j,
     square,
+    tanh,
 )
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.special.declare import FAMILY, constant_in, is_formula, scaled, special
+from namedgrad.rules.special.declare import FAMILY, constant_in, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.spherical import spherical_in, spherical_yn
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
 from namedgrad.trace import apply
@@ -78,9 +83,21 @@ def _expn_slope(n: DimArray, x: DimArray) -> DimArray:
     return negative(where(few, low, expn(where(few, c(1), subtract(n, c(1))), x)))
 
 
-def _expi_slope(half: DimArray, x: DimArray) -> DimArray:
+def _expi_slope_value(x: DimArray) -> DimArray:
     """exp(x) / x, which is finite further than exp(x)."""
-    return multiply(divide(half, x), half)
+    half = exp(scaled(0.5, x))
+    return multiply(divide(half, _below_infinity(x)), half)
+
+
+def _below_infinity(x: DimArray) -> DimArray:
+    """A divisor of what grows faster."""
+    return x if x.dtype.kind == "c" or is_formula(x) else where(isinf(x), copysign(c(float(np.finfo(x.dtype).max)), x), x)
+
+
+_expi_slope = with_slopes(_expi_slope_value, lambda y, x: multiply(y, subtract(c(1.0), reciprocal(x))))
+_chi_slope = with_slopes(
+    lambda x: divide(cosh(x), _below_infinity(x)), lambda y, x: multiply(y, subtract(tanh(x), reciprocal(x)))
+)
 
 
 # fmt: off
@@ -105,7 +122,7 @@ exp1 = special(
     "exp1", lambda y, x: negative(divide(exp(negative(x)), x)),
     domain="positive", says="Exponential integral E1, of exp(-t) / t from x on.")
 expi = special(
-    "expi", lambda y, x: _expi_slope(exp(scaled(0.5, x)), x),
+    "expi", lambda y, x: _expi_slope(x),
     domain="nonzero", says="Exponential integral Ei, of exp(t) / t up to x.")
 expn = special(
     "expn", constant_in("the order n", "expn(n, x)"), lambda y, n, x: _expn_slope(n, x),
@@ -180,7 +197,7 @@ def _all_of(function: str, known: list[Function], x: DimArray) -> list[DimArray]
 
 _quarter = math.pi / 2
 _sici = _known(lambda x, *_: spherical_j(0)(x), lambda x, *_: negative(spherical_yn(c(0), x)))
-_shichi = _known(lambda x, *_: spherical_in(c(0), x), lambda x, *_: divide(cosh(x), x))
+_shichi = _known(lambda x, *_: spherical_in(c(0), x), lambda x, *_: _chi_slope(x))
 _fresnel = _known(lambda x, *_: sin(scaled(_quarter, square(x))), lambda x, *_: cos(scaled(_quarter, square(x))))
 _airy: list[Function] = _known(
     lambda x, *v: _airy[1](x, *v),

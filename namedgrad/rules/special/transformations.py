@@ -29,9 +29,9 @@ from namedgrad.rules.elementwise import (
     sin,
     square,
 )
-from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
+from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.entropy import xlog1py
-from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
 
 
 @functools.cache
@@ -40,19 +40,49 @@ def _family(kernel: str, n: int) -> Callable[[DimArray], DimArray]:
     return ordered(kernel, (n,), lambda y, x: _family(kernel, n + 1)(x))
 
 
-def _in_exponent(logarithm: DimArray, exponent: DimArray) -> DimArray:
-    """The derivative of ``(exp(exponent * logarithm) - 1) / exponent``, also where the logarithm is infinite.
+def _by_exponent(n: int, logarithm: DimArray, exponent: DimArray) -> DimArray:
+    """The n-th derivative of ``(exp(exponent * logarithm) - 1) / exponent``, also where the logarithm is infinite.
 
     There the power is 0 or infinite; an infinite one outweighs the rest, and the logarithm may as well be finite.
     """
+    def near(inner: DimArray) -> DimArray:
+        factor = functools.reduce(multiply, [inner] * (n - 1), square(inner))
+        return multiply(factor, _family("exprel_order", n)(multiply(exponent, inner)))
+
     if is_formula(logarithm):
-        return multiply(square(logarithm), _family("exprel_order", 1)(multiply(exponent, logarithm)))
+        return near(logarithm)
     limit = float(np.finfo(logarithm.dtype).max) ** 0.6  # whose square is infinite
     ends = isinf(logarithm)
     vanishes = logical_and(ends, less(multiply(sign(logarithm), exponent), c(0.0)))
-    inner = where(vanishes, c(-1.0), clip(logarithm, -limit, limit))
-    near = multiply(square(inner), _family("exprel_order", 1)(multiply(exponent, inner)))
-    return where(vanishes, reciprocal(square(exponent)), near)
+    alone = scaled(float(math.factorial(n)), power(negative(exponent), c(-1.0 - n)))
+    return where(vanishes, alone, near(where(vanishes, c(-1.0), clip(logarithm, -limit, limit))))
+
+
+@functools.cache
+def _in_exponent(n: int, log_of: Callable[[DimArray], DimArray], slope: Callable[..., DimArray]) -> Callable[..., DimArray]:
+    """The same of ``x`` with such a logarithm and such a slope, ``x**(exponent - 1)``."""
+    return with_slopes(
+        lambda x, k: _by_exponent(n, log_of(x), k),
+        lambda y, x, k: _outweighing(slope(x, k), log_of(x), n),
+        lambda y, x, k: _in_exponent(n + 1, log_of, slope)(x, k),
+    )
+
+
+def _outweighing(steep: DimArray, logarithm: DimArray, n: int = 1) -> DimArray:
+    """A power times the n-th one of a logarithm, which is 0 where the power is."""
+    gone = logical_and(equal(steep, c(0.0)), isinf(logarithm))
+    return functools.reduce(multiply, [where(gone, c(0.0), logarithm)] * n, steep)
+
+
+def _slope(x: DimArray, k: DimArray) -> DimArray:
+    return power(x, subtract(k, c(1.0)))
+
+
+_slope_1p: Callable[..., DimArray] = with_slopes(
+    lambda x, k: exp(xlog1py(subtract(k, c(1.0)), x)),
+    lambda y, x, k: scale(subtract(k, c(1.0)), _slope_1p(x, subtract(k, c(1.0)))),
+    lambda y, x, k: _outweighing(y, log1p(x)),
+)
 
 
 def _of_inverse(x: DimArray, exponent: DimArray) -> DimArray:
@@ -87,10 +117,10 @@ exprel = special(
 cosm1 = special(
     "cosm1", lambda y, x: negative(sin(x)), domain="real", says="cos(x) - 1, accurate near 0.")
 boxcox = special(
-    "boxcox", lambda y, x, k: power(x, subtract(k, c(1.0))), lambda y, x, k: _in_exponent(log(promoted(x, y)), k),
+    "boxcox", lambda y, x, k: _slope(x, k), lambda y, x, k: _in_exponent(1, log, _slope)(promoted(x, y), k),
     domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox, (x**lmbda - 1) / lmbda or log(x).")
 boxcox1p = special(
-    "boxcox1p", lambda y, x, k: exp(xlog1py(subtract(k, c(1.0)), x)), lambda y, x, k: _in_exponent(log1p(promoted(x, y)), k),
+    "boxcox1p", lambda y, x, k: _slope_1p(x, k), lambda y, x, k: _in_exponent(1, log1p, _slope_1p)(promoted(x, y), k),
     domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox of 1 + x.")
 inv_boxcox = special(
     "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: _inverse_in_exponent(y, x, k),
