@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -556,3 +557,16 @@ def test_mixed_derivatives_of_power_transformations_at_the_ends(name: str) -> No
         for first, second in ((0, 1), (1, 0)):
             slope = ng.grad(getattr(ng, name), first)
             np.testing.assert_allclose(ng.grad(slope, second)(*args).data, [mixed], rtol=1e-12, err_msg=f"{x, k, first}")
+
+
+@pytest.mark.parametrize(("y", "x"), [(3e-200, 4e-200), (4e-200, -3e-200), (1e-200, 1e-200), (5e-324, 1.0), (0.0, 5e-324), (5e-324, 0.0), (0.0, -1e-200), (-1.5, 2.0)])
+def test_bends_of_arctan2_near_the_origin_are_their_limits(y: float, x: float) -> None:
+    """``2 x y / r**4`` with its sign, and ``(y**2 - x**2) / r**4``, in fractions."""
+    a, b = Fraction(y), Fraction(x)
+    args = [ng.DimArray(np.array([v]), "n").vectorize("n") for v in (y, x)]
+    for i in (0, 1):
+        slope = ng.grad(ng.arctan2, i)
+        for j in (0, 1):
+            exact = ((a * a - b * b) if i != j else 2 * a * b * (-1 if i == 0 else 1)) / (a * a + b * b) ** 2
+            expected = (INF if exact > 0 else -INF) if abs(exact) > Fraction(np.finfo(float).max) else float(exact)
+            np.testing.assert_allclose(ng.grad(slope, j)(*args).data, [expected], rtol=1e-13)

@@ -58,6 +58,11 @@ def spherical_j(n: int, unit: float = 1.0) -> Callable[..., DimArray]:
     return ordered("spherical_j" if unit == 1.0 else "spherical_j_pi", (n,), slope)
 
 
+def _squares_apart(x: DimArray, y: DimArray) -> DimArray:
+    """``x**2 - y**2``, of which each square may be infinite alone."""
+    return multiply(subtract(x, y), add(x, y))
+
+
 def at_zero(x: DimArray, factor: DimArray) -> DimArray:
     """The factor, with 0 where ``x`` is 0: the subgradient of length-like functions."""
     return select(structure.not_equal(x, c(0)), factor)
@@ -107,7 +112,7 @@ copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), cop
 nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
 heaviside  = elementwise("heaviside",      None,                                  lambda y, x, z: mask(equal(x, c(0))), domain="real")
 ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(c(1.0), x.dtype), z), None)
-turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), multiply(y, turn(z, x))), lambda y, x, z: subtract(square(turn(z, x)), square(y)))
+turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), structure.outweighed(y, turn(z, x))), lambda y, x, z: _squares_apart(turn(z, x), y))
 part_of_length = elementwise("part_of_length", lambda y, x, z, h: at_zero(h, divide(square(part_of_length(z, x, h)), h)), lambda y, x, z, h: at_zero(h, negative(multiply(y, divide(part_of_length(z, x, h), h)))), None)
 
 # ---- ties share                          d/dx                                   d/dz
