@@ -570,3 +570,15 @@ def test_bends_of_arctan2_near_the_origin_are_their_limits(y: float, x: float) -
             exact = ((a * a - b * b) if i != j else 2 * a * b * (-1 if i == 0 else 1)) / (a * a + b * b) ** 2
             expected = (INF if exact > 0 else -INF) if abs(exact) > Fraction(np.finfo(float).max) else float(exact)
             np.testing.assert_allclose(ng.grad(slope, j)(*args).data, [expected], rtol=1e-13)
+
+
+def test_bends_of_the_first_bessel_function_where_its_quotient_rounds() -> None:
+    """From its series ``x / 2 - x**3 / 16 + x**5 / 384``."""
+    x = np.array([0.0, 1e-300, 1e-12, -9e-9, 1.1e-8, 1e-5])
+    slope = ng.grad(lambda v: ng.j1(v).sum())
+    bend = ng.grad(lambda v: slope(v).sum())
+    third = ng.grad(lambda v: bend(v).sum())
+    v = ng.DimArray(x, "x")
+    np.testing.assert_allclose(slope(v).data, 0.5 - 3 * x**2 / 16, rtol=1e-15)
+    np.testing.assert_allclose(bend(v).data, -3 * x / 8, rtol=1e-10)
+    np.testing.assert_allclose(third(v).data, np.full(6, -0.375), rtol=1e-9)

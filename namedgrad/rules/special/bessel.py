@@ -31,7 +31,7 @@ from namedgrad.rules.elementwise import (
     square,
 )
 from namedgrad.rules.elementwise import sign as direction
-from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
+from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
@@ -99,6 +99,18 @@ def _of_turned_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimA
 def _of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(x) K``."""
     return _beside(y, _neighbours(f, v, x))
+
+
+def _j1_slope_value(x: DimArray) -> DimArray:
+    """``j0(x) - j1(x) / x``; a half of both next to 0, where the quotient rounds. Order 2 takes ten times as long."""
+    if is_formula(x):
+        return subtract(j0(x), divide(j1(x), x))
+    near = less(absolute_real(x), c(1e-8))
+    there = where(near, c(1.0), x)
+    return where(near, c(0.5), subtract(j0(there), divide(j1(there), there)))
+
+
+_j1_slope = with_slopes(_j1_slope_value, lambda y, x: scaled(0.25, subtract(jv(c(3), x), scaled(3.0, j1(x)))))
 
 
 def _i1_slope(x: DimArray) -> DimArray:
@@ -204,11 +216,11 @@ kve = special(
     source=_SOURCE)
 j0 = special("j0", lambda y, x: negative(j1(x)), domain="real",
              says="Bessel function of the first kind of order 0.", torch="torch.special.bessel_j0")
-j1 = special("j1", lambda y, x: scaled(0.5, subtract(j0(x), jv(c(2), x))), domain="real",
+j1 = special("j1", lambda y, x: _j1_slope(x), domain="real",
              says="Bessel function of the first kind of order 1.", torch="torch.special.bessel_j1")
 y0 = special("y0", lambda y, x: negative(y1(x)), domain="positive",
              says="Bessel function of the second kind of order 0.", torch="torch.special.bessel_y0")
-y1 = special("y1", lambda y, x: scaled(0.5, _beside(y0(x), yv(c(2), x))), domain="positive",
+y1 = special("y1", lambda y, x: _beside(y0(x), divide(y, x)), domain="positive",
              says="Bessel function of the second kind of order 1.", torch="torch.special.bessel_y1")
 i0 = special("i0", lambda y, x: i1(x), domain="real",
              says="Modified Bessel function of the first kind of order 0.", torch="torch.special.i0")
@@ -220,11 +232,11 @@ i1e = special("i1e", lambda y, x: by_quotient(y, c(1.0), x, 1, lambda x: subtrac
               says="Scaled modified Bessel function exp(-abs(x)) i1(x).", torch="torch.special.i1e")
 k0 = special("k0", lambda y, x: negative(k1(x)), domain="positive",
              says="Modified Bessel function of the second kind of order 0.", torch="torch.special.modified_bessel_k0")
-k1 = special("k1", lambda y, x: scaled(-0.5, add(k0(x), kv(c(2), x))), domain="positive",
+k1 = special("k1", lambda y, x: negative(add(k0(x), divide(y, x))), domain="positive",
              says="Modified Bessel function of the second kind of order 1.", torch="torch.special.modified_bessel_k1")
 k0e = special("k0e", lambda y, x: by_quotient(y, c(0.0), x, -1, lambda x: _beside(y, k1e(x))), domain="positive",
               says="Scaled modified Bessel function exp(x) k0(x).", torch="torch.special.scaled_modified_bessel_k0")
-k1e = special("k1e", lambda y, x: by_quotient(y, c(1.0), x, -1, lambda x: _beside(y, scaled(0.5, add(k0e(x), kve(c(2), x))))), domain="positive",
+k1e = special("k1e", lambda y, x: by_quotient(y, c(1.0), x, -1, lambda x: _beside(y, add(k0e(x), divide(y, x)))), domain="positive",
               says="Scaled modified Bessel function exp(x) k1(x).", torch="torch.special.scaled_modified_bessel_k1")
 owens_t = special(
     "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(h))), erf(scaled(math.sqrt(0.5), _both(a, h))))),
