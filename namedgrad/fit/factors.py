@@ -2,7 +2,7 @@
 
 Columns of the Jacobian often have the same table as a factor: those of ``a exp(-b t)`` are ``e`` and ``-a t e``.  Then
 ``sum(e e)``, ``sum(e t e)`` and ``sum(t e t e)`` are one product of a small matrix with the table ``e e``, and numbers
-of the cell come after the sum.  With a trend, the sums take 9 passes over tables instead of 16.
+of the cell come after the sum.  With a trend, an evaluation makes 13 calls on tables instead of 16.
 
 A table is what has a number for every residual of every cell, a column one for every cell, a row one for every residual
 of a cell.

@@ -9,7 +9,9 @@ import namedgrad as ng
 from namedgrad.array import make
 from namedgrad.fit.replay import Replay
 from namedgrad.rules.structure import contract, reorder
-from tests.fit.test_regroup import CELLS, T, cells, row
+from tests.fit.test_regroup import CELLS, T, cells, row, same_draws
+
+__all__ = ["same_draws"]  # a fixture
 
 NAMES = {1: ("c",), 2: ("c", "t"), 3: ("c", "s", "t")}
 ROWS = np.stack([np.ones_like(T), T])
