@@ -32,6 +32,7 @@ class FamilyKernels:
     may_branch: bool
     function: Callable[[str], Callable[..., Raw]]
     _pieces: Callable[..., Raw]
+    polynomial: Callable[..., Raw]
 
     # ---------------------------------------------------------------- functions with several results
 
@@ -96,14 +97,10 @@ class FamilyKernels:
         dtype, p = result_dtype(p), double(p)
 
         def series(p: Raw) -> Raw:
-            m, term, total = 1 - p, math.pi / 2 * _rising(a, n) * _rising(0.5, n) / math.factorial(n), 0.0
-            terms = [term]
+            terms = [math.pi / 2 * _rising(a, n) * _rising(0.5, n) / math.factorial(n)]
             for k in range(n, n + 60):
-                term = term * (a + k) * (0.5 + k) / ((k + 1) * (k + 1 - n))
-                terms.append(term)
-            for term in reversed(terms):
-                total = total * m + term
-            return total
+                terms.append(terms[-1] * (a + k) * (0.5 + k) / ((k + 1) * (k + 1 - n)))
+            return self.polynomial(terms[::-1], 1 - p)
 
         def recurrence(p: Raw) -> Raw:
             m, k, e = 1 - p, self.function("ellipkm1")(p), self.function("ellipe")(1 - p)
@@ -167,10 +164,7 @@ class FamilyKernels:
         xp, dtype, x = self.xp, result_dtype(x), double(x)
 
         def series(x: Raw) -> Raw:
-            out: Any = 0.0
-            for k in range(30 + 4 * n, -1, -1):
-                out = out * x / (k + 1) + 1 / (n + k + 1)
-            return out
+            return self.polynomial([1 / (math.factorial(k) * (n + k + 1)) for k in range(30 + 4 * n, -1, -1)], x)
 
         def recurrence(x: Raw) -> Raw:
             root = xp.exp(x / 2)
@@ -188,10 +182,7 @@ class FamilyKernels:
         xp, dtype, x = self.xp, result_dtype(x), double(x)
 
         def series(x: Raw) -> Raw:
-            out: Any = 0.0
-            for k in range(60 + 10 * n, n - 1, -1):
-                out = out * x + (-1) ** k / (k + 1) * (math.factorial(k) // math.factorial(k - n))
-            return out
+            return self.polynomial([(-1) ** k / (k + 1) * math.perm(k, n) for k in range(60 + 10 * n, n - 1, -1)], x)
 
         def recurrence(x: Raw) -> Raw:
             out = xp.log1p(x) / x
@@ -215,12 +206,10 @@ class FamilyKernels:
             return now
 
         def asymptotic(z: Raw) -> Raw:
-            square, out = 1 / (z * z), 0.0
             factors = [1.0]
             for k in range(24):
                 factors.append(factors[-1] * (k + 0.5))
-            for k in reversed(range(len(factors))):
-                out = out * square + factors[k] * _rising(2 * k + 1, n)
+            out = self.polynomial([f * _rising(2 * k + 1, n) for k, f in enumerate(factors)][::-1], 1 / (z * z))
             out = 1j / _ROOT_PI * (-1) ** n * out
             for _ in range(n + 1):  # a power of z may overflow
                 out = out / z

@@ -367,3 +367,16 @@ def test_last_true(on: On, shape: tuple[int, ...], share: float) -> None:
             got = on.get(on.kernels.last_true(on.put(x), axis, none))
             np.testing.assert_array_equal(got, want)
             assert got.dtype == want.dtype
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("dtype", "exact"), [(np.float32, 1e-5), (np.float64, 1e-12), (np.complex128, 1e-12)])
+def test_polynomials_of_many_cells_are_those_of_few(order: Any, dtype: Any, exact: float) -> None:
+    z = np.random.default_rng(5).uniform(-2, 2, (40, 1000)).astype(dtype, order=order)
+    coefficients = [0.5, -3.0, 1e-3, 2.0]
+    for some in (z, z[::2, ::-1]):
+        found = backends.NUMPY.polynomial(coefficients, some)
+        np.testing.assert_allclose(found, np.polyval(np.array(coefficients, dtype), some), rtol=exact, atol=exact)
+        few = backends.NUMPY.polynomial(coefficients, some[3:5, :7])
+        np.testing.assert_allclose(found[3:5, :7], few, rtol=exact, atol=exact)
+        assert found.dtype == few.dtype == dtype
