@@ -8,31 +8,18 @@ counter and nothing is pushed or popped, so threads and exceptions cannot corrup
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import Name, Names
-from namedgrad.linear import Map, ops
+from namedgrad.linear import Map, Scale, ops
 
 _COUNTER = itertools.count(1)
-
-
-class Primitive(Protocol):
-    """What :func:`apply` needs of an operation."""
-
-    name: str
-
-    def lower(self, args: Sequence[DimArray], **params: Any) -> Any:
-        """Compute on untraced arrays; several outputs come as a tuple."""
-
-    def linear(self, out: Any, ins: list[DimArray], need: list[bool], **params: Any) -> Map | None:
-        """The derivative at ``ins`` for the operands that need it; None if it is zero."""
 
 
 # ------------------------------------------------------------------------------------------------ levels
@@ -41,7 +28,7 @@ class Primitive(Protocol):
 class Level:
     """One transform in progress."""
 
-    __slots__ = ("borrow", "fast", "index", "open", "owned", "paused", "tape")
+    __slots__ = ("borrow", "fast", "index", "lent", "open", "owned", "paused", "tape")
 
     def __init__(self, *, forward: bool = False, borrow: bool = False) -> None:
         self.index = next(_COUNTER)
@@ -49,7 +36,8 @@ class Level:
         self.open = self.fast = True
         self.paused = 0
         self.borrow = borrow
-        self.owned: dict[int, tuple[DimArray, DimArray]] = {}
+        self.lent: dict[int, tuple[Any, bool]] = {}
+        self.owned: dict[int, tuple[Any, Any]] = {}
 
     def close(self) -> None:
         """Values of this level must not be used any more; what outlives it must not keep the tape alive."""
@@ -75,13 +63,43 @@ class Level:
             return out if ts is None else Traced(out, self, ts)
         return tuple(o if t is None else Traced(o, self, t) for o, t in zip(out, ts or (None,) * len(out), strict=True))
 
-    def own(self, a: DimArray) -> DimArray:
-        """A private copy of an array that a rule may retain while the user can still write into it."""
-        if not self.borrow or a.level is not None or not (a.names or backends.is_array(a.raw)) or a.backend == "dask":
+    def lend(self, a: DimArray, *, watch: bool = False) -> None:
+        """Remember memory of the user's; ``watch``: the program itself may write there between two uses."""
+        if self.borrow and a.level is None and backends.is_array(a.raw):
+            root = backends.memory(a.raw)
+            self.lent.setdefault(id(root), (root, watch))
+
+    def own(self, a: Any) -> Any:
+        """What a map may retain of an array or factor: a private copy where the user can still write into it."""
+        if isinstance(a, tuple):
+            return tuple(map(self.own, a)) if type(a) is tuple else type(a)(*map(self.own, a))
+        if not isinstance(a, DimArray) or a.level is not None or not backends.is_array(a.raw):
             return a
-        if (old := self.owned.get(id(a.raw))) is None or not backends.same(old[1].raw, a.raw):
-            self.owned[id(a.raw)] = (a, make(backends.call(backends.backend_of(a.raw).copy, a.raw), a.names, a.hidden))
-        return make(self.owned[id(a.raw)][1].raw, a.names, a.hidden)
+        root = backends.memory(a.raw)
+        lent, watch = self.lent.get(id(root), (None, True))
+        if lent is None and backends.backend_of(root).owns(root):  # computed within the trace
+            return a
+        old = self.owned.get(id(a.raw))
+        if old is None or (watch and not backends.same(old[1], a.raw)):
+            old = self.owned[id(a.raw)] = (a.raw, backends.call(backends.backend_of(root).copy, a.raw))
+        return make(old[1], a.names, a.hidden)
+
+    def lending(self, prim: Any) -> Callable[..., Map | None]:
+        """``prim.linear`` such that its map holds no memory of the user's."""
+
+        def linear(out: Any, ins: list[DimArray], need: list[bool], /, **params: Any) -> Map | None:
+            for a, n in zip(ins, need, strict=True):
+                if not n:
+                    self.lend(a, watch=True)
+            some, every = prim.keeps != "factors", prim.keeps == "operands"
+            ins = [self.own(a) if every or (some and not n) else a for a, n in zip(ins, need, strict=True)]
+            out = self.own(out) if every else out
+            map_: Map | None = prim.linear(out, ins, need, **params)
+            if type(map_) is Scale:
+                map_.terms = [(self.own(f), names, dtype) for f, names, dtype in map_.terms]
+            return map_
+
+        return linear
 
 
 class Tangent:
@@ -218,9 +236,8 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
             ins.append(a)
             need.append(False)
     out = apply(prim, ins, **params)
-    if level.borrow:
-        ins = [a if n else level.own(a) for a, n in zip(ins, need, strict=True)]
-    map_ = prim.linear(out, ins, need, **params)
+    linear = level.lending(prim) if level.borrow else prim.linear
+    map_ = linear(out, ins, need, **params)
     return out if map_ is None else level.record(map_, nodes, out)
 
 
@@ -230,12 +247,7 @@ def is_demoted(level: Level) -> bool:
         return True
     if level.open:
         return False
-    raise used_after_return()
-
-
-def used_after_return() -> TraceError:
-    """The error for a traced value that outlived its transform."""
-    return TraceError(
+    raise TraceError(
         "a traced value was used after the transform that made it had returned; return it from the function instead"
     )
 
@@ -244,30 +256,6 @@ def demote(level: Level, args: Sequence[DimArray]) -> list[DimArray]:
     """Operands with the values of a demoted level replaced."""
     to = DEMOTIONS.get()[level]
     return [to(a) if a.level is level else a for a in args]  # type: ignore[arg-type]
-
-
-_PAUSING = threading.Lock()
-
-
-class demoting:  # noqa: N801 - a context manager reads as a verb
-    """Within this context, values of ``level`` are replaced by what ``to`` makes of them."""
-
-    def __init__(self, level: Level, to: Demotion) -> None:
-        self.level, self.to = level, to
-
-    def __enter__(self) -> None:
-        self.token = DEMOTIONS.set(DEMOTIONS.get() | {self.level: self.to})
-        self._pause(1)
-
-    def __exit__(self, *exc: object) -> None:
-        DEMOTIONS.reset(self.token)
-        self._pause(-1)
-
-    def _pause(self, change: int) -> None:
-        level = self.level
-        with _PAUSING:  # several threads may pause one level
-            level.paused += change
-            level.fast = level.open and not level.paused
 
 
 # ------------------------------------------------------------------------------------------------ passes
@@ -343,9 +331,3 @@ def innermost(a: DimArray) -> DimArray:
     while a.level is not None:
         a = a.value
     return a
-
-
-def all_finite(arrays: Sequence[DimArray | None]) -> bool:
-    """Whether every value is finite; arrays of a backend that may not branch count as finite (they are guarded)."""
-    raws = [innermost(a).raw for a in arrays if a is not None]
-    return all(not (kind := backends.backend_of(raw)).may_branch or kind.isfinite_all(raw) for raw in raws)

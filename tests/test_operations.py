@@ -420,6 +420,26 @@ def test_gradients_alias_nothing(case: Case) -> None:
             assert not np.shares_memory(g, other)
 
 
+@table("what_is_written_later_does_not_count", FLOATING)
+def test_what_is_written_later_does_not_count(case: Case) -> None:
+    cotangents = cotangents_of(Function(case, case.operands()), rng_of(case, "later"))
+
+    def run(*, write: bool) -> list[Arrays]:
+        f = Function(case, case.operands())
+        tangents = f.tangents(rng_of(case, "later"))
+        records = [ng.pullback(f, *f.xs), ng.linearize(f, *f.xs)]
+        if write:
+            for a in (*f.all, *(y for out, _ in records for y in outputs(out))):
+                a.data[...] = np.nan if a.dtype.kind in "fc" else 0
+        (out, back), (_, jacobian) = records
+        seed = tuple(cotangents) if isinstance(out, tuple) else cotangents[0]
+        return [outputs(back(seed)), outputs(jacobian.T(seed)), outputs(jacobian(*tangents))]
+
+    for got, wanted in zip(run(write=True), run(write=False), strict=True):
+        for a, b in zip(got, wanted, strict=True):
+            np.testing.assert_array_equal(a.to_numpy(), b.to_numpy())
+
+
 @table("operands_stay_as_they_are")
 def test_operands_stay_as_they_are(case: Case) -> None:
     operands = case.operands()

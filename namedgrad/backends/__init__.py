@@ -154,6 +154,13 @@ def is_array(raw: Any) -> bool:
         return False
 
 
+def memory(raw: Any) -> Any:
+    """The array whose memory ``raw`` shows, as far as NumPy's arrays go."""
+    while isinstance(raw, np.ndarray) and isinstance(raw.base, np.ndarray):
+        raw = raw.base
+    return raw
+
+
 def is_number(raw: Any) -> bool:
     """Whether ``raw`` is a number of Python's, which never changes the dtype of what it meets."""
     return isinstance(raw, (int, float, complex)) and not isinstance(raw, np.generic)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from namedgrad.array import DimArray, TraceError
-from namedgrad.trace import Level, demoting, innermost
+from namedgrad.trace import Level, innermost
 from namedgrad.transforms.leaves import Tree
+from namedgrad.transforms.levels import demoting
 
 T = TypeVar("T")
 

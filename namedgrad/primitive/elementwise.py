@@ -31,7 +31,7 @@ def _on_numbers(kernel: Callable[..., Any]) -> Callable[..., Any]:
 class Elementwise(Primitive):
     """No core dims; ``partials[i]`` is ``f(out, *operands)`` or an int, None if there is no derivative."""
 
-    form = "elementwise"
+    form, keeps = "elementwise", "factors"
 
     def __init__(self, name: str, partials: Sequence[Any], kernel: str | None = None) -> None:
         super().__init__(name, kernel)
@@ -59,7 +59,7 @@ class Elementwise(Primitive):
         level = x.level
         if level is None:
             return self.compute_one(x)
-        if not level.fast:
+        if not level.fast or level.borrow:
             return apply(self, (x,))
         value = x.value
         out = self.one(value)

@@ -30,7 +30,7 @@ class Linear(Primitive):
     them.  ``transpose(g, x, **params)`` is written on core names; ``x`` is a :class:`~namedgrad.linear.Like`.
     """
 
-    form = "linear"
+    form, keeps = "linear", "constants"
 
     def __init__(
         self,

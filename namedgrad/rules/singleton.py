@@ -17,7 +17,7 @@ from namedgrad.trace import apply
 class _Drop(Primitive):
     """Axes of size 1 removed; the transpose puts them back, so neither copies."""
 
-    form, signature = "linear", "(n...)->()"
+    form, signature, keeps = "linear", "(n...)->()", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args

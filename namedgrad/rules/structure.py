@@ -41,7 +41,7 @@ def outweighed(g: DimArray, weight: DimArray) -> DimArray:
 class Total(Primitive):
     """Sum over named axes."""
 
-    form, signature = "linear", "(n...)->()"
+    form, signature, keeps = "linear", "(n...)->()", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args
@@ -62,7 +62,7 @@ class Total(Primitive):
 class Spread(Primitive):
     """Broadcast to at least the names of another array, laid out as that is."""
 
-    form, signature = "linear", "()->(n...)"
+    form, signature, keeps = "linear", "()->(n...)", "constants"
 
     def lower(self, args: Sequence[DimArray], target: Like) -> DimArray:
         (x,) = args
@@ -80,7 +80,7 @@ class Spread(Primitive):
 class Relabel(Primitive):
     """Rename axes, and mark names as vectorized or visible; the data stays as it is."""
 
-    form, signature = "linear", "()->()"
+    form, signature, keeps = "linear", "()->()", "constants"
 
     def lower(self, args: Sequence[DimArray], mapping: dict[Name, Name], hide: Names, show: Names) -> DimArray:
         (x,) = args
@@ -124,7 +124,7 @@ class Renaming(Map):
 class Cast(Primitive):
     """Another dtype; a complex array loses its imaginary part to a real dtype."""
 
-    form = "linear"
+    form, keeps = "linear", "constants"
 
     def lower(self, args: Sequence[DimArray], dtype: np.dtype[Any]) -> DimArray:
         (x,) = args
@@ -143,7 +143,7 @@ class Cast(Primitive):
 class Transfer(Primitive):
     """Another backend; the transpose moves the cotangent home."""
 
-    form = "linear"
+    form, keeps = "linear", "constants"
 
     def lower(self, args: Sequence[DimArray], backend: str) -> DimArray:
         return args[0].to(backend)
@@ -321,7 +321,7 @@ where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c
 class Choose(Primitive):
     """What an unguarded pass gave, as long as it is finite, or what the guarded one gave: made for a recorder only."""
 
-    form, signature = "linear", "(),()->()"
+    form, signature, keeps = "linear", "(),()->()", "constants"
 
     def lower(self, args: Sequence[DimArray]) -> DimArray:
         fast, safe = args
@@ -371,7 +371,7 @@ def reorder(x: DimArray, names: Names) -> DimArray:
 class Order(Primitive):
     """Stored order; no derivative of its own, since alignment is by name."""
 
-    form = "linear"
+    form, keeps = "linear", "constants"
 
     def lower(self, args: Sequence[DimArray], names: Names) -> DimArray:
         (x,) = args

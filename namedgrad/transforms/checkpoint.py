@@ -18,11 +18,11 @@ from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.backends.rewind import Rewind
 from namedgrad.linear import Leaf, Map
-from namedgrad.trace import DEMOTIONS, Demotion, Level, Traced, backward, demoting, innermost
+from namedgrad.trace import DEMOTIONS, Demotion, Level, Traced, backward, innermost
 from namedgrad.transforms.captured import generators
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
-from namedgrad.transforms.levels import as_taken, top_level
+from namedgrad.transforms.levels import as_taken, demoting, one_down, top_level
 
 Run = Callable[[Sequence[DimArray]], tuple[DimArray, ...]]
 
@@ -112,7 +112,7 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
     level = level or top_level(parts)
     if level is None or level.tape is None:  # nothing to record, or forward mode, which keeps nothing
         return run(parts)
-    ins = [p.value if p.level is level else p for p in parts]
+    ins = one_down(parts, level)
     captured: dict[Map, DimArray] = {}
 
     def note(x: Traced) -> DimArray:

@@ -18,10 +18,10 @@ from namedgrad.linear import Leaf, Like, Map, fold, like
 from namedgrad.primitive import zeros_of
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import multiply, spread, stamp
-from namedgrad.trace import Level, Traced, agreed, backward, demoting
+from namedgrad.trace import Level, Traced, agreed, backward
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree, adapter_of
-from namedgrad.transforms.levels import as_taken, top_level
+from namedgrad.transforms.levels import as_taken, demoting, one_down, top_level
 from namedgrad.transforms.tape import fresh_copy
 
 
@@ -62,7 +62,7 @@ class _Custom:
                 if o.level is not None:
                     _refuse_captured(o)
             return outs
-        ins = [p.value if p.level is level else p for p in parts]
+        ins = one_down(parts, level)
 
         def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
             with demoting(level, _refuse_captured):
@@ -70,7 +70,7 @@ class _Custom:
 
         outs = self._record(below, tree, ins, structure)
         at = [i for i, p in enumerate(parts) if p.level is level]
-        map_ = self.map_kind(self.rule, tree, structure[0].tree, ins, outs, at)  # type: ignore[arg-type]
+        map_ = self.map_kind(self.rule, tree, structure[0].tree, ins, level.own(tuple(outs)), at)  # type: ignore[arg-type]
         return level.record(map_, [parts[i].node for i in at], outs)
 
 

@@ -13,7 +13,7 @@ from namedgrad.axes import Axis, AxisError, Names
 from namedgrad.transforms.calls import run
 from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
-from namedgrad.transforms.tape import Tape, check_cotangent, fresh_copy, ones_like_output, record, record_forward
+from namedgrad.transforms.tape import Tape, check_cotangent, ones_like_output, record, record_forward
 
 Wrt = int | str | Sequence[Any]
 
@@ -332,7 +332,7 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
         grads = call.results(tape.pull(seeds, extra), out)
         return grads if len(args) != 1 else grads[0]
 
-    return out.value([fresh_copy(o) for o in tape.outs]), pull  # rules may retain the arrays on the tape
+    return out.value(tape.values()), pull
 
 
 def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[DimArray | None]:

@@ -11,7 +11,7 @@ from namedgrad.array import make
 from namedgrad.axes import NONE, AxisError
 from namedgrad.transforms.grad import Call, Output, read_like, tangent_parts
 from namedgrad.transforms.jacobian import _assemble, _blocks, run_for_passes
-from namedgrad.transforms.tape import Tape, fresh_copy
+from namedgrad.transforms.tape import Tape
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -209,4 +209,4 @@ def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
     call = Call(f, tuple(range(len(args))), (), args, {})
     out, tape = run_for_passes(call, borrow=True)
     recorded = Recorded(call, out, tape)
-    return out.value([fresh_copy(o) for o in tape.outs]), recorded.map()  # rules may retain the arrays on the tape
+    return out.value(tape.values()), recorded.map()

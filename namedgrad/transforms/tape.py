@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath
 import copy
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
-from namedgrad.trace import Level, Tangent, Traced, all_finite, backward, forward, innermost
+from namedgrad.trace import Level, Tangent, Traced, backward, forward, innermost
 from namedgrad.transforms.levels import as_taken
 
 Parts = Sequence[DimArray]
@@ -42,7 +43,7 @@ class Tape:
         self.leaves = leaves
         self.maps: Sequence[Map] = level.tape or ()
         self.ends = [o.node if o.level is level else None for o in outs]
-        self.outs = [_below(o, level) for o in outs]
+        self.traced, self.outs = outs, [_below(o, level) for o in outs]
         self.out_like = [Shape(o) for o in self.outs]
 
     def only(self, k: int) -> Tape:
@@ -50,6 +51,11 @@ class Tape:
         other = copy.copy(self)
         other.ends, other.outs, other.out_like = [self.ends[k]], [self.outs[k]], [self.out_like[k]]
         return other
+
+    def values(self) -> list[DimArray]:
+        """The outputs as the user's own: copies of those that a map may retain."""
+        held = [sys.getrefcount(self.outs[k]) - 3 for k in range(len(self.outs))]  # here, by its trace, by the call
+        return [o if not h and _is_held_once(o) else fresh_copy(o) for o, h in zip(self.outs, held, strict=True)]
 
     # ---------------------------------------------------------------- reverse
 
@@ -80,7 +86,7 @@ class Tape:
 
         if backends.is_recording():
             return [None if g is None or s is None else choose(g, s) for g, s in zip(grads, again(), strict=True)]
-        if not all_finite(grads):
+        if not _all_finite(grads):
             return again()
         complete = all(g is not None for g in cotangents) and all(g is None or innermost(g).size for g in grads)
         self.finite = complete and all(m.repeats for m in self.maps)
@@ -125,6 +131,12 @@ def _is_finite_number(factor: Any) -> bool:
     return backends.is_number(factor.raw) and cmath.isfinite(factor.raw)
 
 
+def _all_finite(arrays: Sequence[DimArray | None]) -> bool:
+    """Whether every value is finite; arrays of a backend that may not branch count as finite (they are guarded)."""
+    raws = [innermost(a).raw for a in arrays if a is not None]
+    return all(not (kind := backends.backend_of(raw)).may_branch or kind.isfinite_all(raw) for raw in raws)
+
+
 class Shape:
     """Names, sizes, mark, dtype and backend of an array that is not kept."""
 
@@ -153,8 +165,9 @@ def record(function: Callable[[list[DimArray]], Parts], ins: Parts, *, borrow: b
     leaves = [Leaf() for _ in ins]
     try:
         with quiet():
-            owned = [level.own(x) for x in ins]
-            outs = function([Traced(x, level, n) for x, n in zip(owned, leaves, strict=True)])
+            for x in ins:
+                level.lend(x)
+            outs = function([Traced(x, level, n) for x, n in zip(ins, leaves, strict=True)])
             return Tape(level, ins, leaves, outs)
     finally:
         level.close()
@@ -294,29 +307,27 @@ def finish_tangent(t: Tangent | None, out: Any, sizes: dict[Name, int]) -> DimAr
     return cast(reorder(value, (*extra, *out.names)), out.dtype)
 
 
-def _memory(raw: Any) -> Any:
-    """The array whose memory ``raw`` shows."""
-    while isinstance(raw, np.ndarray) and isinstance(raw.base, np.ndarray):
-        raw = raw.base
-    return raw
-
-
 def _is_whole(raw: Any) -> bool:
     """Whether an array shows all of its memory, each cell once, so that it can be given away without a copy."""
     if isinstance(raw, np.ndarray):
-        return raw.flags.writeable and raw.size == _memory(raw).size and 0 not in raw.strides
+        return raw.flags.writeable and raw.size == backends.memory(raw).size and 0 not in raw.strides
     return isinstance(raw, (float, complex)) or backends.backend_of(raw).owns(raw)
+
+
+def _is_held_once(a: DimArray) -> bool:
+    """Whether an array of NumPy's is referred to by ``a`` alone: then no map has it, nor a view of it."""
+    return a.level is None and isinstance(a.raw, np.ndarray) and a.raw.base is None and sys.getrefcount(a.raw) == 2
 
 
 def own_memory(results: Iterable[DimArray], given: Iterable[DimArray | None]) -> list[DimArray]:
     """Results that share memory neither with each other nor with what was given, each cell stored once."""
-    taken = {id(_memory(innermost(s).raw)) for s in given if s is not None}
+    taken = {id(backends.memory(innermost(s).raw)) for s in given if s is not None}
     out = []
     for done in results:
         raw = innermost(done).raw
-        if id(_memory(raw)) in taken or not _is_whole(raw):
+        if id(backends.memory(raw)) in taken or not _is_whole(raw):
             done = fresh_copy(done)  # noqa: PLW2901 - the same value
-        taken.add(id(_memory(innermost(done).raw)))
+        taken.add(id(backends.memory(innermost(done).raw)))
         out.append(done)
     return out
 

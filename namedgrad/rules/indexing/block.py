@@ -46,7 +46,7 @@ def write_block(x: DimArray, v: DimArray, cuts: Cuts, how: str = "put") -> DimAr
 class _Block(Primitive):
     """A block written."""
 
-    form, signature = "linear", "(n...),(m...)->(n...)"
+    form, signature, keeps = "linear", "(n...),(m...)->(n...)", "constants"
 
     def lower(self, args: Sequence[DimArray], cuts: dict[Name, slice | int], how: str) -> DimArray:
         x, v = args

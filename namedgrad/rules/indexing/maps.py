@@ -68,7 +68,7 @@ def around(names: Names, core: Names, shared: Names) -> tuple[Names, Names]:
 class _Gather(Primitive):
     """``x[i1, ..., ik]`` over dims of ``x``, pointwise by the names of the indices."""
 
-    form, signature = "linear", "(n...),()->()"
+    form, signature, keeps = "linear", "(n...),()->()", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         x, *index = args
@@ -181,6 +181,8 @@ def laid_out_writers(
 
 class _ScatterAdd(Scatter):
     """The transpose of gather."""
+
+    keeps = "constants"
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, sizes: Any, summed: Names

@@ -26,7 +26,7 @@ class Join(Primitive):
     Those that lack an axis count as one position.
     """
 
-    form, signature = "linear", "(n),(m)->(k)"
+    form, signature, keeps = "linear", "(n),(m)->(k)", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names, names: Names, **params: Any) -> DimArray:
         at = axes.positions(names, dims)

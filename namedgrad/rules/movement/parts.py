@@ -155,7 +155,7 @@ def thin(x: DimArray, /, indexers: Mapping[Any, int] | int | None = None, **keyw
 class _Parts(Primitive):
     """Consecutive parts of one axis: several outputs, so that a gradient is joined once however many there are."""
 
-    form, signature = "linear", "(n)->(m),(k)..."
+    form, signature, keeps = "linear", "(n)->(m),(k)...", "constants"
 
     def lower(self, args: Sequence[DimArray], dim: Name, bounds: tuple[int, ...], single: bool) -> tuple[DimArray, ...]:
         (x,) = args

@@ -26,7 +26,7 @@ class _Merge(Primitive):
     of 16 x 2 x 2 x 128 x 128 takes 0.8 ms instead of 2.8.
     """
 
-    form, signature = "linear", "(a,b...)->(n)"
+    form, signature, keeps = "linear", "(a,b...)->(n)", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names, name: Name, front: bool) -> DimArray:
         (x,) = args
@@ -60,7 +60,7 @@ def _ordered(raw: Any, names: Names, order: Names) -> Any:
 class _Split(Primitive):
     """One axis as several."""
 
-    form, signature = "linear", "(n)->(a,b...)"
+    form, signature, keeps = "linear", "(n)->(a,b...)", "constants"
 
     def lower(self, args: Sequence[DimArray], name: Name, sizes: dict[Name, int], front: bool) -> DimArray:
         (x,) = args

@@ -27,7 +27,7 @@ def two_dims(x: DimArray, dims: Sequence[Name], what: str) -> Names:
 class _Diagonal(Primitive):
     """A diagonal of two axes as a last one: a view, in half of the time of an index."""
 
-    form, signature = "linear", "(m,n)->(k)"
+    form, signature, keeps = "linear", "(m,n)->(k)", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names, new: Name, offset: int) -> DimArray:
         (x,) = args
@@ -50,7 +50,7 @@ class _Diagonal(Primitive):
 class _Embed(Primitive):
     """An axis on a diagonal of two new ones, which come last, 0 elsewhere."""
 
-    form, signature = "linear", "(k)->(m,n)"
+    form, signature, keeps = "linear", "(k)->(m,n)", "constants"
 
     def lower(self, args: Sequence[DimArray], line: Name, dims: Names, sizes: tuple[int, ...], offset: int) -> DimArray:
         (x,) = args

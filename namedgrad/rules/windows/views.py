@@ -27,7 +27,7 @@ def _numbered(count: int) -> tuple[Names, Names, Names]:
 class _Windows(Primitive):
     """The cells of every window: the dims count the windows, new last axes the offsets within one."""
 
-    form, signature = "linear", "(n...)->(n...,w...)"
+    form, signature, keeps = "linear", "(n...)->(n...,w...)", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names, new: Names, spans: Spans) -> DimArray:
         (x,) = args
@@ -51,7 +51,7 @@ class _Windows(Primitive):
 class _OverlapAdd(Primitive):
     """Windows added back where they came from: the transpose of :class:`_Windows`."""
 
-    form, signature = "linear", "(n...,w...)->(n...)"
+    form, signature, keeps = "linear", "(n...,w...)->(n...)", "constants"
 
     def lower(
         self, args: Sequence[DimArray], dims: Names, new: Names, spans: Spans, sizes: tuple[int, ...]
