@@ -65,7 +65,7 @@ class CupyIntegrals:
         q = xp.where(large, 1 / xp.where(large, p, 1.0), p)
         a, b, power = 1.0 + 0 * q, xp.sqrt(q), 0.5
         total = 0.5 * (1 - q)
-        for _ in range(9):
+        for _ in range(12):
             c = 0.5 * (a - b)
             a, b, power = 0.5 * (a + b), xp.sqrt(a * b), 2 * power
             total = total + power * c * c

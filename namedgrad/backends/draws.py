@@ -22,7 +22,6 @@ Raw = Any
 # Methods of a generator that draw whole numbers.
 WHOLE = {"binomial", "geometric", "hypergeometric", "integers", "logseries", "poisson", "zipf"}
 
-BLOCK = 16384  # cells at a time on NumPy
 REACH = 38.0  # exp(-REACH) is below the rounding of float64
 COUNT = 28  # Gauss-Legendre nodes on one smooth decay over REACH
 STEP = 0.125  # of the double-exponential rule, from -LEFT to RIGHT
@@ -57,21 +56,10 @@ def _double(kernel: Callable[..., Raw]) -> Callable[..., Raw]:
         dtype = dtype if dtype.kind == "f" and any(hasattr(r, "dtype") for r in arrays) else np.dtype(float)
         with np.errstate(all="ignore"):
             cells = [self.xp.asarray(r, dtype=float) for r in arrays]
-            large = self.xp is np and max(r.size for r in cells) > BLOCK
-            out = _in_blocks(kernel, self, cells, orders) if large else kernel(self, *cells, *orders)
+            out = self._in_blocks(lambda *some: kernel(self, *some, *orders), *cells)
         return out.astype(dtype, copy=False)
 
     return wrapped
-
-
-def _in_blocks(kernel: Callable[..., Raw], self: Any, cells: list[Raw], orders: list[int]) -> Raw:
-    """So many cells at a time that what is computed in between stays in the cache: half the time on a million."""
-    shape = np.broadcast_shapes(*(r.shape for r in cells))
-    flat = [np.broadcast_to(r, shape).reshape(-1) if r.ndim else r for r in cells]
-    out = np.empty(math.prod(shape))
-    for i in range(0, out.size, BLOCK):
-        out[i : i + BLOCK] = kernel(self, *(r[i : i + BLOCK] if r.ndim else r for r in flat), *orders)
-    return out.reshape(shape)
 
 
 class SlopeKernels:
@@ -79,6 +67,7 @@ class SlopeKernels:
 
     xp: Any
     special: Any
+    _in_blocks: Callable[..., Raw]
 
     def as_drawn(self, draw: Raw, *parameters: Raw) -> Raw:
         """The draw itself: only its derivative depends on the parameters that it was drawn with."""

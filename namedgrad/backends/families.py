@@ -31,6 +31,7 @@ class FamilyKernels:
     special: Any
     may_branch: bool
     function: Callable[[str], Callable[..., Raw]]
+    _in_blocks: Callable[..., Raw]
     _pieces: Callable[..., Raw]
     polynomial: Callable[..., Raw]
 
@@ -93,8 +94,24 @@ class FamilyKernels:
         return self._elliptic(n, p, -0.5)
 
     def _elliptic(self, n: int, p: Raw, a: float) -> Raw:
-        """The function ``π/2 F(a, 1/2; 1; m)``: near 0 by its series, else by its equation, differentiated."""
-        dtype, p = result_dtype(p), double(p)
+        """The function ``π/2 F(a, 1/2; 1; m)``: near 0 by its series, else by its equation, differentiated.
+
+        A first derivative near 0 is found with the arithmetic-geometric mean (DLMF 19.8): a million in 20 ms, not 45.
+        """
+        xp, dtype, p = self.xp, result_dtype(p), double(p)
+
+        def mean(p: Raw) -> Raw:
+            root = xp.sqrt(p)
+            one, other, m = 0.5 * (1 + root), xp.sqrt(root), 0.0625 * (1 - p)
+            part = m / (one * one)
+            total = part  # of squared differences, over m
+            for k in range(1, 4):
+                one, other = 0.5 * (one + other), xp.sqrt(one * other)
+                part = part / one
+                part = m * (part * part)
+                total = total + 2.0**k * part
+            half = math.pi / 2 / (one + other)  # of K
+            return (0.5 - total) * half / p if a > 0 else (-0.5 - total) * half
 
         def series(p: Raw) -> Raw:
             terms = [math.pi / 2 * _rising(a, n) * _rising(0.5, n) / math.factorial(n)]
@@ -108,12 +125,16 @@ class FamilyKernels:
             for i in range(n - 1):
                 above = (a + i) * (0.5 + i) * below - (1 + i - (a + 1.5 + 2 * i) * m) * now
                 below, now = now, above / (m * p)
-            return now
+            now = xp.where(xp.equal(p, math.inf), 0.0 if a > 0 or n else math.inf, now)
+            return xp.where(xp.equal(p, 0), math.copysign(math.inf, a), now)
+
+        def both(p: Raw) -> Raw:
+            if n == 1:
+                return self._pieces(xp.logical_and(p > 0.05, p < 20), mean, recurrence, p, (1.0, 0.04))
+            return self._pieces(abs(1 - p) < 0.4, series, recurrence, p, (1.0, 0.5))
 
         with np.errstate(all="ignore"):
-            out = self._pieces(abs(1 - p) < 0.4, series, recurrence, p, (1.0, 0.5))
-            out = self.xp.where(self.xp.equal(p, math.inf), 0.0 if a > 0 or n else math.inf, out)
-        return self.xp.where(self.xp.equal(p, 0), math.copysign(math.inf, a), out).astype(dtype)
+            return self._in_blocks(both, p).astype(dtype, copy=False)
 
     def ellipkinc_order(self, n: int, phi: Raw, m: Raw) -> Raw:
         """The n-th derivative of the incomplete F in the parameter: an integral of ``sin**2n / delta**(2n + 1)``."""
@@ -124,32 +145,69 @@ class FamilyKernels:
         return self._incomplete(n, phi, m, -0.5)
 
     def _incomplete(self, n: int, phi: Raw, m: Raw, a: float) -> Raw:
-        """By quadrature after ``sin = tanh(u)``, in which nothing is singular; whole periods by complete integrals."""
+        """What is left of ``phi`` after whole half turns, and for those complete integrals."""
         xp, dtype = self.xp, result_dtype(phi, m)
         phi, m = double(phi), double(m)
-        far = xp.logical_and(xp.equal(m, -math.inf), xp.isfinite(phi))
-        m = xp.where(far, 0.0, m)
-        phi, m = phi + 0.0 * m, m + 0.0 * phi
         with np.errstate(all="ignore"):
+            far = xp.logical_and(xp.equal(m, -math.inf), xp.isfinite(phi))
+            m = xp.where(far, 0.0, m)
             turns = xp.round(phi / math.pi)
-            rest = xp.tan(phi - turns * math.pi)
-            half = 0.25 * xp.minimum(xp.arcsinh(xp.absolute(rest)), 38.0)
-            total: Any = 0.0
-            for node, weight in _gauss():
-                for middle in (half, 3 * half):  # two parts of equal length
-                    u = middle + half * node
-                    sech, square = 1 / xp.cosh(u), xp.tanh(u) ** 2
-                    below = xp.maximum(1 - m, 0.0) * square + sech * sech  # 1 - m tanh(u)**2
-                    total = total + weight * sech * square**n * below ** (-n - a)
-            whole = 2 * turns * self._complete(n, m, a)
-            part = _rising(a, n) * xp.sign(rest) * half * total
-            out = xp.where(xp.equal(turns, 0), part, whole + part)
+            rest = phi - turns * math.pi
+            member = self._by_duplication if n == 1 else functools.partial(self._by_quadrature, n)
+            out = self._in_blocks(functools.partial(member, a), rest, m)
+            if not self.may_branch or np.any(turns):
+                out = xp.where(xp.equal(turns, 0), out, 2 * turns * self._complete(n, m, a) + out)
             if a > 0 or n:  # with m = 1 the integral grows without bound towards a quarter of a turn
-                end = xp.logical_and(xp.equal(m, 1), xp.absolute(rest) > 1e15)
+                end = xp.logical_and(xp.equal(m, 1), xp.absolute(rest) > 0.5 * math.pi - 1e-15)
                 out = xp.where(end, xp.sign(rest) * math.copysign(math.inf, a), out)
                 out = xp.where(far, 0.0, out)
             out = xp.where(m > 1, math.nan, out)
         return out.astype(dtype)
+
+    def _by_quadrature(self, n: int, a: float, phi: Raw, m: Raw) -> Raw:
+        """After ``sin = tanh(u)``, in which nothing is singular."""
+        xp = self.xp
+        half = 0.25 * xp.minimum(xp.arcsinh(xp.absolute(xp.tan(phi))), 38.0)
+        total: Any = 0.0
+        for node, weight in _gauss():
+            for middle in (half, 3 * half):  # two parts of equal length
+                u = middle + half * node
+                sech, square = 1 / xp.cosh(u), xp.tanh(u) ** 2
+                below = xp.maximum(1 - m, 0.0) * square + sech * sech  # 1 - m tanh(u)**2
+                total = total + weight * sech * square**n * below ** (-n - a)
+        return _rising(a, n) * xp.sign(phi) * half * total
+
+    def _by_duplication(self, a: float, phi: Raw, m: Raw) -> Raw:
+        """The first derivative as a symmetric integral of Carlson (DLMF 19.25): a million in 100 ms, not 3000."""
+        xp = self.xp
+        sine, cosine = xp.sin(phi), xp.cos(phi) ** 2
+        square = sine * sine
+        below = xp.maximum(1 - m, 0.0) * square + cosine
+        others = (1.0, below) if a > 0 else (below, 1.0)
+        return math.copysign(1 / 6, a) * sine * square * self._carlson(cosine, *others)
+
+    def _carlson(self, x: Raw, y: Raw, z: Raw) -> Raw:
+        """Carlson's R_D by duplication, which brings the three together, and a series (DLMF 19.36)."""
+        xp = self.xp
+        mean = 0.2 * x + 0.2 * y + 0.6 * z
+        first, second, third = mean - x, mean - y, mean - z
+        spread = 650.0 * xp.maximum(xp.maximum(xp.absolute(first), xp.absolute(second)), xp.absolute(third))
+        total, scale = 0.0, 1.0
+        for _ in range(16):  # as many as the ends of the range of numbers need
+            if self.may_branch and not (spread > mean).any():
+                break
+            p, q, r = xp.sqrt(x), xp.sqrt(y), xp.sqrt(z)
+            step = p * q + (p + q) * r
+            total = total + scale / (r * (z + step))
+            x, y, z, mean = (0.25 * (v + step) for v in (x, y, z, mean))
+            spread, scale = 0.25 * spread, 0.25 * scale
+        first, second = scale * first / mean, scale * second / mean
+        third = (first + second) / -3
+        product, square = first * second, third * third
+        e2, e3 = product - 6 * square, (3 * product - 8 * square) * third
+        e4, e5 = 3 * (product - square) * square, product * square * third
+        series = 1 - 3 / 14 * e2 + e3 / 6 + 9 / 88 * e2 * e2 - 3 / 22 * e4 - 9 / 52 * e2 * e3 + 3 / 26 * e5
+        return scale * series / (mean * xp.sqrt(mean)) + 3 * total
 
     def _complete(self, n: int, m: Raw, a: float) -> Raw:
         """The n-th derivative of K or E in the parameter."""
@@ -164,7 +222,7 @@ class FamilyKernels:
         xp, dtype, x = self.xp, result_dtype(x), double(x)
 
         def series(x: Raw) -> Raw:
-            return self.polynomial([1 / (math.factorial(k) * (n + k + 1)) for k in range(30 + 4 * n, -1, -1)], x)
+            return self.polynomial([1 / (math.factorial(k) * (n + k + 1)) for k in range(18 + 6 * n, -1, -1)], x)
 
         def recurrence(x: Raw) -> Raw:
             root = xp.exp(x / 2)
@@ -175,11 +233,20 @@ class FamilyKernels:
             far = xp.logical_or(xp.equal(x, math.inf), xp.equal(top, math.inf)) if not is_complex(x) else False
             return xp.where(far, math.inf, out)
 
-        return self._pieces(xp.absolute(x) < 1 + n, series, recurrence, x, (0.5, 2.0 + n)).astype(dtype)
+        def both(x: Raw) -> Raw:
+            return self._pieces(xp.absolute(x) < 1 + n, series, recurrence, x, (0.5, 2.0 + n))
+
+        return self._in_blocks(both, x).astype(dtype, copy=False)
 
     def log1p_ratio_order(self, n: int, x: Raw) -> Raw:
         """The n-th derivative of ``log(1 + x) / x``."""
         xp, dtype, x = self.xp, result_dtype(x), double(x)
+
+        def odd(x: Raw) -> Raw:
+            """The first one by the inverse hyperbolic tangent, whose powers are the smaller ones."""
+            z = x / (2 + x)
+            tail = self.polynomial([1 / k for k in range(37, 1, -2)], z * z)
+            return -0.5 * (1 - z) ** 2 * (1 / (1 + z) + z * tail)
 
         def series(x: Raw) -> Raw:
             return self.polynomial([(-1) ** k / (k + 1) * math.perm(k, n) for k in range(60 + 10 * n, n - 1, -1)], x)
@@ -190,7 +257,12 @@ class FamilyKernels:
                 out = ((-1) ** (k - 1) * math.factorial(k - 1) / (1 + x) ** k - k * out) / x
             return out
 
-        return self._pieces(xp.absolute(x) < 0.4, series, recurrence, x, (0.2, 0.6)).astype(dtype)
+        def both(x: Raw) -> Raw:
+            if n == 1:
+                return self._pieces(xp.absolute(3 * x) < xp.absolute(2 + x), odd, recurrence, x, (0.2, 2.0))
+            return self._pieces(xp.absolute(x) < 0.4, series, recurrence, x, (0.2, 0.6))
+
+        return self._in_blocks(both, x).astype(dtype, copy=False)
 
     # ---------------------------------------------------------------- Faddeeva's function
 

@@ -12,6 +12,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -380,3 +381,32 @@ def test_polynomials_of_many_cells_are_those_of_few(order: Any, dtype: Any, exac
         few = backends.NUMPY.polynomial(coefficients, some[3:5, :7])
         np.testing.assert_allclose(found[3:5, :7], few, rtol=exact, atol=exact)
         assert found.dtype == few.dtype == dtype
+
+
+@pytest.mark.parametrize("shapes", [((200, 300), (200, 300)), ((200, 1), (300,)), ((), (40000,)), ((0,), (0,)), ((3,), ())])
+def test_slopes_of_elliptic_integrals_are_symmetric_integrals(shapes: Any, on: On) -> None:
+    rng, (one, other) = np.random.default_rng(6), shapes
+    phi, m = np.asarray(rng.uniform(-1.57, 1.57, one)), np.asarray(1 - 10 ** rng.uniform(-15, 100, other))
+    sine, left = np.sin(phi), np.cos(phi) ** 2
+    below = left + (1 - m) * sine**2
+    for name, sign, at in (("ellipkinc", 1, (1.0, below)), ("ellipeinc", -1, (below, 1.0))):
+        found = on.get(on.kernels.function(f"{name}_order")(1, on.put(phi), on.put(m)))
+        np.testing.assert_allclose(found, sign / 6 * sine**3 * scipy.special.elliprd(left, *at), rtol=1e-14)
+
+
+def test_slopes_of_complete_elliptic_integrals_are_symmetric_integrals(on: On) -> None:
+    p = np.concatenate([10 ** np.random.default_rng(6).uniform(-200, 150, 40000), [0.05, 1.0, 20.0, 0.0, np.inf]])
+    for name, sign, at in (("ellipk", 1, (1.0, p)), ("ellipe", -1, (p, 1.0))):
+        found = on.get(on.kernels.function(f"{name}_order")(1, on.put(p)))
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(found, sign / 6 * scipy.special.elliprd(0.0, *at), rtol=1e-14)
+
+
+def test_slopes_of_incomplete_elliptic_integrals_far_out(on: On) -> None:
+    """Numbers by mpmath with 40 digits."""
+    phi, m = on.put([1.5707963267948963, 1.5707963267948961, 1.5]), on.put([-1e190, -84347.0, -1e100])
+    for name, expected in (
+        ("ellipkinc", [1.095659390977771e-283, 1.2364184320968074e-7, 5.772234673493442e-149]),
+        ("ellipeinc", [-4.9999999999999984e-96, -0.0017215446914174338, -4.6463139916614854e-51]),
+    ):
+        np.testing.assert_allclose(on.get(on.kernels.function(f"{name}_order")(1, phi, m)), expected, rtol=1e-14)

@@ -31,7 +31,7 @@ from namedgrad.rules.elementwise import (
 )
 from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.entropy import xlog1py
-from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
+from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, subtract, where
 
 
 @functools.cache
@@ -49,12 +49,12 @@ def _by_exponent(n: int, logarithm: DimArray, exponent: DimArray) -> DimArray:
         factor = functools.reduce(multiply, [inner] * (n - 1), square(inner))
         return multiply(factor, _family("exprel_order", n)(multiply(exponent, inner)))
 
-    if is_formula(logarithm):
+    if is_formula(logarithm) or known_finite(logarithm):
         return near(logarithm)
     limit = float(np.finfo(logarithm.dtype).max) ** 0.6  # whose square is infinite
     ends = isinf(logarithm)
     vanishes = logical_and(ends, less(multiply(sign(logarithm), exponent), c(0.0)))
-    alone = scaled(float(math.factorial(n)), power(negative(exponent), c(-1.0 - n)))
+    alone = scaled(float(math.factorial(n)), functools.reduce(multiply, [reciprocal(negative(exponent))] * (n + 1)))
     return where(vanishes, alone, near(where(vanishes, c(-1.0), clip(logarithm, -limit, limit))))
 
 
@@ -93,16 +93,17 @@ def _of_inverse(x: DimArray, exponent: DimArray) -> DimArray:
 def _stretch(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
     """``(1 + exponent * x)**(1 / exponent - 1)`` from ``y``, the power that is higher by 1; at its ends that is lost."""
     base = add(c(1.0), multiply(exponent, x))
-    if is_formula(x):
-        return divide(y, base)
+    quotient = divide(y, base)
+    if is_formula(x) or (known_finite(quotient) and known_finite(base)):
+        return quotient
     ends = logical_or(equal(base, c(0.0)), isinf(base))
-    return where(ends, power(base, subtract(reciprocal(exponent), c(1.0))), divide(y, base))
+    return where(ends, power(base, subtract(reciprocal(exponent), c(1.0))), quotient)
 
 
 def _inverse_in_exponent(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
     """The derivative of ``y``, the inverse; where its base is 0 a power of it outweighs its logarithm."""
     inner = multiply(y, _of_inverse(x, exponent))
-    if is_formula(x):
+    if is_formula(x) or known_finite(inner):
         return inner
     zero = equal(multiply(exponent, x), c(-1.0))
     return where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
