@@ -14,6 +14,8 @@ Raw = Any
 
 FEW = 16  # targets that are compared with every score
 LEAST_LOG = -100.0  # PyTorch's bound of the logarithms in binary cross entropy
+LEAST_SHARE = math.exp(LEAST_LOG)
+LEAST = 9.999999960041972e-13  # what is divided by where a logarithm is bounded: PyTorch's 1e-12, as a float32
 
 
 class LossKernels:
@@ -24,6 +26,7 @@ class LossKernels:
     function: Callable[[str], Callable[..., Any]]
     isfinite_all: Callable[[Raw], bool]
     scale: Callable[[Raw, Raw], Raw]
+    _in_blocks: Callable[..., Raw]
 
     def huber(self, d: Raw, delta: Raw) -> Raw:
         """``d**2 / 2`` up to ``delta``, from there on a straight line."""
@@ -61,7 +64,22 @@ class LossKernels:
 
     def bce(self, x: Raw, target: Raw) -> Raw:
         """Binary cross entropy of probabilities, the logarithms bounded from below."""
-        return (target - 1) * self._clamped_log1m(x) - target * self._clamped_log(x)
+        return self._in_blocks(
+            lambda x, t: (t - 1) * self._clamped_log1m(x) - t * self._clamped_log(x), x, target
+        )
+
+    def bce_slope(self, x: Raw, target: Raw) -> Raw:
+        """Its derivative, ``(1 - target) / (1 - x) - target / x``, where a logarithm is bounded with a bound too."""
+        where = self.function("where")
+
+        def slope(x: Raw, t: Raw) -> Raw:
+            if self.may_branch and np.min(x, initial=1) > LEAST_SHARE and np.max(x, initial=0) < 1:
+                return (x - t) / (x * (1 - x))
+            rest = 1 - x
+            up, down = where(rest > LEAST_SHARE, rest, LEAST), where(x > LEAST_SHARE, x, LEAST)
+            return (1 - t) / up - t / down
+
+        return self._in_blocks(slope, x, target)
 
     def _clamped_log(self, x: Raw) -> Raw:
         with np.errstate(divide="ignore"):
@@ -73,6 +91,9 @@ class LossKernels:
 
     def bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         """``(1 - target) softplus(x) + weight target softplus(-x)``; a product with 0 is 0 at infinity too."""
+        return self._in_blocks(self._bce_logits, x, target, weight)
+
+    def _bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         xp = self.xp
         bend = xp.log1p(xp.exp(-xp.absolute(x)))
         if self.may_branch and type(weight) is int:
@@ -88,6 +109,18 @@ class LossKernels:
 
     def bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         """Its derivative, ``(1 - target) expit(x) - weight target expit(-x)``: both tails by the smaller of the two."""
+        return self._in_blocks(self._bce_logits_slope, x, target, weight)
+
+    def bce_logits_odds(self, x: Raw, weight: Raw) -> Raw:
+        """Its derivative in the target, ``log_expit(-x) - weight log_expit(x)``."""
+        xp = self.xp
+
+        def odds(x: Raw, w: Raw) -> Raw:
+            return (w - 1) * xp.log1p(xp.exp(-xp.absolute(x))) - (xp.maximum(x, 0) + w * xp.minimum(x, 0))
+
+        return self._in_blocks(odds, x, weight)
+
+    def _bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         xp = self.xp
         fall = xp.exp(-xp.absolute(x))
         other, own = 1 - target, weight * target

@@ -21,6 +21,7 @@ from namedgrad.backends.numpy_index import NumpyIndex
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_search import NumpySearch
+from namedgrad.backends.numpy_special import NumpySpecial
 from namedgrad.backends.numpy_statistics import NumpyStatistics
 from namedgrad.backends.overlapping import contract_windows, in_memory_order, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
@@ -64,6 +65,7 @@ class NumpyBackend(
     NumpyLinalg,
     NumpyLines,
     NumpySearch,
+    NumpySpecial,
     GapKernels,
     NumpyStatistics,
     Backend,

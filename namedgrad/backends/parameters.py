@@ -31,15 +31,22 @@ class ParameterKernels:
 
     xp: Any
     special: Any
+    may_branch: bool
+    _in_blocks: Callable[..., Raw]
     complex_kve_order: Callable[..., Raw]
 
     # ---------------------------------------------------------------- incomplete gamma
 
     def gamma_density(self, a: Raw, x: Raw) -> Raw:
         """``x**(a - 1) exp(-x) / gamma(a)``, for any real ``a``."""
+        out = self._in_blocks(self._density, double(a), double(x))
+        return out.astype(result_dtype(a, x), copy=False)
+
+    def _density(self, a: Raw, x: Raw) -> Raw:
         xp = self.xp
-        dtype, a, x = result_dtype(a, x), double(a), double(x)
         large = xp.greater(a, 10.0)
+        if self.may_branch and not np.any(large):
+            return self._near_density(0, a, x)
         big = xp.where(large, a, 20.0)
         d = (x - big) / big
         stirling = sum(b / (2 * k * (2 * k - 1) * big ** (2 * k - 1)) for k, b in enumerate(_BERNOULLI[:7], 1))
@@ -47,7 +54,7 @@ class ParameterKernels:
         far = big * (logarithm - d) + 0.5 * xp.log(big / (2 * math.pi)) - stirling - xp.log(x)
         beyond = xp.logical_or(xp.isinf(x), xp.logical_and(xp.isinf(big), xp.equal(x, x)))
         far = xp.where(xp.equal(x, 0), 0.0, xp.exp(xp.where(beyond, -math.inf, far)))
-        return xp.where(large, far, self._near_density(0, xp.where(large, 1.0, a), x)).astype(dtype)
+        return xp.where(large, far, self._near_density(0, xp.where(large, 1.0, a), x))
 
     def _near_density(self, i: int, a: Raw, x: Raw) -> Raw:
         """``x**(a - 1 - i) exp(-x) / gamma(a)`` of a small ``a``."""
@@ -299,8 +306,11 @@ def _cotangent(n: int) -> Any:
 
 def _gamma_sign(xp: Any, a: Raw) -> Raw:
     """The sign of the gamma function; 1 at its poles."""
+    below = xp.less(a, 0)
+    if xp is np and not np.any(below):  # remainders take longer than gammaln
+        return 1.0
     odd = xp.equal(xp.remainder(xp.floor(a), 2), 1)
-    return xp.where(xp.logical_and(xp.less(a, 0), odd), -1.0, 1.0)
+    return xp.where(xp.logical_and(below, odd), -1.0, 1.0)
 
 
 def _reciprocal_gamma(xp: Any, special: Any, a: Raw) -> Raw:

@@ -309,6 +309,12 @@ def known_finite(y: DimArray) -> bool:
     return backend.may_branch and not backends.is_recording() and backend.isfinite_all(raw)
 
 
+def known_true(mask: DimArray) -> bool:
+    """Whether it may be looked at, and is true everywhere."""
+    raw = innermost(mask).raw
+    return backends.backend_of(raw).may_branch and not backends.is_recording() and bool(np.all(raw))
+
+
 guarded_contract = GuardedContract("guarded_contract", weight=True, guard=True)
 # fmt: off
 isfinite    = elementwise("isfinite", None)

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from namedgrad.array import DimArray, extent
-from namedgrad.backends.losses import LEAST_LOG
+from namedgrad.backends.losses import LEAST, LEAST_SHARE
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, sigmoid
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.losses.reducing import check_reduction, measured, read, read_real, reduced
-from namedgrad.rules.structure import add, multiply, negative, scale, subtract, where
-
-LEAST = 9.999999960041972e-13  # what is divided by where a logarithm is bounded: PyTorch's 1e-12, as a float32
+from namedgrad.rules.structure import add, multiply, negative, scale, select, subtract, where
 
 # fmt: off
-_bce        = elementwise("bce",              lambda y, x, t: subtract(_per(subtract(c(1), t), subtract(c(1), x)), _per(t, x)), lambda y, x, t: negative(_log_odds.one(x)))
-_log_odds   = elementwise("clamped_log_odds", lambda y, x: add(_per(c(1.0), x), _per(c(1.0), subtract(c(1), x))))
+_bce        = elementwise("bce",              lambda y, x, t: _share_slope.two(x, t), lambda y, x, t: negative(_log_odds.one(x)))
+_share_slope = elementwise("bce_slope",       lambda s, x, t: add(_bend(subtract(c(1), t), subtract(c(1), x)), _bend(t, x)),
+                                              lambda s, x, t: negative(_odds_slope(x)))
+_log_odds   = elementwise("clamped_log_odds", lambda y, x: _odds_slope(x))
 bce_logits  = elementwise("bce_logits",       lambda y, x, t, w: _bce_slope(x, t, w),
-                                              lambda y, x, t, w: subtract(log_sigmoid(negative(x)), multiply(w, log_sigmoid(x))),
+                                              lambda y, x, t, w: _bce_odds.two(x, w),
                                               lambda y, x, t, w: negative(multiply(t, log_sigmoid(x))))
 _bce_slope  = elementwise("bce_logits_slope", lambda y, x, t, w: multiply(_both(t, w), multiply(sigmoid(x), sigmoid(negative(x)))),
                                               lambda y, x, t, w: negative(add(sigmoid(x), multiply(w, sigmoid(negative(x))))),
                                               lambda y, x, t, w: negative(multiply(t, sigmoid(negative(x)))))
+_bce_odds   = elementwise("bce_logits_odds",  lambda y, x, w: negative(add(sigmoid(x), multiply(w, sigmoid(negative(x))))),
+                                              lambda y, x, w: negative(log_sigmoid(x)))
 _kl_div     = elementwise("kl_div",           lambda y, x, t: negative(t), lambda y, x, t: subtract(add(c(1), e.log(t)), x))
 # fmt: on
 
 
 def _per(t: DimArray, share: DimArray) -> DimArray:
     """``t`` times the derivative of the logarithm of a share, bounded from below as PyTorch does."""
-    return e.divide(t, where(e.greater(share, c(math.exp(LEAST_LOG))), share, c(LEAST)))
+    return e.divide(t, where(e.greater(share, c(LEAST_SHARE)), share, c(LEAST)))
+
+
+def _odds_slope(x: DimArray) -> DimArray:
+    return add(_per(c(1.0), x), _per(c(1.0), subtract(c(1), x)))
+
+
+def _bend(t: DimArray, share: DimArray) -> DimArray:
+    """What its derivative in the share takes away: nothing where there is a bound."""
+    return select(e.greater(share, c(LEAST_SHARE)), e.divide(t, e.square(share)))
 
 
 def _both(t: DimArray, w: DimArray) -> DimArray:

@@ -6,13 +6,14 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, divide, less_equal, log, log1p, logical_and, promoted, reciprocal
 from namedgrad.rules.special.declare import special
-from namedgrad.rules.structure import add, equal, logical_not, negative, select, subtract
+from namedgrad.rules.structure import add, equal, known_true, logical_not, negative, select, subtract
 
 
 def _besides_origin(x: DimArray, y: DimArray, factor: DimArray) -> DimArray:
     """The factor, 0 where ``x`` is 0 and ``y`` is 0 (or negative, where the logarithm has no value)."""
     bound = equal(y, c(0)) if y.dtype.kind == "c" else less_equal(y, c(0))
-    return select(logical_not(logical_and(equal(x, c(0)), bound)), factor)
+    besides = logical_not(logical_and(equal(x, c(0)), bound))
+    return factor if known_true(besides) else select(besides, factor)
 
 
 log_ratio = elementwise("log_ratio", lambda o, x, y: reciprocal(x), lambda o, x, y: negative(reciprocal(y)))
