@@ -35,6 +35,9 @@ class LossKernels:
 
     def kl_div(self, x: Raw, target: Raw) -> Raw:
         """``target * (log(target) - x)``, 0 where the target is."""
+        return self._in_blocks(self._kl_div, x, target)
+
+    def _kl_div(self, x: Raw, target: Raw) -> Raw:
         xp = self.xp
         if self.may_branch:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -95,16 +98,16 @@ class LossKernels:
 
     def _bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         xp = self.xp
-        bend = xp.log1p(xp.exp(-xp.absolute(x)))
-        if self.may_branch and type(weight) is int:
+        bend, other, own = xp.log1p(xp.exp(-xp.absolute(x))), 1 - target, weight * target
+        up, down = xp.maximum(x, 0), xp.minimum(x, 0)
+        if self.may_branch:
             with np.errstate(invalid="ignore"):
-                out = xp.maximum(x, 0) - target * x + bend
+                out = up - target * x if type(weight) is int else other * up - own * down
+                out = out + (bend if type(weight) is int else (other + own) * bend)
             if self.isfinite_all(out):
                 return out
-        positive = xp.greater(x, 0)
-        other, own = 1 - target, weight * target
         with np.errstate(invalid="ignore"):
-            line = self.scale(positive * other - xp.logical_not(positive) * own, x)
+            line = self.scale(other, up) - self.scale(own, down)
         return line + (other + own) * bend
 
     def bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
@@ -121,10 +124,14 @@ class LossKernels:
         return self._in_blocks(odds, x, weight)
 
     def _bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
-        xp = self.xp
-        fall = xp.exp(-xp.absolute(x))
-        other, own = 1 - target, weight * target
-        both = other + own
+        xp, other, own = self.xp, 1 - target, weight * target
+        if self.may_branch:
+            with np.errstate(over="ignore", invalid="ignore"):
+                fall = np.exp(-x)
+                out = (other - own * fall) / (1 + fall)
+            if self.isfinite_all(out):
+                return out
+        fall, both = xp.exp(-xp.absolute(x)), other + own
         return (xp.logical_not(xp.signbit(x)) * both - own) - xp.copysign(fall / (1 + fall), x) * both  # at -0.0 too
 
     def hinge_embedding(self, x: Raw, target: Raw, margin: Raw) -> Raw:

@@ -13,6 +13,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -410,3 +411,71 @@ def test_slopes_of_incomplete_elliptic_integrals_far_out(on: On) -> None:
         ("ellipeinc", [-4.9999999999999984e-96, -0.0017215446914174338, -4.6463139916614854e-51]),
     ):
         np.testing.assert_allclose(on.get(on.kernels.function(f"{name}_order")(1, phi, m)), expected, rtol=1e-14)
+
+
+_ENDS = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 1e-310, -1e-310, 1e-200, 1e200, 1e308, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py", "boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p", "kl_div"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_functions_of_scipy_on_many_cells(name: str, dtype: Any) -> None:
+    kernel, known = backends.NUMPY.function("kl_entr" if name == "kl_div" else name), getattr(scipy.special, name)
+    rng = np.random.default_rng(7)
+    x, y = (rng.uniform(0.1, 3, (200, 300)).astype(dtype) for _ in range(2))
+    exact = 1e-12 if dtype is np.float64 else 1e-5
+    views = (x, y), (x.T, y.T), (x[:, ::2], y[:, ::2]), (x, y[:1]), (x, y[:, :1]), (x[0], y[:, :1]), (x, 0.5)
+    pairs = [[np.array(v) for v in pair] for pair in views]
+    if dtype is np.float64:  # what raises a flag changes nothing beside it
+        ended = [v.copy() for v in (x, y)]
+        for v, ends in zip(ended, np.meshgrid(_ENDS, _ENDS), strict=True):
+            v[5, : ends.size] = ends.ravel()
+        pairs.append(ended)
+    with np.errstate(all="raise", under="ignore", over="ignore"):  # no flag of ours is seen
+        for pair in pairs:
+            found, expected = kernel(*pair), known(*pair)
+            np.testing.assert_allclose(found, expected, rtol=exact, atol=exact * (name == "kl_div"))
+            assert found.dtype == expected.dtype
+
+
+def test_products_with_logarithms_have_no_zero_below_zero() -> None:
+    x, y = np.zeros(5000), np.full(5000, 0.5)
+    for name in ("xlogy", "xlog1py"):
+        assert not np.signbit(backends.NUMPY.function(name)(x, y - 0.9 * (name == "xlog1py"))).any()
+
+
+@pytest.mark.parametrize("weight", [1, 3.0, 0.0])
+def test_losses_of_two_classes_on_many_cells_are_those_of_few(weight: Any, on: On) -> None:
+    rng = np.random.default_rng(8)
+    x, t, share = 30 * rng.normal(size=(200, 300)), rng.uniform(size=(200, 300)), rng.uniform(size=(200, 300))
+    t[::2] = np.round(t[::2])
+    x[150, :7], share[150, :4] = [math.inf, -math.inf, 0.0, -0.0, 800.0, -800.0, math.nan], [0.0, 1.0, 1e-50, math.nan]
+    cells = [*np.ndindex(150, 2), *np.ndindex(x.shape)][:: x.size // 300] + [(150, k) for k in range(7)]
+    for name, operands in (
+        ("bce_logits", (x, t, weight)), ("bce_logits_slope", (x, t, weight)), ("bce_logits_odds", (x, weight)),
+        ("bce", (share, t)), ("bce_slope", (share, t)), ("kl_div", (x, t)),
+    ):  # fmt: skip
+        put = [on.put(v) if np.ndim(v) else v for v in operands]
+        found = on.get(on.kernels.function(name)(*put))
+        for cell in cells:
+            expected = backends.NUMPY.function(name)(*(v[cell] if np.ndim(v) else v for v in operands))
+            np.testing.assert_allclose(found[cell], expected, rtol=1e-12, err_msg=f"{name} {cell}")
+
+
+def test_slopes_of_losses_of_two_classes_are_those_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    x, t = np.meshgrid([-800.0, -40.0, -1.0, -0.0, 0.0, 2.0, 40.0, 800.0], [0.0, 0.3, 1.0])
+    for weight in (1.0, 3.0):
+        leaves = [torch.tensor(v, requires_grad=True) for v in (x, t)]
+        call = torch.nn.functional.binary_cross_entropy_with_logits
+        call(*leaves, pos_weight=torch.tensor(weight), reduction="sum").backward()
+        found = backends.NUMPY.bce_logits_slope(x, t, weight), backends.NUMPY.bce_logits_odds(x, weight)
+        np.testing.assert_allclose(found[0], leaves[0].grad, rtol=1e-14, atol=1e-16)
+        np.testing.assert_allclose(np.broadcast_to(found[1], x.shape), leaves[1].grad, rtol=1e-14)
+
+
+def test_densities_on_both_sides_of_where_they_are_large(on: On) -> None:
+    a = np.random.default_rng(9).uniform(0.1, 30, (200, 300))
+    a[:100] = np.minimum(a[:100], 9.0)
+    x = 1.1 * a
+    found = on.get(on.kernels.function("gamma_density")(on.put(a), on.put(x)))
+    np.testing.assert_allclose(found, scipy.stats.gamma.pdf(x, a), rtol=1e-12)
