@@ -25,6 +25,7 @@ class LossKernels:
     may_branch: bool
     function: Callable[[str], Callable[..., Any]]
     isfinite_all: Callable[[Raw], bool]
+    log1p_of_fall: Callable[[Raw], Raw]
     scale: Callable[[Raw, Raw], Raw]
     _in_blocks: Callable[..., Raw]
 
@@ -35,9 +36,6 @@ class LossKernels:
 
     def kl_div(self, x: Raw, target: Raw) -> Raw:
         """``target * (log(target) - x)``, 0 where the target is."""
-        return self._in_blocks(self._kl_div, x, target)
-
-    def _kl_div(self, x: Raw, target: Raw) -> Raw:
         xp = self.xp
         if self.may_branch:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -98,7 +96,7 @@ class LossKernels:
 
     def _bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         xp = self.xp
-        bend, other, own = xp.log1p(xp.exp(-xp.absolute(x))), 1 - target, weight * target
+        bend, other, own = self.log1p_of_fall(x), 1 - target, weight * target
         up, down = xp.maximum(x, 0), xp.minimum(x, 0)
         if self.may_branch:
             with np.errstate(invalid="ignore"):
@@ -119,7 +117,7 @@ class LossKernels:
         xp = self.xp
 
         def odds(x: Raw, w: Raw) -> Raw:
-            return (w - 1) * xp.log1p(xp.exp(-xp.absolute(x))) - (xp.maximum(x, 0) + w * xp.minimum(x, 0))
+            return (w - 1) * self.log1p_of_fall(x) - (xp.maximum(x, 0) + w * xp.minimum(x, 0))
 
         return self._in_blocks(odds, x, weight)
 
