@@ -39,6 +39,8 @@ class ActivationKernels:
 
     def leaky_relu(self, x: Raw, slope: Raw) -> Raw:
         """``x`` above 0, ``slope * x`` below."""
+        if type(slope) is float and 0 < slope <= 1:  # a third faster
+            return self.xp.maximum(x, slope * x)
         return self.xp.maximum(x, 0) + slope * self.xp.minimum(x, 0)
 
     def elu(self, x: Raw, alpha: Raw) -> Raw:

@@ -104,7 +104,7 @@ _chi_slope = with_slopes(
 ellipk = special(
     "ellipk", lambda y, m: _elliptic("ellipk_order", 1)(_rest(m)),
     domain="unit", operands=("m",), says="Complete elliptic integral of the first kind of parameter m.",
-    source="Derivatives by their series near 0, else by Legendre's equation, DLMF 19.4.")
+    source="The first derivative near 0 by the arithmetic-geometric mean, higher ones by their series, else by Legendre's equation, DLMF 19.8 and 19.4.")
 ellipkm1 = special(
     "ellipkm1", lambda y, p: negative(_elliptic("ellipk_order", 1)(p)),
     domain="fraction", operands=("p",), says="Complete elliptic integral of the first kind of parameter 1 - p, for small p.")
@@ -114,7 +114,7 @@ ellipe = special(
 ellipkinc = special(
     "ellipkinc", lambda y, phi, m: _arc(0, 0.5, phi, m), lambda y, phi, m: _incomplete("ellipkinc_order", 0.5, 1)(phi, m),
     domain=("real", "unit"), operands=("phi", "m"), says="Incomplete elliptic integral of the first kind of amplitude phi and parameter m.",
-    source="Derivatives in m by quadrature after sin θ = tanh u.")
+    source="The first derivative in m is a symmetric integral of Carlson, DLMF 19.25; higher ones by quadrature after sin θ = tanh u.")
 ellipeinc = special(
     "ellipeinc", lambda y, phi, m: _arc(0, -0.5, phi, m), lambda y, phi, m: _incomplete("ellipeinc_order", -0.5, 1)(phi, m),
     domain=("real", "unit"), operands=("phi", "m"), says="Incomplete elliptic integral of the second kind of amplitude phi and parameter m.")
