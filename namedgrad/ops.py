@@ -20,6 +20,7 @@ from namedgrad.axes import AxisError
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import contraction, control, conveniences, elementwise, indexing, movement, sorting, structure
+from namedgrad.rules.parts import divmod
 from namedgrad.rules.reductions.weighted import weighted
 from namedgrad.rules.windows.rolling import rolling
 from namedgrad.trace import Traced
@@ -240,8 +241,7 @@ _method("__round__", elementwise.rounded)
 
 
 def _divmod(self: DimArray, other: Any) -> tuple[DimArray, DimArray]:
-    y = constant(other)
-    return elementwise.floor_divide(self, y), elementwise.remainder(self, y)
+    return divmod(self, constant(other))
 
 
 _method("__divmod__", _divmod)

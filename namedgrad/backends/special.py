@@ -100,6 +100,10 @@ class SpecialKernels:
         out = xp.where(xp.logical_and(tie, xp.equal(x, math.inf)), out.dtype.type(0.5), out)
         return xp.where(xp.logical_and(tie, xp.equal(x, -math.inf)), out.dtype.type(0), out)
 
+    def whole_quotient(self, x: Raw, y: Raw, rest: Raw) -> Raw:
+        """``floor_divide``, of which the remainder is known."""
+        return self.xp.floor_divide(x, y)
+
     def modf_fraction(self, x: Raw, whole: Raw) -> Raw:
         """The first result of ``modf``, whose second one is known."""
         return self.xp.modf(x)[0]
@@ -416,6 +420,10 @@ class SpecialKernels:
     def frexp_mantissa(self, x: Raw) -> Raw:
         """The first result of ``frexp``."""
         return self.xp.frexp(x)[0]
+
+    def frexp_unit(self, x: Raw, mantissa: Raw) -> Raw:
+        """The power of 2 that is the quotient of the mantissa and ``x``, 1 at 0."""
+        return self.xp.ldexp(np.ones((), x.dtype)[()], -self.xp.frexp(x)[1])
 
     def frexp_exponent(self, x: Raw) -> Raw:
         """The second result of ``frexp``."""

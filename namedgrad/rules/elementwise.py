@@ -95,6 +95,7 @@ ceil          = elementwise("ceil",          None, domain="real")
 trunc         = elementwise("trunc",         None, domain="real")
 rint          = elementwise("rint",          None, domain="real")
 floor_divide  = elementwise("floor_divide",  None, None, domain=("real", "nonzero"))
+whole_quotient = elementwise("whole_quotient", None, None, None)
 
 # ---- arithmetic                          d/dx                                   d/dz
 positive   = elementwise("positive",       1, domain="real")
@@ -103,7 +104,7 @@ reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), dom
 square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
 power      = elementwise("power",          lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
-remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(floor_divide(x, z)), domain=("real", "nonzero"))
+remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(whole_quotient(x, z, y)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
 hypot      = elementwise("hypot",          lambda y, x, z: part_of_length(x, z, y), lambda y, x, z: part_of_length(z, x, y), domain="nonzero")

@@ -7,16 +7,15 @@ from typing import Literal
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import alongside, cast, multiply, negative
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.structure import alongside, cast, multiply
 
 _FAMILY = "elementwise"
 _fraction = elementwise("modf_fraction", 1, None)
 _whole = elementwise("modf_whole", None)
 _exponent = elementwise("frexp_exponent", None)
-_mantissa = elementwise(
-    "frexp_mantissa", lambda _, x: e.ldexp.two(cast(c(1.0), x.dtype), negative.one(_exponent.one(x)))
-)
+_unit = elementwise("frexp_unit", None, None)
+_mantissa = elementwise("frexp_mantissa", lambda y, x: _unit.two(x, y))
 
 
 @operation(sample("nonzero(a,b)"), family=_FAMILY)
@@ -141,7 +140,8 @@ def divmod(x: DimArray, y: DimArray | float) -> tuple[DimArray, DimArray]:
     (array([ 3., -4.]), array([1., 1.]))
     """
     z = constant(y)
-    return e.floor_divide.two(x, z), e.remainder.two(x, z)
+    rest = e.remainder.two(x, z)
+    return e.whole_quotient(x, z, rest), rest
 
 
 @operation(
@@ -187,8 +187,7 @@ def div(x: DimArray, y: DimArray | float, rounding_mode: Literal["trunc", "floor
         return e.floor_divide.two(x, z)
     if rounding_mode not in (None, "trunc"):
         raise ValueError(f"div: rounding_mode={rounding_mode!r} is not one of None, 'trunc', 'floor'")
-    out = e.divide.two(x, z)
     if rounding_mode is None:
-        return out
-    whole = e.trunc.one(out)
+        return e.divide.two(x, z)
+    whole = e.trunc.one(e.divide.two(stop_gradient(x), stop_gradient(z)))  # without slopes, which would be 0
     return cast(whole, x.dtype) if x.dtype.kind in "iu" and z.dtype.kind in "iu" else whole
