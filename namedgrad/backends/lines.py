@@ -73,6 +73,14 @@ class LineKernels:
         """Positions that sort along one axis; equal cells keep their order."""
         return self.xp.argsort(x, axis=axis, kind="stable")
 
+    def inverse_order(self, order: Raw, axis: int) -> Raw:
+        """Where in an order every position stands."""
+        return self.argsort(order, axis)
+
+    def places_of(self, x: Raw, values: Raw, axis: int, start: int, stop: int) -> Raw:
+        """As :meth:`ranked`, where the cells there are known."""
+        return self.ranked(x, axis, start, stop)
+
     def ranked(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
         """Positions of the cells from one rank up to another."""
         return self._cut(self.argsort(x, axis), axis, slice(start, stop))

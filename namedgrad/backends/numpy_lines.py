@@ -85,20 +85,28 @@ class NumpyLines(LineKernels):
         """The fast order of NumPy, which is the stable one unless two cells are equal: these are looked for."""
         if x.dtype.kind not in "iuf" or x.dtype.itemsize < 4:
             return np.argsort(x, axis=axis, kind="stable")
-        order = np.argsort(x, axis=axis)
-        line = np.moveaxis(np.take_along_axis(x, order, axis), axis, -1)
+        line = np.moveaxis(np.sort(x, axis=axis), axis, -1)
         tied = (line[..., 1:] == line[..., :-1]).any()
         if not tied and x.dtype.kind == "f":
             tied = np.isnan(line[..., -2:-1]).any()
-        return np.argsort(x, axis=axis, kind="stable") if tied else order
+        return np.argsort(x, axis=axis, kind="stable" if tied else None)
+
+    def inverse_order(self, order: Raw, axis: int) -> Raw:
+        """Written where the order says: a thousand rows of a thousand in 3 ms, sorted in 11."""
+        out, number = np.empty_like(order), np.arange(order.shape[axis])
+        np.put_along_axis(out, order, number.reshape(-1, *(1,) * (order.ndim - axis - 1)), axis)
+        return out
 
     def ranked(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
-        """By a partition, unless a cell outside is equal to one inside: 9 ms for five of a thousand in a thousand rows.
+        """By their values if they are few: 5 ms for five of a thousand in a thousand rows; a whole order takes 17."""
+        if not _are_few(x, axis, stop - start):
+            return super().ranked(x, axis, start, stop)
+        return self.places_of(x, self.of_ranks(x, axis, start, stop), axis, start, stop)
 
-        A whole order takes 26 ms.
-        """
-        few = x.size >= MANY and 0 < 2 * (stop - start) <= x.shape[axis] and x.dtype.kind in "iuf"
-        at = _between(np.moveaxis(x, axis, -1), start, stop) if few else None
+    def places_of(self, x: Raw, values: Raw, axis: int, start: int, stop: int) -> Raw:
+        """Where the values are, unless a cell outside is equal to one of them: of one in a thousand 1.5 ms."""
+        few = _are_few(x, axis, stop - start)
+        at = _found(*(np.moveaxis(a, axis, -1) for a in (x, values))) if few else None
         return super().ranked(x, axis, start, stop) if at is None else np.moveaxis(at, -1, axis)
 
     def of_ranks(self, x: Raw, axis: int, start: int, stop: int) -> Raw:
@@ -183,15 +191,22 @@ def _steps(x: Raw, blocks: int, length: int) -> Raw:
     return out
 
 
-def _between(x: Raw, start: int, stop: int) -> Raw | None:
-    """Positions of ranks along the last axis; None where values do not tell them."""
-    ranks = [k for k in (start - 1, stop) if 0 <= k < x.shape[-1]]  # just outside
-    ends = np.partition(x, ranks, axis=-1)[..., ranks]
-    inside = np.greater(x, ends[..., :1]) if start else np.less(x, ends[..., :1])
-    if len(ranks) > 1:
-        inside &= np.less(x, ends[..., 1:])
-    if (np.count_nonzero(inside, axis=-1) != stop - start).any():  # equal ones, or NaN
+def _are_few(x: Raw, axis: int, count: int) -> bool:
+    """Whether these of an axis are found sooner than all are sorted."""
+    return x.size >= MANY and 0 < 2 * count <= x.shape[axis] and x.dtype.kind in "iuf"
+
+
+def _found(x: Raw, values: Raw) -> Raw | None:
+    """Positions of ranks along the last axis, whose values are given; None where values do not tell them."""
+    count = values.shape[-1]
+    if count == 1:
+        inside = np.equal(x, values)
+    else:
+        inside = np.greater_equal(x, values[..., :1])
+        inside &= np.less_equal(x, values[..., -1:])
+    row, at = np.divmod(np.flatnonzero(inside), x.shape[-1])
+    if not np.array_equal(row, np.repeat(np.arange(values.size // count), count)):  # equal ones, or NaN
         return None
-    at = np.nonzero(inside)[-1].reshape(*x.shape[:-1], stop - start)
+    at = at.reshape(values.shape)
     order = np.argsort(np.take_along_axis(x, at, -1), axis=-1, kind="stable")
-    return np.take_along_axis(at, order, -1)
+    return at if count == 1 else np.take_along_axis(at, order, -1)

@@ -112,7 +112,7 @@ def others(
 
 def _running_others(v: DimArray, index: Sequence[DimArray], sizes: tuple[int, ...], summed: Names) -> DimArray:
     """As :func:`others`, in operations that have a derivative: products before and after it in the run of its cell."""
-    from namedgrad.rules.sorting import argsort_of
+    from namedgrad.rules.sorting import argsort_of, inverse_order
 
     if not summed:
         return zeros_spread(v, like(v), v.dtype.type(1))
@@ -126,7 +126,7 @@ def _running_others(v: DimArray, index: Sequence[DimArray], sizes: tuple[int, ..
     order = argsort_of(key, line)
     key, v = gather(key, {line: order}), gather(v, {line: order})
     both = multiply(_running(key, v, line, 1), _running(key, v, line, -1))
-    back = gather(both, {line: argsort_of(order, line)})
+    back = gather(both, {line: inverse_order(order, line)})
     return split(back, line, {n: all_sizes[n] for n in summed})
 
 

@@ -2,7 +2,7 @@
 
 from namedgrad.rules.reductions.absent import without_nan
 from namedgrad.rules.reductions.histograms import histogram
-from namedgrad.rules.sorting.order import argsort, argsort_of, kthvalue, partition, sort, topk
+from namedgrad.rules.sorting.order import argsort, argsort_of, inverse_order, kthvalue, partition, sort, topk
 from namedgrad.rules.sorting.quantiles import median, quantile, quantiles
 from namedgrad.rules.sorting.values import mode, nonzero, unique
 
@@ -13,6 +13,7 @@ __all__ = [
     "argsort",
     "argsort_of",
     "histogram",
+    "inverse_order",
     "kthvalue",
     "median",
     "mode",

@@ -30,8 +30,8 @@ class _Along(Primitive):
     form, signature = "linear", "(n)->(m)"
 
     def lower(self, args: Sequence[DimArray], dim: Name, **params: Any) -> DimArray:
-        (x,) = args
-        return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), **params), x.names, x.hidden)
+        x, raw = args[0], [a.raw for a in args]
+        return make(call(self.kernel_for(*raw), *raw, x.names.index(dim), **params), x.names, x.hidden)
 
 
 class _ArgSort(_Along):
@@ -41,12 +41,17 @@ class _ArgSort(_Along):
         return None
 
 
-_ARGSORT, _RANKED = _ArgSort("argsort"), _ArgSort("ranked")
+_ARGSORT, _INVERSE, _RANKED, _PLACES = map(_ArgSort, ("argsort", "inverse_order", "ranked", "places_of"))
 
 
 def argsort_of(x: DimArray, name: Name) -> DimArray:
     """Positions that sort an axis, whatever its name."""
     return apply(_ARGSORT, (x,), dim=name)
+
+
+def inverse_order(order: DimArray, name: Name) -> DimArray:
+    """Where in an order of an axis every position stands."""
+    return apply(_INVERSE, (order,), dim=name)
 
 
 def _ranked(x: DimArray, name: Name, start: int, stop: int) -> DimArray:
@@ -63,7 +68,7 @@ class _Arranged(_Along):
         order = argsort_of(innermost(ins[0]), dim)
         if params:  # not the sorted order: the cell of every rank goes where the arrangement has that rank
             places = argsort_of(innermost(out), dim)
-            order = gather(order, {dim: argsort_of(places, dim)})
+            order = gather(order, {dim: inverse_order(places, dim)})
         return IndexMap(like(ins[0]), [stamp(order, axes.by_name())], (dim,))
 
 
@@ -71,7 +76,8 @@ class _OfRanks(_Along):
     """The cells of some ranks along one axis, in order."""
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, start: int, stop: int) -> Map:
-        return IndexMap(like(ins[0]), [stamp(_ranked(innermost(ins[0]), dim, start, stop), axes.by_name())], (dim,))
+        at = apply(_PLACES, (innermost(ins[0]), innermost(out)), dim=dim, start=start, stop=stop)
+        return IndexMap(like(ins[0]), [stamp(at, axes.by_name())], (dim,))
 
 
 _SORT, _PARTITION, _OF_RANKS = _Arranged("sort"), _Arranged("partition"), _OfRanks("of_ranks")
