@@ -65,6 +65,15 @@ class LineKernels:
         a, b = self.xp.broadcast_arrays(a, b)
         return a.astype(dtype), b.astype(dtype)
 
+    def powers(self, x: Raw, n: int, *, increasing: bool) -> Raw:
+        """The powers of ``x`` up to ``n - 1`` along a new last axis, each of them the one before times ``x``."""
+        out = [self.xp.ones_like(x), x][:n]
+        while len(out) < n:
+            out.append(out[-1] * x)
+        if not n:
+            return self.zeros((*x.shape, 0), x.dtype)
+        return self.xp.moveaxis(self.xp.stack(out if increasing else out[::-1]), 0, -1)
+
     def sort(self, x: Raw, axis: int) -> Raw:
         """Values in ascending order along one axis, NaN last."""
         return self.xp.sort(x, axis=axis)

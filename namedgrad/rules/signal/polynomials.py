@@ -9,30 +9,29 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
-from namedgrad.linear import like
-from namedgrad.primitive import check_sizes, operation, sample
+from namedgrad.linear import Pair
+from namedgrad.primitive import check_sizes, core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick_one
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions import present
 from namedgrad.rules.structure import (
     add,
     cast,
     contract,
     equal,
-    make_like,
     multiply,
     positions,
     relabel,
     reorder,
     select,
     spread,
+    subtract,
     total,
     where,
-    zeros_spread,
 )
 
 
@@ -133,13 +132,20 @@ def vander(x: DimArray, n: int, *, increasing: bool = False, degree: Name = "deg
     if n < 0:
         raise ValueError(f"vander: n must not be negative, got {n}")
     x = cast(x, np.result_type(x.dtype, int)) if x.dtype.kind in "biu" else x
-    powers = [make_like(zeros_spread(x, like(x), 1), x), x]
-    while len(powers) < n:
-        powers.append(multiply(powers[-1], x))
-    powers = powers[: max(n, 1)]
-    out = join(powers if increasing else powers[::-1], degree)
-    out = slice_of(out, degree, slice(0, n))
+    out = _powers(x, dims=((),), out=(degree,), n=n, increasing=increasing)
     return reorder(out, (*x.names, degree))
+
+
+def _from_powers(g: DimArray, out: DimArray, n: int, *, increasing: bool) -> Pair:
+    """Each power's cotangent times its order, and the power below it."""
+    dim, low, high = axes.core(-1), slice(0, max(n - 1, 0)), slice(1, n)
+    of, below = (high, low) if increasing else (low, high)
+    g, orders = slice_of(g, dim, of), add(positions(max(n - 1, 0), dim, g), c(1))
+    orders = orders if increasing else subtract(c(n), orders)
+    return Pair(multiply(cast(orders, g.dtype), g), slice_of(out, dim, below))
+
+
+_powers = core("()->(n)", "powers", pullback=lambda g, out, x, n, increasing: (_from_powers(g, out, n, increasing=increasing),))
 
 
 @operation(
