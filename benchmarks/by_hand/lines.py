@@ -22,7 +22,8 @@ def _segment_max(x: np.ndarray) -> np.ndarray:
 
 
 def _segment_max_pull(g: np.ndarray, z: np.ndarray, x: np.ndarray) -> Any:
-    return (np.where(x == z[SEGMENT], g[SEGMENT], 0),)
+    hits = x == z[SEGMENT]
+    return (np.where(hits, (g / np.bincount(SEGMENT[hits], minlength=GROUPS))[SEGMENT], 0),)
 
 
 def _kron_pull(g: np.ndarray, _: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:

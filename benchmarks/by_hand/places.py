@@ -104,7 +104,9 @@ def _combined(at: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _largest_pull(g: np.ndarray, z: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
     at = _flat(PLACES)
-    return np.where(x == z, g, 0), np.where(y == z.reshape(-1)[at], g.reshape(-1)[at], 0)
+    own, new = x == z, y == z.reshape(-1)[at]
+    share = g / np.maximum(own + np.bincount(at[new], minlength=x.size).reshape(x.shape), 1)
+    return np.where(own, share, 0), np.where(new, share.reshape(-1)[at], 0)
 
 
 def _writers() -> np.ndarray:
@@ -118,6 +120,13 @@ def _by_column(reduce: np.ufunc, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out
 
 
+def _column_pull(g: np.ndarray, z: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
+    own, new = x == z, y == z.take(COLUMNS, 1)
+    ties = own + np.bincount(_flat(np.broadcast_to(COLUMNS, new.shape))[new], minlength=x.size).reshape(x.shape)
+    share = g / np.maximum(ties, 1)
+    return np.where(own, share, 0), np.where(new, share.take(COLUMNS, 1), 0)
+
+
 # ------------------------------------------------------------------------------------------------ groups
 
 
@@ -125,6 +134,11 @@ def _grouped(at: Any, start: float, x: np.ndarray) -> np.ndarray:
     out = np.full(N, start)
     at(out, GROUPS, x)
     return out
+
+
+def _least_pull(g: np.ndarray, z: np.ndarray, x: np.ndarray) -> Any:
+    hits = x == z[GROUPS]
+    return (np.where(hits, (g / np.bincount(GROUPS[hits], minlength=N))[GROUPS], 0),)
 
 
 def _centred(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -256,14 +270,14 @@ def _written() -> list[tuple[Any, ...]]:
          lambda g, z, x, y: ((t := g * z) / x, t.take(COLUMNS, 1) / y)),
         ("index_reduce, amax", lambda x, y: ng.index_reduce(x, columns, y, "b", "amax"), (x, y),
          lambda x, y: _by_column(np.maximum, x, y),
-         lambda g, z, x, y: (np.where(x == z, g, 0), np.where(y == z.take(COLUMNS, 1), g.take(COLUMNS, 1), 0))),
+         _column_pull),
         ("index_put", lambda x, y: ng.index_put(x, pair, y), (x, line),
          lambda x, y: _put_flat(x, ROW * N + COLUMN, y), lambda g, z, x, y: _last_pull(g, ROW * N + COLUMN)),
         ("index_put, accumulate", lambda x, y: ng.index_put(x, pair, y, accumulate=True), (x, line),
          lambda x, y: x + _added(ROW * N + COLUMN, y),
          lambda g, z, x, y: (g.copy(), g.reshape(-1)[ROW * N + COLUMN])),
         ("put", lambda x, y: ng.put(x, spread, y), (x, short), lambda x, y: _put_flat(x, SPREAD, y),
-         lambda g, z, x, y: (_put_flat(g, SPREAD, 0), g.reshape(-1)[SPREAD])),
+         lambda g, z, x, y: _last_pull(g, SPREAD)),
         ("select_scatter", lambda x, y: ng.select_scatter(x, y, "b", 3), (x, column),
          lambda x, y: _put(x, (slice(None), 3), y),
          lambda g, z, x, y: (_put(g, (slice(None), 3), 0), g[:, 3].copy())),
@@ -285,7 +299,7 @@ def _groups() -> list[tuple[Any, ...]]:
         ("segment_prod", lambda x: ng.segment_prod(x, groups, "a", N), (near_one,),
          lambda x: _grouped(np.multiply.at, 1.0, x), lambda g, z, x: ((g * z)[GROUPS] / x,)),
         ("segment_min", lambda x: ng.segment_min(x, groups, "a", N), (line,),
-         lambda x: _grouped(np.minimum.at, np.inf, x), lambda g, z, x: (np.where(x == z[GROUPS], g[GROUPS], 0),)),
+         lambda x: _grouped(np.minimum.at, np.inf, x), _least_pull),
         ("segment_var", lambda x: ng.segment_var(x, groups, "a", N), (line,), _group_var,
          lambda g, z, x: _group_var_pull(g, x)),
         ("segment_std", lambda x: ng.segment_std(x, groups, "a", N), (line,), lambda x: np.sqrt(_group_var(x)),

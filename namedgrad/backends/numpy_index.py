@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from namedgrad.backends.runs import ascending_sums
 from namedgrad.backends.scatter import IndexKernels, Raw, Shape, adds_up, neutral
 
 FEW = 16  # of positions that are not evenly spaced these show it
+SPARSE = 4  # cells for each that is written up to which a mask pays
 MANY = 16  # writers to each cell from which on their sums are worth an array of their own
 
 
@@ -35,15 +36,20 @@ def joined(x: Raw, core: int, count: int, even: slice) -> Raw:
     return line[(slice(None),) * core + (even,)]
 
 
+def _is_zero(x: Raw) -> bool:
+    """Whether an array is one zero for all cells."""
+    return bool(x.size) and not (any(x.strides) or any(x[(slice(0, 1),) * x.ndim].tobytes()))
+
+
 def _to_write_into(x: Raw) -> Raw:
     """A copy; of one zero for all cells memory that is not written yet: a million in 1.3 ms instead of 1.6."""
-    one = x[(slice(0, 1),) * x.ndim]
-    empty = x.size and not (any(x.strides) or any(one.tobytes()))
-    return np.zeros(x.shape, x.dtype) if empty else np.array(x, copy=True, order="C")
+    return np.zeros(x.shape, x.dtype) if _is_zero(x) else np.array(x, copy=True, order="C")
 
 
 class NumpyIndex(IndexKernels):
     """On :class:`numpy.ndarray`."""
+
+    select: Callable[[Raw, Raw], Raw]
 
     def wrap_index(self, index: Raw, size: int) -> Raw:
         """Negative positions counted from the end; one out of range is refused."""
@@ -61,6 +67,16 @@ class NumpyIndex(IndexKernels):
         alone = how == "add" and len(index) == 1 and not tail and g.dtype.itemsize > np.dtype(np.float16).itemsize
         out = ascending_sums(g, index[0], shared, sizes[0]) if alone else None
         return super().scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail) if out is None else out
+
+    def scatter_count(self, mask: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
+        """Only the true cells if they are few: those of the extremes of a million cells in 0.3 ms instead of 2."""
+        at = np.flatnonzero(mask)
+        if SPARSE * at.size > mask.size:
+            return super().scatter_count(mask, *index, shared=shared, sizes=sizes, tail=tail)
+        shape = self.target_shape(mask, index, shared, sizes, tail)
+        places = self.places(index, shape, len(shape) - tail - len(index), shared, tail)
+        to = np.broadcast_to(places, mask.shape).reshape(-1)[at]
+        return np.bincount(to, minlength=math.prod(shape)).astype(np.float64).reshape(shape)
 
     def accumulate(self, how: str, out: Raw, g: Raw, index: Sequence[Raw], *, shared: int, tail: int) -> Raw:
         """``g`` combined into ``out``; into cells that are evenly spaced at once: embedded diagonals, 2 ms for 9."""
@@ -115,21 +131,26 @@ class NumpyIndex(IndexKernels):
         super().combine_at(how, out, at, g)
 
     def put(self, x: Raw, g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape, tail: int) -> Raw:
-        """NumPy assigns in order, so the last writer wins."""
-        out = _to_write_into(x)
+        """NumPy assigns in order, so the last writer wins; many zeros by a mask: a million in 3 ms instead of 6."""
+        blank = not tail and SPARSE * g.size > x.size and _is_zero(g)
+        out = np.ones(x.shape, bool) if blank else _to_write_into(x)
+        core = x.ndim - len(index) - tail
         if shared or len(index) > 1:
-            at = self.places(index, out.shape, out.ndim - len(index) - tail, shared, tail)
-            out.reshape(-1)[np.broadcast_to(at, g.shape)] = g
+            at = self.places(index, x.shape, core, shared, tail)
+            out.reshape(-1)[np.broadcast_to(at, g.shape)] = False if blank else g
         else:
-            out[(slice(None),) * (out.ndim - len(index) - tail) + tuple(index)] = g
-        return out
+            out[(slice(None),) * core + tuple(index)] = False if blank else g
+        return self.select(out, x) if blank else out
 
-    def winners(self, *index: Raw, shared: int, sizes: Shape) -> tuple[Raw, Raw]:
-        """Which writer to a cell is the last one, over the axes of the index; and which cells have any."""
+    def last_writers(self, *index: Raw, shared: int, sizes: Shape) -> Raw:
+        """By short numbers, which are written where they are read only: a million in 8 ms instead of 15."""
         shape = np.broadcast_shapes(*(i.shape for i in index))
-        number = np.arange(1, math.prod(shape) + 1).reshape(shape)
-        best = self.put(np.zeros((*shape[:shared], *sizes), np.intp), number, index, shared=shared, sizes=sizes, tail=0)
-        return np.equal(self.gather(best, *index, shared=shared), number), best > 0
+        count, cells = math.prod(shape), (*shape[:shared], *sizes)
+        number = np.arange(count, dtype=np.int32 if count < 2**31 else np.intp).reshape(shape)
+        at = np.broadcast_to(self.places(index, cells, shared, shared, 0), shape)
+        last = np.empty(math.prod(cells), number.dtype)
+        last[at] = number
+        return np.equal(np.take(last, at), number)
 
     def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """By a division where that is exact; sorted where a factor is 0, or a product leaves the normal range."""
@@ -138,7 +159,7 @@ class NumpyIndex(IndexKernels):
             if kind.tiny / kind.eps < size.min() and size.max() < kind.max * kind.eps:
                 core = g.ndim - tail - (self.joint_ndim(index) - shared)
                 at = self.places(index, whole.shape, core, shared, tail)
-                return np.divide(whole.reshape(-1)[at], g)
+                return np.divide(np.take(whole.reshape(-1), at), g)
         return super().exclusive_product(g, whole, *index, shared=shared, sizes=sizes, tail=tail)
 
     def reduce_runs(self, x: Raw, axis: int, bounds: Raw, how: str) -> Raw:

@@ -82,6 +82,10 @@ class IndexKernels:
         """The transpose of :meth:`gather`: ``g`` added into zeros that have axes ``sizes`` in place of the new ones."""
         return self.scatter("add", g, *index, shared=shared, sizes=sizes, tail=tail)
 
+    def scatter_count(self, mask: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
+        """To how many true cells of a mask each cell belongs."""
+        return self.scatter("add", mask.astype(np.float64), *index, shared=shared, sizes=sizes, tail=tail)
+
     def scatter_multiply(self, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """The product of all writers to a cell, 1 where there is none."""
         return self.scatter("multiply", g, *index, shared=shared, sizes=sizes, tail=tail)

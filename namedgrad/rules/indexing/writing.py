@@ -29,6 +29,7 @@ from namedgrad.rules.indexing.maps import (
     placed_index,
     scatter_add,
     unmarked,
+    with_names,
 )
 from namedgrad.rules.structure import (
     add,
@@ -97,7 +98,7 @@ class _Winners(Scatter):
         return make(won, (*shared, *summed), axes.by_name())
 
 
-_INTO, _WINNERS = _Into("scatter_into"), _Winners("winners")
+_INTO, _WINNERS, _COUNT = _Into("scatter_into"), _Winners("winners"), Scatter("scatter_count")
 
 
 # ------------------------------------------------------------------------------------------------ derivatives
@@ -132,6 +133,11 @@ class _AddMap(Map):
     def scattered(self, v: DimArray) -> DimArray:
         """What is written, added into zeros."""
         return scatter_add(v, self.index, self.dims, self.sizes(), self.summed)
+
+    def counted(self, mask: DimArray) -> DimArray:
+        """How many of the writers to each cell a mask has."""
+        mask = with_names(mask, self.index)
+        return apply(_COUNT, (mask, *self.index), dims=self.dims, sizes=self.sizes(), summed=self.summed)
 
     # ---------------------------------------------------------------- both directions
 
@@ -223,7 +229,7 @@ class _ExtremeMap(_AddMap):
         out, x, v = (stamp(innermost(a), axes.by_name()) for a in (out, x, v))
         dtype = out.dtype
         self.in_target, self.among_values = _same(x, out), _same(v, self.found(out))
-        ties = self.scattered(cast(self.among_values, dtype))
+        ties = cast(self.counted(self.among_values), dtype)
         if self.own:
             ties = add(ties, cast(self.in_target, dtype))
         self.share = divide(c(1), maximum(ties, c(1)))
