@@ -276,6 +276,8 @@ def lp_pool(
     sums = window_sums(e.power(x if x.dtype.kind in "fc" else cast(x, "float64"), c(p)), spans)
     if ceil_mode:  # else all windows are full
         sums = multiply(divided(sums, x, spans, pads), c(math.prod(s.size for s in spans.values())))
+    if p == 2:
+        return e.length(sums)
     if p <= 1 or sums.level is None:  # nothing to keep a gradient from
         return e.power(sums, c(1 / p))
     some = not_equal(sums, c(0))
