@@ -21,7 +21,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import IndexMap
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
-from namedgrad.rules.reductions.common import has_nan, may_have_nan, present, real_dtype
+from namedgrad.rules.reductions.common import may_have_nan, present, real_dtype
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.structure import (
     cast,
@@ -49,12 +49,13 @@ class _Running(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
         x, y = (innermost(a) for a in (ins[0], out))
-        new, hits = _new_values(y, dim), equal(x, y)
+        nan = _maybe_nan(y)
+        new, hits = _new_values(y, dim, nan), equal(x, y)
         if len(ins) > 1:
             hits = e.logical_and(hits, ins[1])  # what is left out ties with nothing
-        elif _is_float(y) and may_have_nan(y):
+        elif nan:
             hits = e.logical_or(hits, e.logical_and(e.isnan(x), e.isnan(y)))
-        if _known(y) and not has_nan(y) and not _any(e.logical_and(hits, logical_not(new))):
+        if _known(y) and not nan and not _any(e.logical_and(hits, logical_not(new))):
             start = stamp(_running_start(new, dim), axes.by_name())
             return IndexMap(like(ins[0]), [start], (dim,))
         return _tied_map(ins[0], new, hits, dim)
@@ -84,17 +85,17 @@ def run_starts(y: DimArray, dim: Name) -> DimArray:
     return reorder(join([first, later], dim), y.names)
 
 
-def _new_values(y: DimArray, dim: Name) -> DimArray:
+def _new_values(y: DimArray, dim: Name, may_be_nan: bool) -> DimArray:
     """Where runs start, to which NaN behind NaN belongs."""
     new = run_starts(y, dim)
-    if not (_is_float(y) and may_have_nan(y)):
+    if not may_be_nan:
         return new
     nan = e.isnan(y)
     return e.logical_and(new, e.logical_or(logical_not(nan), run_starts(nan, dim)))
 
 
-def _is_float(x: DimArray) -> bool:
-    return x.dtype.kind == "f"
+def _maybe_nan(x: DimArray) -> bool:
+    return x.dtype.kind == "f" and may_have_nan(x)
 
 
 def _running_start(new: DimArray, dim: Name) -> DimArray:
@@ -166,7 +167,8 @@ def _declare(prim: _Running, kind: str, fill: float, first: str, result: str) ->
             y = where(seen, y, c(math.nan))
         if not return_indices:
             return y
-        return y, _running_start(_new_values(stop_gradient(y), name), name)
+        fixed = stop_gradient(y)
+        return y, _running_start(_new_values(fixed, name, _maybe_nan(fixed)), name)
 
     function.__name__ = function.__qualname__ = prim.name
     function.__doc__ = _DOC.format(first=first, kind=kind, name=prim.name, ufunc=f"{kind}imum", result=result)
