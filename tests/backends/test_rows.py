@@ -97,9 +97,12 @@ def test_ranks_among_many(axis, kind):
     order = np.argsort(x, axis=axis, kind="stable")
     n = x.shape[axis]
     for start, stop in ((0, 1), (0, 5), (3, 4), (7, 12), (n - 5, n), (n - 1, n), (0, n - 1), (0, n), (4, 4)):
-        np.testing.assert_array_equal(NUMPY.ranked(x, axis, start, stop), np.take(order, range(start, stop), axis))
-        cells = np.take(np.sort(x, axis), range(start, stop), axis)
+        want, cells = (np.take(a, range(start, stop), axis) for a in (order, np.sort(x, axis)))
+        np.testing.assert_array_equal(NUMPY.ranked(x, axis, start, stop), want)
         np.testing.assert_array_equal(NUMPY.of_ranks(x, axis, start, stop), cells)
+        np.testing.assert_array_equal(NUMPY.places_of(x, cells, axis, start, stop), want)
+    np.testing.assert_array_equal(NUMPY.argsort(x, axis), order)
+    np.testing.assert_array_equal(NUMPY.inverse_order(order, axis), np.argsort(order, axis))
     a = ng.DimArray(x, ("a", "b", "c"))
     _, at = ng.topk(a, 4, "abc"[axis], return_indices=True)
     down = np.flip(n - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)

@@ -159,3 +159,131 @@ def test_windows_added_back(spans: tuple[Span, Span], more: int) -> None:
             if all(0 <= i < n for i, n in zip(cell, sizes, strict=True)):
                 want[(slice(None), *cell)] += g[(slice(None), *at)]
         np.testing.assert_allclose(NUMPY.overlap_add(g, (1, 2), spans, sizes), want, atol=1e-14)
+
+
+QUOTIENTS = {
+    "plain": lambda n: RNG.normal(size=(2, n)),
+    "whole": lambda n: (RNG.integers(-20, 20, n), RNG.choice([-3.0, -2, -1, 1, 2, 0.1, -0.1], n)),
+    "zeros": lambda n: (RNG.choice([0.0, -0.0, 1e-30, -1], n), RNG.choice([-1.0, 1, 1e-30, 7], n)),
+    "large": lambda n: (RNG.choice([1e30, -1e30, 1], n), RNG.choice([3.0, -7, 1e-8], n)),
+    "by zero": lambda n: (RNG.choice([0.0, -0.0, 1], n), RNG.choice([0.0, -0.0, 1], n)),
+    "not finite": lambda n: (RNG.choice([np.inf, np.nan, 1], n), RNG.choice([-np.inf, np.nan, 1], n)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", QUOTIENTS)
+def test_divmod_of_many_numbers(kind: str, dtype: type) -> None:
+    x, y = (np.asarray(a, dtype) for a in QUOTIENTS[kind](40_000))
+    with np.errstate(all="ignore"):
+        want = np.divmod(x, y)
+        got = ng.divmod(ng.DimArray(x, "a"), ng.DimArray(y, "a"))
+    for g, w in zip(got, want, strict=True):
+        assert g.dtype == dtype
+        np.testing.assert_array_equal(g.data, w)
+        there = ~np.isnan(w)
+        np.testing.assert_array_equal(np.signbit(g.data)[there], np.signbit(w)[there])
+    if kind in ("plain", "whole"):
+        slope = ng.grad(lambda y: ng.divmod(ng.DimArray(x, "a"), y)[1].sum())(ng.DimArray(y, "a"))
+        np.testing.assert_array_equal(slope.data, -np.floor_divide(x, y))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_slopes_of_mantissas(dtype: type) -> None:
+    info = np.finfo(dtype)
+    x = np.array([1, -3.5, 0.1, info.max, info.tiny, 0, -0.0, np.inf], dtype)
+    for part in (x[:5], x):
+        got = ng.grad(lambda x: ng.frexp(x)[0].sum())(ng.DimArray(part, "a")).data
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(got, np.ldexp(np.ones((), dtype), -np.frexp(part)[1]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex128, np.int64])
+@pytest.mark.parametrize("count", [1, 20, 90, 400])
+def test_zeros_put_into_many_cells_or_few(count: int, dtype: type) -> None:
+    x = RNG.normal(size=(12, 20)) * 9
+    x[0, 0], x[3] = np.nan, np.inf
+    x = (np.nan_to_num(x, posinf=5) if dtype is np.int64 else x).astype(dtype)
+    zero = np.broadcast_to(np.zeros((), dtype), count)
+    pair = tuple(RNG.integers(0, n, count) for n in x.shape)
+    for a in (x, x.T.copy().T):
+        want = a.copy()
+        want[pair] = 0
+        before = a.copy()
+        np.testing.assert_array_equal(NUMPY.put(a, zero, pair, shared=0, sizes=x.shape, tail=0), want)
+        one = RNG.integers(0, 20, count)
+        want = a.copy()
+        want[:, one] = 0
+        many = np.broadcast_to(zero, (12, count))
+        np.testing.assert_array_equal(NUMPY.put(a, many, [one], shared=0, sizes=(20,), tail=0), want)
+        np.testing.assert_array_equal(a, before)
+
+
+@pytest.mark.parametrize("count", [0, 1, 30, 300])
+@pytest.mark.parametrize("shared", [0, 1])
+def test_last_writers_and_how_many_there_are(shared: int, count: int) -> None:
+    cells, lead = (7, 9), (4,) * shared
+    index = [RNG.integers(0, n, (*lead, count)) for n in cells]
+    won, wins = np.zeros((*lead, count), bool), {}
+    for k in np.ndindex(won.shape):
+        wins[(*k[:shared], *(i[k] for i in index))] = k
+    for k in wins.values():
+        won[k] = True
+    np.testing.assert_array_equal(NUMPY.last_writers(*index, shared=shared, sizes=cells), won)
+    for share in (0.02, 0.9):
+        mask = RNG.random((*lead, count)) < share
+        want = np.zeros((*lead, *cells))
+        np.add.at(want, (*np.indices(won.shape)[:shared], *index), mask)
+        np.testing.assert_array_equal(NUMPY.scatter_count(mask, *index, shared=shared, sizes=cells), want)
+        if not shared:
+            rows = np.stack([mask, ~mask], -1)
+            got = NUMPY.scatter_count(rows, *index, shared=0, sizes=cells, tail=1)
+            np.testing.assert_array_equal(got.sum(-1), NUMPY.scatter_count(mask | ~mask, *index, shared=0, sizes=cells))
+            np.testing.assert_array_equal(got[..., 0], want)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "ties", "missing", "integers"])
+@pytest.mark.parametrize("size", [1, 3, 127, 128, 140])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_offsets_of_the_largest_cells(size: int, stride: int, kind: str) -> None:
+    x = RNG.normal(size=(3, 300))
+    x = {"ties": np.round(x), "integers": np.round(3 * x).astype(int)}.get(kind, x)
+    if kind == "missing":
+        x[RNG.random(x.shape) < 0.02] = np.nan
+    span = Span(size, (300 - size) // stride + 1, stride)
+    windows = np.lib.stride_tricks.sliding_window_view(x, size, 1)[:, ::stride]
+    nan = np.isnan(windows)
+    want = np.where(nan.any(-1), size - 1 - nan[..., ::-1].argmax(-1), windows.argmax(-1))
+    for a, axis in ((x, 1), (x.T, 0), (x.T.copy(), 0)):
+        y = NUMPY.window_max(a, axis, span)
+        np.testing.assert_array_equal(NUMPY.window_won(a, y, axis, span), want if axis else want.T)
+
+
+def test_windows_beyond_the_ends_have_no_largest_cell() -> None:
+    x, span = RNG.normal(size=(2, 5)), Span(2, 6, 2, before=4)
+    won = NUMPY.window_won(x, NUMPY.window_max(x, 1, span), 1, span)
+    np.testing.assert_array_equal(won[:, [0, 1, 5]], -1)
+    np.testing.assert_array_equal(won[:, 2:4], x[:, :4].reshape(2, 2, 2).argmax(-1))
+    np.testing.assert_array_equal(won[:, 4], 0)
+
+
+@pytest.mark.parametrize("beta", [0.75, 2, 0, -0.5, -2])
+@pytest.mark.parametrize("k", [0.0, 1.0])
+def test_exponents_of_the_response(beta: float, k: float) -> None:
+    x, c = RNG.uniform(1, 2, (2, 7, 3))
+
+    def response(x: np.ndarray) -> np.ndarray:
+        padded = np.pad(x * x, ((1, 1), (0, 0)))
+        return x / (k + 0.3 * (padded[:-2] + padded[1:-1] + padded[2:]) / 3) ** beta
+
+    def ours(x: ng.DimArray) -> ng.DimArray:
+        return ng.local_response_norm(x, "a", 3, alpha=0.3, beta=beta, k=k)
+
+    a = ng.DimArray(x, ("a", "b"))
+    np.testing.assert_allclose(ours(a).data, response(x), rtol=1e-13)
+    got = ng.grad(lambda x: (ours(x) * ng.DimArray(c, a.dims)).sum())(a).data
+    for i in np.ndindex(3, 3):
+        h = np.zeros_like(x)
+        h[i] = 1e-6
+        slope = ((response(x + h) - response(x - h)) * c).sum() / 2e-6
+        np.testing.assert_allclose(got[i], slope, rtol=1e-7, atol=1e-8)
