@@ -105,7 +105,7 @@ def _combined(at: Any, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _largest_pull(g: np.ndarray, z: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
     at = _flat(PLACES)
     own, new = x == z, y == z.reshape(-1)[at]
-    share = g / np.maximum(own + np.bincount(at[new], minlength=x.size).reshape(x.shape), 1)
+    share = g / np.maximum(own + _added(at, new), 1)
     return np.where(own, share, 0), np.where(new, share.reshape(-1)[at], 0)
 
 
@@ -122,8 +122,7 @@ def _by_column(reduce: np.ufunc, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _column_pull(g: np.ndarray, z: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
     own, new = x == z, y == z.take(COLUMNS, 1)
-    ties = own + np.bincount(_flat(np.broadcast_to(COLUMNS, new.shape))[new], minlength=x.size).reshape(x.shape)
-    share = g / np.maximum(ties, 1)
+    share = g / np.maximum(own + _added(_flat(np.broadcast_to(COLUMNS, new.shape)), new), 1)
     return np.where(own, share, 0), np.where(new, share.take(COLUMNS, 1), 0)
 
 
