@@ -582,3 +582,53 @@ def test_bends_of_the_first_bessel_function_where_its_quotient_rounds() -> None:
     np.testing.assert_allclose(slope(v).data, 0.5 - 3 * x**2 / 16, rtol=1e-15)
     np.testing.assert_allclose(bend(v).data, -3 * x / 8, rtol=1e-10)
     np.testing.assert_allclose(third(v).data, np.full(6, -0.375), rtol=1e-9)
+
+
+# on both sides of where the slope of a Bessel function is found in another way: next to 0, and where the value is 0
+PLACES = (-25.0, -2.5, -9.99e-4, 0.0, 1e-200, 9.99e-4, 1.01e-3, 0.3, 1.8411837813406593, 4.0, 25.0, 300.0, math.nan)
+
+
+@pytest.mark.parametrize(("dtype", "exact"), [("float32", 2e-5), ("float64", 2e-12)])
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv", "ive", "kve"])
+def test_slopes_of_bessel_functions_of_any_order_are_those_of_scipy(name: str, dtype: Any, exact: float) -> None:
+    """An array of orders, and one at a time; SciPy has none of the scaled functions, and NaN next to poles."""
+    plain, sign = (name[:2], 1 if name == "kve" else -1) if name.endswith("e") else (name, 0)
+    v, x = np.array([-40.5, -2.0, -1.3, -0.5, 0.0, 0.25, 1.0, 2.5, 70.0], dtype), np.array(PLACES, dtype)
+    order, at = v.astype(float)[:, None], x.astype(float)
+    turned = np.exp(sign * np.abs(at) if name == "ive" else sign * at)
+    grown = np.sign(at) if name == "ive" else 1.0
+    with np.errstate(all="ignore"):
+        want = turned * (getattr(scipy.special, plain + "p")(order, at) + sign * grown * getattr(scipy.special, plain)(order, at))
+        size = turned * np.abs(getattr(scipy.special, plain)(order, at))
+        known = np.isfinite(want) & (np.abs(want) < np.finfo(dtype).max) & (np.abs(want) > np.finfo(dtype).tiny)
+    f = getattr(ng, name)
+    both = ng.pushforward(lambda x: f(ng.DimArray(v, "v"), x), (ng.DimArray(x, "x"),), (ng.ones({"x": len(x)}, dtype=dtype),))[1]
+    each = [ng.grad(lambda x, k=k: f(ng.DimArray(k, ()), x).sum(skipna=False))(ng.DimArray(x, "x")).data for k in v]
+    for found in (both.transpose("v", "x").data, np.stack(each)):
+        assert found.dtype == dtype
+        assert known.mean() > 0.35
+        assert np.isnan(found[:, -1]).all()
+        beside = np.where(known, exact * np.maximum(np.abs(want), size), 0)
+        assert (np.abs(found - want)[known] <= beside[known]).all()
+
+
+@pytest.mark.parametrize("name", ["spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"])
+def test_slopes_of_spherical_bessel_functions_are_those_of_scipy(name: str) -> None:
+    n, x = np.array([0, 1, 2, 7]), np.array([p for p in PLACES if p > 1e-9])
+    with np.errstate(all="ignore"):
+        want = getattr(scipy.special, name)(n[:, None], x, derivative=True)
+    f = getattr(ng, name)
+    found = ng.pushforward(lambda x: f(ng.DimArray(n, "n"), x), (ng.DimArray(x, "x"),), (ng.ones({"x": len(x)}),))[1]
+    known = np.isfinite(want)
+    np.testing.assert_allclose(found.transpose("n", "x").data[known], want[known], rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_slopes_of_the_modified_bessel_function_of_order_1(dtype: str) -> None:
+    """At 0, where the quotient rounds, and where the value is infinite."""
+    a = ng.DimArray(np.array([0.0, 1e-30, -5e-9, 0.5, -800.0], dtype), "x")
+    with np.errstate(all="ignore"):
+        want = scipy.special.ivp(1, a.data.astype(float))
+    np.testing.assert_allclose(ng.grad(lambda a: ng.i1(a).sum())(a).data, [*want[:4], np.inf], rtol=1e-6 if dtype == "float32" else 1e-14)
+    bend = ng.hessian(lambda a: ng.i1(a).sum(), part="diagonal")(a.isel(x=slice(4)))
+    np.testing.assert_allclose(bend.data, scipy.special.ivp(1, a.data[:4].astype(float), 2), rtol=1e-6 if dtype == "float32" else 1e-14)

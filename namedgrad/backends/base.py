@@ -17,6 +17,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.bessel import BesselKernels
+from namedgrad.backends.bessel_slopes import BesselSlopes
 from namedgrad.backends.cosine import CosineKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
@@ -45,6 +46,7 @@ class Backend(
     ActivationKernels,
     AttentionKernels,
     BesselKernels,
+    BesselSlopes,
     ClassKernels,
     CtcKernels,
     DistanceKernels,

@@ -23,6 +23,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.bessel import BesselKernels
+from namedgrad.backends.bessel_slopes import BesselSlopes
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.dask_lines import DaskLines
@@ -39,8 +40,8 @@ from namedgrad.backends.special import SpecialKernels
 
 _HOST = NumpyBackend()
 _BY_CELL = (
-    ActivationKernels, BesselKernels, FamilyKernels, HypergeometricKernels, LossKernels, ParameterKernels,
-    SlopeKernels, SpecialKernels,
+    ActivationKernels, BesselKernels, BesselSlopes, FamilyKernels, HypergeometricKernels, LossKernels,
+    ParameterKernels, SlopeKernels, SpecialKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 

@@ -31,7 +31,7 @@ from namedgrad.rules.elementwise import (
     square,
 )
 from namedgrad.rules.elementwise import sign as direction
-from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
 from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
@@ -101,28 +101,60 @@ def _of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> Dim
     return _beside(y, _neighbours(f, v, x))
 
 
-def _j1_slope_value(x: DimArray) -> DimArray:
-    """``j0(x) - j1(x) / x``; a half of both next to 0, where the quotient rounds. Order 2 takes ten times as long."""
-    if is_formula(x):
-        return subtract(j0(x), divide(j1(x), x))
-    near = less(absolute_real(x), c(1e-8))
-    there = where(near, c(1.0), x)
-    return where(near, c(0.5), subtract(j0(there), divide(j1(there), there)))
+def _from_value(name: str, f: Callable[[], Function], slope: Callable[..., DimArray], in_order: Function) -> Function:
+    """The derivative in the argument; of real numbers by a kernel that is given the value."""
+
+    def of_slope(v: DimArray, x: DimArray) -> DimArray:
+        return known(v, x, innermost(f()(v, x)))
+
+    known = elementwise(
+        f"{name}_slope",
+        lambda s, v, x, y: slope(in_order, in_order(v, x), v, x),
+        lambda s, v, x, y: slope(of_slope, s, v, x),
+        None,
+    )
+
+    def partial(y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+        return slope(f(), y, v, x) if x.dtype.kind == "c" or is_formula(x) else known(v, x, innermost(y))
+
+    return partial
 
 
-_j1_slope = with_slopes(_j1_slope_value, lambda y, x: scaled(0.25, subtract(jv(c(3), x), scaled(3.0, j1(x)))))
+def _kv_in_order(v: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    return multiply(exp(negative(promoted(x, y))), _in_order("kve_order", 1, _of_scaled_second)(v, x))
 
 
-def _i1_slope(x: DimArray) -> DimArray:
-    """Half of the orders around 1."""
-    return scaled(0.5, add(i0(x), iv(c(2), x)))
+def _of_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    """That of K."""
+    return negative(_neighbours(f, v, x))
 
 
-def _i1e_slope(y: DimArray, x: DimArray) -> DimArray:
-    """The same, scaled; far from 0 without the order 2, of which SciPy has no value at large arguments."""
-    far = greater(absolute_real(x), c(1.0))
-    near = scaled(0.5, add(i0e(x), _ive(c(2), where(far, c(1.0), x))))
-    return where(far, subtract(i0e(x), divide(y, where(far, x, c(1.0)))), near)
+_jv_slope = _from_value("jv", lambda: jv, _of_waves, _in_order("jv_order", 1, _of_waves))
+_yv_slope = _from_value("yv", lambda: yv, _of_waves, _in_order("yv_order", 1, _of_waves))
+_iv_slope = _from_value("iv", lambda: iv, _of_first, _in_order("iv_order", 1, _of_first))
+_ive_slope = _from_value("ive", lambda: _ive, _of_scaled_first, _in_order("ive_order", 1, _of_scaled_first))
+_kv_slope = _from_value("kv", lambda: kv, _of_second, lambda v, x: _kv_in_order(v, x, x))
+_kve_slope = _from_value("kve", lambda: kve, _of_scaled_second, _in_order("kve_order", 1, _of_scaled_second))
+
+
+def _bend_of_scaled_first(s: DimArray, x: DimArray, _: DimArray) -> DimArray:
+    """The derivative of ``s``, the scaled slope of I of order 1; SciPy has no value of order 3 at large arguments."""
+    y, far = i1e(x), greater(absolute_real(x), c(1.0))
+    t = reciprocal(where(far, x, c(1.0)))
+    by_equation = subtract(multiply(add(c(1.0), square(t)), y), multiply(t, s))
+    around = scaled(0.25, add(scaled(3.0, y), _ive(c(3), where(far, c(1.0), x))))
+    return subtract(where(far, by_equation, around), _without_growth(x, s))
+
+
+def _of_order_one(kernel: str, zero: Function, bend: Callable[..., DimArray]) -> Function:
+    """``f_0 - y / x``, the slope of ``y = f_1``."""
+    known = elementwise(kernel, bend, None)
+    return lambda y, x: subtract(zero(x), divide(y, x)) if is_formula(x) else known(x, innermost(y))
+
+
+_j1_slope = _of_order_one("j1_slope", lambda x: j0(x), lambda s, x, y: scaled(0.25, subtract(jv(c(3), x), scaled(3.0, j1(x)))))
+_i1_slope = _of_order_one("i1_slope", lambda x: i0(x), lambda s, x, y: scaled(0.25, add(iv(c(3), x), scaled(3.0, i1(x)))))
+_i1e_slope = _of_order_one("i1e_slope", lambda x: i0e(x), _bend_of_scaled_first)
 
 
 _SOURCE = "The derivative in v, of any degree, by quadrature along paths of steepest descent, DLMF 10.32."
@@ -132,7 +164,7 @@ _ORDER = ("positive", "positive")
 _ive = elementwise(
     "ive",
     lambda y, v, x: _in_order("ive_order", 1, _of_scaled_first)(v, x),
-    lambda y, v, x: by_quotient(y, v, x, 1, lambda x: _of_scaled_first(_ive, y, v, x)),
+    lambda y, v, x: by_quotient(y, v, x, 1, lambda x: _ive_slope(y, v, x)),
 )
 
 
@@ -195,28 +227,28 @@ def ive(v: DimArray | float, x: DimArray | float) -> DimArray:
 
 # fmt: off
 jv = special(
-    "jv", lambda y, v, x: _in_order("jv_order", 1, _of_waves)(v, x), lambda y, v, x: _of_waves(jv, y, v, x),
+    "jv", lambda y, v, x: _in_order("jv_order", 1, _of_waves)(v, x), lambda y, v, x: _jv_slope(y, v, x),
     domain=("order", "positive"), operands=_V, says="Bessel function of the first kind and real order v.",
     source=_SOURCE)
 yv = special(
-    "yv", lambda y, v, x: _in_order("yv_order", 1, _of_waves)(v, x), lambda y, v, x: _of_waves(yv, y, v, x),
+    "yv", lambda y, v, x: _in_order("yv_order", 1, _of_waves)(v, x), lambda y, v, x: _yv_slope(y, v, x),
     domain=("order", "positive"), operands=_V, says="Bessel function of the second kind and real order v.",
     source=_SOURCE)
 iv = special(
-    "iv", lambda y, v, x: _in_order("iv_order", 1, _of_first)(v, x), lambda y, v, x: _of_first(iv, y, v, x),
+    "iv", lambda y, v, x: _in_order("iv_order", 1, _of_first)(v, x), lambda y, v, x: _iv_slope(y, v, x),
     domain=("order", "positive"), operands=_V, says="Modified Bessel function of the first kind and real order v.",
     source=_SOURCE)
 kv = special(
-    "kv", lambda y, v, x: multiply(exp(negative(promoted(x, y))), _in_order("kve_order", 1, _of_scaled_second)(v, x)), lambda y, v, x: negative(_neighbours(kv, v, x)),
+    "kv", lambda y, v, x: _kv_in_order(v, x, y), lambda y, v, x: _kv_slope(y, v, x),
     domain=_ORDER, operands=_V, says="Modified Bessel function of the second kind and real order v.",
     source=_SOURCE)
 kve = special(
-    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: by_quotient(y, v, x, -1, lambda x: _of_scaled_second(kve, y, v, x)),
+    "kve", lambda y, v, x: _in_order("kve_order", 1, _of_scaled_second)(v, x), lambda y, v, x: by_quotient(y, v, x, -1, lambda x: _kve_slope(y, v, x)),
     domain=_ORDER, operands=_V, says="Scaled modified Bessel function of the second kind, exp(x) kv(v, x).",
     source=_SOURCE)
 j0 = special("j0", lambda y, x: negative(j1(x)), domain="real",
              says="Bessel function of the first kind of order 0.", torch="torch.special.bessel_j0")
-j1 = special("j1", lambda y, x: _j1_slope(x), domain="real",
+j1 = special("j1", lambda y, x: _j1_slope(y, x), domain="real",
              says="Bessel function of the first kind of order 1.", torch="torch.special.bessel_j1")
 y0 = special("y0", lambda y, x: negative(y1(x)), domain="positive",
              says="Bessel function of the second kind of order 0.", torch="torch.special.bessel_y0")
@@ -224,7 +256,7 @@ y1 = special("y1", lambda y, x: _beside(y0(x), divide(y, x)), domain="positive",
              says="Bessel function of the second kind of order 1.", torch="torch.special.bessel_y1")
 i0 = special("i0", lambda y, x: i1(x), domain="real",
              says="Modified Bessel function of the first kind of order 0.", torch="torch.special.i0")
-i1 = special("i1", lambda y, x: _i1_slope(x), domain="real",
+i1 = special("i1", lambda y, x: _i1_slope(y, x), domain="real",
              says="Modified Bessel function of the first kind of order 1.", torch="torch.special.i1")
 i0e = special("i0e", lambda y, x: by_quotient(y, c(0.0), x, 1, lambda x: subtract(i1e(x), _without_growth(x, y))), domain="nonzero",
               says="Scaled modified Bessel function exp(-abs(x)) i0(x).", torch="torch.special.i0e")
