@@ -630,5 +630,42 @@ def test_slopes_of_the_modified_bessel_function_of_order_1(dtype: str) -> None:
     with np.errstate(all="ignore"):
         want = scipy.special.ivp(1, a.data.astype(float))
     np.testing.assert_allclose(ng.grad(lambda a: ng.i1(a).sum())(a).data, [*want[:4], np.inf], rtol=1e-6 if dtype == "float32" else 1e-14)
+    near = a.isel(x=slice(3))
+    scaled = ng.grad(lambda a: ng.i1e(a).sum())(near)
+    np.testing.assert_allclose(scaled.data, 0.5 - np.abs(near.data), rtol=2e-7 if dtype == "float32" else 3e-16)
     bend = ng.hessian(lambda a: ng.i1(a).sum(), part="diagonal")(a.isel(x=slice(4)))
     np.testing.assert_allclose(bend.data, scipy.special.ivp(1, a.data[:4].astype(float), 2), rtol=1e-6 if dtype == "float32" else 1e-14)
+
+
+# slopes by the value where it is exact enough, elsewhere in another way; operands on both sides
+BY_VALUE: list[tuple[str, tuple[float, float], Callable[[Any, Any], Any]]] = [
+    ("dawsn", (-9, 9), lambda x, y: 1 - 2 * x * y),
+    ("erfcx", (-3, 3), lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi)),
+    ("exprel", (-6, 6), lambda x, y: (np.exp(x) - y) / x),
+    ("log_ndtr", (-4, 4), lambda x, y: np.exp(-0.5 * x * x - y) / math.sqrt(2 * math.pi)),
+    ("ndtri_exp", (-9, -1e-3), lambda x, y: np.exp(0.5 * y * y + x) * math.sqrt(2 * math.pi)),
+    ("wofz", (-9, 9), lambda x, y: 2j / math.sqrt(math.pi) - 2 * x * y),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "between", "slope"), BY_VALUE, ids=[name for name, *_ in BY_VALUE])
+def test_slopes_by_the_value_of_many_cells_in_any_order(name: str, between: Any, slope: Any, dtype: Any) -> None:
+    cells = np.random.default_rng(4).uniform(*between, (160, 250)).astype(dtype)
+    exact = {"atol": 1e-5, "rtol": 1e-5} if dtype == "float32" else {"atol": 1e-13, "rtol": 1e-12}
+    for x in (cells, cells.T, cells[::3, ::-1], cells[0, 0]):
+        a = ng.DimArray(x, ("a", "b")[: x.ndim])
+        found = ng.pushforward(getattr(ng, name), (a,), (ng.ones_like(a),))[1]
+        far = np.asarray(x, float)
+        np.testing.assert_allclose(found.data, slope(far, getattr(scipy.special, name)(far)), **exact)
+        assert found.dtype == getattr(ng, name)(a).dtype
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_spherical_bessel_functions_of_many_cells_by_series_and_recurrence(order: Any) -> None:
+    x = np.random.default_rng(3).uniform(-4, 4, (160, 250)).astype(float, order=order)
+    for some in (x, x[::3, ::-1]):
+        found = ng.grad(lambda a: ng.sinc(a).sum())(ng.DimArray(some, ("a", "b"))).data
+        np.testing.assert_allclose(found, (np.cos(math.pi * some) - np.sinc(some)) / some, rtol=1e-9, atol=1e-12)
+        bend = ng.hessian(lambda a: ng.sici(a)[0].sum(), part="diagonal")(ng.DimArray(some, ("a", "b"))).data
+        np.testing.assert_allclose(bend, (np.cos(some) - np.sin(some) / some) / some, rtol=1e-9, atol=1e-12)

@@ -1,5 +1,6 @@
 """Comparisons, rounding, special functions and polynomials of a million cells by hand; see the package."""
 
+import operator
 from functools import partial
 from typing import Any
 
@@ -47,6 +48,11 @@ def _owens_pull(g: np.ndarray, _: np.ndarray, h: np.ndarray, a: np.ndarray) -> A
 def _voigt_pull(g: np.ndarray, _: np.ndarray, x: np.ndarray) -> np.ndarray:
     z = (x + 0.5j) / np.sqrt(2)
     return g * (-2 * z * sc.wofz(z)).real / (2 * ROOT)
+
+
+def _fresnel_pull(g: np.ndarray, _: np.ndarray, x: np.ndarray) -> np.ndarray:
+    angle = np.pi / 2 * x * x
+    return g * (np.sin(angle) + np.cos(angle))
 
 
 def _boxcox_pull(g: np.ndarray, _: np.ndarray, x: np.ndarray, k: np.ndarray) -> Any:
@@ -131,9 +137,9 @@ OF_MORE: dict[str, tuple[Any, Any]] = {  # the same, where m is namedgrad or sci
     "wofz":            (lambda m, x: m.wofz(x).imag, lambda g, y, x: g * (2 / ROOT - 2 * x * y)),
     "voigt_profile":   (lambda m, x: m.voigt_profile(x, 1.0, 0.5), _voigt_pull),
     "ndtri_exp":       (lambda m, x: m.ndtri_exp(-x), lambda g, y, x: -g * np.sqrt(2 * np.pi) * np.exp(y * y / 2 - x)),
-    "sici":            (lambda m, x: m.sici(x)[0], lambda g, y, x: g * np.sin(x) / x),
-    "shichi":          (lambda m, x: m.shichi(x)[0], lambda g, y, x: g * np.sinh(x) / x),
-    "fresnel":         (lambda m, x: m.fresnel(x)[0], lambda g, y, x: g * np.sin(np.pi / 2 * x * x)),
+    "sici":            (lambda m, x: operator.add(*m.sici(x)), lambda g, y, x: g * (np.sin(x) + np.cos(x)) / x),
+    "shichi":          (lambda m, x: operator.add(*m.shichi(x)), lambda g, y, x: g * (np.sinh(x) + np.cosh(x)) / x),
+    "fresnel":         (lambda m, x: operator.add(*m.fresnel(x)), _fresnel_pull),
     "airy":            (lambda m, x: m.airy(x)[0], lambda g, y, x: g * sc.airy(x)[1]),
     "lambertw":        (lambda m, x: m.lambertw(x).real, lambda g, y, x: g * y / (x * (1 + y))),
     "eval_jacobi":     (lambda m, x: m.eval_jacobi(3, 1.0, 2.0, x),

@@ -14,7 +14,7 @@ import numpy as np
 
 Raw = Any
 SMALL = 1e-3  # below, SciPy's error grows with the order times the logarithm of the argument
-NEXT_TO_ZERO = 1e-8  # here the slope of an odd function of order 1 is that at 0 to the last digit
+NEXT_TO_ZERO = 1e-8  # here ``y / x`` is half of the function of order 0 to the last digit
 
 
 class BesselSlopes:
@@ -24,6 +24,7 @@ class BesselSlopes:
     may_branch: bool
     function: Callable[[str], Callable[..., Raw]]
     isfinite_all: Callable[[Raw], bool]
+    _repaired: Callable[..., Raw]
 
     # ---------------------------------------------------------------- of real order
 
@@ -132,10 +133,11 @@ class BesselSlopes:
     def _of_first(self, zero: str, x: Raw, y: Raw) -> Raw:
         xp = self.xp
         with np.errstate(all="ignore"):
-            out, near = self.function(zero)(x) - y / x, xp.absolute(x) < NEXT_TO_ZERO
+            first, near = self.function(zero)(x), xp.absolute(x) < NEXT_TO_ZERO
+            out = first - y / x
         if self.may_branch and not near.any():
             return out
-        return xp.where(near, out.dtype.type(0.5), out)
+        return xp.where(near, out.dtype.type(0.5) * first, out)
 
     # ---------------------------------------------------------------- which
 
@@ -146,10 +148,8 @@ class BesselSlopes:
         with np.errstate(all="ignore"):
             if not self.may_branch:
                 return between(v, x, y).astype(y.dtype)
-            out = np.asarray(beside(v, x, y))
+            out = beside(v, x, y)
             lost = (np.absolute(x) < SMALL) | (np.absolute(y) < np.finfo(y.dtype).tiny)
             if not self.isfinite_all(out):
                 lost = lost | ~np.isfinite(out)
-            if lost.any():
-                out[lost] = between(*(np.broadcast_to(a, out.shape)[lost] for a in (v, x, y)))
-            return out.astype(y.dtype, copy=False)[()]
+            return self._repaired(out, lost, between, v, x, y).astype(y.dtype, copy=False)

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import double, is_complex, result_dtype
+from namedgrad.backends.special import double, floating, is_complex, result_dtype
 
 Raw = Any
 _ROOT_PI = math.sqrt(math.pi)
+# ``(coth(h) - 1 / h) / h`` up to 1 as a quotient of polynomials in ``h**2``: 1 / (3 + h**2 / (5 + ... h**2 / 19))
+_ABOVE, _BELOW = (1, 1430, 289575, 16081065, 218243025), (55, 25740, 2837835, 91891800, 654729075)
+_FAR = 7.0  # from here on Faddeeva's function by its asymptotic series
 
 
 @functools.cache
@@ -32,7 +35,9 @@ class FamilyKernels:
     may_branch: bool
     function: Callable[[str], Callable[..., Raw]]
     _in_blocks: Callable[..., Raw]
+    isfinite_all: Callable[[Raw], bool]
     _pieces: Callable[..., Raw]
+    _repaired: Callable[..., Raw]
     polynomial: Callable[..., Raw]
 
     # ---------------------------------------------------------------- functions with several results
@@ -238,6 +243,19 @@ class FamilyKernels:
 
         return self._in_blocks(both, x).astype(dtype, copy=False)
 
+    def exprel_slope(self, x: Raw, y: Raw) -> Raw:
+        """The first derivative, ``y / 2 (1 + coth(h) - 1 / h)`` with ``h = x / 2``; near 0 by a fraction."""
+        if not self.may_branch or is_complex(x) or y.dtype.itemsize < 8:
+            return self.exprel_order(1, x)
+        half = np.asarray(0.5 * x)
+        square = half * half
+        with np.errstate(all="ignore"):
+            out = np.asarray(half * self.polynomial(_ABOVE, square))
+            out /= self.polynomial(_BELOW, square)
+            out += 1.0
+            out *= 0.5 * y
+            return self._repaired(out, ~(square <= 1.0), lambda x: self.exprel_order(1, x), x)
+
     def log1p_ratio_order(self, n: int, x: Raw) -> Raw:
         """The n-th derivative of ``log(1 + x) / x``."""
         xp, dtype, x = self.xp, result_dtype(x), double(x)
@@ -264,7 +282,57 @@ class FamilyKernels:
 
         return self._in_blocks(both, x).astype(dtype, copy=False)
 
+    # ---------------------------------------------------------------- hyperbolic functions and cosine by their argument
+
+    def sinh_ratio(self, x: Raw) -> Raw:
+        """``sinh(x) / x``: 1 at 0, finite where ``sinh(x)`` alone is not."""
+        xp, x = self.xp, floating(x)
+        with np.errstate(all="ignore"):
+            out = xp.sinh(x) / x
+            if self.may_branch and self.isfinite_all(out):
+                return out
+            if not is_complex(x):
+                size = xp.absolute(x)
+                half = xp.exp(0.5 * size)
+                out = xp.where(xp.isfinite(out), out, xp.where(xp.isinf(size), size, 0.5 * half / size * half))
+            return xp.where(xp.equal(x, 0), out.dtype.type(1), out).astype(out.dtype)
+
+    def cosh_ratio(self, x: Raw) -> Raw:
+        """``cosh(x) / x``, also at infinity."""
+        xp, x = self.xp, floating(x)
+        with np.errstate(all="ignore"):
+            out = xp.cosh(x) / x
+            if is_complex(x) or (self.may_branch and self.isfinite_all(out)):
+                return out
+            return xp.where(xp.isinf(x), x, out)
+
+    def cos_ratio(self, x: Raw) -> Raw:
+        """``cos(x) / x``, 0 at infinity."""
+        xp, x = self.xp, floating(x)
+        with np.errstate(all="ignore"):
+            out = xp.cos(x) / x
+            if is_complex(x) or (self.may_branch and self.isfinite_all(out)):
+                return out
+            return xp.where(xp.isinf(x), out.dtype.type(0), out)
+
     # ---------------------------------------------------------------- Faddeeva's function
+
+    def wofz_slope(self, z: Raw, w: Raw) -> Raw:
+        """The first derivative from the value ``w``, where nothing cancels."""
+        if not self.may_branch or w.dtype.itemsize < 16:
+            return self.wofz_order(1, z)
+        with np.errstate(all="ignore"):
+            out = np.asarray(np.multiply(z, w))
+            np.add(np.multiply(out, -2.0, out=out), 2j / _ROOT_PI, out=out)
+            far = ~(np.real(z) ** 2 + np.imag(z) ** 2 < _FAR**2) if is_complex(z) else ~(np.absolute(z) < _FAR)
+            return self._repaired(out, far, lambda z: self.wofz_order(1, z), z)
+
+    def dawsn_slope(self, x: Raw, y: Raw) -> Raw:
+        """The same of Dawson's integral."""
+        if not self.may_branch or is_complex(x) or y.dtype.itemsize < 8:
+            return self.dawsn_order(1, x)
+        with np.errstate(all="ignore"):
+            return self._repaired(1 - 2 * x * y, ~(np.absolute(x) < _FAR), lambda x: self.dawsn_order(1, x), x)
 
     def wofz_order(self, n: int, z: Raw) -> Raw:
         """The n-th derivative: near 0 by recurrence (DLMF 7.10), else by the asymptotic series (7.12.1)."""
@@ -295,7 +363,7 @@ class FamilyKernels:
             return xp.where(xp.isinf(xp.absolute(z)), 0.0, out)
 
         with np.errstate(all="ignore"):
-            return self._pieces(xp.absolute(z) < 7, recurrence, asymptotic, z, (1 + 1j, 9 + 1j)).astype(dtype)
+            return self._pieces(xp.absolute(z) < _FAR, recurrence, asymptotic, z, (1 + 1j, 9 + 1j)).astype(dtype)
 
     def dawsn_order(self, n: int, x: Raw) -> Raw:
         """The n-th derivative of Dawson's integral, a half of ``√π imag(w)``."""

@@ -200,7 +200,9 @@ class SpecialKernels:
 
     def _spherical(self, n: int, x: Raw, unit: float) -> Raw:
         xp = self.xp
-        dtype, x, bound = result_dtype(x), double(x), float(max(n, 1))
+        if not n:
+            return self._sine_quotient(x, unit)
+        dtype, x, bound = result_dtype(x), double(x), float(n)
 
         def series(x: Raw) -> Raw:
             z = x * unit
@@ -217,7 +219,7 @@ class SpecialKernels:
 
         def recurrence(x: Raw) -> Raw:
             z = x * unit
-            turned = z if unit == 1.0 or is_complex(x) else (x - 2 * xp.rint(x / 2)) * unit
+            turned = self._less_turns(x, unit)
             below, out = xp.cos(turned) / z, xp.sin(turned) / z
             for k in range(n):
                 below, out = out, (2 * k + 1) / z * out - below
@@ -225,6 +227,22 @@ class SpecialKernels:
 
         near = xp.absolute(x) < bound / unit
         return self._pieces(near, series, recurrence, x, (0.5 / unit, 2.0 * bound / unit)).astype(dtype)
+
+    def _sine_quotient(self, x: Raw, unit: float) -> Raw:
+        """``sin(x) / x`` of ``unit * x``: 1 at 0, and 0 at infinity."""
+        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = x if unit == 1.0 else x * unit
+            out = xp.sin(self._less_turns(x, unit)) / z
+        if not (self.may_branch and self.isfinite_all(out)):
+            out = xp.where(xp.equal(x, 0), 1.0, out if is_complex(z) else xp.where(xp.isinf(z), 0.0, out))
+        return out.astype(dtype, copy=False)
+
+    def _less_turns(self, x: Raw, unit: float) -> Raw:
+        """``unit * x``, of multiples of π without whole turns."""
+        if unit == 1.0:
+            return x
+        return x * unit if is_complex(x) else (x - 2 * self.xp.rint(x / 2)) * unit
 
     def polynomial(self, coefficients: Sequence[float], x: Raw) -> Raw:
         """By Horner's scheme, the highest power first.
@@ -260,18 +278,33 @@ class SpecialKernels:
     def _pieces(
         self, where: Raw, one: Callable[[Raw], Raw], other: Callable[[Raw], Raw], x: Raw, safe: tuple[float, float]
     ) -> Raw:
-        """``one(x)`` where a condition holds, ``other(x)`` elsewhere; neither meets arguments of the other."""
+        """``one(x)`` where a condition holds, ``other(x)`` elsewhere; neither meets arguments of the other.
+
+        On the host by positions: a million cells of both kinds take 4 ms instead of 20 by an irregular mask.  As many
+        at a time as the cache holds.
+        """
         if self.may_branch:
             x, where = np.asarray(x), np.asarray(where)
             if where.all():
                 return one(x)
             if not where.any():
                 return other(x)
-            out = np.empty_like(x)
-            out[where], out[~where] = one(x[where]), other(x[~where])
-            return out
+            order: Any = "F" if x.flags.fnc else "C"
+            cells, out = x.ravel(order), np.empty(x.size, x.dtype)
+            for side, f in ((where, one), (~where, other)):
+                found = np.flatnonzero(side.ravel(order))
+                for some in (found[i : i + BLOCK] for i in range(0, found.size, BLOCK)):
+                    out[some] = f(cells[some])
+            return out.reshape(x.shape, order=order)
         xp = self.xp
         return xp.where(where, one(xp.where(where, x, safe[0])), other(xp.where(where, safe[1], x)))
+
+    def _repaired(self, out: Raw, lost: Raw, again: Callable[..., Raw], *operands: Raw) -> Raw:
+        """``out``, on the host, where cells that were ``lost`` are computed again."""
+        out, lost = np.asarray(out), np.asarray(lost)
+        if lost.any():
+            out[lost] = again(*(np.broadcast_to(a, out.shape)[lost] for a in operands))
+        return out[()]
 
     def power_order(self, n: int, x: Raw, z: Raw) -> Raw:
         """The n-th derivative of ``x**z`` in ``x``, ``z (z - 1) ... x**(z - n)``: exactly 0 where a factor is."""
@@ -465,6 +498,14 @@ class SpecialKernels:
 
         return self._pieces(x > 1.5, right, left, x, (2.0, 0.0)).astype(dtype)
 
+    def erfcx_slope(self, x: Raw, y: Raw) -> Raw:
+        """``(erfcx)'``, -2 times the first of these, from the value ``y``."""
+        if not self.may_branch or y.dtype.itemsize < 8:
+            return -2.0 * self.erfcx_order(1, x)
+        with np.errstate(all="ignore"):
+            out = 2 * x * y - 2 / math.sqrt(math.pi)
+            return self._repaired(out, x > 1.5, lambda x, y: -2.0 * y * self._erfc_ratio(1, x), x, y)
+
     def erfcx_ratio(self, x: Raw) -> Raw:
         """``erfcx_order(1, x) / erfcx(x)``, which is Mills' ratio turned over, less ``x``."""
         dtype, x = result_dtype(x), double(x)
@@ -485,6 +526,14 @@ class SpecialKernels:
         """Density over distribution function of the standard normal distribution: ``(log_ndtr)'``."""
         out = math.sqrt(2 / math.pi) / self.special.erfcx(double(x) * -math.sqrt(0.5))
         return out.astype(result_dtype(x))
+
+    def log_ndtr_slope(self, x: Raw, y: Raw) -> Raw:
+        """The same from the value ``y`` of ``log_ndtr``, without its loss of digits in the left tail."""
+        if not self.may_branch or y.dtype.itemsize < 8:
+            return self.normal_hazard(x)
+        with np.errstate(all="ignore"):
+            out = np.exp(-0.5 * x * x - y) * (1 / math.sqrt(2 * math.pi))
+            return self._repaired(out, ~(x > -1.0), self.normal_hazard, x)
 
     def ndtri_exp(self, y: Raw) -> Raw:
         """The quantile function of the normal distribution at ``exp(y)``; far tails by Newton's method."""

@@ -43,6 +43,8 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "present_above": ("where({0} > {1}, 1, 0)", _ATOM), "present_below": ("where({0} < {1}, 1, 0)", _ATOM),
     "log_share": ("1 / (1 + exp({1} - {0}))", _PRODUCT),
     "log_ratio": ("log({0} / {1})", _ATOM), "normal_hazard": ("sqrt(2 / pi) / erfcx(-{0} / sqrt(2))", _PRODUCT),
+    "dawsn_slope": ("1 - 2 * {0} * {1}", _SUM), "wofz_slope": ("2j / sqrt(pi) - 2 * {0} * {1}", _SUM),
+    "exprel_slope": ("(exp({0}) - {1}) / {0}", _PRODUCT),
     "erfcx_order": ("exp({1}**2) * i{0}erfc({1})", _PRODUCT), "kve_order": ("dkve/dv", _ATOM),
     "gamma_density": ("{1}**({0} - 1) * exp(-{1}) / gamma({0})", _PRODUCT), "gammainc_order": ("dP/da", _ATOM),
     "beta_density": ("{2}**({0} - 1) * (1 - {2})**({1} - 1) / beta({0}, {1})", _PRODUCT),

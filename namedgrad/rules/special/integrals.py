@@ -11,12 +11,11 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, make
 from namedgrad.backends import call
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.primitive import Primitive, elementwise, operation, sample
 from namedgrad.rules.elementwise import (
     c,
     copysign,
     cos,
-    cosh,
     divide,
     exp,
     isinf,
@@ -33,7 +32,7 @@ from namedgrad.rules.movement import slice_of
 from namedgrad.rules.special.declare import FAMILY, constant_in, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.spherical import spherical_in, spherical_yn
 from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
-from namedgrad.trace import apply
+from namedgrad.trace import apply, innermost
 
 Function = Callable[..., DimArray]
 
@@ -48,6 +47,12 @@ def _elliptic(kernel: str, n: int) -> Function:
 def _family(kernel: str, n: int) -> Function:
     """The n-th derivative of a function of one operand."""
     return ordered(kernel, (n,), lambda y, x: _family(kernel, n + 1)(x))
+
+
+@functools.cache
+def _from_value(name: str) -> Function:
+    """The first derivative, of the operand and the value."""
+    return elementwise(f"{name}_slope", lambda s, x, y: _family(f"{name}_order", 2)(x), None)
 
 
 @functools.cache
@@ -95,9 +100,9 @@ def _below_infinity(x: DimArray) -> DimArray:
 
 
 _expi_slope = with_slopes(_expi_slope_value, lambda y, x: multiply(y, subtract(c(1.0), reciprocal(x))))
-_chi_slope = with_slopes(
-    lambda x: divide(cosh(x), _below_infinity(x)), lambda y, x: multiply(y, subtract(tanh(x), reciprocal(x)))
-)
+_shi_slope = elementwise("sinh_ratio", lambda y, x: spherical_in(c(1), x))
+_chi_slope = elementwise("cosh_ratio", lambda y, x: multiply(y, subtract(tanh(x), reciprocal(x))))
+_ci_slope = elementwise("cos_ratio", lambda y, x: spherical_yn(c(1), x))
 
 
 # fmt: off
@@ -128,14 +133,14 @@ expn = special(
     "expn", constant_in("the order n", "expn(n, x)"), lambda y, n, x: _expn_slope(n, x),
     domain=("order", "positive"), operands=("n", "x"), says="Generalized exponential integral of the whole order n.")
 dawsn = special(
-    "dawsn", lambda y, x: _family("dawsn_order", 1)(x),
+    "dawsn", lambda y, x: _from_value("dawsn")(x, innermost(y)),
     domain="real", says="Dawson's integral, exp(-x²) times that of exp(t²) from 0 to x.",
     source="Derivatives by recurrence near 0, else by an asymptotic series, DLMF 7.10 and 7.12.")
 erfi = special(
     "erfi", lambda y, x: scaled(2 / math.sqrt(math.pi), exp(square(x))),
     domain="real", says="Imaginary error function, -i erf(i x).")
 wofz = special(
-    "wofz", lambda y, z: _family("wofz_order", 1)(z),
+    "wofz", lambda y, z: _from_value("wofz")(z, innermost(y)),
     domain="complex", operands=("z",), says="Faddeeva's function, exp(-z²) erfc(-i z).",
     source="Derivatives by recurrence near 0, else by an asymptotic series, DLMF 7.10 and 7.12.")
 # fmt: on
@@ -196,8 +201,8 @@ def _all_of(function: str, known: list[Function], x: DimArray) -> list[DimArray]
 
 
 _quarter = math.pi / 2
-_sici = _known(lambda x, *_: spherical_j(0)(x), lambda x, *_: negative(spherical_yn(c(0), x)))
-_shichi = _known(lambda x, *_: spherical_in(c(0), x), lambda x, *_: _chi_slope(x))
+_sici = _known(lambda x, *_: spherical_j(0)(x), lambda x, *_: _ci_slope(x))
+_shichi = _known(lambda x, *_: _shi_slope(x), lambda x, *_: _chi_slope(x))
 _fresnel = _known(lambda x, *_: sin(scaled(_quarter, square(x))), lambda x, *_: cos(scaled(_quarter, square(x))))
 _airy: list[Function] = _known(
     lambda x, *v: _airy[1](x, *v),

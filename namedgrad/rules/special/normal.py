@@ -13,8 +13,9 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, exp, ordered, reciprocal, square
-from namedgrad.rules.special.declare import scaled, special
+from namedgrad.rules.special.declare import is_formula, scaled, special
 from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
+from namedgrad.trace import innermost
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)
@@ -30,10 +31,13 @@ def _erfcx(n: int) -> Callable[..., DimArray]:
     return ordered("erfcx_order", (n,), lambda y, x: scaled(-2.0 * (n + 1), _erfcx(n + 1)(x)))
 
 
+_erfcx_by_value = elementwise("erfcx_slope", lambda s, x, y: scaled(8.0, _erfcx(2)(x)), None)
+
+
 def _erfcx_slope(y: DimArray, x: DimArray) -> DimArray:
     if x.dtype.kind == "c":
         return subtract(multiply(scaled(2.0, x), y), c(_TWO_OVER_ROOT_PI))
-    return scaled(-2.0, _erfcx(1)(x))
+    return scaled(-2.0, _erfcx(1)(x)) if is_formula(x) else _erfcx_by_value(x, innermost(y))
 
 
 _ratio = elementwise("erfcx_ratio", lambda y, x: subtract(scaled(2.0, multiply(y, add(x, y))), c(1.0)))
@@ -46,6 +50,12 @@ def _hazard_slope(y: DimArray, x: DimArray) -> DimArray:
 
 
 _hazard = elementwise("normal_hazard", _hazard_slope)
+_hazard_by_value = elementwise("log_ndtr_slope", lambda s, x, y: _hazard_slope(s, x), None)
+
+
+def _log_ndtr_slope(y: DimArray, x: DimArray) -> DimArray:
+    """The hazard at ``x``, whose logarithm of the distribution function is ``y``."""
+    return _hazard(x) if x.dtype.kind == "c" or is_formula(x) else _hazard_by_value(x, innermost(y))
 
 # fmt: off
 erf = special(
@@ -68,7 +78,7 @@ ndtr = special(
     "ndtr", lambda y, x: scaled(1 / math.sqrt(2 * math.pi), exp(scaled(-0.5, square(x)))),
     domain="real", says="Distribution function of the standard normal distribution.", torch="torch.special.ndtr")
 log_ndtr = special(
-    "log_ndtr", lambda y, x: _hazard(x),
+    "log_ndtr", lambda y, x: _log_ndtr_slope(y, x),
     domain="real", says="Logarithm of the distribution function of the standard normal distribution.",
     torch="torch.special.log_ndtr",
     source="The derivative is √(2/π) / erfcx(-x / √2), which neither over- nor underflows in the left tail.")
@@ -76,6 +86,6 @@ ndtri = special(
     "ndtri", lambda y, x: scaled(math.sqrt(2 * math.pi), exp(scaled(0.5, square(y)))),
     domain="fraction", says="Quantile function of the standard normal distribution.", torch="torch.special.ndtri")
 ndtri_exp = special(
-    "ndtri_exp", lambda y, x: reciprocal(_hazard(y)),
+    "ndtri_exp", lambda y, x: reciprocal(_log_ndtr_slope(x, y)),
     domain="negative", says="Quantile function of the standard normal distribution at exp(x).")
 # fmt: on

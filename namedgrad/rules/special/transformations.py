@@ -32,6 +32,7 @@ from namedgrad.rules.elementwise import (
 from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.entropy import xlog1py
 from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, subtract, where
+from namedgrad.trace import innermost
 
 
 @functools.cache
@@ -109,12 +110,13 @@ def _inverse_in_exponent(y: DimArray, x: DimArray, exponent: DimArray) -> DimArr
     return where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
 
 
+_exprel_slope = elementwise("exprel_slope", lambda s, x, y: _family("exprel_order", 2)(x), None)
 _TWO = ("x", "lmbda")
 # fmt: off
 exp10 = special(
     "exp10", lambda y, x: scaled(math.log(10), y), domain="real", says="Ten to the power x.")
 exprel = special(
-    "exprel", lambda y, x: _family("exprel_order", 1)(x), domain="real", says="Relative exponential, (exp(x) - 1) / x.")
+    "exprel", lambda y, x: _exprel_slope(x, innermost(y)), domain="real", says="Relative exponential, (exp(x) - 1) / x.")
 cosm1 = special(
     "cosm1", lambda y, x: negative(sin(x)), domain="real", says="cos(x) - 1, accurate near 0.")
 boxcox = special(
