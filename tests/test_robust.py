@@ -295,6 +295,36 @@ def test_pullback_keeps_private_copies_of_user_arrays() -> None:
             a[...] = s
 
 
+def test_values_beside_a_pullback_share_memory_with_nothing() -> None:
+    captured, kept = array(4), []
+
+    def keeping(x: ng.DimArray) -> ng.DimArray:
+        y = x * 2.0
+        kept.append(ng.stop_gradient(y))
+        return y
+
+    functions: list[Any] = [
+        keeping, ng.stop_gradient, ng.exp, ng.sign, lambda x: x, lambda x: x + 1.0, lambda x: captured, lambda x: x.real,
+        lambda x: x.isel(x=slice(0, 2)), lambda x: ng.tile(x, {"x": 2}), lambda x: (ng.exp(x) + 0.0, ng.flip(x + 1.0, "x")),
+        lambda x: (lambda y: (y, y, y * y))(x + 1.0), lambda x: (lambda y: (y, y.isel(x=slice(1, 3))))(ng.sign(x)),
+    ]  # fmt: skip
+    for transform in (ng.pullback, ng.linearize):
+        for f in functions:
+            x = array(4)
+            out, rest = transform(f, x)
+            values = [y.data for y in (out if isinstance(out, tuple) else (out,))]
+            others = [x.data, captured.data, *(k.data for k in kept)]
+            for k, a in enumerate(values):
+                assert not any(np.shares_memory(a, other) for other in (*others, *values[:k]))
+                assert a.flags.writeable
+            pull = rest if transform is ng.pullback else rest.T
+            ones = ng.ones_like(out) if not isinstance(out, tuple) else tuple(ng.ones_like(y) for y in out)
+            before = pull(ones).to_numpy()
+            for a in values:
+                a[...] = np.nan
+            np.testing.assert_array_equal(pull(ones).to_numpy(), before)
+
+
 def test_gradients_alias_neither_inputs_nor_cotangents_nor_each_other() -> None:
     x, y, c = array(4), array(4), array(4)
     functions: list[Any] = [

@@ -55,7 +55,8 @@ class Tape:
     def values(self) -> list[DimArray]:
         """The outputs as the user's own: copies of those that a map may retain."""
         held = [sys.getrefcount(self.outs[k]) - 3 for k in range(len(self.outs))]  # here, by its trace, by the call
-        return [o if not h and _is_held_once(o) else fresh_copy(o) for o, h in zip(self.outs, held, strict=True)]
+        pairs = zip(self.outs, self.traced, held, strict=False)
+        return [o if h == (o is t) and _is_held_once(o) else fresh_copy(o) for o, t, h in pairs]
 
     # ---------------------------------------------------------------- reverse
 
@@ -315,8 +316,10 @@ def _is_whole(raw: Any) -> bool:
 
 
 def _is_held_once(a: DimArray) -> bool:
-    """Whether an array of NumPy's is referred to by ``a`` alone: then no map has it, nor a view of it."""
-    return a.level is None and isinstance(a.raw, np.ndarray) and a.raw.base is None and sys.getrefcount(a.raw) == 2
+    """Whether an array of NumPy's, all of its memory, is referred to by ``a`` alone: then no map has it, nor a view."""
+    if a.level is not None or not isinstance(a.raw, np.ndarray) or not _is_whole(a.raw) or sys.getrefcount(a.raw) > 2:
+        return False
+    return a.raw.base is None or (sys.getrefcount(a.raw.base) == 2 and getattr(a.raw.base, "base", a) is None)
 
 
 def own_memory(results: Iterable[DimArray], given: Iterable[DimArray | None]) -> list[DimArray]:

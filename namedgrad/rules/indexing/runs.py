@@ -47,7 +47,7 @@ repeat_runs = linear("(n)->(n)", "repeat_runs", transpose=lambda g, x, bounds: s
 class _RunExtreme(Primitive):
     """The largest, or smallest, cell of every run; cells that tie share its derivative."""
 
-    form, signature = "core", "(n)->(m)"
+    form, signature, keeps = "core", "(n)->(m)", "constants"
 
     def __init__(self, name: str, how: str) -> None:
         super().__init__(name, "reduce_runs")

@@ -60,7 +60,7 @@ def write_into(x: DimArray, v: DimArray, index: Sequence[DimArray], dims: Names,
 class _Into(Primitive):
     """One array combined into another at an index."""
 
-    form, signature = "linear", "(n...),(),()->(n...)"
+    form, signature, keeps = "linear", "(n...),(),()->(n...)", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names, summed: Names, how: str, own: bool) -> DimArray:
         x, v, *index = args

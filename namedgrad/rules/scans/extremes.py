@@ -41,7 +41,7 @@ from namedgrad.trace import apply, innermost
 class _Running(Primitive):
     """The extreme of all cells up to each one."""
 
-    form, signature = "core", "(n)->(n)"
+    form, signature, keeps = "core", "(n)->(n)", "constants"
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
         x = args[0]  # the other operand, if there is one, says which cells take part

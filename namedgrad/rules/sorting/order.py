@@ -27,7 +27,7 @@ from namedgrad.trace import apply, innermost
 class _Along(Primitive):
     """One call of a kernel along one axis."""
 
-    form, signature = "linear", "(n)->(m)"
+    form, signature, keeps = "linear", "(n)->(m)", "constants"
 
     def lower(self, args: Sequence[DimArray], dim: Name, **params: Any) -> DimArray:
         x, raw = args[0], [a.raw for a in args]
