@@ -93,7 +93,7 @@ class Level:
                     self.lend(a, watch=True)
             some, every = prim.keeps != "factors", prim.keeps == "operands"
             ins = [self.own(a) if every or (some and not n) else a for a, n in zip(ins, need, strict=True)]
-            out = self.own(out) if every else out
+            out = self.own(out) if every or prim.keeps == "result" else out
             map_: Map | None = prim.linear(out, ins, need, **params)
             if type(map_) is Scale:
                 map_.terms = [(self.own(f), names, dtype) for f, names, dtype in map_.terms]

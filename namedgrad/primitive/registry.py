@@ -61,7 +61,7 @@ class Primitive:
 
     form = ""
     signature = "()"
-    keeps = "operands"  #: what a map may hold on to: operands, only the "constants" among them, or its "factors"
+    keeps = "operands"  #: what maps hold on to: "constants" among them, "result" also what is computed, or "factors"
 
     def __init__(self, name: str, kernel: str | None = None) -> None:
         self.name, self.kernel = name, kernel or name

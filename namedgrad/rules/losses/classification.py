@@ -202,7 +202,7 @@ def cross_entropy(
 class _Surprise(Primitive):
     """Minus the logarithm of the softmax at a class, whose derivative is the softmax less 1 at the class."""
 
-    form, signature = "core", "(n),()->()"
+    form, signature, keeps = "core", "(n),()->()", "constants"
 
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
         x, t = args

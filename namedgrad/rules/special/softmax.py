@@ -32,7 +32,7 @@ from namedgrad.trace import apply, innermost
 class _Softmax(Primitive):
     """``exp(x)`` over its sum along dims."""
 
-    form, signature = "core", "(n...)->(n...)"
+    form, signature, keeps = "core", "(n...)->(n...)", "result"
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args
