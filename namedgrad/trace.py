@@ -67,7 +67,7 @@ class Level:
         """Remember memory of the user's; ``watch``: the program itself may write there between two uses."""
         if self.borrow and a.level is None and backends.is_array(a.raw):
             root = backends.memory(a.raw)
-            self.lent.setdefault(id(root), (root, watch))
+            self.lent[id(root)] = (root, watch or self.lent.get(id(root), (root, False))[1])
 
     def own(self, a: Any) -> Any:
         """What a map may retain of an array or factor: a private copy where the user can still write into it."""

@@ -325,6 +325,53 @@ def test_values_beside_a_pullback_share_memory_with_nothing() -> None:
             np.testing.assert_array_equal(pull(ones).to_numpy(), before)
 
 
+def test_what_loops_and_checkpoints_capture_is_kept() -> None:
+    square = ng.custom_pullback(lambda x: named)
+    square.pullback(lambda g, y, x: g * y * x)
+    named = array(3)
+    functions: list[Any] = [
+        lambda x: ng.checkpoint(lambda y: (y * x * x).sum())(x * 2.0),
+        lambda x: ng.checkpoint(lambda y: y * ng.flip(x, "x"))(x * 2.0).sum(),
+        lambda x: ng.fori_loop(0, 2, lambda i, y: y * x, 2.0 * x).sum(),
+        lambda x: (square(x) * x).sum(),
+    ]  # fmt: skip
+    for f in functions:
+        x = array(3)
+        _, pull = ng.pullback(f, x)
+        expected = pull(scalar(1.0)).to_numpy()
+        kept = named.data.copy()
+        x.data[...], named.data[...] = -x.data, -named.data
+        np.testing.assert_array_equal(pull(scalar(1.0)).to_numpy(), expected)
+        named.data[...] = kept
+
+
+def test_a_program_may_write_beside_its_input() -> None:
+    buffer = np.arange(1.0, 9.0)
+    x, scratch = ng.DimArray(buffer[:4], "x"), ng.DimArray(buffer[4:], "x")
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        for k in range(3):
+            buffer[4:] = k + 1.0
+            x = x * scratch
+        return x
+
+    y, pull = ng.pullback(f, x)
+    np.testing.assert_array_equal(y.data, 6 * x.data)
+    np.testing.assert_array_equal(pull(ng.ones_like(y)).data, np.full(4, 6.0))
+
+
+def test_positional_values_that_a_program_keeps_stay_its_own() -> None:
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.append(np.sign(x))
+        return kept[-1]
+
+    y, _ = ng.pullback(f, np.array([1.0, -2.0]))
+    y[...] = 99.0
+    np.testing.assert_array_equal(np.asarray(kept[0]), [1.0, -1.0])
+
+
 def test_gradients_alias_neither_inputs_nor_cotangents_nor_each_other() -> None:
     x, y, c = array(4), array(4), array(4)
     functions: list[Any] = [

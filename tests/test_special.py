@@ -669,3 +669,23 @@ def test_spherical_bessel_functions_of_many_cells_by_series_and_recurrence(order
         np.testing.assert_allclose(found, (np.cos(math.pi * some) - np.sinc(some)) / some, rtol=1e-9, atol=1e-12)
         bend = ng.hessian(lambda a: ng.sici(a)[0].sum(), part="diagonal")(ng.DimArray(some, ("a", "b"))).data
         np.testing.assert_allclose(bend, (np.cos(some) - np.sin(some) / some) / some, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["exprel", "i1", "i1e", "j1", "dawsn", "erfcx", "log_ndtr"])
+def test_slopes_of_half_precision_are_those_of_double_precision(name: str) -> None:
+    f = getattr(ng, name)
+    points = np.array([0.0, 0.001, 0.5, 1.0, 2.0, -2.0], np.float16)
+    found, exact = (ng.grad(lambda x: f(x).sum())(ng.DimArray(points.astype(d), "x")).data for d in (np.float16, np.float64))
+    np.testing.assert_allclose(found.astype(float), exact, rtol=2e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv", "spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint64, np.int64, np.float16])
+def test_orders_and_arguments_of_any_dtype(name: str, dtype: Any) -> None:
+    f = getattr(ng, name)
+    orders, x = np.array([0, 1, 2, 5], dtype), np.array([2.0, 5e-4, 3.0, 0.5])
+    of = lambda v, x: ng.grad(lambda x: f(ng.DimArray(v, "x"), x).sum())(ng.DimArray(x, "x")).data
+    if dtype is np.float16:
+        orders, x = np.array([0, 1, 2, 1]), np.array([2.0, 0.7, 3.0, 1.5], dtype)
+    exact = of(orders.astype(int), x.astype(float))
+    np.testing.assert_allclose(of(orders, x), exact, rtol=2e-3 if dtype is np.float16 else 1e-12)

@@ -17,6 +17,11 @@ SMALL = 1e-3  # below, SciPy's error grows with the order times the logarithm of
 NEXT_TO_ZERO = 1e-8  # here ``y / x`` is half of the function of order 0 to the last digit
 
 
+def _not_half(x: Raw) -> Raw:
+    """In single precision at least, in which SciPy has the values."""
+    return x.astype(np.float32) if getattr(x, "dtype", None) == np.float16 else x
+
+
 class BesselSlopes:
     """A part of :class:`namedgrad.backends.base.Backend`."""
 
@@ -131,13 +136,13 @@ class BesselSlopes:
         return self._of_first("i0e", x, y)
 
     def _of_first(self, zero: str, x: Raw, y: Raw) -> Raw:
-        xp = self.xp
+        xp, x = self.xp, _not_half(x)
         with np.errstate(all="ignore"):
             first, near = self.function(zero)(x), xp.absolute(x) < NEXT_TO_ZERO
             out = first - y / x
         if self.may_branch and not near.any():
-            return out
-        return xp.where(near, out.dtype.type(0.5) * first, out)
+            return out.astype(y.dtype, copy=False)
+        return xp.where(near, out.dtype.type(0.5) * first, out).astype(y.dtype, copy=False)
 
     # ---------------------------------------------------------------- which
 
@@ -145,6 +150,9 @@ class BesselSlopes:
         self, beside: Callable[..., Raw], between: Callable[..., Raw], v: Raw, x: Raw, y: Raw
     ) -> Raw:
         """``beside`` the value; ``between`` both neighbours where that is not finite, or the value less exact."""
+        if getattr(v, "dtype", np.dtype(int)).kind in "bu":  # there is an order below 0
+            v = v.astype(np.int64)
+        x = _not_half(x)
         with np.errstate(all="ignore"):
             if not self.may_branch:
                 return between(v, x, y).astype(y.dtype)

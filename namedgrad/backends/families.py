@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import double, floating, is_complex, result_dtype
+from namedgrad.backends.special import double, floating, is_complex, is_short, result_dtype
 
 Raw = Any
 _ROOT_PI = math.sqrt(math.pi)
@@ -245,7 +245,7 @@ class FamilyKernels:
 
     def exprel_slope(self, x: Raw, y: Raw) -> Raw:
         """The first derivative, ``y / 2 (1 + coth(h) - 1 / h)`` with ``h = x / 2``; near 0 by a fraction."""
-        if not self.may_branch or is_complex(x) or y.dtype.itemsize < 8:
+        if not self.may_branch or is_complex(x) or is_short(x, y):
             return self.exprel_order(1, x)
         half = np.asarray(0.5 * x)
         square = half * half
@@ -329,7 +329,7 @@ class FamilyKernels:
 
     def dawsn_slope(self, x: Raw, y: Raw) -> Raw:
         """The same of Dawson's integral."""
-        if not self.may_branch or is_complex(x) or y.dtype.itemsize < 8:
+        if not self.may_branch or is_complex(x) or is_short(x, y):
             return self.dawsn_order(1, x)
         with np.errstate(all="ignore"):
             return self._repaired(1 - 2 * x * y, ~(np.absolute(x) < _FAR), lambda x: self.dawsn_order(1, x), x)

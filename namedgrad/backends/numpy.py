@@ -144,9 +144,9 @@ class NumpyBackend(
         with np.errstate(all="ignore"):
             out = np.subtract(x, rest)
             np.rint(np.divide(out, y, out=out), out=out)
-            if not max(out.max(), -out.min()) < 0.25 / np.finfo(out.dtype).eps:  # or something is not finite
-                return np.floor_divide(x, y)
-            return np.copysign(out, np.divide(x, y), out=out)  # zeros have a sign
+            if max(out.max(), -out.min()) < 0.25 / np.finfo(out.dtype).eps:
+                return np.copysign(out, np.divide(x, y), out=out)  # zeros have a sign
+        return np.floor_divide(x, y)  # something is not finite, or too large; with NumPy's warnings
 
     total: Any = staticmethod(total)  # not np.sum, which takes 1 us to find np.add.reduce
 

@@ -39,11 +39,11 @@ class NumpySpecial:
 
     def xlogy(self, x: Raw, y: Raw) -> Raw:
         """``x log(y)``, and 0 where ``x`` is 0."""
-        return self._unless_flagged("xlogy", lambda x, y: x * np.log(y) + 0.0, x, y)  # + 0.0: no -0
+        return self._unless_flagged("xlogy", lambda x, y: _nonzero(x) * np.log(y), x, y)
 
     def xlog1py(self, x: Raw, y: Raw) -> Raw:
         """``x log(1 + y)``, and 0 where ``x`` is 0."""
-        return self._unless_flagged("xlog1py", lambda x, y: x * np.log1p(y) + 0.0, x, y)
+        return self._unless_flagged("xlog1py", lambda x, y: _nonzero(x) * np.log1p(y), x, y)
 
     def boxcox(self, x: Raw, k: Raw) -> Raw:
         """``(x**k - 1) / k``."""
@@ -64,6 +64,12 @@ class NumpySpecial:
     def kl_entr(self, x: Raw, y: Raw) -> Raw:
         """SciPy's ``kl_div``, ``x log(x / y) - x + y``."""
         return self._unless_flagged("kl_div", _divergence, x, y)
+
+
+def _nonzero(x: Raw) -> Raw:
+    if not np.all(x):  # the product has no sign
+        raise FloatingPointError
+    return x
 
 
 def _divergence(x: Raw, y: Raw) -> Raw:

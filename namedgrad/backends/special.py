@@ -32,6 +32,11 @@ def result_dtype(*operands: Raw) -> np.dtype[Any]:
     return found if found.kind in "fc" else np.dtype(float)
 
 
+def is_short(*operands: Raw) -> bool:
+    """Whether one of them has fewer digits than double precision."""
+    return any(hasattr(x, "dtype") and x.dtype.itemsize < 8 for x in operands)
+
+
 def is_complex(x: Raw) -> bool:
     """Whether a raw operand is complex."""
     return isinstance(x, complex) or getattr(x, "dtype", np.dtype(float)).kind == "c"
@@ -500,7 +505,7 @@ class SpecialKernels:
 
     def erfcx_slope(self, x: Raw, y: Raw) -> Raw:
         """``(erfcx)'``, -2 times the first of these, from the value ``y``."""
-        if not self.may_branch or y.dtype.itemsize < 8:
+        if not self.may_branch or is_short(x, y):
             return -2.0 * self.erfcx_order(1, x)
         with np.errstate(all="ignore"):
             out = 2 * x * y - 2 / math.sqrt(math.pi)
@@ -529,7 +534,7 @@ class SpecialKernels:
 
     def log_ndtr_slope(self, x: Raw, y: Raw) -> Raw:
         """The same from the value ``y`` of ``log_ndtr``, without its loss of digits in the left tail."""
-        if not self.may_branch or y.dtype.itemsize < 8:
+        if not self.may_branch or is_short(x, y):
             return self.normal_hazard(x)
         with np.errstate(all="ignore"):
             out = np.exp(-0.5 * x * x - y) * (1 / math.sqrt(2 * math.pi))

@@ -116,8 +116,7 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
     captured: dict[Map, DimArray] = {}
 
     def note(x: Traced) -> DimArray:
-        captured[x.node] = x.value
-        return x.value
+        return captured.setdefault(x.node, level.own(x.value))
 
     def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
         with demoting(level, note):
@@ -174,8 +173,8 @@ class Replay(Map):
         table = dict(zip(self.captured, nodes[len(self.at) :], strict=True))
 
         def lift(x: Traced) -> DimArray:
-            node = table.get(x.node)
-            return x.value if node is None else Traced(x.value, level, node)
+            node, value = table.get(x.node), self.captured.get(x.node, x.value)
+            return value if node is None else Traced(value, level, node)
 
         with contextlib.ExitStack() as stack:
             stack.callback(DEMOTIONS.reset, DEMOTIONS.set(_Again(DEMOTIONS.get())))

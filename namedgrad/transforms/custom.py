@@ -69,8 +69,11 @@ class _Custom:
                 return run(parts)
 
         outs = self._record(below, tree, ins, structure)
+        for o in outs:  # a rule may return an array that it captures
+            level.lend(o, watch=True)
+        outs = level.own(tuple(outs))
         at = [i for i, p in enumerate(parts) if p.level is level]
-        map_ = self.map_kind(self.rule, tree, structure[0].tree, ins, level.own(tuple(outs)), at)  # type: ignore[arg-type]
+        map_ = self.map_kind(self.rule, tree, structure[0].tree, ins, outs, at)  # type: ignore[arg-type]
         return level.record(map_, [parts[i].node for i in at], outs)
 
 

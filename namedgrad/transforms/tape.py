@@ -55,8 +55,7 @@ class Tape:
     def values(self) -> list[DimArray]:
         """The outputs as the user's own: copies of those that a map may retain."""
         held = [sys.getrefcount(self.outs[k]) - 3 for k in range(len(self.outs))]  # here, by its trace, by the call
-        pairs = zip(self.outs, self.traced, held, strict=False)
-        return [o if h == (o is t) and _is_held_once(o) else fresh_copy(o) for o, t, h in pairs]
+        return [o if not h and _is_held_once(o) else fresh_copy(o) for o, h in zip(self.outs, held, strict=True)]
 
     # ---------------------------------------------------------------- reverse
 

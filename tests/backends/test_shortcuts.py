@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.special
 
 import namedgrad as ng
 from namedgrad import backends
@@ -287,3 +288,26 @@ def test_exponents_of_the_response(beta: float, k: float) -> None:
         h[i] = 1e-6
         slope = ((response(x + h) - response(x - h)) * c).sum() / 2e-6
         np.testing.assert_allclose(got[i], slope, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("count", [10, 20_000])
+def test_divmod_warns_as_numpy_does(count: int) -> None:
+    y = np.ones(count)
+    y[5] = 0.0
+    x, z = ng.DimArray(np.ones(count), "x"), ng.DimArray(y, "x")
+    with pytest.warns(RuntimeWarning) as found:
+        ng.divmod(x, z)
+    assert {str(w.message).split(" enc")[0] for w in found} == {"divide by zero", "invalid value"}
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        ng.floor_divide(x, z)
+
+
+@pytest.mark.parametrize(("name", "one"), [("xlogy", 0.0), ("xlog1py", 1.0)])
+def test_zeros_have_the_signs_of_scipy(name: str, one: float) -> None:
+    x, y = (a.ravel() for a in np.meshgrid([-3.0, -0.0, 0.0, 2.0], np.array([1.0, 0.25, 0.5, 2.0]) - one))
+    x, y = np.tile(x, 100), np.tile(y, 100)
+    for keep in (np.full(x.shape, True), x != 0):
+        found = getattr(ng, name)(ng.DimArray(x[keep], "x"), ng.DimArray(y[keep], "x")).data
+        exact = getattr(scipy.special, name)(x[keep], y[keep])
+        np.testing.assert_allclose(found, exact)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(exact))

@@ -34,7 +34,7 @@ from namedgrad.rules.elementwise import sign as direction
 from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
 from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
-from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+from namedgrad.rules.structure import add, cast, equal, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
 Function = Callable[..., DimArray]
@@ -140,6 +140,7 @@ _kve_slope = _from_value("kve", lambda: kve, _of_scaled_second, _in_order("kve_o
 def _bend_of_scaled_first(s: DimArray, x: DimArray, _: DimArray) -> DimArray:
     """The derivative of ``s``, the scaled slope of I of order 1; SciPy has no value of order 3 at large arguments."""
     y, far = i1e(x), greater(absolute_real(x), c(1.0))
+    x = cast(x, y.dtype)  # from half precision
     t = reciprocal(where(far, x, c(1.0)))
     by_equation = subtract(multiply(add(c(1.0), square(t)), y), multiply(t, s))
     around = scaled(0.25, add(scaled(3.0, y), _ive(c(3), where(far, c(1.0), x))))
