@@ -306,7 +306,7 @@ def test_divmod_warns_as_numpy_does(count: int) -> None:
 def test_zeros_have_the_signs_of_scipy(name: str, one: float) -> None:
     x, y = (a.ravel() for a in np.meshgrid([-3.0, -0.0, 0.0, 2.0], np.array([1.0, 0.25, 0.5, 2.0]) - one))
     x, y = np.tile(x, 100), np.tile(y, 100)
-    for keep in (np.full(x.shape, True), x != 0):
+    for keep in (np.full(x.shape, fill_value=True), x != 0):
         found = getattr(ng, name)(ng.DimArray(x[keep], "x"), ng.DimArray(y[keep], "x")).data
         exact = getattr(scipy.special, name)(x[keep], y[keep])
         np.testing.assert_allclose(found, exact)
