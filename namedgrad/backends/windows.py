@@ -177,13 +177,6 @@ class WindowKernels:
                 out[places] = xp.where(xp.isnan(self._read(x, cells)), out.dtype.type(k), out[places])
         return out
 
-    def window_hits(self, x: Raw, y: Raw, axis: int, span: Along) -> Raw:
-        """How many cells of each window are equal to ``y``."""
-        out = self.xp.zeros(y.shape, dtype="int8" if span.size < 128 else "int64")
-        for places, cells in self._steps(axis, span, x.shape[axis]):
-            out[places] += self.xp.equal(self._read(x, cells), y[places])
-        return out
-
     def window_pick(self, x: Raw, won: Raw, span: Along) -> Raw:
         """The cell of each window along the last axis that is at the offset ``won``."""
         shape = np.broadcast_shapes(x.shape[:-1], won.shape[:-1])

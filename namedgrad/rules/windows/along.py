@@ -11,9 +11,8 @@ from namedgrad.backends import call
 from namedgrad.backends.windows import Along, Span
 from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, core, linear, place
-from namedgrad.rules.elementwise import c, less_equal
 from namedgrad.rules.movement import core_size
-from namedgrad.rules.structure import known_true, positions, relabel, stamp
+from namedgrad.rules.structure import positions, relabel, stamp
 from namedgrad.trace import apply, innermost
 
 _LAST, _OTHER = axes.core(-1), axes.core(-2)
@@ -77,25 +76,21 @@ class _Largest(Primitive):
         return make(call(self.kernel_for(x.raw), x.raw, x.names.index(dim), span), x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, span: Along) -> Map:
-        return of_winners(ins[0], out, dim, span)
+        (x,) = ins
+        frame: dict[Name, Name] = {dim: _LAST}
+        won = stamp(relabel(winners(x, out, dim, span), frame), axes.by_name())
+        size = extent(x, dim)
+        return CoreMap(
+            lambda ts: cells_at(ts[0], won, _LAST, span),
+            lambda g: [_put_at(g, won, _LAST, span, size)],
+            [like(x)],
+            [frame],
+            frame,
+        )
 
 
-def of_winners(x: DimArray, y: DimArray, dim: Name, span: Along) -> CoreMap:
-    """The map of cells to the first of each window along a dim that is equal to ``y``."""
-    frame: dict[Name, Name] = {dim: _LAST}
-    won = stamp(relabel(winners(x, y, dim, span), frame), axes.by_name())
-    size = extent(x, dim)
-    return CoreMap(
-        lambda ts: cells_at(ts[0], won, _LAST, span),
-        lambda g: [_put_at(g, won, _LAST, span, size)],
-        [like(x)],
-        [frame],
-        frame,
-    )
-
-
-class _OfBoth(Primitive):
-    """A kernel of cells and of one value for each of their windows; no derivative."""
+class _Won(Primitive):
+    """The offset of the cell that is a window's largest; no derivative."""
 
     form, signature = "core", "(n),(m)->(m)"
 
@@ -106,17 +101,12 @@ class _OfBoth(Primitive):
         return make(call(self.kernel_for(x.raw, raw), x.raw, raw, at, span), x.names, x.hidden)
 
 
-_LARGEST, _WON, _HITS = _Largest("window_max"), _OfBoth("window_won"), _OfBoth("window_hits")
+_LARGEST, _WON = _Largest("window_max"), _Won("window_won")
 
 
 def winners(x: DimArray, y: DimArray, dim: Name, span: Along) -> DimArray:
     """The offsets of the cells ``y`` that are the largest of the windows along a dim of ``x``."""
     return apply(_WON, (innermost(x), innermost(y)), dim=dim, span=span)
-
-
-def known_untied(x: DimArray, y: DimArray, dim: Name, span: Along) -> bool:
-    """Whether it may be looked at, and no window along a dim has several cells that are equal to ``y``."""
-    return known_true(less_equal(apply(_HITS, (innermost(x), innermost(y)), dim=dim, span=span), c(1)))
 
 
 def window_maxima(x: DimArray, spans: Mapping[Name, Along]) -> DimArray:

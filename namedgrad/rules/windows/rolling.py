@@ -36,7 +36,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
-from namedgrad.rules.windows.along import PerWindow, known_untied, of_winners, window_sums
+from namedgrad.rules.windows.along import PerWindow, window_sums
 from namedgrad.rules.windows.geometry import members, per_dim, private_name, whole, window_sizes
 from namedgrad.rules.windows.products import window_products
 from namedgrad.rules.windows.views import add_windows, strided_windows
@@ -267,10 +267,6 @@ class _Peaks(PerWindow):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], spans: dict[Name, Span]) -> Map:
         (x,) = ins
-        if len(spans) == 1:  # without ties a third of the time
-            (dim, span), = spans.items()
-            if known_untied(x, out, dim, span):
-                return of_winners(x, out, dim, span)
         frame = dict(zip(spans, axes.cores(len(spans)), strict=True))
         offsets = axes.cores(2 * len(spans))[: len(spans)]
         ties, count = (stamp(relabel(a, frame), axes.by_name()) for a in _ties(innermost(x), innermost(out), spans, offsets))
