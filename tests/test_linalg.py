@@ -193,6 +193,17 @@ def test_pseudoinverse_that_cuts_off_what_is_not_0(m, n, values, kind):
         assert_close(slices.isel(b=k).to_numpy(), ng.grad(size)(named(x)).to_numpy(), MATRIX)
 
 
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_pseudoinverse_that_cuts_off_everything(kind):
+    """Its value is 0 all around, so all derivatives are, too; also in one slice beside others."""
+    a, t = some(2, 4, 4, kind=kind), some(2, 4, 4, kind=kind)
+    value = lambda a: np.sum(np.real(np.linalg.pinv(a, rcond=np.array([1.0, 1e-10]))[0] * t[0]))
+    for f in (lambda a: np.sum(np.real(np.linalg.pinv(a, rcond=1.0) * t)), value):
+        assert_close(ng.grad(f)(a), np.zeros_like(a), 0)
+        assert_close(ng.grad(lambda a, f=f: np.sum(np.real(ng.grad(f)(a) * t)))(a), np.zeros_like(a), 0)
+    assert_close(ng.pushforward(lambda a: np.linalg.pinv(a, rcond=2.0), (a,), (t,))[1], np.zeros_like(a), 0)
+
+
 def test_masked_slices_do_not_reach_the_others():
     good = some(3, 3) + 4 * np.eye(3)
     a = named(np.stack([good, np.full((3, 3), np.nan)]), "bij")

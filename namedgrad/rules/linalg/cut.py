@@ -42,8 +42,8 @@ def _solved(r: DimArray, y: DimArray, e: DimArray) -> DimArray:
     """The ``x`` of the equation."""
     p, q = mm(y, mH(y)), mm(e, mH(e))
     top = square(max_(values_of(innermost(y), errors="nan"), COLUMN, skipna=False))
-    top = typed(where(greater(top, c(0.0)), top, c(1.0)), innermost(y))
-    x, left, right = mm(p, r), divide(p, top), multiply(q, top)  # powers of neither leave the range of numbers
+    scale = typed(where(greater(top, c(0.0)), top, c(1.0)), innermost(y))
+    x, left, right = mm(p, r), divide(p, scale), multiply(q, typed(top, innermost(y)))  # their powers stay in range
     for _ in range(STEPS):
         raw = innermost(right).raw
         if may_look(raw) and not raw.any():  # what has underflowed
