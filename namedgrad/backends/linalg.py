@@ -52,10 +52,6 @@ class LinalgKernels:
         inverse = xp.where(large, 1 / xp.where(large, s, 1), 0).astype(a.dtype)
         return xp.matmul(self._adjoint(vh) * inverse[..., None, :], self._adjoint(u))
 
-    def cut_pinv(self, y: Raw, a: Raw) -> Raw:
-        """The pseudoinverse ``y`` of ``a``, already made."""
-        return y
-
     def triangular_solve(self, a: Raw, b: Raw, lower: bool, unit: bool, errors: str = "raise") -> Raw:
         """``a x = b`` with one triangle of ``a``."""
         xp = self.xp
@@ -124,13 +120,9 @@ class LinalgKernels:
         """Solutions of columns, of matrices whose pseudoinverse is known."""
         return self.xp.matmul(inverse, b)
 
-    def solution_known(self, a: Raw, b: Raw, x: Raw, **_: Any) -> Raw:
-        """The solutions of triangular equations, found before."""
-        return x
-
-    def lu_known(self, a: Raw, factors: Raw, errors: str = "raise") -> Raw:
-        """The factors of square matrices whose rows are in order, found before."""
-        return factors
+    def known(self, *operands: Raw, **_: Any) -> Raw:
+        """A result that was found before and is given last: what is left to do is the derivative there."""
+        return operands[-1]
 
     def _eliminated(self, a: Raw) -> tuple[Raw, Raw]:
         """L and U by outer products, a column at a time (Golub and Van Loan 2013, algorithm 3.2.1)."""

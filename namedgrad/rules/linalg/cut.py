@@ -60,7 +60,8 @@ def cut_pinv(a: DimArray, dims: tuple[Name, Name], least: DimArray) -> DimArray:
     large = greater(s, multiply(max_(s, _VALUE, skipna=False), least))
     inverse = where(large, reciprocal(where(large, s, c(1.0))), c(0.0))
     y = contract(multiply(conj_if_complex(vh), typed(inverse, vh)), conj_if_complex(u), (_VALUE,))
-    return _at_value(reorder(y, (*axes.without(y.names, (column, row)), column, row)), a, dims=((column, row), dims), out=(column, row))
+    y = reorder(y, (*axes.without(y.names, (column, row)), column, row))
+    return _at_value(a, y, dims=(dims, (column, row)), out=(column, row))
 
 
 def cut_gradient(g: DimArray, y: DimArray, a: DimArray) -> DimArray:
@@ -89,8 +90,8 @@ def cut_tangent(t: DimArray, y: DimArray, a: DimArray) -> DimArray:
 
 
 _at_value = MatrixOp(
-    "(n,m),(m,n)->(n,m)",
-    "cut_pinv",
-    lambda g, y, _, a: (g, conj_if_complex(cut_gradient(conj_if_complex(g), y, a))),
-    lambda ts, y, _, a: cut_tangent(ts[1], y, a),
+    "(m,n),(n,m)->(n,m)",
+    "known",
+    lambda g, y, a, _: (conj_if_complex(cut_gradient(conj_if_complex(g), y, a)), g),
+    lambda ts, y, a, _: cut_tangent(ts[0], y, a),
 )

@@ -261,7 +261,7 @@ def _lu_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *_: Any, **__:
 
 # The order of the rows is a constant, and is found with the factors: these are known when the rows are in order.
 _factored = Plain("(m,n)->(p,k)", "lu_factored")
-_lu = MatrixOp("(m,m),(m,p)->(m,p)", "lu_known", gradients(_lu_gradient), pushforward=_lu_pushforward)
+_lu = MatrixOp("(m,m),(m,p)->(m,p)", "known", gradients(_lu_gradient), pushforward=_lu_pushforward)
 
 
 def _rows_in_order(x: DimArray, k: int) -> tuple[DimArray, DimArray, DimArray, DimArray]:

@@ -46,7 +46,7 @@ def _pushforward(
 
 
 _solve = MatrixOp("(m,m),(m)->(m)", "triangular_solve", _pullback, pushforward=_pushforward, columns=1)
-_known = MatrixOp("(m,m),(m),(m)->(m)", "solution_known", _pullback, pushforward=_pushforward)
+_known = MatrixOp("(m,m),(m),(m)->(m)", "known", _pullback, pushforward=_pushforward)
 
 
 def solve_lower(a: DimArray, b: DimArray, *, unit: bool = False, known: DimArray | None = None) -> DimArray:
