@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+import dask.array
 import numpy as np
 import pytest
 import scipy.integrate
@@ -296,6 +297,18 @@ def test_a_quantile_is_differentiable_in_its_level() -> None:
     np.testing.assert_allclose(one_each, want, rtol=1e-7)
     with pytest.raises(ValueError, match="between 0 and 1"):
         ng.quantile(named, 2 * levels, "t")
+
+
+@pytest.mark.parametrize("transform", [ng.grad, lambda f: ng.compile(ng.grad(f))])
+@pytest.mark.parametrize("q", [0.0, 0.25, 0.5])
+def test_the_level_of_a_cell_has_the_slope_of_the_way_to_the_next(q: float, transform: Any) -> None:
+    x, h = np.array([[3.0, -1.0, 8.0, 0.5, 1.5], [3.0, -1.0, INF, 0.5, 1.5]]), 2.0**-12
+    want = [(np.quantile(row, q + h) - np.quantile(row, q)) / h for row in x]
+    both, one = ng.DimArray(x, ("b", "x"), vectorized=("b",)), ng.DimArray(x[0], "x")
+    lazy = ng.DimArray(dask.array.from_array(x[0], chunks=2), "x")
+    for values, expected in ((both, want), (one, want[0]), (lazy, want[0])):
+        slope = transform(lambda q: ng.quantile(values, q, "x"))(ng.DimArray(q, ()))  # noqa: B023
+        np.testing.assert_allclose(slope.devectorize().to_numpy(), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("f", [ng.cov, ng.corr])

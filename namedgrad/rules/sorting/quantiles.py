@@ -249,8 +249,8 @@ def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
     finite = e.logical_and(isfinite(below), isfinite(above))
     low, high = where(finite, below, c(0.0)), where(finite, above, c(0.0))
     far = where(isfinite(below), above, where(isfinite(above), below, c(math.nan)))
-    inside = where(finite, add(low, multiply(weight, subtract(high, low))), far)
-    return where(e.logical_or(whole, equal(weight, c(0))), below, inside)
+    inside = add(low, multiply(weight, subtract(high, low)))  # of which a weight of 0 has a derivative, too
+    return where(whole, below, where(finite, inside, where(equal(weight, c(0)), below, far)))
 
 
 def _between_dates(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
