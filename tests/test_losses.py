@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.special
 import xarray as xr
 
 import namedgrad as ng
@@ -264,6 +265,16 @@ def test_tails_of_binary_cross_entropy_of_logits(weight, vectorized):
     np.testing.assert_allclose(ng.grad(f)(x).data, [-w * SMALL, SMALL, -w / 2, -w / 2], rtol=1e-12)
     one = X(np.ones(4), "n", vectorized=vectorized)
     np.testing.assert_allclose(ng.hvp(f, x, one).data, [w * SMALL, SMALL, w / 4, w / 4], rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [1e10, 1e-10])
+@pytest.mark.parametrize("end", [np.inf, -800.0])
+def test_heavy_answers_beside_an_end_keep_their_slopes(end, weight):
+    """``(1 - t) expit(x) - weight t expit(-x)``, each side by itself."""
+    scores, shares = np.array([end, 3.0, -3.0, 20.0, 0.0, -0.0]), np.array([0.5, 0.5, 0.9, 0.999, 0.25, 0.25])
+    f = lambda x: ng.binary_cross_entropy_with_logits(x, X(shares, "n"), pos_weight=X(weight, ()), reduction="sum")
+    expected = (1 - shares) * scipy.special.expit(scores) - weight * shares * scipy.special.expit(-scores)
+    np.testing.assert_allclose(ng.grad(f)(X(scores, "n")).data, expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("name", "x", "target", "value"), [

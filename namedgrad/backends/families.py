@@ -126,10 +126,10 @@ class FamilyKernels:
 
         def recurrence(p: Raw) -> Raw:
             m, k, e = 1 - p, self.function("ellipkm1")(p), self.function("ellipe")(1 - p)
-            below, now = (k, (e - p * k) / (2 * m * p)) if a > 0 else (e, (e - k) / (2 * m))
+            below, now = (k, (e / p - k) / (2 * m)) if a > 0 else (e, (e - k) / (2 * m))
             for i in range(n - 1):
                 above = (a + i) * (0.5 + i) * below - (1 + i - (a + 1.5 + 2 * i) * m) * now
-                below, now = now, above / (m * p)
+                below, now = now, above / m / p  # the product may overflow
             now = xp.where(xp.equal(p, math.inf), 0.0 if a > 0 or n else math.inf, now)
             return xp.where(xp.equal(p, 0), math.copysign(math.inf, a), now)
 
@@ -170,17 +170,26 @@ class FamilyKernels:
         return out.astype(dtype)
 
     def _by_quadrature(self, n: int, a: float, phi: Raw, m: Raw) -> Raw:
-        """After ``sin = tanh(u)``, in which nothing is singular."""
+        """After ``tan = sinh(u) / sqrt(s)``, in which nothing is singular and all widths are near 1, at any ``m``.
+
+        The parts meet where the second one of the two factors falls off.
+        """
         xp = self.xp
-        half = 0.25 * xp.minimum(xp.arcsinh(xp.absolute(xp.tan(phi))), 38.0)
-        total: Any = 0.0
-        for node, weight in _gauss():
-            for middle in (half, 3 * half):  # two parts of equal length
-                u = middle + half * node
+        p = xp.maximum(1 - m, 0.0)
+        s = xp.maximum(p, 1.0)
+        whole = xp.minimum(xp.arcsinh(xp.sqrt(s) * xp.absolute(xp.tan(phi))), 38.0 + xp.log(s) / 2)
+        edge = xp.arcsinh(xp.sqrt(xp.maximum(p, 1 / p)))
+        edge = xp.where(edge < whole, edge, whole / 2)
+        rest, total = p / s, 0.0
+        for start, end in ((0.0, edge), (edge, whole)):
+            half = 0.5 * (end - start)
+            for node, weight in _gauss():
+                u = start + half * (1 + node)
                 sech, square = 1 / xp.cosh(u), xp.tanh(u) ** 2
-                below = xp.maximum(1 - m, 0.0) * square + sech * sech  # 1 - m tanh(u)**2
-                total = total + weight * sech * square**n * below ** (-n - a)
-        return _rising(a, n) * xp.sign(phi) * half * total
+                first, second = s * sech * sech + square, sech * sech + rest * square
+                part = weight * half * sech * (square / second) ** n / xp.sqrt(first * second)
+                total = total + (part if a > 0 else part * second / first)
+        return _rising(a, n) * xp.sign(phi) * s ** (0.5 - n - a) * total
 
     def _by_duplication(self, a: float, phi: Raw, m: Raw) -> Raw:
         """The first derivative as a symmetric integral of Carlson (DLMF 19.25): a million in 100 ms, not 3000."""

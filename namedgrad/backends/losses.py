@@ -129,8 +129,10 @@ class LossKernels:
                 out = (other - own * fall) / (1 + fall)
             if self.isfinite_all(out):
                 return out
-        fall, both = xp.exp(-xp.absolute(x)), other + own
-        return (xp.logical_not(xp.signbit(x)) * both - own) - xp.copysign(fall / (1 + fall), x) * both  # at -0.0 too
+        fall, right = xp.exp(-xp.absolute(x)), xp.greater(x, 0)
+        most = 1 / (1 + fall)
+        least = fall * most
+        return other * xp.where(right, most, least) - own * xp.where(right, least, most)
 
     def hinge_embedding(self, x: Raw, target: Raw, margin: Raw) -> Raw:
         """``x``, but for targets of -1, and ``max(0, margin - x)``, but for targets of 1."""
