@@ -558,6 +558,31 @@ def test_bend_of_the_hyperbolic_integrals_far_away(x: float) -> None:
     np.testing.assert_allclose(bend, np.sinh(near.data) / near.data - np.cosh(near.data) / near.data**2, rtol=1e-12)
 
 
+# value, first and second derivative where exp(x) is infinite and the function is not
+PAST_EXP: list[tuple[str, Callable[[ng.DimArray], ng.DimArray], float, list[float]]] = [
+    ("shi", lambda x: ng.shichi(x)[0], 715.0, [2.3218128351852856e307, 2.3185609836691009e307, 2.3153182410345987e307]),
+    ("chi", lambda x: ng.shichi(x)[1], 715.0, [2.3218128351852856e307, 2.3185609836691009e307, 2.3153182410345987e307]),
+    ("shi", lambda x: ng.shichi(x)[0], -715.0, [-2.3218128351852856e307, 2.3185609836691009e307, -2.3153182410345987e307]),
+    ("expi", ng.expi, 715.0, [4.6436256703705711e307, 4.6371219673382019e307, 4.6306364820691974e307]),
+    ("exprel", ng.exprel, 715.0, [4.6371219673382019e307, 4.6306364820691974e307, 4.6241691380177286e307]),
+    ("i0", ng.i0, 712.0, [2.4684110577627524e307, 2.4666770135246152e307, 2.4649466237549931e307]),
+    ("i1", ng.i1, -712.0, [-2.4666770135246152e307, 2.4649466237549931e307, -2.4632198756176668e307]),
+    ("spherical_in", lambda x: ng.spherical_in(1, x), -715.0, [-2.3153182410345987e307, 2.3120845690088643e307]),
+    ("bi", lambda x: ng.airy(x)[2], 300.0, [INF, INF, INF]),
+    ("ai", lambda x: ng.airy(x)[0], INF, [0.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize(("name", "f", "x", "known"), PAST_EXP, ids=[f"{n}{x}" for n, _, x, _ in PAST_EXP])
+def test_functions_that_grow_are_finite_as_long_as_their_value_is(
+    name: str, f: Callable[[ng.DimArray], ng.DimArray], x: float, known: list[float]
+) -> None:
+    """Beside an ordinary cell, too; numbers of mpmath with 100 digits."""
+    found = [f(ng.DimArray(x, ())).item(), *slopes(f, (x,), 0, len(known) - 1)]
+    np.testing.assert_allclose(found, known, rtol=1e-12)
+    np.testing.assert_allclose(f(ng.DimArray([x, 2.0], "x")).data, [known[0], f(ng.DimArray(2.0, ())).item()], rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["boxcox", "boxcox1p"])
 def test_mixed_derivatives_of_power_transformations_at_the_ends(name: str) -> None:
     """``x**(k - 1) log(x)``, in both orders."""

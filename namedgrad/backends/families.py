@@ -301,19 +301,23 @@ class FamilyKernels:
             if self.may_branch and self.isfinite_all(out):
                 return out
             if not is_complex(x):
-                size = xp.absolute(x)
-                half = xp.exp(0.5 * size)
-                out = xp.where(xp.isfinite(out), out, xp.where(xp.isinf(size), size, 0.5 * half / size * half))
+                out = xp.where(xp.isfinite(out), out, self._growth(xp.absolute(x)))
             return xp.where(xp.equal(x, 0), out.dtype.type(1), out).astype(out.dtype)
 
     def cosh_ratio(self, x: Raw) -> Raw:
-        """``cosh(x) / x``, also at infinity."""
+        """``cosh(x) / x``, finite where ``cosh(x)`` alone is not, and infinite at infinity."""
         xp, x = self.xp, floating(x)
         with np.errstate(all="ignore"):
             out = xp.cosh(x) / x
             if is_complex(x) or (self.may_branch and self.isfinite_all(out)):
                 return out
-            return xp.where(xp.isinf(x), x, out)
+            size = xp.absolute(x)
+            return xp.where(xp.logical_or(xp.isfinite(out), size < 1), out, xp.copysign(self._growth(size), x)).astype(out.dtype)
+
+    def _growth(self, x: Raw) -> Raw:
+        """``exp(x) / (2 x)`` of large numbers."""
+        half = self.xp.exp(0.5 * x)
+        return self.xp.where(self.xp.isinf(x), x, 0.5 * half / x * half)
 
     def cos_ratio(self, x: Raw) -> Raw:
         """``cos(x) / x``, 0 at infinity."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import FEW
+from namedgrad.backends.special import FEW, is_complex
 
 Raw = Any
 
@@ -21,6 +21,8 @@ class NumpySpecial:
 
     special: Any
     _in_blocks: Callable[..., Raw]
+    _repaired: Callable[..., Raw]
+    isfinite_all: Callable[[Raw], bool]
 
     def _unless_flagged(self, name: str, formula: Callable[..., Raw], *operands: Raw) -> Raw:
         known = getattr(self.special, name)
@@ -64,6 +66,69 @@ class NumpySpecial:
     def kl_entr(self, x: Raw, y: Raw) -> Raw:
         """SciPy's ``kl_div``, ``x log(x / y) - x + y``."""
         return self._unless_flagged("kl_div", _divergence, x, y)
+
+
+    # ---------------------------------------------------------------- where SciPy's overflow before their value does
+
+    def i0(self, x: Raw) -> Raw:
+        """Modified Bessel function of the first kind and order 0; NumPy's of that name is slower and knows no float32."""
+        return self._past_exp(self.special.i0(x), self.special.i0e, x)
+
+    def i1(self, x: Raw) -> Raw:
+        """That of order 1."""
+        return self._past_exp(self.special.i1(x), self.special.i1e, x)
+
+    def spherical_in(self, n: Raw, x: Raw) -> Raw:
+        """The spherical one of the first kind."""
+
+        def scaled(n: Raw, x: Raw) -> Raw:
+            size = np.absolute(x)
+            return np.sign(x) ** n * np.sqrt(np.pi / 2 / size) * self.special.ive(n + 0.5, size)
+
+        return self._past_exp(self.special.spherical_in(n, x), scaled, n, x)
+
+    def exprel(self, x: Raw) -> Raw:
+        """``(exp(x) - 1) / x``."""
+        return self._past_exp(self.special.exprel(x), lambda x: 1 / x, x)
+
+    def expi(self, x: Raw) -> Raw:
+        """Exponential integral Ei."""
+        return self._past_exp(self.special.expi(x), _tail, x)
+
+    def together(self, x: Raw, of: str) -> Raw:
+        """The results of a function that has several, written into one array, not moved there: 10 ms instead of 12."""
+        ufunc: Any = self.function(of)
+        dtype = ufunc.resolve_dtypes((np.asarray(x).dtype, *(None,) * ufunc.nout))[-1]
+        out = np.empty((ufunc.nout, *np.shape(x)), dtype)
+        ufunc(x, out=tuple(out[k, ...] for k in range(ufunc.nout)))
+        if not is_complex(x) and of == "shichi":
+            out[0] = self._past_exp(out[0], lambda x: 0.5 * _tail(x), x)
+            out[1] = self._past_exp(out[1], lambda x: 0.5 * np.sign(x) * _tail(x), x)
+        elif not is_complex(x) and of == "airy" and np.isnan(out[2]).any():
+            out[2:, np.greater(x, 104)] = np.inf  # SciPy has no value there, and none at infinity
+            out[:2, np.isposinf(x)] = 0.0
+        return np.moveaxis(out, 0, -1)
+
+    def _past_exp(self, out: Raw, scaled: Callable[..., Raw], *operands: Raw) -> Raw:
+        """``out``, and where it overflows as ``exp(abs(x))`` does what is ``scaled`` by that, twice times its root."""
+        if is_complex(out) or self.isfinite_all(out):
+            return out
+
+        def again(*cells: Raw) -> Raw:
+            root = np.exp(0.5 * np.absolute(cells[-1]))
+            return scaled(*cells) * root * root
+
+        size = np.absolute(operands[-1])
+        with np.errstate(all="ignore"):
+            return self._repaired(out, np.isinf(out) & (size > 80) & (size < 1e3), again, *operands)
+
+
+def _tail(x: Raw) -> Raw:
+    """Ei of ``x`` far from 0, times ``exp(-abs(x))`` and with the sign of ``x`` (DLMF 6.12.2)."""
+    out, size = 1.0, np.absolute(x)
+    for k in range(20, 0, -1):
+        out = 1 + k / size * out
+    return out / x
 
 
 def _nonzero(x: Raw) -> Raw:
