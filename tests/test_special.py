@@ -64,6 +64,11 @@ KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
     ("log_ndtr", (-3.0,), 0, [3.2830986549304364, -0.9294408132147319]),
     ("log_ndtr", (5.0,), 0, [1.4867199409049056e-06, -7.433601914860711e-06]),
     ("log_ndtr", (20.0,), 0, [5.520948362159764e-88, -1.1041896724319527e-86]),
+    ("log_ndtr", (-1000000.0,), 0, [1000000.000001, -0.999999999999, 1.999999999976e-18, 5.99999999988e-24]),
+    ("log_ndtr", (-1000.0,), 0, [1000.000999998, -0.99999900000599995, 1.9999760002999959e-9, 5.9998800020999627e-12]),
+    ("log_ndtr", (-10.5,), 0, [10.593583926132378, -0.9913891756203221, 0.0015586006403870089, 0.00041632950789718142]),
+    ("log_ndtr", (-9.5,), 0, [9.6030500903842821, -0.98959517977888859, 0.0020598629552881804, 0.00059988367187445417]),
+    ("log_ndtr", (0.5,), 0, [0.50916043383703349, -0.5138245643036329, 0.27099012446870783, 0.088167801929197554]),
     ("zeta", (1.5, 0.01), 0, [4601.2305426586, 21223.58110277858]),
     ("zeta", (2.0, 1.0), 0, [-0.9375482543158438, 1.989280234298901]),
     ("zeta", (3.7, 40.0), 0, [-7.325284411520483e-05, 0.0002989247333821235]),
@@ -581,6 +586,39 @@ def test_functions_that_grow_are_finite_as_long_as_their_value_is(
     found = [f(ng.DimArray(x, ())).item(), *slopes(f, (x,), 0, len(known) - 1)]
     np.testing.assert_allclose(found, known, rtol=1e-12)
     np.testing.assert_allclose(f(ng.DimArray([x, 2.0], "x")).data, [known[0], f(ng.DimArray(2.0, ())).item()], rtol=1e-12)
+
+
+# branch, argument next to -1 / e, value, first and second derivative
+LAMBERT: list[tuple[int, complex, list[complex]]] = [
+    (0, -0.36787944117144233, [(-1+8.220079714836618e-09j), (-1.8121878856393634-330688013.1043928j), (-4.707102403763229-1.3303345685754657e+25j)]),
+    (-1, -0.36787944117144233, [(-1-8.220079714836618e-09j), (-1.8121878856393634+330688013.1043928j), (-4.707102403763229+1.3303345685754657e+25j)]),
+    (0, -0.36787944117, [(-0.9999971997634111+0j), (970730.1973473511+0j), (-3.365143354179788e+17+0j)]),
+    (-1, -0.36787944117, [(-1.0000028002418166+0j), (-970733.8217231224+0j), (3.365143354179788e+17+0j)]),
+    (0, -0.3678, [(-0.9793607149578305+0j), (129.0138410227933+0j), (-823095.5282433452+0j)]),
+    (-1, -0.3678, [(-1.0209272394094255+0j), (-132.63896482766455+0j), (823086.1100569422+0j)]),
+    (-1, -0.37, [(-0.9961676927124447-0.10718261880835069j), (-1.802262206030492+25.183672203902105j), (-4.654428037724184+6000.363009585374j)]),
+    (1, (-0.367879441171-1e-13j), [(-1.0000015604303434+1.742010506383921e-07j), (-1720567.602805361-192077.91738944873j), (1.8037260974401654e+18+6.249407716560422e+17j)]),
+]
+
+
+@pytest.mark.parametrize(("k", "z", "known"), LAMBERT)
+def test_lamberts_function_next_to_its_branch_point(k: int, z: complex, known: list[complex]) -> None:
+    """With 60 digits, by Newton's method; the value is far more exact than what the rounding of the argument does to it."""
+    x = ng.DimArray(np.array([z, 1.0]), "x")
+    slope = lambda x: ng.pushforward(lambda x: ng.lambertw(x, k), (x,), (ng.ones_like(x),))[1]
+    bend = ng.pushforward(slope, (x,), (ng.ones_like(x),))[1]
+    found = [v.data[0] for v in (ng.lambertw(x, k), slope(x), bend)]
+    assert abs(found[0] - known[0]) < 3e-16
+    for value, exact in zip(found[1:], known[1:], strict=True):
+        assert abs(value - exact) < 1e-7 * abs(exact)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1])
+def test_slopes_of_lamberts_function_vanish_at_infinity(k: int) -> None:
+    z = ng.DimArray(np.array([INF, -INF, 1.0]), "x")
+    slope = lambda z: ng.grad(lambda z: ng.lambertw(z, k).real.sum(skipna=False))(z)
+    np.testing.assert_array_equal(slope(z).data[:2], [0.0, 0.0])
+    np.testing.assert_array_equal(ng.grad(lambda z: slope(z).sum(skipna=False))(z).data[:2], [0.0, 0.0])
 
 
 @pytest.mark.parametrize("name", ["boxcox", "boxcox1p"])

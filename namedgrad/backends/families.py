@@ -18,6 +18,7 @@ Raw = Any
 _ROOT_PI = math.sqrt(math.pi)
 # ``(coth(h) - 1 / h) / h`` up to 1 as a quotient of polynomials in ``h**2``: 1 / (3 + h**2 / (5 + ... h**2 / 19))
 _ABOVE, _BELOW = (1, 1430, 289575, 16081065, 218243025), (55, 25740, 2837835, 91891800, 654729075)
+_LOST_OF_POINT = 1.2428753672788363e-17  # what the rounding of exp(-1) adds
 _FAR = 7.0  # from here on Faddeeva's function by its asymptotic series
 
 
@@ -65,7 +66,7 @@ class FamilyKernels:
         zero, a, b = xp.equal(z, 0), xp.real(z), xp.imag(z)
         log = xp.log(xp.where(zero, 1.0, z)) + 2j * math.pi * k
         w = log - xp.log(xp.where(xp.equal(log, 0), 1.0, log))
-        root = xp.sqrt(2 * (math.e * z + 1))
+        root = xp.sqrt(2 * math.e * ((z + math.exp(-1)) - _LOST_OF_POINT))
         beside = xp.absolute(root) < 1
         if k == 0:
             low = xp.logical_and(xp.absolute(b) < 1, a > -2.5 * xp.absolute(b) - 0.2)
@@ -73,19 +74,22 @@ class FamilyKernels:
             quotient = (12.85106382978723 * z + 12.34042553191489) * z + 1  # of Padé, with what is below
             quotient = quotient / ((32.53191489361702 * z + 14.34042553191489) * z + 1)
             w = xp.where(middle, z * quotient, w)
-            w = xp.where(beside, -1 + root - root * root / 3, w)
+            w = xp.where(beside, self.polynomial(_around_point(), root), w)
         elif k == -1:
             real = xp.logical_and(xp.equal(b, 0), xp.logical_and(a < 0, a >= -1 / math.e))
             w = xp.where(real, xp.log(xp.where(real, -a, 1.0)), w)
-            w = xp.where(xp.logical_and(beside, b >= 0), -1 - root - root * root / 3, w)
+            beside = xp.logical_and(beside, b >= 0)
+            w = xp.where(beside, self.polynomial(_around_point(), -root), w)
         elif k == 1:
-            w = xp.where(xp.logical_and(beside, b < 0), -1 - root - root * root / 3, w)
+            beside = xp.logical_and(beside, b < 0)
+            w = xp.where(beside, self.polynomial(_around_point(), -root), w)
+        exact = xp.logical_and(beside, xp.absolute(root) < 0.1) if abs(k) < 2 else False
         for _ in range(24):
             e = xp.exp(w)
             f = w * e - z
             below = e * (w + 1) - (w + 2) * f / (2 * w + 2)
             step = xp.where(xp.equal(below, 0), 0.0, f / xp.where(xp.equal(below, 0), 1.0, below))
-            w = w - xp.where(xp.isfinite(step), step, 0.0)
+            w = w - xp.where(xp.logical_or(exact, ~xp.isfinite(step)), 0.0, step)
         return xp.where(zero, 0.0 if k == 0 else complex(-math.inf), w)
 
     # ---------------------------------------------------------------- elliptic integrals
@@ -312,7 +316,8 @@ class FamilyKernels:
             if is_complex(x) or (self.may_branch and self.isfinite_all(out)):
                 return out
             size = xp.absolute(x)
-            return xp.where(xp.logical_or(xp.isfinite(out), size < 1), out, xp.copysign(self._growth(size), x)).astype(out.dtype)
+            known = xp.logical_or(xp.isfinite(out), size < 1)
+            return xp.where(known, out, xp.copysign(self._growth(size), x)).astype(out.dtype)
 
     def _growth(self, x: Raw) -> Raw:
         """``exp(x) / (2 x)`` of large numbers."""
@@ -404,6 +409,16 @@ class FamilyKernels:
     def voigt_profile(self, x: Raw, s: Raw, g: Raw) -> Raw:
         """SciPy's function."""
         return self.special.voigt_profile(x, s, g) if self.may_branch else self.voigt_order(0, 0, x, s, g)
+
+
+@functools.cache
+def _around_point() -> list[float]:
+    """Of Lambert's function in powers of ``sqrt(2 (e z + 1))``, the highest first (Corless et al. 1996)."""
+    mu, alpha = [-1.0, 1.0], [2.0, -1.0]
+    for k in range(2, 18):
+        alpha.append(sum(mu[j] * mu[k + 1 - j] for j in range(2, k)))
+        mu.append((k - 1) / (k + 1) * (mu[k - 2] / 2 + alpha[k - 2] / 4) - alpha[k] / 2 - mu[k - 1] / (k + 1))
+    return mu[::-1]
 
 
 def _rising(a: float, n: int) -> float:

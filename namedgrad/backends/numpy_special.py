@@ -71,7 +71,7 @@ class NumpySpecial:
     # ---------------------------------------------------------------- where SciPy's overflow before their value does
 
     def i0(self, x: Raw) -> Raw:
-        """Modified Bessel function of the first kind and order 0; NumPy's of that name is slower and knows no float32."""
+        """Modified Bessel function of the first kind and order 0; NumPy's is slower and knows no float32."""
         return self._past_exp(self.special.i0(x), self.special.i0e, x)
 
     def i1(self, x: Raw) -> Raw:

@@ -540,6 +540,35 @@ class SpecialKernels:
             out = np.exp(-0.5 * x * x - y) * (1 / math.sqrt(2 * math.pi))
             return self._repaired(out, ~(x > -1.0), self.normal_hazard, x)
 
+    def normal_hazard_bend(self, x: Raw, y: Raw) -> Raw:
+        """The derivative of the hazard ``y``, ``-y (x + y)``: 0 on the right, and -1 at the end on the left."""
+        excess = math.sqrt(2) * self.erfcx_ratio(-math.sqrt(0.5) * x)
+        out = -self.function("scale")(y, excess)
+        return self.xp.where(self.xp.equal(x, -math.inf), -1.0, out).astype(result_dtype(x))
+
+    def normal_hazard_order(self, n: int, x: Raw) -> Raw:
+        """The n-th derivative of the hazard, from the second on, where two terms of that of the first one cancel."""
+        dtype, x = result_dtype(x), double(x)
+
+        def left(x: Raw) -> Raw:  # by the asymptotic series of x + y
+            terms = [-1.0]
+            for k in range(1, 26):
+                terms.append(sum(a * b for a, b in zip(terms, reversed(terms), strict=True)) - (2 * k - 1) * terms[-1])
+            rising = [math.perm(2 * k + n, n) * a for k, a in enumerate(terms)]
+            return self.polynomial(rising[::-1], 1 / (x * x)) * (-1 / x) ** n / x
+
+        def right(x: Raw) -> Raw:  # by the equation y' = -y (x + y), differentiated
+            x = self.xp.minimum(x, 1e3)
+            y = [self.normal_hazard(x)]
+            excess = [math.sqrt(2) * self.erfcx_ratio(-math.sqrt(0.5) * x)]
+            for k in range(n):
+                y.append(-sum(math.comb(k, i) * y[i] * excess[k - i] for i in range(k + 1)))
+                excess.append(y[-1] if k else 1 + y[-1])
+            return y[n]
+
+        with np.errstate(all="ignore"):
+            return self._pieces(x < -10.0, left, right, x, (-20.0, 0.0)).astype(dtype)
+
     def ndtri_exp(self, y: Raw) -> Raw:
         """The quantile function of the normal distribution at ``exp(y)``; far tails by Newton's method."""
         if given := self._given("ndtri_exp", y):

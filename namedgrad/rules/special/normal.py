@@ -43,8 +43,18 @@ def _erfcx_slope(y: DimArray, x: DimArray) -> DimArray:
 _ratio = elementwise("erfcx_ratio", lambda y, x: subtract(scaled(2.0, multiply(y, add(x, y))), c(1.0)))
 
 
+@functools.cache
+def _hazard_order(n: int) -> Callable[..., DimArray]:
+    return ordered("normal_hazard_order", (n,), lambda y, x: _hazard_order(n + 1)(x))
+
+
+_hazard_bend = elementwise("normal_hazard_bend", lambda b, x, y: _hazard_order(2)(x), None)
+
+
 def _hazard_slope(y: DimArray, x: DimArray) -> DimArray:
     """The density falls to 0 faster than the hazard's excess over ``-x`` grows; that excess falls as ``-1 / x``."""
+    if x.dtype.kind != "c" and not is_formula(x):
+        return _hazard_bend(x, innermost(y))
     slope = scale(y, scaled(1 / _ROOT_HALF, _ratio(scaled(-_ROOT_HALF, x))))
     return negative(where(equal(x, c(-math.inf)), c(1.0), slope))
 

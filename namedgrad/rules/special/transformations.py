@@ -134,7 +134,15 @@ inv_boxcox1p = special(
 # fmt: on
 
 
-_lambert = elementwise("lambert_branch", None, lambda y, k, z: reciprocal(add(z, exp(y))))
+def _lambert_slope(y: DimArray, z: DimArray) -> DimArray:
+    """One over ``z + exp(y)``, whose parts at infinity may not add up."""
+    if is_formula(z) or known_finite(z):
+        return reciprocal(add(z, exp(y)))
+    far = isinf(z)
+    return where(far, c(0.0), reciprocal(add(where(far, c(1.0), z), exp(where(far, c(0.0), y)))))
+
+
+_lambert = elementwise("lambert_branch", None, lambda y, k, z: _lambert_slope(y, z))
 
 
 @operation(sample("positive(a,b)"), sample("complex(a,b)", k=1), sample("complex(b)", k=-1), family=FAMILY)
