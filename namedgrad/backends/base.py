@@ -28,6 +28,7 @@ from namedgrad.backends.hypergeometric import HypergeometricKernels
 from namedgrad.backends.linalg import LinalgKernels
 from namedgrad.backends.lines import LineKernels
 from namedgrad.backends.losses import ClassKernels, LossKernels
+from namedgrad.backends.normal import NormalKernels
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.resampling import ResamplingKernels
 from namedgrad.backends.scatter import IndexKernels
@@ -58,6 +59,7 @@ class Backend(
     LinalgKernels,
     LineKernels,
     LossKernels,
+    NormalKernels,
     ParameterKernels,
     ResamplingKernels,
     SearchKernels,

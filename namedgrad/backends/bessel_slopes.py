@@ -55,7 +55,12 @@ class BesselSlopes:
     def ive_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
         """That of ``exp(-abs(x)) I``."""
         beside = lambda v, x, y: (v / x - np.sign(x)) * y + self.function("ive")(v + 1, x)
-        return self._by_value(beside, lambda v, x, y: self._neighbours("ive", v, x, 1) - self.xp.sign(x) * y, v, x, y)
+
+        def between(v: Raw, x: Raw, y: Raw) -> Raw:
+            around = self._neighbours("ive", v, x, 1)
+            return around - self.xp.where(self.xp.isinf(around), 0.0, self.xp.sign(x) * y)
+
+        return self._by_value(beside, between, v, x, y)
 
     def kv_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
         """That of K."""

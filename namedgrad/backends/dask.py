@@ -33,6 +33,7 @@ from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.families import FamilyKernels
 from namedgrad.backends.hypergeometric import HypergeometricKernels
 from namedgrad.backends.losses import LossKernels
+from namedgrad.backends.normal import NormalKernels
 from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.scatter import neutral
@@ -41,7 +42,7 @@ from namedgrad.backends.special import SpecialKernels
 _HOST = NumpyBackend()
 _BY_CELL = (
     ActivationKernels, BesselKernels, BesselSlopes, FamilyKernels, HypergeometricKernels, LossKernels,
-    ParameterKernels, SlopeKernels, SpecialKernels,
+    NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 

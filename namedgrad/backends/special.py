@@ -362,12 +362,14 @@ class SpecialKernels:
         return out
 
     def ive(self, v: Raw, x: Raw) -> Raw:
-        """The same, scaled; at 0 infinite in negative orders that are not whole, where SciPy has no value."""
+        """The same, scaled; next to 0 by its first term in orders that are not whole, where SciPy has no value."""
         out = self.special.ive(v, x)
-        if np.all(x):
+        if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
             return out
-        pole = np.equal(x, 0) & np.less(v, 0) & np.not_equal(v, np.floor(v))
-        return np.where(pole, np.copysign(math.inf, self.special.rgamma(v + 1)), out).astype(out.dtype)[()]
+        with np.errstate(all="ignore"):
+            near = (np.absolute(x) <= NEXT_TO_ZERO) & np.not_equal(v, np.floor(v))
+            first = np.power(x, v) * (np.exp2(-v) * self.special.rgamma(v + 1))
+            return np.where(near, first, out).astype(out.dtype)[()]
 
     def polygamma_step(self, n: int, a: Raw, b: Raw) -> Raw:
         """``ψ(a) - ψ(a + b)`` of polygamma functions; two poles cancel, by reflection (DLMF 5.15.6)."""
@@ -482,105 +484,3 @@ class SpecialKernels:
     def i0(self, x: Raw) -> Raw:
         """SciPy's function: NumPy's of that name is slower and knows no float32."""
         return self.special.i0(x)
-
-    # ---------------------------------------------------------------- the normal distribution
-
-    def erfcx_order(self, n: int, x: Raw) -> Raw:
-        """Repeated integrals of erfc, scaled: ``exp(x**2) i^n erfc(x)`` (DLMF 7.18)."""
-        dtype, x = result_dtype(x), double(x)
-
-        def left(z: Raw) -> Raw:
-            below, out = 2 / math.sqrt(math.pi), self.special.erfcx(z)
-            for k in range(1, n + 1):
-                below, out = out, (below - 2 * z * out) / (2 * k)
-            return out
-
-        def right(z: Raw) -> Raw:
-            out = self.special.erfcx(z)
-            for k in range(1, n + 1):
-                out = out * self._erfc_ratio(k, z)
-            return out
-
-        return self._pieces(x > 1.5, right, left, x, (2.0, 0.0)).astype(dtype)
-
-    def erfcx_slope(self, x: Raw, y: Raw) -> Raw:
-        """``(erfcx)'``, -2 times the first of these, from the value ``y``."""
-        if not self.may_branch or is_short(x, y):
-            return -2.0 * self.erfcx_order(1, x)
-        with np.errstate(all="ignore"):
-            out = 2 * x * y - 2 / math.sqrt(math.pi)
-            return self._repaired(out, x > 1.5, lambda x, y: -2.0 * y * self._erfc_ratio(1, x), x, y)
-
-    def erfcx_ratio(self, x: Raw) -> Raw:
-        """``erfcx_order(1, x) / erfcx(x)``, which is Mills' ratio turned over, less ``x``."""
-        dtype, x = result_dtype(x), double(x)
-
-        def left(z: Raw) -> Raw:
-            return 1 / (math.sqrt(math.pi) * self.special.erfcx(z)) - z
-
-        return self._pieces(x > 1.5, lambda z: self._erfc_ratio(1, z), left, x, (2.0, 0.0)).astype(dtype)
-
-    def _erfc_ratio(self, n: int, x: Raw) -> Raw:
-        """``i^n erfc(x) / i^(n-1) erfc(x)`` by its continued fraction (DLMF 7.18.13)."""
-        tail = x
-        for k in range(90, 0, -1):
-            tail = x + ((n + k) / 2) / tail
-        return 0.5 / tail
-
-    def normal_hazard(self, x: Raw) -> Raw:
-        """Density over distribution function of the standard normal distribution: ``(log_ndtr)'``."""
-        out = math.sqrt(2 / math.pi) / self.special.erfcx(double(x) * -math.sqrt(0.5))
-        return out.astype(result_dtype(x))
-
-    def log_ndtr_slope(self, x: Raw, y: Raw) -> Raw:
-        """The same from the value ``y`` of ``log_ndtr``, without its loss of digits in the left tail."""
-        if not self.may_branch or is_short(x, y):
-            return self.normal_hazard(x)
-        with np.errstate(all="ignore"):
-            out = np.exp(-0.5 * x * x - y) * (1 / math.sqrt(2 * math.pi))
-            return self._repaired(out, ~(x > -1.0), self.normal_hazard, x)
-
-    def normal_hazard_bend(self, x: Raw, y: Raw) -> Raw:
-        """The derivative of the hazard ``y``, ``-y (x + y)``: 0 on the right, and -1 at the end on the left."""
-        excess = math.sqrt(2) * self.erfcx_ratio(-math.sqrt(0.5) * x)
-        out = -self.function("scale")(y, excess)
-        return self.xp.where(self.xp.equal(x, -math.inf), -1.0, out).astype(result_dtype(x))
-
-    def normal_hazard_order(self, n: int, x: Raw) -> Raw:
-        """The n-th derivative of the hazard, from the second on, where two terms of that of the first one cancel."""
-        dtype, x = result_dtype(x), double(x)
-
-        def left(x: Raw) -> Raw:  # by the asymptotic series of x + y
-            terms = [-1.0]
-            for k in range(1, 26):
-                terms.append(sum(a * b for a, b in zip(terms, reversed(terms), strict=True)) - (2 * k - 1) * terms[-1])
-            rising = [math.perm(2 * k + n, n) * a for k, a in enumerate(terms)]
-            return self.polynomial(rising[::-1], 1 / (x * x)) * (-1 / x) ** n / x
-
-        def right(x: Raw) -> Raw:  # by the equation y' = -y (x + y), differentiated
-            x = self.xp.minimum(x, 1e3)
-            y = [self.normal_hazard(x)]
-            excess = [math.sqrt(2) * self.erfcx_ratio(-math.sqrt(0.5) * x)]
-            for k in range(n):
-                y.append(-sum(math.comb(k, i) * y[i] * excess[k - i] for i in range(k + 1)))
-                excess.append(y[-1] if k else 1 + y[-1])
-            return y[n]
-
-        with np.errstate(all="ignore"):
-            return self._pieces(x < -10.0, left, right, x, (-20.0, 0.0)).astype(dtype)
-
-    def ndtri_exp(self, y: Raw) -> Raw:
-        """The quantile function of the normal distribution at ``exp(y)``; far tails by Newton's method."""
-        if given := self._given("ndtri_exp", y):
-            return given(y)
-        xp = self.xp
-        dtype, y = result_dtype(y), double(y)
-        far = y < -300.0
-        upper = y > -0.01  # there the quantile is that of the complement
-        near = self.special.ndtri(xp.exp(xp.where(far, -1.0, y)))
-        above = -self.special.ndtri(-xp.expm1(xp.where(upper, y, -1.0)))
-        x = -xp.sqrt(-2 * xp.where(far, y, -300.0))
-        for _ in range(6):
-            x = x - (self.special.log_ndtr(x) - xp.where(far, y, -300.0)) / self.normal_hazard(x)
-        out = xp.where(far, x, xp.where(upper, above, near))
-        return xp.where(xp.equal(y, -math.inf), -math.inf, out).astype(dtype)

@@ -88,7 +88,7 @@ def _of_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
 
 def _of_scaled_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(-abs(x)) I``, and of its derivatives in the order."""
-    return subtract(_neighbours(f, v, x), _without_growth(x, y))
+    return negative(_beside(_without_growth(x, y), _neighbours(f, v, x)))
 
 
 def _of_turned_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
