@@ -88,6 +88,8 @@ KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
     ("ellipeinc", (10.0, -1e12), 1, [-3.0804642354363501e-6, -1.5402321176936264e-18, -2.3103481765044916e-30]),
     ("ellipk", (-1e154,), 0, [8.8842673260830699e-230]),
     ("ellipe", (-1e200,), 0, [-5e-101, -2.5e-301]),  # of sqrt(-m)
+    ("rel_entr", (5e-324, 0.3), 0, [math.log(5e-324) - math.log(0.3) + 1]),
+    ("kl_entr", (1e-20, 1e300), 0, [-320 * math.log(10), 1e20]),
     ("sinc", (1e-12,), 0, [-3.289868133696453e-12, -3.289868133696453, 1.9481818206800487e-11]),
     ("sinc", (0.3,), 0, [-0.9020281301388888, -2.4584852862661744, 5.24749315292437]),
     ("sinc", (0.9,), 0, [-1.178165467869117, 1.5394726848616678, 5.297926138140398]),
@@ -589,6 +591,25 @@ def test_functions_that_grow_are_finite_as_long_as_their_value_is(
     found = [f(ng.DimArray(x, ())).item(), *slopes(f, (x,), 0, len(known) - 1)]
     np.testing.assert_allclose(found, known, rtol=1e-12)
     np.testing.assert_allclose(f(ng.DimArray([x, 2.0], "x")).data, [known[0], f(ng.DimArray(2.0, ())).item()], rtol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [1, 3, 5000])
+@pytest.mark.parametrize("exponent", [0.0, 1e-310, -1e-200, 1e-120, 1e-20])
+def test_inverse_transformation_of_box_and_cox_next_to_the_exponential(exponent: float, cells: int) -> None:
+    """However many cells there are."""
+    x = np.linspace(-3, 4, cells)
+    numbers = [exponent, ng.DimArray(np.full(cells, exponent), "x")]
+    for k in numbers:
+        np.testing.assert_allclose(ng.inv_boxcox1p(ng.DimArray(x, "x"), k).data, np.expm1(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("x", "y"), [(1.0, 1e-310), (1e-310, 1e20), (5e-324, 2.0), (1e300, 1e-20), (3.0, 0.5)])
+def test_divergence_where_the_quotient_leaves_the_range(x: float, y: float) -> None:
+    """By the difference of logarithms."""
+    want = x * (math.log(x) - math.log(y)) - x + y
+    np.testing.assert_allclose(ng.kl_entr(x, y).item(), want, rtol=1e-13)
+    both = ng.kl_entr(ng.DimArray([x, 1.0], "n"), ng.DimArray([y, 0.0], "n")).data
+    np.testing.assert_allclose(both, [want, INF], rtol=1e-13)
 
 
 # branch, argument next to -1 / e, value, first and second derivative

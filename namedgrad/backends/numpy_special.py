@@ -20,12 +20,14 @@ class NumpySpecial:
     """
 
     special: Any
+    function: Callable[[str], Callable[..., Raw]]
+    log_ratio: Callable[[Raw, Raw], Raw]
     _in_blocks: Callable[..., Raw]
     _repaired: Callable[..., Raw]
     isfinite_all: Callable[[Raw], bool]
 
-    def _unless_flagged(self, name: str, formula: Callable[..., Raw], *operands: Raw) -> Raw:
-        known = getattr(self.special, name)
+    def _unless_flagged(self, name: str | Callable[..., Raw], formula: Callable[..., Raw], *operands: Raw) -> Raw:
+        known = getattr(self.special, name) if isinstance(name, str) else name
         doubles = all(getattr(x, "dtype", None) in (None, np.float64) for x in operands)
         if not doubles or np.broadcast(*operands).size < FEW:
             return known(*operands)
@@ -61,11 +63,22 @@ class NumpySpecial:
 
     def inv_boxcox1p(self, x: Raw, k: Raw) -> Raw:
         """The same, less 1."""
-        return self._unless_flagged("inv_boxcox1p", lambda x, k: np.expm1(np.log1p(k * x) / k), x, k)
+        return self._unless_flagged(self._inv_boxcox1p, lambda x, k: np.expm1(np.log1p(k * x) / k), x, k)
+
+    def _inv_boxcox1p(self, x: Raw, k: Raw) -> Raw:
+        """SciPy's, which takes ``x`` for its exponential less 1 where ``k x`` is next to 0, also where ``x`` is not."""
+        out = self.special.inv_boxcox1p(x, k)
+        small = np.absolute(k) < 1e-100
+        return np.where(small & (np.absolute(k * x) < 1e-100), np.expm1(x), out)[()] if np.any(small) else out
 
     def kl_entr(self, x: Raw, y: Raw) -> Raw:
         """SciPy's ``kl_div``, ``x log(x / y) - x + y``."""
-        return self._unless_flagged("kl_div", _divergence, x, y)
+        out = self._unless_flagged("kl_div", _divergence, x, y)
+        if self.isfinite_all(out):
+            return out
+        with np.errstate(all="ignore"):
+            lost = np.isinf(out) & np.isfinite(x) & np.isfinite(y) & np.greater(x, 0) & np.greater(y, 0)
+            return self._repaired(out, lost, lambda x, y: x * self.log_ratio(x, y) - x + y, x, y)
 
 
     # ---------------------------------------------------------------- where SciPy's overflow before their value does

@@ -453,9 +453,10 @@ class SpecialKernels:
         xp = self.xp
         q = xp.divide(x, y)
         out = xp.log(q)
-        if self.may_branch and self.isfinite_all(out):
+        least = np.finfo(out.dtype).tiny
+        if self.may_branch and self.isfinite_all(out) and (is_complex(q) or np.min(q, initial=1.0) >= least):
             return out
-        return xp.where(xp.logical_or(xp.equal(q, 0), xp.isinf(q)), xp.log(x) - xp.log(y), out).astype(out.dtype)
+        return xp.where(xp.logical_or(xp.absolute(q) < least, xp.isinf(q)), xp.log(x) - xp.log(y), out).astype(out.dtype)
 
     def frexp_mantissa(self, x: Raw) -> Raw:
         """The first result of ``frexp``."""
