@@ -90,6 +90,9 @@ KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
     ("ellipe", (-1e200,), 0, [-5e-101, -2.5e-301]),  # of sqrt(-m)
     ("rel_entr", (5e-324, 0.3), 0, [math.log(5e-324) - math.log(0.3) + 1]),
     ("kl_entr", (1e-20, 1e300), 0, [-320 * math.log(10), 1e20]),
+    ("inv_boxcox1p", (-50.0, 0.0), 0, [math.exp(-50.0), math.exp(-50.0)]),
+    ("inv_boxcox1p", (-50.0, 0.001), 0, [5.5703397344684711e-23, 5.8576519944568448e-23]),
+    ("inv_boxcox1p", (-1e8, -1.0), 1, [-1.7420680589745559e-7]),
     ("sinc", (1e-12,), 0, [-3.289868133696453e-12, -3.289868133696453, 1.9481818206800487e-11]),
     ("sinc", (0.3,), 0, [-0.9020281301388888, -2.4584852862661744, 5.24749315292437]),
     ("sinc", (0.9,), 0, [-1.178165467869117, 1.5394726848616678, 5.297926138140398]),
@@ -591,6 +594,16 @@ def test_functions_that_grow_are_finite_as_long_as_their_value_is(
     found = [f(ng.DimArray(x, ())).item(), *slopes(f, (x,), 0, len(known) - 1)]
     np.testing.assert_allclose(found, known, rtol=1e-12)
     np.testing.assert_allclose(f(ng.DimArray([x, 2.0], "x")).data, [known[0], f(ng.DimArray(2.0, ())).item()], rtol=1e-12)
+
+
+@pytest.mark.parametrize("a", [1e-100, -1e-20, 1e-10, 1e-6, 9e-5])
+@pytest.mark.parametrize("h", [5.0, -7.0, 20.0])
+def test_owens_function_of_a_small_angle_and_a_large_height(h: float, a: float) -> None:
+    """By a Gauss rule, from ``exp(-h**2 (1 + t**2) / 2) / (1 + t**2)``."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    t = a * (nodes + 1) / 2
+    want = a / 2 * np.sum(weights * np.exp(-(h**2) * (1 + t**2) / 2) / (1 + t**2)) / (2 * math.pi)
+    np.testing.assert_allclose(ng.owens_t(h, ng.DimArray([a, 0.5], "x")).data[0], want, rtol=1e-13)
 
 
 @pytest.mark.parametrize("cells", [1, 3, 5000])

@@ -69,7 +69,24 @@ class NumpySpecial:
         """SciPy's, which takes ``x`` for its exponential less 1 where ``k x`` is next to 0, also where ``x`` is not."""
         out = self.special.inv_boxcox1p(x, k)
         small = np.absolute(k) < 1e-100
-        return np.where(small & (np.absolute(k * x) < 1e-100), np.expm1(x), out)[()] if np.any(small) else out
+        if not np.any(small):
+            return out
+        with np.errstate(all="ignore"):
+            small = small & (np.absolute(np.multiply(k, x, dtype=out.dtype)) < 1e-100)
+            return self._repaired(out, small, lambda x: np.expm1(x, dtype=out.dtype), x)
+
+    def owens_t(self, h: Raw, a: Raw) -> Raw:
+        """SciPy's function, and its series in ``a`` next to 0, where SciPy's loses digits if ``h`` is large."""
+        out = self.special.owens_t(h, a)
+        size, near = np.absolute(h), np.absolute(a) < 1e-4
+        if not np.any(near):
+            return out
+
+        def series(h: Raw, a: Raw) -> Raw:
+            x, z = 0.5 * h * h, a * a
+            return a * np.exp(-x) / (2 * np.pi) * (1 - z / 3 * (1 + x) + z * z / 5 * (1 + x + x * x / 2))
+
+        return self._repaired(out, near & (size > 4) & (size < 39), series, h, a)
 
     def kl_entr(self, x: Raw, y: Raw) -> Raw:
         """SciPy's ``kl_div``, ``x log(x / y) - x + y``."""

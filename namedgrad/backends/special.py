@@ -456,7 +456,8 @@ class SpecialKernels:
         least = np.finfo(out.dtype).tiny
         if self.may_branch and self.isfinite_all(out) and (is_complex(q) or np.min(q, initial=1.0) >= least):
             return out
-        return xp.where(xp.logical_or(xp.absolute(q) < least, xp.isinf(q)), xp.log(x) - xp.log(y), out).astype(out.dtype)
+        lost = xp.logical_or(xp.absolute(q) < least, xp.isinf(q))
+        return xp.where(lost, xp.log(x) - xp.log(y), out).astype(out.dtype)
 
     def frexp_mantissa(self, x: Raw) -> Raw:
         """The first result of ``frexp``."""

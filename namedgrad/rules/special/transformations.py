@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from namedgrad.array import DimArray, constant
+from namedgrad.backends import may_look
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import (
     c,
@@ -110,6 +111,13 @@ def _inverse_in_exponent(y: DimArray, x: DimArray, exponent: DimArray) -> DimArr
     return where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
 
 
+def _more(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
+    """``1 + y`` of the inverse less 1, whose digits are those of the inverse where that is small."""
+    out = add(c(1.0), y)
+    small = less(innermost(out), c(0.1))
+    return out if may_look(small.raw) and not np.any(small.raw) else where(small, inv_boxcox(x, exponent), out)
+
+
 _exprel_slope = elementwise("exprel_slope", lambda s, x, y: _family("exprel_order", 2)(x), None)
 _TWO = ("x", "lmbda")
 # fmt: off
@@ -129,7 +137,7 @@ inv_boxcox = special(
     "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: _inverse_in_exponent(y, x, k),
     domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox, (1 + lmbda x)**(1 / lmbda) or exp(x).")
 inv_boxcox1p = special(
-    "inv_boxcox1p", lambda y, x, k: _stretch(add(c(1.0), y), x, k), lambda y, x, k: _inverse_in_exponent(add(c(1.0), y), x, k),
+    "inv_boxcox1p", lambda y, x, k: _stretch(_more(y, x, k), x, k), lambda y, x, k: _inverse_in_exponent(_more(y, x, k), x, k),
     domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox of 1 + x.")
 # fmt: on
 
