@@ -170,10 +170,24 @@ class BesselKernels:
             out = [xp.where(v < 0, (-1) ** k * (i + 2 / _PI * j), i) for k, (i, j) in both]
         if real:
             found = self._on_the_line(n, v, xp.real(z), xp.real(out[n]), None, second=False)
+            far = xp.real(z) > 32 + v * v
+            if not self.may_branch or np.any(far):
+                found = xp.where(far, self._far_away(n, v, xp.where(far, xp.real(z), 32.0)), found)
         else:
             there = xp.where(left, _product(self._turns(n, v, 1), out), out[n])
             found = xp.where(xp.where(left, xp.imag(z) < 0, xp.imag(z) > 0), xp.conj(there), there)
         return xp.where(zero, self._at_zero(n, v, second=False), found)
+
+    def _far_away(self, n: int, v: Raw, x: Raw) -> Raw:
+        """``exp(-x) I_v(x)`` by its asymptotic series (DLMF 10.40.1); along a contour what depends on ``v`` cancels."""
+        term: list[Any] = [1.0, *(0.0 for _ in range(n))]
+        total = term
+        for k in range(1, 17):
+            taylor = (4 * v * v - (2 * k - 1) ** 2, 8 * v, 4)  # of the factor that comes to the last term
+            parts = [[math.perm(j, i) * t * term[j - i] for i, t in enumerate(taylor[: j + 1])] for j in range(n + 1)]
+            term = [sum(p) / (-8 * k * x) for p in parts]
+            total = [a + b for a, b in zip(total, term, strict=True)]
+        return total[n] / self.xp.sqrt(2 * _PI * x)
 
     def _at_zero(self, n: int, v: Raw, *, second: bool) -> Raw:
         """At the argument 0: J and I are 0, or 1, or have a pole there; Y has one."""
