@@ -549,7 +549,8 @@ ENDS = [
     ("ive", (-0.5, 0.0), 1, -INF, INF), ("ive", (-1.5, 0.0), 1, INF, -INF), ("ive", (0.3, 0.0), 1, INF, -INF), ("ive", (-0.5, 1e-310), 1, -INF, INF),
     ("ive", (0.5, 1e-310), 1, math.sqrt(0.5 / math.pi) * 1e155, -INF), ("iv", (0.5, 1e-310), 1, math.sqrt(0.5 / math.pi) * 1e155, -INF),
     ("iv", (1.5, 1e-310), 1, math.sqrt(0.5 / math.pi) * 1e-155, math.sqrt(0.125 / math.pi) * 1e155), ("iv", (-2.5, 1e-310), 1, -INF, INF),
-    ("y0", (0.0,), 0, INF, -INF), ("y1", (0.0,), 0, INF, -INF), ("y1", (1e-200,), 0, INF, -INF), ("y1", (1e-120,), 0, 2e240 / math.pi, -INF),
+    ("spherical_in", (0, 1e-300), 1, 1e-300 / 3, 1 / 3), ("spherical_in", (1, 1e-300), 1, 1 / 3, 2e-301), ("spherical_in", (1, -1e-200), 1, 1 / 3, -2e-201),
+    ("spherical_in", (2, 0.0), 1, 0, 2 / 15), ("y0", (0.0,), 0, INF, -INF), ("y1", (0.0,), 0, INF, -INF), ("y1", (1e-200,), 0, INF, -INF), ("y1", (1e-120,), 0, 2e240 / math.pi, -INF),
     ("yv", (0.0, 0.0), 1, INF, -INF), ("yv", (0.5, 0.0), 1, INF, -INF), ("yv", (2.0, 1e-160), 1, INF, -INF), ("yv", (300.0, 0.5), 1, INF, -INF),
     ("yv", (-1.0, 0.0), 1, -INF, INF), ("yv", (-1.0, 1e-200), 1, -INF, INF), ("yv", (-2.3, 1e-200), 1, INF, -INF), ("jv", (-2.3, 0.0), 1, -INF, INF),
     ("jv", (-1.5, 1e-200), 1, INF, -INF), ("jv", (0.5, 0.0), 1, INF, -INF), ("jv", (0.0, 0.0), 1, 0, -0.5), ("jv", (2.0, 0.0), 1, 0, 0.25),
@@ -738,6 +739,15 @@ def test_slopes_of_spherical_bessel_functions_are_those_of_scipy(name: str) -> N
     found = ng.pushforward(lambda x: f(ng.DimArray(n, "n"), x), (ng.DimArray(x, "x"),), (ng.ones({"x": len(x)}),))[1]
     known = np.isfinite(want)
     np.testing.assert_allclose(found.transpose("n", "x").data[known], want[known], rtol=1e-12, atol=1e-300)
+
+
+def test_spherical_bessel_functions_next_to_0() -> None:
+    """Like their first terms, DLMF 10.52: ``x**n / (2n + 1)!!`` and ``-(2n - 1)!! / x**(n + 1)``."""
+    x = ng.DimArray([1e-300, -1e-160, 1e-120], "x")
+    np.testing.assert_allclose(ng.spherical_in(0, x).data, 1.0, rtol=1e-15)
+    np.testing.assert_allclose(ng.spherical_in(1, x).data, x.data / 3, rtol=1e-15)
+    for n in (2, 5):
+        assert ng.grad(lambda x, n=n: ng.spherical_yn(n, x))(ng.DimArray(1e-300, ())).item() == INF
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

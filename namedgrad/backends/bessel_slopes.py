@@ -120,8 +120,10 @@ class BesselSlopes:
     def _spherical_neighbours(self, name: str, n: Raw, x: Raw, below: int, above: int) -> Raw:
         """From both neighbours, weighed."""
         xp = self.xp
-        before = xp.where(xp.equal(n, 0), 0.0, self.function(name)(xp.maximum(n - 1, 0), x))
-        return (below * n * before + above * (n + 1) * self.function(name)(n + 1, x)) / (2 * n + 1)
+        after = self.function(name)(n + 1, x)
+        alone = xp.logical_or(xp.equal(n, 0), xp.isinf(after))  # which is larger then than what is before
+        before = xp.where(alone, 0.0, self.function(name)(xp.maximum(n - 1, 0), x))
+        return (below * n * before + above * (n + 1) * after) / (2 * n + 1)
 
     # ---------------------------------------------------------------- of order 1
 

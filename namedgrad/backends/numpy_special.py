@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import FEW, is_complex
+from namedgrad.backends.special import FEW, NEXT_TO_ZERO, is_complex
 
 Raw = Any
 
@@ -115,7 +115,12 @@ class NumpySpecial:
             size = np.absolute(x)
             return np.sign(x) ** n * np.sqrt(np.pi / 2 / size) * self.special.ive(n + 0.5, size)
 
-        return self._past_exp(self.special.spherical_in(n, x), scaled, n, x)
+        out = self._past_exp(self.special.spherical_in(n, x), scaled, n, x)
+        if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
+            return out
+        first = lambda n, x: (0.5 * x) ** n * (0.5 * np.sqrt(np.pi) * self.special.rgamma(n + 1.5))
+        with np.errstate(all="ignore"):  # SciPy has none or another value there
+            return self._repaired(out, np.absolute(x) <= NEXT_TO_ZERO + np.zeros(np.shape(out)), first, n, x)
 
     def exprel(self, x: Raw) -> Raw:
         """``(exp(x) - 1) / x``."""
