@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -247,3 +248,14 @@ def test_values_beyond_the_ends_do_not_decide_the_dtype(target):
         y = ng.interp(ng.DimArray(x, "x"), {"x": target}, fill_value=fill)
         assert y.dtype == ng.interp(ng.DimArray(x, "x"), {"x": [9.0]}, fill_value=fill).dtype
         np.testing.assert_allclose(y.data, np.interp(target, [0, 1, 2], x, left=fill, right=fill))
+
+
+@pytest.mark.parametrize("end", [np.inf, -np.inf, np.nan])
+def test_an_infinite_cell_bounds_its_intervals_as_in_numpy(end: float) -> None:
+    x, q = np.arange(3.0), np.array([0, 0.25, 0.5, 1, 1.5, 2])
+    for cells in itertools.product((1.0, 2.0, end, -end), repeat=3):
+        want = np.interp(q, x, cells)
+        a = ng.DimArray(np.array(cells), "x")
+        out, pull = ng.pullback(lambda a: ng.interp(a, {"x": q}, {"x": x}), a)
+        np.testing.assert_array_equal(out.data, want)
+        np.testing.assert_allclose(pull(ng.ones_like(out)).data, [1 + 0.75 + 0.5, 0.25 + 0.5 + 1 + 0.5, 1 + 0.5])

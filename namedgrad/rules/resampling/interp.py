@@ -313,5 +313,5 @@ def _linear(x: DimArray, along: Along) -> DimArray:
     rise = subtract(high, low)
     if known_finite(x):
         return add(low, multiply(t, rise))
-    at_end = e.logical_and(equal(stop_gradient(t), c(1)), logical_not(isfinite(stop_gradient(low))))
-    return while_finite(where(at_end, add(high, weigh(subtract(t, c(1)), rise)), add(low, weigh(t, rise))))
+    both = add(weigh(subtract(c(1), t), low), weigh(t, high))  # from an infinite cell nothing can be counted
+    return while_finite(where(isfinite(stop_gradient(low)), add(low, weigh(t, rise)), both))
