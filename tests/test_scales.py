@@ -34,10 +34,16 @@ DEGREES = {  # of f, where f(s a) = s**degree f(a); so a gradient is of one degr
     "hypot": (lambda a: ng.hypot(a, 2 * a), TALL, 1),
     "arctan2": (lambda a: ng.arctan2(a, a * a[{"i": 0}] / a), SQUARE, 0),
     "pdist": (lambda a: ng.pdist(a, D), TALL, 1),
+    "corr": (lambda a: ng.corr(a, a.roll(i=1), "i"), TALL, 0),
+    "weighted corr": (lambda a: ng.corr(a, RIGHT, "i", weights=RIGHT**2), TALL, 0),
+    "lp_pool": (lambda a: ng.lp_pool(a, {"i": 2}, ceil_mode=True), TALL, 1),
+    "lp_pool of order 3": (lambda a: ng.lp_pool(abs(a), {"i": 2, "j": 3}, p=3, stride=1), TALL, 1),
+    "local_response_norm": (lambda a: ng.local_response_norm(a, "j", 2, beta=0.5, k=0), TALL, 0),
 }
 
 
-WITH_SQUARES = ("norm", "norm of order 3", "fro", "std", "hypot", "singular values", "eigenvalues")
+WITH_SQUARES = ("norm", "norm of order 3", "fro", "std", "hypot", "singular values", "eigenvalues", "corr", "weighted corr", "lp_pool", "lp_pool of order 3",
+                "local_response_norm")  # fmt: skip
 CASES = [(name, at) for name in DEGREES for at in (-400, 400)]
 CASES += [(name, at) for name in WITH_SQUARES for at in (-560, 560)]  # squares overflow or vanish
 
@@ -52,6 +58,27 @@ def test_scaled(name, exponent):
     g = pull(seed).data
     tolerance = 1e-7 * np.abs(np.ldexp(g, (degree - 1) * exponent)).max()
     np.testing.assert_allclose(far_pull(seed).data, np.ldexp(g, (degree - 1) * exponent), rtol=1e-7, atol=tolerance)
+
+
+FAR = [(name, far) for name in ("corr", "weighted corr", "lp_pool", "lp_pool of order 3") for far in (1e-200, 1e200)]
+FAR += [("local_response_norm", far) for far in (1e-120, 1e120)]  # farther out its Hessian vanishes
+
+
+@pytest.mark.parametrize(("name", "far"), FAR)
+def test_bends_far_from_1(name, far):
+    f, a, degree = DEGREES[name]
+    at, along = ng.DimArray(a, D), ng.DimArray(RNG.normal(size=a.shape), D)
+    weights = ng.DimArray(RNG.normal(size=f(at).shape), f(at).dims)
+    loss = lambda x: (f(x) * weights).sum()
+    near = ng.hvp(loss, at, along).data
+    np.testing.assert_allclose(ng.hvp(loss, at * far, along * far).data / far ** (degree - 1), near, rtol=1e-8, atol=1e-12)
+
+
+def test_far_from_1_the_constant_of_local_response_norm_is_lost():
+    x = np.array([3.0, 4.0, 12.0])
+    want = x / (0.5e-4 * (x**2 + np.array([0, 9.0, 16.0]))) ** 0.75
+    got = ng.local_response_norm(ng.DimArray(x * 1e200, "c"), "c", 2)
+    np.testing.assert_allclose(got.data, want * 1e-100, rtol=1e-12)
 
 
 def test_deviations_of_numbers_of_all_sizes():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes, backends
+from namedgrad import axes
 from namedgrad.array import DimArray, constant, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
@@ -30,7 +30,7 @@ from namedgrad.rules.reductions.common import (
     real_dtype,
     restore,
 )
-from namedgrad.rules.reductions.norms import in_range, size_of
+from namedgrad.rules.reductions.norms import in_range, size_of, stays
 from namedgrad.rules.structure import (
     cast,
     contract,
@@ -45,7 +45,7 @@ from namedgrad.rules.structure import (
     total,
     zeros_spread,
 )
-from namedgrad.trace import apply, innermost
+from namedgrad.trace import apply
 
 
 class _Variance(Primitive):
@@ -187,7 +187,7 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     with np.errstate(over="ignore"):
         out = plain(x)
     dims = pick(x, dim, "std")
-    if x.dtype.kind not in "fc" or not count_of(x, dims) or not backends.may_look(innermost(out).raw) or in_range(out, 2):
+    if x.dtype.kind not in "fc" or not count_of(x, dims) or stays(out, 2):
         return out
     scale = size_of(x, dims, skipna=skipna)
     return out if in_range(scale, 2) else reorder(multiply(plain(e.divide(x, scale)), scale), out.names)
@@ -264,7 +264,8 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
 
     Notes
     -----
-    As :func:`xarray.corr`; on positional arrays :func:`numpy.corrcoef` gives the matrix of the rows.
+    As :func:`xarray.corr`; on positional arrays :func:`numpy.corrcoef` gives the matrix of the rows. Arrays whose squares
+    would overflow or vanish are scaled first (not on dask and CuPy, nor in a compiled program).
 
     Examples
     --------
@@ -274,15 +275,28 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     -1.0
     """
     first, second, dims, mask = _pair(x, y, dim, "corr")
-    if _is_plain(first, second, dims, mask, weights):
-        off, n = [_off(a, dims) for a in (first, second)], c(_freedom(first, dims, 0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        product, *lengths = _moments(first, second, dims, mask, weights)
+    if not all(stays(a, 2) for a in lengths) and all(count_of(a, a.names) for a in (first, second)):
+        scales = [size_of(a, tuple(d for d in dims if d in a.names), skipna=None) for a in (first, second)]
+        product, *lengths = _moments(e.divide(first, scales[0]), e.divide(second, scales[1]), dims, mask, weights)
+    return _in_order(ratio(product, multiply(*lengths)), first, second)
+
+
+def _moments(
+    x: DimArray, y: DimArray, dims: Names, mask: DimArray | None, weights: Any
+) -> tuple[DimArray, DimArray, DimArray]:
+    """The covariance of two arrays, and their standard deviations."""
+    if _is_plain(x, y, dims, mask, weights):
+        off, n = [_off(a, dims) for a in (x, y)], c(_freedom(x, dims, 0))
         squares = [e.divide(contract(conj_if_complex(a), a, dims), n) for a in off]
         product = e.divide(contract(conj_if_complex(off[0]), off[1], dims), n)
     else:
-        whole = [broadcast_like(a, b) if any(d not in a.names for d in dims) else a for a, b in ((first, second), (second, first))]
+        whole = [broadcast_like(a, b) if any(d not in a.names for d in dims) else a for a, b in ((x, y), (y, x))]
         squares = [_covariance(a, a, dims, mask, 0, weights) for a in whole]
-        product = _covariance(first, second, dims, mask, 0, weights)
-    return _in_order(ratio(product, multiply(*(e.length(real(a)) for a in squares))), first, second)
+        product = _covariance(x, y, dims, mask, 0, weights)
+    first, second = (e.length(real(a)) for a in squares)
+    return product, first, second
 
 
 def _in_order(out: DimArray, x: DimArray, y: Any) -> DimArray:

@@ -136,6 +136,19 @@ def in_range(out: DimArray, order: float) -> bool:
     return bool(((raw > 1 / edge) & (raw < edge)).all())
 
 
+def stays(out: DimArray, order: float) -> bool:
+    """Whether norms are so near 1, or nobody may look."""
+    return not backends.may_look(innermost(out).raw) or in_range(out, order)
+
+
+def powers_stay(out: DimArray, x: DimArray, order: float) -> bool:
+    """Whether the norms, or the cells of ``x`` that are not 0, are so near 1, or nobody may look."""
+    if stays(out, order):
+        return True
+    size = absolute(innermost(x))
+    return in_range(where(not_equal(size, c(0)), size, c(1.0)), order)
+
+
 def _length_of(x: DimArray, dims: Names) -> DimArray:
     if x.dtype.kind == "f":
         return _length(x, dims)

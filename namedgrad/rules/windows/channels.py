@@ -7,6 +7,8 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, describe, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.backends.windows import Span
@@ -17,9 +19,11 @@ from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
+from namedgrad.rules.reductions.norms import stays, vector_norm
 from namedgrad.rules.structure import add, multiply, reorder
 from namedgrad.rules.windows.along import window_sums
 from namedgrad.rules.windows.geometry import private_name, whole, window_sizes
+from namedgrad.rules.windows.views import strided_windows
 
 
 def _factors(x: DimArray, factor: Any, channel: Name, what: str) -> dict[Name, int]:
@@ -194,7 +198,8 @@ def local_response_norm(
 
     Notes
     -----
-    Krizhevsky, Sutskever and Hinton, ImageNet classification, 2012. Counterpart: ``torch.nn.functional.local_response_norm``, whose
+    Krizhevsky, Sutskever and Hinton, ImageNet classification, 2012. Squares that would overflow or vanish are not formed (but on dask
+    and CuPy, and in a compiled program). Counterpart: ``torch.nn.functional.local_response_norm``, whose
     layout is that of positional arrays.
 
     Examples
@@ -204,7 +209,13 @@ def local_response_norm(
     array([0.167, 0.133, 0.214])
     """
     size = whole(size, {check(x, dim, "local_response_norm"): size}, "local_response_norm: size")[dim]
-    squares = e.square(absolute(x)) if x.dtype.kind == "c" else e.square(x)
-    sums = window_sums(squares, {dim: Span(size, extent(x, dim), before=size // 2)})
-    base = add(multiply(sums, c(alpha / size)), c(k))
-    return multiply(x, _falling(base, c(-beta))) if beta > 0 else e.divide(x, e.power(base, c(beta)))
+    near = Span(size, extent(x, dim), before=size // 2)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        squares = e.square(absolute(x)) if x.dtype.kind == "c" else e.square(x)
+        base = add(multiply(window_sums(squares, {dim: near}), c(alpha / size)), c(k))
+        if min(alpha, k) < 0 or stays(base, 1):
+            return multiply(x, _falling(base, c(-beta))) if beta > 0 else e.divide(x, e.power(base, c(beta)))
+        inside = private_name(dim)
+        length = vector_norm(strided_windows(x, {dim: near}, {dim: inside}), inside)
+        root = e.hypot(multiply(length, c(math.sqrt(alpha / size))), c(math.sqrt(k)))
+        return multiply(e.divide(x, root), e.power(root, c(1 - 2 * beta)))

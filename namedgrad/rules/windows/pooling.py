@@ -21,9 +21,22 @@ from namedgrad.rules.indexing import At
 from namedgrad.rules.indexing.maps import with_names
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import real_dtype
-from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, reorder, select, where, zeros_spread
+from namedgrad.rules.reductions.norms import powers_stay, size_of
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    multiply,
+    not_equal,
+    relabel,
+    reorder,
+    select,
+    total,
+    where,
+    zeros_spread,
+)
 from namedgrad.rules.windows.along import window_argmaxima, window_maxima, window_sums
-from namedgrad.rules.windows.geometry import Sides, members, sides, span, whole, window_sizes
+from namedgrad.rules.windows.geometry import Sides, members, private_name, sides, span, whole, window_sizes
+from namedgrad.rules.windows.views import strided_windows
 
 
 def pooled_spans(
@@ -264,7 +277,8 @@ def lp_pool(
     Notes
     -----
     As in PyTorch the sum of a window that is not full counts as if its mean were that of a full one. Where the sum is 0 and ``p`` is more
-    than 1 the derivative is 0. Counterpart: ``torch.nn.functional.lp_pool2d`` and its kin, in their layout ``ng.lp_pool2d``.
+    than 1 the derivative is 0. Windows whose powers would overflow or vanish are scaled first (not on dask and CuPy, nor in a
+    compiled program). Counterpart: ``torch.nn.functional.lp_pool2d`` and its kin, in their layout ``ng.lp_pool2d``.
 
     Examples
     --------
@@ -273,9 +287,24 @@ def lp_pool(
     array([ 5., 10.])
     """
     spans, pads = pooled_spans(x, window, stride, 0, 1, ceil_mode, "lp_pool")
-    sums = window_sums(e.power(x if x.dtype.kind in "fc" else cast(x, "float64"), c(p)), spans)
-    if ceil_mode:  # else all windows are full
-        sums = multiply(divided(sums, x, spans, pads), c(math.prod(s.size for s in spans.values())))
+    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+
+    def root(sums: DimArray) -> DimArray:
+        full = math.prod(s.size for s in spans.values())  # without ceil_mode all windows are
+        return _root(multiply(divided(sums, x, spans, pads), c(full)) if ceil_mode else sums, p)
+
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        out = root(window_sums(e.power(x, c(p)), spans))
+    if not 1 < p < math.inf or powers_stay(out, x, p):
+        return out
+    inside = {d: private_name(d) for d in spans}
+    cells, new = strided_windows(x, spans, inside), tuple(inside.values())
+    scale = size_of(cells, new, skipna=False)
+    return multiply(root(total(e.power(e.divide(cells, scale), c(p)), new)), scale)
+
+
+def _root(sums: DimArray, p: float) -> DimArray:
+    """The p-th root, with derivative 0 at 0 if ``p`` is more than 1."""
     if p == 2:
         return e.length(sums)
     if p <= 1 or sums.level is None:  # nothing to keep a gradient from
