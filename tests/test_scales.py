@@ -95,6 +95,15 @@ def test_subnormal_lengths():
     np.testing.assert_allclose(ng.grad(ng.norm)(a).data, [0.6, 0.8])
 
 
+@pytest.mark.parametrize("scale", [1e-310, 1e-320, np.float32(1e-42)])
+def test_subnormal_distances(scale):
+    x = np.array([[0, 0], [3, 4], [3, 4]], np.asarray(scale).dtype) * scale
+    a = ng.DimArray(x, ("i", "xyz"))
+    want = np.array([[-1.2, -1.6], [0.6, 0.8], [0.6, 0.8]])
+    np.testing.assert_allclose(ng.grad(lambda a: ng.pdist(a, ("i", "xyz")).sum())(a).data, want, rtol=1e-2)
+    np.testing.assert_allclose(ng.grad(lambda a: ng.cdist(a, a.rename(i="j"), "xyz").sum())(a).data, 2 * want, rtol=1e-2)
+
+
 @pytest.mark.parametrize("small", [1e-100, 1e-20, 1e-8])
 def test_bends_of_a_length_beside_a_long_side(small):
     """The second derivatives of sqrt(x**2 + z**2): z**2, -x z and x**2 over its cube."""

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import AxisError, Name, Names
@@ -45,7 +47,9 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
     ``sign(d) (|d| / out)**(p - 1)``: quotients of at most 1, so that nothing overflows.
     """
     if p == 2:
-        return multiply(c(2.0), _root_slope(out)), d
+        half = _root_slope(out)
+        if not _overflows(half):
+            return multiply(c(2.0), half), d
     some = not_equal(out, c(0))
     safe = where(some, out, c(1.0))
     if p == 1:
@@ -54,6 +58,12 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
     moved = not_equal(size, c(0))
     ratio = e.divide(where(moved, size, c(1.0)), safe)
     return cast(some, out.dtype), select(moved, multiply(e.sign(d), e.power(ratio, c(p - 1.0))))
+
+
+def _overflows(half: DimArray) -> bool:
+    """Whether it is known that the reciprocals of distances do; those below the normal numbers have none."""
+    raw = innermost(half).raw
+    return backends.may_look(raw) and bool((raw > np.finfo(raw.dtype).max / 2).any())
 
 
 def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, p: float) -> list[Pair]:
