@@ -76,8 +76,8 @@ def explained(what: str, instead: str) -> tuple[str, str]:
         return what, instead
     by, module = found
     if by in _SPECIAL.values() or by == ".item()":
-        numpy = "xarray's and NumPy's functions on the array itself, which stays an array (np.where for a branch)"
-        return by, f"{numpy}, or {_CONSTANT}"
+        itself = "xarray's and NumPy's functions on the array itself, which stays an array"
+        return by, f"{itself} (np.where for a branch, xr.where if it is a DataArray), or {_CONSTANT}"
     name = by.rpartition(".")[2].removesuffix("()")
     if by.startswith((".to_", ".plot", "matplotlib")):
         return by, f"has_aux=True to return the array and do this outside of the function, or {_CONSTANT}"

@@ -326,3 +326,10 @@ def test_what_is_equal_in_every_slice_is_equal(over):
 
     x = field()[:3]
     np.testing.assert_allclose(x.grad(program, over=over), 2 * x)
+
+
+def test_a_branch_by_numpy_on_a_dataarray_names_that_of_xarray() -> None:
+    """NumPy asks a DataArray for nothing but its numbers."""
+    da = xr.DataArray([1.0, -2.0], dims="x")
+    with pytest.raises(ng.TraceError, match=r"xr\.where"):
+        ng.grad(lambda a: np.where(a > 0, a, 0.0).sum())(da)
