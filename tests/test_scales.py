@@ -155,3 +155,23 @@ def test_slope_of_exprel_where_the_exponential_overflows():
     x = ng.DimArray([711.0], ("x",))
     want = np.exp(711.0 - 20) / 711 * (1 - 1 / 711) * np.exp(20.0)
     np.testing.assert_allclose(ng.grad(lambda x: ng.exprel(x).sum())(x).data, [want], rtol=1e-10)
+
+
+@pytest.mark.parametrize("far", [1e-200, 1e20, 1e200])
+@pytest.mark.parametrize("name", ["expm", "logm", "sqrtm"])
+def test_slopes_of_functions_of_matrices_are_linear_in_the_cotangent(name, far):
+    """Those of symmetric matrices are known: divided differences in the basis of eigenvectors (Daleckii and Krein 1965)."""
+    f, slope = {"expm": (np.exp, np.exp), "logm": (np.log, np.reciprocal), "sqrtm": (np.sqrt, lambda w: 0.5 / np.sqrt(w))}[name]
+    a, c = ALIKE @ ALIKE + np.eye(4), RNG.normal(size=(4, 4))
+    w, v = np.linalg.eigh(a)
+    with np.errstate(invalid="ignore"):
+        quotients = np.where(np.eye(4), np.diag(slope(w)), (f(w)[:, None] - f(w)) / (w[:, None] - w))
+    want = v @ (quotients * (v.T @ c @ v)) @ v.T
+    _, pull = ng.pullback(lambda a: getattr(ng, name)(a, D), ng.DimArray(a, D))
+    np.testing.assert_allclose(pull(ng.DimArray(c * far, D)).data, want * far, rtol=1e-9, atol=1e-11 * far * np.abs(want).max())
+
+
+def test_slopes_of_roots_of_small_matrices():
+    a, c = ALIKE @ ALIKE + np.eye(4), RNG.normal(size=(4, 4))
+    near, tiny = (ng.pullback(lambda a: ng.sqrtm(a, D), ng.DimArray(a * s, D))[1](ng.DimArray(c, D)).data for s in (1, 1e-300))
+    np.testing.assert_allclose(tiny * 1e-150, near, rtol=1e-9)

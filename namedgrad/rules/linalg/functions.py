@@ -12,20 +12,22 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.backends.failures import said_by
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.elementwise import c, less
+from namedgrad.rules.elementwise import c, divide, less
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, MatrixOp, in_place_of, inexact, matrix_dims, mm, mT
 from namedgrad.rules.linalg.solving import inv
 from namedgrad.rules.movement import join, slice_of
+from namedgrad.rules.reductions.norms import size_of
 from namedgrad.rules.structure import add, identity, multiply, positions, relabel, select
 
 
 def _along(f: MatrixOp, a: DimArray, e: DimArray, errors: str) -> DimArray:
-    """The derivative of ``f`` at ``a`` in the direction ``e``."""
-    n = extent(a, COLUMN)
+    """The derivative of ``f`` at ``a`` in the direction ``e``, which is made as long as ``a``: a longer one would drown it."""
+    n, long, far = extent(a, COLUMN), size_of(a, (ROW, COLUMN), skipna=False), size_of(e, (ROW, COLUMN), skipna=False)
+    e = multiply(divide(e, far), long)
     zero = multiply(e, c(0.0))
     block = join([join([a, e], COLUMN), join([zero, a], COLUMN)], ROW)
     out = f(block, errors=errors)
-    return slice_of(slice_of(out, ROW, slice(0, n)), COLUMN, slice(n, None))
+    return multiply(divide(slice_of(slice_of(out, ROW, slice(0, n)), COLUMN, slice(n, None)), long), far)
 
 
 def _function(name: str) -> MatrixOp:

@@ -121,6 +121,8 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
 
 def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
     """What vectors are divided by such that the powers of their largest cells are near 1; no gradient passes."""
+    if not count_of(x, dims):
+        return c(1.0)
     largest = stop_gradient(max(absolute(x), dims, skipna=skipna))
     usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
     return where(usable, e.maximum(largest, c(float(np.finfo(largest.dtype).tiny))), c(1.0))
