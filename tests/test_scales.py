@@ -34,6 +34,10 @@ DEGREES = {  # of f, where f(s a) = s**degree f(a); so a gradient is of one degr
     "hypot": (lambda a: ng.hypot(a, 2 * a), TALL, 1),
     "arctan2": (lambda a: ng.arctan2(a, a * a[{"i": 0}] / a), SQUARE, 0),
     "pdist": (lambda a: ng.pdist(a, D), TALL, 1),
+    "lstsq of both": (lambda a: ng.lstsq(a, a[{"j": 0}] + a.roll(i=1)[{"j": 2}], D), TALL, 0),
+    "segment_std": (lambda a: ng.segment_std(a, [0, 1, 0, 0], "i"), TALL, 1),
+    "makima": (lambda a: ng.interp(a, {"i": [0.2, 1.7]}, method="makima"), TALL, 1),
+    "akima": (lambda a: ng.interp(a, {"i": [0.2, 1.7]}, method="akima"), TALL, 1),
     "corr": (lambda a: ng.corr(a, a.roll(i=1), "i"), TALL, 0),
     "weighted corr": (lambda a: ng.corr(a, RIGHT, "i", weights=RIGHT**2), TALL, 0),
     "lp_pool": (lambda a: ng.lp_pool(a, {"i": 2}, ceil_mode=True), TALL, 1),
@@ -43,7 +47,7 @@ DEGREES = {  # of f, where f(s a) = s**degree f(a); so a gradient is of one degr
 
 
 WITH_SQUARES = ("norm", "norm of order 3", "fro", "std", "hypot", "singular values", "eigenvalues", "corr", "weighted corr", "lp_pool", "lp_pool of order 3",
-                "local_response_norm")  # fmt: skip
+                "local_response_norm", "lstsq of both", "segment_std", "makima", "akima")  # fmt: skip
 CASES = [(name, at) for name in DEGREES for at in (-400, 400)]
 CASES += [(name, at) for name in WITH_SQUARES for at in (-560, 560)]  # squares overflow or vanish
 

@@ -16,13 +16,27 @@ from namedgrad.linear import Like, like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
+from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, number
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
-from namedgrad.rules.structure import add, cast, equal, missing, reorder, select, stamp, subtract, where, zeros_spread
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    equal,
+    isfinite,
+    missing,
+    multiply,
+    reorder,
+    select,
+    stamp,
+    subtract,
+    where,
+    zeros_spread,
+)
 from namedgrad.trace import innermost
 
 _DOC = """{first}
@@ -232,8 +246,17 @@ def _segment_var(x: DimArray, segments: Any, dim: Name, size: int | None = None,
 @in_single
 def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, ddof: int = 0,
                  skipna: bool | None = None, new_dim: Name | None = None) -> DimArray:
-    var = _variance(x, _Groups(x, segments, dim, size, new_dim, "segment_std"), skipna, ddof)
-    return e.length(var)
+    from namedgrad.rules.reductions.norms import powers_stay
+
+    groups = _Groups(x, segments, dim, size, new_dim, "segment_std")
+    with np.errstate(over="ignore"):
+        out = e.length(_variance(x, groups, skipna, ddof))
+    if x.dtype.kind not in "fc" or powers_stay(out, x, 2):
+        return out
+    cells = stop_gradient(absolute(x))
+    most = groups.reduced(where(isfinite(cells), cells, c(0.0)), "amax")
+    scale = where(e.greater(most, c(0)), most, c(1.0))
+    return multiply(e.length(_variance(e.divide(x, groups.of_cells(scale)), groups, skipna, ddof)), groups.placed(scale))
 
 
 def _variance(x: DimArray, groups: _Groups, skipna: bool | None, ddof: int) -> DimArray:

@@ -11,6 +11,7 @@ from namedgrad.linear import Pair, add_all
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import number
+from namedgrad.rules.elementwise import divide
 from namedgrad.rules.linalg.cut import cut_gradient, cut_pinv, cut_tangent, is_cut
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
@@ -31,7 +32,8 @@ from namedgrad.rules.linalg.matrices import (
 )
 from namedgrad.rules.linalg.triangular import right_hand_side
 from namedgrad.rules.movement import join
-from namedgrad.rules.structure import add, contract, negative, relabel, subtract
+from namedgrad.rules.reductions.norms import size_of
+from namedgrad.rules.structure import add, contract, multiply, negative, relabel, subtract
 
 # ------------------------------------------------------------------------------------------------ equations
 
@@ -272,7 +274,8 @@ def _lstsq_pullback(g: DimArray, x: DimArray, a: DimArray, b: DimArray, y: DimAr
     """
     g, yh, ah = conj_if_complex(g), conj_if_complex(y), conj_if_complex(a)
     back = contract(yh, down(g), (ROW,))
-    rest, twice = subtract(b, _times(a, x)), _times(y, back)
+    long = size_of(a, (ROW, COLUMN), skipna=False)  # which the inverse of a square may be too short to meet
+    rest, twice = divide(subtract(b, _times(a, x)), long), _times(y, multiply(back, long))
     short, left = contract(yh, down(x), (ROW,)), subtract(g, contract(ah, down(back), (ROW,)))
     rows = relabel(join([as_row(v) for v in (rest, short, negative(back))], ROW), {ROW: INNER, COLUMN: ROW})
     columns = relabel(join([as_row(v) for v in (twice, left, x)], ROW), {ROW: INNER})

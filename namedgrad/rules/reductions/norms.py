@@ -144,11 +144,11 @@ def stays(out: DimArray, order: float) -> bool:
 
 
 def powers_stay(out: DimArray, x: DimArray, order: float) -> bool:
-    """Whether the norms, or the cells of ``x`` that are not 0, are so near 1, or nobody may look."""
+    """Whether the norms, or the cells of ``x`` but 0 and NaN, are so near 1, or nobody may look."""
     if stays(out, order):
         return True
     size = absolute(innermost(x))
-    return in_range(where(not_equal(size, c(0)), size, c(1.0)), order)
+    return in_range(where(e.greater(size, c(0)), size, c(1.0)), order)
 
 
 def _length_of(x: DimArray, dims: Names) -> DimArray:

@@ -149,7 +149,7 @@ def _akima(x: DimArray, h: DimArray, dim: Name, *, modified: bool = False) -> Di
     both = add(w0, w1)
     tied = equal(both, c(0)) if modified else _tiny(both, dim)
     safe = where(tied, c(1), both)
-    weighed = e.divide(add(multiply(w0, left), multiply(w1, right)), safe)
+    weighed = add(multiply(e.divide(w0, safe), left), multiply(e.divide(w1, safe), right))  # shares: products leave the range
     return where(tied, c(0) if modified else multiply(c(0.5), add(left, right)), weighed)
 
 
