@@ -163,7 +163,8 @@ def curvefit(
             about = {"long_name": "units of the parameters"}
             found[prefix + "curvefit_units"] = xr.DataArray(units, dims="param", attrs=about)
     if failures:
-        raise failures[0] if len(failures) == 1 else RuntimeError("\n".join(map(str, failures)))
+        kind = ValueError if all(isinstance(f, ValueError) for f in failures) else RuntimeError
+        raise kind("\n".join(map(str, failures)))
     attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
     return xr.Dataset(found).assign_coords(param=names, cov_i=names, cov_j=names).assign_attrs(attrs | plan.attrs)
 

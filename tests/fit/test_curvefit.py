@@ -308,8 +308,9 @@ def test_infinite_observations_are_missing_ones():
     da[2] = np.inf
     for errors in ("ignore", "raise"):
         xr.testing.assert_identical(ng.curvefit(da, "t", exp_decay, p0=P0, errors=errors), want)
-    with pytest.raises(ValueError, match="must not contain infs or NaNs"):
-        ng.curvefit(da, "t", exp_decay, p0=P0, skipna=False)
+    for obj in (da, xr.Dataset({"one": da, "other": 2 * da})):
+        with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+            ng.curvefit(obj, "t", exp_decay, p0=P0, skipna=False)
     da[2, 1:] = 3.0
     fit = ng.curvefit(da, "t", exp_decay, p0=P0, skipna=False, errors="ignore")
     assert np.isnan(fit[COEFFICIENTS][0]).all()
