@@ -145,7 +145,8 @@ class Marquardt(Batch):
         ratio = self._ratio(gain, new)
         better = seen.usable & (ratio > 0)
         stepped = better & ~new & ~self.stale
-        self._estimate(stepped, gain, seen.x, seen.at)
+        rough = np.maximum(seen.change, self.rough) > ROUGH  # a change of columns, not of their slopes
+        self._estimate(stepped & ~rough, gain, seen.x, seen.at)
         self._move(seen, better, new)
         self.before = np.where(stepped, self.predicted, 0.0)
         self._adapt(seen, better, ratio)
@@ -258,7 +259,10 @@ class Marquardt(Batch):
         return normal, rough | ~follows.all(axis=0)
 
     def _estimate(self, moved: Flags, gain: Array, x: Array, at: Point) -> None:
-        """The curvature of the residuals in cells that take long, and whether it would have predicted the last step."""
+        """The curvature of the residuals in cells that take long, and whether it would have predicted the last step.
+
+        Where the last step met a curvature that is negative, nothing that was known is true any more.
+        """
         near = self.predicted <= NEAR * self.cost
         old = np.flatnonzero(((self.iterations > LONG) | near) & ~self.stale & np.isfinite(self.cost))
         if not old.size:
@@ -270,7 +274,7 @@ class Marquardt(Batch):
         good, bend = secant(known, step, change, at.normal.take(old, axis=2))
         self.bent, self.bend = self.bent.copy(), self.bend.copy()
         self.bent[old] = used | near[old]
-        self.bend[..., old] = np.where(good & moved[old], bend, known)
+        self.bend[..., old] = np.where(moved[old], np.where(good, bend, 0.0), known)
 
     def _matrix(self) -> Array:
         """The normal matrix, with the curvature of the residuals where that is used."""

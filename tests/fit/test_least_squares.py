@@ -129,6 +129,25 @@ def test_a_start_far_away_is_no_trap():
         np.testing.assert_allclose([fit.params[n][i] for n in NAMES], best.x, rtol=1e-7)
 
 
+def test_a_start_of_the_wrong_sign_is_no_trap():
+    rng = np.random.default_rng(6)
+    t = np.sort(rng.uniform(0.1, 4.1, (800, 12)), axis=1)
+    a, b, start = rng.uniform(1, 4, 800), rng.uniform(0.3, 1.5, 800), rng.uniform(-5, 8, 800)
+    y = a[:, None] * t ** b[:, None] + 0.05 * rng.normal(size=t.shape)
+
+    def power(p, t, y):
+        return p["size"] * t ** p["power"] - y
+
+    start = {"size": 1.0, "power": ng.DimArray(start, ("cell",))}
+    fit = ng.least_squares(power, start, *(ng.DimArray(v, ("cell", "t")) for v in (t, y)), over="cell")
+    assert (fit.status == 0).all()
+    best = [
+        scipy.optimize.least_squares(lambda p, t=t, y=y: p[0] * t ** p[1] - y, near, **EXACT).x
+        for t, y, *near in zip(t[::20], y[::20], a[::20], b[::20], strict=True)
+    ]
+    np.testing.assert_allclose(np.stack([fit.params["size"], fit.params["power"]], axis=-1)[::20], best, rtol=1e-5)
+
+
 def test_a_cubic_in_years_is_ill_conditioned_and_quick():
     t = np.arange(1860.0, 2100.0)
     rng = np.random.default_rng(0)
