@@ -96,9 +96,9 @@ class State:
         out[lay.local], out[lay.shared] = pair[0], lay.scattered(pair[1])
         return out
 
-    def gradient(self) -> Pair:
-        """Of the cost of each problem."""
-        lay, g = self.layout, self.sums.gradient  # type: ignore[union-attr]
+    def gradient(self, at: Point | None = None) -> Pair:
+        """Of the cost of each problem, here or elsewhere."""
+        lay, g = self.layout, (at or self.sums).gradient  # type: ignore[union-attr]
         return g[lay.local], lay.gathered(g[lay.shared])
 
     def dot(self, x: Pair, y: Pair) -> Array:
@@ -195,7 +195,10 @@ def learn(state: State, at: Point) -> None:
     cost = np.where(sound, lay.total(np.where(finite, at.cost, 0.0)), np.inf)
     gain, noise = state.cost - cost, ROUNDING * state.cost
     ratio = np.where(state.predicted > 0, gain / state.predicted, -1.0)  # bounds may leave a step that promises nothing
-    ratio[(np.abs(gain) <= noise) & (np.abs(state.predicted) <= noise)] = 1.0
+    hidden = ~new & (np.abs(gain) <= noise) & (np.abs(state.predicted) <= noise)
+    if hidden.any():
+        short = np.where(state.predicted > 0, gain_by_slopes(state, at) / state.predicted, 1.0)
+        ratio = np.where(hidden, short, ratio)
     ratio[new] = 0.5
     better = sound & (ratio > 0)
     mine = better[lay.problem]
@@ -208,6 +211,13 @@ def learn(state: State, at: Point) -> None:
     calmer = state.damping * np.maximum(least, 1 - (2 * ratio - 1) ** 3)
     state.damping = np.where(better, calmer, state.damping * state.growth)
     state.growth = np.where(better, 2.0, 2 * state.growth)
+
+
+def gain_by_slopes(state: State, at: Point) -> Array:
+    """What a short step gained, by the trapezoidal rule: the difference of two costs would be lost to rounding."""
+    step = tuple(t - x for t, x in zip(state.trial, state.x, strict=True))
+    with np.errstate(invalid="ignore"):
+        return -0.5 * (state.dot(step, state.gradient()) + state.dot(step, state.gradient(at)))
 
 
 def verdict(state: State, tol: float, max_iterations: int, linear: Flags) -> np.ndarray[Any, Any]:

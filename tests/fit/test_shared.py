@@ -231,6 +231,27 @@ def test_parameters_with_dims_of_their_own():
     np.testing.assert_allclose(wide.params["v"], np.linalg.lstsq(many.values, c.values, rcond=None)[0].T, rtol=1e-7)
 
 
+def test_the_last_digits_of_the_cost_do_not_decide_whether_it_is_done():
+    rng = np.random.default_rng(3)
+    t = np.sort(rng.uniform(0, 4, (60, 3, 12)), axis=2)
+    size, rate = rng.uniform(1, 4, (60, 1, 1)), rng.uniform(0.3, 1.5, (60, 3, 1))
+    y = size * np.exp(-rate * t) + 0.5 + 0.1 * rng.normal(size=t.shape)
+
+    def decay(p, t, y):
+        return p["size"] * np.exp(-p["rate"] * t) + p["rest"] - y
+
+    start = {"size": ng.DimArray(np.full(60, 2.0), ("i",)), "rate": 0.8, "rest": 0.0}
+    fit = ng.least_squares(decay, start, *(ng.DimArray(v, ("i", "j", "t")) for v in (t, y)), over=("i", "j"))
+    assert (fit.status == 0).all()
+    for i in range(0, 60, 12):
+        best = scipy.optimize.least_squares(
+            lambda p, i=i: decay({"size": p[0], "rate": p[1:4, None], "rest": p[4:, None]}, t[i], y[i]).ravel(),
+            [2.0, *[0.8] * 3, *[0.0] * 3], xtol=1e-14, ftol=1e-14, gtol=1e-14, jac="3-point",
+        )  # fmt: skip
+        found = [fit.params["size"][i], *fit.params["rate"][i], *fit.params["rest"][i]]
+        np.testing.assert_allclose(found, best.x, rtol=1e-5)
+
+
 def test_minimize_says_how_to_share():
     with pytest.raises(ng.AxisError, match=r"leave \('lon',\) out of over="):
         ng.minimize(
