@@ -192,6 +192,7 @@ class Residuals(Problem):
         if not sound.all():  # the function masks some itself, if that does not depend on the parameters
             _, J = self.jacobian(start, index, complete)
             masked = np.logical_and.reduce([isfinite(column).to_numpy() for column in J])
+            masked &= np.isfinite(start).all(axis=0).reshape(-1, *[1] * (masked.ndim - 1))  # NaN hides everything
             apart = 0.5 + (GOLDEN * np.arange(len(start)) % 1)[:, None]  # so that those which are equal are no longer
             for sign in (1, -1):
                 near = start + sign * NUDGE * apart * np.where(start != 0, start, 1.0)

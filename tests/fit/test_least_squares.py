@@ -247,6 +247,18 @@ def test_missing_data_are_told_from_a_model_that_fails():
     assert (overflowing.status == 5).all()
 
 
+def test_a_start_that_is_nan_is_no_missing_observation():
+    t, y = named(observations())
+    some = np.full((3, 4), 1.0)
+    some[0] = np.nan
+    for curve in (lambda p, t: p["a"] + p["b"] * t, lambda p, t: p["a"] * np.exp(-p["b"] * t)):
+        for a in (some, np.full((3, 4), np.nan)):
+            start = {"a": ng.DimArray(a, OVER), "b": 1.0}
+            fit = ng.least_squares(lambda p, t, y, curve=curve: curve(p, t) - y, start, t, y, over=OVER)
+            np.testing.assert_array_equal(fit.status == 5, np.isnan(a))
+            assert not (fit.status == 4).any()
+
+
 def test_edges_that_a_program_loses_do_not_count():
     da = labelled(observations())
     smooth = lambda x: x.rolling(time=5, center=True).mean()
