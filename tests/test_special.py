@@ -748,6 +748,30 @@ def test_spherical_bessel_functions_next_to_0() -> None:
     np.testing.assert_allclose(ng.spherical_in(1, x).data, x.data / 3, rtol=1e-15)
     for n in (2, 5):
         assert ng.grad(lambda x, n=n: ng.spherical_yn(n, x))(ng.DimArray(1e-300, ())).item() == INF
+    short = ng.DimArray(np.arange(3, dtype="float32"), "n")
+    np.testing.assert_allclose(ng.spherical_in(short, 0 * x).data, [[1.0] * 3, [0.0] * 3, [0.0] * 3], rtol=0)
+
+
+@pytest.mark.parametrize("name", ["iv", "ive"])
+@pytest.mark.parametrize("dtype", ["int64", "int8", "bool"])
+def test_modified_bessel_functions_of_whole_numbers(name: str, dtype: str) -> None:
+    v, x = np.array([-1, 0, 1, 2]), np.array([0, 1])
+    for order in (v, v.astype(dtype)):
+        found = getattr(ng, name)(ng.DimArray(order, "v"), ng.DimArray(x.astype(dtype), "x")).data
+        np.testing.assert_allclose(found, getattr(scipy.special, name)(order.astype(float)[:, None], x.astype(float)), rtol=1e-6)
+
+
+def test_scaled_bessel_functions_of_short_orders_next_to_0() -> None:
+    """As their first term: ``sqrt(2 x / pi)``."""
+    found = ng.ive(ng.DimArray(np.float32([0.5]), "v"), ng.DimArray([1e-120], "x"))
+    np.testing.assert_allclose(found.data, math.sqrt(2e-120 / math.pi), rtol=1e-14)
+
+
+def test_all_slopes_of_the_falling_airy_function_are_0_at_infinity() -> None:
+    f = lambda x: ng.airy(x)[0]
+    for _ in range(4):
+        assert f(ng.DimArray(INF, ())).item() == 0
+        f = ng.grad(f)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

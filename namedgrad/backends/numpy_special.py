@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import FEW, NEXT_TO_ZERO, is_complex
+from namedgrad.backends.special import FEW, NEXT_TO_ZERO, double, is_complex
 
 Raw = Any
 
@@ -97,7 +97,6 @@ class NumpySpecial:
             lost = np.isinf(out) & np.isfinite(x) & np.isfinite(y) & np.greater(x, 0) & np.greater(y, 0)
             return self._repaired(out, lost, lambda x, y: x * self.log_ratio(x, y) - x + y, x, y)
 
-
     # ---------------------------------------------------------------- where SciPy's overflow before their value does
 
     def i0(self, x: Raw) -> Raw:
@@ -118,7 +117,11 @@ class NumpySpecial:
         out = self._past_exp(self.special.spherical_in(n, x), scaled, n, x)
         if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
             return out
-        first = lambda n, x: (0.5 * x) ** n * (0.5 * np.sqrt(np.pi) * self.special.rgamma(n + 1.5))
+
+        def first(n: Raw, x: Raw) -> Raw:
+            n = double(n)
+            return (0.5 * x) ** n * (self.special.rgamma(n + 1.5) / self.special.rgamma(1.5))  # exactly 1 at 0
+
         with np.errstate(all="ignore"):  # SciPy has none or another value there
             return self._repaired(out, np.absolute(x) <= NEXT_TO_ZERO + np.zeros(np.shape(out)), first, n, x)
 

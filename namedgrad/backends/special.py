@@ -367,6 +367,7 @@ class SpecialKernels:
         out = self.special.ive(v, x)
         if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
             return out
+        v, x = double(v), double(x)  # integers have no negative powers, and of short orders digits would be lost
         with np.errstate(all="ignore"):
             near = (np.absolute(x) <= NEXT_TO_ZERO) & np.not_equal(v, np.floor(v))
             first = np.power(x, v) * (np.exp2(-v) * self.special.rgamma(v + 1))

@@ -31,7 +31,7 @@ from namedgrad.rules.elementwise import (
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.special.declare import FAMILY, constant_in, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.spherical import spherical_in, spherical_yn
-from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
 from namedgrad.trace import apply, innermost
 
 Function = Callable[..., DimArray]
@@ -206,7 +206,7 @@ _shichi = _known(lambda x, *_: _shi_slope(x), lambda x, *_: _chi_slope(x))
 _fresnel = _known(lambda x, *_: sin(scaled(_quarter, square(x))), lambda x, *_: cos(scaled(_quarter, square(x))))
 _airy: list[Function] = _known(
     lambda x, *v: _airy[1](x, *v),
-    lambda x, *v: multiply(x, _airy[0](x, *v)),
+    lambda x, *v: scale(_airy[0](x, *v), x),  # 0 at infinity
     lambda x, *v: _airy[3](x, *v),
     lambda x, *v: multiply(x, _airy[2](x, *v)),
 )
