@@ -393,3 +393,16 @@ def test_slopes_of_np_std_are_those_of_the_shape(scale: float) -> None:
     expected = (np.array([1.0, 3.0, 8.0]) - 4) / (3 * np.std([1.0, 3.0, 8.0]))
     for f in (np.std, np.nanstd):
         np.testing.assert_allclose(ng.grad(f)(x), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "bool"])
+def test_correlations_of_integers_of_which_a_row_is_constant(dtype: str) -> None:
+    x = np.array([[1, 0, 1, 1], [1, 1, 1, 1]]).astype(dtype)
+    found = ng.corr(ng.DimArray(x, ("i", "j")), ng.DimArray(x[0], ("j",)), "j").data
+    np.testing.assert_allclose(found, [1.0, np.nan], rtol=1e-15)
+
+
+def test_the_deviation_of_a_group_with_a_complex_infinity_is_nan() -> None:
+    x = ng.DimArray([1e200 + 1j, np.inf, 2.0, 4.0], ("i",))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(ng.segment_std(x, [0, 0, 1, 1], "i").data, [np.nan, 1.0])

@@ -179,3 +179,12 @@ def test_slopes_of_roots_of_small_matrices():
     a, c = ALIKE @ ALIKE + np.eye(4), RNG.normal(size=(4, 4))
     near, tiny = (ng.pullback(lambda a: ng.sqrtm(a, D), ng.DimArray(a * s, D))[1](ng.DimArray(c, D)).data for s in (1, 1e-300))
     np.testing.assert_allclose(tiny * 1e-150, near, rtol=1e-9)
+
+
+@pytest.mark.parametrize("beta", [-0.5, 0.25, 0.5, 0.75])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_beside_an_infinite_cell_responses_are_their_limits(beta, dtype):
+    x = np.array([1.0, np.inf, 2.0, 3.0, 4.0], dtype)
+    got = abs(ng.local_response_norm(ng.DimArray(x, "c"), "c", 3, alpha=3.0, beta=beta, k=1.0).data)
+    limit = np.inf if beta < 0 else 0.0
+    np.testing.assert_allclose(got[[0, 2, 3, 4]], [limit, limit, 3 * 30.0**-beta, 4 * 26.0**-beta])

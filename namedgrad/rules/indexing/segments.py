@@ -256,7 +256,8 @@ def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None,
     cells = stop_gradient(absolute(x))
     most = groups.reduced(where(isfinite(cells), cells, c(0.0)), "amax")
     scale = where(e.greater(most, c(0)), most, c(1.0))
-    return multiply(e.length(_variance(e.divide(x, groups.of_cells(scale)), groups, skipna, ddof)), groups.placed(scale))
+    near = where(isfinite(x), e.divide(x, groups.of_cells(scale)), x)  # a complex infinity divided is NaN, which is skipped
+    return multiply(e.length(_variance(near, groups, skipna, ddof)), groups.placed(scale))
 
 
 def _variance(x: DimArray, groups: _Groups, skipna: bool | None, ddof: int) -> DimArray:

@@ -121,7 +121,7 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
 
 def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
     """What vectors are divided by such that the powers of their largest cells are near 1; no gradient passes."""
-    if not count_of(x, dims):
+    if x.dtype.kind not in "fc" or not count_of(x, dims):  # squares of integers are in the range of doubles
         return c(1.0)
     largest = stop_gradient(max(absolute(x), dims, skipna=skipna))
     usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
