@@ -78,7 +78,7 @@ def test_means_of_groups_are_dates(skipna):
     data[4] = "NaT"
     for x in (data, data - data[0]):
         found = ng.segment_mean(ng.DimArray(x, "t"), group, "t", size=4, skipna=skipna)
-        parts = [ng.DimArray(x[group == k], "t").mean("t", skipna=skipna).to_numpy() if (group == k).any() else np.datetime64("NaT") for k in range(4)]
+        parts = [ng.DimArray(x[group == k], "t").mean("t", skipna=skipna).to_numpy() if (group == k).any() else np.array("NaT", x.dtype) for k in range(4)]
         np.testing.assert_array_equal(found.to_numpy(), np.array(parts, x.dtype))
 
 

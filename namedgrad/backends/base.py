@@ -392,8 +392,8 @@ class Backend(
 
 
 def _zero(x: Raw) -> Any:
-    """A 0 of the dtype of ``x``."""
-    return getattr(x, "dtype", np.dtype(type(x))).type(0)
+    """A 0 of the dtype of ``x``, which has its unit."""
+    return np.zeros((), getattr(x, "dtype", type(x)))[()]
 
 
 def innermost(x: Raw) -> int:

@@ -208,7 +208,7 @@ def positions(n: int, name: Name, x: DimArray) -> DimArray:
 
 def missing(x: DimArray | Like) -> DimArray:
     """What stands for a missing cell: NaN, and NaT among dates."""
-    return make(x.dtype.type("NaT") if x.dtype.kind in "mM" else math.nan, (), axes.NONE)
+    return make(np.array("NaT", x.dtype)[()] if x.dtype.kind in "mM" else math.nan, (), axes.NONE)
 
 
 def zeros_spread(x: DimArray, target: Like, value: Any = 0) -> DimArray:
