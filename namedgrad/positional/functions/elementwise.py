@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def clip(
     return x if high is None else e.clip_high(*meet(x, numbered(high)))
 
 
-UFUNCS[vars(np._core.umath)["clip"]] = clip  # what the method of plain arrays calls
+UFUNCS[vars(sys.modules["numpy._core.umath"])["clip"]] = clip  # what the method of plain arrays calls
 
 
 def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
