@@ -840,3 +840,11 @@ def test_orders_and_arguments_of_any_dtype(name: str, dtype: Any) -> None:
         orders, x = np.array([0, 1, 2, 1]), np.array([2.0, 0.7, 3.0, 1.5], dtype)
     exact = of(orders.astype(int), x.astype(float))
     np.testing.assert_allclose(of(orders, x), exact, rtol=2e-3 if dtype is np.float16 else 1e-12)
+
+
+def test_derivatives_in_the_order_where_exp_overflows() -> None:
+    """``-K_0`` at order 0 (DLMF 10.38.4), which vanishes; at 712 by mpmath's difference in 40 digits."""
+    slope = lambda v, x: ng.grad(lambda v: ng.iv(v, np.float64(x)))(np.float64(v))
+    assert slope(0.0, 1e5) == 0
+    np.testing.assert_allclose(slope(0.0, 2.0), -scipy.special.k0(2.0), rtol=1e-12)
+    np.testing.assert_allclose(slope(0.5, 712.0), -1.7343490182122928e304, rtol=1e-12)

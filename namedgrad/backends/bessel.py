@@ -65,7 +65,8 @@ class BesselKernels:
     def iv_order(self, n: int, v: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``v`` of the modified Bessel function of the first kind."""
         with np.errstate(all="ignore"):
-            out = self._scaled_first(n, v, x) * self.xp.exp(self.xp.absolute(self.xp.real(double(x))))
+            out, half = self._scaled_first(n, v, x), self.xp.exp(0.5 * self.xp.absolute(self.xp.real(double(x))))
+            out = self.xp.where(self.xp.equal(out, 0), out, out * half * half)  # twice, for the product may be in range
         return out.astype(result_dtype(v, x))
 
     def ive_order(self, n: int, v: Raw, x: Raw) -> Raw:

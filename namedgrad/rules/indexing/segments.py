@@ -23,6 +23,7 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
+from namedgrad.rules.reductions.norms import powers_stay
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -246,8 +247,6 @@ def _segment_var(x: DimArray, segments: Any, dim: Name, size: int | None = None,
 @in_single
 def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None, *, ddof: int = 0,
                  skipna: bool | None = None, new_dim: Name | None = None) -> DimArray:
-    from namedgrad.rules.reductions.norms import powers_stay
-
     groups = _Groups(x, segments, dim, size, new_dim, "segment_std")
     with np.errstate(over="ignore"):
         out = e.length(_variance(x, groups, skipna, ddof))
