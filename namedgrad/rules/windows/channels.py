@@ -20,7 +20,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions.norms import stays, vector_norm
-from namedgrad.rules.structure import add, multiply, reorder, scale
+from namedgrad.rules.structure import add, known_finite, multiply, reorder
 from namedgrad.rules.windows.along import window_sums
 from namedgrad.rules.windows.geometry import private_name, whole, window_sizes
 from namedgrad.rules.windows.views import strided_windows
@@ -213,11 +213,9 @@ def local_response_norm(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         cells = absolute(x) if x.dtype.kind == "c" else x
         base = add(multiply(window_sums(e.square(cells), {dim: near}), c(alpha / size)), c(k))
-        if min(alpha, k) < 0 or stays(base, 1):
+        if min(alpha, k) < 0 or stays(base, 1) or not known_finite(x):
             return multiply(x, _falling(base, c(-beta))) if beta > 0 else e.divide(x, e.power(base, c(beta)))
         inside = private_name(dim)
         length = vector_norm(strided_windows(cells, {dim: near}, {dim: inside}), inside)
         root = e.hypot(multiply(length, c(math.sqrt(alpha / size))), c(math.sqrt(k)))
-        if beta <= 0:
-            return multiply(x, e.power(root, c(-2 * beta)))
-        return scale(e.divide(x, root), e.power(root, c(1 - 2 * beta)))  # 0 beside an infinite cell
+        return multiply(e.divide(x, root), e.power(root, c(1 - 2 * beta)))
