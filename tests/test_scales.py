@@ -166,7 +166,7 @@ def test_slope_of_exprel_where_the_exponential_overflows():
 def test_slopes_of_functions_of_matrices_are_linear_in_the_cotangent(name, far):
     """Those of symmetric matrices are known: divided differences in the basis of eigenvectors (Daleckii and Krein 1965)."""
     f, slope = {"expm": (np.exp, np.exp), "logm": (np.log, np.reciprocal), "sqrtm": (np.sqrt, lambda w: 0.5 / np.sqrt(w))}[name]
-    a, c = ALIKE @ ALIKE + np.eye(4), RNG.normal(size=(4, 4))
+    a, c = ALIKE @ ALIKE + np.eye(4), np.random.default_rng(0).normal(size=(4, 4))
     w, v = np.linalg.eigh(a)
     with np.errstate(invalid="ignore"):
         quotients = np.where(np.eye(4), np.diag(slope(w)), (f(w)[:, None] - f(w)) / (w[:, None] - w))
@@ -176,7 +176,7 @@ def test_slopes_of_functions_of_matrices_are_linear_in_the_cotangent(name, far):
 
 
 def test_slopes_of_roots_of_small_matrices():
-    a, c = ALIKE @ ALIKE + np.eye(4), RNG.normal(size=(4, 4))
+    a, c = ALIKE @ ALIKE + np.eye(4), np.random.default_rng(0).normal(size=(4, 4))
     near, tiny = (ng.pullback(lambda a: ng.sqrtm(a, D), ng.DimArray(a * s, D))[1](ng.DimArray(c, D)).data for s in (1, 1e-300))
     np.testing.assert_allclose(tiny * 1e-150, near, rtol=1e-9)
 

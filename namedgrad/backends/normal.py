@@ -90,7 +90,7 @@ class NormalKernels:
         """The n-th derivative of the hazard, from the second on, where two terms of that of the first one cancel."""
         dtype, x = result_dtype(x), double(x)
 
-        def left(x: Raw) -> Raw:  # by the asymptotic series of x + y
+        def left(x: Raw) -> Raw:  # by the asymptotic series of x + y, from that of erfc (DLMF 7.12.1)
             terms = [-1.0]
             for k in range(1, 26):
                 terms.append(sum(a * b for a, b in zip(terms, reversed(terms), strict=True)) - (2 * k - 1) * terms[-1])

@@ -30,7 +30,7 @@ from namedgrad.rules.reductions.common import (
     real_dtype,
     restore,
 )
-from namedgrad.rules.reductions.norms import in_range, size_of, stays
+from namedgrad.rules.reductions.norms import in_range, powers_stay, size_of, stays
 from namedgrad.rules.structure import (
     cast,
     contract,
@@ -277,7 +277,8 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     first, second, dims, mask = _pair(x, y, dim, "corr")
     with np.errstate(over="ignore", invalid="ignore"):
         product, *lengths = _moments(first, second, dims, mask, weights)
-    if not all(stays(a, 2) for a in lengths) and all(count_of(a, a.names) for a in (first, second)):
+    both = [(s, a) for s, a in zip(lengths, (first, second), strict=True) if a.dtype.kind in "fc"]
+    if all(count_of(a, a.names) for a in (first, second)) and not all(powers_stay(s, a, 2) for s, a in both):
         scales = [size_of(a, tuple(d for d in dims if d in a.names), skipna=None) for a in (first, second)]
         product, *lengths = _moments(e.divide(first, scales[0]), e.divide(second, scales[1]), dims, mask, weights)
     return _in_order(ratio(product, multiply(*lengths)), first, second)

@@ -199,7 +199,7 @@ def local_response_norm(
     Notes
     -----
     Krizhevsky, Sutskever and Hinton, ImageNet classification, 2012. Squares that would overflow or vanish are not formed (but on dask
-    and CuPy, and in a compiled program). Counterpart: ``torch.nn.functional.local_response_norm``, whose
+    and CuPy, in a compiled program, and if some cell is not finite). Counterpart: ``torch.nn.functional.local_response_norm``, whose
     layout is that of positional arrays.
 
     Examples
