@@ -139,13 +139,19 @@ class NumpySpecial:
         dtype = ufunc.resolve_dtypes((np.asarray(x).dtype, *(None,) * ufunc.nout))[-1]
         out = np.empty((ufunc.nout, *np.shape(x)), dtype)
         ufunc(x, out=tuple(out[k, ...] for k in range(ufunc.nout)))
-        if not is_complex(x) and of == "shichi":
-            out[0] = self._past_exp(out[0], lambda x: 0.5 * _tail(x), x)
-            out[1] = self._past_exp(out[1], lambda x: 0.5 * np.sign(x) * _tail(x), x)
-        elif not is_complex(x) and of == "airy" and np.isnan(out[2]).any():
-            out[2:, np.greater(x, 104)] = np.inf  # SciPy has no value there, and none at infinity
-            out[:2, np.isposinf(x)] = 0.0
+        if not is_complex(x) and (mend := getattr(self, f"_mend_{of}", None)):
+            mend(out, x)
         return np.moveaxis(out, 0, -1)
+
+    def _mend_shichi(self, out: Raw, x: Raw) -> None:
+        out[0] = self._past_exp(out[0], lambda x: 0.5 * _tail(x), x)
+        out[1] = self._past_exp(out[1], lambda x: 0.5 * np.sign(x) * _tail(x), x)
+
+    def _mend_airy(self, out: Raw, x: Raw) -> None:
+        """SciPy has no value of the growing ones beyond 104, and none of any at infinity."""
+        if np.isnan(out[2]).any():
+            out[2:, np.greater(x, 104)] = np.inf
+            out[:2, np.isposinf(x)] = 0.0
 
     def _past_exp(self, out: Raw, scaled: Callable[..., Raw], *operands: Raw) -> Raw:
         """``out``, and where it overflows as ``exp(abs(x))`` does what is ``scaled`` by that, twice times its root."""

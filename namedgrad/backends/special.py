@@ -67,8 +67,10 @@ class SpecialKernels:
     # ---------------------------------------------------------------- factors of NumPy's functions
 
     def sech2(self, x: Raw) -> Raw:
-        """``1 - tanh(x)**2`` without cancellation: ``1 / cosh(x)**2``; where that is complex, and the hyperbolic cosine
-        may overflow to infinities whose square is NaN, ``4 e / (1 + e)**2`` with ``e = exp(-2 |x|)``."""
+        """``1 - tanh(x)**2`` without cancellation: ``1 / cosh(x)**2``.
+
+        Where that is complex, and may overflow to what has no square, ``4 e / (1 + e)**2`` with ``e = exp(-2 |x|)``.
+        """
         xp = self.xp
         if not is_complex(x):
             return xp.square(xp.reciprocal(xp.cosh(x)))

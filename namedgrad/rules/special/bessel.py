@@ -31,7 +31,7 @@ from namedgrad.rules.elementwise import (
     square,
 )
 from namedgrad.rules.elementwise import sign as direction
-from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special
+from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, slope_by_value, special
 from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
 from namedgrad.rules.structure import add, cast, equal, multiply, negative, subtract, where
@@ -101,25 +101,6 @@ def _of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> Dim
     return _beside(y, _neighbours(f, v, x))
 
 
-def _from_value(name: str, f: Callable[[], Function], slope: Callable[..., DimArray], in_order: Function) -> Function:
-    """The derivative in the argument; of real numbers by a kernel that is given the value."""
-
-    def of_slope(v: DimArray, x: DimArray) -> DimArray:
-        return known(v, x, innermost(f()(v, x)))
-
-    known = elementwise(
-        f"{name}_slope",
-        lambda s, v, x, y: slope(in_order, in_order(v, x), v, x),
-        lambda s, v, x, y: slope(of_slope, s, v, x),
-        None,
-    )
-
-    def partial(y: DimArray, v: DimArray, x: DimArray) -> DimArray:
-        return slope(f(), y, v, x) if x.dtype.kind == "c" or is_formula(x) else known(v, x, innermost(y))
-
-    return partial
-
-
 def _kv_in_order(v: DimArray, x: DimArray, y: DimArray) -> DimArray:
     return multiply(exp(negative(promoted(x, y))), _in_order("kve_order", 1, _of_scaled_second)(v, x))
 
@@ -129,12 +110,12 @@ def _of_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     return negative(_neighbours(f, v, x))
 
 
-_jv_slope = _from_value("jv", lambda: jv, _of_waves, _in_order("jv_order", 1, _of_waves))
-_yv_slope = _from_value("yv", lambda: yv, _of_waves, _in_order("yv_order", 1, _of_waves))
-_iv_slope = _from_value("iv", lambda: iv, _of_first, _in_order("iv_order", 1, _of_first))
-_ive_slope = _from_value("ive", lambda: _ive, _of_scaled_first, _in_order("ive_order", 1, _of_scaled_first))
-_kv_slope = _from_value("kv", lambda: kv, _of_second, lambda v, x: _kv_in_order(v, x, x))
-_kve_slope = _from_value("kve", lambda: kve, _of_scaled_second, _in_order("kve_order", 1, _of_scaled_second))
+_jv_slope = slope_by_value("jv", lambda: jv, _of_waves, _in_order("jv_order", 1, _of_waves))
+_yv_slope = slope_by_value("yv", lambda: yv, _of_waves, _in_order("yv_order", 1, _of_waves))
+_iv_slope = slope_by_value("iv", lambda: iv, _of_first, _in_order("iv_order", 1, _of_first))
+_ive_slope = slope_by_value("ive", lambda: _ive, _of_scaled_first, _in_order("ive_order", 1, _of_scaled_first))
+_kv_slope = slope_by_value("kv", lambda: kv, _of_second, lambda v, x: _kv_in_order(v, x, x))
+_kve_slope = slope_by_value("kve", lambda: kve, _of_scaled_second, _in_order("kve_order", 1, _of_scaled_second))
 
 
 def _bend_of_scaled_first(s: DimArray, x: DimArray, _: DimArray) -> DimArray:

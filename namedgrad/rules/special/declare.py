@@ -9,11 +9,12 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, constant
-from namedgrad.primitive import Elementwise, operation, sample
+from namedgrad.primitive import Elementwise, elementwise, operation, sample
 from namedgrad.rules.elementwise import c, ordered, reciprocal
 from namedgrad.rules.structure import cast, multiply
 from namedgrad.trace import innermost
 
+Function = Callable[..., DimArray]
 FAMILY = "special"
 _SINGLE = {"f": np.dtype("float32"), "c": np.dtype("complex64")}
 
@@ -75,7 +76,7 @@ def is_formula(x: DimArray) -> bool:
     return backends.backend_of(innermost(x).raw).name == "text"
 
 
-def with_slopes(value: Callable[..., DimArray], *partials: Callable[..., DimArray]) -> Callable[..., DimArray]:
+def with_slopes(value: Function, *partials: Function) -> Function:
     """A function with these partials, of the result and the operands: its own would lose what they keep."""
     count = len(partials)
     behind = [lambda y, *xs, p=p: p(y, *xs[:count]) for p in partials]
@@ -83,12 +84,37 @@ def with_slopes(value: Callable[..., DimArray], *partials: Callable[..., DimArra
     return lambda *xs: value(*xs) if is_formula(xs[0]) else known(*xs, value(*map(innermost, xs)))
 
 
+def slope_by_value(
+    name: str, f: Callable[[], Function], slope: Callable[..., DimArray], in_order: Function | None = None
+) -> Function:
+    """The partial of ``f(order, x)`` in ``x``, ``slope(f, y, order, x)``; of real numbers by a kernel that knows ``y``.
+
+    ``in_order`` is the derivative of ``f`` in its order, of the operands, if there is one.
+    """
+
+    def of_slope(order: DimArray, x: DimArray) -> DimArray:
+        return known(order, x, innermost(f()(order, x)))
+
+    known = elementwise(
+        f"{name}_slope",
+        in_order and (lambda s, order, x, y: slope(in_order, in_order(order, x), order, x)),
+        lambda s, order, x, y: slope(of_slope, s, order, x),
+        None,
+    )
+
+    def partial(y: DimArray, order: DimArray, x: DimArray) -> DimArray:
+        plain = x.dtype.kind == "c" or is_formula(x)
+        return slope(f(), y, order, x) if plain else known(order, x, innermost(y))
+
+    return partial
+
+
 def inverse(x: DimArray) -> DimArray:
     """One over an array."""
     return reciprocal.one(x)
 
 
-def constant_in(what: str, where: str) -> Callable[..., DimArray]:
+def constant_in(what: str, where: str) -> Function:
     """A partial that says that there is none: a zero in its place would be a silent error."""
 
     def refuse(*_: Any) -> DimArray:
