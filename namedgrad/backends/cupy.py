@@ -30,7 +30,7 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
     """Positional functions on ``cupy.ndarray``."""
 
     name = "cupy"
-    defers = False
+    meets_host = defers = False
 
     @property
     def xp(self) -> Any:

@@ -53,14 +53,13 @@ def fit_model(
 def _reader(c: Any, time_units: str, time_origin: Any, home: Backend) -> Callable[[Any], Any]:
     """What makes numbers of a coordinate like this one; those of an index, which is on the host, where the data are."""
     read = _numbers(c, time_units, time_origin)
-    if not isinstance(c, xr.DataArray) or c.name not in c.indexes or home.name != "cupy":
-        return read
-    return lambda x: _moved(read(x), home)
+    on_host = isinstance(c, xr.DataArray) and c.name in c.indexes
+    return (lambda x: _moved(read(x), home)) if on_host else read
 
 
 def _moved(x: Any, home: Backend) -> Any:
-    """Labelled numbers from the host where the data are."""
-    if not isinstance(x, xr.DataArray) or not isinstance(x.data, np.ndarray) or home.name != "cupy":
+    """Labelled numbers from the host where they meet the data."""
+    if home.meets_host or not isinstance(x, xr.DataArray) or not isinstance(x.data, np.ndarray):
         return x
     return xr.DataArray(xr.Variable(x.dims, home.asarray(x.values), x.attrs), x.coords, name=x.name)
 
@@ -108,8 +107,7 @@ def _set_units(
     ]
     observed = data[-1].isel({d: slice(0, 1) for d in names if d in data[-1].dims})
     bare = observed.drop_vars([*set(observed.coords) - set(observed.indexes)])  # others may be lazy
-    ones = np.ones(observed.shape)  # what they are says nothing of units
-    one.append(bare.copy(data=home.asarray(ones) if home.name == "cupy" else ones))
+    one.append(_moved(bare.copy(data=np.ones(observed.shape)), home))  # what they are says nothing of units
     if not names:
         one[-1], names = one[-1].expand_dims(ONLY), (ONLY,)
     start: Any = dict.fromkeys(given_starts(params)[0], 1.0)
