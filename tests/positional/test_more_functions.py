@@ -297,6 +297,28 @@ def test_precision_of_quantiles(method, q):
     np.testing.assert_allclose(found[1], expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("f", [
+    lambda a: np.linspace(a[0], a[1], 4), lambda a: np.linspace(a, a + 1, 3, retstep=True)[1], lambda a: np.linspace(a[0], a[1], 1),
+    lambda a: np.logspace(a[0], a[1], 3), lambda a: np.geomspace(a[0], a[1], 3), np.poly, lambda a: np.poly(np.outer(a, a) + np.diag(a)),
+    lambda a: np.abs(np.roots(a)),
+])  # fmt: skip
+def test_precision_is_that_of_numpy(f: Callable[[Any], Any], dtype: str) -> None:
+    x = np.array([1, 3, 2], dtype)
+    expected, found = f(x), f(ng.positional(x))
+    found = found.data if isinstance(found, ng.PositionalArray) else found
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_polynomials_of_matrices_that_turn_are_real() -> None:
+    a = np.array([[0.2, -1.0, 0.1], [1.0, 0.1, 0.3], [0.2, 0.0, 2.0]])
+    assert np.iscomplexobj(np.linalg.eigvals(a))
+    expected = -np.eye(3), np.trace(a) * np.eye(3) - a.T, -np.linalg.det(a) * np.linalg.inv(a).T
+    for k, slope in enumerate(expected, 1):
+        np.testing.assert_allclose(ng.grad(lambda a, k=k: np.poly(a)[k])(a), slope, atol=1e-13)
+
+
 NUMBERS_FIRST: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "clip": (lambda a: ng.clip(0.45, a, 1.0), lambda a: np.clip(0.45, a, 1.0)),
     "clip of a list": (lambda a: ng.clip([[0.1], [0.5]], a, 1.0), lambda a: np.clip([[0.1], [0.5]], a, 1.0)),

@@ -70,12 +70,13 @@ def polydiv(u: Any, v: Any) -> Any:
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
     zeros = _line(seq_of_zeros)
+    of_real_matrix = np.ndim(zeros) == 2 and zeros.dtype.kind != "c"  # has complex roots in pairs alone
     if np.ndim(zeros) == 2:
         zeros = np.linalg.eigvals(zeros)
-    out = np.ones(1)
+    out, zero = np.ones(1, zeros.dtype), np.zeros(1, zeros.dtype)
     for k in range(len(zeros)):
-        out = np.concatenate([out, np.zeros(1)]) - np.concatenate([np.zeros(1), out * zeros[k]])
-    return out
+        out = np.concatenate([out, zero]) - np.concatenate([zero, out * zeros[k]])
+    return out.real if of_real_matrix else out
 
 
 @implements(np.roots)
@@ -87,7 +88,7 @@ def roots(p: Any) -> Any:
         return p[:0]
     zeros, p = len(p) - at[-1] - 1, p[at[0] : at[-1] + 1]
     if len(p) == 1:
-        return np.zeros(zeros)
+        return np.zeros(zeros, p.dtype)
     size = len(p) - 1
-    companion = np.concatenate([np.expand_dims(-p[1:] / p[0], 0), np.eye(size)[:-1]])
-    return np.concatenate([np.linalg.eigvals(companion), np.zeros(zeros)])
+    companion = np.concatenate([np.expand_dims(-p[1:] / p[0], 0), np.eye(size, dtype=p.dtype)[:-1]])
+    return np.concatenate([np.linalg.eigvals(companion), np.zeros(zeros, p.dtype)])

@@ -28,7 +28,8 @@ def linspace(
     first, last = np.multiply(start, 1.0), np.multiply(stop, 1.0)
     apart = last - first
     step = apart / parts if parts > 0 else apart * np.nan
-    points = np.arange(count).reshape((-1,) + (1,) * np.ndim(apart)) * (step if parts > 0 else apart) + first
+    places = np.arange(count, dtype=apart.dtype).reshape((-1,) + (1,) * np.ndim(apart))
+    points = places * (step if parts > 0 else apart) + first
     if endpoint and count > 1:
         points = _with_ends(points, None, last)
     if dtype is not None:
@@ -51,7 +52,7 @@ def logspace(
 
 @implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    first, last = (np.multiply(a, 1.0) for a in (start, stop))
+    first, last = (np.multiply(a, np.float64(1.0)) for a in (start, stop))  # NumPy's are never single, either
     first, last = first + 0 * last, last + 0 * first
     side = np.sign(first)
     zero = numbered(np.equal(side, 0) | np.equal(last, 0)).raw
