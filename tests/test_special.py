@@ -476,6 +476,24 @@ def test_bend_of_gammainc_at_0(a, slope):
     np.testing.assert_allclose(bend(ng.DimArray([0.0], ("x",))).data, [slope], atol=1e-15)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("name", "at", "orders", "limit"), [
+    ("gammainc", (2.0, 0.0), (1, 1), 0.0), ("gammainc", (2.5, np.inf), (1, 1), 0.0), ("gammaincc", (3.0, 0.0), (2, 1), 0.0),
+    ("gammainc", (3.0, 0.0), (1, 2), 0.0), ("gammainc", (2.0, 0.0), (1, 2), -np.inf), ("chdtr", (6.0, 0.0), (1, 1), 0.0),
+    ("betainc", (2.0, 3.0, 0.0), (1, 0, 1), 0.0), ("betainc", (3.0, 2.0, 1.0), (0, 1, 1), 0.0), ("betainc", (3.0, 2.0, 1.0), (0, 1, 2), np.inf),
+    ("betaincc", (2.0, 3.0, 0.0), (0, 1, 1), 0.0), ("gammaincinv", (2.0, 0.0), (1, 1), np.inf), ("betaincinv", (2.0, 3.0, 0.0), (1, 0, 1), np.inf),
+])  # fmt: skip
+def test_a_power_outweighs_its_logarithm(name: str, at: tuple[float, ...], orders: tuple[int, ...], limit: float, compiled: bool) -> None:
+    """At the ends of distributions, whatever is differentiated first."""
+    for turn in (1, -1):
+        f = getattr(ng, name)
+        for k, n in list(enumerate(orders))[:: turn if "inv" not in name else -1]:
+            for _ in range(n):
+                f = ng.grad(f, wrt=k)
+        found = (ng.compile(f) if compiled else f)(*(ng.DimArray(x, ()) for x in at))
+        np.testing.assert_array_equal(abs(found.data) if limit == 0 else found.data, limit)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("name", "v", "sign"), [("i0e", 0, 1), ("i1e", 1, 1), ("k0e", 0, -1), ("k1e", 1, -1), ("ive", 1.5, 1), ("kve", 1.5, -1)])
 def test_scaled_bessel_functions_have_slopes_far_away(name: str, v: float, sign: int, dtype: str) -> None:

@@ -12,8 +12,8 @@ from namedgrad.array import DimArray
 from namedgrad.backends import may_look
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, cos, divide, less_equal, log, log1p, logical_and, ordered, rint, sin
-from namedgrad.rules.special.declare import inverse, is_formula, scaled, special
-from namedgrad.rules.special.gamma import digamma, implicit, psi
+from namedgrad.rules.special.declare import inverse, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.gamma import beside, digamma, implicit, psi
 from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, scale, select, subtract, where
 from namedgrad.trace import innermost
 
@@ -61,50 +61,53 @@ def _sine_and_slope(x: DimArray) -> tuple[DimArray, DimArray]:
 
 
 @functools.cache
-def _flattened(i: int, j: int) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
-    """``x**(a - 1 - i) (1 - x)**(b - 1 - j) / beta(a, b)``: ``beta(a - i, b - j)`` would have poles where ``a + b`` is 1."""
-    return ordered("beta_flattened", (i, j), _in_a, _in_b, _in_x(i, j))
+def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
+    """The derivative of ``x**(a - 1 - i) (1 - x)**(b - 1 - j) / beta(a, b)`` of orders ``m`` in ``a`` and ``n`` in ``b``.
 
+    It is made from those of the logarithm. With ``beta(a - i, b - j)`` there would be poles where ``a + b`` is 1.
+    """
 
-def _in_a(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-    return multiply(y, subtract(log(x), _against_sum(a, b)))
-
-
-def _in_b(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-    return multiply(y, subtract(log1p(negative(x)), _against_sum(b, a)))
-
-
-def _in_x(i: int, j: int) -> Callable[..., DimArray]:
-    def slope(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:  # nothing is divided by x
-        rise = scale(subtract(a, c(1.0 + i)), _flattened(i + 1, j)(a, b, x))
-        return subtract(rise, scale(subtract(b, c(1.0 + j)), _flattened(i, j + 1)(a, b, x)))
-
-    return slope
-
-
-density = elementwise("beta_density", _in_a, _in_b, _in_x(0, 0))
-
-
-@functools.cache
-def _density_order(m: int, n: int) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
-    """The derivative of the density of orders ``m`` in ``a`` and ``n`` in ``b``, from those of its logarithm."""
+    def in_x(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:  # nothing is divided by x
+        rise = scale(subtract(a, c(1.0 + i)), _density(m, n, i + 1, j)(a, b, x))
+        fall = scale(subtract(b, c(1.0 + j)), _density(m, n, i, j + 1)(a, b, x))
+        rise = add(rise, scaled(m, _density(m - 1, n, i + 1, j)(a, b, x))) if m else rise
+        return subtract(rise, add(fall, scaled(n, _density(m, n - 1, i, j + 1)(a, b, x))) if n else fall)
 
     def value(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-        def slope(i: int, j: int) -> DimArray:
-            if i + j == 1:
-                first, log_t = (a, log(x)) if i else (b, log1p(negative(x)))
-                return subtract(log_t, _against_sum(first, b if i else a))
-            both = psi(i + j - 1)(add(a, b))
-            return both if i and j else subtract(both, psi(i + j - 1)(a if i else b))
+        y = _density(0, 0, i, j)(a, b, x)
+
+        def slope(p: int, q: int) -> DimArray:
+            if p + q == 1:
+                first, log_t = (a, log(x)) if p else (b, log1p(negative(x)))
+                return subtract(beside(y, log_t), _against_sum(first, b if p else a))
+            both = psi(p + q - 1)(add(a, b))
+            return both if p and q else subtract(both, psi(p + q - 1)(a if p else b))
 
         found: dict[tuple[int, int], DimArray] = {(0, 0): c(1.0)}
-        for i in range(m + 1):
-            for j in range(n + 1):
-                if i or j:
-                    found[i, j] = _next(i, j, slope, found)
-        return multiply(density(a, b, x), found[m, n])
+        for p in range(m + 1):
+            for q in range(n + 1):
+                if p or q:
+                    found[p, q] = _next(p, q, slope, found)
+        return multiply(y, found[m, n])
 
-    return value
+    partials = (lambda y, a, b, x: _density(m + 1, n, i, j)(a, b, x), lambda y, a, b, x: _density(m, n + 1, i, j)(a, b, x), in_x)
+    if m or n:
+        return with_slopes(value, *partials)
+    return ordered("beta_flattened", (i, j), *partials) if i or j else elementwise("beta_density", *partials)
+
+
+def _steepness_in_x(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
+    rise = scale(subtract(a, c(1.0)), inverse(x))
+    return multiply(y, subtract(scale(subtract(b, c(1.0)), inverse(subtract(c(1.0), x))), rise))
+
+
+density = _density(0, 0)
+_steepness = with_slopes(
+    lambda a, b, x: inverse(density(a, b, x)),
+    lambda y, a, b, x: multiply(y, subtract(_against_sum(a, b), beside(y, log(x)))),
+    lambda y, a, b, x: multiply(y, subtract(_against_sum(b, a), beside(y, log1p(negative(x))))),
+    _steepness_in_x,
+)
 
 
 def _next(
@@ -127,7 +130,7 @@ def _lower(m: int, n: int) -> Callable[..., DimArray]:
         (m, n),
         lambda y, a, b, x: _lower(m + 1, n)(a, b, x),
         lambda y, a, b, x: _lower(m, n + 1)(a, b, x),
-        lambda y, a, b, x: _density_order(m, n)(a, b, x),
+        lambda y, a, b, x: _density(m, n)(a, b, x),
     )
 
 
@@ -158,11 +161,11 @@ betaincc = special(
     domain=("positive", "positive", "fraction"), operands=_OPERANDS, says="Complement 1 - I(x; a, b) of the incomplete beta function.",
     source=_SOURCE)
 betaincinv = special(
-    "betaincinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, p: inverse(density(a, b, x)),
+    "betaincinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, p: _steepness(a, b, x),
     domain=("positive", "positive", "fraction"), operands=("a", "b", "p"),
     says="Inverse in x of the incomplete beta function: the x with I(x; a, b) = p.", source="Differentiated implicitly.")
 betainccinv = special(
-    "betainccinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, q: negative(inverse(density(a, b, x))),
+    "betainccinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, q: negative(_steepness(a, b, x)),
     domain=("positive", "positive", "fraction"), operands=("a", "b", "q"),
     says="Inverse in x of the complement: the x with 1 - I(x; a, b) = q.", source="Differentiated implicitly.")
 # fmt: on

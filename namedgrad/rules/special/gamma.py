@@ -13,9 +13,20 @@ from collections.abc import Callable
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, divide, log, ordered
-from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, scaled, special
-from namedgrad.rules.structure import add, multiply, negative, not_equal, scale, select, subtract
+from namedgrad.rules.elementwise import c, divide, isinf, log, logical_and, ordered
+from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, is_formula, scaled, special, with_slopes
+from namedgrad.rules.structure import (
+    add,
+    equal,
+    known_finite,
+    multiply,
+    negative,
+    not_equal,
+    scale,
+    select,
+    subtract,
+    where,
+)
 
 
 def psi(n: int) -> Callable[[DimArray], DimArray]:
@@ -79,41 +90,50 @@ def multigammaln(x: DimArray, d: int) -> DimArray:
 
 
 @functools.cache
-def _flattened(i: int) -> Callable[[DimArray, DimArray], DimArray]:
-    """``x**(a - 1 - i) exp(-x) / gamma(a)``: with ``gamma(a - i)`` it would be a density, and have poles where ``a`` is 1."""
-    return ordered("gamma_flattened", (i,), _in_a, _in_x(i))
+def _density(n: int, i: int = 0) -> Callable[[DimArray, DimArray], DimArray]:
+    """The n-th derivative in ``a`` of ``x**(a - 1 - i) exp(-x) / gamma(a)``, from those of its logarithm.
 
+    With ``gamma(a - i)`` that would be a density, and have poles where ``a`` is 1.
+    """
 
-def _in_a(y: DimArray, a: DimArray, x: DimArray) -> DimArray:
-    return multiply(y, subtract(log(x), digamma(a)))
-
-
-def _in_x(i: int) -> Callable[[DimArray, DimArray, DimArray], DimArray]:
-    return lambda y, a, x: subtract(scale(subtract(a, c(1.0 + i)), _flattened(i + 1)(a, x)), y)
-
-
-density = elementwise("gamma_density", _in_a, _in_x(0))
-
-
-@functools.cache
-def _density_order(n: int) -> Callable[[DimArray, DimArray], DimArray]:
-    """The n-th derivative of the density in ``a``, from those of its logarithm."""
+    def in_x(y: DimArray, a: DimArray, x: DimArray) -> DimArray:  # nothing is divided by x
+        rise = scale(subtract(a, c(1.0 + i)), _density(n, i + 1)(a, x))
+        return subtract(add(rise, scaled(n, _density(n - 1, i + 1)(a, x))) if n else rise, y)
 
     def value(a: DimArray, x: DimArray) -> DimArray:
-        slopes = [subtract(log(x), digamma(a)), *(negative(psi(k)(a)) for k in range(1, n))]
+        y = _density(0, i)(a, x)
+        slopes = [subtract(beside(y, log(x)), digamma(a)), *(negative(psi(k)(a)) for k in range(1, n))]
         found = [c(1.0)]
         for k in range(n):
-            parts = [multiply(c(float(math.comb(k, i))), multiply(slopes[i], found[k - i])) for i in range(k + 1)]
+            parts = [multiply(c(float(math.comb(k, j))), multiply(slopes[j], found[k - j])) for j in range(k + 1)]
             found.append(functools.reduce(add.two, parts))
-        return multiply(density(a, x), found[n])
+        return multiply(y, found[n])
 
-    return value
+    partials = (lambda y, a, x: _density(n + 1, i)(a, x), in_x)
+    if n:
+        return with_slopes(value, *partials)
+    return ordered("gamma_flattened", (i,), *partials) if i else elementwise("gamma_density", *partials)
+
+
+def beside(power: DimArray, logarithm: DimArray) -> DimArray:
+    """A logarithm, 0 where it is infinite and a power is 0, which outweighs it."""
+    if is_formula(power) or known_finite(logarithm):
+        return logarithm
+    return where(logical_and(equal(power, c(0.0)), isinf(logarithm)), c(0.0), logarithm)
+
+
+density = _density(0)
+_steepness = with_slopes(
+    lambda a, x: inverse(density(a, x)),
+    lambda y, a, x: multiply(y, subtract(digamma(a), beside(y, log(x)))),
+    lambda y, a, x: multiply(y, subtract(c(1.0), scale(subtract(a, c(1.0)), inverse(x)))),
+)
 
 
 @functools.cache
 def _lower(n: int) -> Callable[..., DimArray]:
     """The n-th derivative of the regularized lower incomplete gamma function in ``a``."""
-    return ordered("gammainc_order", (n,), lambda y, a, x: _lower(n + 1)(a, x), lambda y, a, x: _density_order(n)(a, x))
+    return ordered("gammainc_order", (n,), lambda y, a, x: _lower(n + 1)(a, x), lambda y, a, x: _density(n)(a, x))
 
 
 def implicit(x: DimArray, slope: DimArray, dens: DimArray) -> DimArray:
@@ -132,12 +152,12 @@ gammaincc = special(
     domain="positive", operands=("a", "x"), says="Regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
     torch="torch.special.gammaincc", source=_SOURCE)
 gammaincinv = special(
-    "gammaincinv", lambda x, a, p: implicit(x, _lower(1)(a, x), density(a, x)), lambda x, a, p: inverse(density(a, x)),
+    "gammaincinv", lambda x, a, p: implicit(x, _lower(1)(a, x), density(a, x)), lambda x, a, p: _steepness(a, x),
     domain=("positive", "fraction"), operands=("a", "p"), says="Inverse in x of the lower function: the x with P(a, x) = p.",
     source="Differentiated implicitly.")
 gammainccinv = special(
     "gammainccinv", lambda x, a, q: implicit(x, _lower(1)(a, x), density(a, x)),
-    lambda x, a, q: negative(inverse(density(a, x))),
+    lambda x, a, q: negative(_steepness(a, x)),
     domain=("positive", "fraction"), operands=("a", "q"), says="Inverse in x of the upper function: the x with Q(a, x) = q.",
     source="Differentiated implicitly.")
 chdtr = special(
