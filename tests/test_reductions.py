@@ -395,6 +395,22 @@ def test_slopes_of_np_std_are_those_of_the_shape(scale: float) -> None:
         np.testing.assert_allclose(ng.grad(f)(x), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("value", [0.1, 0.7, 330000.1, -1e-30])
+def test_deviations_of_equal_cells_have_no_slope_where_their_mean_is_rounded(value: float, dtype: str) -> None:
+    """What is added to all cells changes nothing: slopes add up to 0, and are all alike."""
+    x = np.full((2, 6), value, dtype)
+    x[1] += np.arange(6)
+    spread = (np.arange(6) - 2.5) / (6 * np.std(np.arange(6)))
+    for f in (np.std, np.nanstd, lambda x, axis: np.sqrt(np.var(x, axis))):
+        grad = ng.grad(lambda x, f=f: f(x, 1).sum())
+        for slopes in (grad(x), ng.compile(grad)(x)):
+            np.testing.assert_allclose(slopes, [np.zeros(6), spread], atol=2e-2 if dtype == "float32" else 1e-9)
+    cells = xr.DataArray(x, dims=("row", "t"), coords={"t": [0, 0, 0, 1, 1, 1]})
+    for g in (lambda x: x.groupby("t").std(), lambda x: x.coarsen(t=3).std(), lambda x: x.expand_dims(k=3).std("k")):
+        np.testing.assert_allclose(ng.grad(lambda x, g=g: g(x).sum())(cells).data[0], 0, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "int8", "bool"])
 def test_correlations_of_integers_of_which_a_row_is_constant(dtype: str) -> None:
     x = np.array([[1, 0, 1, 1], [1, 1, 1, 1]]).astype(dtype)

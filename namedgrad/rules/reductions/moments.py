@@ -34,6 +34,7 @@ from namedgrad.rules.reductions.norms import in_range, powers_stay, size_of, sta
 from namedgrad.rules.structure import (
     cast,
     contract,
+    known_true,
     make_like,
     multiply,
     relabel,
@@ -45,7 +46,7 @@ from namedgrad.rules.structure import (
     total,
     zeros_spread,
 )
-from namedgrad.trace import apply
+from namedgrad.trace import apply, innermost
 
 
 class _Variance(Primitive):
@@ -64,7 +65,9 @@ class _Variance(Primitive):
         double = e.divide(c(2.0), c(count_of(ins[0], dims) - ddof))
 
         def off() -> DimArray:
-            return subtract(x, mean_of(x, inner, None))
+            mean = mean_of(x, inner, None)
+            away = subtract(x, mean)
+            return away if _outlasts_rounding(out, mean) else subtract(away, mean_of(away, inner, None))
 
         return CoreMap(
             lambda ts: scale(contract(ts[0], off(), inner), double),
@@ -73,6 +76,12 @@ class _Variance(Primitive):
             [frame],
             {},
         )
+
+
+def _outlasts_rounding(variance: DimArray, mean: DimArray) -> bool:
+    """Whether cells are known to differ by more than their mean is rounded; of equal ones that is all there is."""
+    least = multiply(c(float(np.finfo(mean.dtype).eps) ** 0.5), e.absolute_real(innermost(mean)))
+    return known_true(e.greater_equal(e.sqrt(innermost(variance)), least))
 
 
 _VARIANCE = _Variance("var")
