@@ -17,7 +17,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.shared import outcome
 from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
-from namedgrad.fit.times import with_dates
+from namedgrad.fit.times import origins, with_dates
 from namedgrad.transforms.progress import Progress
 
 
@@ -115,9 +115,9 @@ def least_squares(
     solved for in closed form. Cells that are done make room for waiting ones. Cells that share parameters are one
     problem, whose equations are solved by their Schur complement. Where there are many cells threads share them: as
     many as there are cores, at most ``OMP_NUM_THREADS``; linear algebra starts none of its own meanwhile. Several
-    arrays, a Dataset or a dict, count as one list of residuals. Dates among the data become seconds where the
-    function cannot compute with them; ``params.attrs`` says since when. Derivatives of ``params`` and ``cost`` are
-    those of the minimum (implicit function theorem), of first order, in both modes.
+    arrays, a Dataset or a dict, count as one list of residuals. Dates among the data become seconds since the earliest
+    where the function cannot compute with them; ``params.attrs`` says so, unless arrays are dask's. Derivatives of
+    ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first order, in both modes.
 
     The covariance is the inverse of ``J.T @ J`` times the
     residual variance ``2 cost / dof``, as in :func:`scipy.optimize.curve_fit`, also for a parameter on its bound.
@@ -145,24 +145,28 @@ def least_squares(
     if nowhere := [n for n in missing if n in fixed]:
         raise ValueError(f"fixed: {nowhere} have no start values that they could be held at; give numbers or arrays")
     given = Given(params=params, data=data, bounds=bounds, sigma=sigma, prior=prior)
+    options: dict[str, Any] = {
+        "loss": robust_loss, "fixed": fixed, "shared": shared, "tol": tol, "max_iterations": max_iterations,
+        "chunk": chunk,
+    }  # fmt: skip
+    if not is_lazy(given.plain):
+        return _fit(given, residual, over, missing, progress=progress, **options)
+    one = functools.partial(_fit_chunk, residual, over, missing, options)
+    plain = {**given.plain, "params": as_entries(given.plain["params"]), "since": origins(data)}
+    return fit_lazily(one, plain, over, residuals=True, traced=bool(given.levels), shared=shared, fixed=fixed)  # type: ignore[return-value]
 
-    if is_lazy(given.plain):
-        options = {
-            "loss": loss, "loss_scale": loss_scale, "fixed": fixed, "shared": shared, "tol": tol,
-            "max_iterations": max_iterations, "chunk": chunk,
-        }  # fmt: skip
-        plain = {**given.plain, "params": as_entries(given.plain["params"])}
-        one = functools.partial(_fit_chunk, residual, over, missing, options)
-        return fit_lazily(one, plain, over, residuals=True, traced=bool(given.levels), shared=shared, fixed=fixed)  # type: ignore[return-value]
+
+def _fit(
+    given: Given, residual: Callable[..., Any], over: Any, missing: Sequence[Any], *, tol: float, max_iterations: int,
+    progress: bool, since: tuple[Any, ...] = (), **options: Any,
+) -> Any:  # fmt: skip
+    """The fit of arrays in memory."""
 
     def solve() -> LeastSquaresResult:
         plain = given.plain
-        settings = {
-            "bounds": plain["bounds"], "loss": robust_loss, "sigma": plain["sigma"], "prior": plain["prior"],
-            "fixed": fixed, "shared": shared, "chunk": chunk,
-        }  # fmt: skip
+        settings = {**options, **{n: plain[n] for n in ("bounds", "sigma", "prior")}}
         problem, attrs = with_dates(
-            lambda data: Residuals(residual, plain["params"], data, over=over, **settings), plain["data"]
+            lambda data: Residuals(residual, plain["params"], data, over=over, **settings), plain["data"], since
         )
         if missing:
             same = problem
@@ -180,9 +184,9 @@ def least_squares(
 
 
 def _fit_chunk(
-    residual: Callable[..., Any], over: Any, missing: Sequence[Any], options: Mapping[str, Any], *, params: Any,
-    data: Any, **given: Any,
+    residual: Callable[..., Any], over: Any, missing: Sequence[Any], options: Mapping[str, Any], *,
+    since: tuple[Any, ...], **args: Any,
 ) -> LeastSquaresResult:  # fmt: skip
     """The fit of one chunk of dask arrays."""
-    start = {n: None if n in missing else v for n, v in params.items()}
-    return least_squares(residual, start, *data, over=over, **given, **options)
+    found: LeastSquaresResult = _fit(Given(**args), residual, over, missing, since=since, progress=False, **options)
+    return found

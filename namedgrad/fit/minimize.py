@@ -25,7 +25,7 @@ from namedgrad.fit.problem import Problem, require_positive, single
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
-from namedgrad.fit.times import with_dates
+from namedgrad.fit.times import origins, with_dates
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import ones_like_output, quiet
@@ -216,14 +216,22 @@ def minimize(
     if not callable(learning_rate):
         require_positive(learning_rate=learning_rate)
     given = Given(params=params, data=data, bounds=bounds)
+    options: dict[str, Any] = {
+        "method": method, "tol": tol, "max_iterations": max_iterations, "learning_rate": learning_rate,
+        "callback": callback,
+    }  # fmt: skip
+    if not is_lazy(given.plain):
+        return _fit(given, loss, over, progress=progress, **options)
+    one = functools.partial(_fit_chunk, loss, over, options)
+    plain = {**given.plain, "since": origins(data)}
+    return fit_lazily(one, plain, over, residuals=False, traced=bool(given.levels))
 
-    if is_lazy(given.plain):
-        options = {
-            "method": method, "tol": tol, "max_iterations": max_iterations, "learning_rate": learning_rate,
-            "callback": callback,
-        }  # fmt: skip
-        one = functools.partial(_fit_chunk, loss, over, options)
-        return fit_lazily(one, given.plain, over, residuals=False, traced=bool(given.levels))
+
+def _fit(
+    given: Given, loss: Callable[..., Any], over: Any, *, method: str, tol: float | None, max_iterations: int,
+    progress: bool, learning_rate: Rate, callback: Callback | None, since: tuple[Any, ...] = (),
+) -> Any:  # fmt: skip
+    """The fit of arrays in memory."""
 
     def solve() -> FitResult:
         plain = given.plain
@@ -233,7 +241,7 @@ def minimize(
             problem.probe()
             return problem
 
-        problem, attrs = with_dates(begin, plain["data"])
+        problem, attrs = with_dates(begin, plain["data"], since)
         with Progress(problem.cells.count, "minimize", shown=progress) as bar:
             how = Scheduled if method == "gradient-descent" and learning_rate is not None else METHODS[method]
             found = problem.solve(how, TOLERANCE if tol is None else tol, max_iterations, bar, learning_rate, callback)
@@ -246,7 +254,8 @@ def minimize(
 
 
 def _fit_chunk(
-    loss: Callable[..., Any], over: Any, options: Mapping[str, Any], *, params: Any, data: Any, bounds: Any
+    loss: Callable[..., Any], over: Any, options: Mapping[str, Any], *, since: tuple[Any, ...], **args: Any
 ) -> FitResult:
     """The fit of one chunk of dask arrays."""
-    return minimize(loss, params, *data, over=over, bounds=bounds, **options)
+    found: FitResult = _fit(Given(**args), loss, over, since=since, progress=False, **options)
+    return found

@@ -48,10 +48,14 @@ def _as_seconds(durations: Any) -> Any:
 
 
 def _since(dates: Any, units: str, origin: Any) -> tuple[Any, dict[str, Any]]:
-    known = dates[~np.isnat(dates)]
-    first = np.datetime64(origin) if origin is not None else known.min() if known.size else np.datetime64(0, "s")
+    first = _earliest(dates) if origin is None else np.datetime64(origin)
     text = str(first.astype("datetime64[us]")).replace("T", " ").removesuffix(".000000")
     return _as_seconds(dates - first) / SECONDS[units], {"units": f"{units} since {text}"}
+
+
+def _earliest(dates: Any) -> Any:
+    known = np.asarray(dates[~np.isnat(dates)])
+    return known.min() if known.size else np.datetime64(0, "s")
 
 
 _DAYS = {"360_day": 360.0, "noleap": 365.0, "365_day": 365.0, "all_leap": 366.0, "366_day": 366.0, "julian": 365.25}
@@ -69,13 +73,25 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}
 
 
-def dates_as_numbers(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def origins(data: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the dates in each argument are counted from, for fits that see a part of them; None where it has none."""
+    return tuple(_origin(x) if isinstance(x, xr.DataArray) else None for x in data)
+
+
+def _origin(x: xr.DataArray) -> Any:
+    if x.dtype.kind == "M":
+        return x.variable.min(skipna=True) if x.size else None  # of dask arrays: when they are computed
+    known: Any = np.ravel(x.values) if x.dtype == object else ()
+    return min(known) if len(known) and hasattr(known[0], "calendar") else None
+
+
+def dates_as_numbers(data: tuple[Any, ...], since: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
     out: list[Any] = []
     attrs: dict[str, Any] = {}
-    for x in data:
+    for x, origin in zip(data, since or [None] * len(data), strict=True):
         if isinstance(x, xr.DataArray) and x.dtype.kind in "MmO":
-            number = numeric(x)
+            number = numeric(x, origin=getattr(origin, "values", origin))
             attrs |= {
                 f"{x.name or 'time'}_{key}": number.attrs[key] for key in ("units", "calendar") if key in number.attrs
             }
@@ -85,9 +101,14 @@ def dates_as_numbers(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, 
     return tuple(out), attrs
 
 
-def with_dates(start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...]) -> tuple[T, dict[str, Any]]:
-    """``start(data)``; if it cannot compute with the dates among the data, with seconds in place of them."""
-    numbers, attrs = dates_as_numbers(data)
+def with_dates(
+    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], since: tuple[Any, ...] = ()
+) -> tuple[T, dict[str, Any]]:
+    """``start(data)``; if it cannot compute with the dates among the data, with seconds in place of them.
+
+    They are counted from the earliest, or from ``since``.
+    """
+    numbers, attrs = dates_as_numbers(data, since)
     if not attrs:
         return start(data), {}
     try:

@@ -112,6 +112,49 @@ def test_coordinates_of_cells_are_those_of_the_fit_in_memory():
     np.testing.assert_array_equal(done.params.area, y.area)
 
 
+def dated():
+    """Straight lines at dates that differ from cell to cell, and the same dates in seconds since the first."""
+    first = np.array([40, 0, 7])[:, None] * np.timedelta64(1, "D")
+    dates = np.datetime64("2000-01-01", "ns") + np.arange(12) * np.timedelta64(1, "D") + first
+    dates[1, 3] = np.datetime64("NaT", "s")
+    dates = xr.DataArray(dates, dims=("lat", "time"))
+    seconds = (dates - np.datetime64("2000-01-01")) / np.timedelta64(1, "s")
+    noise = np.random.default_rng(0).normal(size=(3, 12))
+    return dates, seconds, 1 + 2e-6 * seconds.fillna(0.0) + 0.01 * noise
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_dates_are_counted_from_the_earliest_of_all_chunks(chunked):
+    dates, seconds, y = dated()
+    off = lambda p, t, y: p["a"] + 1e-6 * p["b"] * t - y
+    want = ng.least_squares(off, {"a": 0.0, "b": 0.0}, seconds, y, over="lat").params
+    lazy = y.chunk({"lat": 1})
+    given = dates.chunk({"lat": 1}) if chunked else dates
+    with dask.config.set(scheduler=refuse):
+        fit = ng.least_squares(off, {"a": 0.0, "b": 0.0}, given, lazy, over="lat")
+        loss = lambda p, t, y: (off(p, t, y) ** 2).where(np.isfinite(t), 0.0).sum()
+        low = ng.minimize(loss, {"a": 0.0, "b": 0.0}, given, lazy, over="lat")
+    xr.testing.assert_allclose(fit.params.compute(), want, rtol=1e-8)
+    xr.testing.assert_allclose(low.params.compute(), want, rtol=1e-5)
+    none = ng.least_squares(off, {"a": 0.0, "b": 0.0}, given[:0], lazy[:0], over="lat")
+    assert none.params["a"].compute().shape == (0,)
+    line = lambda t, a, b: a + 1e-6 * b * t
+    ds = ng.curvefit(lazy, given.rename("t"), line, reduce_dims="time", p0={"a": 0.0, "b": 0.0})
+    assert ds.attrs == {"t_units": "seconds since 2000-01-01 00:00:00"}
+    np.testing.assert_allclose(ds.curvefit_coefficients, want.to_array("param").T, rtol=1e-8)
+
+
+def test_dates_of_a_calendar_in_chunks():
+    _, _, y = dated()
+    days = xr.date_range("2000-01-01", periods=36, calendar="360_day", use_cftime=True)
+    dates = xr.DataArray(days.values.reshape(3, 12), dims=("lat", "time"))
+    seconds = xr.DataArray(86400.0 * np.arange(36).reshape(3, 12), dims=("lat", "time"))
+    off = lambda p, t, y: p["a"] + 1e-6 * p["b"] * t - y
+    want = ng.least_squares(off, {"a": 0.0, "b": 0.0}, seconds, y, over="lat").params
+    fit = ng.least_squares(off, {"a": 0.0, "b": 0.0}, dates, y.chunk({"lat": 1}), over="lat")
+    xr.testing.assert_allclose(fit.params.compute(), want, rtol=1e-8)
+
+
 def test_start_values_are_found_in_every_chunk():
     y = labelled(observations())
     fit = ng.least_squares(residual, list(START), y.time, y.chunk(CHUNKS), over=OVER)
