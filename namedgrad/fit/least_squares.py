@@ -11,7 +11,6 @@ from namedgrad.fit.hidden import as_vectorized
 from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.losses import robust
-from namedgrad.fit.parameters import as_entries
 from namedgrad.fit.problem import require_positive
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
@@ -152,7 +151,7 @@ def least_squares(
     if not is_lazy(given.plain):
         return _fit(given, residual, over, missing, progress=progress, **options)
     one = functools.partial(_fit_chunk, residual, over, missing, options)
-    plain = {**given.plain, "params": as_entries(given.plain["params"]), "since": origins(data)}
+    plain = {**given.plain, "since": origins(data)}
     return fit_lazily(one, plain, over, residuals=True, traced=bool(given.levels), shared=shared, fixed=fixed)  # type: ignore[return-value]
 
 

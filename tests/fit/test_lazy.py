@@ -155,6 +155,16 @@ def test_dates_of_a_calendar_in_chunks():
     xr.testing.assert_allclose(fit.params.compute(), want, rtol=1e-8)
 
 
+def test_nested_parameters():
+    y = labelled(observations())
+    nested = lambda p, t, y: p["curve"]["size"] * np.exp(-p["curve"]["rate"] * t) + p["rest"][0] - y
+    start = {"curve": {"size": 1.0, "rate": 1}, "rest": [0.0]}
+    want = ng.least_squares(residual, START, y.time, y, over=OVER).params
+    fit = ng.least_squares(nested, start, y.time, y.chunk(CHUNKS), over=OVER, fixed=())
+    for name, path in {"size": "curve.size", "rate": "curve.rate", "offset": "rest.0"}.items():
+        np.testing.assert_allclose(fit.params[path].compute(), want[name], rtol=1e-6)
+
+
 def test_start_values_are_found_in_every_chunk():
     y = labelled(observations())
     fit = ng.least_squares(residual, list(START), y.time, y.chunk(CHUNKS), over=OVER)
