@@ -170,7 +170,7 @@ def _fit(
         if missing:
             same = problem
             if not problem.cells.names:
-                cell, dim = in_a_cell(plain["data"])
+                cell, dim = in_a_cell(problem.data)
                 same = Residuals(residual, plain["params"], cell, over=dim, **settings)
             problem.begin_at(find_starts(same, [problem.parameters.rows[n].start for n in missing]))
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:

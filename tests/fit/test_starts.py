@@ -193,6 +193,17 @@ def test_a_single_fit_without_start_values(kind):
     assert 2 * fit.cost < 1.05 * squares[2]
 
 
+@pytest.mark.parametrize("calendar", ["standard", "360_day"])
+def test_a_single_fit_without_start_values_to_dates(calendar):
+    days = xr.date_range("2000-01-01", periods=30, calendar=calendar, use_cftime=calendar != "standard")
+    dates = xr.DataArray(days, dims="time", name="time")
+    y = xr.DataArray(3 * np.exp(-0.15 * np.arange(30.0)) + 1, dims="time")
+    residual = lambda p, t, y: p["a"] * np.exp(-p["b"] * t) + p["c"] - y
+    fit = ng.least_squares(residual, ["a", "b", "c"], dates, y)
+    np.testing.assert_allclose([fit.params[n] for n in "abc"], [3.0, 0.15 / 86400, 1.0], rtol=1e-6)
+    assert fit.params.attrs["time_units"] == "seconds since 2000-01-01 00:00:00"
+
+
 def test_models_that_keep_their_units_and_models_that_look_at_their_coordinates():
     rng = np.random.default_rng(0)
     months = np.arange(240.0)
