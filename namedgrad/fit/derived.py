@@ -72,7 +72,7 @@ def _variance(g: Callable[..., Any], params: xr.Dataset, covariance: Any, value:
     if len(free) < len(params):  # one that lacks a dim is fixed
         rows = [i for i, n in enumerate(params) if n in free]
         some = covariance.isel(param=rows, param_wrt=rows)
-        return _variance(lambda p: g(params.assign({n: p[n] for n in free})), params[free], some, value)
+        return _variance(lambda p: g(params.assign({n: p[n].variable for n in free})), params[free], some, value)
     covariance = _bare(covariance)
     if _is_cellwise(g, params, value, cells):
         columns = [_along(g, params, {n: xr.ones_like(params[n])}) for n in params.data_vars]
@@ -84,8 +84,8 @@ def _variance(g: Callable[..., Any], params: xr.Dataset, covariance: Any, value:
 
 def _along(g: Callable[..., Any], params: xr.Dataset, tangents: dict[Any, xr.DataArray]) -> xr.DataArray:
     """The derivative along a direction; 0 for parameters that it does not name."""
-    full = {n: tangents.get(n, xr.zeros_like(v)) for n, v in params.items()}
-    return pushforward(g, (params,), (params.assign(full),))[1]
+    full = {n: tangents.get(n, xr.zeros_like(v)).data for n, v in params.items()}
+    return pushforward(g, (params,), (params.copy(data=full),))[1]
 
 
 def _is_cellwise(g: Callable[..., Any], params: xr.Dataset, value: xr.DataArray, cells: Sequence[Name]) -> bool:

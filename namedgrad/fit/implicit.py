@@ -260,7 +260,8 @@ class Optimum:
         x = x.rename({a: b for a, b in renamed.items() if a != b}) if any(a != b for a, b in renamed.items()) else x
         x = stamp(x, frozenset(self.cells.hidden))
         dims = tuple(d for d in like.dims if d not in self.cells.hidden)
-        coords = {n: c for n, c in like.coords.items() if set(c.dims) <= set(dims)}
+        gone = [n for n, c in like.coords.items() if not set(c.dims) <= set(dims)]
+        coords = like.coords.to_dataset().drop_vars(gone).coords  # several of them may have one index
         return xr.DataArray(xr.Variable(dims, numbered(x, dims), like.attrs), coords, name=like.name)
 
 

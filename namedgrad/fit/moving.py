@@ -44,7 +44,8 @@ def moving(plain: xr.Dataset, variables: Mapping[str, xr.DataArray], curve: Curv
             free = free.transpose(*found.dims).assign_coords(found.coords)  # noqa: PLW2901
             change = free - FUNCTIONS["stop_gradient"](free)
             good = np.isfinite(found)
-            out[name] = (found.where(good, 0.0) + change.where(good, 0.0)).where(good, found).assign_attrs(found.attrs)
+            moved = (found.where(good, 0.0) + change.where(good, 0.0)).where(good, found)
+            out[name] = moved.assign_attrs(found.attrs).variable  # all else it has already
             kept.append(name)
     return out[[n for n in plain if n in kept]]
 

@@ -123,6 +123,19 @@ def test_per_cell_gradients_in_vectorized_axes():
     )
 
 
+def test_cells_with_a_multiindex():
+    def both(y, over):
+        rates = ng.least_squares(residual, START, y.time, y, over=over, tol=1e-12).params["rate"]
+        curve = lambda t, size, rate, offset: size * np.exp(-rate * t) + offset
+        return (rates**2).sum() + ng.curvefit(y, "time", curve, p0=START).curvefit_coefficients.sel(param="rate").sum()
+
+    stacked = Y.stack(cell=OVER)
+    got = ng.grad(lambda y: both(y, "cell"))(stacked)
+    assert got.indexes["cell"].equals(stacked.indexes["cell"])
+    want = ng.grad(lambda y: both(y, OVER))(Y)
+    np.testing.assert_allclose(got.unstack("cell"), want.transpose("time", *OVER), rtol=1e-6, atol=1e-10)
+
+
 def test_the_cost_is_differentiated_too():
     check(lambda y: (WEIGHTS * fit(y).cost).sum(), Y)
     check(lambda low: (WEIGHTS * fit(bounds={"rate": (low, None)}).cost).sum(), 1.3)

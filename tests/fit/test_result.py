@@ -231,6 +231,16 @@ def test_propagated_errors_have_units_and_missing_cells_stay_missing():
         fit.propagate(lambda p: p)
 
 
+def test_errors_of_cells_with_a_multiindex():
+    da = labelled(observations())
+    for fixed in ((), "offset"):
+        found = []
+        for y, over in ((da, OVER), (da.stack(cell=OVER), "cell")):
+            fit = ng.least_squares(residual, START, y.time, y, over=over, fixed=fixed)
+            found.append(fit.propagate(lambda p: p["size"] / p["rate"] + p["offset"]).stderr)
+        xr.testing.assert_allclose(found[1].unstack("cell"), found[0], rtol=1e-6)
+
+
 def test_pictures():
     plt = pytest.importorskip("matplotlib.pyplot")
     da = labelled(observations())
