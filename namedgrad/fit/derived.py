@@ -61,7 +61,8 @@ def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: An
 
 def _deviation(g: Callable[..., Any], params: xr.Dataset, covariance: Any) -> Any:
     value = g(params)
-    return np.sqrt(_variance(g, params, covariance, value).transpose(*value.dims).values)
+    variance = _variance(g, params, covariance, value).transpose(*value.dims).values
+    return np.where(np.isnan(value.values), np.nan, np.sqrt(variance))
 
 
 def _variance(g: Callable[..., Any], params: xr.Dataset, covariance: Any, value: xr.DataArray) -> xr.DataArray:
@@ -120,7 +121,7 @@ def _blocks(covariance: Mapping[Any, Any], slopes: Sequence[xr.DataArray]) -> xr
         block, right = _bare(covariance[a, b]), _bare(known[b])
         right = right.rename({d: f"{d}_wrt" for d in right.dims if f"{d}_wrt" in block.dims})
         weight = _bare(known[a]) * right
-        parts.append((weight * block).where(weight != 0, 0.0).sum())
+        parts.append((weight * block).where(weight != 0, 0.0).sum(skipna=False))
     return sum(parts[1:], parts[0])
 
 
@@ -137,7 +138,7 @@ def _by_rows(g: Callable[..., Any], params: xr.Dataset, form: Callable[..., Any]
         one = np.zeros(value.size)
         one[i] = 1.0
         gradient = pull(value.copy(data=one.reshape(value.shape)))
-        out[i] = float(form([gradient[n] for n in params.data_vars]).sum())
+        out[i] = float(form([gradient[n] for n in params.data_vars]).sum(skipna=False))
     return value.copy(data=out.reshape(value.shape))
 
 

@@ -231,6 +231,19 @@ def test_propagated_errors_have_units_and_missing_cells_stay_missing():
         fit.propagate(lambda p: p)
 
 
+@pytest.mark.parametrize("rate", [1.0, xr.DataArray(np.ones(3), dims="lat")], ids=["own", "shared"])
+def test_what_follows_from_missing_cells_has_no_error(rate):
+    da = labelled(observations()).drop_vars(["lat", "lon"])
+    da[:, 0, 0], da[:, 2] = np.nan, np.nan
+    fit = ng.least_squares(residual, START | {"rate": rate}, da.time, da, over=OVER)
+    gone = np.zeros((3, 4), bool)
+    gone[0, 0] = gone[2] = True
+    for g in (lambda p: p["size"] * p["rate"], lambda p: p["size"].mean("lon"), lambda p: p["size"].sum(skipna=False)):
+        found = fit.propagate(g)
+        np.testing.assert_array_equal(np.isnan(found.stderr), np.isnan(found.value))
+    np.testing.assert_array_equal(np.isnan(fit.propagate(lambda p: p["size"] * p["rate"]).stderr), gone)
+
+
 def test_errors_of_cells_with_a_multiindex():
     da = labelled(observations())
     for fixed in ((), "offset"):
