@@ -189,8 +189,22 @@ def pairs_of(given: Any, entries: Any, what: str, form: str) -> dict[Name, tuple
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"{what}[{name!r}] must be {form}, got {pair!r}")
         first, second = (None if v is None else as_float(v, f"{what}[{name!r}]") for v in pair)
+        for value in (first, second):
+            _require_same_labels(value, entries[name], f"{what}[{name!r}]")
         out[name] = first, second
     return out
+
+
+def _require_same_labels(value: Any, entry: Any, what: str) -> None:
+    """Raise if numbers for a parameter with dims would meet those of other labels."""
+    known, others = (x.indexes if isinstance(x, xr.DataArray) else {} for x in (entry, value))
+    for d in known:
+        if d in others and not known[d].equals(others[d]):
+            raise AxisError(
+                f"{what}: its labels along {d!r} ({others[d].size}) are not those of the start value "
+                f"({known[d].size}), with which numbers are paired by position; .reindex_like the one to the other, or "
+                f"leave one out with .drop_vars({d!r})"
+            )
 
 
 def names_of(given: Any, entries: Any, what: str) -> list[Name]:

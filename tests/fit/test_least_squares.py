@@ -356,6 +356,24 @@ def test_bounds_of_columns_that_are_nearly_alike(kind, shared):
         np.testing.assert_allclose(np.unique(fit.cost) if shared else fit.cost, best, rtol=1e-8)
 
 
+@pytest.mark.parametrize("what", ["bounds", "prior"])
+def test_bounds_and_priors_of_parameters_with_labels_meet_them(what):
+    """Of orthogonal columns each coefficient is fitted alone."""
+    rows = ng.DimArray(np.eye(2), ("row", "k")).to_xarray(coords={"k": ["u", "v"]})
+    y = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("cell", "row"))
+    start = {"c": xr.DataArray([0.5, 0.5], {"k": ["u", "v"]}, ("k",))}
+    number = xr.DataArray([0.7, 2.5], {"k": ["v", "u"]}, ("k",))
+    pair = (None, number) if what == "bounds" else (number, 1e-9)
+    fit = lambda pair: ng.least_squares(
+        lambda p, y: (rows * p["c"]).sum("k") - y, start, y, over="cell", **{what: {"c": pair}}
+    ).params["c"].transpose("cell", "k")  # fmt: skip
+    want = [[1.0, 0.7], [2.5, 0.7]] if what == "bounds" else [[2.5, 0.7]] * 2
+    right = tuple(x.reindex_like(start["c"]) if x is number else x for x in pair)
+    np.testing.assert_allclose(fit(right), want, rtol=1e-6)
+    with pytest.raises(ng.AxisError, match=r"labels along 'k' \(2\) are not those of the start value.*reindex_like"):
+        fit(pair)
+
+
 def test_bounds_may_differ_from_cell_to_cell():
     y = observations(2)
     top = np.linspace(0.5, 2.0, 3)
