@@ -119,7 +119,8 @@ class Parameters:
         block = np.moveaxis(block, range(len(own.names)), range(len(sizes), block.ndim))
         labelled, lacks = isinstance(leaf, xr.DataArray), self.lacks[name]
         if lacks:  # the same in all cells that took part
-            block = np.fmax.reduce(block, axis=tuple(i for i, n in enumerate(sizes) if n in lacks))
+            along = tuple(i for i, n in enumerate(sizes) if n in lacks)
+            block = np.fmax.reduce(block, axis=along, initial=np.nan)
             sizes = {n: s for n, s in sizes.items() if n not in lacks}
         dims = [f"{name}_{i}" if isinstance(leaf, np.ndarray) else n for i, n in enumerate(own.names)]
         known: Any = self.cells.coords

@@ -96,7 +96,7 @@ class Residuals(Problem):
         self.size = self.batch(chunk, per_cell)
         self.observed: np.ndarray[Any, Any] | None = None
         self.complete: Flags = np.ones(self.cells.count, bool)
-        self.counts = np.full(self.cells.count, per_cell)
+        self.counts = np.full(self.cells.count, math.prod(shape))
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
         most = max(1, min(BATCH_CELLS, BATCH_DATA // per_cell))
         self.most = min(chunk or (most if self.backend.may_branch else self.size), self.cells.count)

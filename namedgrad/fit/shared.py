@@ -115,8 +115,8 @@ class SharedResult(LeastSquaresResult):
 
     def _of_problems(self, x: xr.DataArray) -> xr.DataArray:
         """One value per problem of what is the same in all of its cells that took part."""
-        out = x.max(self._coupled(), skipna=True, keep_attrs=True) if x.dtype.kind == "f" else x.max(self._coupled())
-        return out.assign_attrs(x.attrs)
+        nothing = np.nan if x.dtype.kind == "f" else 0
+        return x.reduce(np.fmax.reduce, self._coupled(), keep_attrs=True, initial=nothing)
 
     def _degrees(self) -> Any:
         """Degrees of freedom of the problem that a cell belongs to."""

@@ -66,7 +66,7 @@ def given_starts(params: Any) -> tuple[Any, list[Name]]:
 def find_starts(problem: Residuals, missing: list[int]) -> Array:
     """Start values (parameter, cell): those of the problem, with the rows ``missing`` replaced."""
     missing = [k for k in missing if problem.free[k]]
-    if not missing:
+    if not missing or not (problem.counts.any() or problem.unusable.any()):
         return problem.start
     with quiet():
         if problem.unusable.any():

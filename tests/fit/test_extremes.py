@@ -36,6 +36,26 @@ def test_data_that_the_model_meets_exactly():
     assert (found.iterations <= 1).all()
 
 
+@pytest.mark.parametrize("none", ["site", "time"])
+@pytest.mark.parametrize("shared", [[], ["rate"], ["size", "rate"]])
+def test_nothing_to_fit_to(none, shared):
+    t = xr.DataArray(np.linspace(0, 3, 8), dims="time", name="time", coords={"time": np.linspace(0, 3, 8)})
+    y = xr.DataArray(np.ones((3, 8)), dims=("site", "time"), coords={"time": t.time, "site": [1.0, 2.0, 3.0]})
+    t, y = (x.isel({none: slice(0)}, missing_dims="ignore") for x in (t, y))
+    off = lambda p, t, y: p["size"] * np.exp(-p["rate"] * t) - y
+    for start in ({"size": 1.0, "rate": 0.5}, *([] if shared else [["size", "rate"]])):
+        fit = ng.least_squares(off, start, t, y, over="site", shared=shared)
+        assert (fit.status == 4).all()
+        assert fit.status.sizes == {"site": y.sizes["site"]}
+        assert fit.params["rate"].dims == (() if shared else ("site",))
+        for found in (*fit.params.values(), *fit.stderr.values(), fit.cost, fit.chi2, fit.r2, fit.aic, fit.bic):
+            assert np.isnan(found).all()
+        assert (fit.dof == 0).all()
+        assert fit.residual.sizes == y.sizes
+        assert np.isnan(fit.propagate(lambda p: 2 * p["rate"]).stderr).all()
+    assert (ng.least_squares(lambda p, y: p["a"] - y, {"a": 1.0}, y, over="site").status == 4).all()
+
+
 @pytest.mark.parametrize("size", [1e8, -1e14, 1e20, 1e100])
 def test_linear_parameters_that_start_absurdly_far_off(size):
     y = observations(1)
