@@ -24,6 +24,8 @@ def plot(fit: Any, at: Mapping[Any, Any] | None) -> Any:
     import matplotlib.pyplot as plt
 
     cells = fit.status.dims
+    if not fit.status.size:
+        raise ValueError(f"there is nothing to plot: there are no cells, {dict(fit.status.sizes)}")
     if at or not cells:
         return _curve(fit, dict(at or {}), plt.figure(figsize=(6.4, 4.0), layout="constrained"))
     if len(cells) > 2:
@@ -49,6 +51,7 @@ def plot(fit: Any, at: Mapping[Any, Any] | None) -> Any:
 
 def _map(panel: Any, values: xr.DataArray, _: xr.DataArray) -> None:
     panel.set_facecolor("lightgray")
+    values = values.sortby([d for d in values.dims if values[d].dtype.kind in "iufM"])  # edges lie between neighbours
     values.plot.pcolormesh(ax=panel, robust=True, cbar_kwargs={"label": _label(values)})
 
 
@@ -60,7 +63,7 @@ def _line(panel: Any, values: xr.DataArray, stderr: xr.DataArray) -> None:
 
 
 def _numbers(panel: Any, values: xr.DataArray, _: xr.DataArray) -> None:
-    panel.hist(values.values.ravel())
+    panel.hist(values.values[np.isfinite(values.values)])
     panel.set(xlabel=_label(values))
 
 
@@ -140,8 +143,18 @@ def position(cells: xr.DataArray, at: dict[Any, Any]) -> dict[Any, int]:
         if labels.dtype.kind in "iuf":
             where[d] = int(np.abs(labels - label).argmin())
         else:
-            where[d] = int(cells.get_index(d).get_loc(label))
+            where[d] = _place(cells.get_index(d), label)
     return where
+
+
+def _place(index: Any, label: Any) -> int:
+    """Where a label is, or the first of several: a part of a date stands for all that have it."""
+    try:
+        found = index.get_loc(label)
+    except KeyError:
+        name, size = index.name, len(index)
+        raise ValueError(f"there is no cell {label!r} among the {size} along {name!r}, such as {index[0]!r}") from None
+    return int(np.ravel(np.arange(len(index))[found])[0])
 
 
 def _abscissa(fit: LeastSquaresResult, leaf: Any, size: int) -> tuple[Any, str]:

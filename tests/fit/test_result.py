@@ -278,6 +278,30 @@ def test_pictures():
     plt.close("all")
 
 
+def test_pictures_of_cells_with_labels_of_every_kind():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    da = labelled(observations())
+    order = [2, 0, 1]
+    mixed = da.isel(lat=order)
+    fit = ng.least_squares(residual, START, mixed.time, mixed, over=OVER)
+    drawn = fit.plot().axes[0].collections[0]
+    np.testing.assert_allclose(np.ma.filled(drawn.get_array(), np.nan), fit.params["size"].sortby("lat"))
+    days = xr.date_range("2000-01-01", periods=3, calendar="360_day", use_cftime=True)
+    for labels, label in ((days, "2000-01-01"), (["a", "b", "b"], "a"), (["b", "b", "a"], "b"), (["b", "a", "b"], "b")):
+        along = da[:, :, 0].assign_coords(lat=labels)
+        fit = ng.least_squares(residual, START, along.time, along, over="lat")
+        drawn = fit.plot({"lat": label}).axes[0].lines[0].get_ydata()
+        np.testing.assert_allclose(drawn, fit.predict().isel(lat=0))
+    with pytest.raises(ValueError, match="no cell 'c' among the 3 along 'lat'"):
+        fit.plot({"lat": "c"})
+    nothing = ng.least_squares(residual, START, da.time, da[:, :0], over=OVER)
+    with pytest.raises(ValueError, match="there are no cells"):
+        nothing.plot()
+    da[:] = np.nan
+    assert ng.least_squares(residual, START, da.time, da, over=OVER, shared="size").plot().axes
+    plt.close("all")
+
+
 def test_the_band_is_that_of_the_mean_response():
     linear = pytest.importorskip("statsmodels.regression.linear_model")
     y = observations(1)[:, 0, 0]
