@@ -110,6 +110,16 @@ def test_predictions_of_several_arrays_and_how_good_they_are():
         np.testing.assert_array_equal(dots.get_ydata(), ds[name].sel(site="b").dropna(ds[name].dims[-1]))
 
 
+def test_a_variable_without_observations_explains_nothing():
+    ds = data()
+    ds["warm"][0], ds["dry"][2] = np.nan, np.nan
+    fit = ng.least_squares(residual, START, ds, over="site", fixed=["size", "level"])
+    off = xr.Dataset(model(fit.params, ds)) - ds
+    for site, name, dim in ((0, "dry", "u"), (2, "warm", "t")):
+        y, r = (x[name].isel(site=site) for x in (ds, off))
+        np.testing.assert_allclose(fit.r2[site], 1 - (r**2).sum() / ((y - y.mean(dim)) ** 2).sum(), rtol=1e-10)
+
+
 def test_arrays_that_do_not_belong_to_one_observation():
     ds = data()
     both = ng.least_squares(
