@@ -157,11 +157,14 @@ class Chunks:
 
 
 def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:
-    if isinstance(leaf, (xr.DataArray, xr.Dataset, xr.Variable, xr.DataTree)):
-        return leaf.isel({n: slice(*at[n]) for n in at if n in leaf.dims})
-    if isinstance(leaf, DimArray):
-        from dask.delayed import delayed
+    from dask.delayed import delayed
 
+    if isinstance(leaf, (xr.DataArray, xr.Dataset, xr.Variable)):
+        return leaf.isel({n: slice(*at[n]) for n in at if n in leaf.dims})
+    if isinstance(leaf, xr.DataTree):
+        nodes = {path: _cut(node.to_dataset(inherit=path == "."), at) for path, node in leaf.subtree_with_keys}
+        return delayed(xr.DataTree.from_dict)(nodes, name=leaf.name)
+    if isinstance(leaf, DimArray):
         raw = leaf.raw[tuple(slice(*at[n]) if n in at else slice(None) for n in leaf.names)]
         return delayed(make)(raw, leaf.names, leaf.hidden)
     return leaf

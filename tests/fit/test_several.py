@@ -140,8 +140,16 @@ def test_a_tree_of_datasets():
 
     fit = ng.least_squares(r, START, tree, over="site")
     want = ng.least_squares(residual, START, ds, over="site")
+    lazy = ng.least_squares(r, START, tree.chunk({"site": 2}), over="site")
+    below = ng.least_squares(
+        lambda p, tree: r(p, xr.DataTree.from_dict({"/": tree["air"].to_dataset(), "/soil": tree["soil"].to_dataset()})),
+        START, xr.DataTree.from_dict({"/air": ds[["warm"]], "/soil": ds[["dry"]]}).chunk({"site": 2}), over="site",
+    )  # fmt: skip
+    assert lazy.params["rate"].chunks == ((2, 1),)
     for n in START:
         np.testing.assert_allclose(fit.params[n], want.params[n], rtol=1e-8)
+        np.testing.assert_allclose(lazy.params[n].compute(), want.params[n], rtol=1e-8)
+        np.testing.assert_allclose(below.params[n].compute(), want.params[n], rtol=1e-8)
 
 
 def test_derivatives_with_respect_to_a_dataset():
