@@ -66,7 +66,7 @@ def curvefit(
         Start values by parameter, numbers or arrays. Defaults in the signature of ``func`` count as given. For
         parameters that have neither, start values are found from the data, cell by cell; xarray takes 1.
     bounds : dict, optional
-        ``{name: (lower, upper)}``, numbers or arrays. A cell where one is NaN is not fitted.
+        ``{name: (lower, upper)}``, numbers or arrays, None for no bound. A cell where one is NaN is not fitted.
     param_names : sequence of str, optional
         Names of the parameters, if they cannot be read off the signature of ``func``.
     errors : {"raise", "ignore"}
@@ -226,7 +226,7 @@ class Plan(NamedTuple):
             reduce_dims = (reduce_dims,)
         if isinstance(coords, (str, xr.DataArray)) or not isinstance(coords, Iterable):
             coords = [coords]
-        given = [obj[c] if isinstance(c, str) else c for c in coords]
+        given = [_coordinate(obj, c) for c in coords]
         if unknown := [d for d in reduce_dims if d not in obj.dims]:
             raise ValueError(f"reduce_dims={unknown} are not among the dims {tuple(obj.dims)} of the data")
         along = [d for d in obj.dims if d in reduce_dims or any(c.equals(obj[d]) for c in given)]
@@ -258,12 +258,29 @@ class Plan(NamedTuple):
                 )
 
 
+def _coordinate(obj: Any, c: Any) -> xr.DataArray:
+    if isinstance(c, xr.DataArray):
+        return c
+    if not isinstance(c, str):
+        raise TypeError(f"coords: give names or DataArrays, got {type(c).__name__} {c!r}")
+    try:
+        found: xr.DataArray = obj[c]
+    except KeyError:
+        raise KeyError(f"coords: there is no {c!r}, the coordinates are {tuple(obj.coords)}") from None
+    return found
+
+
 def _fit(
     plan: Plan, da: xr.DataArray, series: Series, start: Any, limits: Any, errors: str
 ) -> tuple[dict[str, xr.DataArray], xr.DataArray]:
     """The results of one variable by name, and where it failed."""
+    if lacks := [d for d in plan.along if d not in da.dims]:
+        raise ValueError(
+            f"{da.name!r} has the dims {da.dims}, but the fit is over {plan.along}: it lacks {lacks}; leave it out "
+            f"with .drop_vars({da.name!r}), or give it these with .expand_dims"
+        )
     if da.chunks is not None:
-        da = da.chunk(dict.fromkeys((d for d in plan.along if d in da.dims), -1))
+        da = da.chunk(dict.fromkeys(plan.along, -1))
     count, sigma = len(series.names), series.options.sigma_over(da, plan.along, plan.kept)
     arguments = [*plan.coords, *start.values(), *(b[0] for b in limits.values()), *(b[1] for b in limits.values())]
     cores = [plan.along] * (1 + len(plan.coords)) + [[]] * (3 * count)
@@ -388,7 +405,8 @@ def start_and_limits(
     """Start values and bounds: as given, else from the signature, else 1; brought between the bounds as SciPy does."""
     start, limits = {}, {}
     for n in names:
-        value, (low, high) = defaults.get(n, 1), bounds.get(n, (-np.inf, np.inf))
+        value, (low, high) = defaults.get(n, 1), bounds.get(n, (None, None))
+        low, high = -np.inf if low is None else low, np.inf if high is None else high
         if n in bounds:
             value = xr.where((value < low) | (value > high), _between(low, high), value)
         start[n], limits[n] = p0.get(n, value), (low, high)

@@ -457,6 +457,8 @@ def test_nothing_is_changed_and_empty_input_is_fine():
     ("error", "match", "options"),
     [
         (ValueError, "fitting on scalar data", {"coords": xr.DataArray(T, dims="t")}),
+        (KeyError, r"there is no 'q', the coordinates are \(", {"coords": "q"}),
+        (TypeError, "give names or DataArrays, got int 3", {"coords": [3]}),
         (ValueError, r"reduce_dims=\['q'\]", {"reduce_dims": "q"}),
         (ValueError, "sigma has 3 numbers", {"kwargs": {"sigma": np.ones(3)}}),
         (ValueError, "sigma must be positive", {"kwargs": {"sigma": 0.0}}),
@@ -475,6 +477,19 @@ def test_messages(error, match, options):
     da = decays().drop_vars("t") if "coords" in options else decays()
     with pytest.raises(error, match=match):
         ng.curvefit(da, **{"coords": "t", "func": exp_decay, **options})
+
+
+def test_a_variable_without_the_dim_of_the_fit():
+    ds = xr.Dataset({"a": decays(), "b": decays().mean("t")})
+    with pytest.raises(ValueError, match=r"'b' has the dims .*, but the fit is over \['t'\].*\.drop_vars\('b'\)"):
+        ng.curvefit(ds, "t", exp_decay, p0=P0)
+
+
+def test_a_bound_of_none_is_no_bound():
+    da = decays()
+    want = da.curvefit("t", exp_decay, p0=P0, bounds={"tau": (-np.inf, 3.0), "n0": (2.0, np.inf)})[COEFFICIENTS]
+    got = ng.curvefit(da, "t", exp_decay, p0=P0, bounds={"tau": (None, 3.0), "n0": (2.0, None)})[COEFFICIENTS]
+    np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
 def test_keywords_with_defaults_are_no_parameters():
