@@ -20,10 +20,11 @@ from namedgrad.fit.parameters import Matrix, as_float
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals, fill
 from namedgrad.fit.several import NUMBER, names_of
-from namedgrad.rules.elementwise import c, divide, log, maximum
+from namedgrad.rules.elementwise import c, divide, log
 from namedgrad.rules.movement import slice_of, split
 from namedgrad.rules.structure import (
     contract,
+    equal,
     multiply,
     relabel,
     reorder,
@@ -32,6 +33,7 @@ from namedgrad.rules.structure import (
     stamp,
     subtract,
     total,
+    where,
 )
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree
@@ -39,7 +41,6 @@ from namedgrad.transforms.tape import Tape, quiet, record
 
 OBSERVATIONS = "the last argument after params (the observations)"
 VANISHES = 1e-6  # what may be left of a residual where the model meets the observations, relative to its change
-TINY = float(np.finfo(float).tiny)
 
 
 class Misfit(NamedTuple):
@@ -180,7 +181,8 @@ def _squares(at: Misfit, seen: DimArray | None) -> list[Any]:
     several = (reorder(x, at.residual.names) for x in (at.residual, at.weight, at.observed))
     r, w, y = (x if seen is None else select(seen, x) for x in several)
     squares = multiply(w, w)
-    known = maximum(total(squares, dims), c(TINY))  # an array of several may have no observations
+    whole = total(squares, dims)
+    known = where(equal(whole, c(0.0)), c(1.0), whole)  # an array of several may have no observations
     mean = divide(contract(squares, y, dims), known)
     off = multiply(w, subtract(y, mean))
     return [contract(x, x, dims).to_numpy() for x in (r, off)]

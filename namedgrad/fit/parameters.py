@@ -190,22 +190,24 @@ def pairs_of(given: Any, entries: Any, what: str, form: str) -> dict[Name, tuple
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"{what}[{name!r}] must be {form}, got {pair!r}")
         first, second = (None if v is None else as_float(v, f"{what}[{name!r}]") for v in pair)
-        for value in (first, second):
-            _require_same_labels(value, entries[name], f"{what}[{name!r}]")
-        out[name] = first, second
+        out[name] = tuple(_in_order_of(entries[name], v, f"{what}[{name!r}]") for v in (first, second))
     return out
 
 
-def _require_same_labels(value: Any, entry: Any, what: str) -> None:
-    """Raise if numbers for a parameter with dims would meet those of other labels."""
+def _in_order_of(entry: Any, value: Any, what: str) -> Any:
+    """Numbers for a parameter with dims, which are paired by position, where its labels are."""
     known, others = (x.indexes if isinstance(x, xr.DataArray) else {} for x in (entry, value))
     for d in known:
-        if d in others and not known[d].equals(others[d]):
+        if d not in others or known[d].equals(others[d]):
+            continue
+        places = others[d].get_indexer(known[d]) if others[d].is_unique else np.array([-1])
+        if (places < 0).any() or len(places) != others[d].size:
             raise AxisError(
                 f"{what}: its labels along {d!r} ({others[d].size}) are not those of the start value "
-                f"({known[d].size}), with which numbers are paired by position; .reindex_like the one to the other, or "
-                f"leave one out with .drop_vars({d!r})"
+                f"({known[d].size}); .reindex_like the one to the other, or leave one out with .drop_vars({d!r})"
             )
+        value = value.isel({d: places})
+    return value
 
 
 def names_of(given: Any, entries: Any, what: str) -> list[Name]:
