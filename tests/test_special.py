@@ -476,6 +476,18 @@ def test_bend_of_gammainc_at_0(a, slope):
     np.testing.assert_allclose(bend(ng.DimArray([0.0], ("x",))).data, [slope], atol=1e-15)
 
 
+@pytest.mark.parametrize("x", [0.3, 1.0])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_hypergeometric_polynomials_have_derivatives_of_all_orders(n: int, x: float) -> None:
+    """At 1 the function that follows the last of them is infinite."""
+    b, third = 2.0, 3.0
+    p = np.polynomial.Polynomial([scipy.special.poch(-n, k) * scipy.special.poch(b, k) / scipy.special.poch(third, k) / math.factorial(k) for k in range(n + 1)])
+    f = lambda x: ng.hyp2f1(ng.DimArray(-float(n), ()), ng.DimArray(b, ()), ng.DimArray(third, ()), x)
+    for k in range(n + 3):
+        np.testing.assert_allclose(f(ng.DimArray(x, ())).item(), p.deriv(k)(x), atol=1e-14, rtol=1e-13)
+        f = ng.grad(f)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(("name", "at", "orders", "limit"), [
     ("gammainc", (2.0, 0.0), (1, 1), 0.0), ("gammainc", (2.5, np.inf), (1, 1), 0.0), ("gammaincc", (3.0, 0.0), (2, 1), 0.0),

@@ -18,8 +18,8 @@ from namedgrad.backends.base import Backend, Raw
 _ATOM, _POWER, _SIGN, _PRODUCT, _SUM, _TEST = range(6)  # how loosely the parts of a formula hold together
 _INFIX = {
     "add": ("+", _SUM), "subtract": ("-", _SUM), "multiply": ("*", _PRODUCT), "divide": ("/", _PRODUCT),
-    "power": ("**", _POWER), "equal": ("==", _TEST), "not_equal": ("!=", _TEST), "less": ("<", _TEST),
-    "less_equal": ("<=", _TEST), "greater": (">", _TEST), "greater_equal": (">=", _TEST),
+    "scale": ("*", _PRODUCT), "power": ("**", _POWER), "equal": ("==", _TEST), "not_equal": ("!=", _TEST),
+    "less": ("<", _TEST), "less_equal": ("<=", _TEST), "greater": (">", _TEST), "greater_equal": (">=", _TEST),
 }  # fmt: skip
 _NUMBERS = {
     math.log(2): ("log(2)", _ATOM), math.log(10): ("log(10)", _ATOM),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.rules.elementwise import c, divide, ordered
 from namedgrad.rules.special.declare import scaled, special
-from namedgrad.rules.structure import add, multiply
+from namedgrad.rules.structure import add, scale
 
 Function = Callable[..., DimArray]
 
@@ -36,9 +36,10 @@ def _slope(i: int, j: int, k: int, first: DimArray, second: DimArray, third: Dim
     terms = []
     for p, q, r in itertools.product(range(min(i, 1) + 1), range(min(j, 1) + 1), range(k + 1)):
         count = math.comb(i, p) * math.comb(j, q) * math.comb(k, r) * (-1) ** r * math.factorial(r)
-        factor = scaled(float(count), _order(i - p, j - q, k - r)(*after, x))
+        factor = _order(i - p, j - q, k - r)(*after, x)
+        factor = factor if count == 1 else scaled(float(count), factor)
         for v in ([] if p else [first]) + ([] if q else [second]):
-            factor = multiply(v, factor)
+            factor = scale(v, factor)  # of a polynomial it is 0 where that of the next one is infinite
         for _ in range(r + 1):
             factor = divide(factor, third)
         terms.append(factor)
