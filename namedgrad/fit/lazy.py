@@ -5,6 +5,7 @@ Every chunk is fitted by the ordinary call on plain arrays, in one task; cells t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -32,6 +33,7 @@ PER_CELL = {
     "aic": "Akaike information criterion",
     "bic": "Bayesian information criterion",
 }
+UNKNOWN = {"r2": (TypeError,)}  # what says that there is no such thing: where observations are in several arrays
 
 
 def is_lazy(tree: Any) -> bool:
@@ -47,7 +49,8 @@ class LazyResult(FitResult):
     params, stderr : xarray.Dataset
     status, iterations, cost : xarray.DataArray
     dof, chi2, r2, aic, bic, covariance, unscaled_covariance : xarray.DataArray
-        Of :func:`namedgrad.least_squares` only, as are the methods.
+        Of :func:`namedgrad.least_squares` only, as are the methods. ``r2`` is NaN where a residual depends on several
+        arrays of the last argument, so that it is not known which are the observations.
     """
 
     def __init__(self, parts: Mapping[str, Any], cell: Callable[[Mapping[Any, int]], Any] | None = None) -> None:
@@ -261,7 +264,9 @@ def _run(fit: Fit, args: Any, over: Names, square: bool, residuals: bool) -> dic
 
     out = {f"params.{n}": full(v) for n, v in found.params.items()}
     for key in list(PER_CELL)[: None if residuals else 3]:
-        out[key] = full(getattr(found, key))
+        out[key] = np.full(shape, np.nan)
+        with contextlib.suppress(*UNKNOWN.get(key, ())):
+            out[key] = full(getattr(found, key))
     if residuals:
         out |= {f"stderr.{n}": full(v) for n, v in found.stderr.items()}
     if square and isinstance(found.covariance, xr.DataArray):

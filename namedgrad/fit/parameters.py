@@ -198,7 +198,7 @@ def _in_order_of(entry: Any, value: Any, what: str) -> Any:
     """Numbers for a parameter with dims, which are paired by position, where its labels are."""
     known, others = (x.indexes if isinstance(x, xr.DataArray) else {} for x in (entry, value))
     for d in known:
-        if d not in others or known[d].equals(others[d]):
+        if d not in others or d not in value.dims or known[d].equals(others[d]):  # a multi-index lists its levels, too
             continue
         places = others[d].get_indexer(known[d]) if others[d].is_unique else np.array([-1])
         if (places < 0).any() or len(places) != others[d].size:

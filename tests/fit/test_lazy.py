@@ -165,6 +165,19 @@ def test_nested_parameters():
         np.testing.assert_allclose(fit.params[path].compute(), want[name], rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["dataset", "tree"])
+def test_residuals_of_several_arrays_of_the_observations(kind):
+    y = labelled(observations())
+    ds = xr.Dataset({"y": y, "w": xr.ones_like(y)})
+    given = ds if kind == "dataset" else xr.DataTree.from_dict({"/all": ds})
+    several = lambda p, t, d: residual(p, t, (d if kind == "dataset" else d["all"])["y"]) * (d if kind == "dataset" else d["all"])["w"]
+    want = ng.least_squares(residual, START, y.time, y, over=OVER)
+    fit = ng.least_squares(several, START, y.time, given.chunk(CHUNKS), over=OVER).compute()
+    xr.testing.assert_allclose(fit.params, want.params, rtol=1e-8)
+    xr.testing.assert_allclose(fit.chi2, want.chi2, rtol=1e-8)
+    assert np.isnan(fit.r2).all()
+
+
 def test_start_values_are_found_in_every_chunk():
     y = labelled(observations())
     fit = ng.least_squares(residual, list(START), y.time, y.chunk(CHUNKS), over=OVER)

@@ -374,6 +374,14 @@ def test_bounds_and_priors_of_parameters_with_labels_meet_them(what):
         fit(other)
 
 
+def test_bounds_of_parameters_with_a_multiindex():
+    y = xr.DataArray(np.arange(4.0), dims="k").assign_coords(l=("k", [*"ppqq"]), m=("k", [0, 1, 0, 1])).set_index(k=("l", "m"))
+    plain = y.reset_index("k", drop=True)
+    off = lambda p, y: y - p["c"].reset_index("k", drop=True)
+    fit = ng.least_squares(off, {"c": y * 0}, plain, bounds={"c": ((y + 10)[::-1], None)})
+    np.testing.assert_allclose(fit.params["c"], np.arange(10.0, 14))
+
+
 def test_bounds_may_differ_from_cell_to_cell():
     y = observations(2)
     top = np.linspace(0.5, 2.0, 3)

@@ -311,6 +311,16 @@ def test_precision_is_that_of_numpy(f: Callable[[Any], Any], dtype: str) -> None
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+@pytest.mark.parametrize("p", [[2], [0, 2, 0], [0, 0]])
+def test_precision_of_roots_at_0_is_that_of_numpy(p: list[int], dtype: str) -> None:
+    x = np.array(p, dtype)
+    assert np.roots(ng.positional(x)).dtype == np.roots(x).dtype
+    zeros = np.array([300, 301, 0], dtype)
+    assert np.poly(ng.positional(zeros)).dtype == np.poly(zeros).dtype
+    np.testing.assert_array_equal(np.poly(ng.positional(zeros)).data, [1, -601, 90300, 0])
+
+
 def test_polynomials_of_matrices_that_turn_are_real() -> None:
     a = np.array([[0.2, -1.0, 0.1], [1.0, 0.1, 0.3], [0.2, 0.0, 2.0]])
     assert np.iscomplexobj(np.linalg.eigvals(a))

@@ -73,6 +73,7 @@ def poly(seq_of_zeros: Any) -> Any:
     of_real_matrix = np.ndim(zeros) == 2 and zeros.dtype.kind != "c"  # has complex roots in pairs alone
     if np.ndim(zeros) == 2:
         zeros = np.linalg.eigvals(zeros)
+    zeros = zeros.astype(np.mintypecode(zeros.dtype.char))  # half precision is too short, as in NumPy
     out, zero = np.ones(1, zeros.dtype), np.zeros(1, zeros.dtype)
     for k in range(len(zeros)):
         out = np.concatenate([out, zero]) - np.concatenate([zero, out * zeros[k]])
@@ -85,10 +86,10 @@ def roots(p: Any) -> Any:
     p = _line(p)
     at = np.flatnonzero(value_of(numbered(p), "np.roots()"))
     if not len(at):
-        return p[:0]
+        return np.zeros(0)
     zeros, p = len(p) - at[-1] - 1, p[at[0] : at[-1] + 1]
     if len(p) == 1:
-        return np.zeros(zeros, p.dtype)
+        return np.zeros(zeros)
     size = len(p) - 1
     companion = np.concatenate([np.expand_dims(-p[1:] / p[0], 0), np.eye(size, dtype=p.dtype)[:-1]])
     return np.concatenate([np.linalg.eigvals(companion), np.zeros(zeros, p.dtype)])
