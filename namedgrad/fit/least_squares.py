@@ -56,8 +56,9 @@ def least_squares(
     over : name or names
         The dims whose cells are independent problems. None: a single problem.
     bounds : dict, optional
-        ``{name: (lower, upper)}``, numbers or arrays over dims of ``over``, None for no bound. A start value outside is
-        moved to the bound; a cell where one is NaN is not fitted.
+        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter, which they meet by label where both
+        have some, or of ``over``; None for no bound. A start value outside is moved to the bound; a cell where one is
+        NaN is not fitted.
     loss : {"linear", "huber", "soft_l1", "cauchy", "arctan"}
         What is summed of the squared residuals, as in :func:`scipy.optimize.least_squares`.
     loss_scale : float
@@ -65,9 +66,8 @@ def least_squares(
     sigma : number or array, optional
         Standard deviations of the observations: residuals are divided by it. NaN or infinity leaves an observation out.
     prior : dict, optional
-        ``{name: (mean, standard deviation)}``, numbers or arrays over dims of ``over``. Each counts as one more
-        residual, ``(parameter - mean) / standard deviation``; so residuals should be in standard deviations too: give
-        ``sigma``.
+        ``{name: (mean, standard deviation)}``, numbers or arrays as in ``bounds``. Each counts as one more residual,
+        ``(parameter - mean) / standard deviation``; so residuals should be in standard deviations too: give ``sigma``.
     fixed : names
         Parameters that are held at their start values.
     shared : names

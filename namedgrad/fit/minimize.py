@@ -167,8 +167,9 @@ def minimize(
         Adam, and gradient descent with a ``learning_rate``, take steps of a length that is set beforehand, and so are
         for losses that are drawn anew in every evaluation.
     bounds : dict, optional
-        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter or of ``over``, None for no bound. A
-        start value outside is moved to the bound; a cell where one is NaN is not fitted.
+        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter, which they meet by label where both
+        have some, or of ``over``; None for no bound. A start value outside is moved to the bound; a cell where one is
+        NaN is not fitted.
     tol : float, optional
         1e-8 by default. A cell has converged when the (quasi-)Newton step moves no parameter by more than ``tol`` of
         itself, or lowers the loss by less than ``tol**2`` of itself; with gradient descent, when a change of any

@@ -31,13 +31,11 @@ from namedgrad.rules.elementwise import (
     square,
 )
 from namedgrad.rules.elementwise import sign as direction
-from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, slope_by_value, special
+from namedgrad.rules.special.declare import FAMILY, Function, is_formula, scaled, slope_by_value, special
 from namedgrad.rules.special.far import by_quotient
 from namedgrad.rules.special.normal import erf
 from namedgrad.rules.structure import add, cast, equal, multiply, negative, subtract, where
 from namedgrad.trace import innermost
-
-Function = Callable[..., DimArray]
 
 
 def _neighbours(f: Function, v: DimArray, x: DimArray, sign: int = 1) -> DimArray:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
 
 from namedgrad.array import DimArray
 from namedgrad.rules.elementwise import c, divide, ordered
-from namedgrad.rules.special.declare import scaled, special
+from namedgrad.rules.special.declare import Function, scaled, special
 from namedgrad.rules.structure import add, scale
-
-Function = Callable[..., DimArray]
 
 
 @functools.cache
