@@ -494,16 +494,30 @@ def test_hypergeometric_polynomials_have_derivatives_of_all_orders(n: int, x: fl
     ("gammainc", (3.0, 0.0), (1, 2), 0.0), ("gammainc", (2.0, 0.0), (1, 2), -np.inf), ("chdtr", (6.0, 0.0), (1, 1), 0.0),
     ("betainc", (2.0, 3.0, 0.0), (1, 0, 1), 0.0), ("betainc", (3.0, 2.0, 1.0), (0, 1, 1), 0.0), ("betainc", (3.0, 2.0, 1.0), (0, 1, 2), np.inf),
     ("betaincc", (2.0, 3.0, 0.0), (0, 1, 1), 0.0), ("gammaincinv", (2.0, 0.0), (1, 1), np.inf), ("betaincinv", (2.0, 3.0, 0.0), (1, 0, 1), np.inf),
+    ("betaincinv", (2.5, 1.5, 1.0), (0, 1, 1), np.inf), ("betaincinv", (1.0, 2.0, 1.0), (1, 0, 1), -np.inf), ("betainccinv", (0.5, 0.5, 0.0), (1, 0, 1), 0.0),
 ])  # fmt: skip
 def test_a_power_outweighs_its_logarithm(name: str, at: tuple[float, ...], orders: tuple[int, ...], limit: float, compiled: bool) -> None:
-    """At the ends of distributions, whatever is differentiated first; inverses first in their last operand."""
-    for turn in (1, -1) if "inv" not in name else (-1,):
+    """At the ends of distributions, whatever is differentiated first."""
+    for turn in (1, -1):
         f = getattr(ng, name)
         for k, n in list(enumerate(orders))[::turn]:
             for _ in range(n):
                 f = ng.grad(f, wrt=k)
         found = (ng.compile(f) if compiled else f)(*(ng.DimArray(x, ()) for x in at))
         np.testing.assert_array_equal(abs(found.data) if limit == 0 else found.data, limit)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("name", "at", "bend"), [
+    ("gammaincinv", (0.5, 0.0), np.pi / 2), ("gammaincinv", (1.0, 0.0), 1.0), ("gammaincinv", (0.3, 0.0), 0.0), ("gammainccinv", (0.5, 1.0), np.pi / 2),
+    ("betaincinv", (0.5, 0.5, 0.0), np.pi**2 / 2), ("betaincinv", (0.5, 0.5, 1.0), -np.pi**2 / 2), ("betainccinv", (0.5, 0.5, 0.0), -np.pi**2 / 2),
+    ("betaincinv", (1.0, 2.0, 0.0), 0.25), ("betaincinv", (0.25, 0.25, 1.0), 0.0),
+])  # fmt: skip
+def test_bends_of_inverses_at_their_ends(name: str, at: tuple[float, ...], bend: float, compiled: bool) -> None:
+    """Near 0 the first inverse is ``π p**2 / 4`` of 1/2, ``-log(1 - p)`` of 1; the second ``sin(π p / 2)**2``, ``1 - sqrt(1 - p)``."""
+    f = ng.grad(ng.grad(getattr(ng, name), wrt=len(at) - 1), wrt=len(at) - 1)
+    found = (ng.compile(f) if compiled else f)(*(ng.DimArray(x, ()) for x in at))
+    np.testing.assert_allclose(found.data, bend, rtol=1e-13, atol=0)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -11,9 +11,9 @@ import numpy as np
 from namedgrad.array import DimArray
 from namedgrad.backends import may_look
 from namedgrad.primitive import elementwise
-from namedgrad.rules.elementwise import c, cos, divide, less_equal, log, log1p, logical_and, ordered, rint, sin
+from namedgrad.rules.elementwise import c, cos, divide, less_equal, log, log1p, logical_and, ordered, rint, sin, square
 from namedgrad.rules.special.declare import inverse, is_formula, scaled, special, with_slopes
-from namedgrad.rules.special.gamma import beside, digamma, implicit, psi
+from namedgrad.rules.special.gamma import bend_at_0, beside, digamma, implicit, psi
 from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, scale, select, subtract, where
 from namedgrad.trace import innermost
 
@@ -96,18 +96,7 @@ def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimA
     return ordered("beta_flattened", (i, j), *partials) if i or j else elementwise("beta_density", *partials)
 
 
-def _steepness_in_x(y: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-    rise = scale(subtract(a, c(1.0)), inverse(x))
-    return multiply(y, subtract(scale(subtract(b, c(1.0)), inverse(subtract(c(1.0), x))), rise))
-
-
 density = _density(0, 0)
-_steepness = with_slopes(
-    lambda a, b, x: inverse(density(a, b, x)),
-    lambda y, a, b, x: multiply(y, subtract(_against_sum(a, b), beside(y, log(x)))),
-    lambda y, a, b, x: multiply(y, subtract(_against_sum(b, a), beside(y, log1p(negative(x))))),
-    _steepness_in_x,
-)
 
 
 def _next(
@@ -134,13 +123,53 @@ def _lower(m: int, n: int) -> Callable[..., DimArray]:
     )
 
 
-def _implicit(m: int, n: int) -> Callable[..., DimArray]:
-    def slope(x: DimArray, a: DimArray, b: DimArray, p: DimArray) -> DimArray:
+# ------------------------------------------------------------------------------------------------ its inverse
+
+
+def _growth(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
+    """The derivative in ``x`` of the logarithm of the density."""
+    rise = scale(subtract(a, c(1.0)), inverse(x))
+    return subtract(rise, scale(subtract(b, c(1.0)), inverse(subtract(c(1.0), x))))
+
+
+def _logarithm(k: int, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
+    """The derivative of the logarithm of the density, in ``a`` or in ``b``."""
+    return subtract(log1p(negative(x)), _against_sum(b, a)) if k else subtract(log(x), _against_sum(a, b))
+
+
+@functools.cache
+def _shift(k: int) -> Callable[..., DimArray]:
+    """The derivative of an inverse ``x`` in ``a`` or in ``b``; 0 at 1, too."""
+
+    def moved(m: int, n: int, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
         return select(not_equal(x, c(1)), implicit(x, _lower(m, n)(a, b, x), density(a, b, x)))
 
-    return slope
+    def again(j: int) -> Callable[..., DimArray]:
+        m, n = (1 - k) + (1 - j), k + j
+        return lambda s, a, b, x: subtract(moved(m, n, a, b, x), scale(s, _logarithm(j, a, b, x)))
+
+    return with_slopes(functools.partial(moved, 1 - k, k), again(0), again(1), functools.partial(_shift_in_x, k))
 
 
+def _shift_in_x(k: int, s: DimArray, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
+    return negative(add(_logarithm(k, a, b, x), scale(s, _growth(a, b, x))))
+
+
+def _steepness(sign: float) -> Callable[..., DimArray]:
+    """The derivative of an inverse ``x`` in its last operand, of which the partials know that x depends on the others."""
+
+    def of(k: int) -> Callable[..., DimArray]:
+        return lambda y, a, b, p, x: scale(y, _shift_in_x(k, _shift(k)(a, b, x), a, b, x))
+
+    def bend(_: DimArray, a: DimArray, b: DimArray, p: DimArray, x: DimArray) -> DimArray:
+        falling, norm = multiply(square(inverse(density(a, b, x))), _growth(a, b, x)), beta(a, b)
+        rising = bend_at_0(negative(falling), a, norm, x)
+        return negative(bend_at_0(negative(rising), b, norm, subtract(c(1.0), x)))
+
+    return with_slopes(lambda a, b, p, x: scaled(sign, inverse(density(a, b, x))), of(0), of(1), bend, None)
+
+
+_rise, _fall = _steepness(1.0), _steepness(-1.0)
 _OPERANDS = ("a", "b", "x")
 _SOURCE = "The derivatives in a and b are integrals of the density times logarithms, on the side of the smaller tail."
 # fmt: off
@@ -161,11 +190,11 @@ betaincc = special(
     domain=("positive", "positive", "fraction"), operands=_OPERANDS, says="Complement 1 - I(x; a, b) of the incomplete beta function.",
     source=_SOURCE)
 betaincinv = special(
-    "betaincinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, p: _steepness(a, b, x),
+    "betaincinv", lambda x, a, b, p: _shift(0)(a, b, x), lambda x, a, b, p: _shift(1)(a, b, x), lambda x, a, b, p: _rise(a, b, p, x),
     domain=("positive", "positive", "fraction"), operands=("a", "b", "p"),
     says="Inverse in x of the incomplete beta function: the x with I(x; a, b) = p.", source="Differentiated implicitly.")
 betainccinv = special(
-    "betainccinv", _implicit(1, 0), _implicit(0, 1), lambda x, a, b, q: negative(_steepness(a, b, x)),
+    "betainccinv", lambda x, a, b, q: _shift(0)(a, b, x), lambda x, a, b, q: _shift(1)(a, b, x), lambda x, a, b, q: _fall(a, b, q, x),
     domain=("positive", "positive", "fraction"), operands=("a", "b", "q"),
     says="Inverse in x of the complement: the x with 1 - I(x; a, b) = q.", source="Differentiated implicitly.")
 # fmt: on

@@ -76,10 +76,13 @@ def is_formula(x: DimArray) -> bool:
     return backends.backend_of(innermost(x).raw).name == "text"
 
 
-def with_slopes(value: Function, *partials: Function) -> Function:
-    """A function with these partials, of the result and the operands: its own would lose what they keep."""
+def with_slopes(value: Function, *partials: Function | None) -> Function:
+    """A function with these partials, of the result and the operands: its own would lose what they keep.
+
+    None is that of an operand that depends on the others, whose partials know that.
+    """
     count = len(partials)
-    behind = [lambda y, *xs, p=p: p(y, *xs[:count]) for p in partials]
+    behind = [p and (lambda y, *xs, p=p: p(y, *xs[:count])) for p in partials]
     known = ordered("known_part", (count - 1,), *behind, None)
     return lambda *xs: value(*xs) if is_formula(xs[0]) else known(*xs, value(*map(innermost, xs)))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, divide, isinf, log, logical_and, ordered
+from namedgrad.rules.elementwise import c, divide, isinf, less, log, logical_and, ordered, power, square
 from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, is_formula, scaled, special, with_slopes
 from namedgrad.rules.structure import (
     add,
@@ -123,11 +123,6 @@ def beside(power: DimArray, logarithm: DimArray) -> DimArray:
 
 
 density = _density(0)
-_steepness = with_slopes(
-    lambda a, x: inverse(density(a, x)),
-    lambda y, a, x: multiply(y, subtract(digamma(a), beside(y, log(x)))),
-    lambda y, a, x: multiply(y, subtract(c(1.0), scale(subtract(a, c(1.0)), inverse(x)))),
-)
 
 
 @functools.cache
@@ -136,11 +131,57 @@ def _lower(n: int) -> Callable[..., DimArray]:
     return ordered("gammainc_order", (n,), lambda y, a, x: _lower(n + 1)(a, x), lambda y, a, x: _density(n)(a, x))
 
 
+# ------------------------------------------------------------------------------------------------ its inverse
+
+
 def implicit(x: DimArray, slope: DimArray, dens: DimArray) -> DimArray:
     """The derivative of an inverse in a parameter; 0 where the inverse is 0 for all parameters."""
     return negative(select(not_equal(x, c(0)), divide(slope, dens)))
 
 
+def bend_at_0(bend: DimArray, a: DimArray, norm: DimArray, x: DimArray) -> DimArray:
+    """The second derivative of an inverse ``x``, at 0 that of the inverse of ``x**a / (a norm)``."""
+    if is_formula(x):
+        return bend
+    there = multiply(subtract(c(1.0), a), multiply(square(norm), power(x, subtract(c(1.0), scaled(2.0, a)))))
+    return where(logical_and(equal(x, c(0)), less(a, c(1))), there, bend)
+
+
+def _decay(a: DimArray, x: DimArray) -> DimArray:
+    """Minus the derivative in ``x`` of the logarithm of the density."""
+    return subtract(c(1.0), scale(subtract(a, c(1.0)), inverse(x)))
+
+
+def _shift_in_x(s: DimArray, a: DimArray, x: DimArray) -> DimArray:
+    return subtract(scale(s, _decay(a, x)), subtract(log(x), digamma(a)))
+
+
+_shift = with_slopes(
+    lambda a, x: implicit(x, _lower(1)(a, x), density(a, x)),
+    lambda s, a, x: subtract(implicit(x, _lower(2)(a, x), density(a, x)), scale(s, subtract(log(x), digamma(a)))),
+    _shift_in_x,
+)
+
+
+def _steepness(sign: float) -> Callable[..., DimArray]:
+    """The derivative of an inverse ``x`` in its last operand, of which the partials know that x depends on the others.
+
+    Those in x would lose the limits at its ends.
+    """
+
+    def bend(_: DimArray, a: DimArray, p: DimArray, x: DimArray) -> DimArray:
+        usual = multiply(square(inverse(density(a, x))), _decay(a, x))
+        return bend_at_0(usual, a, gamma(a), x)
+
+    return with_slopes(
+        lambda a, p, x: scaled(sign, inverse(density(a, x))),
+        lambda y, a, p, x: scale(y, _shift_in_x(_shift(a, x), a, x)),
+        bend,
+        None,
+    )
+
+
+_rise, _fall = _steepness(1.0), _steepness(-1.0)
 _SOURCE = "The derivative in a is an integral of the density times log(t) - ψ(a), on the side of the smaller tail."
 # fmt: off
 gammainc = special(
@@ -152,12 +193,11 @@ gammaincc = special(
     domain="positive", operands=("a", "x"), says="Regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
     torch="torch.special.gammaincc", source=_SOURCE)
 gammaincinv = special(
-    "gammaincinv", lambda x, a, p: implicit(x, _lower(1)(a, x), density(a, x)), lambda x, a, p: _steepness(a, x),
+    "gammaincinv", lambda x, a, p: _shift(a, x), lambda x, a, p: _rise(a, p, x),
     domain=("positive", "fraction"), operands=("a", "p"), says="Inverse in x of the lower function: the x with P(a, x) = p.",
     source="Differentiated implicitly.")
 gammainccinv = special(
-    "gammainccinv", lambda x, a, q: implicit(x, _lower(1)(a, x), density(a, x)),
-    lambda x, a, q: negative(_steepness(a, x)),
+    "gammainccinv", lambda x, a, q: _shift(a, x), lambda x, a, q: _fall(a, q, x),
     domain=("positive", "fraction"), operands=("a", "q"), says="Inverse in x of the upper function: the x with Q(a, x) = q.",
     source="Differentiated implicitly.")
 chdtr = special(
