@@ -107,7 +107,7 @@ _INTO, _WINNERS, _COUNT = _Into("scatter_into"), _Winners("winners"), Scatter("s
 class _AddMap(Map):
     """The sum: the cotangent of what is written is gathered from where it went."""
 
-    __slots__ = ("dims", "index", "mixes", "need", "out", "own", "summed", "v", "x")
+    __slots__ = ("dims", "index", "mixes", "need", "out", "own", "summed", "told", "v", "x")
     multiplies = False
 
     def __init__(
@@ -116,6 +116,7 @@ class _AddMap(Map):
         x, v, *index = ins
         self.out, self.x, self.v, self.need, self.own = like(out), like(x), like(v), need[:2], own
         self.index, self.dims, self.summed = unmarked(index), dims, summed
+        self.told = {*v.names, *index_names(index), *dims}
         self.mixes = tuple(n for n in summed if not isinstance(n, axes.Core)) if need[1] else ()
         self.prepare(out, x, v)
 
@@ -147,7 +148,7 @@ class _AddMap(Map):
         if self.need[0]:
             out.append(self.pull_target(g))
         if self.need[1]:
-            apart = self.apart(g, self.dims)
+            apart = self.narrowed(self.apart(g, self.dims))
             found = self.found(apart)
             out.append(self.pull_value(found if found.hidden is apart.hidden else stamp(found, apart.hidden)))
         return out
@@ -165,6 +166,10 @@ class _AddMap(Map):
     def weighted(self, g: DimArray) -> DimArray:
         """The cotangent, or tangent, of the result, which several cells may share."""
         return g
+
+    def narrowed(self, g: DimArray) -> DimArray:
+        """The cotangent summed over what the writers do not tell apart: once per cell, not once per writer."""
+        return fold(g, 1, tuple(n for n in g.names if n in self.told))
 
     def pull_target(self, g: DimArray) -> DimArray:
         """The cotangent of the array."""
@@ -236,6 +241,9 @@ class _ExtremeMap(_AddMap):
 
     def weighted(self, g: DimArray) -> DimArray:
         return product(g, self.share)
+
+    def narrowed(self, g: DimArray) -> DimArray:
+        return g  # which cells tie differs
 
     def pull_target(self, g: DimArray) -> DimArray:
         return fold(g, Mask(self.in_target), self.x.names)
