@@ -178,16 +178,17 @@ def backend_of_type(kind: type) -> Backend | None:
 def backend_of(*raw: Any) -> Backend:
     """The backend that computes on these arrays together; scalars join any, NumPy joins dask, nothing else mixes."""
     found: Backend = NUMPY
-    devices: set[str] = set()
+    met: set[Backend] = set()
     for r in raw:
         b = backend_of_type(type(r))
         if b is not None and not (b is NUMPY and r.ndim == 0):
-            devices.add(b.name)
+            met.add(b)
             if b is not NUMPY:
                 found = b
-    if "cupy" in devices and len(devices) > 1:
+    if len(met) > 1 and not all(b.meets_host for b in met):
+        devices = sorted(b.name for b in met)
         raise TypeError(
-            f"operands are on different devices: {' and '.join(sorted(devices))}; "
-            f"move one explicitly with {' or '.join(f'.to({d!r})' for d in sorted(devices))}"
+            f"operands are on different devices: {' and '.join(devices)}; "
+            f"move one explicitly with {' or '.join(f'.to({d!r})' for d in devices)}"
         )
     return found

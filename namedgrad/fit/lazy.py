@@ -16,6 +16,7 @@ import xarray as xr
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.fit.derived import confint, propagate
+from namedgrad.fit.observations import UnpairedError
 from namedgrad.fit.parameters import as_entries, lacking
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import attributes
@@ -33,7 +34,6 @@ PER_CELL = {
     "aic": "Akaike information criterion",
     "bic": "Bayesian information criterion",
 }
-UNKNOWN = {"r2": (TypeError,)}  # what says that there is no such thing: where observations are in several arrays
 
 
 def is_lazy(tree: Any) -> bool:
@@ -265,7 +265,7 @@ def _run(fit: Fit, args: Any, over: Names, square: bool, residuals: bool) -> dic
     out = {f"params.{n}": full(v) for n, v in found.params.items()}
     for key in list(PER_CELL)[: None if residuals else 3]:
         out[key] = np.full(shape, np.nan)
-        with contextlib.suppress(*UNKNOWN.get(key, ())):
+        with contextlib.suppress(UnpairedError):  # r2 is not known then
             out[key] = full(getattr(found, key))
     if residuals:
         out |= {f"stderr.{n}": full(v) for n, v in found.stderr.items()}

@@ -43,6 +43,10 @@ OBSERVATIONS = "the last argument after params (the observations)"
 VANISHES = 1e-6  # what may be left of a residual where the model meets the observations, relative to its change
 
 
+class UnpairedError(TypeError):
+    """A residual that depends on several arrays of observations: it has no one observation to be compared with."""
+
+
 class Misfit(NamedTuple):
     """Tables ``(CELL, dims...)``: residuals, their derivative in the observations, and those."""
 
@@ -86,7 +90,7 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
         for i, r in enumerate(tape.outs):
             of = [j for j, w in enumerate(weights) if alone or w[i].to_numpy().any()]
             if len(of) != 1:
-                raise TypeError(
+                raise UnpairedError(
                     f"residual {i + 1} depends on {len(of)} of the {len(complete)} arrays in {OBSERVATIONS}, not on one"
                 )
             found.append(_misfit(problem, count, r, weights[of[0]][i], complete[of[0]])._replace(

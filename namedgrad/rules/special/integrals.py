@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,12 +29,10 @@ from namedgrad.rules.elementwise import (
     tanh,
 )
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.special.declare import FAMILY, constant_in, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.declare import FAMILY, Function, constant_in, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.spherical import spherical_in, spherical_yn
 from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
 from namedgrad.trace import apply, innermost
-
-Function = Callable[..., DimArray]
 
 
 @functools.cache
