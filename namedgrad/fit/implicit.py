@@ -240,16 +240,11 @@ class Optimum:
 
     def dataset(self, parts: Sequence[DimArray], like: xr.Dataset) -> xr.Dataset:
         """Parameters in place of numbers."""
-        table = zip(self.problem.parameters.rows.items(), parts, strict=True)
-        nan = np.where(self.ok, 0.0, np.nan)[None]
+        table = zip(self.problem.parameters.rows, parts, strict=True)
         out = {}
-        for (name, rows), x in table:
-            own = self.problem.parameters.own[name]
-            lacks = self.problem.parameters.lacks[name]
-            for d in lacks:
-                x = slice_of(x, d, 0)  # noqa: PLW2901 - the same along it
-            if not lacks and not self.ok.all():
-                x = add(x, self.named(np.broadcast_to(nan, self.matrix[rows].shape), own))  # noqa: PLW2901
+        for name, x in table:
+            for d in self.problem.parameters.lacks[name]:  # the same along it, if it has any positions
+                x = total(slice_of(x, d, slice(0, 1)), (d,))  # noqa: PLW2901
             out[name] = self.variable(x, like[name])
         return xr.Dataset(out, attrs=like.attrs)
 
@@ -258,6 +253,10 @@ class Optimum:
         own = [n for n in x.names if n not in self.cells.sizes]
         renamed = dict(zip(own, [d for d in like.dims if d not in self.cells.sizes], strict=True))
         x = x.rename({a: b for a, b in renamed.items() if a != b}) if any(a != b for a, b in renamed.items()) else x
+        missing = np.isnan(like.values)
+        if missing.any():
+            raw = backends.call(self.problem.backend.asarray, np.where(missing, np.nan, 0.0))
+            x = add(x, make(raw, like.dims, frozenset(like.dims).intersection(self.cells.sizes)))
         x = stamp(x, frozenset(self.cells.hidden))
         dims = tuple(d for d in like.dims if d not in self.cells.hidden)
         gone = [n for n, c in like.coords.items() if not set(c.dims) <= set(dims)]
@@ -276,7 +275,7 @@ class Together:
 
     def __call__(self, g: Any) -> Any:
         """Solutions (..., row, cell) for gradients laid out alike."""
-        flat = g.reshape((-1, *g.shape[-2:]))
+        flat = g.reshape((math.prod(g.shape[:-2]), *g.shape[-2:]))
         whole, some = self.layout, self.factor.layout
         here = np.moveaxis(flat, 0, 1)  # (row, column, cell)
         columns = np.arange(here.shape[1])
@@ -303,7 +302,7 @@ class _Together(Primitive):
         x = reorder(x, order)
         host = backends.backend_of(x.raw).to_numpy(x.raw)
         count = len(order) - len(names)
-        flat = solve(host.reshape((*host.shape[:count], -1)))
+        flat = solve(host.reshape((*host.shape[:count], math.prod(host.shape[count:]))))
         raw = backends.call(backends.backend_of(x.raw).asarray, flat.reshape(host.shape))
         return make(raw, order, x.hidden)
 

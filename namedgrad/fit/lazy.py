@@ -240,9 +240,10 @@ def fit_lazily(
 
 
 def _without(x: xr.DataArray, dims: Collection[Name]) -> xr.DataArray:
-    """What is the same along dims without them, and without the coordinates that have them."""
+    """What is the same along dims without them, and without the coordinates that have them; NaN or 0 of no cells."""
     gone = [n for n, c in x.coords.items() if not set(c.dims).isdisjoint(dims)]
-    return x.drop_vars(gone).isel(dict.fromkeys(dims, 0))
+    one = x.drop_vars(gone).isel(dict.fromkeys(dims, slice(0, 1)))
+    return one.sum([*dims], keep_attrs=True, min_count=1 if x.dtype.kind == "f" else None)
 
 
 def _own(leaf: Any, over: Names) -> dict[Any, int]:

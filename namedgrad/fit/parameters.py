@@ -54,7 +54,9 @@ class Parameters:
     def _in_one_cell(self, leaf: Any, kind: type) -> Any:
         """What an entry looks like there."""
         if isinstance(leaf, xr.DataArray):
-            return leaf.isel(dict.fromkeys((d for d in leaf.dims if d in self.cells.names), 0), drop=True)
+            several = [d for d in leaf.dims if d in self.cells.names]
+            gone = [n for n, c in leaf.coords.items() if not set(c.dims).isdisjoint(several)]
+            return leaf.drop_vars(gone).isel(dict.fromkeys(several, slice(0, 1))).sum(several, keep_attrs=True)
         if isinstance(leaf, PositionalArray):
             return wrap(self._in_one_cell(leaf._x, kind), type(leaf))
         if isinstance(leaf, DimArray):

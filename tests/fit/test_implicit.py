@@ -239,3 +239,27 @@ def test_parameters_that_cells_share():
     jac = ng.jacobian(lambda y: shared(y).params["rate"])(Y)
     assert jac.dims[0] == "lat"
     np.testing.assert_allclose(jac[0, :, 1:], 0, atol=1e-12)
+
+
+def test_shared_parameters_of_nothing_are_nan_and_do_not_move():
+    line = lambda p, t, y: p["level"] + p["slope"] * t - y
+    t = xr.DataArray(np.arange(5.0), dims="time")
+    y = xr.DataArray(np.random.default_rng(0).normal(size=(2, 3, 5)), dims=("site", "year", "time"))
+    y[0] = np.nan
+    slopes = {"level": 0.0, "slope": xr.DataArray([1.0, 1.0], dims="site")}
+
+    def both(y, start=slopes):
+        found = ng.least_squares(line, start, t, y, over=("site", "year"))
+        return xr.Dataset({"slope": found.params["slope"], "cost": found.cost})
+
+    value, tangent = ng.pushforward(both, (y,), (y.fillna(1.0),))
+    xr.testing.assert_identical(value, both(y))
+    assert np.isnan(value.slope[0])
+    assert tangent.slope[0] == 0
+    change = (both(y * (1 + 1e-6)) - both(y)) / 1e-6
+    np.testing.assert_allclose(tangent.slope[1], change.slope[1], rtol=1e-5)
+    everywhere = lambda y: ng.least_squares(line, {"level": 0.0, "slope": 1.0}, t, y, over="site", shared="slope")
+    nothing = y.isel(site=slice(0, 0), year=0)
+    value, gradient = ng.value_and_grad(lambda y: everywhere(y).params["slope"])(nothing)
+    assert np.isnan(value)
+    assert gradient.shape == nothing.shape

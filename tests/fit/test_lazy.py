@@ -99,6 +99,17 @@ def test_cells_that_share_parameters_stay_together():
     xr.testing.assert_allclose(done.chi2.drop_attrs(), (off**2).sum("time").transpose(*OVER), rtol=1e-6)
 
 
+@pytest.mark.parametrize("none", [{"lat": 0}, {"lon": 0}])
+def test_no_cells_share_parameters(none):
+    y = labelled(observations()).isel({d: slice(0, n) for d, n in none.items()})
+    start = START | {"rate": xr.ones_like(y.lat)}
+    want = ng.least_squares(residual, start, y.time, y, over=OVER, shared="offset")
+    fit = ng.least_squares(residual, start, y.time, y.chunk(CHUNKS), over=OVER, shared="offset")
+    done = same(fit, want, ["params", "stderr", "cost", "dof", "iterations", "chi2", "r2", "aic", "bic", "status"])
+    assert np.isnan(done.params["offset"])
+    assert done.params["rate"].sizes == y.lat.sizes
+
+
 def test_coordinates_of_cells_are_those_of_the_fit_in_memory():
     y = labelled(observations()).assign_attrs(units="K")
     y = y.assign_coords(area=(OVER, np.arange(12.0).reshape(3, 4)))
