@@ -22,7 +22,7 @@ from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import NONE, Names
 from namedgrad.fit.arrow import Arrow, Factor, Layout
 from namedgrad.fit.given import Given
-from namedgrad.fit.parameters import Matrix, as_entries, as_floats, pairs_of
+from namedgrad.fit.parameters import Matrix, as_entries, as_floats
 from namedgrad.fit.problem import Problem, batches
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.sums import Point
@@ -77,10 +77,7 @@ class Optimum:
         self.ok: Any = np.isfinite(matrix).all(axis=0)
         self.matrix = np.where(self.ok, matrix, np.where(np.isfinite(problem.start), problem.start, 0.0))
         self.found = matrix
-        entries = as_entries(given.args["params"])
-        named = {**given.args, "params": entries, "bounds": pairs_of(given.args["bounds"], entries, "bounds", "")}
-        if given.args.get("prior") is not None:
-            named["prior"] = pairs_of(given.args["prior"], entries, "prior", "")
+        named = {**given.args, "params": as_entries(given.args["params"])}
         if given.args.get("sigma") is not None:
             named["sigma"] = as_floats(given.args["sigma"], "sigma")
         self.args = vectorize_tree(named, self.cells.names)

@@ -11,6 +11,7 @@ from namedgrad.fit.hidden import as_vectorized
 from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.losses import robust
+from namedgrad.fit.parameters import labels_of, pairs_of
 from namedgrad.fit.problem import require_positive
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
@@ -56,9 +57,9 @@ def least_squares(
     over : name or names
         The dims whose cells are independent problems. None: a single problem.
     bounds : dict, optional
-        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter, which they meet by label where both
-        have some, or of ``over``; None for no bound. A start value outside is moved to the bound; a cell where one is
-        NaN is not fitted.
+        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter or of ``over``, which meet start values
+        and data by label where both have some; None for no bound. A start value outside is moved to the bound; a cell
+        where one is NaN is not fitted.
     loss : {"linear", "huber", "soft_l1", "cauchy", "arctan"}
         What is summed of the squared residuals, as in :func:`scipy.optimize.least_squares`.
     loss_scale : float
@@ -143,7 +144,10 @@ def least_squares(
     params, missing = given_starts(params)
     if nowhere := [n for n in missing if n in fixed]:
         raise ValueError(f"fixed: {nowhere} have no start values that they could be held at; give numbers or arrays")
-    given = Given(params=params, data=data, bounds=bounds, sigma=sigma, prior=prior)
+    labels = labels_of(data, over)
+    limits = pairs_of(bounds, params, "bounds", "(lower, upper)", labels)
+    known = pairs_of(prior, params, "prior", "(mean, standard deviation)", labels)
+    given = Given(params=params, data=data, bounds=limits, sigma=sigma, prior=known)
     options: dict[str, Any] = {
         "loss": robust_loss, "fixed": fixed, "shared": shared, "tol": tol, "max_iterations": max_iterations,
         "chunk": chunk,

@@ -20,7 +20,7 @@ from namedgrad.fit.hidden import as_vectorized
 from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.one_problem import lbfgsb
-from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.parameters import Matrix, labels_of, pairs_of
 from namedgrad.fit.problem import Problem, require_positive, single
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
@@ -167,9 +167,9 @@ def minimize(
         Adam, and gradient descent with a ``learning_rate``, take steps of a length that is set beforehand, and so are
         for losses that are drawn anew in every evaluation.
     bounds : dict, optional
-        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter, which they meet by label where both
-        have some, or of ``over``; None for no bound. A start value outside is moved to the bound; a cell where one is
-        NaN is not fitted.
+        ``{name: (lower, upper)}``, numbers or arrays over dims of the parameter or of ``over``, which meet start values
+        and data by label where both have some; None for no bound. A start value outside is moved to the bound; a cell
+        where one is NaN is not fitted.
     tol : float, optional
         1e-8 by default. A cell has converged when the (quasi-)Newton step moves no parameter by more than ``tol`` of
         itself, or lowers the loss by less than ``tol**2`` of itself; with gradient descent, when a change of any
@@ -216,7 +216,8 @@ def minimize(
         raise ValueError(f"method={method!r} finds its own steps; learning_rate is for 'adam' and 'gradient-descent'")
     if not callable(learning_rate):
         require_positive(learning_rate=learning_rate)
-    given = Given(params=params, data=data, bounds=bounds)
+    limits = pairs_of(bounds, params, "bounds", "(lower, upper)", labels_of(data, over))
+    given = Given(params=params, data=data, bounds=limits)
     options: dict[str, Any] = {
         "method": method, "tol": tol, "max_iterations": max_iterations, "learning_rate": learning_rate,
         "callback": callback,

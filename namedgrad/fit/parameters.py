@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from namedgrad import backends
@@ -180,32 +181,45 @@ def as_floats(value: Any, what: str) -> Any:
     return unflatten(treedef, [as_float(leaf, what) for leaf in leaves])
 
 
-def pairs_of(given: Any, entries: Any, what: str, form: str) -> dict[Name, tuple[Any, Any]]:
-    """``{name: (first, second)}``, checked; None stands for nothing."""
+def pairs_of(
+    given: Any, params: Any, what: str, form: str, labels: Mapping[Name, pd.Index[Any]]
+) -> dict[Name, tuple[Any, Any]]:
+    """``{name: (first, second)}``, checked, in the order of the labels of parameters and cells; None is nothing."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise TypeError(f"{what} must be a dict of {form} by parameter, got {type(given).__name__}")
-    out = {}
+    out, entries = {}, as_entries(params)
     for name in names_of(given, entries, what):
         pair = given[name]
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"{what}[{name!r}] must be {form}, got {pair!r}")
         first, second = (None if v is None else as_float(v, f"{what}[{name!r}]") for v in pair)
-        out[name] = tuple(_in_order_of(entries[name], v, f"{what}[{name!r}]") for v in (first, second))
+        known = {**labels, **_indexes(entries[name])}
+        out[name] = tuple(_in_order_of(known, v, f"{what}[{name!r}]") for v in (first, second))
     return out
 
 
-def _in_order_of(entry: Any, value: Any, what: str) -> Any:
-    """Numbers for a parameter with dims, which are paired by position, where its labels are."""
-    known, others = (x.indexes if isinstance(x, xr.DataArray) else {} for x in (entry, value))
+def labels_of(data: Any, over: Any) -> dict[Name, pd.Index[Any]]:
+    """What the positions along the dims of the cells are called in the data."""
+    dims = over if isinstance(over, (tuple, list)) else (over,)
+    return {d: found[d] for leaf in flatten(data)[0] for found in (_indexes(leaf),) for d in dims if d in found}
+
+
+def _indexes(leaf: Any) -> Mapping[Any, pd.Index[Any]]:
+    return leaf.indexes if isinstance(leaf, (xr.DataArray, xr.Dataset)) else {}
+
+
+def _in_order_of(known: Mapping[Name, pd.Index[Any]], value: Any, what: str) -> Any:
+    """Numbers that are paired by position, where their labels are."""
+    others = _indexes(value)
     for d in known:
         if d not in others or d not in value.dims or known[d].equals(others[d]):  # a multi-index lists its levels, too
             continue
         places = others[d].get_indexer(known[d]) if others[d].is_unique else np.array([-1])
         if (places < 0).any() or len(places) != others[d].size:
             raise AxisError(
-                f"{what}: its labels along {d!r} ({others[d].size}) are not those of the start value "
+                f"{what}: its labels along {d!r} ({others[d].size}) are not those of the start values or data "
                 f"({known[d].size}); .reindex_like the one to the other, or leave one out with .drop_vars({d!r})"
             )
         value = value.isel({d: places})

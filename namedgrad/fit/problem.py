@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit.cells import CELL, Cells, Index
 from namedgrad.fit.given import Captured
-from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, names_of, pairs_of
+from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, names_of
 from namedgrad.linear import Like
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, reorder, spread
@@ -38,16 +38,16 @@ class Problem:
     """
 
     def __init__(
-        self, function: Callable[..., Any], params: Any, data: Sequence[Any], *, over: Any, bounds: Any = None,
-        fixed: Iterable[Name] = (), shared: Iterable[Name] = (), **extra: Any,
+        self, function: Callable[..., Any], params: Any, data: Sequence[Any], *, over: Any,
+        bounds: Mapping[Name, Any] | None = None, fixed: Iterable[Name] = (), shared: Iterable[Name] = (),
+        **extra: Any,
     ) -> None:  # fmt: skip
         if backends.is_recording():
             raise TraceError(STEERED)
         self.function, self.data = function, tuple(data)
         self.size = 1
         entries = as_entries(params)
-        limits = pairs_of(bounds, entries, "bounds", "(lower, upper)")
-        self.cells = Cells({"params": entries, "limits": limits, "data": self.data, **extra}, over)
+        self.cells = Cells({"params": entries, "limits": bounds or {}, "data": self.data, **extra}, over)
         self.everywhere = np.arange(self.cells.count)
         for name in entries:
             if name in self.cells.names or name in self.cells.labels:

@@ -21,7 +21,7 @@ from namedgrad.fit.evaluate import LARGER, TILE_ELEMENTS, Evaluator, Glance
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Linear, Marquardt
-from namedgrad.fit.parameters import Matrix, as_entries, as_floats, pairs_of
+from namedgrad.fit.parameters import Matrix, as_floats
 from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.several import divided, is_several, joined
 from namedgrad.fit.status import Status
@@ -57,9 +57,8 @@ class Residuals(Problem):
         prior: Any, chunk: int | None, **settings: Any,
     ) -> None:  # fmt: skip
         self.loss, self.weighted = loss, sigma is not None
-        known = pairs_of(prior, as_entries(params), "prior", "(mean, standard deviation)")
         sigma = without_infinity(as_floats(sigma, "sigma")) if self.weighted else None
-        super().__init__(function, params, data, sigma=sigma, prior=known, **settings)
+        super().__init__(function, params, data, sigma=sigma, prior=prior or {}, **settings)
         self._weigh()
         self.evaluators: list[Evaluator] = []
         self.crew = Crew()

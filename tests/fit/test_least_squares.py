@@ -374,6 +374,27 @@ def test_bounds_and_priors_of_parameters_with_labels_meet_them(what):
         fit(other)
 
 
+@pytest.mark.parametrize("chunks", [None, {"cell": 1}])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_bounds_and_priors_of_cells_with_labels_meet_them(chunks, labelled):
+    """The best number for one observation is that, or the bound, or, with a prior of the same weight, their mean."""
+    y = xr.DataArray([1.0, 2.0, 3.0], {"cell": [*"abc"]}, ("cell",))
+    data = y if chunks is None else y.chunk(chunks)
+    start = {"c": xr.zeros_like(y) if labelled else 0.0}
+    low = xr.DataArray([1.5, 2.5, 0.5], {"cell": [*"cba"]}, ("cell",))
+    off = lambda p, y: p["c"] - y
+    fit = lambda **options: ng.least_squares(off, start, data, over="cell", **options).params["c"]
+    np.testing.assert_allclose(fit(bounds={"c": (low, None)}), [1.0, 2.5, 3.0], rtol=1e-6)
+    np.testing.assert_allclose(fit(prior={"c": (low, 1.0)}), [0.75, 2.25, 2.25], rtol=1e-6)
+    least = ng.minimize(lambda p, y: off(p, y) ** 2, start, data, over="cell", bounds={"c": (low, None)})
+    np.testing.assert_allclose(least.params["c"], [1.0, 2.5, 3.0], rtol=1e-6)
+    if not chunks:
+        slope = ng.grad(lambda low: fit(bounds={"c": (low, None)}).sum())(low)
+        np.testing.assert_allclose(slope, [0.0, 1.0, 0.0], atol=1e-12)
+    with pytest.raises(ng.AxisError, match=r"labels along 'cell' \(2\) are not those of the .*data \(3\)"):
+        fit(bounds={"c": (low[1:], None)})
+
+
 def test_bounds_of_parameters_with_a_multiindex():
     y = xr.DataArray(np.arange(4.0), dims="k").assign_coords(l=("k", [*"ppqq"]), m=("k", [0, 1, 0, 1])).set_index(k=("l", "m"))
     plain = y.reset_index("k", drop=True)
