@@ -115,9 +115,10 @@ def least_squares(
     solved for in closed form. Cells that are done make room for waiting ones. Cells that share parameters are one
     problem, whose equations are solved by their Schur complement. Where there are many cells threads share them: as
     many as there are cores, at most ``OMP_NUM_THREADS``; linear algebra starts none of its own meanwhile. Several
-    arrays, a Dataset or a dict, count as one list of residuals. Dates among the data become seconds since the earliest
-    where the function cannot compute with them; ``params.attrs`` says so, unless arrays are dask's. Derivatives of
-    ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first order, in both modes.
+    arrays, a Dataset or a dict, count as one list of residuals. Dates among the data, also in a Dataset, become seconds
+    since the earliest where the function cannot compute with them; ``params.attrs`` says so, unless arrays are dask's.
+    Derivatives of ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first order, in both
+    modes.
 
     The covariance is the inverse of ``J.T @ J`` times the
     residual variance ``2 cost / dof``, as in :func:`scipy.optimize.curve_fit`, also for a parameter on its bound.
@@ -168,7 +169,7 @@ def _fit(
     def solve() -> LeastSquaresResult:
         plain = given.plain
         settings = {**options, **{n: plain[n] for n in ("bounds", "sigma", "prior")}}
-        problem, attrs = with_dates(
+        problem, attrs, readers = with_dates(
             lambda data: Residuals(residual, plain["params"], data, over=over, **settings), plain["data"], since
         )
         if missing:
@@ -180,6 +181,7 @@ def _fit(
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
             found = outcome(problem, problem.solve(tol, max_iterations, bar))
         found.params.attrs.update(attrs)
+        found.readers = readers
         return found
 
     result = given.run(solve)

@@ -243,7 +243,7 @@ def _fit(
             problem.probe()
             return problem
 
-        problem, attrs = with_dates(begin, plain["data"], since)
+        problem, attrs, _ = with_dates(begin, plain["data"], since)
         with Progress(problem.cells.count, "minimize", shown=progress) as bar:
             how = Scheduled if method == "gradient-descent" and learning_rate is not None else METHODS[method]
             found = problem.solve(how, TOLERANCE if tol is None else tol, max_iterations, bar, learning_rate, callback)

@@ -327,7 +327,6 @@ class LeastSquaresResult(FitResult):
             If the residual is not linear in the observations.
         """
         problem, cells = self._problem, self._problem.cells
-        data = tuple(read(x) for read, x in zip(self.readers or [lambda x: x] * len(data), data, strict=False))
         sound = np.flatnonzero(np.isfinite(self.cost.values))[:1]
         known = misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)
         if data:
@@ -336,6 +335,7 @@ class LeastSquaresResult(FitResult):
                     f"predict takes the arguments of the fit but the last, {len(problem.data) - 1}, or none; "
                     f"got {len(data)}"
                 )
+            data = tuple(read(x) for read, x in zip(self.readers or [lambda x: x] * len(data), data, strict=False))
             cells = Cells({"params": dict(self.params), "data": (*data, self._nothing())}, cells.names)
 
         def at(index: Index) -> list[Misfit]:

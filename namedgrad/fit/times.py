@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import xarray as xr
 
+from namedgrad.transforms.leaves import flatten, unflatten
+
+Origins = list[dict[Any, Any]]
 T = TypeVar("T")
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0, "years": 365.2425 * 86400.0}
 
@@ -73,45 +77,75 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}
 
 
-def origins(data: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What the dates in each argument are counted from, for fits that see a part of them; None where it has none."""
-    return tuple(_origin(x) if isinstance(x, xr.DataArray) else None for x in data)
+def origins(data: tuple[Any, ...]) -> tuple[Origins, ...]:
+    """What the dates in each argument are counted from, by array and name."""
+    return tuple([{n: _origin(v) for n, v in _dates(leaf).items()} for leaf in flatten(x)[0]] for x in data)
+
+
+def _dates(x: Any) -> dict[Any, xr.DataArray]:
+    """The arrays of dates and durations in a leaf."""
+    several = x.data_vars if isinstance(x, xr.Dataset) else {x.name or "time": x} if isinstance(x, xr.DataArray) else {}
+    return {n: v for n, v in several.items() if v.dtype.kind in "Mm" or hasattr(_some(v), "calendar")}
+
+
+def _some(x: xr.DataArray) -> Any:
+    """One of the objects in an array."""
+    return x[dict.fromkeys(x.dims, 0)].values.item() if x.dtype == object and x.size else None
 
 
 def _origin(x: xr.DataArray) -> Any:
     if x.dtype.kind == "M":
         return x.variable.min(skipna=True) if x.size else None  # of dask arrays: when they are computed
-    known: Any = np.ravel(x.values) if x.dtype == object else ()
-    return min(known) if len(known) and hasattr(known[0], "calendar") else None
+    return min(np.ravel(x.values)) if x.dtype == object else None
 
 
-def dates_as_numbers(data: tuple[Any, ...], since: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
-    out: list[Any] = []
-    attrs: dict[str, Any] = {}
-    for x, origin in zip(data, since or [None] * len(data), strict=True):
-        if isinstance(x, xr.DataArray) and x.dtype.kind in "MmO":
-            number = numeric(x, origin=getattr(origin, "values", origin))
-            attrs |= {
-                f"{x.name or 'time'}_{key}": number.attrs[key] for key in ("units", "calendar") if key in number.attrs
-            }
-            out.append(number)
-        else:
-            out.append(x)
-    return tuple(out), attrs
+def _numbers(x: Any, since: Origins) -> tuple[Any, dict[str, Any]]:
+    """An argument with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
+    (leaves, treedef), attrs, out = flatten(x), dict[str, Any](), []
+    for leaf, known in zip(leaves, [*since, *[{}] * len(leaves)], strict=False):
+        origin = {n: getattr(v, "values", v) for n, v in known.items()}
+        if isinstance(leaf, xr.DataArray):  # one for later dates may have another name
+            origin = dict.fromkeys(_dates(leaf), *origin.values())
+        numbers = {n: numeric(v, origin=origin.get(n)) for n, v in _dates(leaf).items()}
+        for n, v in numbers.items():
+            attrs |= {f"{n}_{key}": v.attrs[key] for key in ("units", "calendar") if key in v.attrs}
+        out.append(leaf.assign(numbers) if isinstance(leaf, xr.Dataset) else next(iter(numbers.values()), leaf))
+    return unflatten(treedef, out), attrs
+
+
+class Dated(NamedTuple, Generic[T]):
+    """What a fit of data made, maybe with seconds in place of dates.
+
+    Attributes
+    ----------
+    made : what was wanted
+    attrs : say since when dates count
+    readers : make of arguments what they were made of for the fit; none if it computes with dates
+    """
+
+    made: T
+    attrs: dict[str, Any]
+    readers: Sequence[Callable[[Any], Any]]
 
 
 def with_dates(
-    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], since: tuple[Any, ...] = ()
-) -> tuple[T, dict[str, Any]]:
+    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], since: tuple[Origins, ...] = ()
+) -> Dated[T]:
     """``start(data)``; if it cannot compute with the dates among the data, with seconds in place of them.
 
     They are counted from the earliest, or from ``since``.
     """
-    numbers, attrs = dates_as_numbers(data, since)
-    if not attrs:
-        return start(data), {}
+    since = since or origins(data)
+    numbers = [_numbers(x, first) for x, first in zip(data, since, strict=True)]
+    attrs = {key: value for _, several in numbers for key, value in several.items()}
     try:
-        return start(data), {}
+        return Dated(start(data), {}, [])
     except (TypeError, ValueError, AttributeError):
-        return start(numbers), attrs
+        if not attrs:
+            raise
+    readers = [functools.partial(_read, since=first) for first in since]
+    return Dated(start(tuple(x for x, _ in numbers)), attrs, readers)
+
+
+def _read(x: Any, since: Origins) -> Any:
+    return _numbers(x, since)[0]

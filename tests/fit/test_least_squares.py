@@ -551,6 +551,40 @@ def test_dates_are_seconds_where_the_function_cannot_compute_with_them():
     assert fit.params.attrs["time_calendar"] == "360_day"
 
 
+@pytest.mark.parametrize("kind", ["dataset", "dict", "chunks"])
+def test_dates_in_structures_are_seconds(kind):
+    seconds = xr.DataArray(86400.0 * np.arange(6.0), dims="time", name="when")
+    y = xr.DataArray(np.random.default_rng(0).normal(size=(3, 6)), dims=("site", "time"))
+    want = np.polyfit(seconds, y.T, 1)
+    when = np.datetime64("2000-01-01", "ns") + (seconds * 1e9).astype("timedelta64[ns]")
+    data = {"when": when, "y": y, "station": xr.DataArray(np.array([*"abcdef"], object), dims="time")}
+    if kind != "dict":
+        data = xr.Dataset(data)
+    if kind == "chunks":
+        data = data.chunk(site=1)
+    fit = ng.least_squares(
+        lambda p, d: p["rest"] + p["slope"] * d["when"] - d["y"], {"rest": 0.0, "slope": 0.0}, data, over="site"
+    )
+    np.testing.assert_allclose(fit.params["slope"], want[0], rtol=1e-8)
+    if kind != "chunks":
+        assert fit.params.attrs == {"when_units": "seconds since 2000-01-01 00:00:00"}
+
+
+def test_predictions_for_dates_count_from_where_the_fit_does():
+    seconds = xr.DataArray(86400.0 * np.arange(6.0), dims="time")
+    dates = np.datetime64("2000-01-01", "ns") + (seconds * 1e9).astype("timedelta64[ns]")
+    y = 2.0 + 3e-5 * seconds
+    line = lambda p, t, y: p["rest"] + p["slope"] * t - y
+    fit = ng.least_squares(line, {"rest": 0.0, "slope": 0.0}, dates, y)
+    later = (dates + np.timedelta64(10, "D")).rename("later")
+    np.testing.assert_allclose(fit.predict(later), y + 3e-5 * 864000.0, rtol=1e-8)
+    np.testing.assert_allclose(fit.predict(seconds), y, rtol=1e-8)
+    with pytest.raises(TypeError, match="the arguments of the fit but the last, 1"):
+        fit.predict(dates, y)
+    with pytest.raises(TypeError, match="the arguments of the fit but the last, 1"):
+        y.grad.fit(lambda p, t: p["slope"] * t, dates, {"slope": 1.0}).predict(dates, dates)
+
+
 def test_vectorized_axes_stay_hidden_in_results():
     da = labelled(observations())
     want = ng.least_squares(residual, START, da.time, da, over=OVER)
