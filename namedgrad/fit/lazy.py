@@ -6,24 +6,25 @@ Every chunk is fitted by the ordinary call on plain arrays, in one task; cells t
 from __future__ import annotations
 
 import contextlib
-import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from namedgrad.array import DimArray, TraceError, make
-from namedgrad.axes import AxisError, Name, Names
+from namedgrad.array import DimArray, TraceError
+from namedgrad.axes import Name, Names
+from namedgrad.fit.chunks import Chunks, waiting, without
 from namedgrad.fit.derived import confint, propagate
 from namedgrad.fit.observations import UnpairedError
-from namedgrad.fit.parameters import as_entries, lacking
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import attributes
-from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten
-from namedgrad.xarray.convert import coordinates
+from namedgrad.fit.times import read_all
+from namedgrad.transforms.leaves import adapter_of, flatten
 
 Fit = Callable[..., FitResult]
+Joined = Callable[..., Any]
 PER_CELL = {
     "status": None,
     "iterations": "iterations of the fit",
@@ -51,10 +52,17 @@ class LazyResult(FitResult):
     dof, chi2, r2, aic, bic, covariance, unscaled_covariance : xarray.DataArray
         Of :func:`namedgrad.least_squares` only, as are the methods. ``r2`` is NaN where a residual depends on several
         arrays of the last argument, so that it is not known which are the observations.
+
+    Notes
+    -----
+    What methods return is lazy, too, but for pictures. A chunk is fitted once for all that is computed together, as by
+    ``dask.compute(fit.params, fit.predict())``, and once more for what is computed later.
     """
 
-    def __init__(self, parts: Mapping[str, Any], cell: Callable[[Mapping[Any, int]], Any] | None = None) -> None:
-        self._parts, self._cell = dict(parts), cell
+    readers: Sequence[Callable[[Any], Any]] = ()  # what makes of data what the residual function takes
+
+    def __init__(self, parts: Mapping[str, Any], fits: Fits) -> None:
+        self._parts, self._fits = dict(parts), fits
         for name, part in parts.items():
             setattr(self, name, part)
 
@@ -63,7 +71,9 @@ class LazyResult(FitResult):
         from dask.base import compute
 
         names = list(self._parts)
-        return LazyResult(dict(zip(names, compute(*self._parts.values()), strict=True)), self._cell)
+        done = LazyResult(dict(zip(names, compute(*self._parts.values()), strict=True)), self._fits)
+        done.readers = self.readers
+        return done
 
     def confint(self, level: float = 0.95) -> xr.Dataset:
         """Confidence intervals; see :meth:`LeastSquaresResult.confint <namedgrad.fit.LeastSquaresResult.confint>`."""
@@ -76,6 +86,30 @@ class LazyResult(FitResult):
         """
         return propagate(g, self.params, self.covariance)
 
+    @functools.cached_property
+    def residual(self) -> xr.DataArray | xr.Dataset:
+        """The residual function at the solution, not divided by sigma."""
+        return self._found("residual")
+
+    def predict(self, *data: Any) -> xr.DataArray | xr.Dataset:
+        """The model; see :meth:`LeastSquaresResult.predict <namedgrad.fit.LeastSquaresResult.predict>`."""
+        return self._found("predict", *read_all(self.readers, data))
+
+    def fisher(self) -> xr.DataArray:
+        """Fisher's information; see :meth:`LeastSquaresResult.fisher <namedgrad.fit.LeastSquaresResult.fisher>`."""
+        return self._found("fisher", since="covariance")
+
+    def _found(self, what: str, *data: Any, since: str = "stderr") -> Any:
+        if since not in self._parts:
+            raise self._lacks(what)
+        return self._fits.told(what, data)
+
+    def _lacks(self, name: str) -> AttributeError:
+        return AttributeError(
+            f"a fit of dask arrays has {tuple(self._parts)}, but not {name!r}; for that, call .compute() on the data "
+            "before the fit"
+        )
+
     def plot(self, at: Mapping[Any, Any] | None = None) -> Any:
         """Draw maps of the parameters, which are computed, or one cell, which is fitted once more.
 
@@ -86,15 +120,12 @@ class LazyResult(FitResult):
         self.stderr  # noqa: B018 - without it there is nothing to draw
         if not at:
             return plot(self.compute(), None)
-        return plot(self._cell(position(self.status, dict(at))), at)  # type: ignore[misc]
+        return plot(self._fits.cell(position(self.status, dict(at))), at)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise AttributeError(
-            f"a fit of dask arrays has {tuple(self._parts)}, but not {name!r}; for that, call .compute() on the data "
-            "before the fit"
-        )
+        raise self._lacks(name)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n}: {s}" for n, s in self.status.sizes.items())
@@ -104,73 +135,53 @@ class LazyResult(FitResult):
         return f"<div><b>{type(self).__name__}</b>{self.params._repr_html_()}</div>"
 
 
-class Chunks:
-    """The arguments of a fit, cut along the dims of its cells."""
+class Fits:
+    """The fits of all chunks, which wait to be asked."""
 
-    def __init__(self, args: Mapping[str, Any], over: Any, shared: Sequence[Name], fixed: Sequence[Name]) -> None:
-        self.leaves, self.treedef = flatten(dict(args))
-        self.over = over_names(over, dict(args))
-        hidden = [n for leaf in self.leaves for n in adapter_of(leaf).vectorized(leaf)]
-        if hidden:
-            raise AxisError(
-                f"a fit of dask arrays takes its cells from over=; make {hidden[0]!r} visible with .devectorize, and "
-                "name it there"
-            )
-        self.entries = as_entries(args["params"])
-        self.lacks = {n: self.over if n in shared else lacking(x, self.over) for n, x in self.entries.items()}
-        self.coupled = {d for n, lacks in self.lacks.items() for d in lacks if n not in fixed}
-        self.cuts = {n: self._cuts(n, whole=n in self.coupled) for n in self.over}
+    def __init__(self, fit: Fit, chunks: Chunks) -> None:
+        from dask.delayed import delayed
 
-    def _cuts(self, name: Name, *, whole: bool) -> list[tuple[int, int]]:
-        """Where chunks along a dim start and end."""
-        chunks: tuple[int, ...] = ()
-        for leaf in self.leaves:
-            for x in adapter_of(leaf).arrays(leaf):
-                if name in x.names:
-                    size = x.full_shape[x.names.index(name)]
-                    lengths = x.raw.chunks[x.names.index(name)] if x.backend == "dask" else (size,)
-                    chunks = max(chunks, lengths, key=len)
-        ends = np.cumsum((sum(chunks),) if whole else chunks).tolist()
-        return list(zip([0, *ends[:-1]], ends, strict=True))
+        self.fit, self.chunks = fit, chunks
+        self.found = {i: delayed(_call)(fit, chunks.args(at)) for i, at in chunks.places.items()}
 
-    @property
-    def coords(self) -> xr.Coordinates:
-        """Coordinates along the dims of the cells."""
-        labels = getattr(self.over, "labels", {})
-        known = {n: k for n, k in labels.items() if set(k.variable.dims) <= set(self.over)}
-        indexes = {n: k.index for n, k in known.items() if k.index is not None}
-        return coordinates({n: k.variable for n, k in known.items()}, indexes)
+    def results(self, square: bool, residuals: bool) -> Joined:
+        """The results that every fit has; asked for an array by its key, its own shape and its dtype."""
+        from dask.delayed import delayed
 
-    def args(self, at: Mapping[Name, tuple[int, int]]) -> Any:
-        """The arguments of one chunk; dask computes what is dask's in them."""
-        return unflatten(self.treedef, [_cut(leaf, at) for leaf in self.leaves])
+        tasks = {i: delayed(_results)(found, self.chunks.over, square, residuals) for i, found in self.found.items()}
 
-    def joined(self, blocks: Mapping[tuple[int, ...], Any], own: Sequence[int], dtype: Any) -> Any:
-        """One array (cells..., own...) of the delayed arrays of all chunks."""
-        import dask.array as da
+        def joined(key: str, own: Sequence[int] = (), dtype: Any = float) -> Any:
+            return self.chunks.joined({i: task[key] for i, task in tasks.items()}, own, np.dtype(dtype))
 
-        def nested(index: tuple[int, ...]) -> Any:
-            if len(index) == len(self.over):
-                ends = (self.cuts[n][i] for n, i in zip(self.over, index, strict=True))
-                return da.from_delayed(blocks[index], (*(b - a for a, b in ends), *own), dtype)
-            count = len(self.cuts[self.over[len(index)]])
-            return da.concatenate([nested((*index, i)) for i in range(count)], len(index))
+        return joined
 
-        return nested(())
+    def told(self, what: str, data: Sequence[Any]) -> Any:
+        """What else they tell: an attribute, or what a method returns, with the dims that it has for one cell."""
+        from dask.delayed import delayed
 
+        chunks, over = self.chunks, self.chunks.over
+        one = _asked(self.fit(**chunks.example()), what, chunks.one_cell(data))
+        tasks = {
+            i: delayed(_asked_for)(found, what, waiting(data, chunks.places[i]), over)
+            for i, found in self.found.items()
+        }
 
-def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:
-    from dask.delayed import delayed
+        def whole(x: xr.DataArray) -> xr.DataArray:
+            own = [d for d in x.dims if d not in over]
+            raw = chunks.joined({i: task[x.name] for i, task in tasks.items()}, [x.sizes[d] for d in own], x.dtype)
+            known = {**chunks.coords, **x.drop_vars([n for n in x.coords if n in chunks.coords]).coords}
+            full = xr.DataArray(raw, known, (*over, *own), x.name, x.attrs)
+            return without(full, [n for n in over if n not in x.dims]).transpose(*x.dims)
 
-    if isinstance(leaf, (xr.DataArray, xr.Dataset, xr.Variable)):
-        return leaf.isel({n: slice(*at[n]) for n in at if n in leaf.dims})
-    if isinstance(leaf, xr.DataTree):
-        nodes = {path: _cut(node.to_dataset(inherit=path == "."), at) for path, node in leaf.subtree_with_keys}
-        return delayed(xr.DataTree.from_dict)(nodes, name=leaf.name)
-    if isinstance(leaf, DimArray):
-        raw = leaf.raw[tuple(slice(*at[n]) if n in at else slice(None) for n in leaf.names)]
-        return delayed(make)(raw, leaf.names, leaf.hidden)
-    return leaf
+        return one.map(whole) if isinstance(one, xr.Dataset) else whole(one)
+
+    def cell(self, at: Mapping[Any, int]) -> Any:
+        """The fit of one cell, and of those that share parameters with it."""
+        from dask.base import compute
+
+        chunks = self.chunks
+        cuts = {n: chunks.cuts[n][0] if n in chunks.coupled else (at[n], at[n] + 1) for n in chunks.over}
+        return _call(self.fit, compute(chunks.args(cuts))[0])
 
 
 def fit_lazily(
@@ -178,72 +189,55 @@ def fit_lazily(
     fixed: Sequence[Name] = (),
 ) -> LazyResult:  # fmt: skip
     """The result of ``fit(**args of a chunk)``, whose arrays are computed when they are asked for."""
-    from dask.base import compute
-    from dask.delayed import delayed
-
     if traced:
         raise TraceError(
             "a fit of dask arrays is not differentiated; call .compute() on the data, inside of what is differentiated"
         )
     chunks = Chunks(args, over, shared, fixed)
-    own = {n: _own(leaf, chunks.over) for n, leaf in chunks.entries.items()}
-    square = residuals and not any(own.values()) and not chunks.coupled and not {*chunks.over} & {"param", "param_wrt"}
-    index = list(itertools.product(*(range(len(c)) for c in chunks.cuts.values())))
-    tasks = {}
-    for i in index:
-        at = {n: chunks.cuts[n][k] for n, k in zip(chunks.over, i, strict=True)}
-        tasks[i] = delayed(_run)(fit, chunks.args(at), chunks.over, square, residuals)
-
-    def joined(key: str, extra: Sequence[int] = (), dtype: Any = float) -> Any:
-        return chunks.joined({i: task[key] for i, task in tasks.items()}, extra, np.dtype(dtype))
-
-    coords, names = chunks.coords, tuple(chunks.over)
-    params, stderr = {}, {}
-    for n, sizes in own.items():
-        leaf = chunks.entries[n]
-        labelled = isinstance(leaf, xr.DataArray)
-        own_coords = {k: c for k, c in leaf.coords.items() if set(c.dims) <= set(sizes)} if labelled else {}
-        made = {**coords, **own_coords}, (*names, *sizes)
-        x = xr.DataArray(joined(f"params.{n}", tuple(sizes.values())), *made, n, leaf.attrs if labelled else None)
-        params[n] = _without(x, chunks.lacks[n])
-        if residuals:
-            attrs = leaf.attrs if labelled else {}
-            named = {**attrs, "long_name": f"standard error of {attrs.get('long_name', n)}"}
-            x = xr.DataArray(joined(f"stderr.{n}", tuple(sizes.values())), *made, n, named)
-            stderr[n] = _without(x, chunks.lacks[n])
-    parts: dict[str, Any] = {"params": xr.Dataset(params)}
-    kinds = {"status": int, "iterations": int, "dof": int}
-    for key in list(PER_CELL)[: None if residuals else 3]:
-        x = xr.DataArray(joined(key, (), kinds.get(key, float)), coords, names, key)
-        own_cell = key in ("status", "chi2", "r2")
-        parts[key] = x if own_cell else _without(x, chunks.coupled)
-        parts[key].attrs = {"long_name": PER_CELL[key]} if PER_CELL[key] else attributes()
+    own = any(_own(leaf, chunks.over) for leaf in chunks.entries.values())
+    square = residuals and not own and not chunks.coupled and not {*chunks.over} & {"param", "param_wrt"}
+    fits = Fits(fit, chunks)
+    joined = fits.results(square, residuals)
+    parts: dict[str, Any] = {"params": _entries(chunks, joined, "params")}
+    parts |= _per_cell(chunks, joined, residuals)
     if residuals:
         parts["cost"].attrs = {"long_name": "half the sum of squared residuals at the solution"}
-        parts["stderr"] = xr.Dataset(stderr)
-    if square:
-        count, labels = len(own), list(own)
-        dims = (*names, "param", "param_wrt")
-        both = {**coords, "param": labels, "param_wrt": labels}
-        parts["covariance"] = xr.DataArray(joined("covariance", (count, count)), both, dims, "covariance")
-        parts["covariance"].attrs = {"long_name": "covariance of the parameters"}
-        parts["unscaled_covariance"] = parts["covariance"].copy(data=joined("unscaled_covariance", (count, count)))
-        parts["unscaled_covariance"].attrs = {"long_name": "covariance of the parameters for known sigma"}
-        parts["unscaled_covariance"].name = "unscaled_covariance"
-
-    def cell(at: Mapping[Any, int]) -> Any:
-        """The fit of one cell, and of those that share parameters with it."""
-        cuts = {n: chunks.cuts[n][0] if n in chunks.coupled else (at[n], at[n] + 1) for n in chunks.over}
-        return fit(**compute(chunks.args(cuts))[0])
-
-    return LazyResult(parts, cell)
+        parts["stderr"] = _entries(chunks, joined, "stderr")
+    return LazyResult(parts | (_matrices(chunks, joined) if square else {}), fits)
 
 
-def _without(x: xr.DataArray, dims: Collection[Name]) -> xr.DataArray:
-    """What is the same along dims without them, and without the coordinates that have them; NaN or 0 of no cells."""
-    gone = [n for n, c in x.coords.items() if not set(c.dims).isdisjoint(dims)]
-    one = x.drop_vars(gone).isel(dict.fromkeys(dims, slice(0, 1)))
-    return one.sum([*dims], keep_attrs=True, min_count=1 if x.dtype.kind == "f" else None)
+def _entries(chunks: Chunks, joined: Joined, what: str) -> xr.Dataset:
+    """Parameters, or their standard errors."""
+    out = {}
+    for n, leaf in chunks.entries.items():
+        own, labelled = _own(leaf, chunks.over), isinstance(leaf, xr.DataArray)
+        coords = {k: c for k, c in leaf.coords.items() if set(c.dims) <= set(own)} if labelled else {}
+        attrs = dict(leaf.attrs) if labelled else {}
+        if what == "stderr":
+            attrs["long_name"] = f"standard error of {attrs.get('long_name', n)}"
+        raw = joined(f"{what}.{n}", tuple(own.values()))
+        x = xr.DataArray(raw, {**chunks.coords, **coords}, (*chunks.over, *own), n, attrs)
+        out[n] = without(x, chunks.lacks[n])
+    return xr.Dataset(out)
+
+
+def _per_cell(chunks: Chunks, joined: Joined, residuals: bool) -> dict[str, xr.DataArray]:
+    """One number for every cell, or for all cells that share parameters."""
+    out = {}
+    for key in list(PER_CELL)[: None if residuals else 3]:
+        kind = int if key in ("status", "iterations", "dof") else float
+        x = xr.DataArray(joined(key, (), kind), chunks.coords, tuple(chunks.over), key)
+        out[key] = x if key in ("status", "chi2", "r2") else without(x, chunks.coupled)
+        out[key].attrs = {"long_name": PER_CELL[key]} if PER_CELL[key] else attributes()
+    return out
+
+
+def _matrices(chunks: Chunks, joined: Joined) -> dict[str, xr.DataArray]:
+    labels, count = list(chunks.entries), len(chunks.entries)
+    coords, dims = {**chunks.coords, "param": labels, "param_wrt": labels}, (*chunks.over, "param", "param_wrt")
+    says = {"covariance": "covariance of the parameters"}
+    says["unscaled_covariance"] = f"{says['covariance']} for known sigma"
+    return {n: xr.DataArray(joined(n, (count, count)), coords, dims, n, {"long_name": s}) for n, s in says.items()}
 
 
 def _own(leaf: Any, over: Names) -> dict[Any, int]:
@@ -253,16 +247,33 @@ def _own(leaf: Any, over: Names) -> dict[Any, int]:
     return {}
 
 
-def _run(fit: Fit, args: Any, over: Names, square: bool, residuals: bool) -> dict[str, Any]:
+def _call(fit: Fit, args: Mapping[str, Any]) -> Any:
+    return fit(**args)
+
+
+def _asked(found: Any, what: str, data: Sequence[Any]) -> Any:
+    """An attribute of a result, or what a method of it returns."""
+    value = getattr(found, what)
+    return value(*data) if callable(value) else value
+
+
+def _asked_for(found: Any, what: str, data: Sequence[Any], over: Names) -> dict[Any, Any]:
+    """The same as plain arrays by name, with the cells in front."""
+    value = _asked(found, what, data)
+    several = dict(value.items()) if isinstance(value, xr.Dataset) else {value.name: value}
+    return {n: _in_front(x, found, over) for n, x in several.items()}
+
+
+def _in_front(x: xr.DataArray, found: Any, over: Names) -> Any:
+    """A plain array (cells..., own...), repeated along dims of the cells that it lacks."""
+    lacks = {n: found.status.sizes[n] for n in over if n not in x.dims}
+    return x.expand_dims(lacks).transpose(*over, ...).values.copy()
+
+
+def _results(found: Any, over: Names, square: bool, residuals: bool) -> dict[str, Any]:
     """The results of one chunk as plain arrays, with the cells in front."""
-    found: Any = fit(**args)
     shape = [found.status.sizes[n] for n in over]
-
-    def full(x: xr.DataArray) -> Any:
-        own = [n for n in x.dims if n not in over]
-        lacks = {n: s for n, s in zip(over, shape, strict=True) if n not in x.dims}
-        return x.expand_dims(lacks).transpose(*over, *own).values.copy()
-
+    full = functools.partial(_in_front, found=found, over=over)
     out = {f"params.{n}": full(v) for n, v in found.params.items()}
     for key in list(PER_CELL)[: None if residuals else 3]:
         out[key] = np.full(shape, np.nan)

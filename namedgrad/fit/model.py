@@ -39,8 +39,7 @@ def fit_model(
     fit: Any = least_squares(residual, params, *numbers, obj, over=over, **options)
     if not isinstance(fit, (LeastSquaresResult, LazyResult)):
         return fit
-    if isinstance(fit, LeastSquaresResult):
-        fit.readers = predicted
+    fit.readers = predicted
     for c, x in zip(given, numbers, strict=True):
         if isinstance(c, xr.DataArray) and c.dtype.kind in "mMO":
             fit.params.attrs |= {f"{c.name}_{key}": value for key, value in x.attrs.items()}

@@ -22,6 +22,7 @@ from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
+from namedgrad.fit.times import read_all
 from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names
 
@@ -335,7 +336,7 @@ class LeastSquaresResult(FitResult):
                     f"predict takes the arguments of the fit but the last, {len(problem.data) - 1}, or none; "
                     f"got {len(data)}"
                 )
-            data = tuple(read(x) for read, x in zip(self.readers or [lambda x: x] * len(data), data, strict=False))
+            data = read_all(self.readers, data)
             cells = Cells({"params": dict(self.params), "data": (*data, self._nothing())}, cells.names)
 
         def at(index: Index) -> list[Misfit]:

@@ -149,3 +149,8 @@ def with_dates(
 
 def _read(x: Any, since: Origins) -> Any:
     return _numbers(x, since)[0]
+
+
+def read_all(readers: Sequence[Callable[[Any], Any]], data: Sequence[Any]) -> tuple[Any, ...]:
+    """Arguments, each by its reader if it has one."""
+    return (*(read(x) for read, x in zip(readers, data, strict=False)), *data[len(readers) :])

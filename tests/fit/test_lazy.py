@@ -45,7 +45,55 @@ def test_everything_is_lazy_and_the_same(options):
     done = same(fit, want, ["params", "stderr", "status", "iterations", "cost", "dof", "covariance", "aic", "r2"])
     assert done.status[0, 0] == 4
     with pytest.raises(AttributeError, match=r"\.compute\(\) on the data"):
-        fit.residual
+        fit.chi3
+
+
+LATER = xr.DataArray([0.0, 2.0, 7.5], dims="time", coords={"time": [0.0, 2.0, 7.5]})
+
+
+@pytest.mark.parametrize("form", [None, "Dataset", "DataTree", "DimArray", "several", "shared"])
+def test_predictions_and_residuals_are_lazy_and_the_same(form):
+    """They have the dims, coordinates and chunks of a fit in memory, and need no values for that."""
+    y = labelled(observations())
+    y[:, 0, 0] = np.nan
+    y[3, 1, 1] = np.nan
+    f, later, options = residual, LATER, {"shared": "rate"} if form == "shared" else {}
+    t, lazy = y.time, y.chunk(CHUNKS)
+    if form == "Dataset":
+        f, y, lazy = lambda p, t, d: residual(p, t, d["y"]), y.to_dataset(name="y"), lazy.to_dataset(name="y")
+    elif form == "DataTree":
+        f = lambda p, t, d: residual(p, t, d["y"])
+        y, lazy = (xr.DataTree.from_dict({"/": x.to_dataset(name="y")}) for x in (y, lazy))
+    elif form == "DimArray":
+        t, y = named(y.values)
+        lazy, later = ng.DimArray(da.from_array(y.data, chunks=(10, 2, 3)), y.dims), ng.DimArray(LATER.values, ("time",))
+    elif form == "several":
+        f = lambda p, t, d: {n: residual(p, t, d[n]) for n in d}
+        y, lazy = (xr.Dataset({"a": x, "b": 2 * x}) for x in (y, lazy))
+    want = ng.least_squares(f, START, t, y, over=OVER, **options)
+    with dask.config.set(scheduler=refuse):
+        fit = ng.least_squares(f, START, t, lazy, over=OVER, **options)
+        found = [fit.residual, fit.predict(), fit.predict(later)]
+    for pair in zip(found, [want.residual, want.predict(), want.predict(later)], strict=True):
+        x, expected = (v if isinstance(v, xr.Dataset) else v.to_dataset() for v in pair)
+        assert all(v.chunks is not None for v in x.values())
+        assert [v.dims for v in x.values()] == [v.dims for v in expected.values()]
+        xr.testing.assert_allclose(x.compute(), expected, rtol=1e-6, atol=1e-9)
+    if form is None:
+        assert found[0].chunks == ((30,), (2, 1), (3, 1))
+        xr.testing.assert_allclose(fit.fisher().compute(), want.fisher(), rtol=1e-6)
+
+
+def test_a_lazy_fit_of_a_model_reads_what_it_predicts_for():
+    y = labelled(observations()).assign_coords(time=np.datetime64("2000-01-01") + np.arange(30))
+    model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]
+    options = {"coords": "time", "params": START, "over": OVER, "time_units": "days"}
+    want, fit = y.grad.fit(model, **options), y.chunk(CHUNKS).grad.fit(model, **options)
+    for dates in (["2000-01-03", "2001-01-01"], y.time[:3]):
+        xr.testing.assert_allclose(fit.predict(dates).compute(), want.predict(dates), rtol=1e-6)
+        xr.testing.assert_allclose(fit.compute().predict(dates).compute(), want.predict(dates), rtol=1e-6)
+    with pytest.raises(TypeError, match="got 2"):
+        fit.predict(y.time, y.time)
 
 
 def test_what_follows_from_lazy_parameters():

@@ -94,6 +94,24 @@ def test_over_jacobians_and_datasets(client):
         np.testing.assert_allclose(g, expected, rtol=1e-9, atol=1e-12)
 
 
+def test_fits(client):
+    """The results of one fit, whose chunks lie on different workers, which may hand them to each other."""
+    t = xr.DataArray(np.arange(12.0), dims="t", coords={"t": np.arange(12.0)})
+    rate = xr.DataArray(np.linspace(0.1, 0.6, 6), dims="site", coords={"site": list("abcdef")})
+    y = 3 * np.exp(-rate * t) + 0.01 * np.sin(5 * t)
+    model, start = (lambda p, t: p["size"] * np.exp(-p["rate"] * t)), {"size": 1.0, "rate": 0.3}
+    want = y.grad.fit(model, "t", start, over="site")
+    with dask.config.set(scheduler=no_scheduler):
+        fit = y.chunk(site=2).grad.fit(model, "t", start, over="site")
+        asked = [fit.params, fit.status, fit.confint(), fit.predict(), fit.predict([20.0, 30.0]), fit.residual]
+        curve = y.chunk(site=2).grad.curvefit("t", lambda t, size, rate: size * np.exp(-rate * t), p0=start)
+    *found, params = dask.compute(*asked, curve.curvefit_coefficients, scheduler=client)
+    expected = [want.params, want.status, want.confint(), want.predict(), want.predict([20.0, 30.0]), want.residual]
+    for x, known in zip(found, expected, strict=True):
+        xr.testing.assert_allclose(x, known, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(params.sel(param="rate"), want.params.rate, rtol=1e-6)
+
+
 BOUNDED = """
     import resource
     import dask, numpy as np, xarray as xr

@@ -1,0 +1,134 @@
+"""The arguments of a fit of dask arrays, cut along the dims of the cells, and arrays joined of what chunks give."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.array import DimArray, make
+from namedgrad.axes import AxisError, Name
+from namedgrad.fit.parameters import as_entries, lacking
+from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten
+from namedgrad.xarray.convert import coordinates
+
+Place = tuple[int, ...]  # of a chunk among those along the dims of the cells
+
+
+class Chunks:
+    """The arguments of a fit, cut along the dims of its cells."""
+
+    def __init__(self, args: Mapping[str, Any], over: Any, shared: Sequence[Name], fixed: Sequence[Name]) -> None:
+        self.leaves, self.treedef = flatten(dict(args))
+        self.over = over_names(over, dict(args))
+        hidden = [n for leaf in self.leaves for n in adapter_of(leaf).vectorized(leaf)]
+        if hidden:
+            raise AxisError(
+                f"a fit of dask arrays takes its cells from over=; make {hidden[0]!r} visible with .devectorize, and "
+                "name it there"
+            )
+        self.entries = as_entries(args["params"])
+        self.lacks = {n: self.over if n in shared else lacking(x, self.over) for n, x in self.entries.items()}
+        self.coupled = {d for n, lacks in self.lacks.items() for d in lacks if n not in fixed}
+        self.cuts = {n: self._cuts(n, whole=n in self.coupled) for n in self.over}
+        places = itertools.product(*(range(len(c)) for c in self.cuts.values()))
+        self.places = {i: {n: self.cuts[n][k] for n, k in zip(self.over, i, strict=True)} for i in places}
+
+    def _cuts(self, name: Name, *, whole: bool) -> list[tuple[int, int]]:
+        """Where chunks along a dim start and end."""
+        chunks: tuple[int, ...] = ()
+        for leaf in self.leaves:
+            for x in adapter_of(leaf).arrays(leaf):
+                if name in x.names:
+                    size = x.full_shape[x.names.index(name)]
+                    lengths = x.raw.chunks[x.names.index(name)] if x.backend == "dask" else (size,)
+                    chunks = max(chunks, lengths, key=len)
+        ends = np.cumsum((sum(chunks),) if whole else chunks).tolist()
+        return list(zip([0, *ends[:-1]], ends, strict=True))
+
+    @property
+    def coords(self) -> xr.Coordinates:
+        """Coordinates along the dims of the cells."""
+        labels = getattr(self.over, "labels", {})
+        known = {n: k for n, k in labels.items() if set(k.variable.dims) <= set(self.over)}
+        indexes = {n: k.index for n, k in known.items() if k.index is not None}
+        return coordinates({n: k.variable for n, k in known.items()}, indexes)
+
+    def args(self, at: Mapping[Name, tuple[int, int]]) -> Any:
+        """The arguments of one chunk; dask computes what is dask's in them."""
+        return unflatten(self.treedef, waiting(self.leaves, at))
+
+    def example(self) -> Any:
+        """The arguments of one cell, with ones for what is not computed: they show what dims results have."""
+        args = unflatten(self.treedef, self.one_cell(self.leaves))
+        return {**args, "bounds": {}, "prior": {}}
+
+    def one_cell(self, leaves: Sequence[Any]) -> list[Any]:
+        """One cell of arrays, with ones for what is not computed."""
+        return [_ones(_cut(leaf, dict.fromkeys(self.over, (0, 1)))) for leaf in leaves]
+
+    def joined(self, blocks: Mapping[Place, Any], own: Sequence[int], dtype: Any) -> Any:
+        """One array (cells..., own...) of the delayed arrays of all chunks."""
+        import dask.array as da
+
+        def nested(index: Place) -> Any:
+            if len(index) == len(self.over):
+                ends = (self.cuts[n][i] for n, i in zip(self.over, index, strict=True))
+                return da.from_delayed(blocks[index], (*(b - a for a, b in ends), *own), dtype)
+            count = len(self.cuts[self.over[len(index)]])
+            return da.concatenate([nested((*index, i)) for i in range(count)], len(index))
+
+        return nested(())
+
+
+def waiting(leaves: Sequence[Any], at: Mapping[Name, tuple[int, int]]) -> list[Any]:
+    """Some cells of arrays, in a form in which dask finds what it has to compute."""
+    return [_waiting(_cut(leaf, at)) for leaf in leaves]
+
+
+def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:
+    if isinstance(leaf, (xr.DataArray, xr.Dataset, xr.Variable)):
+        return leaf.isel({n: slice(*at[n]) for n in at if n in leaf.dims})
+    if isinstance(leaf, xr.DataTree):
+        return _node_by_node(lambda x: _cut(x, at), leaf)
+    if isinstance(leaf, DimArray):
+        raw = leaf.raw[tuple(slice(*at[n]) if n in at else slice(None) for n in leaf.names)]
+        return make(raw, leaf.names, leaf.hidden)
+    return leaf
+
+
+def _node_by_node(f: Callable[[xr.Dataset], xr.Dataset], tree: xr.DataTree) -> xr.DataTree:
+    nodes = {path: f(node.to_dataset(inherit=path == ".")) for path, node in tree.subtree_with_keys}
+    return xr.DataTree.from_dict(nodes, name=tree.name)
+
+
+def _waiting(leaf: Any) -> Any:
+    from dask.delayed import delayed
+
+    if isinstance(leaf, xr.DataTree):
+        nodes = {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
+        return delayed(xr.DataTree.from_dict)(nodes, name=leaf.name)
+    return delayed(make)(leaf.raw, leaf.names, leaf.hidden) if isinstance(leaf, DimArray) else leaf
+
+
+def _ones(leaf: Any) -> Any:
+    """The same with ones for numbers that are lazy."""
+    if isinstance(leaf, xr.DataTree):
+        return _node_by_node(_ones, leaf)
+    if isinstance(leaf, xr.Dataset):
+        return leaf.assign({n: _ones(v) for n, v in leaf.data_vars.items()})
+    if isinstance(leaf, (xr.DataArray, xr.Variable)):
+        return leaf if leaf.chunks is None else leaf.copy(data=np.ones(leaf.shape, leaf.dtype))
+    if isinstance(leaf, DimArray) and leaf.backend == "dask":
+        return make(np.ones(leaf.raw.shape, leaf.dtype), leaf.names, leaf.hidden)
+    return leaf
+
+
+def without(x: xr.DataArray, dims: Collection[Name]) -> xr.DataArray:
+    """What is the same along dims without them, and without the coordinates that have them; NaN or 0 of no cells."""
+    gone = [n for n, c in x.coords.items() if not set(c.dims).isdisjoint(dims)]
+    one = x.drop_vars(gone).isel(dict.fromkeys(dims, slice(0, 1)))
+    return one.sum([*dims], keep_attrs=True, min_count=1 if x.dtype.kind == "f" else None)
