@@ -56,7 +56,11 @@ del globals()["trace"]  # the module gives way to the operation of its name
 def __getattr__(name: str) -> Any:
     """Operations are made, and what not every program needs is imported, when it is first asked for."""
     found: Any
-    if name in _PACKAGES:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        found = version("namedgrad")
+    elif name in _PACKAGES:
         found = importlib.import_module(f"namedgrad.{name}")
     elif name in _PLACES:
         found = getattr(importlib.import_module(_PLACES[name]), name)

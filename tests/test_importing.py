@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +44,8 @@ def test_what_is_not_there_is_said():
         ng.linalg.sum
     with pytest.raises(KeyError):
         OPERATIONS["sotfmax"]
+
+
+def test_the_version_is_that_of_the_package():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert ng.__version__ == project["version"]
