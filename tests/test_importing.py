@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -44,6 +45,23 @@ def test_what_is_not_there_is_said():
         ng.linalg.sum
     with pytest.raises(KeyError):
         OPERATIONS["sotfmax"]
+
+
+@pytest.mark.parametrize(("module", "asks", "extra"), [
+    ("dask.array", "ng.ones({'x': 2}).to('dask')", "dask"), ("cupy", "ng.ones({'x': 2}).to('cupy')", "cupy"),
+    ("matplotlib.pyplot", "ng.least_squares(lambda p, y: p['a'] - y, {'a': 1.0}, np.ones(3)).plot()", "plot"),
+])  # fmt: skip
+def test_what_is_not_installed_is_named_with_the_extra_that_installs_it(module, asks, extra):
+    code = f"""
+        import sys
+        sys.modules[{module!r}] = None
+        import numpy as np, namedgrad as ng
+        try:
+            {asks}
+        except ImportError as error:
+            print(error)
+    """
+    assert f"pip install 'namedgrad[{extra}]'" in fresh(textwrap.dedent(code))
 
 
 def test_the_version_is_that_of_the_package():

@@ -125,7 +125,10 @@ def get_backend(name: str) -> Backend:
     if name not in _BACKENDS:
         if name not in _ON_DEMAND:
             raise ValueError(f"unknown backend {name!r}: choose 'numpy', 'cupy' or 'dask'")
-        module = importlib.import_module(f"namedgrad.backends.{name}")
+        try:
+            module = importlib.import_module(f"namedgrad.backends.{name}")
+        except ImportError as error:  # that of CuPy is imported later
+            raise ImportError(f"the backend {name!r} needs it: pip install 'namedgrad[{name}]'") from error
         _BACKENDS[name] = getattr(module, _ON_DEMAND[name])()
     return _BACKENDS[name]
 

@@ -21,8 +21,10 @@ PANEL = 4.0, 3.0  # inches
 
 def plot(fit: Any, at: Mapping[Any, Any] | None) -> Any:
     """See :meth:`LeastSquaresResult.plot`."""
-    import matplotlib.pyplot as plt
-
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plot needs matplotlib: pip install 'namedgrad[plot]'") from error
     cells = fit.status.dims
     if not fit.status.size:
         raise ValueError(f"there is nothing to plot: there are no cells, {dict(fit.status.sizes)}")
