@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -79,6 +80,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     **({"insert at a mask": (lambda a, b: np.insert(a, np.array([False, True, False, True]), b), (W, V[:2]))} if NUMPY >= "2.2.0" else {}),
     "insert at no place": (lambda a: np.insert(a, [], []), (V,)),
     "unwrap in its period": (lambda a, p: np.unwrap(5 * a, period=p), (V, np.array(3.1))),
+    "nanvar about a mean": (lambda a, m: np.nanvar(np.where(A > 1, np.nan, a), 1, keepdims=True, mean=m), (A, V[:3, None])),
+    "nanstd of some about a mean": (lambda a, m: np.nanstd(a, 0, correction=0.5, where=A < 1, mean=m), (A, W)),
     "polyadd": (np.polyadd, (V, W)),
     "polysub": (np.polysub, (W, V)),
     "polymul": (np.polymul, (V, W)),
@@ -161,6 +164,29 @@ def test_differences_and_quotients_of_several_axes_have_no_order() -> None:
             seen: list[Any] = []
             ng.grad(lambda x, f=f, w=whole, s=seen: (s.append(f(np.full_like(x, w, dtype=w.dtype))), x.sum())[1])(np.ones(3))
             np.testing.assert_allclose(np.asarray(seen[0]), f(whole), rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+@pytest.mark.parametrize("ddof", [2, 3, 4])
+@pytest.mark.parametrize("options", [{}, {"where": np.array([[True, True, False], [True, False, False]])}, {"mean": np.array([[2.0], [3.0]])}])
+def test_spreads_of_too_few_cells_are_those_of_numpy(name: str, ddof: int, options: dict[str, Any]) -> None:
+    f = getattr(np, name)
+    for a in (np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 7.0]]), np.array([[1.0, np.nan, 4.0], [np.nan, np.nan, 7.0]])):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = f(a, 1, ddof=ddof, **options)
+            np.testing.assert_allclose(f(ng.positional(a), 1, ddof=ddof, **options).data, expected, rtol=1e-14)
+
+
+def test_covariances_of_too_few_cells_are_those_of_numpy() -> None:
+    a = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 7.0]])
+    calls = [lambda x: np.cov(x, ddof=5), lambda x: np.cov(x, fweights=[1, 0, 1], ddof=3), lambda x: np.cov(x[:, :1])]
+    if NUMPY >= "2.2.0":  # which turns a table of one row, too
+        calls += [lambda x: np.cov(x[:1], rowvar=False), lambda x: np.cov(x[:1], rowvar=False, bias=True)]
+    for f in calls:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_allclose(f(ng.positional(a)).data, f(a), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -43,13 +44,18 @@ def masked(x: DimArray, mask: Any, fill: float) -> DimArray:
 
 
 def count(x: DimArray, mask: Any, names: Names, less: float = 0) -> DimArray:
-    """How many cells take part, less ``ddof``."""
+    """How many cells take part, less ``ddof``: as in NumPy no fewer than none."""
     if mask is True or mask is None:
-        return c(math.prod(x.sizes[n] for n in names) - less)
+        return c(builtins.max(_cells(x, names) - less, 0))
     m, _ = meet(numbered(mask, "where"), x)
     rest = math.prod(x.sizes[n] for n in names if n not in m.names)
     some = total(cast(m, r.real_dtype(x)), tuple(n for n in names if n in m.names))
-    return subtract(multiply(some, c(rest)), c(less))
+    return e.maximum(subtract(multiply(some, c(rest)), c(less)), c(0.0))
+
+
+def _cells(x: DimArray, names: Names) -> int:
+    """How many cells are reduced to one."""
+    return math.prod(x.sizes[n] for n in names)
 
 
 def kept(out: DimArray, x: DimArray, names: Names, keepdims: bool) -> DimArray:
@@ -118,7 +124,7 @@ def var(
 ) -> Any:
     x, names = read(a, axis, dtype)
     ddof = ddof if correction is None else correction
-    if where is True and mean is None:
+    if where is True and mean is None and _cells(x, names) > ddof:
         return kept(r.var(x, names, skipna=False, ddof=ddof), x, names, keepdims)
     middle = _mean(x, names, where) if mean is None else numbered(mean)
     off = masked(subtract(*meet(x, middle)), where, 0)
@@ -140,8 +146,8 @@ def std(
     correction: float | None = None,
 ) -> Any:
     ddof = ddof if correction is None else correction
-    if where is True and mean is None:
-        x, names = read(a, axis, dtype)
+    x, names = read(a, axis, dtype)
+    if where is True and mean is None and _cells(x, names) > ddof:
         return kept(r.std(x, names, skipna=False, ddof=ddof), x, names, keepdims)
     return e.length(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean))
 
@@ -245,7 +251,19 @@ nanmin = implements(np.nanmin)(_nan_extreme(r.min, min))
 nanmean = implements(np.nanmean)(_nan(r.mean))
 
 
-def _nan_spread(rule: Callable[..., DimArray]) -> Callable[..., Any]:
+def _about(
+    plain: Callable[..., DimArray], a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, cells: Any, mean: Any
+) -> DimArray:
+    """The spread about a mean that is given, of the cells that are not NaN."""
+    x, names = read(a, axis, dtype)
+    there = equal(x, x)
+    mask = there if cells is True else e.logical_and(*meet(there, numbered(cells)))
+    y = plain(x, axis, None, None, ddof, keepdims, where=mask, mean=mean)
+    free = kept(count(x, mask, names, ddof), x, names, keepdims)
+    return where(e.greater(free, c(0)), y, c(math.nan))
+
+
+def _nan_spread(rule: Callable[..., DimArray], plain: Callable[..., DimArray]) -> Callable[..., Any]:
     def function(
         a: Any,
         axis: Any = None,
@@ -255,18 +273,20 @@ def _nan_spread(rule: Callable[..., DimArray]) -> Callable[..., Any]:
         keepdims: bool = False,
         *,
         where: Any = True,
+        mean: Any = None,
         correction: float | None = None,
     ) -> Any:
-        kind = _nan(
-            lambda x, names, skipna: rule(x, names, skipna=True, ddof=ddof if correction is None else correction)
-        )
+        less = ddof if correction is None else correction
+        if mean is not None:
+            return _about(plain, a, axis, dtype, less, keepdims, where, mean)
+        kind = _nan(lambda x, names, skipna: rule(x, names, skipna=True, ddof=less))
         return kind(a, axis, dtype, None, keepdims, None, where)
 
     return function
 
 
-nanvar = implements(np.nanvar)(_nan_spread(r.var))
-nanstd = implements(np.nanstd)(_nan_spread(r.std))
+nanvar = implements(np.nanvar)(_nan_spread(r.var, var))
+nanstd = implements(np.nanstd)(_nan_spread(r.std, std))
 
 
 # ------------------------------------------------------------------------------------------------ scans

@@ -40,7 +40,7 @@ def _rows(m: Any, rowvar: bool) -> DimArray:
         raise ValueError("m has more than 2 dimensions")
     if x.ndim < 2:
         return expand(x, [0] if x.ndim else [0, 1])
-    return x if rowvar or x.shape[0] == 1 else ordered(x, x.dims[::-1])
+    return x if rowvar else ordered(x, x.dims[::-1])
 
 
 @implements(np.cov)
@@ -70,7 +70,8 @@ def cov(
     first, second = (_off(named(x, (n, CELL)), weights, scale) for n in names)
     second = conj_if_complex(second)
     out = contract(first, second if weights is None else multiply(second, weights), (CELL,))
-    out = ordered(e.divide(out, subtract(scale, loss)), names)
+    free = e.maximum(subtract(scale, loss), c(0.0))  # as in NumPy
+    out = ordered(e.divide(out, free), names)
     return squeeze(out, tuple(n for n, s in out.sizes.items() if s == 1))
 
 
