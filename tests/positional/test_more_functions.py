@@ -166,6 +166,17 @@ def test_differences_and_quotients_of_several_axes_have_no_order() -> None:
             np.testing.assert_allclose(np.asarray(seen[0]), f(whole), rtol=1e-15)
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 1.0])])
+def test_sums_of_weights_are_finite_where_averages_are_not(weights: Any, keepdims: bool) -> None:
+    a, options = np.array([[1.0, np.nan, 2.0], [np.inf, 2.0, 3.0]]), {"weights": weights, "returned": True, "keepdims": keepdims}
+    for x in (a, a.astype("float32")):
+        for found, expected in zip(np.average(ng.positional(x), 1, **options), np.average(x, 1, **options), strict=True):
+            np.testing.assert_array_equal(found.data, expected)
+            assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(ng.grad(lambda w: np.average(a, 1, w, returned=True)[1].sum())(np.ones(3)), np.full(3, 2.0))
+
+
 @pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
 @pytest.mark.parametrize("ddof", [2, 3, 4])
 @pytest.mark.parametrize("options", [{}, {"where": np.array([[True, True, False], [True, False, False]])}, {"mean": np.array([[2.0], [3.0]])}])

@@ -164,7 +164,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         scale = r.sum(w, tuple(n for n in names if n in w.names), skipna=False)
         y = e.divide(r.sum(multiply(x, w), names, skipna=False), scale)
     y = kept(y, x, names, keepdims)
-    return y if not returned else (y, add(scale, multiply(y, c(0))))
+    nothing = multiply(cast(e.isnan(y), y.dtype), c(0))  # 0 also where an average is not finite
+    return y if not returned else (y, add(cast(scale, y.dtype), nothing))
 
 
 def _renamed(w: DimArray, names: Names) -> DimArray:
