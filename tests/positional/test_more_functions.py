@@ -334,6 +334,16 @@ def test_precision_of_quantiles(method, q):
     np.testing.assert_allclose(found[1], expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("method", ["lower", "higher", "nearest", "inverted_cdf", "closest_observation"])
+def test_quantiles_that_are_cells_do_not_see_infinite_ones_beside_them(method: str) -> None:
+    a, q = np.array([[-np.inf, 2.0, np.inf], [1.0, np.inf, np.inf], [-np.inf, -np.inf, 5.0]]), [0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0]
+    expected = np.quantile(a, q, axis=1, method=method)
+    np.testing.assert_array_equal(ng.quantile(ng.DimArray(a, ("x", "y")), q, "y", method=method).data, expected)
+    value, pull = ng.pullback(lambda a: np.nanquantile(a, q, axis=1, method=method), a)
+    np.testing.assert_array_equal(value, expected)
+    np.testing.assert_allclose(pull(np.ones((7, 3))), np.sum([(a == e[:, None]) / (a == e[:, None]).sum(1, keepdims=True) for e in expected], 0))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
 @pytest.mark.parametrize("f", [
     lambda a: np.linspace(a[0], a[1], 4), lambda a: np.linspace(a, a + 1, 3, retstep=True)[1], lambda a: np.linspace(a[0], a[1], 1),

@@ -242,7 +242,7 @@ def _check_weights(w: DimArray, there: DimArray, name: Name, skipna: bool | None
 
 
 def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
-    """The cell below where that is all, and what is infinite of the two where one is, whatever its weight."""
+    """One cell where that is all, else what is infinite of the two where one is, whatever its weight."""
     whole = equal(below, above)
     if _all_finite(below) and _all_finite(above):
         return where(whole, below, add(below, multiply(weight, subtract(above, below))))
@@ -250,7 +250,8 @@ def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
     low, high = where(finite, below, c(0.0)), where(finite, above, c(0.0))
     far = where(isfinite(below), above, where(isfinite(above), below, c(math.nan)))
     inside = add(low, multiply(weight, subtract(high, low)))  # of which a weight of 0 has a derivative, too
-    return where(whole, below, where(finite, inside, where(equal(weight, c(0)), below, far)))
+    one = where(equal(weight, c(0)), below, where(equal(weight, c(1)), above, far))
+    return where(whole, below, where(finite, inside, one))
 
 
 def _between_dates(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
