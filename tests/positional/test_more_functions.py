@@ -334,6 +334,21 @@ def test_precision_of_quantiles(method, q):
     np.testing.assert_allclose(found[1], expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("knots", [[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0], [-np.inf, 0.0, 1.0], [0.0, 1.0, np.inf], [-np.inf, 0.5, np.inf], [-np.inf, 1.0, 1.0]])
+def test_lines_between_equal_and_infinite_knots_are_those_of_numpy(knots: list[float]) -> None:
+    xp, fp = np.array(knots), np.array([1.0, 2.0, 5.0])
+    x = np.array([-3.0, 0.0, 0.3, 0.5, 0.7, 1.0, 4.0, np.inf, -np.inf, np.nan])
+    expected = np.interp(x, xp, fp)
+    value, pull = ng.pullback(lambda x, fp: np.interp(x, xp, fp), x, fp)
+    np.testing.assert_allclose(value, expected, rtol=1e-14)
+    np.testing.assert_allclose(ng.compile(lambda fp: np.interp(x, xp, fp))(fp), expected, rtol=1e-14)
+    rows = ng.jacobian(lambda fp: np.interp(x[:-1], xp, fp))(fp)
+    np.testing.assert_allclose(rows, np.stack([np.interp(x[:-1], xp, e) for e in np.eye(3)], -1), atol=1e-14)  # it is linear in these
+    inner = np.abs(x - 0.3) < 0.3
+    slopes = [richardson(lambda t: np.interp(x + t, xp, fp))[i] for i in np.flatnonzero(inner)]
+    np.testing.assert_allclose(pull(np.ones(10))[0][inner], slopes, atol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["lower", "higher", "nearest", "inverted_cdf", "closest_observation"])
 def test_quantiles_that_are_cells_do_not_see_infinite_ones_beside_them(method: str) -> None:
     a, q = np.array([[-np.inf, 2.0, np.inf], [1.0, np.inf, np.inf], [-np.inf, -np.inf, 5.0]]), [0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0]

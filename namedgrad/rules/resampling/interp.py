@@ -235,20 +235,27 @@ class Along:
         """The right end of the interval."""
         return e.minimum(add(self.at, c(1)), c(self.n - 1))
 
-    def width(self) -> DimArray | None:
-        """The length of the interval, 1 for an empty one; None where it is 1 anyway."""
-        if self.coord is None:
-            return None
-        width = subtract(gather(self.coord, {self.dim: self.right()}), gather(self.coord, {self.dim: self.at}))
-        return where(equal(width, c(0)), c(1), width)
-
     def _fraction(self) -> DimArray:
-        """How far along its interval a target lies."""
-        start = cast(self.at, self.target.dtype) if self.coord is None else gather(self.coord, {self.dim: self.at})
-        t = subtract(self.target, start)
-        self.wide = self.width()
-        t = t if self.wide is None else e.divide(t, self.wide)
+        """How far along its interval a target lies; the length of that is kept, but for 1."""
+        self.wide: DimArray | None = None
+        if self.coord is None:
+            t = subtract(self.target, cast(self.at, self.target.dtype))
+        else:
+            t = self._part(*(gather(self.coord, {self.dim: at}) for at in (self.at, self.right())))
         return cast(t if self.there is None else select(self.there, t), self.kind)
+
+    def _part(self, start: DimArray, stop: DimArray) -> DimArray:
+        width = subtract(stop, start)
+        empty = equal(width, c(0))  # the last, where coordinates end with equal ones: the last cell counts, as in NumPy
+        self.wide = where(empty, c(1), width)
+        t = where(empty, c(1), e.divide(subtract(self.target, start), self.wide))
+        return t if known_finite(width) else where(isfinite(width), t, self._part_of_endless(start, stop))
+
+    def _part_of_endless(self, start: DimArray, stop: DimArray) -> DimArray:
+        """From an infinite coordinate all others are equally far: the cell at its finite end counts, but there."""
+        start, stop, target = (stop_gradient(v) for v in (start, stop, self.target))
+        inside = where(isfinite(start), c(0.0), where(isfinite(stop), c(1.0), c(np.nan)))
+        return where(equal(target, start), c(0.0), where(equal(target, stop), c(1.0), inside))
 
     def filled(self, y: DimArray, fill: Any, *, bounds_error: bool) -> DimArray:
         """Other values for targets that are NaN, or outside."""
