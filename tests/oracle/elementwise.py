@@ -136,7 +136,7 @@ TABLE["log_softmax"] = lambda x, dim, **_: ng.log_softmax(x, dim) if x.ndim else
 TABLE["nn.functional.softmin"] = lambda x, dim, **_: ng.softmin(x, dim) if x.ndim else 0 * x + 1
 TABLE["diff"] = lambda x, n=1, dim=-1, prepend=None, append=None: np.diff(
     x, n, dim, **{k: v for k, v in (("prepend", prepend), ("append", append)) if v is not None}
-) if n else x
+)
 TABLE["trapezoid"] = TABLE["trapz"] = lambda y, x=None, dx=1.0, dim=-1: np.trapezoid(y, x, dx, dim)
 for _name in ("quantile", "nanquantile"):
     TABLE[_name] = lambda x, q, dim=None, keepdim=False, interpolation="linear", f=getattr(np, _name): f(

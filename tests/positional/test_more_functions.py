@@ -82,6 +82,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "unwrap in its period": (lambda a, p: np.unwrap(5 * a, period=p), (V, np.array(3.1))),
     "nanvar about a mean": (lambda a, m: np.nanvar(np.where(A > 1, np.nan, a), 1, keepdims=True, mean=m), (A, V[:3, None])),
     "nanstd of some about a mean": (lambda a, m: np.nanstd(a, 0, correction=0.5, where=A < 1, mean=m), (A, W)),
+    "diff of order 0": (lambda a, b: np.diff(a, 0, prepend=b, append=b), (V, W)),
     "polyadd": (np.polyadd, (V, W)),
     "polysub": (np.polysub, (W, V)),
     "polymul": (np.polymul, (V, W)),

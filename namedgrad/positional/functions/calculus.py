@@ -43,6 +43,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if not x.ndim:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalize_axis_index(axis, x.ndim)
+    if n == 0:
+        return x
     more = [None if v is None else _attached(v, x, axis) for v in (prepend, append)]
     parts = [p for p in (more[0], x, more[1]) if p is not None]
     x = concatenate(parts, axis) if len(parts) > 1 else x

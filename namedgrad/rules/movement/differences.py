@@ -96,7 +96,7 @@ def diff(x: DimArray, dim: Any = None, n: int = 1, *, label: str = "upper", prep
     name = pick_one(x, dim, "diff")
     if n < 0:
         raise ValueError(f"diff: n={n} is negative")
-    x = attached(x, name, prepend, append)
+    x = attached(x, name, prepend, append) if n else x  # as in NumPy
     for _ in range(n):
         x = difference(x, name)
     return x
