@@ -20,7 +20,7 @@ from namedgrad.rules.linalg.solving import inv
 from namedgrad.rules.reductions import max as max_
 from namedgrad.rules.reductions import min as min_
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import cast, isfinite, multiply, relabel, total, where
+from namedgrad.rules.structure import cast, equal, isfinite, multiply, relabel, total, where
 from namedgrad.trace import innermost
 
 NEW = axes.fresh("value")
@@ -144,10 +144,12 @@ def cond(a: DimArray, dims: tuple[Name, Name], ord: Any = None) -> DimArray:
         with said_by("cond"):
             values = svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW)
         large, small = (f(values, NEW, skipna=False) for f in (max_, min_))
-        return divide(small, large) if ord == -2 else divide(large, small)
-    size, other = norm_of(x, ord), norm_of(inv(x, (ROW, COLUMN), errors="nan"), ord)
-    singular = logical_and(isnan(other), isfinite(size))
-    return where(singular, constant(math.inf), multiply(size, other))
+        out = divide(small, large) if ord == -2 else divide(large, small)
+        return where(equal(large, constant(0.0)), constant(math.inf), out)
+    size, inverse = norm_of(x, ord), inv(x, (ROW, COLUMN), errors="nan")
+    none = isnan(norm_of(innermost(inverse), ord))
+    other = norm_of(where(none, constant(0.0), inverse), ord)  # whose derivative is not that of NaN
+    return where(logical_and(none, isfinite(size)), constant(math.inf), multiply(size, other))
 
 
 @operation(sample("well(i,j)", dims=("i", "j")), sample("tall(six,b)", dims=("six", "b")), differentiable=False)
