@@ -374,6 +374,43 @@ def test_precision_is_that_of_numpy(f: Callable[[Any], Any], dtype: str) -> None
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+SOME = np.array([True, False, True])
+OWN_DTYPE: dict[str, Callable[[Any], Any]] = {
+    "round": lambda a: np.round(a, -1),
+    "max of some": lambda a: np.max(a, where=SOME, initial=0),
+    "min of some": lambda a: np.min(a, where=SOME, initial=90),
+    "max from a float": lambda a: np.max(a, initial=np.float64(7.5)),
+    "sum from a float": lambda a: np.sum(a, initial=np.float64(2.5)),
+    "prod from a float": lambda a: np.prod(a, initial=np.float64(2.5)),
+    "clip": lambda a: np.clip(a, 1, 20, dtype="float64"),
+    "pad": lambda a: np.pad(a, 1, constant_values=3.75),
+    "einsum": lambda a: np.einsum("i,i", a, a, dtype="complex128"),
+    "vander": lambda a: np.vander(a, 3),
+    "histogram": lambda a: np.histogram([1.0, 2.0, 5.0], 2, weights=a)[0],
+    "isclose": lambda a: np.isclose(a, a[::-1], atol=9.0),
+    "unwrap of nothing": lambda a: np.unwrap(a[:0]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32"])
+@pytest.mark.parametrize("name", OWN_DTYPE)
+def test_dtypes_are_those_of_numpy(name: str, dtype: str) -> None:
+    f, x = OWN_DTYPE[name], np.array([25, 4, 17], dtype)
+    expected = f(x)
+    batch = [ng.positional(np.stack([x, x]), vectorized=("b",))] if "histogram" not in name else []
+    for found, ref in ((f(ng.positional(x)), expected), *((f(p).devectorize(), np.stack([expected] * 2)) for p in batch)):
+        bare = found.data if isinstance(found, ng.PositionalArray) else found
+        assert bare.dtype == ref.dtype
+        np.testing.assert_allclose(bare, ref, rtol=1e-6)
+
+
+def test_numbers_of_two_signs_or_none_are_compared_without_overflow() -> None:
+    for a, b in (([1, 200], [2, 190]), ([True, False], [True, True])):
+        x, y = (np.array(v, "uint8" if a[0] == 1 and a[1] == 200 else bool) for v in (a, b))
+        np.testing.assert_array_equal(np.isclose(ng.positional(x), ng.positional(y), atol=1), np.isclose(x.astype(float), y, atol=1))
+    assert np.max(ng.positional(SOME), where=~SOME, initial=False) == np.False_
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
 @pytest.mark.parametrize("p", [[2], [0, 2, 0], [0, 0]])
 def test_precision_of_roots_at_0_is_that_of_numpy(p: list[int], dtype: str) -> None:

@@ -60,7 +60,7 @@ def clip(
     dtype: Any = None,
 ) -> Any:
     low, high = (b if c_ is None else c_ for b, c_ in ((a_min, min), (a_max, max)))
-    x = numbered(a)
+    x = numbered(a) if dtype is None else cast(numbered(a), np.dtype(dtype))
     if low is not None:
         x = e.clip_low(*meet(x, numbered(low)))
     return x if high is None else e.clip_high(*meet(x, numbered(high)))
@@ -97,7 +97,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     scale = c(10.0 ** abs(decimals))
     if decimals > 0:
         return e.divide(e.rint(multiply(x, scale)), scale)
-    return multiply(e.rint(e.divide(x, scale)), scale)
+    out = multiply(e.rint(e.divide(x, scale)), scale)
+    return cast(out, x.dtype) if x.dtype.kind in "iu" else out
 
 
 implements(np.sinc)(lambda x: e.sinc(numbered(x)))
@@ -159,7 +160,7 @@ if hasattr(np, "astype"):  # NumPy 2.1
 
 
 def _near(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> DimArray:
-    x, y = meet(numbered(a), numbered(b))
+    x, y = (cast(v, "float64") if v.dtype.kind in "biu" else v for v in meet(numbered(a), numbered(b)))  # no overflow
     close = e.less_equal(z.absolute(subtract(x, y)), add(c(atol), multiply(c(rtol), z.absolute(y))))
     close = e.logical_or(e.logical_and(close, isfinite(y)), equal(x, y))
     both = e.logical_and(logical_not(equal(x, x)), logical_not(equal(y, y)))

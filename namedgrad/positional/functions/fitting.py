@@ -34,6 +34,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> DimArray:
     if v.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = v.shape[0] if N is None else N
+    v = cast(v, np.result_type(v.dtype, int))  # that of NumPy, also of single precision
     return ordered(polynomials.vander(named(v, (LINE,)), n, increasing=increasing, degree=POWER), (LINE, POWER))
 
 

@@ -61,7 +61,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
         raise ValueError("weights should have the same shape as a.")
     fixed = np.histogram_bin_edges(raw, static(bins, "bins"), static(range, "range"))
     edges = _following(a, fixed, bins, range)
-    return _table([raw], [fixed], [edges], density, weights), edges
+    table = _table([raw], [fixed], [edges], density, weights)
+    own = None if density or weights is None else numbered(weights).dtype
+    return table if own is None or own.kind == "b" else table.astype(own), edges
 
 
 @implements(np.histogramdd)

@@ -198,13 +198,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> D
     key, default = _OPTIONS.get(mode, ("stat_length", None))
     given = options.get(key, default)
     sides = [(None, None)] * x.ndim if given is None else pairs(given, x.ndim)
-    odd = options.get("reflect_type", "even") == "odd"
+    odd, kind = options.get("reflect_type", "even") == "odd", x.dtype
     for axis, (before, after) in enumerate(pairs(pad_width, x.ndim)):
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         if before or after:
             x = ordered(pad_axis(x, name_of(x, axis), (int(before), int(after)), mode, sides[axis], odd=odd), x.dims)
-    return x
+    return cast(x, kind) if kind.kind in "iu" and x.level is None else x  # of a value that does not fit, too
 
 
 # ------------------------------------------------------------------------------------------------ grids

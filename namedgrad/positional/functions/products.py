@@ -24,7 +24,7 @@ from namedgrad.positional.views import view
 from namedgrad.rules import contraction
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.reductions import sum as total
-from namedgrad.rules.structure import multiply, relabel
+from namedgrad.rules.structure import cast, multiply, relabel
 
 M, K, N = (axes.fresh(name) for name in ("rows", "inner", "columns"))
 
@@ -186,6 +186,7 @@ def einsum(
     *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe"
 ) -> DimArray:
     terms, result, arrays = parse(*operands)
+    arrays = arrays if dtype is None else [_as(x, np.dtype(dtype), casting) for x in arrays]
     letters: dict[str, Name] = {}
     xs = [_labelled(x, term, letters) for x, term in zip(arrays, terms)]
     _check_labels(xs, terms)
@@ -202,6 +203,12 @@ def einsum(
     if shown is None or len(xs) > 1 or summed:
         return y
     return view(shown, "rw", y, lambda base: np.einsum(*(base if p is shown else p for p in operands)))
+
+
+def _as(x: DimArray, dtype: np.dtype[Any], casting: Any) -> DimArray:
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TypeError(f"einsum: {x.dtype} is not cast to {dtype} by the rule {casting!r}")
+    return cast(x, dtype)
 
 
 def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:

@@ -78,7 +78,7 @@ def sum(
 ) -> Any:
     x, names = read(a, axis, dtype)
     y = kept(r.sum(masked(x, where, 0), names, skipna=False), x, names, keepdims)
-    return y if initial is None else add(y, numbered(initial))
+    return y if initial is None else add(y, _begun(initial, y))
 
 
 @implements(np.prod, method=True)
@@ -93,7 +93,7 @@ def prod(
 ) -> Any:
     x, names = read(a, axis, dtype)
     y = kept(r.prod(masked(x, where, 1), names, skipna=False), x, names, keepdims)
-    return y if initial is None else multiply(y, numbered(initial))
+    return y if initial is None else multiply(y, _begun(initial, y))
 
 
 @in_single
@@ -190,10 +190,27 @@ def _extreme(rule: Callable[..., DimArray], meets: Any, fill: float) -> Callable
             )
         if initial is not None and not math.prod(x.sizes[n] for n in names):
             return _nothing(x, names, keepdims, numbered(initial))
-        y = kept(rule(masked(x, where, fill), names, skipna=False), x, names, keepdims)
-        return y if initial is None else meets(y, numbered(initial))
+        y = kept(rule(masked(x, where, _outermost(x, fill)), names, skipna=False), x, names, keepdims)
+        return y if initial is None else meets(y, _begun(initial, y))
 
     return function
+
+
+def _outermost(x: DimArray, fill: float) -> float:
+    """What is never the extreme of other cells of this dtype."""
+    if x.dtype.kind not in "biu":
+        return fill
+    if x.dtype.kind == "b":
+        return fill > 0
+    limits = np.iinfo(x.dtype)
+    return limits.min if fill < 0 else limits.max
+
+
+def _begun(initial: Any, y: DimArray) -> DimArray:
+    """Where a reduction begins, in its dtype; not where that is differentiated, or complex alone."""
+    v = numbered(initial)
+    fits = v.level is None and (v.dtype.kind != "c" or y.dtype.kind == "c")
+    return cast(v, y.dtype) if fits else v
 
 
 def _nothing(x: DimArray, names: Names, keepdims: bool, initial: DimArray) -> DimArray:
@@ -224,7 +241,7 @@ def _nan(rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = 
         if where is not True:
             x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
         y = kept(rule(x, names, skipna=True), x, names, keepdims)
-        return y if initial is None or begin is None else begin(y, numbered(initial))
+        return y if initial is None or begin is None else begin(y, _begun(initial, y))
 
     return function
 

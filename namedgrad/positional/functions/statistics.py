@@ -95,9 +95,10 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 @implements(np.unwrap)
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> DimArray:
     x, name = along(numbered(p), axis)
-    step = diff(stop_gradient(x), name)
     whole = x.dtype.kind in "iu" and isinstance(period, int)
-    width = numbered(period)
+    if not extent(x, name):
+        return x if whole else add(x, c(0.0))
+    step, width = diff(stop_gradient(x), name), numbered(period)
     high = c(period // 2) if whole else e.divide(width, c(2))
     low = negative(high)
     moved = add(e.remainder(subtract(step, low), width), low)
