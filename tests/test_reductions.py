@@ -42,6 +42,19 @@ def test_min_count_is_that_of_xarray(name: str, min_count: int | None, skipna: b
     np.testing.assert_allclose(got.data, expected.data, rtol=1e-13)
 
 
+@pytest.mark.parametrize("ord", [2, 1, 3, np.inf])
+def test_norms_that_are_masked_out_have_no_slope(ord: float) -> None:
+    """Nor do missing or infinite cells of theirs reach the slopes of others, in both modes, compiled, and twice."""
+    x, there = np.array([[np.nan, 1.0], [np.inf, 2.0], [0.0, 0.0], [3.0, 4.0]]), ng.DimArray([False, False, True, True], "a")
+    a, alone = ng.DimArray(x, ("a", "b")), (x[3] / np.linalg.norm(x[3], ord)) ** (ord - 1)
+    loss = lambda a: ng.where(there, ng.vector_norm(a, "b", ord=ord), 0.0).sum()
+    for grad in (ng.grad(loss), ng.compile(ng.grad(loss))):
+        np.testing.assert_allclose(grad(a).data, [[0.0, 0.0]] * 3 + [alone], rtol=1e-14)
+    way = ng.ones({"a": 4, "b": 2})
+    np.testing.assert_allclose(ng.pushforward(loss, (a,), (way,))[1].item(), ng.grad(loss)(a).data.sum(), rtol=1e-14)
+    assert np.isfinite(ng.hvp(loss, a, way).data).all()
+
+
 @pytest.mark.filterwarnings("ignore:Degrees of freedom")
 @pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize("ddof", [0, 1, 2.5])

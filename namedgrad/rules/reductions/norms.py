@@ -26,8 +26,11 @@ from namedgrad.rules.structure import (
     equal,
     guarded_contract,
     isfinite,
+    known_finite,
+    logical_not,
     multiply,
     not_equal,
+    select,
     subtract,
     total,
     where,
@@ -36,9 +39,14 @@ from namedgrad.trace import innermost
 
 
 def _direction(y: DimArray, x: DimArray) -> DimArray:
-    """``x / |x|``, 0 where the length is 0."""
-    zero = equal(y, c(0))
+    """``x / |x|``, 0 where the length is 0, or not finite but of no influence."""
+    zero = equal(y, c(0)) if known_finite(y) else e.logical_or(equal(y, c(0)), _idle(y, x))
     return where(zero, c(0.0), e.divide(x, where(zero, c(1.0), y)))
+
+
+def _idle(y: DimArray, g: DimArray) -> DimArray:
+    """Where a length that is not finite was masked out."""
+    return e.logical_and(equal(g, c(0)), logical_not(isfinite(y)))
 
 
 def _gone(y: DimArray, x: DimArray) -> Names:
@@ -47,7 +55,7 @@ def _gone(y: DimArray, x: DimArray) -> Names:
 
 _length = reduction(
     "length2",
-    pullback=lambda g, y, x: (multiply(_direction(y, g), x),),
+    pullback=lambda g, y, x: (multiply(_direction(y, g), x if known_finite(y) else select(logical_not(_idle(y, g)), x)),),
     pushforward=lambda t, y, x: _direction(y, guarded_contract(t, x, _gone(y, x))),
 )
 
