@@ -52,8 +52,8 @@ def least_squares(
         For None, or for a list of names in place of the dict, start values are found from the data, cell by cell.
     *data
         Arrays and whatever else ``residual`` takes; by convention the observations come last. Residuals that are NaN or
-        infinite because data are missing, or that ``residual`` itself masks, do not count; a model that is not finite
-        at the start values is reported in ``status``.
+        infinite because data are missing, that ``residual`` itself masks, or that are NaN whatever the parameters are,
+        as what a shift loses, do not count; a model that is not finite at the start values is reported in ``status``.
     over : name or names
         The dims whose cells are independent problems. None: a single problem.
     bounds : dict, optional

@@ -37,6 +37,7 @@ from namedgrad.transforms.tape import quiet
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 LEAST_TILES = 20  # for a thread that solves; fewer are evaluated together
 NUDGE = 0.1  # relative change of start values that shows what depends on them, more or less
+PLACES, FAR = 9, 4.0  # where it is tried whether residuals are ever numbers, and how many orders of magnitude away
 GOLDEN = 0.5 * (5**0.5 - 1)
 
 
@@ -198,11 +199,23 @@ class Residuals(Problem):
                 near = np.clip(near, self.lower[:, index], self.upper[:, index])
                 masked &= ~self._finite(near, index, complete)
             sound |= masked
+        if not sound.all():
+            sound |= self._never(start, index, complete)
         rest = tuple(range(1, seen.ndim))
         self.observed[index] = seen  # type: ignore[index]
         self.complete[index] = seen.all(axis=tuple(range(1, seen.ndim)))
         self.counts[index] = np.logical_or(seen, ~sound).sum(axis=rest)
         self.unusable[index] |= np.logical_not(sound.all(axis=rest))
+
+    def _never(self, start: Matrix, index: Index, complete: Any) -> Flags:
+        """Which residuals are NaN whatever the parameters: they were before they met these, as what a shift loses."""
+        rng, near = np.random.default_rng(0), start
+        never = np.isfinite(start).all(axis=0).reshape(-1, *[1] * len(self.dims))  # NaN hides everything
+        for _ in range(PLACES):
+            never = never & np.isnan(self.residual(near, index, complete).to_numpy())
+            size = rng.choice([-1.0, 1.0], (len(start), 1)) * 10 ** rng.uniform(-FAR, FAR, (len(start), 1))
+            near = size * np.where(start != 0, start, 1.0)
+        return never
 
     def arguments(self, index: Index) -> dict[str, Any]:
         """Data, sigma and priors of some cells."""

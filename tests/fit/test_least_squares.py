@@ -267,6 +267,38 @@ def test_edges_that_a_program_loses_do_not_count():
     assert (fit.dof == len(TIME) - 4 - 3).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"shared": "late"}, {"loss": "huber", "loss_scale": 1e3}])
+def test_what_a_shift_within_the_model_loses_does_not_count(options):
+    rng = np.random.default_rng(0)
+    force = xr.DataArray(rng.normal(size=20), dims="time")
+    y = xr.DataArray(rng.normal(size=(3, 20)), dims=("site", "time"))
+    force[7], y[1, 12] = np.nan, np.inf
+    now, before = force.values[1:], force.values[:-1]
+    off = lambda p, f, y: p["now"] * f + p["late"] * f.shift(time=1) - y
+    fit = lambda y: ng.least_squares(off, {"now": 0.0, "late": 0.0}, force, y, over="site", **options)
+    found = fit(y)
+    blocks, sides = [], []
+    for site, one in enumerate(y.values[:, 1:]):
+        some = np.isfinite(now + before + one)
+        own = np.zeros((some.sum(), 6))
+        own[:, site], own[:, 3 if "shared" in options else 3 + site] = now[some], before[some]
+        blocks.append(own)
+        sides.append(one[some])
+    want = np.linalg.lstsq(np.concatenate(blocks), np.concatenate(sides))[0]
+    np.testing.assert_allclose(found.params["now"], want[:3], rtol=1e-6)
+    np.testing.assert_allclose(found.params["late"], want[3] if "shared" in options else want[3:], rtol=1e-6)
+    assert int(found.dof.sum()) == sum(map(len, sides)) - (4 if "shared" in options else 6)
+    assert found.status.isin([0]).all()
+    lazy = ng.least_squares(off, {"now": 0.0, "late": 0.0}, force, y.chunk(site=1), over="site", **options)
+    xr.testing.assert_allclose(lazy.params.compute(), found.params)
+    gradient = ng.grad(lambda y: (fit(y).params["now"] ** 2).sum())(y)
+    step = xr.zeros_like(y)
+    step[0, 3] = 1e-5
+    slope = ((fit(y + step).params["now"] ** 2).sum() - (fit(y - step).params["now"] ** 2).sum()) / 2e-5
+    np.testing.assert_allclose(gradient[0, 3], slope, rtol=1e-5)
+    assert (gradient[:, 0] == 0).all()
+
+
 def test_parameters_that_the_data_do_not_determine_are_reported():
     t, y = named(observations())
     fit = ng.least_squares(lambda p, t, y: (p["a"] + p["b"]) * ng.exp(-t) - y, {"a": 1.0, "b": 1.0}, t, y, over=OVER)
