@@ -336,7 +336,7 @@ def _fit_block(
     given = None if sigma is None else flat(sigma)
     ends = fit_series(series, [flat(c) for c in several[1:]], flat(y), start, lower, upper, given)
     if raising and ends.failed.any():
-        raise failure(series, ends.status, ends.failed, None)
+        raise failure(series, ends.status, ends.failed, None, " of a chunk")
     ends = ends.without_failures()
     shapes = [(count,), (count, count), (), (), (), (), ()]
     return tuple(np.reshape(v, (*cells, *s)) for v, s in zip(ends, shapes, strict=True))

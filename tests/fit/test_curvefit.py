@@ -326,7 +326,7 @@ def test_errors_are_raised_at_the_end_and_say_how_many_and_where():
     assert np.isnan(fit[COEFFICIENTS]).all("param").sum() == 1
     with pytest.raises(RuntimeError, match=r"1 of 12 fits of a\..*\n.*12 of 12 fits of b"):
         ng.curvefit(xr.Dataset({"a": da, "b": da.isel(t=[0])}), "t", exp_decay, p0=P0)
-    with pytest.raises(RuntimeError, match="1 of 3 fits"):
+    with pytest.raises(RuntimeError, match="1 of 3 fits of a chunk"):
         ng.curvefit(da.chunk(x=1), "t", exp_decay, p0=P0).compute()
     with pytest.raises(RuntimeError, match=r"12 of 12 fits.*maxfev = 3"):
         ng.curvefit(decays(), "t", exp_decay, p0={"n0": 3.0, "tau": 20.0}, kwargs={"maxfev": 3})
