@@ -32,10 +32,7 @@ def fit_model(
     readers = [_reader(c, time_units, time_origin, home) for c in given]
     numbers = [read(c) for read, c in zip(readers, given, strict=True)]
     predicted = [functools.partial(_read_like, c, read, home) for c, read in zip(given, readers, strict=True)]
-
-    def residual(p: Any, *data: Any) -> Any:
-        return model(p, *data[:-1]) - data[-1]
-
+    residual = functools.partial(_misfit, model)
     fit: Any = least_squares(residual, params, *numbers, obj, over=over, **options)
     if not isinstance(fit, (LeastSquaresResult, LazyResult)):
         return fit
@@ -49,11 +46,20 @@ def fit_model(
     return fit
 
 
+def _misfit(model: Callable[..., Any], p: Any, *data: Any) -> Any:
+    """The model less the observations, which come last."""
+    return model(p, *data[:-1]) - data[-1]
+
+
 def _reader(c: Any, time_units: str, time_origin: Any, home: Backend) -> Callable[[Any], Any]:
     """What makes numbers of a coordinate like this one; those of an index, which is on the host, where the data are."""
     read = _numbers(c, time_units, time_origin)
     on_host = isinstance(c, xr.DataArray) and c.name in c.indexes
-    return (lambda x: _moved(read(x), home)) if on_host else read
+    return functools.partial(_read_and_moved, read, home) if on_host else read
+
+
+def _read_and_moved(read: Callable[[Any], Any], home: Backend, x: Any) -> Any:
+    return _moved(read(x), home)
 
 
 def _moved(x: Any, home: Backend) -> Any:
@@ -65,13 +71,17 @@ def _moved(x: Any, home: Backend) -> Any:
 
 def _numbers(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
     if not isinstance(c, xr.DataArray) or c.dtype.kind not in "iumMO":
-        return lambda x: x
+        return _as_it_is
     origin = time_origin
     if origin is None and c.dtype.kind == "M":
         origin = np.nanmin(c.values)
     elif origin is None and c.dtype == object:
         origin = min(c.values.flat)
     return functools.partial(numeric, units=time_units, origin=origin)
+
+
+def _as_it_is(x: Any) -> Any:
+    return x
 
 
 def _read_like(c: Any, read: Callable[[Any], Any], home: Backend, x: Any) -> Any:

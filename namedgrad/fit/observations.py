@@ -15,11 +15,11 @@ import xarray as xr
 
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
-from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.cells import CELL, NUMBER, Index
 from namedgrad.fit.parameters import Matrix, as_float
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals, fill
-from namedgrad.fit.several import NUMBER, names_of
+from namedgrad.fit.several import names_of
 from namedgrad.rules.elementwise import c, divide, log
 from namedgrad.rules.movement import slice_of, split
 from namedgrad.rules.structure import (

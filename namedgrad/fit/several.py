@@ -7,15 +7,12 @@ from typing import Any
 
 import xarray as xr
 
-from namedgrad import axes
 from namedgrad.array import DimArray
-from namedgrad.axes import Name
+from namedgrad.fit.cells import NUMBER
 from namedgrad.linear import Like
 from namedgrad.rules.movement import join, merge
 from namedgrad.rules.structure import spread
 from namedgrad.transforms.grad import Output
-
-NUMBER: Name = axes.fresh("number")  # the axis of all numbers of one cell
 
 
 def is_several(out: Output) -> bool:

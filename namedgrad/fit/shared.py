@@ -30,14 +30,17 @@ class Blocks(Mapping[Any, Any]):
     """
 
     def __init__(self, names: list[Name], block: Callable[[Name, Name], xr.DataArray]) -> None:
-        self.names, self._block = names, functools.cache(block)
+        self.names, self._block = names, block
+        self._made: dict[tuple[Name, Name], xr.DataArray] = {}
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and key not in self.names:
             if set(key) <= set(self.names):
-                return self._block(*key)
+                if key not in self._made:
+                    self._made[key] = self._block(*key)
+                return self._made[key]
         elif key in self.names:
-            return {n: self._block(key, n) for n in self.names}
+            return {n: self[key, n] for n in self.names}
         raise KeyError(f"no block {key!r}: give two of the parameters {tuple(self.names)}")
 
     def __iter__(self) -> Iterator[Any]:
@@ -55,15 +58,16 @@ class BlockResult(LeastSquaresResult):
 
     def _matrices(self, free: Matrix, name: str, long_name: str) -> Any:
         problem, p = self._problem, self._problem.parameters
-        order = np.cumsum(problem.free) - 1
-
-        def block(a: Name, b: Name) -> xr.DataArray:
-            rows, columns = ([order[i] for i in range(p.rows[n].start, p.rows[n].stop)] for n in (a, b))
-            x = free[np.ix_(rows, columns)].reshape((*p.own[a].full_shape, *p.own[b].full_shape, -1))
-            dims, coords = own_dims(self, a, b)
-            return self._grid(np.moveaxis(x, -1, 0), name, long_name, dims, coords)
-
+        block = functools.partial(self._block, free, name, long_name)
         return Blocks([n for n in p.names if problem.free[p.rows[n]].any()], block)
+
+    def _block(self, free: Matrix, name: str, long_name: str, a: Name, b: Name) -> xr.DataArray:
+        """One block of a matrix of the free parameters."""
+        p, order = self._problem.parameters, np.cumsum(self._problem.free) - 1
+        rows, columns = ([order[i] for i in range(p.rows[n].start, p.rows[n].stop)] for n in (a, b))
+        x = free[np.ix_(rows, columns)].reshape((*p.own[a].full_shape, *p.own[b].full_shape, -1))
+        dims, coords = own_dims(self, a, b)
+        return self._grid(np.moveaxis(x, -1, 0), name, long_name, dims, coords)
 
 
 def own_dims(result: LeastSquaresResult, a: Name, b: Name) -> tuple[tuple[Any, ...], dict[Any, Any]]:
@@ -187,12 +191,7 @@ class SharedResult(LeastSquaresResult):
     @functools.cached_property
     def covariance(self) -> Any:
         """Covariance of the parameters, scaled by the residual variance, as named blocks."""
-
-        def block(a: Name, b: Name) -> xr.DataArray:
-            x, variance = self._block(a, b), self._residual_variance
-            return (x * variance).where(variance != np.inf, np.inf).transpose(*x.dims).rename("covariance")
-
-        return Blocks(self._free_names(), block)
+        return Blocks(self._free_names(), self._scaled_block)
 
     def fisher(self) -> Any:
         """Fisher's information about the parameters, as named blocks."""
@@ -219,6 +218,11 @@ class SharedResult(LeastSquaresResult):
                 out[g][np.ix_(at_a[cells], at_b[cells])] = value
         out[self._lost] = np.inf
         return self._named(out, a, b, "unscaled_covariance")
+
+    def _scaled_block(self, a: Name, b: Name) -> xr.DataArray:
+        """The same, scaled by the residual variance."""
+        x, variance = self._block(a, b), self._residual_variance
+        return (x * variance).where(variance != np.inf, np.inf).transpose(*x.dims).rename("covariance")
 
     def _factor(self, row: int) -> Callable[[Any], Matrix]:
         lay = self._local

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -343,6 +344,51 @@ def test_a_result_can_be_pickled_and_goes_on():
     xr.testing.assert_identical(again.params, fit.params)
     np.testing.assert_allclose(again.r2, fit.r2)
     np.testing.assert_allclose(again.predict(), fit.predict())
+
+
+def both(p, t, data):
+    """Residuals of two arrays."""
+    return {n: residual(p, t, data[n]) for n in ("first", "second")}
+
+
+def rows(p, t, y):
+    """A curve, and a constant from a parameter with a dim."""
+    return residual(p, t, y) + p["w"].sum()
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda fit: pickle.loads(pickle.dumps(fit))])
+@pytest.mark.parametrize("kind", ["one", "several", "shared", "own", "model", "dates", "vectorized"])
+def test_copies_of_every_kind_of_result_know_as_much(kind, again):
+    y = labelled(observations()).drop_vars("time")
+    t = xr.DataArray(TIME, dims="time", name="t")
+    dates = t.copy(data=np.datetime64("2000-01-01", "ns") + (TIME * 86400e9).astype("timedelta64[ns]"))
+    prior = {"w": (0.0, 1.0), "offset": (0.0, 1.0)}
+    fit = {
+        "one": lambda: ng.least_squares(residual, START, t, y, over=OVER),
+        "several": lambda: ng.least_squares(both, START, t, {"first": y, "second": 1.1 * y}, over=OVER),
+        "shared": lambda: ng.least_squares(residual, START, t, y, over=OVER, shared="offset"),
+        "own": lambda: ng.least_squares(rows, START | {"w": xr.zeros_like(y.lon)}, t, y, over="lat", prior=prior),
+        "model": lambda: y.grad.fit(model, t, START, over=OVER),
+        "dates": lambda: y.grad.fit(model, dates, START, over=OVER, time_units="days"),
+        "vectorized": lambda: ng.least_squares(residual, START, named(y.values)[0], named(y.values)[1].vectorize(*OVER)),
+    }[kind]()
+    matrices = lambda fit: [fit.covariance["size", "rate"]] if kind in ("shared", "own") else [fit.covariance]
+    tables = lambda fit: [fit.params, fit.stderr, fit.chi2, fit.aic, fit.r2, fit.residual, fit.predict(), fit.confint()]
+    early = again(fit)  # before anything is asked for
+    want = [*tables(fit), *matrices(fit)]
+    for copied in (early, again(fit)):
+        for here, there in zip(want, [*tables(copied), *matrices(copied)], strict=True):
+            xr.testing.assert_identical(*(ng.devectorize(x) for x in (here, there)))
+    if kind in ("one", "model"):
+        xr.testing.assert_identical(early.predict(t + 1), fit.predict(t + 1))
+
+
+def test_lazy_results_can_be_pickled():
+    y = labelled(observations())
+    fit = ng.least_squares(residual, START, y.time, y.chunk(lat=2), over=OVER)
+    again = pickle.loads(pickle.dumps(fit))
+    xr.testing.assert_identical(again.params.compute(), fit.params.compute())
+    assert len(again.plot({"lat": 10.0, "lon": -180.0}).axes) > 0
 
 
 @pytest.mark.parametrize("x", ["2024-01-11", ["2024-01-11", "2024-03-01"], np.array(["2024-01-11", "2024-03-01"], "M8[D]"), 10.0, [10.0, 60.0]])
