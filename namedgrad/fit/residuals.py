@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,9 +36,7 @@ from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 LEAST_TILES = 20  # for a thread that solves; fewer are evaluated together
-NUDGE = 0.1  # relative change of start values that shows what depends on them, more or less
-PLACES, FAR = 9, 4.0  # where it is tried whether residuals are ever numbers, and how many orders of magnitude away
-GOLDEN = 0.5 * (5**0.5 - 1)
+FAR = 4  # orders of magnitude within which it is tried whether residuals are ever numbers
 
 
 class Residuals(Problem):
@@ -189,33 +187,25 @@ class Residuals(Problem):
         seen = isfinite(r).to_numpy()
         complete = filled(self.arguments(index))
         sound = self._finite(start, index, complete)
-        if not sound.all():  # the function masks some itself, if that does not depend on the parameters
-            _, J = self.jacobian(start, index, complete)
-            masked = np.logical_and.reduce([isfinite(column).to_numpy() for column in J])
-            masked &= np.isfinite(start).all(axis=0).reshape(-1, *[1] * (masked.ndim - 1))  # NaN hides everything
-            apart = 0.5 + (GOLDEN * np.arange(len(start)) % 1)[:, None]  # so that those which are equal are no longer
-            for sign in (1, -1):
-                near = start + sign * NUDGE * apart * np.where(start != 0, start, 1.0)
-                near = np.clip(near, self.lower[:, index], self.upper[:, index])
-                masked &= ~self._finite(near, index, complete)
-            sound |= masked
         if not sound.all():
-            sound |= self._never(start, index, complete)
+            sound |= self._masked(start, index, complete)
         rest = tuple(range(1, seen.ndim))
         self.observed[index] = seen  # type: ignore[index]
         self.complete[index] = seen.all(axis=tuple(range(1, seen.ndim)))
         self.counts[index] = np.logical_or(seen, ~sound).sum(axis=rest)
         self.unusable[index] |= np.logical_not(sound.all(axis=rest))
 
-    def _never(self, start: Matrix, index: Index, complete: Any) -> Flags:
-        """Which residuals are NaN whatever the parameters: they were before they met these, as what a shift loses."""
-        rng, near = np.random.default_rng(0), start
-        never = np.isfinite(start).all(axis=0).reshape(-1, *[1] * len(self.dims))  # NaN hides everything
-        for _ in range(PLACES):
-            never = never & np.isnan(self.residual(near, index, complete).to_numpy())
-            size = rng.choice([-1.0, 1.0], (len(start), 1)) * 10 ** rng.uniform(-FAR, FAR, (len(start), 1))
-            near = size * np.where(start != 0, start, 1.0)
-        return never
+    def _masked(self, start: Matrix, index: Index, complete: Any) -> Flags:
+        """Which residuals the function masks itself, or are NaN before they meet parameters: whatever these are."""
+        J = self.jacobian(start, index, complete)[1]
+        constant = np.logical_and.reduce([isfinite(column).to_numpy() for column in J])
+        out = np.isfinite(start).all(axis=0).reshape(-1, *[1] * (constant.ndim - 1))  # NaN hides everything
+        for factor in _factors(len(start)):
+            there = self.residual(factor * np.where(start != 0, start, 1.0), index, complete).to_numpy()
+            out = out & (np.isnan(there) | (constant & np.isinf(there)))
+            if not out.any():
+                break
+        return out
 
     def arguments(self, index: Index) -> dict[str, Any]:
         """Data, sigma and priors of some cells."""
@@ -444,3 +434,11 @@ def fill(x: DimArray) -> DimArray:
     dims = tuple(n for n in x.names if n is not CELL)
     count = maximum(total(cast(known, x.dtype), dims), c(1.0))
     return where(known, x, divide(total(select(known, x), dims), count))
+
+
+def _factors(rows: int) -> Iterator[Any]:
+    """From no change to far changes of all parameters alike, and of each apart."""
+    sizes = [sign * 10.0**k for k in range(FAR + 1) for sign in (1, -1)]
+    yield from (*sizes, *(1 / x for x in sizes[2:]))
+    rng = np.random.default_rng(0)
+    yield from rng.choice([-1.0, 1.0], (len(sizes), rows, 1)) * 10 ** rng.uniform(-FAR, FAR, (len(sizes), rows, 1))

@@ -299,6 +299,21 @@ def test_what_a_shift_within_the_model_loses_does_not_count(options):
     assert (gradient[:, 0] == 0).all()
 
 
+@pytest.mark.parametrize("curve", [
+    lambda p, t: ng.log(p["a"] - t), lambda p, t: ng.sqrt(p["a"] - t), lambda p, t: ng.arcsin(t / p["a"]) + p["b"],
+    lambda p, t: ng.log(p["b"] * p["a"] - t),
+])  # fmt: skip
+def test_observations_outside_of_the_domain_of_the_start_values_are_not_left_out(curve):
+    """Other parameters would reach them: half of the data would be a fit that nobody asked for."""
+    t = xr.DataArray(np.linspace(0.0, 300.0, 31), dims="time")
+    y = curve({"a": 400.0, "b": 1.0}, t) * xr.DataArray([1.0, 1.0], dims="site")
+    fit = ng.least_squares(lambda p, t, y: curve(p, t) - y, {"a": 100.0, "b": 1.0}, t, y, over="site")
+    assert (fit.status == 5).all()
+    fit = ng.least_squares(lambda p, t, y: curve(p, t) - y, {"a": 350.0, "b": 1.0}, t, y, over="site", fixed="b")
+    np.testing.assert_allclose(fit.params["a"], 400.0)
+    assert (fit.dof == 30).all()
+
+
 def test_parameters_that_the_data_do_not_determine_are_reported():
     t, y = named(observations())
     fit = ng.least_squares(lambda p, t, y: (p["a"] + p["b"]) * ng.exp(-t) - y, {"a": 1.0, "b": 1.0}, t, y, over=OVER)
