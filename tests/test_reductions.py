@@ -55,6 +55,19 @@ def test_norms_that_are_masked_out_have_no_slope(ord: float) -> None:
     assert np.isfinite(ng.hvp(loss, a, way).data).all()
 
 
+@pytest.mark.parametrize("ord", [0.5, 2, 3])
+def test_infinite_norms_move_as_hypot_does(ord: float) -> None:
+    """The slope is the sign in infinite cells, and 0 elsewhere, in both modes and compiled; finite vectors keep theirs."""
+    a = ng.DimArray([[np.inf, 2.0, 5.0], [1.0, -np.inf, np.inf], [3.0, 4.0, 0.1]], ("a", "b"))
+    length = lambda a: ng.vector_norm(a, "b", ord=ord).sum()
+    finite = (a.data[2] / np.sum(a.data[2] ** ord) ** (1 / ord)) ** (ord - 1)
+    for grad in (ng.grad(length), ng.compile(ng.grad(length))):
+        np.testing.assert_allclose(grad(a).data, [[1, 0, 0], [0, -1, 1], finite], rtol=1e-13)
+    way = ng.ones({"a": 3, "b": 3})
+    np.testing.assert_allclose(ng.pushforward(length, (a,), (way,))[1].item(), 1 + finite.sum(), rtol=1e-13)
+    assert ng.hypot(a[{"a": 0}][{"b": 0}], 2.0).item() == ng.norm(a[{"a": 0}]).item() == np.inf
+
+
 @pytest.mark.filterwarnings("ignore:Degrees of freedom")
 @pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize("ddof", [0, 1, 2.5])

@@ -124,7 +124,14 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
     if not count_of(x, dims) or in_range(out, order):
         return out
     scale = size_of(x, dims, skipna=False)
-    return multiply(plain(e.divide(x, scale), dims), scale)
+    out = multiply(plain(e.divide(x, scale), dims), scale)
+    return out if order < 0 or known_finite(out) else _at_infinity(out, absolute(x), dims)
+
+
+def _at_infinity(out: DimArray, size: DimArray, dims: Names) -> DimArray:
+    """Norms of which cells are infinite are the sums of these: the slope is the sign there, and 0 elsewhere."""
+    infinite = total(select(e.isinf(size), size), dims)
+    return where(e.logical_and(e.isinf(infinite), e.isinf(out)), infinite, out)
 
 
 def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
