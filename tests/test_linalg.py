@@ -410,3 +410,15 @@ def test_cofactors_where_the_determinant_is_out_of_range(size):
     g = ng.grad(lambda a: ng.det(a, DIMS))(named(np.diag([size, size, 3.0]))).to_numpy()
     assert np.allclose(np.diag(g) / size, [3.0, 3.0, size], rtol=1e-12)
     assert np.isfinite(g).all()
+
+
+@pytest.mark.parametrize("cell", [(0, 1), (1, 0), (1, 1)])
+def test_a_missing_cell_is_missing_in_the_determinant(cell: tuple[int, int]) -> None:
+    """Also in the half of a triangular matrix that no product on the diagonal takes in; other matrices keep theirs."""
+    a = np.array([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 1.0], [0.0, -3.0]]])
+    a[0][cell] = np.nan
+    with np.errstate(invalid="ignore"):  # NumPy says so, too
+        sign, size = ng.slogdet(ng.DimArray(a, ("b", "i", "j")), ("i", "j"))
+        expected = np.linalg.slogdet(a)
+    np.testing.assert_array_equal(sign.data, expected.sign)
+    np.testing.assert_allclose(size.data, expected.logabsdet, rtol=1e-15)

@@ -77,7 +77,7 @@ class NumpyLinalg(LinalgKernels):
         return self._with_order(low, up[..., :k], np.argsort(p, axis=-1))
 
     def slogdet_packed(self, a: Raw, errors: str = "raise") -> Raw:
-        if triangular.half(a) is None:
+        if triangular.half(a) is None or not np.isfinite(a).all():  # the other half is as missing as the diagonal
             return super().slogdet_packed(a)
         values = np.diagonal(a, axis1=-2, axis2=-1)
         with np.errstate(divide="ignore"):
