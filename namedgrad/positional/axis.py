@@ -43,6 +43,11 @@ def along(x: DimArray, axis: int | None) -> tuple[DimArray, Name]:
     return x, name_of(x, axis)
 
 
+def granted(x: DimArray, axis: Any) -> Any:
+    """The axis asked for; None for the first or last of a single cell, which NumPy's reductions and scans grant it."""
+    return None if not x.ndim and (type(axis) is int or isinstance(axis, np.integer)) and axis in (0, -1) else axis
+
+
 def named(x: DimArray, names: Sequence[Name]) -> DimArray:
     """The visible axes under other names, in their order."""
     return relabel(x, {o: n for o, n in zip(x.dims, names, strict=True) if o != n})

@@ -404,6 +404,24 @@ def test_dtypes_are_those_of_numpy(name: str, dtype: str) -> None:
         np.testing.assert_allclose(bare, ref, rtol=1e-6)
 
 
+OF_ONE_CELL: list[Callable[..., Any]] = [
+    np.sum, np.prod, np.max, np.ptp, np.any, np.argmax, np.nansum, np.nanmean, np.nanmin, np.nanargmin, np.count_nonzero,
+    np.cumsum, np.cumprod, np.nancumsum, np.argsort, np.add.reduce, np.maximum.reduce, np.logaddexp.reduce,
+    lambda a, axis: np.max(a, axis, keepdims=True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", OF_ONE_CELL)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_a_single_cell_has_the_axes_that_numpy_grants_it(f: Callable[..., Any], axis: int) -> None:
+    expected, found = f(np.array(3.0), axis=axis), f(ng.positional(np.array(3.0)), axis=axis)
+    assert np.shape(found) == np.shape(expected)
+    np.testing.assert_array_equal(getattr(found, "data", found), expected)
+    for refused in (1, (0,)):
+        with pytest.raises(np.exceptions.AxisError):
+            np.sum(ng.positional(np.array(3.0)), axis=refused)
+
+
 def test_numbers_of_two_signs_or_none_are_compared_without_overflow() -> None:
     for a, b in (([1, 200], [2, 190]), ([True, False], [True, True])):
         x, y = (np.array(v, "uint8" if a[0] == 1 and a[1] == 200 else bool) for v in (a, b))

@@ -11,7 +11,7 @@ import numpy as np
 
 from namedgrad.array import DimArray
 from namedgrad.axes import Names
-from namedgrad.positional.axis import along, names_of
+from namedgrad.positional.axis import along, granted, names_of
 from namedgrad.positional.broadcasting import meet, stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import boxed, implements, kind_of, write_out
@@ -32,7 +32,7 @@ def read(a: Any, axis: Any, dtype: Any = None) -> tuple[DimArray, Names]:
     x = numbered(a)
     if dtype is not None:
         x = cast(x, np.dtype(dtype))
-    return x, names_of(x, axis)
+    return x, names_of(x, granted(x, axis))
 
 
 def masked(x: DimArray, mask: Any, fill: float) -> DimArray:
@@ -312,7 +312,8 @@ nanstd = implements(np.nanstd)(_nan_spread(r.std, std))
 
 def _scan(rule: Callable[..., DimArray], skipna: bool) -> Callable[..., Any]:
     def function(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-        x, name = along(numbered(a), axis)
+        x = numbered(a)
+        x, name = along(x, granted(x, axis))
         return rule(x if dtype is None else cast(x, np.dtype(dtype)), (name,), skipna=skipna)
 
     return function
@@ -333,7 +334,7 @@ def _cumulative(rule: Callable[..., DimArray], start: float) -> Callable[..., An
         v = numbered(x)
         if axis is None and v.ndim > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
-        y, name = along(v if dtype is None else cast(v, np.dtype(dtype)), axis)
+        y, name = along(v if dtype is None else cast(v, np.dtype(dtype)), granted(v, axis))
         y = rule(y, (name,), skipna=False)
         return pad(y, {name: (1, 0)}, constant_values=start) if include_initial else y
 

@@ -11,7 +11,7 @@ from namedgrad.array import DimArray
 from namedgrad.axes import Names
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray
-from namedgrad.positional.axis import along, named, names_of
+from namedgrad.positional.axis import along, granted, named, names_of
 from namedgrad.positional.functions.reductions import kept
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
@@ -29,7 +29,8 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
 
 @implements(np.argsort, method=True)
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    x, name = along(numbered(a), axis)
+    x = numbered(a)
+    x, name = along(x, granted(x, axis))
     return s.argsort(stop_gradient(x), name)
 
 
