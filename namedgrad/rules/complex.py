@@ -144,7 +144,7 @@ def imag(x: DimArray) -> DimArray:
     >>> ng.imag(z).data, ng.grad(lambda z: ng.imag(z).sum())(z).data
     (array([4.]), array([0.+1.j]))
     """
-    return _imag.one(x) if _is_complex(x) else stamp(zeros_spread(x, like(x)), x.hidden)
+    return _imag.one(x) if _is_complex(x) else stamp(zeros_spread(x, like(x), x.dtype.type(0)), x.hidden)
 
 
 @operation(sample("complex(a,b)"), sample("real(a,b)"))

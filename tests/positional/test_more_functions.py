@@ -389,6 +389,15 @@ OWN_DTYPE: dict[str, Callable[[Any], Any]] = {
     "histogram": lambda a: np.histogram([1.0, 2.0, 5.0], 2, weights=a)[0],
     "isclose": lambda a: np.isclose(a, a[::-1], atol=9.0),
     "unwrap of nothing": lambda a: np.unwrap(a[:0]),
+    "resize of nothing": lambda a: np.resize(a[:0], (2, 3)),
+    "einsum of one": lambda a: np.einsum("ij->i", np.stack([a, a])),
+    "matrix_power": lambda a: np.linalg.matrix_power(np.stack([a[:2], a[1:]]), 3),
+    "matrix_power of 0": lambda a: np.linalg.matrix_power(np.stack([a[:2], a[1:]]), 0),
+    "matrix_power below 0": lambda a: np.linalg.matrix_power(np.stack([a[:2], a[1:]]), -1),
+    "a cell as quantile": lambda a: np.quantile(a, [0.3, 0.9], method="lower"),
+    "mean of whole numbers": lambda a: np.mean(a, dtype="int64"),
+    "imag": np.imag,
+    "i0": lambda a: np.i0(a / a.dtype.type(9)),
 }
 
 
@@ -420,6 +429,12 @@ def test_a_single_cell_has_the_axes_that_numpy_grants_it(f: Callable[..., Any], 
     for refused in (1, (0,)):
         with pytest.raises(np.exceptions.AxisError):
             np.sum(ng.positional(np.array(3.0)), axis=refused)
+
+
+def test_other_small_dtypes_are_those_of_numpy() -> None:
+    for f, x in ((lambda a: np.einsum("ij->j", a), SOME[None]), (np.imag, SOME), (np.i0, np.ones(2, "float16"))):
+        assert f(ng.positional(x)).dtype == f(x).dtype
+        np.testing.assert_allclose(f(ng.positional(x)).data, f(x), rtol=1e-3)
 
 
 def test_numbers_of_two_signs_or_none_are_compared_without_overflow() -> None:

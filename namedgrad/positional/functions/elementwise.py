@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,8 +102,12 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     return cast(out, x.dtype) if x.dtype.kind in "iu" else out
 
 
+def _in_its_precision(f: Callable[[DimArray], DimArray], x: DimArray) -> DimArray:
+    return cast(f(x), x.dtype) if x.dtype.kind in "fc" else f(x)
+
+
 implements(np.sinc)(lambda x: e.sinc(numbered(x)))
-implements(np.i0)(lambda x: bessel.i0(numbered(x)))
+implements(np.i0)(lambda x: _in_its_precision(bessel.i0, numbered(x)))
 implements(np.fix)(lambda x, out=None: e.trunc(numbered(x)))
 
 

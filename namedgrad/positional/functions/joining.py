@@ -148,6 +148,8 @@ def tile(A: Any, reps: Any) -> DimArray:
 @implements(np.resize)
 def resize(a: Any, new_shape: Any) -> DimArray:
     x = flat(numbered(a))
+    if not x.size:  # of nothing are made zeros
+        x = cast(movement.pad(x, {axes.axis(-1): (0, 1)}, constant_values=0), x.dtype)
     shape = tuple(new_shape) if np.iterable(new_shape) else (new_shape,)
     return reshape(positions(x, 0, np.resize(np.arange(x.size), shape).reshape(-1)), shape)
 

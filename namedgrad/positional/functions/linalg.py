@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,16 @@ from namedgrad.rules import reductions as r
 from namedgrad.rules.linalg.matrices import inexact
 
 
-def matrix(x: DimArray, what: str) -> DimArray:
+def matrix(x: DimArray, what: str, numbers: Callable[[DimArray], DimArray] = inexact) -> DimArray:
     """The last two axes under the names of rows and columns."""
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{what}: an array of shape {x.shape} is no matrix; it needs two axes at least")
-    return named(inexact(x), (*x.dims[:-2], ROW, COLUMN))
+    return named(numbers(x), (*x.dims[:-2], ROW, COLUMN))
 
 
-def square(x: DimArray, what: str) -> DimArray:
+def square(x: DimArray, what: str, numbers: Callable[[DimArray], DimArray] = inexact) -> DimArray:
     """A square matrix over the last two axes."""
-    x = matrix(x, what)
+    x = matrix(x, what, numbers)
     if extent(x, ROW) != extent(x, COLUMN):
         raise np.linalg.LinAlgError(
             f"{what}: the last two axes must be square, got {extent(x, ROW)} and {extent(x, COLUMN)}"
@@ -60,8 +61,9 @@ def inv(a: Any) -> DimArray:
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> DimArray:
-    x = square(numbered(a), "matrix_power")
-    return ordered(linalg.matrix_power(x, (ROW, COLUMN), operator.index(n)), x.dims)
+    n = operator.index(n)
+    x = square(numbered(a), "matrix_power", inexact if n < 0 else lambda x: x)  # products of integers are integers
+    return ordered(linalg.matrix_power(x, (ROW, COLUMN), n), x.dims)
 
 
 # ------------------------------------------------------------------------------------------------ norms

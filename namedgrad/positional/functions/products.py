@@ -197,10 +197,11 @@ def einsum(
         result = [Ellipsis, *sorted(a for a in letters if every.count(a) == 1)]
     wanted = tuple(n for part in result for n in (dots if part is Ellipsis else (letters[part],)))
     summed = tuple(n for n in names if n not in wanted)
-    y = contraction.dot(*meet(*xs), dim=summed) if len(xs) > 1 else total(xs[0], summed, skipna=False)
+    one = len(xs) == 1
+    y = cast(total(xs[0], summed, skipna=False), xs[0].dtype) if one else contraction.dot(*meet(*xs), dim=summed)
     y = ordered(y, wanted)
     shown = next((p for p in operands if isinstance(p, PositionalArray)), None)
-    if shown is None or len(xs) > 1 or summed:
+    if shown is None or not one or summed:
         return y
     return view(shown, "rw", y, lambda base: np.einsum(*(base if p is shown else p for p in operands)))
 

@@ -106,7 +106,8 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
 ) -> Any:
     x, names = read(a, axis, dtype)
-    return kept(_mean(x, names, where), x, names, keepdims)
+    y = _mean(x, names, where) if dtype is None else cast(_mean(x, names, where), x.dtype)
+    return kept(y, x, names, keepdims)
 
 
 @implements(np.var, method=True)

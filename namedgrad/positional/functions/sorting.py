@@ -99,6 +99,7 @@ def _quantile(skipna: bool, scale: float) -> Any:
         interpolation: Any = None,
     ) -> Any:
         x, at = numbered(a), numbered(q)
+        kind = x.dtype
         how = interpolation or method
         names = names_of(x, axis)
         share = None if weights is None else _share(weights, x, names, how, whole=axis is None)
@@ -111,7 +112,8 @@ def _quantile(skipna: bool, scale: float) -> Any:
             levels = np.asarray(q, dtype=float) / scale
             if share is not None:  # at a step of them the dtype of the levels decides
                 levels = named(numbered(np.true_divide(q, x.dtype.type(scale)) if scale != 1 else np.asarray(q)), own)
-        return s.quantiles(x, levels, own, names, how, skipna=skipna, keepdims=keepdims, weights=share)
+        out = s.quantiles(x, levels, own, names, how, skipna=skipna, keepdims=keepdims, weights=share)
+        return cast(out, kind) if kind.kind in "biu" and how in _OF_ONE_CELL else out
 
     return function
 
