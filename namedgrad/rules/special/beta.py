@@ -14,7 +14,18 @@ from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, cos, divide, less_equal, log, log1p, logical_and, ordered, rint, sin, square
 from namedgrad.rules.special.declare import inverse, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.gamma import bend_at_0, beside, digamma, implicit, psi
-from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, scale, select, subtract, where
+from namedgrad.rules.structure import (
+    add,
+    equal,
+    isfinite,
+    multiply,
+    negative,
+    not_equal,
+    scale,
+    select,
+    subtract,
+    where,
+)
 from namedgrad.trace import innermost
 
 
@@ -71,7 +82,8 @@ def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimA
         rise = scale(subtract(a, c(1.0 + i)), _density(m, n, i + 1, j)(a, b, x))
         fall = scale(subtract(b, c(1.0 + j)), _density(m, n, i, j + 1)(a, b, x))
         rise = add(rise, scaled(m, _density(m - 1, n, i + 1, j)(a, b, x))) if m else rise
-        return subtract(rise, add(fall, scaled(n, _density(m, n - 1, i, j + 1)(a, b, x))) if n else fall)
+        fall = add(fall, scaled(n, _density(m, n - 1, i, j + 1)(a, b, x))) if n else fall
+        return subtract(_but_for_infinity(rise, x, 1), _but_for_infinity(fall, x, 0))
 
     def value(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
         y = _density(0, 0, i, j)(a, b, x)
@@ -94,6 +106,11 @@ def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimA
     if m or n:
         return with_slopes(value, *partials)
     return ordered("beta_flattened", (i, j), *partials) if i or j else elementwise("beta_density", *partials)
+
+
+def _but_for_infinity(y: DimArray, x: DimArray, end: int) -> DimArray:
+    """One part of a slope; where it is infinite at that end the other part is, too, by one power more."""
+    return where(equal(x, c(end)), select(isfinite(y), y), y)
 
 
 density = _density(0, 0)
