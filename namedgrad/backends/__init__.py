@@ -128,7 +128,7 @@ def get_backend(name: str) -> Backend:
         try:
             module = importlib.import_module(f"namedgrad.backends.{name}")
         except ImportError as error:  # that of CuPy is imported later
-            raise ImportError(f"the backend {name!r} needs it: pip install 'namedgrad[{name}]'") from error
+            raise ImportError(f"the backend {name!r} is not installed: pip install 'namedgrad[{name}]'") from error
         _BACKENDS[name] = getattr(module, _ON_DEMAND[name])()
     return _BACKENDS[name]
 

@@ -66,6 +66,18 @@ class Chunks:
         args = unflatten(self.treedef, self.one_cell(self.leaves))
         return {**args, "bounds": {}, "prior": {}}
 
+    def require_met(self, leaves: Sequence[Any]) -> None:
+        """Refuse arrays that have other cells than these."""
+        for leaf in leaves:
+            for name in self.over:
+                size, indexes = getattr(leaf, "sizes", {}).get(name), getattr(leaf, "indexes", {})
+                if size is None:
+                    continue
+                if size != (whole := self.cuts[name][-1][1]):
+                    raise AxisError(f"predict: {size} positions along {name!r} do not meet the {whole} of the fit")
+                if name in indexes and name in self.coords and not indexes[name].equals(self.coords[name].to_index()):
+                    raise AxisError(f"predict: the labels along {name!r} are not those of the fit; .sel the same ones")
+
     def one_cell(self, leaves: Sequence[Any]) -> list[Any]:
         """One cell of arrays, with ones for what is not computed."""
         return [_ones(_cut(leaf, dict.fromkeys(self.over, (0, 1)))) for leaf in leaves]
@@ -119,8 +131,11 @@ def _ones(leaf: Any) -> Any:
     if isinstance(leaf, xr.DataTree):
         return _node_by_node(_ones, leaf)
     if isinstance(leaf, xr.Dataset):
-        return leaf.assign({n: _ones(v) for n, v in leaf.data_vars.items()})
-    if isinstance(leaf, (xr.DataArray, xr.Variable)):
+        return leaf.assign({n: _ones(v) for n, v in leaf.variables.items() if v.chunks is not None})
+    if isinstance(leaf, xr.DataArray):
+        lazy = {n: _ones(v.variable) for n, v in leaf.coords.items() if v.chunks is not None}
+        return leaf.copy(data=_ones(leaf.variable).data).assign_coords(lazy)
+    if isinstance(leaf, xr.Variable):
         return leaf if leaf.chunks is None else leaf.copy(data=np.ones(leaf.shape, leaf.dtype))
     if isinstance(leaf, DimArray) and leaf.backend == "dask":
         return make(np.ones(leaf.raw.shape, leaf.dtype), leaf.names, leaf.hidden)

@@ -22,6 +22,7 @@ from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import attributes
 from namedgrad.fit.times import read_all
 from namedgrad.transforms.leaves import adapter_of, flatten
+from namedgrad.transforms.tape import quiet
 
 Fit = Callable[..., FitResult]
 Joined = Callable[..., Any]
@@ -56,7 +57,7 @@ class LazyResult(FitResult):
     Notes
     -----
     What methods return is lazy, too, but for pictures. A chunk is fitted once for all that is computed together, as by
-    ``dask.compute(fit.params, fit.predict())``, and once more for what is computed later.
+    ``dask.compute(fit.params, fit.predict())``, and once more for what is computed later, and by ``propagate``.
     """
 
     readers: Sequence[Callable[[Any], Any]] = ()  # what makes of data what the residual function takes
@@ -160,7 +161,9 @@ class Fits:
         from dask.delayed import delayed
 
         chunks, over = self.chunks, self.chunks.over
-        one = _asked(self.fit(**chunks.example()), what, chunks.one_cell(data))
+        chunks.require_met(data)
+        with quiet():  # the user's data may be such that nothing overflows
+            one = _asked(self._tried(), what, chunks.one_cell(data))
         tasks = {
             i: delayed(_asked_for)(found, what, waiting(data, chunks.places[i]), over)
             for i, found in self.found.items()
@@ -174,6 +177,15 @@ class Fits:
             return without(full, [n for n in over if n not in x.dims]).transpose(*x.dims)
 
         return one.map(whole) if isinstance(one, xr.Dataset) else whole(one)
+
+    def _tried(self) -> Any:
+        try:
+            return self.fit(**self.chunks.example())
+        except Exception as error:
+            raise ValueError(
+                "to know the dims of what is asked for, the fit was tried on one cell of ones, and failed; "
+                f"for that, call .compute() on the data before the fit. It said: {error}"
+            ) from error
 
     def cell(self, at: Mapping[Any, int]) -> Any:
         """The fit of one cell, and of those that share parameters with it."""

@@ -17,7 +17,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.shared import outcome
 from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
-from namedgrad.fit.times import origins, with_dates
+from namedgrad.fit.times import Origins, origins, with_dates
 from namedgrad.transforms.progress import Progress
 
 
@@ -162,7 +162,7 @@ def least_squares(
 
 def _fit(
     given: Given, residual: Callable[..., Any], over: Any, missing: Sequence[Any], *, tol: float, max_iterations: int,
-    progress: bool, since: tuple[Any, ...] = (), **options: Any,
+    progress: bool, since: Origins | None = None, **options: Any,
 ) -> Any:  # fmt: skip
     """The fit of arrays in memory."""
 
@@ -190,7 +190,7 @@ def _fit(
 
 def _fit_chunk(
     residual: Callable[..., Any], over: Any, missing: Sequence[Any], options: Mapping[str, Any], *,
-    since: tuple[Any, ...], **args: Any,
+    since: Origins, **args: Any,
 ) -> LeastSquaresResult:  # fmt: skip
     """The fit of one chunk of dask arrays."""
     found: LeastSquaresResult = _fit(Given(**args), residual, over, missing, since=since, progress=False, **options)

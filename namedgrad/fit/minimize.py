@@ -25,7 +25,7 @@ from namedgrad.fit.problem import Problem, require_positive, single
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
-from namedgrad.fit.times import origins, with_dates
+from namedgrad.fit.times import Origins, origins, with_dates
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import ones_like_output, quiet
@@ -231,7 +231,7 @@ def minimize(
 
 def _fit(
     given: Given, loss: Callable[..., Any], over: Any, *, method: str, tol: float | None, max_iterations: int,
-    progress: bool, learning_rate: Rate, callback: Callback | None, since: tuple[Any, ...] = (),
+    progress: bool, learning_rate: Rate, callback: Callback | None, since: Origins | None = None,
 ) -> Any:  # fmt: skip
     """The fit of arrays in memory."""
 
@@ -256,7 +256,7 @@ def _fit(
 
 
 def _fit_chunk(
-    loss: Callable[..., Any], over: Any, options: Mapping[str, Any], *, since: tuple[Any, ...], **args: Any
+    loss: Callable[..., Any], over: Any, options: Mapping[str, Any], *, since: Origins, **args: Any
 ) -> FitResult:
     """The fit of one chunk of dask arrays."""
     found: FitResult = _fit(Given(**args), loss, over, since=since, progress=False, **options)

@@ -57,7 +57,8 @@ class Parameters:
         if isinstance(leaf, xr.DataArray):
             several = [d for d in leaf.dims if d in self.cells.names]
             gone = [n for n, c in leaf.coords.items() if not set(c.dims).isdisjoint(several)]
-            return leaf.drop_vars(gone).isel(dict.fromkeys(several, slice(0, 1))).sum(several, keep_attrs=True)
+            first = leaf.drop_vars(gone).isel(dict.fromkeys(several, slice(0, 1)))
+            return first.sum(several, keep_attrs=True, skipna=False)
         if isinstance(leaf, PositionalArray):
             return wrap(self._in_one_cell(leaf._x, kind), type(leaf))
         if isinstance(leaf, DimArray):
@@ -216,7 +217,9 @@ def _in_order_of(known: Mapping[Name, pd.Index[Any]], value: Any, what: str) -> 
     for d in known:
         if d not in others or d not in value.dims or known[d].equals(others[d]):  # a multi-index lists its levels, too
             continue
-        places = others[d].get_indexer(known[d]) if others[d].is_unique else np.array([-1])
+        if not others[d].is_unique:
+            raise AxisError(f"{what}: its labels along {d!r} repeat, so that it cannot meet others by label")
+        places = others[d].get_indexer(known[d])
         if (places < 0).any() or len(places) != others[d].size:
             raise AxisError(
                 f"{what}: its labels along {d!r} ({others[d].size}) are not those of the start values or data "

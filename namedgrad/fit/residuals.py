@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from namedgrad.fit.evaluate import LARGER, TILE_ELEMENTS, Evaluator, Glance
 from namedgrad.fit.linear import linear_inputs
 from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Linear, Marquardt
+from namedgrad.fit.masks import masked
 from namedgrad.fit.parameters import Matrix, as_floats
 from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.several import divided, is_several, joined
@@ -36,7 +37,6 @@ from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 LEAST_TILES = 20  # for a thread that solves; fewer are evaluated together
-FAR = 4  # orders of magnitude within which it is tried whether residuals are ever numbers
 
 
 class Residuals(Problem):
@@ -188,24 +188,12 @@ class Residuals(Problem):
         complete = filled(self.arguments(index))
         sound = self._finite(start, index, complete)
         if not sound.all():
-            sound |= self._masked(start, index, complete)
+            sound |= masked(self, start, index, complete, sound)
         rest = tuple(range(1, seen.ndim))
         self.observed[index] = seen  # type: ignore[index]
         self.complete[index] = seen.all(axis=tuple(range(1, seen.ndim)))
         self.counts[index] = np.logical_or(seen, ~sound).sum(axis=rest)
         self.unusable[index] |= np.logical_not(sound.all(axis=rest))
-
-    def _masked(self, start: Matrix, index: Index, complete: Any) -> Flags:
-        """Which residuals the function masks itself, or are NaN before they meet parameters: whatever these are."""
-        J = self.jacobian(start, index, complete)[1]
-        constant = np.logical_and.reduce([isfinite(column).to_numpy() for column in J])
-        out = np.isfinite(start).all(axis=0).reshape(-1, *[1] * (constant.ndim - 1))  # NaN hides everything
-        for factor in _factors(len(start)):
-            there = self.residual(factor * np.where(start != 0, start, 1.0), index, complete).to_numpy()
-            out = out & (np.isnan(there) | (constant & np.isinf(there)))
-            if not out.any():
-                break
-        return out
 
     def arguments(self, index: Index) -> dict[str, Any]:
         """Data, sigma and priors of some cells."""
@@ -434,11 +422,3 @@ def fill(x: DimArray) -> DimArray:
     dims = tuple(n for n in x.names if n is not CELL)
     count = maximum(total(cast(known, x.dtype), dims), c(1.0))
     return where(known, x, divide(total(select(known, x), dims), count))
-
-
-def _factors(rows: int) -> Iterator[Any]:
-    """From no change to far changes of all parameters alike, and of each apart."""
-    sizes = [sign * 10.0**k for k in range(FAR + 1) for sign in (1, -1)]
-    yield from (*sizes, *(1 / x for x in sizes[2:]))
-    rng = np.random.default_rng(0)
-    yield from rng.choice([-1.0, 1.0], (len(sizes), rows, 1)) * 10 ** rng.uniform(-FAR, FAR, (len(sizes), rows, 1))

@@ -11,7 +11,7 @@ import xarray as xr
 
 from namedgrad.transforms.leaves import flatten, unflatten
 
-Origins = list[dict[Any, Any]]
+Origins = dict[Any, Any]
 T = TypeVar("T")
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0, "years": 365.2425 * 86400.0}
 
@@ -77,9 +77,14 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}
 
 
-def origins(data: tuple[Any, ...]) -> tuple[Origins, ...]:
-    """What the dates in each argument are counted from, by array and name."""
-    return tuple([{n: _origin(v) for n, v in _dates(leaf).items()} for leaf in flatten(x)[0]] for x in data)
+def origins(data: tuple[Any, ...]) -> Origins:
+    """What the dates in all arguments are counted from, by their kind: differences between them mean something."""
+    known: Origins = {}
+    for v in (v for leaf in flatten(data)[0] for v in _dates(leaf).values() if v.size and v.dtype.kind != "m"):
+        first = _first(v)
+        old = known.setdefault(_kind(v), first)
+        known[_kind(v)] = np.minimum(old, first)
+    return known
 
 
 def _dates(x: Any) -> dict[Any, xr.DataArray]:
@@ -93,20 +98,22 @@ def _some(x: xr.DataArray) -> Any:
     return x[dict.fromkeys(x.dims, 0)].values.item() if x.dtype == object and x.size else None
 
 
-def _origin(x: xr.DataArray) -> Any:
-    if x.dtype.kind == "M":
-        return x.variable.min(skipna=True) if x.size else None  # of dask arrays: when they are computed
-    return min(np.ravel(x.values)) if x.dtype == object else None
+def _kind(x: xr.DataArray) -> str:
+    """Dates of one kind can be compared."""
+    return "datetime64" if x.dtype.kind == "M" else str(getattr(_some(x), "calendar", "duration"))
+
+
+def _first(x: xr.DataArray) -> Any:
+    """The earliest date; of dask arrays: when they are computed."""
+    return x.variable.min(skipna=True) if x.dtype.kind == "M" else min(np.ravel(x.values))
 
 
 def _numbers(x: Any, since: Origins) -> tuple[Any, dict[str, Any]]:
     """An argument with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
     (leaves, treedef), attrs, out = flatten(x), dict[str, Any](), []
-    for leaf, known in zip(leaves, [*since, *[{}] * len(leaves)], strict=False):
-        origin = {n: getattr(v, "values", v) for n, v in known.items()}
-        if isinstance(leaf, xr.DataArray):  # one for later dates may have another name
-            origin = dict.fromkeys(_dates(leaf), *origin.values())
-        numbers = {n: numeric(v, origin=origin.get(n)) for n, v in _dates(leaf).items()}
+    origin = {kind: getattr(v, "values", v) for kind, v in since.items()}
+    for leaf in leaves:
+        numbers = {n: numeric(v, origin=origin.get(_kind(v))) for n, v in _dates(leaf).items()}
         for n, v in numbers.items():
             attrs |= {f"{n}_{key}": v.attrs[key] for key in ("units", "calendar") if key in v.attrs}
         out.append(leaf.assign(numbers) if isinstance(leaf, xr.Dataset) else next(iter(numbers.values()), leaf))
@@ -129,21 +136,21 @@ class Dated(NamedTuple, Generic[T]):
 
 
 def with_dates(
-    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], since: tuple[Origins, ...] = ()
+    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], since: Origins | None = None
 ) -> Dated[T]:
     """``start(data)``; if it cannot compute with the dates among the data, with seconds in place of them.
 
     They are counted from the earliest, or from ``since``.
     """
-    since = since or origins(data)
-    numbers = [_numbers(x, first) for x, first in zip(data, since, strict=True)]
+    since = origins(data) if since is None else since
+    numbers = [_numbers(x, since) for x in data]
     attrs = {key: value for _, several in numbers for key, value in several.items()}
     try:
         return Dated(start(data), {}, [])
     except (TypeError, ValueError, AttributeError):
         if not attrs:
             raise
-    readers = [functools.partial(_read, since=first) for first in since]
+    readers = [functools.partial(_read, since=since)] * len(data)
     return Dated(start(tuple(x for x, _ in numbers)), attrs, readers)
 
 

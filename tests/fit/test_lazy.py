@@ -84,6 +84,49 @@ def test_predictions_and_residuals_are_lazy_and_the_same(form):
         xr.testing.assert_allclose(fit.fisher().compute(), want.fisher(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dims", [("lat",), ("lat", "lon"), ("lat", "time")])
+def test_lazy_coordinates_do_not_keep_a_fit_from_telling(dims):
+    """``.chunk`` makes all but those of dims lazy."""
+    y = labelled(observations())
+    y = y.assign_coords(area=(dims, np.ones([y.sizes[d] for d in dims])))
+    want, fit = (ng.least_squares(residual, START, x.time, x, over=OVER) for x in (y, y.chunk(CHUNKS)))
+    for x, expected in ((fit.residual, want.residual), (fit.predict(), want.predict())):
+        xr.testing.assert_allclose(x.compute(), expected, rtol=1e-6, atol=1e-9)
+    along = lambda y: y.grad.fit(lambda p, t: p["size"] * t + p["offset"], "area", {"size": 1.0, "offset": 0.0}, over=OVER)
+    if dims == ("lat", "time"):
+        y = y.assign_coords(area=(y.lat * 0.1 + y.time).transpose(*dims))
+        xr.testing.assert_allclose(along(y.chunk(CHUNKS)).predict().compute(), along(y).predict(), rtol=1e-6)
+
+
+def test_predictions_for_other_cells_are_refused_before_anything_is_computed():
+    y = labelled(observations())
+    fit = ng.least_squares(residual, START, y.time, y.chunk(CHUNKS), over=OVER)
+    more = xr.DataArray(np.ones((5, 2)), dims=("lat", "s"))
+    with pytest.raises(ng.AxisError, match="5 positions along 'lat' do not meet the 3"):
+        fit.predict(more)
+    with pytest.raises(ng.AxisError, match="labels along 'lat'"):
+        fit.predict(more[:3].assign_coords(lat=y.lat + 1))
+    assert fit.predict(more[:3].assign_coords(lat=y.lat)).dims == ("lat", "lon", "s")
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_lazy_fit_is_tried_on_does_not_show():
+    y = labelled(observations())
+    t = (y.time + 2).chunk()
+    fit = ng.least_squares(lambda p, t, y: p["a"] * np.log(t - 1) - y, {"a": 1.0}, t, y.chunk(lat=1), over=OVER)
+    assert fit.residual.dims == y.dims
+
+    def picky(p, t, y):
+        if (np.diff(t.values) <= 0).any():
+            raise ValueError("times must increase")
+        return p["a"] * t - y
+
+    fit = ng.least_squares(picky, {"a": 1.0}, t, y.chunk(lat=1), over=OVER)
+    assert fit.params.a.compute().notnull().all()
+    with pytest.raises(ValueError, match=r"tried on one cell of ones.*times must increase"):
+        fit.residual
+
+
 def test_a_lazy_fit_of_a_model_reads_what_it_predicts_for():
     y = labelled(observations()).assign_coords(time=np.datetime64("2000-01-01") + np.arange(30))
     model = lambda p, t: p["size"] * np.exp(-p["rate"] * t) + p["offset"]

@@ -314,6 +314,16 @@ def test_observations_outside_of_the_domain_of_the_start_values_are_not_left_out
     assert (fit.dof == 30).all()
 
 
+@pytest.mark.parametrize("start", [{"a": 1997.5}, {"a": 1997.5, "r": 12.0}, {"a": 2003.2, "r": 11.0}])
+def test_observations_outside_of_a_narrow_domain_far_from_0_are_not_left_out(start):
+    x = xr.DataArray(np.linspace(1991.0, 2011.0, 21), dims="t")
+    y = np.sqrt(144 - (x - 2001) ** 2) + xr.where(x > 2006, 3.0, 0.0)
+    arc = lambda p, x, y: np.sqrt(p.get("r", 12.0) ** 2 - (x - p["a"]) ** 2) - y
+    assert ng.least_squares(arc, start, x, y).status == 5
+    floored = lambda p, x, y: arc(p, x, y) + 0 * np.maximum(p["a"], 0.0)  # which does not take complex numbers
+    assert ng.least_squares(floored, start, x, y).status == 5
+
+
 def test_parameters_that_the_data_do_not_determine_are_reported():
     t, y = named(observations())
     fit = ng.least_squares(lambda p, t, y: (p["a"] + p["b"]) * ng.exp(-t) - y, {"a": 1.0, "b": 1.0}, t, y, over=OVER)
@@ -615,6 +625,24 @@ def test_dates_in_structures_are_seconds(kind):
     np.testing.assert_allclose(fit.params["slope"], want[0], rtol=1e-8)
     if kind != "chunks":
         assert fit.params.attrs == {"when_units": "seconds since 2000-01-01 00:00:00"}
+
+
+@pytest.mark.parametrize("calendar", [None, "noleap"])
+@pytest.mark.parametrize("form", ["dict", "Dataset", "arguments"])
+def test_dates_in_all_arguments_count_from_one_date(form, calendar):
+    """The time between two of them is what it was."""
+    of = lambda first, step: xr.date_range(first, periods=12, freq=step, calendar=calendar or "standard", use_cftime=calendar is not None)
+    begin, end = (xr.DataArray(of(*x).values, dims="t") for x in (("2000-01-01", "D"), ("2000-01-11", "2D")))
+    y = 2 + 0.5 * xr.DataArray(10.0 + np.arange(12), dims="t")
+    f = lambda p, begin, end: p["a"] + p["k"] * (end - begin) / 86400
+    start = {"a": 1.0, "k": 1.0}
+    if form == "arguments":
+        fit = ng.least_squares(lambda p, b, e, y: f(p, b, e) - y, start, begin, end, y)
+    else:
+        both = {"begin": begin, "end": end}
+        both = xr.Dataset(both) if form == "Dataset" else both
+        fit = ng.least_squares(lambda p, d, y: f(p, d["begin"], d["end"]) - y, start, both, y)
+    np.testing.assert_allclose([fit.params.a, fit.params.k], [2.0, 0.5], rtol=1e-9)
 
 
 def test_predictions_for_dates_count_from_where_the_fit_does():

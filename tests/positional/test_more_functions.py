@@ -190,6 +190,12 @@ def test_spreads_of_too_few_cells_are_those_of_numpy(name: str, ddof: int, optio
             np.testing.assert_allclose(f(ng.positional(a), 1, ddof=ddof, **options).data, expected, rtol=1e-14)
 
 
+def test_covariances_turn_one_row_of_the_first_array_alone() -> None:
+    x, y = np.random.default_rng(0).normal(size=(4, 2)), np.arange(4.0)[None] ** 2
+    np.testing.assert_allclose(np.cov(ng.positional(x), y, rowvar=False).data, np.cov(x, y, rowvar=False))
+    np.testing.assert_allclose(np.corrcoef(ng.positional(x), y, rowvar=False).data, np.corrcoef(x, y, rowvar=False))
+
+
 def test_covariances_of_too_few_cells_are_those_of_numpy() -> None:
     a = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 7.0]])
     calls = [lambda x: np.cov(x, ddof=5), lambda x: np.cov(x, fweights=[1, 0, 1], ddof=3), lambda x: np.cov(x[:, :1])]

@@ -165,8 +165,10 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         scale = r.sum(w, tuple(n for n in names if n in w.names), skipna=False)
         y = e.divide(r.sum(multiply(x, w), names, skipna=False), scale)
     y = kept(y, x, names, keepdims)
+    if not returned:
+        return y
     nothing = multiply(cast(e.isnan(y), y.dtype), c(0))  # 0 also where an average is not finite
-    return y if not returned else (y, add(cast(scale, y.dtype), nothing))
+    return y, add(cast(scale, y.dtype), nothing)
 
 
 def _renamed(w: DimArray, names: Names) -> DimArray:

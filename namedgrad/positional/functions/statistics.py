@@ -57,7 +57,7 @@ def cov(
 ) -> Any:
     x = _rows(m, rowvar)
     if y is not None:
-        x = concatenate([x, _rows(y, rowvar)])
+        x = concatenate([x, _rows(y, rowvar or numbered(y).shape[:1] == (1,))])  # of one row: as it is, as in NumPy
     x = cast(x, np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64))
     loss = c((0 if bias else 1) if ddof is None else ddof)
     own = [None if w is None else named(numbered(w), (CELL,)) for w in (fweights, aweights)]

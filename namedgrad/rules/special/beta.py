@@ -172,7 +172,7 @@ def _shift_in_x(k: int, s: DimArray, a: DimArray, b: DimArray, x: DimArray) -> D
     return negative(add(_logarithm(k, a, b, x), scale(s, _growth(a, b, x))))
 
 
-def _steepness(sign: float) -> Callable[..., DimArray]:
+def _steepness(sign: int) -> Callable[..., DimArray]:
     """The derivative of an inverse ``x`` in its last operand, of which the partials know that x depends on the others."""
 
     def of(k: int) -> Callable[..., DimArray]:
@@ -180,13 +180,17 @@ def _steepness(sign: float) -> Callable[..., DimArray]:
 
     def bend(_: DimArray, a: DimArray, b: DimArray, p: DimArray, x: DimArray) -> DimArray:
         falling, norm = multiply(square(inverse(density(a, b, x))), _growth(a, b, x)), beta(a, b)
-        rising = bend_at_0(negative(falling), a, norm, x)
-        return negative(bend_at_0(negative(rising), b, norm, subtract(c(1.0), x)))
+        low, high = (p, subtract(c(1.0), p)) if sign > 0 else (subtract(c(1.0), p), p)
+        rising = bend_at_0(negative(falling), a, norm, low, x)
+        return negative(bend_at_0(negative(rising), b, norm, high, subtract(c(1.0), x)))
 
-    return with_slopes(lambda a, b, p, x: scaled(sign, inverse(density(a, b, x))), of(0), of(1), bend, None)
+    def value(a: DimArray, b: DimArray, p: DimArray, x: DimArray) -> DimArray:
+        return inverse(density(a, b, x)) if sign > 0 else negative(inverse(density(a, b, x)))
+
+    return with_slopes(value, of(0), of(1), bend, None)
 
 
-_rise, _fall = _steepness(1.0), _steepness(-1.0)
+_rise, _fall = _steepness(1), _steepness(-1)
 _OPERANDS = ("a", "b", "x")
 _SOURCE = "The derivatives in a and b are integrals of the density times logarithms, on the side of the smaller tail."
 # fmt: off

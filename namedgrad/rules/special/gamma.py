@@ -139,11 +139,13 @@ def implicit(x: DimArray, slope: DimArray, dens: DimArray) -> DimArray:
     return negative(select(not_equal(x, c(0)), divide(slope, dens)))
 
 
-def bend_at_0(bend: DimArray, a: DimArray, norm: DimArray, x: DimArray) -> DimArray:
-    """The second derivative of an inverse ``x``, at 0 that of the inverse of ``x**a / (a norm)``."""
+def bend_at_0(bend: DimArray, a: DimArray, norm: DimArray, p: DimArray, x: DimArray) -> DimArray:
+    """The second derivative of an inverse ``x`` of ``p``, where it is 0 that of the inverse of ``x**a / (a norm)``."""
     if is_formula(x):
         return bend
-    there = multiply(subtract(c(1.0), a), multiply(square(norm), power(x, subtract(c(1.0), scaled(2.0, a)))))
+    order = divide(subtract(c(1.0), scaled(2.0, a)), a)  # a power of p, which may be too small for x
+    fall = power(multiply(p, multiply(a, norm)), order)
+    there = multiply(subtract(c(1.0), a), multiply(square(norm), fall))
     return where(logical_and(equal(x, c(0)), less(a, c(1))), there, bend)
 
 
@@ -163,7 +165,7 @@ _shift = with_slopes(
 )
 
 
-def _steepness(sign: float) -> Callable[..., DimArray]:
+def _steepness(sign: int) -> Callable[..., DimArray]:
     """The derivative of an inverse ``x`` in its last operand, of which the partials know that x depends on the others.
 
     Those in x would lose the limits at its ends.
@@ -171,17 +173,17 @@ def _steepness(sign: float) -> Callable[..., DimArray]:
 
     def bend(_: DimArray, a: DimArray, p: DimArray, x: DimArray) -> DimArray:
         usual = multiply(square(inverse(density(a, x))), _decay(a, x))
-        return bend_at_0(usual, a, gamma(a), x)
+        return bend_at_0(usual, a, gamma(a), p if sign > 0 else subtract(c(1.0), p), x)
 
     return with_slopes(
-        lambda a, p, x: scaled(sign, inverse(density(a, x))),
+        lambda a, p, x: inverse(density(a, x)) if sign > 0 else negative(inverse(density(a, x))),
         lambda y, a, p, x: scale(y, _shift_in_x(_shift(a, x), a, x)),
         bend,
         None,
     )
 
 
-_rise, _fall = _steepness(1.0), _steepness(-1.0)
+_rise, _fall = _steepness(1), _steepness(-1)
 _SOURCE = "The derivative in a is an integral of the density times log(t) - ψ(a), on the side of the smaller tail."
 # fmt: off
 gammainc = special(
