@@ -52,9 +52,16 @@ def _as_seconds(durations: Any) -> Any:
 
 
 def _since(dates: Any, units: str, origin: Any) -> tuple[Any, dict[str, Any]]:
+    if hasattr(origin, "calendar"):
+        raise _another("datetime64", origin)
     first = _earliest(dates) if origin is None else np.datetime64(origin)
     text = str(first.astype("datetime64[us]")).replace("T", " ").removesuffix(".000000")
     return _as_seconds(dates - first) / SECONDS[units], {"units": f"{units} since {text}"}
+
+
+def _another(what: str, origin: Any) -> TypeError:
+    kind = f"of the calendar {origin.calendar!r}" if hasattr(origin, "calendar") else "not a date of a calendar"
+    return TypeError(f"dates of {what} cannot be counted from {origin}, {kind}; .convert_calendar makes them alike")
 
 
 def _earliest(dates: Any) -> Any:
@@ -71,6 +78,8 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     if calendar is None:
         raise TypeError(f"the coordinate {name!r} holds neither numbers nor dates, but objects")
     first = min(dates.flat) if origin is None else origin
+    if getattr(first, "calendar", None) != calendar:
+        raise _another(f"the calendar {calendar!r}", first)
     off = dates - first
     seconds = np.array([86400.0 * d.days + d.seconds + 1e-6 * d.microseconds for d in off.flat]).reshape(dates.shape)
     per = SECONDS[units] if units != "years" else 86400.0 * _DAYS.get(calendar, 365.2425)
@@ -83,7 +92,7 @@ def origins(data: tuple[Any, ...]) -> Origins:
     for v in (v for leaf in flatten(data)[0] for v in _dates(leaf).values() if v.size and v.dtype.kind != "m"):
         first = _first(v)
         old = known.setdefault(_kind(v), first)
-        known[_kind(v)] = np.minimum(old, first)
+        known[_kind(v)] = np.fmin(old, first)  # all dates of an array may be missing
     return known
 
 
@@ -112,8 +121,9 @@ def _numbers(x: Any, since: Origins) -> tuple[Any, dict[str, Any]]:
     """An argument with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
     (leaves, treedef), attrs, out = flatten(x), dict[str, Any](), []
     origin = {kind: getattr(v, "values", v) for kind, v in since.items()}
+    other = next(iter(origin.values()), None)  # from which dates of another kind cannot be counted, as is said then
     for leaf in leaves:
-        numbers = {n: numeric(v, origin=origin.get(_kind(v))) for n, v in _dates(leaf).items()}
+        numbers = {n: numeric(v, origin=origin.get(_kind(v), other)) for n, v in _dates(leaf).items()}
         for n, v in numbers.items():
             attrs |= {f"{n}_{key}": v.attrs[key] for key in ("units", "calendar") if key in v.attrs}
         out.append(leaf.assign(numbers) if isinstance(leaf, xr.Dataset) else next(iter(numbers.values()), leaf))

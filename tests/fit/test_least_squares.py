@@ -324,6 +324,34 @@ def test_observations_outside_of_a_narrow_domain_far_from_0_are_not_left_out(sta
     assert ng.least_squares(floored, start, x, y).status == 5
 
 
+@pytest.mark.parametrize("curve", [
+    lambda p, x: np.log(np.maximum(p["a"] - x, 0.0)), lambda p, x: np.log((p["a"] - x).where(p["a"] - x > 0)),
+])  # fmt: skip
+def test_a_model_that_masks_its_own_domain_leaves_nothing_out(curve):
+    x = xr.DataArray(np.linspace(0.0, 5.0, 21), dims="t")
+    y = np.log(6 - x)
+    fit = lambda a: ng.least_squares(lambda p, x, y: curve(p, x) - y, {"a": a}, x, y)
+    assert fit(1.37).status == 5
+    np.testing.assert_allclose(fit(5.5).params.a, 6.0)
+
+
+@pytest.mark.parametrize("limit", [(lambda a: a <= 0), (lambda a: a > 5)])
+def test_what_is_left_out_is_told_within_the_bounds(limit):
+    """A function may refuse parameters outside of them."""
+    x = xr.DataArray(np.linspace(0.0, 5.0, 21), dims="t")
+    shifted = lambda m: m.shift(t=1) + m
+    y = shifted(2 * np.exp(-x / 3)).fillna(9.0)
+
+    def off(p, x, y):
+        if limit(p["a"]).any():
+            raise ValueError("outside of the bounds")
+        return shifted(p["a"] * np.exp(-x / p["b"])) - y
+
+    for bounds in ({"a": (0.1, 4.0)}, None):
+        fit = ng.least_squares(off, {"a": 1.0, "b": 2.0}, x, y, bounds=bounds)
+        np.testing.assert_allclose([fit.params.a, fit.params.b], [2.0, 3.0])
+
+
 def test_parameters_that_the_data_do_not_determine_are_reported():
     t, y = named(observations())
     fit = ng.least_squares(lambda p, t, y: (p["a"] + p["b"]) * ng.exp(-t) - y, {"a": 1.0, "b": 1.0}, t, y, over=OVER)
@@ -643,6 +671,21 @@ def test_dates_in_all_arguments_count_from_one_date(form, calendar):
         both = xr.Dataset(both) if form == "Dataset" else both
         fit = ng.least_squares(lambda p, d, y: f(p, d["begin"], d["end"]) - y, start, both, y)
     np.testing.assert_allclose([fit.params.a, fit.params.k], [2.0, 0.5], rtol=1e-9)
+
+
+def test_dates_that_are_all_missing_and_other_calendars():
+    of = lambda calendar: xr.DataArray(xr.date_range("2000-01-01", periods=12, calendar=calendar, use_cftime=True).values, dims="t")
+    dates = xr.DataArray(np.datetime64("2000-01-11", "ns") + np.arange(12) * np.timedelta64(86400 * 10**9), dims="t")
+    y = 7 + 0.5 * xr.DataArray(np.arange(12.0), dims="t")
+    line = lambda p, d, y: p["a"] + p["k"] * d / 86400 - y
+    start = {"a": 1.0, "k": 1.0}
+    gone = dates.where(dates < dates[0])
+    fit = ng.least_squares(lambda p, gone, d, y: line(p, d, y), start, gone, dates, y)
+    np.testing.assert_allclose([fit.params.a, fit.params.k], [7.0, 0.5])
+    fit = ng.least_squares(line, start, of("noleap"), y)
+    for other in (of("360_day"), dates):
+        with pytest.raises(TypeError, match="convert_calendar"):
+            fit.predict(other)
 
 
 def test_predictions_for_dates_count_from_where_the_fit_does():

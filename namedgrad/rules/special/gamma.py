@@ -133,6 +133,8 @@ def _lower(n: int) -> Callable[..., DimArray]:
 
 # ------------------------------------------------------------------------------------------------ its inverse
 
+NEAR = 1e-30  # the density is its first term there to all digits, and the next power of x does not overflow yet
+
 
 def implicit(x: DimArray, slope: DimArray, dens: DimArray) -> DimArray:
     """The derivative of an inverse in a parameter; 0 where the inverse is 0 for all parameters."""
@@ -140,13 +142,13 @@ def implicit(x: DimArray, slope: DimArray, dens: DimArray) -> DimArray:
 
 
 def bend_at_0(bend: DimArray, a: DimArray, norm: DimArray, p: DimArray, x: DimArray) -> DimArray:
-    """The second derivative of an inverse ``x`` of ``p``, where it is 0 that of the inverse of ``x**a / (a norm)``."""
+    """The second derivative of an inverse ``x`` of ``p``, near 0 that of the inverse of ``x**a / (a norm)``."""
     if is_formula(x):
         return bend
     order = divide(subtract(c(1.0), scaled(2.0, a)), a)  # a power of p, which may be too small for x
     fall = power(multiply(p, multiply(a, norm)), order)
     there = multiply(subtract(c(1.0), a), multiply(square(norm), fall))
-    return where(logical_and(equal(x, c(0)), less(a, c(1))), there, bend)
+    return where(logical_and(less(x, c(NEAR)), less(a, c(1))), there, bend)
 
 
 def _decay(a: DimArray, x: DimArray) -> DimArray:
