@@ -13,7 +13,6 @@ from namedgrad.backends.scatter import IndexKernels, Raw, Shape, adds_up, neutra
 
 FEW = 16  # of positions that are not evenly spaced these show it
 SPARSE = 4  # cells for each that is written up to which a mask pays
-MANY = 16  # writers to each cell from which on their sums are worth an array of their own
 
 
 def evenly(index: Sequence[Raw], sizes: Shape) -> slice | None:
@@ -34,6 +33,14 @@ def joined(x: Raw, core: int, count: int, even: slice) -> Raw:
     shape = x.shape
     line = x.reshape(*shape[:core], math.prod(shape[core : core + count]), *shape[core + count :])
     return line[(slice(None),) * core + (even,)]
+
+
+def _all_differ(index: Sequence[Raw], g: Raw, sizes: Shape) -> bool:
+    """Whether no position of one axis is written to twice; only asked of few: rows by one copy, 0.7 ms instead of 4."""
+    (i, *others) = index
+    if others or i.ndim != 1 or g.size < SPARSE * i.size or not i.size:
+        return False
+    return bool(i.min() >= 0 and i.max() < sizes[0] and np.bincount(i.astype(np.intp, copy=False)).max() == 1)
 
 
 def _is_zero(x: Raw) -> bool:
@@ -64,9 +71,33 @@ class NumpyIndex(IndexKernels):
             fresh = np.zeros(self.target_shape(g, index, shared, sizes, tail), g.dtype)
             joined(fresh, fresh.ndim - len(index) - tail, len(index), even)[...] = g
             return fresh
+        if how == "add" and not shared and tail and _all_differ(index, g, sizes):
+            blank = np.broadcast_to(g.dtype.type(0), self.target_shape(g, index, shared, sizes, tail))
+            return self.put(blank, g, index, shared=shared, sizes=sizes, tail=tail)
         alone = how == "add" and len(index) == 1 and not tail and g.dtype.itemsize > np.dtype(np.float16).itemsize
         out = ascending_sums(g, index[0], shared, sizes[0]) if alone else None
+        if out is None and how == "add" and g.dtype == np.float64 and g.size and any(g.strides):
+            out = self._binned_sums(g, index, shared=shared, sizes=sizes, tail=tail)
         return super().scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail) if out is None else out
+
+    def _binned_sums(self, g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape, tail: int) -> Raw | None:
+        """Doubles added by ``bincount``, in the order of their memory: two million at random in 16 ms instead of 22."""
+        shape = self.target_shape(g, index, shared, sizes, tail)
+        at = self.places(index, shape, len(shape) - tail - len(index), shared, tail)
+        order = np.argsort([-abs(s) for s in g.strides], kind="stable")
+        at = np.broadcast_to(at.astype(np.intp, copy=False), g.shape)
+        at, g = (np.transpose(a, order).reshape(-1) for a in (at, g))
+        with contextlib.suppress(ValueError):  # a position out of range, which the other way refuses by its name
+            return np.bincount(at, g, math.prod(shape)).reshape(shape)
+        return None
+
+    def scatter_into(self, x: Raw, g: Raw, *index: Raw, how: str, shared: int, tail: int = 0) -> Raw:
+        """As :meth:`IndexKernels.scatter_into`; many doubles by their sums: a million in 8 ms instead of 11."""
+        if how != "add" or not x.dtype == g.dtype == np.float64 or SPARSE * g.size < x.size:
+            return super().scatter_into(x, g, *index, how=how, shared=shared, tail=tail)
+        sizes = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
+        with np.errstate(invalid="ignore"):
+            return np.add(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
 
     def scatter_count(self, mask: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """Only the true cells if they are few: those of the extremes of a million cells in 0.3 ms instead of 2."""
@@ -116,18 +147,11 @@ class NumpyIndex(IndexKernels):
         return super().places(index, shape, core, shared, tail)
 
     def combine_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
-        """Combine ``g`` into the flat ``out``; how many writers there are is counted, in half of the time.
-
-        Doubles are added to few cells by ``bincount`` too: a million to a thousand in 1.2 ms instead of 1.4.
-        """
+        """Combine ``g`` into the flat ``out``; how many writers there are is counted, in half of the time."""
         ones = how == "add" and g.strides == (0,) and 0 < g.size >= out.size and g[0] == 1
         if ones and out.dtype.kind in "iuf":
             out += np.bincount(at, minlength=out.size).astype(out.dtype, copy=False)
             return
-        if how == "add" and out.dtype == g.dtype == np.float64 and g.size > MANY * out.size:
-            with contextlib.suppress(ValueError):  # a position out of range, which the other way refuses by its name
-                out += np.bincount(at, g, out.size)
-                return
         super().combine_at(how, out, at, g)
 
     def put(self, x: Raw, g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape, tail: int) -> Raw:
