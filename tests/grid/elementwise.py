@@ -129,6 +129,7 @@ ONE: dict[str, dict[Any, tuple[Any, Any]]] = {
     "signbit": {-0.0: (True, None), 1.0: (False, None), -INF: (True, None)},
     "logical_not": {0.0: (True, None), NAN: (False, None), -2.0: (False, None)},
     "invert": {0: (-1, None), 5: (-6, None), True: (False, None)},
+    "bitwise_count": {7: (3, None), -5: (2, None), 0: (0, None)},
     "empty_like": {0.0: (0, 0), NAN: (0, 0), 3.0: (0, 0)},
     "imag": {2.0: (0, 0), 0.0: (0, 0), INF: (0, 0)},
     "conjugate": {2.0: (2, 1), -INF: (-INF, 1), 0.0: (0, 1)},

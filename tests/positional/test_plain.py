@@ -50,6 +50,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "allclose": lambda x: np.allclose(x[:2], x[:2]),
     "array_equal": lambda x: np.array_equal(x, x, equal_nan=True),
     "array_equal of other shapes": lambda x: np.array_equal(x, x[0]),
+    "bitwise_count": lambda x: np.bitwise_count(np.floor(x[:2] * 9).astype(int)),
     "isin": lambda x: np.isin(x, [0.0, X[1, 1]]),
     "digitize": lambda x: np.digitize(x[:2], EDGES),
     "searchsorted": lambda x: np.searchsorted(EDGES, x[:2], side="right"),
