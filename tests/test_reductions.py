@@ -68,6 +68,18 @@ def test_infinite_norms_move_as_hypot_does(ord: float) -> None:
     assert ng.hypot(a[{"a": 0}][{"b": 0}], 2.0).item() == ng.norm(a[{"a": 0}]).item() == np.inf
 
 
+@pytest.mark.parametrize("ord", [0.5, 2, 3])
+def test_infinite_norms_of_complex_cells_are_those_of_their_sizes(ord: float) -> None:
+    a = ng.DimArray([[complex(np.inf, 1), 2.0, 5j], [1j, complex(-np.inf, np.inf), 1.0], [np.inf, np.nan, 1j]], ("a", "b"))
+    length = lambda a: ng.vector_norm(a, "b", ord=ord)
+    with np.errstate(invalid="ignore"):
+        expected = np.linalg.norm(np.abs(a.data), ord, axis=1)
+        np.testing.assert_array_equal(length(a).data, expected)
+        rows = a[{"a": [0, 1]}]
+        for grad in (ng.grad(lambda a: length(a).sum()), ng.compile(ng.grad(lambda a: length(a).sum()))):
+            np.testing.assert_array_equal(grad(rows).data, [[1, 0, 0], [0, -1 + 1j, 0]])
+
+
 @pytest.mark.filterwarnings("ignore:Degrees of freedom")
 @pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize("ddof", [0, 1, 2.5])

@@ -120,18 +120,21 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
         return (max if order > 0 else min)(absolute(x), dims, skipna=False)
     plain = _length_of if order == 2 else lambda x, dims: _powers(absolute(x), dims, order)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):  # what leaves the range is scaled, and done again
-        out = plain(x, dims)
-    if not count_of(x, dims) or in_range(out, order):
-        return out
+        first = plain(x, dims)
+    if not count_of(x, dims) or in_range(first, order):
+        return first
     scale = size_of(x, dims, skipna=False)
     out = multiply(plain(e.divide(x, scale), dims), scale)
-    return out if order < 0 or known_finite(out) else _at_infinity(out, absolute(x), dims)
+    return out if order < 0 or known_finite(out) else _at_infinity(out, first, absolute(x), dims)
 
 
-def _at_infinity(out: DimArray, size: DimArray, dims: Names) -> DimArray:
-    """Norms of which cells are infinite are the sums of these: the slope is the sign there, and 0 elsewhere."""
+def _at_infinity(out: DimArray, first: DimArray, size: DimArray, dims: Names) -> DimArray:
+    """Norms of which cells are infinite are the sums of these: the slope is the sign there, and 0 elsewhere.
+
+    They were infinite before they were scaled; of complex cells, an infinite one divided by 1 is NaN.
+    """
     infinite = total(select(e.isinf(size), size), dims)
-    return where(e.logical_and(e.isinf(infinite), e.isinf(out)), infinite, out)
+    return where(e.logical_and(e.isinf(infinite), e.isinf(first)), infinite, out)
 
 
 def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
