@@ -356,6 +356,15 @@ def test_lines_between_equal_and_infinite_knots_are_those_of_numpy(knots: list[f
     np.testing.assert_allclose(pull(np.ones(10))[0][inner], slopes, atol=1e-9)
 
 
+@pytest.mark.parametrize("fp", [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [np.nan] * 2 + [3.0, 4.0] + [np.nan] * 2, [np.inf, np.inf, np.inf, np.nan, 5.0, -np.inf]])
+def test_lines_between_several_infinite_knots_and_missing_cells_are_those_of_numpy(fp: list[float]) -> None:
+    xp, fp = np.array([-np.inf, -np.inf, 0.0, 1.0, np.inf, np.inf]), np.array(fp)
+    x = np.array([-np.inf, -5.0, 0.0, 0.5, 1.0, 5.0, np.inf])
+    expected = np.interp(x, xp, fp)
+    np.testing.assert_array_equal(ng.pullback(lambda fp: np.interp(x, xp, fp), fp)[0], expected)
+    np.testing.assert_array_equal(ng.compile(lambda x: np.interp(x, xp, fp))(x), expected)
+
+
 @pytest.mark.parametrize("method", ["lower", "higher", "nearest", "inverted_cdf", "closest_observation"])
 def test_quantiles_that_are_cells_do_not_see_infinite_ones_beside_them(method: str) -> None:
     a, q = np.array([[-np.inf, 2.0, np.inf], [1.0, np.inf, np.inf], [-np.inf, -np.inf, 5.0]]), [0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0]

@@ -236,8 +236,9 @@ class Along:
         return e.minimum(add(self.at, c(1)), c(self.n - 1))
 
     def _fraction(self) -> DimArray:
-        """How far along its interval a target lies; the length of that is kept, but for 1."""
+        """How far along its interval a target lies; its length is kept, but for 1, and whether that is infinite."""
         self.wide: DimArray | None = None
+        self.endless: DimArray | None = None
         if self.coord is None:
             t = subtract(self.target, cast(self.at, self.target.dtype))
         else:
@@ -255,7 +256,9 @@ class Along:
         """From an infinite coordinate all others are equally far: the cell at its finite end counts, but there."""
         start, stop, target = (stop_gradient(v) for v in (start, stop, self.target))
         inside = where(isfinite(start), c(0.0), where(isfinite(stop), c(1.0), c(np.nan)))
-        return where(equal(target, start), c(0.0), where(equal(target, stop), c(1.0), inside))
+        at_end = e.logical_or(equal(target, start), equal(target, stop))
+        self.endless = logical_not(e.logical_or(at_end, isfinite(subtract(stop, start))))
+        return where(equal(target, stop), c(1.0), where(equal(target, start), c(0.0), inside))
 
     def filled(self, y: DimArray, fill: Any, *, bounds_error: bool) -> DimArray:
         """Other values for targets that are NaN, or outside."""
@@ -321,4 +324,8 @@ def _linear(x: DimArray, along: Along) -> DimArray:
     if known_finite(x):
         return add(low, multiply(t, rise))
     both = add(weigh(subtract(c(1), t), low), weigh(t, high))  # from an infinite cell nothing can be counted
-    return while_finite(where(isfinite(stop_gradient(low)), add(low, weigh(t, rise)), both))
+    out = while_finite(where(isfinite(stop_gradient(low)), add(low, weigh(t, rise)), both))
+    if along.endless is None:
+        return out
+    bounded = e.logical_or(isfinite(stop_gradient(rise)), equal(stop_gradient(low), stop_gradient(high)))
+    return where(e.logical_and(along.endless, logical_not(bounded)), c(np.nan), out)
