@@ -365,6 +365,26 @@ def test_lines_between_several_infinite_knots_and_missing_cells_are_those_of_num
     np.testing.assert_array_equal(ng.compile(lambda x: np.interp(x, xp, fp))(x), expected)
 
 
+@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize("size", [np.inf, -np.inf])
+def test_slopes_at_infinite_cells_are_those_of_numpy_where_distances_are_uneven(edge_order: int, size: float) -> None:
+    """The cell itself counts by the difference of the distances: in the two secants it has opposite signs."""
+    at = np.array([0.0, 1.0, 3.0, 4.0, 6.0, 7.0, 9.0])
+    for places in ([0], [1], [2], [3], [2, 3], [1, 2, 3], [2, 4], [6]):
+        x = np.array([1.0, 2.0, 4.0, 5.0, 7.0, 8.0, 6.0])
+        x[places] = size
+        with np.errstate(invalid="ignore"):
+            expected = np.gradient(x, at, edge_order=edge_order)
+            found = np.gradient(ng.positional(x), at, edge_order=edge_order).data
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    weigh = np.arange(1.0, 8.0)
+    rows = np.stack([np.gradient(row, at, edge_order=edge_order) for row in np.eye(7)], -1)
+    x[:] = [1.0, 2.0, size, 5.0, 7.0, 8.0, 6.0]
+    with np.errstate(invalid="ignore"):
+        slopes = ng.grad(lambda x: (np.gradient(x, at, edge_order=edge_order) * weigh).sum())(x)
+    np.testing.assert_allclose(slopes, weigh @ rows, rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.parametrize("method", ["lower", "higher", "nearest", "inverted_cdf", "closest_observation"])
 def test_quantiles_that_are_cells_do_not_see_infinite_ones_beside_them(method: str) -> None:
     a, q = np.array([[-np.inf, 2.0, np.inf], [1.0, np.inf, np.inf], [-np.inf, -np.inf, 5.0]]), [0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0]

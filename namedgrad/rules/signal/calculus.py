@@ -18,7 +18,19 @@ from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import diff, join, pad, slice_of
 from namedgrad.rules.scans import cumsum
-from namedgrad.rules.structure import add, cast, contract, make_like, multiply, reorder, subtract, total, zeros_spread
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    contract,
+    known_finite,
+    make_like,
+    multiply,
+    reorder,
+    subtract,
+    total,
+    where,
+    zeros_spread,
+)
 
 
 def cut(x: DimArray, name: Name, start: int | None, stop: int | None) -> DimArray:
@@ -136,6 +148,8 @@ def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) 
         inner = e.divide(subtract(cut(x, name, 2, None), cut(x, name, None, -2)), add(a, b))
     else:
         inner = e.divide(add(multiply(b, cut(slopes, name, None, -1)), multiply(a, cut(slopes, name, 1, None))), add(a, b))
+    if not even and not known_finite(x):
+        inner = where(e.isinf(cut(x, name, 1, -1)), _summed(x, name, a, b), inner)
     first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
     if edge_order == 2:
         first = _extrapolated(first, cut(slopes, name, 1, 2), cut(d, name, 0, 1), cut(d, name, 1, 2))
@@ -143,6 +157,14 @@ def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) 
         last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), before)
     out = join([first, inner, last] if size > 2 else [first, last], name)
     return _as(x, out)
+
+
+def _summed(x: DimArray, name: Name, a: DimArray, b: DimArray) -> DimArray:
+    """The slope from three cells, each with its weight: an infinite one is in both secants, with opposite signs."""
+    both = add(a, b)
+    low, middle, high = (cut(x, name, *ends) for ends in ((None, -2), (1, -1), (2, None)))
+    sides = subtract(multiply(e.divide(a, multiply(b, both)), high), multiply(e.divide(b, multiply(a, both)), low))
+    return add(multiply(e.divide(subtract(b, a), multiply(a, b)), middle), sides)
 
 
 def _extrapolated(edge: DimArray, next_: DimArray, h: DimArray, k: DimArray) -> DimArray:
