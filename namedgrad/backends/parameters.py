@@ -184,7 +184,8 @@ class ParameterKernels:
         xp = self.xp
         dtype, s, q = result_dtype(s, q), double(s), double(q)
         bad = xp.logical_or(xp.less_equal(q, 0), xp.equal(s, 1))
-        s, q = xp.where(bad, 2.0, s), xp.where(bad, 1.0, q)
+        far = xp.logical_and(xp.equal(q, math.inf), xp.greater(s, 1))
+        s, q = xp.where(bad, 2.0, s), xp.where(xp.logical_or(bad, far), 1.0, q)
         out: Any = 0.0
         for k in range(15):
             out = out + (-xp.log(q + k)) ** n * (q + k) ** -s
@@ -199,7 +200,7 @@ class ParameterKernels:
                 rising = rising * np.polynomial.Polynomial([float(r), 1.0])
             grown = sum(math.comb(n, i) * slope ** (n - i) * _horner(rising.deriv(i).coef, s) for i in range(n + 1))
             out = out + bernoulli / math.factorial(2 * j) * grown * power * w ** (1 - 2 * j)
-        return xp.where(bad, math.nan, out).astype(dtype)
+        return xp.where(bad, math.nan, xp.where(far, 0.0, out)).astype(dtype)
 
     def kve_order(self, n: int, v: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``v`` of ``exp(x) K_v(x)``: the trapezoidal rule on ``exp(v t - x cosh t)``.

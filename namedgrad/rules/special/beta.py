@@ -54,14 +54,14 @@ def _of_beta(y: DimArray, a: DimArray, b: DimArray) -> DimArray:
     whole = logical_and(equal(both, rint(both)), not_equal(innermost(b), rint(innermost(b))))
     zero = logical_and(whole, less_equal(both, c(0)))
     if may_look(zero.raw) and not np.any(zero.raw):
-        return multiply(y, _against_sum(a, b))
+        return scale(y, _against_sum(a, b))
     a_there, b_there = where(zero, a, c(0.5)), where(zero, b, c(-0.5))
     total = add(a_there, b_there)
     mirrored = subtract(c(1.0), total)
     turn, slope = _sine_and_slope(total)
     change = add(slope, multiply(turn, subtract(digamma(a_there), digamma(mirrored))))
     there = multiply(divide(beta(a_there, mirrored), _sine_and_slope(b_there)[0]), change)
-    return where(zero, there, multiply(y, _against_sum(where(zero, c(1.0), a), where(zero, c(1.0), b))))
+    return where(zero, there, scale(y, _against_sum(where(zero, c(1.0), a), where(zero, c(1.0), b))))
 
 
 def _sine_and_slope(x: DimArray) -> tuple[DimArray, DimArray]:

@@ -12,10 +12,12 @@ from namedgrad.array import DimArray, constant
 from namedgrad.backends import may_look
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import (
+    absolute_real,
     c,
     clip,
     divide,
     exp,
+    greater,
     isinf,
     less,
     log,
@@ -34,6 +36,8 @@ from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special,
 from namedgrad.rules.special.entropy import xlog1py
 from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
+
+FAR = 1e20  #: beside it 1 is lost
 
 
 @functools.cache
@@ -107,8 +111,16 @@ def _inverse_in_exponent(y: DimArray, x: DimArray, exponent: DimArray) -> DimArr
     inner = multiply(y, _of_inverse(x, exponent))
     if is_formula(x) or known_finite(inner):
         return inner
-    zero = equal(multiply(exponent, x), c(-1.0))
+    base = multiply(exponent, x)
+    zero, far = equal(base, c(-1.0)), greater(base, c(FAR))
+    inner = where(far, multiply(y, _of_far_inverse(where(far, x, c(FAR)), where(far, exponent, c(1.0)))), inner)
     return where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
+
+
+def _of_far_inverse(x: DimArray, exponent: DimArray) -> DimArray:
+    """As :func:`_of_inverse`, where ``exponent * x`` is much larger than 1; it and its square may be too large."""
+    size = add(log(absolute_real(x)), log(absolute_real(exponent)))
+    return divide(divide(subtract(c(1.0), size), exponent), exponent)
 
 
 def _more(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
