@@ -472,6 +472,44 @@ def test_other_small_dtypes_are_those_of_numpy() -> None:
         np.testing.assert_allclose(f(ng.positional(x)).data, f(x), rtol=1e-3)
 
 
+def bare(found: Any) -> Any:
+    return found if isinstance(found, (np.ndarray, np.generic)) else found.data
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.nansum, np.nanprod, np.add.reduce, np.multiply.reduce])
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint16", "float32"])
+def test_sums_over_no_axes_have_the_dtype_of_sums(f: Callable[..., Any], kind: str) -> None:
+    """Truth values are counted: two that are added make 2."""
+    for a, axis in ((np.array(1, kind), None), (np.array(1, kind), 0), (np.ones(2, kind), ()), (np.ones((1, 2), kind), 0)):
+        expected = np.add(*2 * [f(a, axis=axis)])
+        for x in (ng.positional(a), ng.positional(np.stack([a, a]), vectorized=("b",))):
+            twice = bare(np.add(*2 * [f(x, axis=axis)]))
+            assert twice.dtype == expected.dtype
+            np.testing.assert_array_equal(*np.broadcast_arrays(twice, expected))
+    named = ng.DimArray(np.array(1, kind), ())
+    assert named.sum().dtype == named.prod().dtype == np.sum(named.data).dtype
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.cumsum, np.cumprod, np.nansum, np.nancumsum, np.var])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float32"])
+def test_whole_numbers_are_reduced_in_the_dtype_asked_for(f: Callable[..., Any], dtype: str) -> None:
+    a = np.array([[0, 1, 8] if f is np.var else [100, 103, 7], [1, 5, 9]])
+    expected, found = f(a, axis=1, dtype=dtype), bare(f(ng.positional(a), axis=1, dtype=dtype))
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize("kinds", [("float32", "float64", None), ("float64", "float32", None), ("float64", "float64", "float32"), ("int8", "float32", None), ("complex64", "complex128", None)])
+def test_spreads_about_a_mean_of_another_precision_have_the_dtype_of_numpy(f: Callable[..., Any], kinds: tuple[Any, ...]) -> None:
+    own, other, dtype = kinds
+    a, mean = np.array([[1, 2, 6], [3, 4, 9]], own), np.array([[3], [5]], other)
+    expected = f(a, axis=1, mean=mean, dtype=dtype, keepdims=True)
+    found = bare(f(ng.positional(a), axis=1, mean=mean, dtype=dtype, keepdims=True))
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_numbers_of_two_signs_or_none_are_compared_without_overflow() -> None:
     for a, b in (([1, 200], [2, 190]), ([True, False], [True, True])):
         x, y = (np.array(v, "uint8" if a[0] == 1 and a[1] == 200 else bool) for v in (a, b))

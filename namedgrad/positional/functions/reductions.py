@@ -66,6 +66,11 @@ def kept(out: DimArray, x: DimArray, names: Names, keepdims: bool) -> DimArray:
 # ------------------------------------------------------------------------------------------------ sums and means
 
 
+def _summed(y: DimArray, dtype: Any) -> DimArray:
+    """A sum, also over no axes, in the dtype asked for, in which small integers wrap around as NumPy's do."""
+    return r.widened(y) if dtype is None else cast(y, np.dtype(dtype))
+
+
 @implements(np.sum, method=True)
 def sum(
     a: Any,
@@ -77,7 +82,7 @@ def sum(
     where: Any = True,
 ) -> Any:
     x, names = read(a, axis, dtype)
-    y = kept(r.sum(masked(x, where, 0), names, skipna=False), x, names, keepdims)
+    y = kept(_summed(r.sum(masked(x, where, 0), names, skipna=False), dtype), x, names, keepdims)
     return y if initial is None else add(y, _begun(initial, y))
 
 
@@ -92,7 +97,7 @@ def prod(
     where: Any = True,
 ) -> Any:
     x, names = read(a, axis, dtype)
-    y = kept(r.prod(masked(x, where, 1), names, skipna=False), x, names, keepdims)
+    y = kept(_summed(r.prod(masked(x, where, 1), names, skipna=False), dtype), x, names, keepdims)
     return y if initial is None else multiply(y, _begun(initial, y))
 
 
@@ -125,12 +130,16 @@ def var(
 ) -> Any:
     x, names = read(a, axis, dtype)
     ddof = ddof if correction is None else correction
-    if where is True and mean is None and _cells(x, names) > ddof:
+    whole = x.dtype.kind in "biu"
+    if where is True and mean is None and _cells(x, names) > ddof and not (whole and dtype is not None):
         return kept(r.var(x, names, skipna=False, ddof=ddof), x, names, keepdims)
     middle = _mean(x, names, where) if mean is None else numbered(mean)
-    off = masked(subtract(*meet(x, middle)), where, 0)
+    if whole and dtype is None:
+        x = cast(x, "float64")
+    off = masked(subtract(*meet(x, middle if dtype is None else cast(middle, x.dtype))), where, 0)
     squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
-    return kept(e.divide(total(squares, names), count(x, where, names, ddof)), x, names, keepdims)
+    y = e.divide(total(squares, names), count(x, where, names, ddof))
+    return kept(y if dtype is None else cast(y, x.dtype if whole else r.real_dtype(x)), x, names, keepdims)
 
 
 @implements(np.std, method=True)
@@ -243,7 +252,8 @@ def _nan(rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = 
         x, names = read(a, axis, dtype)
         if where is not True:
             x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
-        y = kept(rule(x, names, skipna=True), x, names, keepdims)
+        y = rule(x, names, skipna=True)
+        y = kept(y if begin is None else _summed(y, dtype), x, names, keepdims)
         return y if initial is None or begin is None else begin(y, _begun(initial, y))
 
     return function
@@ -280,6 +290,7 @@ def _about(
     there = equal(x, x)
     mask = there if cells is True else e.logical_and(*meet(there, numbered(cells)))
     y = plain(x, axis, None, None, ddof, keepdims, where=mask, mean=mean)
+    y = cast(y, r.real_dtype(x))  # whatever that of the mean is
     free = kept(count(x, mask, names, ddof), x, names, keepdims)
     return where(e.greater(free, c(0)), y, c(math.nan))
 
@@ -317,7 +328,8 @@ def _scan(rule: Callable[..., DimArray], skipna: bool) -> Callable[..., Any]:
     def function(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         x = numbered(a)
         x, name = along(x, granted(x, axis))
-        return rule(x if dtype is None else cast(x, np.dtype(dtype)), (name,), skipna=skipna)
+        y = rule(x if dtype is None else cast(x, np.dtype(dtype)), (name,), skipna=skipna)
+        return y if dtype is None else cast(y, np.dtype(dtype))
 
     return function
 
@@ -339,6 +351,7 @@ def _cumulative(rule: Callable[..., DimArray], start: float) -> Callable[..., An
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         y, name = along(v if dtype is None else cast(v, np.dtype(dtype)), granted(v, axis))
         y = rule(y, (name,), skipna=False)
+        y = y if dtype is None else cast(y, np.dtype(dtype))
         return pad(y, {name: (1, 0)}, constant_values=start) if include_initial else y
 
     return function

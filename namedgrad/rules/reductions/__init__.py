@@ -5,7 +5,7 @@ exactly 0; an all-NaN slice gives xarray's value and zero gradients.
 """
 
 from namedgrad.rules.reductions.absent import without_nan
-from namedgrad.rules.reductions.common import count_of, counts, divide_counted, present, real_dtype, restore
+from namedgrad.rules.reductions.common import count_of, counts, divide_counted, present, real_dtype, restore, widened
 from namedgrad.rules.reductions.exponentials import logsumexp
 from namedgrad.rules.reductions.extremes import max, min, ptp
 from namedgrad.rules.reductions.moments import corr, cov, std, var
@@ -49,4 +49,5 @@ __all__ = [
     "sum",
     "var",
     "vector_norm",
+    "widened",
 ]

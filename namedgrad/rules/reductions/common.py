@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from namedgrad import backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
@@ -101,6 +103,11 @@ def if_enough(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, sk
 def real_dtype(x: DimArray) -> Any:
     """The dtype in which counts and means of ``x`` are formed."""
     return x.dtype.type(0).real.dtype if x.dtype.kind in "fc" else "float64"
+
+
+def widened(x: DimArray) -> DimArray:
+    """Whole numbers and truth values in the dtype of their sums, as NumPy has it also of single cells."""
+    return cast(x, np.sum(np.empty(0, x.dtype)).dtype) if x.dtype.kind in "biu" else x
 
 
 def divide_counted(x: DimArray, n: DimArray) -> DimArray:

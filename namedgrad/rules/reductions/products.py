@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name, Names
@@ -17,9 +15,9 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
-from namedgrad.rules.reductions.common import if_enough, over_present, restore
+from namedgrad.rules.reductions.common import if_enough, over_present, restore, widened
 from namedgrad.rules.scans.products import may_divide
-from namedgrad.rules.structure import cast, guarded_contract, multiply, outweighed, total, where, zeros_spread
+from namedgrad.rules.structure import guarded_contract, multiply, outweighed, total, where, zeros_spread
 
 
 def others_of(x: DimArray, dims: Names) -> DimArray:
@@ -107,12 +105,11 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
     """
     dims = pick(x, dim, "prod")
     if not dims:  # as in xarray
-        return x
+        return widened(x) if dim is None else x
 
     def reduce(mask: DimArray | None) -> DimArray:
         y = x if mask is None else where(mask, x, c(1))
-        y = cast(y, np.prod(np.empty(0, y.dtype)).dtype) if y.dtype.kind in "biu" else y
-        return _prod(y, dims) if dims else y
+        return _prod(widened(y), dims)
 
     out, mask = over_present(x, skipna, reduce)
     return restore(if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)

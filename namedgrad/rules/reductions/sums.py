@@ -20,6 +20,7 @@ from namedgrad.rules.reductions.common import (
     ratio,
     real_dtype,
     restore,
+    widened,
 )
 from namedgrad.rules.reductions.dates import mean_of_dates
 from namedgrad.rules.structure import cast, contract, equal, multiply, not_equal, select, total
@@ -62,7 +63,7 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
     """
     dims = pick(x, dim, "sum")
     if not dims:  # as in xarray, where no dim is summed no NaN is left out either
-        return x
+        return widened(x) if dim is None else x
     out, mask = over_present(x, skipna, lambda mask: total(x if mask is None else select(mask, x), dims))
     return restore(if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)
 
