@@ -44,7 +44,7 @@ def along(x: DimArray, axis: int | None) -> tuple[DimArray, Name]:
 
 
 def granted(x: DimArray, axis: Any) -> Any:
-    """The axis asked for; None for the first or last of a single cell, which NumPy's reductions and scans grant it."""
+    """The axis asked for; None for the first or last of a single cell, which most of NumPy's functions grant it."""
     return None if not x.ndim and (type(axis) is int or isinstance(axis, np.integer)) and axis in (0, -1) else axis
 
 

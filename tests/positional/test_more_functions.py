@@ -451,7 +451,8 @@ def test_dtypes_are_those_of_numpy(name: str, dtype: str) -> None:
 OF_ONE_CELL: list[Callable[..., Any]] = [
     np.sum, np.prod, np.max, np.ptp, np.any, np.argmax, np.nansum, np.nanmean, np.nanmin, np.nanargmin, np.count_nonzero,
     np.cumsum, np.cumprod, np.nancumsum, np.argsort, np.add.reduce, np.maximum.reduce, np.logaddexp.reduce,
-    lambda a, axis: np.max(a, axis, keepdims=True),
+    lambda a, axis: np.max(a, axis, keepdims=True), np.squeeze, lambda a, axis: np.take(a, 0, axis),
+    lambda a, axis: np.take(a, [[0, -1]], axis), lambda a, axis: np.repeat(a, 3, axis), lambda a, axis: np.repeat(a, [2], axis),
 ]  # fmt: skip
 
 

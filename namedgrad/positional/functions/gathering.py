@@ -9,7 +9,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.positional.array import PositionalArray, ordered
-from namedgrad.positional.axis import flat, name_of, named, reshape
+from namedgrad.positional.axis import along, flat, granted, name_of, named, reshape
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.indexing import index_arrays, placed
@@ -34,9 +34,7 @@ def _index(value: Any, size: int, mode: str) -> DimArray:
 @implements(np.take, method=True)
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> DimArray:
     x = numbered(a)
-    if axis is None:
-        x, axis = flat(x), 0
-    name = name_of(x, axis)
+    x, name = along(x, granted(x, axis))
     index = _index(indices, extent(x, name), mode)
     own = [axes.fresh(n) for n in index.dims]
     index = placed(named(index, own), name, x)

@@ -11,7 +11,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.linear import Like
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import expand, flat, name_of, named, pairs, reshape
+from namedgrad.positional.axis import along, expand, flat, granted, name_of, named, pairs, reshape
 from namedgrad.positional.broadcasting import stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
@@ -125,10 +125,9 @@ def positions(x: DimArray, axis: int | None, index: Any) -> DimArray:
 @implements(np.repeat, method=True)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> DimArray:
     x = numbered(a)
-    if axis is None:
-        x, axis = flat(x), 0
+    x, name = along(x, granted(x, axis))
     times = np.asarray(static(repeats, "np.repeat: repeats"))
-    return repeat_cells(x, name_of(x, axis), times[0] if times.shape == (1,) else times)
+    return repeat_cells(x, name, times[0] if times.shape == (1,) else times)
 
 
 @implements(np.tile)

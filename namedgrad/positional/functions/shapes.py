@@ -11,7 +11,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, numbers, ordered, view_of
-from namedgrad.positional.axis import expand, name_of, names_of, squeeze
+from namedgrad.positional.axis import expand, granted, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.broadcasting import joint_sizes, stretch
 from namedgrad.positional.indexing import placed
@@ -125,6 +125,7 @@ def _flatten(self: PositionalArray, order: str = "C") -> Any:
 @implements(np.squeeze, view="rw", method=True)
 def squeezed(a: Any, axis: Any = None) -> DimArray:
     x = numbered(a)
+    axis = granted(x, axis)
     return squeeze(x, tuple(n for n, s in x.sizes.items() if s == 1) if axis is None else names_of(x, axis))
 
 
