@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -188,3 +191,36 @@ def test_beside_an_infinite_cell_responses_are_their_limits(beta, dtype):
     got = abs(ng.local_response_norm(ng.DimArray(x, "c"), "c", 3, alpha=3.0, beta=beta, k=1.0).data)
     limit = np.inf if beta < 0 else 0.0
     np.testing.assert_allclose(got[[0, 2, 3, 4]], [limit, limit, 3 * 30.0**-beta, 4 * 26.0**-beta])
+
+
+def exact(x, left_out):
+    """The product of the cells but some, infinite where it is too large for a double."""
+    out = math.prod(Fraction(v) for i, v in enumerate(x) if i not in left_out)
+    return float(out) if abs(out) <= Fraction(np.finfo(float).max) else math.inf * (1 if out > 0 else -1)
+
+
+@pytest.mark.parametrize("zeros", [(), (0,), (2,), (4,), (0, 4), (1, 2, 3)])
+@pytest.mark.parametrize("size", [(1e150,), (1e150, -1e-100), (1e250, 3.0, 1e-200)])
+def test_a_zero_outweighs_a_product_that_is_too_large(zeros, size):
+    """Of finite cells: what is 0 times it is 0, at both orders, in both modes and compiled."""
+    x = np.resize(size, 5)
+    x[list(zeros)] = 0
+    a, prod = ng.DimArray(x, ("x",)), lambda a: a.prod(skipna=False)
+    slopes = [exact(x, {i}) for i in range(5)]
+    bends = [[exact(x, {i, k}) if i != k else 0.0 for k in range(5)] for i in range(5)]
+    with np.errstate(all="ignore"):
+        for grad in (ng.grad(prod), ng.compile(ng.grad(prod))):
+            np.testing.assert_allclose(grad(a).data, slopes, rtol=1e-12)
+        for k, way in enumerate(np.eye(5)):
+            np.testing.assert_allclose(ng.pushforward(prod, (a,), (ng.DimArray(way, ("x",)),))[1].item(), slopes[k], rtol=1e-12)
+        np.testing.assert_allclose(ng.hessian(prod)(a).data, bends, rtol=1e-12)
+
+
+@pytest.mark.parametrize("zero", [0, 1])
+def test_a_zero_outweighs_running_products_that_are_too_large(zero):
+    x = np.full(6, 1e150)
+    x[zero] = 0
+    a, last = ng.DimArray(x, ("x",)), lambda a: a.cumprod("x")[{"x": -1}]
+    with np.errstate(all="ignore"):
+        for grad in (ng.grad(last), ng.compile(ng.grad(last))):
+            np.testing.assert_array_equal(grad(a).data, [exact(x, {i}) for i in range(6)])

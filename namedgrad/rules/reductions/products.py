@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from namedgrad import axes
+import numpy as np
+
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, reduction, sample
 from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
+from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.cuts import slice_of
@@ -17,7 +21,20 @@ from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
 from namedgrad.rules.reductions.common import if_enough, over_present, restore, widened
 from namedgrad.rules.scans.products import may_divide
-from namedgrad.rules.structure import guarded_contract, multiply, outweighed, total, where, zeros_spread
+from namedgrad.rules.structure import (
+    guarded_contract,
+    isfinite,
+    known_finite,
+    multiply,
+    not_equal,
+    outweighed,
+    scale,
+    subtract,
+    total,
+    where,
+    zeros_spread,
+)
+from namedgrad.trace import innermost
 
 
 def others_of(x: DimArray, dims: Names) -> DimArray:
@@ -25,8 +42,22 @@ def others_of(x: DimArray, dims: Names) -> DimArray:
     sizes: dict[Name, int] = {d: extent(x, d) for d in dims}
     line: Name = axes.fresh("cells") if len(dims) > 1 else dims[0]
     one = merge(x, dims, line) if len(dims) > 1 else x
-    out = _others_along(one, line)
+    out = _others_in_line(one, line)
     return split(out, line, sizes) if len(dims) > 1 else out
+
+
+def _others_in_line(x: DimArray, line: Name) -> DimArray:
+    if x.level is None or _stays(x, line):
+        out = _others_along(x, line)
+        if known_finite(out):
+            return out
+    return _others_scaled(x, line)
+
+
+def _stays(x: DimArray, line: Name) -> bool:
+    """Whether the product of no cells, as they are in derivatives, is known to leave the range."""
+    grown = total(e.log2(e.maximum(innermost(absolute(x)), c(1.0))), (line,))
+    return backends.may_look(grown.raw) and bool((grown.raw < np.finfo(grown.dtype).maxexp - 1).all())
 
 
 def _others_along(x: DimArray, line: Name) -> DimArray:
@@ -44,6 +75,18 @@ def _others_along(x: DimArray, line: Name) -> DimArray:
     of_pairs = slice_of(others, line, slice(0, half))
     parts = [multiply(second, of_pairs), multiply(first, of_pairs)]
     return join([*parts, slice_of(others, line, slice(half, half + 1))] if n % 2 else parts, line)
+
+
+def _others_scaled(x: DimArray, line: Name) -> DimArray:
+    """The same by way of cells near 1: products of finite cells that are too large do not hide that another is 0."""
+    size = stop_gradient(absolute(x))
+    limit = float(np.finfo(size.dtype).maxexp - 2)
+    counts = e.logical_and(isfinite(size), not_equal(size, c(0)))
+    power = e.clip(e.rint(e.log2(where(counts, size, c(1)))), -limit, limit)
+    rest = subtract(total(power, (line,)), power)
+    half = e.floor(multiply(c(0.5), rest))  # all of it may be too large, where its product is not
+    out = _others_along(e.divide(x, e.exp2(power)), line)
+    return scale(scale(out, e.exp2(half)), e.exp2(subtract(rest, half)))
 
 
 def _pulled(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:

@@ -86,10 +86,13 @@ def _pushed_by_recurrence(t: DimArray, x: DimArray, y: DimArray) -> DimArray:
 
 
 def _pulled_by_recurrence(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    ahead = x
     if not known_finite(x):  # a cell behind which nothing is pulled takes no part, whatever it holds
         later = flip_axes(cumsum_axis(cast(flip_axes(not_equal(stop_gradient(g), c(0)), (LINE,)), "int64"), LINE), (LINE,))
-        return outweighed(suffixes(where(e.greater(later, c(0)), x, c(0)), g), before(x, LINE))
-    return multiply(before(x, LINE), suffixes(x, g))
+        x = where(e.greater(later, c(0)), x, c(0))
+    start, after = before(ahead, LINE), suffixes(x, g)
+    out = multiply(start, after)
+    return out if known_finite(out) else outweighed(after, start)
 
 
 _CUMPROD = _CumProd("cumprod")
