@@ -228,3 +228,19 @@ def test_reductions_without_nan_that_begin_somewhere(f):
     np.testing.assert_equal(np.asarray(value), f(x))
     want = differences(lambda y: f(np.where(X == 5.0, np.nan, y)), X)
     np.testing.assert_allclose(gradient, want, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("f", [np.nansum, np.nanprod])
+def test_reductions_without_nan_over_no_axes(f):
+    x = np.array([np.nan, 3.0])
+    for inner, axis in ((x, ()), (x[0], None), (x[1], None)):
+        value, gradient = ng.value_and_grad(lambda y, axis=axis: np.sum(f(y, axis=axis) * 2.0))(inner)
+        assert value == np.sum(f(inner, axis=axis) * 2.0)
+        np.testing.assert_array_equal(gradient, np.where(np.isnan(inner), 0.0, 2.0))
+    per_slice = getattr(ng.DimArray(x, ("b",), vectorized=("b",)), f.__name__[3:])()
+    np.testing.assert_array_equal(per_slice.data, f(x, axis=()))
+
+
+def test_transforms_along_no_axes():
+    for f in (np.fft.fftn, np.fft.ifftn):
+        assert ng.value_and_grad(lambda x, f=f: np.real(f(x)) ** 2)(np.array(3.0)) == (9.0, 6.0)

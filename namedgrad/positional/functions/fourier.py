@@ -52,6 +52,8 @@ def _many(name: str) -> Callable[..., DimArray]:
             raise ValueError("Shape and axes have different lengths.")
         if s is not None:
             s = [extent(x, n) if size == -1 else size for n, size in zip(names, s, strict=True)]
+        if not names and base in {"fft", "ifft"}:
+            return x
         if len(set(names)) < len(names):
             return again(x, names, s, norm)
         return step(x, names, s, norm)

@@ -93,6 +93,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 def _triangle(make_mask: Any) -> Any:
     def function(m: Any, k: int = 0) -> DimArray:
         x = numbered(m)
+        if x.ndim == 1:  # as NumPy repeats it, in every row
+            return function(np.broadcast_to(m, 2 * x.shape), k)
         row, col = x.dims[-2:]
         mask = make_mask(np.ones((extent(x, row), extent(x, col)), dtype=bool), k)
         return ordered(keep(constant_like(mask, x, (row, col)), x), x.dims)

@@ -244,7 +244,13 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
 # ------------------------------------------------------------------------------------------------ without the NaN
 
 
-def _nan(rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = None) -> Callable[..., Any]:
+def _filled(x: DimArray, value: float) -> DimArray:
+    return where(equal(x, x), x, c(value))
+
+
+def _nan(
+    rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = None, nothing: float | None = None
+) -> Callable[..., Any]:
     def function(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True,
@@ -252,7 +258,7 @@ def _nan(rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = 
         x, names = read(a, axis, dtype)
         if where is not True:
             x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
-        y = rule(x, names, skipna=True)
+        y = rule(x, names, skipna=True) if names or nothing is None else _filled(x, nothing)
         y = kept(y if begin is None else _summed(y, dtype), x, names, keepdims)
         return y if initial is None or begin is None else begin(y, _begun(initial, y))
 
@@ -275,8 +281,8 @@ def _nan_extreme(rule: Callable[..., DimArray], plain: Callable[..., Any]) -> Ca
     return function
 
 
-nansum = implements(np.nansum)(_nan(r.sum, add))
-nanprod = implements(np.nanprod)(_nan(r.prod, multiply))
+nansum = implements(np.nansum)(_nan(r.sum, add, 0))
+nanprod = implements(np.nanprod)(_nan(r.prod, multiply, 1))
 nanmax = implements(np.nanmax)(_nan_extreme(r.max, max))
 nanmin = implements(np.nanmin)(_nan_extreme(r.min, min))
 nanmean = implements(np.nanmean)(_nan(r.mean))

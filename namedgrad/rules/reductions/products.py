@@ -147,12 +147,12 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
     array([12.,  0.,  0.])
     """
     dims = pick(x, dim, "prod")
-    if not dims:  # as in xarray
-        return widened(x) if dim is None else x
+    if not dims and dim is not None:  # as in xarray
+        return x
 
     def reduce(mask: DimArray | None) -> DimArray:
         y = x if mask is None else where(mask, x, c(1))
-        return _prod(widened(y), dims)
+        return _prod(widened(y), dims) if dims else widened(y)
 
     out, mask = over_present(x, skipna, reduce)
     return restore(if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)

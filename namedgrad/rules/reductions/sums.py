@@ -62,9 +62,9 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
     array([3., 3.])
     """
     dims = pick(x, dim, "sum")
-    if not dims:  # as in xarray, where no dim is summed no NaN is left out either
-        return widened(x) if dim is None else x
-    out, mask = over_present(x, skipna, lambda mask: total(x if mask is None else select(mask, x), dims))
+    if not dims and dim is not None:  # as in xarray, where no dim is summed no NaN is left out either
+        return x
+    out, mask = over_present(x, skipna, lambda mask: widened(total(x if mask is None else select(mask, x), dims)))
     return restore(if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)
 
 
