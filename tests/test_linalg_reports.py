@@ -338,6 +338,17 @@ def test_qr_complete(kind):
     right(span, x)
 
 
+@pytest.mark.parametrize(("name", "options"), [("cholesky", {}), ("cholesky", {"lower": False}), ("qr", {}), ("lu", {})])
+def test_cells_of_factors_that_are_0_whatever_the_matrix_is(name, options):
+    """The slope of the cubic root is infinite there."""
+
+    def f(a):
+        found = getattr(ng, name)(a, IJ, **options)
+        return sum(ng.cbrt(x).sum() for x in (found[1:] if name != "cholesky" else (found,)))
+
+    right(f, definite(4), symmetric=name == "cholesky")
+
+
 def test_qr_of_a_deficient_matrix_is_never_finite_and_wrong():
     x = np.concatenate([some(4, 2), np.zeros((4, 2))], axis=1)
     g = ng.grad(lambda a: weighed(ng.qr(a, IJ)[0]), wrt=0)(named(x)).data

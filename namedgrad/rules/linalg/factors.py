@@ -43,6 +43,7 @@ from namedgrad.rules.structure import add, cast, multiply, negative, relabel, re
 
 def _cholesky_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
     """Murray (2016), eq. 9: S = L^-H P L^-1, P = Phi(L^H g); in one call where it is not differentiated itself."""
+    g = lower_part(g)  # the rest of L is 0 whatever the matrix is
     if g.level is None and y.level is None:
         return (_gradient_at_once(y, g),)
     p = hermitian_part(lower_half(mm(mH(y), g)))
@@ -139,7 +140,7 @@ def _qr_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimAr
     m, n = extent(a, ROW), extent(a, COLUMN)
     (q, r), (gq, gr) = _split(y, m), _split(g, m)
     (q1, q2), (g1, g2) = _columns(q, n), _columns(gq, n)
-    r, gr = slice_of(r, ROW, slice(0, n)), slice_of(gr, ROW, slice(0, n))
+    r, gr = slice_of(r, ROW, slice(0, n)), upper_part(slice_of(gr, ROW, slice(0, n)))
     p = upper_part(subtract(mm(gr, mH(r)), mm(mH(q1), g1)), strictly=True)
     p = add(add(p, mH(p)), _real_diagonal(subtract(mm(gr, mH(r)), mm(mH(q1), g1))))
     out = add(g1, mm(q1, p))
@@ -248,6 +249,7 @@ def qr(
 def _lu_gradient(g: DimArray, y: DimArray, a: DimArray, *_: Any, **__: Any) -> tuple[DimArray]:
     """De Hoog, Anderssen and Lukas (2011): A' = L^-H (low(L^H L') + up(U' U^H)) U^-H."""
     (low, up), (gl, gu) = _split(y, extent(a, ROW)), _split(g, extent(a, ROW))
+    gl, gu = lower_part(gl, strictly=True), upper_part(gu)  # the rest of the factors is the same for all matrices
     inner = add(lower_part(mm(mH(low), gl), strictly=True), upper_part(mm(gu, mH(up))))
     return (_over_adjoint(solve_upper(mH(low), inner, unit=True), up),)
 
