@@ -300,10 +300,11 @@ class DaskBackend(
         return self.function(how)(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
 
     def write_block(self, x: Raw, v: Raw, index: tuple[Any, ...], how: str) -> Raw:
-        """A copy with ``v`` put, or added, at a basic index; dask refuses to write nothing."""
+        """A copy with ``v`` put, or added, at a basic index; dask refuses to write nothing, and loses empty chunks."""
         out = self.asarray(x).copy()
         if 0 not in v.shape:
-            out[index] = out[index] + v if how == "add" else v
+            v = out[index] + v if how == "add" else self.asarray(v)
+            out[index] = v.rechunk(tuple(tuple(filter(None, chunks)) for chunks in v.chunks))
         return out
 
     def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
@@ -352,8 +353,8 @@ def _plain(shape: Sequence[int]) -> tuple[int, ...]:
 
 def _chunks(shape: Shape, dtype: Any, own: Sequence[tuple[int, ...] | None] | None = None) -> Any:
     """Chunks for a shape: those given, those that the sizes remember, else of a convenient size."""
-    given = own or (None,) * len(shape)
-    wanted = tuple(c or getattr(n, "chunks", "auto") for n, c in zip(shape, given, strict=True))
+    given, rest = own or (None,) * len(shape), "auto" if all(shape) else -1  # what is empty has no convenient size
+    wanted = tuple(c or getattr(n, "chunks", rest) for n, c in zip(shape, given, strict=True))
     return normalize_chunks(wanted, _plain(shape), dtype=dtype)
 
 

@@ -360,3 +360,19 @@ def test_a_cluster_computes_a_gradient(processes: bool) -> None:
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": processes, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         assert_close(client.compute(g.data).result(), expected.to_numpy(), 100 * ROUNDING)
+
+
+def test_what_is_read_with_a_stride_leaves_no_empty_chunk_to_write() -> None:
+    """And what is empty has no chunks of a convenient size."""
+
+    def f(x: Any, read: Any) -> Any:
+        y = x * 1.0
+        y[read] = 2 * x[read]
+        return np.sum(y * y)
+
+    data = np.arange(1.0, 17.0).reshape(4, 4)
+    for read in (slice(1, -1, 2), (slice(None), None, slice(-2, -1, 2)), (slice(2, 2), None)):
+        factor = np.ones_like(data)
+        factor[read] = 4.0
+        found = ng.grad(f)(da.from_array(data, chunks=2), read)
+        np.testing.assert_allclose(found.compute(), 2 * factor * data)
