@@ -58,6 +58,11 @@ def spherical_j(n: int, unit: float = 1.0) -> Callable[..., DimArray]:
     return ordered("spherical_j" if unit == 1.0 else "spherical_j_pi", (n,), slope)
 
 
+def _beside_1(x: DimArray) -> DimArray:
+    """``1 / (x - 1) + 1 / (x + 1)``."""
+    return add(reciprocal(subtract(x, c(1.0))), reciprocal(add(x, c(1.0))))
+
+
 def _squares_apart(x: DimArray, y: DimArray) -> DimArray:
     """``x**2 - y**2``, of which each square may be infinite alone."""
     return multiply(subtract(x, y), add(x, y))
@@ -157,11 +162,11 @@ tanh       = elementwise("tanh",           lambda y, x: sech2(x), domain="real")
 arcsinh    = elementwise("arcsinh",        lambda y, x: arcsinh_slope(x), domain="real")
 arccosh    = elementwise("arccosh",        lambda y, x: arccosh_slope(x), domain="above_one")
 arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain="unit")
-# Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal
+# Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal, or infinite
 arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))
 arctan_slope  = elementwise("arctan_slope",  lambda y, x: multiply(multiply(c(-2.0), scale(y, x)), y))
 arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(scale(y, x), square(y))))
-arccosh_slope = elementwise("arccosh_slope", lambda y, x: negative(multiply(scale(y, x), square(y))))
+arccosh_slope = elementwise("arccosh_slope", lambda y, x: multiply(multiply(c(-0.5), y), _beside_1(x)))
 arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
 sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
 sinc       = elementwise("sinc",           lambda y, x: multiply(c(-math.pi), spherical_j(1, math.pi)(x)), domain="nonzero")
