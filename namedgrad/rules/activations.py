@@ -71,10 +71,13 @@ def _elu_slope(x: DimArray, alpha: DimArray) -> DimArray:
 
 
 def _gated_bend(x: DimArray, v: DimArray, first: DimArray, second: DimArray) -> DimArray:
-    """The second derivative of ``x * sigmoid(v)``, given those of ``v``; no share is taken from 1, so the tails stay."""
-    up, down = expit(v), expit(negative(v))
-    turn = add(second, multiply(e.square(first), subtract(down, up)))
-    return multiply(multiply(up, down), add(multiply(c(2), first), multiply(x, turn)))
+    """The second derivative of ``x * sigmoid(v)``, given those of ``v``; no share is taken from another, so the tails stay.
+
+    Nor do the slopes of this get lost near 0, where both shares are nearly equal.
+    """
+    half = multiply(c(0.5), v)
+    turn = subtract(second, multiply(e.square(first), e.tanh(half)))
+    return multiply(multiply(c(0.25), e.sech2(half)), add(multiply(c(2), first), multiply(x, turn)))
 
 
 def _gelu_tanh_bend(x: DimArray) -> DimArray:
