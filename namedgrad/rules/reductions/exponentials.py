@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from namedgrad import backends
 from namedgrad.array import DimArray, constant
+from namedgrad.backends.softmax import lost_beside_one
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import real
@@ -16,6 +18,7 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, restore
 from namedgrad.rules.reductions.extremes import max
 from namedgrad.rules.structure import add, contract, equal, total, where
+from namedgrad.trace import innermost
 
 
 @operation(sample("real(a,b,c)", dim=("a", "b")), sample("real(a,b)"), method=True)
@@ -59,6 +62,21 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
     top = where(equal(top, c(-math.inf)), c(0.0), top)
     parts = e.exp(e.below_top(x, top))
     inside = total(parts, dims) if weights is None else contract(parts, constant(weights), dims)
+    if weights is None and count_of(x, dims) and _may_bend(x, inside):
+        top = max(x, dims, skipna=False)
+        top = where(equal(stop_gradient(top), c(-math.inf)), c(0.0), top)
+        inside = total(e.exp(e.below_top(x, top)), dims)
     nothing = equal(inside, c(0))
     out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
     return restore(add(out, top), x, dims, keepdims)
+
+
+def _may_bend(x: DimArray, inside: DimArray) -> bool:
+    """Whether one share may be so near 1 that what it lacks is lost, of which second derivatives are made.
+
+    Of the others, each less the largest cell with its slope, nothing is lost.
+    """
+    if x.level is None or x.dtype.kind != "f":
+        return False
+    alone = e.less(innermost(inside), c(1 + lost_beside_one(x.dtype)))
+    return not backends.may_look(alone.raw) or bool(alone.raw.any())
