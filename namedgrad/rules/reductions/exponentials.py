@@ -17,7 +17,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, restore
 from namedgrad.rules.reductions.extremes import max
-from namedgrad.rules.structure import add, contract, equal, total, where
+from namedgrad.rules.structure import add, contract, equal, isfinite, total, where
 from namedgrad.trace import innermost
 
 
@@ -62,16 +62,16 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
     top = where(equal(top, c(-math.inf)), c(0.0), top)
     parts = e.exp(e.below_top(x, top))
     inside = total(parts, dims) if weights is None else contract(parts, constant(weights), dims)
-    if weights is None and count_of(x, dims) and _may_bend(x, inside):
-        top = max(x, dims, skipna=False)
-        top = where(equal(stop_gradient(top), c(-math.inf)), c(0.0), top)
+    if weights is None and count_of(x, dims) and may_bend(x, inside):
+        largest = max(x, dims, skipna=False)
+        top = where(isfinite(stop_gradient(largest)), largest, top)
         inside = total(e.exp(e.below_top(x, top)), dims)
     nothing = equal(inside, c(0))
     out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
     return restore(add(out, top), x, dims, keepdims)
 
 
-def _may_bend(x: DimArray, inside: DimArray) -> bool:
+def may_bend(x: DimArray, inside: DimArray) -> bool:
     """Whether one share may be so near 1 that what it lacks is lost, of which second derivatives are made.
 
     Of the others, each less the largest cell with its slope, nothing is lost.

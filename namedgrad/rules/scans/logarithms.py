@@ -6,15 +6,17 @@ import math
 from typing import Any
 
 from namedgrad.array import DimArray
+from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.reductions.exponentials import may_bend
 from namedgrad.rules.scans.extremes import cummax
 from namedgrad.rules.scans.recurrence import delayed, recurrence
-from namedgrad.rules.structure import add, cast, equal, not_equal, select, where
+from namedgrad.rules.structure import add, cast, equal, isfinite, not_equal, select, where
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("complex(a,b)", dim="b"))
@@ -52,8 +54,17 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
     top = cummax(stop_gradient(real(x)), name, skipna=False)
     some = not_equal(top, c(-math.inf))
     top = where(some, top, c(0.0))
-    drop = select(delayed(some, name), e.exp(e.below_top(delayed(top, name), top)))
-    parts = e.exp(e.below_top(x, top))
-    inside = recurrence(cast(drop, parts.dtype), parts, name)
+    inside = _below(x, top, some, name)
+    if may_bend(x, inside):
+        largest = cummax(x, name, skipna=False)
+        top = where(isfinite(stop_gradient(largest)), largest, top)
+        inside = _below(x, top, some, name)
     nothing = equal(inside, c(0))
     return add(where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside))), top)
+
+
+def _below(x: DimArray, top: DimArray, some: DimArray, name: Name) -> DimArray:
+    """Cumulative sums of exponentials below the running maximum, which is one where there are ``some``."""
+    drop = select(delayed(some, name), e.exp(e.below_top(delayed(top, name), top)))
+    parts = e.exp(e.below_top(x, top))
+    return recurrence(cast(drop, parts.dtype), parts, name)
