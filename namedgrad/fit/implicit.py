@@ -274,7 +274,7 @@ class Together:
         """Solutions (..., row, cell) for gradients laid out alike."""
         flat = g.reshape((math.prod(g.shape[:-2]), *g.shape[-2:]))
         whole, some = self.layout, self.factor.layout
-        here = np.moveaxis(flat, 0, 1)  # (row, column, cell)
+        here = np.moveaxis(flat, 0, 1).astype(float, copy=False)  # (row, column, cell)
         columns = np.arange(here.shape[1])
         at = ((whole.problem * whole.unknowns + whole.slot)[:, None] * len(columns)) + columns[:, None]
         size = whole.count * whole.unknowns * len(columns)

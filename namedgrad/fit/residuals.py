@@ -297,7 +297,8 @@ class Residuals(Problem):
         at = None if bent else self.first.at(free, index)
         if at is None:
             with quiet():
-                at = self.evaluators[bent](self.full(free, index), index)
+                sums = self.evaluators[bent](self.full(free, index), index)
+            at = Point(*(np.asarray(x, float) for x in sums))  # of long doubles, too
         return self._with_prior(at, free, index)
 
     def _with_prior(self, at: Point, free: Matrix, index: Index) -> Point:

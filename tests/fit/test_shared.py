@@ -261,3 +261,27 @@ def test_minimize_says_how_to_share():
             Y,
             over=OVER,
         )
+
+
+def line(p, t, y):
+    """A straight line."""
+    return p["a"] + p["b"] * t - y
+
+
+def lines(dtype=float):
+    """Noisy lines of three sites, and their abscissae."""
+    t = np.linspace(0.0, 3.0, 8)
+    y = [1, 2, 3] + 0.5 * t[:, None] + 0.1 * np.random.default_rng(2).normal(size=(8, 3))
+    return xr.DataArray(t, dims="time"), xr.DataArray(y.astype(dtype), {"site": [*"abc"]}, ("time", "site"))
+
+
+def test_long_doubles():
+    t, y = lines(np.longdouble)
+    design = np.concatenate([np.kron(np.ones((8, 1)), np.eye(3)), np.repeat(t.values, 3)[:, None]], axis=1)
+    want = np.linalg.pinv(design)
+
+    def slope(y):
+        return ng.least_squares(line, {"a": 1.0, "b": 1.0}, t, y, over="site", shared="b").params["b"]
+
+    assert float(slope(y)) == pytest.approx(want[3] @ y.values.ravel().astype(float), rel=1e-9)
+    np.testing.assert_allclose(ng.grad(slope)(y).values.astype(float).ravel(), want[3], rtol=1e-9)
