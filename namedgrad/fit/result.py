@@ -337,7 +337,8 @@ class LeastSquaresResult(FitResult):
                     f"got {len(data)}"
                 )
             data = read_all(self.readers, data)
-            cells = Cells({"params": dict(self.params), "data": (*data, self._nothing())}, cells.names)
+            args = {"params": dict(self.params), "data": (*data, self._nothing()), "cells": self.status}
+            cells = Cells(args, cells.names)  # all parameters may be shared, and the data the same everywhere
 
         def at(index: Index) -> list[Misfit]:
             return misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)

@@ -285,3 +285,13 @@ def test_long_doubles():
 
     assert float(slope(y)) == pytest.approx(want[3] @ y.values.ravel().astype(float), rel=1e-9)
     np.testing.assert_allclose(ng.grad(slope)(y).values.astype(float).ravel(), want[3], rtol=1e-9)
+
+
+def test_predictions_for_data_without_cells_where_all_is_shared():
+    t, y = lines()
+    fit = ng.least_squares(line, {"a": 1.0, "b": 1.0}, t, y, over="site", shared=("a", "b"))
+    slope, level = np.polyfit(np.repeat(t.values, 3), y.values.ravel(), 1)
+    found = fit.predict(xr.DataArray([5.0, 7.0], dims="time"))
+    assert found.dims == ("time", "site")
+    assert found.site.equals(y.site)
+    np.testing.assert_allclose(found, np.repeat([[level + 5 * slope], [level + 7 * slope]], 3, axis=1), rtol=1e-9)
