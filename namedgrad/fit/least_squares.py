@@ -145,7 +145,7 @@ def least_squares(
     params, missing = given_starts(params)
     if nowhere := [n for n in missing if n in fixed]:
         raise ValueError(f"fixed: {nowhere} have no start values that they could be held at; give numbers or arrays")
-    labels = labels_of(data, over)
+    labels = labels_of((params, data, sigma), over)
     limits = pairs_of(bounds, params, "bounds", "(lower, upper)", labels)
     known = pairs_of(prior, params, "prior", "(mean, standard deviation)", labels)
     given = Given(params=params, data=data, bounds=limits, sigma=sigma, prior=known)

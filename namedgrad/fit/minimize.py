@@ -216,7 +216,7 @@ def minimize(
         raise ValueError(f"method={method!r} finds its own steps; learning_rate is for 'adam' and 'gradient-descent'")
     if not callable(learning_rate):
         require_positive(learning_rate=learning_rate)
-    limits = pairs_of(bounds, params, "bounds", "(lower, upper)", labels_of(data, over))
+    limits = pairs_of(bounds, params, "bounds", "(lower, upper)", labels_of((params, data), over))
     given = Given(params=params, data=data, bounds=limits)
     options: dict[str, Any] = {
         "method": method, "tol": tol, "max_iterations": max_iterations, "learning_rate": learning_rate,

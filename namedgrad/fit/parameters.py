@@ -201,14 +201,16 @@ def pairs_of(
     return out
 
 
-def labels_of(data: Any, over: Any) -> dict[Name, pd.Index[Any]]:
-    """What the positions along the dims of the cells are called in the data."""
+def labels_of(args: Any, over: Any) -> dict[Name, pd.Index[Any]]:
+    """What the positions along the dims of the cells are called in the arguments."""
     dims = over if isinstance(over, (tuple, list)) else (over,)
-    return {d: found[d] for leaf in flatten(data)[0] for found in (_indexes(leaf),) for d in dims if d in found}
+    return {d: found[d] for leaf in flatten(args)[0] for found in (_indexes(leaf),) for d in dims if d in found}
 
 
 def _indexes(leaf: Any) -> Mapping[Any, pd.Index[Any]]:
     return leaf.indexes if isinstance(leaf, (xr.DataArray, xr.Dataset)) else {}
+    if isinstance(leaf, xr.DataTree):
+        return {d: index for node in leaf.subtree for d, index in node.indexes.items()}
 
 
 def _in_order_of(known: Mapping[Name, pd.Index[Any]], value: Any, what: str) -> Any:

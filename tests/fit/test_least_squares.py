@@ -480,6 +480,21 @@ def test_bounds_and_priors_of_cells_with_labels_meet_them(chunks, labelled):
         fit(bounds={"c": (low[1:], None)})
 
 
+@pytest.mark.parametrize("where", ["sigma", "tree", "another parameter"])
+def test_bounds_meet_cells_by_labels_that_only_others_have(where):
+    """The best number for one observation is that, or the bound."""
+    y = xr.DataArray([1.0, 2.0, 3.0], dims="cell")
+    names = {"cell": [*"abc"]}
+    one = xr.DataArray(np.ones(3), names, ("cell",))
+    low = xr.DataArray([1.5, 2.5, 0.5], {"cell": [*"cba"]}, ("cell",))
+    data = xr.DataTree.from_dict({"/in/side": xr.Dataset({"y": y.assign_coords(names)})}) if where == "tree" else y
+    start = {"c": 0.0} | ({"d": one} if where == "another parameter" else {})
+    off = lambda p, y: (p["c"] - (y["in/side/y"] if where == "tree" else y)) * p.get("d", 1.0)
+    fit = ng.least_squares(off, start, data, over="cell", bounds={"c": (low, None)}, fixed=[*start][1:],
+                           sigma=one if where == "sigma" else None)  # fmt: skip
+    np.testing.assert_allclose(fit.params["c"], [1.0, 2.5, 3.0], rtol=1e-6)
+
+
 def test_bounds_of_parameters_with_a_multiindex():
     y = xr.DataArray(np.arange(4.0), dims="k").assign_coords(l=("k", [*"ppqq"]), m=("k", [0, 1, 0, 1])).set_index(k=("l", "m"))
     plain = y.reset_index("k", drop=True)
