@@ -23,6 +23,7 @@ from namedgrad.fit.status import attributes
 from namedgrad.fit.times import read_all
 from namedgrad.transforms.leaves import adapter_of, flatten
 from namedgrad.transforms.tape import quiet
+from namedgrad.xarray.convert import some_of
 
 Fit = Callable[..., FitResult]
 Joined = Callable[..., Any]
@@ -172,7 +173,7 @@ class Fits:
         def whole(x: xr.DataArray) -> xr.DataArray:
             own = [d for d in x.dims if d not in over]
             raw = chunks.joined({i: task[x.name] for i, task in tasks.items()}, [x.sizes[d] for d in own], x.dtype)
-            known = {**chunks.coords, **x.drop_vars([n for n in x.coords if n in chunks.coords]).coords}
+            known = chunks.coords.assign(some_of(x.coords, [n for n in x.coords if n not in chunks.coords]))
             full = xr.DataArray(raw, known, (*over, *own), x.name, x.attrs)
             return without(full, [n for n in over if n not in x.dims]).transpose(*x.dims)
 
@@ -223,12 +224,13 @@ def _entries(chunks: Chunks, joined: Joined, what: str) -> xr.Dataset:
     out = {}
     for n, leaf in chunks.entries.items():
         own, labelled = _own(leaf, chunks.over), isinstance(leaf, xr.DataArray)
-        coords = {k: c for k, c in leaf.coords.items() if set(c.dims) <= set(own)} if labelled else {}
+        mine = [k for k, c in leaf.coords.items() if set(c.dims) <= set(own)] if labelled else []
+        coords = chunks.coords.assign(some_of(leaf.coords, mine)) if mine else chunks.coords
         attrs = dict(leaf.attrs) if labelled else {}
         if what == "stderr":
             attrs["long_name"] = f"standard error of {attrs.get('long_name', n)}"
         raw = joined(f"{what}.{n}", tuple(own.values()))
-        x = xr.DataArray(raw, {**chunks.coords, **coords}, (*chunks.over, *own), n, attrs)
+        x = xr.DataArray(raw, coords, (*chunks.over, *own), n, attrs)
         out[n] = without(x, chunks.lacks[n])
     return xr.Dataset(out)
 
@@ -246,7 +248,7 @@ def _per_cell(chunks: Chunks, joined: Joined, residuals: bool) -> dict[str, xr.D
 
 def _matrices(chunks: Chunks, joined: Joined) -> dict[str, xr.DataArray]:
     labels, count = list(chunks.entries), len(chunks.entries)
-    coords, dims = {**chunks.coords, "param": labels, "param_wrt": labels}, (*chunks.over, "param", "param_wrt")
+    coords, dims = chunks.coords.assign(param=labels, param_wrt=labels), (*chunks.over, "param", "param_wrt")
     says = {"covariance": "covariance of the parameters"}
     says["unscaled_covariance"] = f"{says['covariance']} for known sigma"
     return {n: xr.DataArray(joined(n, (count, count)), coords, dims, n, {"long_name": s}) for n, s in says.items()}

@@ -23,6 +23,7 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder, spread
 from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
+from namedgrad.xarray.convert import some_of
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 XARRAY = (xr.DataArray, xr.Dataset, xr.Variable, xr.DataTree)
@@ -127,9 +128,9 @@ class Parameters:
             block = np.fmax.reduce(block, axis=along, initial=np.nan)
             sizes = {n: s for n, s in sizes.items() if n not in lacks}
         dims = [f"{name}_{i}" if isinstance(leaf, np.ndarray) else n for i, n in enumerate(own.names)]
-        known: Any = self.cells.coords
-        known = {n: c for n, c in known.items() if set(c.dims) <= set(sizes)} if lacks else known
-        coords = {**known, **(leaf.coords if labelled else {})}
+        coords = self.cells.coords
+        coords = some_of(coords, [n for n, c in coords.items() if set(c.dims) <= set(sizes)]) if lacks else coords
+        coords = coords.assign(leaf.coords) if labelled and leaf.coords else coords
         return xr.DataArray(block, coords, (*sizes, *dims), name, leaf.attrs if labelled else None)
 
 
@@ -208,9 +209,9 @@ def labels_of(args: Any, over: Any) -> dict[Name, pd.Index[Any]]:
 
 
 def _indexes(leaf: Any) -> Mapping[Any, pd.Index[Any]]:
-    return leaf.indexes if isinstance(leaf, (xr.DataArray, xr.Dataset)) else {}
     if isinstance(leaf, xr.DataTree):
         return {d: index for node in leaf.subtree for d, index in node.indexes.items()}
+    return leaf.indexes if isinstance(leaf, (xr.DataArray, xr.Dataset)) else {}
 
 
 def _in_order_of(known: Mapping[Name, pd.Index[Any]], value: Any, what: str) -> Any:

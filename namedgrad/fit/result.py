@@ -24,7 +24,7 @@ from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
 from namedgrad.fit.times import read_all
 from namedgrad.transforms.tape import quiet
-from namedgrad.xarray.convert import hidden_names
+from namedgrad.xarray.convert import hidden_names, some_of
 
 DETERMINED = 1e12  # variance inflation beyond which rounding has eaten the covariance
 
@@ -60,7 +60,8 @@ class FitResult:
         cells = self._problem.cells
         values = np.asarray(values).reshape((*cells.sizes.values(), *values.shape[1:]))
         attrs = {} if long_name is None else {"long_name": long_name}
-        return xr.DataArray(values, {**cells.coords, **(coords or {})}, (*cells.sizes, *dims), name, attrs)
+        known = cells.coords.assign(coords) if coords else cells.coords
+        return xr.DataArray(values, known, (*cells.sizes, *dims), name, attrs)
 
     def _summary(self) -> list[str]:
         cells, ends, tries = self._problem.cells, self.status.values, self.iterations.values
@@ -394,8 +395,9 @@ class LeastSquaresResult(FitResult):
     def _labelled(self, table: DimArray, leaf: Any, values: Any, name: Any) -> xr.DataArray:
         """A table of all cells as one array, with the dims in the order of the observations."""
         dims = tuple(f"dim_{i}" if isinstance(n, axes.Axis) else n for i, n in enumerate(table.names[1:]))
-        known = leaf.coords.variables if isinstance(leaf, xr.DataArray) else {}
-        coords = {n: v for n, v in known.items() if not hidden_names(v) and set(v.dims) <= set(dims)}
+        known = leaf.coords if isinstance(leaf, xr.DataArray) else xr.Coordinates()
+        own = [n for n, v in known.variables.items() if not hidden_names(v) and set(v.dims) <= set(dims)]
+        coords = some_of(known, own)
         out = self._grid(values, name, dims=dims, coords=coords)
         order = getattr(self._problem.data[-1], "dims", ()) if self._problem.data else ()
         return out.transpose(*order) if set(order) == set(out.dims) else out

@@ -20,6 +20,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import DETERMINED, FitResult, LeastSquaresResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point
+from namedgrad.xarray.convert import some_of
 
 
 class Blocks(Mapping[Any, Any]):
@@ -177,11 +178,11 @@ class SharedResult(LeastSquaresResult):
         out = self._problem.parameters.dataset(full)
         with np.errstate(invalid="ignore"):
             scaled = np.sqrt(out * self._residual_variance)
-        for n, v in scaled.items():
-            free = self._problem.free[self._problem.parameters.rows[n]].any()
-            scaled[n] = (v if free else xr.zeros_like(self.params[n])).transpose(*self.params[n].dims)
-            scaled[n].attrs = out[n].attrs | {"long_name": f"standard error of {out[n].attrs.get('long_name', n)}"}
-        return scaled
+        free = self._free_names()
+        errors = {n: v if n in free else xr.zeros_like(self.params[n]) for n, v in scaled.items()}
+        for n, v in errors.items():
+            v.attrs = out[n].attrs | {"long_name": f"standard error of {out[n].attrs.get('long_name', n)}"}
+        return xr.Dataset({n: v.transpose(*self.params[n].dims) for n, v in errors.items()})
 
     @functools.cached_property
     def unscaled_covariance(self) -> Any:
@@ -270,10 +271,9 @@ class SharedResult(LeastSquaresResult):
         alone = [n for n in cells.names if n not in self._coupled()]
         first, second = self._dims(a), self._dims(b)
         x = x.reshape([cells.sizes[n] for n in (*alone, *first, *second)])
-        coords = {n: c for n, c in cells.coords.items() if set(c.dims) <= {*alone, *first}}
-        for n in second:
-            if n in cells.coords:
-                coords[f"{n}_wrt"] = (f"{n}_wrt", cells.coords[n].values)
+        coords = some_of(cells.coords, [n for n, c in cells.coords.items() if set(c.dims) <= {*alone, *first}])
+        again = {f"{n}_wrt": (f"{n}_wrt", cells.coords[n].values) for n in second if n in cells.coords}
+        coords = coords.assign(again) if again else coords
         return xr.DataArray(x, coords, (*alone, *first, *(f"{n}_wrt" for n in second)), name)
 
     # ---------------------------------------------------------------- how good it is

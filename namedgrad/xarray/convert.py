@@ -6,7 +6,7 @@ dims.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import xarray as xr
@@ -66,6 +66,11 @@ def hidden_names(variable: xr.Variable) -> Names:
 def coordinates(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, Any]) -> xr.Coordinates:
     """Coordinates with those of the indexes whose coordinates are all there, and no others."""
     return xr.Coordinates(variables, indexes=whole(variables, indexes))
+
+
+def some_of(coords: xr.Coordinates, names: Iterable[Name]) -> xr.Coordinates:
+    """Some of the coordinates, with the indexes whose coordinates are all there."""
+    return coordinates({n: coords.variables[n] for n in names}, coords.xindexes)
 
 
 def whole(variables: Mapping[Name, xr.Variable], indexes: Mapping[Name, Any]) -> dict[Name, Any]:

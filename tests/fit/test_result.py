@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -417,3 +418,20 @@ def test_dims_called_like_those_of_a_result(dim, what, lazy):
     assert fit.stderr["rate"].compute().notnull().all()
     with pytest.raises((ng.AxisError, AttributeError), match=f"'{what}'" if lazy and dim == "param" else "rename"):
         fit.confint() if what == "confint" else fit.covariance
+
+
+@pytest.mark.parametrize("shared", [(), "b", ("a", "b")])
+@pytest.mark.parametrize("over", ["site", "time"])
+def test_indexes_of_every_kind_are_kept(over, shared):
+    """Also a MultiIndex whose levels came in a dict, as variables that are not those of an index."""
+    levels = pd.MultiIndex.from_product([["n", "s"], [0, 1, 2]], names=["half", "number"])
+    several = xr.Coordinates.from_pandas_multiindex(levels, "site")
+    steps = xr.Coordinates.from_xindex(xr.indexes.RangeIndex.arange(0.0, 5.0, dim="time"))
+    for coords in ({**several}, several, steps):
+        y = xr.DataArray(np.random.default_rng(0).normal(size=(6, 5)), dims=("site", "time"))
+        y = xr.DataArray(y, coords) if isinstance(coords, dict) else y.assign_coords(coords)
+        t = xr.DataArray(np.arange(float(y.size)).reshape(y.shape) ** 0.5, dims=y.dims)
+        fit = ng.least_squares(line, {"a": 0.0, "b": 0.0}, t, y, over=over, shared=shared)
+        for x in (fit.params, fit.stderr, fit.status, fit.cost, fit.r2, fit.predict(), fit.residual, fit.confint()):
+            for name in set(y.dims) & set(x.dims) & set(y.xindexes):
+                assert x.xindexes[name].equals(y.xindexes[name])
