@@ -51,12 +51,25 @@ def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: An
         import dask.array as da
         from dask.delayed import delayed
 
-        data = da.from_delayed(delayed(_deviation)(g, params, covariance), value.shape, float)
+        data = da.from_delayed(delayed(_deviation)(g, _waiting(params), _waiting(covariance)), value.shape, float)
     stderr = value.copy(data=data)
     stderr.attrs = {"long_name": f"standard error of {value.attrs.get('long_name', value.name or 'the value')}"}
     if "units" in value.attrs:
         stderr.attrs["units"] = value.attrs["units"]
     return xr.Dataset({"value": value, "stderr": stderr})
+
+
+def _waiting(x: Any) -> Any:
+    """A lazy array or Dataset as a task; its chunks keep the names by which dask knows that others need them, too."""
+    from dask.delayed import delayed
+
+    def whole(v: xr.DataArray) -> Any:
+        return v.data if v.chunks is None else delayed(np.block)(v.data.to_delayed(optimize_graph=False).tolist())
+
+    if isinstance(x, xr.DataArray):
+        return delayed(x.copy(data=np.broadcast_to(np.nan, x.shape)).copy)(data=whole(x))
+    empty = x.copy(data={n: np.broadcast_to(np.nan, v.shape) for n, v in x.items()})
+    return delayed(empty.copy)(data={n: whole(v) for n, v in x.items()})
 
 
 def _deviation(g: Callable[..., Any], params: xr.Dataset, covariance: Any) -> Any:

@@ -58,7 +58,7 @@ class LazyResult(FitResult):
     Notes
     -----
     What methods return is lazy, too, but for pictures. A chunk is fitted once for all that is computed together, as by
-    ``dask.compute(fit.params, fit.predict())``, and once more for what is computed later, and by ``propagate``.
+    ``dask.compute(fit.params, fit.predict())``, and once more for what is computed later.
     """
 
     readers: Sequence[Callable[[Any], Any]] = ()  # what makes of data what the residual function takes

@@ -162,6 +162,25 @@ def test_what_follows_from_lazy_parameters():
     assert [a.get_title() for a in fit.plot().axes[:3]] == [a.get_title() for a in want.plot().axes[:3]]
 
 
+@pytest.mark.parametrize("g", [lambda p: p["size"] * p["rate"], lambda p: p["rate"].mean()])
+def test_what_follows_from_lazy_parameters_is_fitted_once(g):
+    """Every run of the function is counted."""
+    runs = []
+
+    def counted(*args):
+        runs.append(1)
+        return residual(*args)
+
+    y = labelled(observations()).chunk(CHUNKS)
+    fit = ng.least_squares(counted, START, y.time, y, over=OVER)
+    follows, counts = fit.propagate(g), []
+    for what in ([fit.params], [follows.stderr], [fit.params, fit.stderr, follows]):
+        runs.clear()
+        dask.compute(*what, scheduler="synchronous")
+        counts.append(len(runs))
+    assert counts[1:] == counts[:1] * 2
+
+
 def test_named_arrays_and_minimize():
     t, y = named(observations())
     lazy = ng.DimArray(da.from_array(y.data, chunks=(30, 1, 4)), y.dims)
