@@ -40,7 +40,7 @@ class Given:
         self.levels = {x.level for x in tree.parts if x.level is not None}
         self.captured: list[Level] = []
         self._refuse_higher(any(_depth(x) > 1 for x in tree.parts))
-        self.plain = tree.result([innermost(x) for x in tree.parts]) if self.levels else args
+        self.plain = tree.value([innermost(x) for x in tree.parts]) if self.levels else args
 
     def run(self, solve: Callable[[], T]) -> T:
         """What ``solve`` returns where captured arrays are constants; one that is differentiated shows as it runs."""
