@@ -22,10 +22,11 @@ from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import NONE, Names
 from namedgrad.fit.arrow import Arrow, Factor, Layout
 from namedgrad.fit.given import Given
-from namedgrad.fit.parameters import Matrix, as_entries, as_floats
-from namedgrad.fit.problem import Problem, batches
+from namedgrad.fit.parameters import as_entries, as_floats
+from namedgrad.fit.problem import batches
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.sums import Point
+from namedgrad.fit.times import read_all
 from namedgrad.linear import Like, Map, Structural
 from namedgrad.primitive import Primitive
 from namedgrad.rules.control import stop_gradient
@@ -48,7 +49,7 @@ class DifferentiableResult(FitResult):
 
     def __init__(self, result: FitResult, given: Given) -> None:
         self.status, self.iterations = result.status, result.iterations
-        at = Optimum(result._problem, result._matrix, given)
+        at = Optimum(result, given)
         with quiet():
             parts = at.solution()
             cost = at.cost(parts)
@@ -72,12 +73,14 @@ def differentiable(result: Any, given: Given) -> Any:
 class Optimum:
     """A solved problem whose arguments are under differentiation."""
 
-    def __init__(self, problem: Problem, matrix: Matrix, given: Given) -> None:
+    def __init__(self, result: FitResult, given: Given) -> None:
+        problem, matrix = result._problem, result._matrix
         self.problem, self.cells, self.given = problem, problem.cells, given
         self.ok: Any = np.isfinite(matrix).all(axis=0)
         self.matrix = np.where(self.ok, matrix, np.where(np.isfinite(problem.start), problem.start, 0.0))
         self.found = matrix
         named = {**given.args, "params": as_entries(given.args["params"])}
+        named["data"] = read_all(result.readers, named["data"])
         if given.args.get("sigma") is not None:
             named["sigma"] = as_floats(given.args["sigma"], "sigma")
         self.args = vectorize_tree(named, self.cells.names)

@@ -17,7 +17,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.shared import outcome
 from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
-from namedgrad.fit.times import Origins, origins, with_dates
+from namedgrad.fit.times import Origins, labels_among, origins, with_dates
 from namedgrad.transforms.progress import Progress
 
 
@@ -115,8 +115,9 @@ def least_squares(
     solved for in closed form. Cells that are done make room for waiting ones. Cells that share parameters are one
     problem, whose equations are solved by their Schur complement. Where there are many cells threads share them: as
     many as there are cores, at most ``OMP_NUM_THREADS``; linear algebra starts none of its own meanwhile. Several
-    arrays, a Dataset or a dict, count as one list of residuals. Dates among the data, also in a Dataset, become seconds
-    since the earliest where the function cannot compute with them; ``params.attrs`` says so, unless arrays are dask's.
+    arrays, a Dataset or a dict, count as one list of residuals. Dates among the data, also in a Dataset or DataTree, or
+    in coordinates but those of the cells, become seconds since the earliest where the function cannot compute with
+    them; ``params.attrs`` says so, unless dates are dask's. Dates of several calendars are refused then.
     Derivatives of ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first order, in both
     modes.
 
@@ -156,7 +157,7 @@ def least_squares(
     if not is_lazy(given.plain):
         return _fit(given, residual, over, missing, progress=progress, **options)
     one = functools.partial(_fit_chunk, residual, over, missing, options)
-    plain = {**given.plain, "since": origins(data)}
+    plain = {**given.plain, "since": origins(data, over)}
     return fit_lazily(one, plain, over, residuals=True, traced=bool(given.levels), shared=shared, fixed=fixed)  # type: ignore[return-value]
 
 
@@ -170,7 +171,7 @@ def _fit(
         plain = given.plain
         settings = {**options, **{n: plain[n] for n in ("bounds", "sigma", "prior")}}
         problem, attrs, readers = with_dates(
-            lambda data: Residuals(residual, plain["params"], data, over=over, **settings), plain["data"], since
+            lambda data: Residuals(residual, plain["params"], data, over=over, **settings), plain["data"], over, since
         )
         if missing:
             same = problem
@@ -181,7 +182,7 @@ def _fit(
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
             found = outcome(problem, problem.solve(tol, max_iterations, bar))
         found.params.attrs.update(attrs)
-        found.readers = readers
+        found.readers, found.labels = readers, labels_among(plain["data"]) if readers else {}
         return found
 
     result = given.run(solve)

@@ -225,7 +225,7 @@ def minimize(
     if not is_lazy(given.plain):
         return _fit(given, loss, over, progress=progress, **options)
     one = functools.partial(_fit_chunk, loss, over, options)
-    plain = {**given.plain, "since": origins(data)}
+    plain = {**given.plain, "since": origins(data, over)}
     return fit_lazily(one, plain, over, residuals=False, traced=bool(given.levels))
 
 
@@ -243,12 +243,13 @@ def _fit(
             problem.probe()
             return problem
 
-        problem, attrs, _ = with_dates(begin, plain["data"], since)
+        problem, attrs, readers = with_dates(begin, plain["data"], over, since)
         with Progress(problem.cells.count, "minimize", shown=progress) as bar:
             how = Scheduled if method == "gradient-descent" and learning_rate is not None else METHODS[method]
             found = problem.solve(how, TOLERANCE if tol is None else tol, max_iterations, bar, learning_rate, callback)
         result = FitResult(problem, found.arrays["x"], found)
         result.params.attrs.update(attrs)
+        result.readers = readers
         return result
 
     result = given.run(solve)

@@ -22,7 +22,7 @@ from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
-from namedgrad.fit.times import read_all
+from namedgrad.fit.times import labels_among, read_all, relabelled
 from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names, some_of
 
@@ -43,6 +43,8 @@ class FitResult:
     cost : xarray.DataArray
         The value that was minimised.
     """
+
+    readers: Sequence[Callable[[Any], Any]] = ()  # what makes of data what the function takes
 
     def __init__(self, problem: Problem, matrix: Matrix, found: Found) -> None:
         self._problem, self._matrix = problem, matrix
@@ -102,7 +104,7 @@ class LeastSquaresResult(FitResult):
     """
 
     _problem: Residuals
-    readers: Sequence[Callable[[Any], Any]] = ()  # what makes of data what the residual function takes
+    labels: Mapping[Any, xr.Variable] = {}  # dates in coordinates of the data, which may have become numbers
 
     def __init__(self, problem: Residuals, found: Found) -> None:
         cost, dof = found.arrays["cost"], problem.rows_of_data() - problem.free.sum()
@@ -293,7 +295,7 @@ class LeastSquaresResult(FitResult):
             out = problem.output(self._matrix[:, index], index, weighted=False)
             return [(problem.table(out.parts[0], len(index), "residual"), out.tree.leaves[0])]
 
-        return self._tables(at, ["residual"])[0]
+        return relabelled(self._tables(at, ["residual"])[0], self.labels)
 
     def _several(self, i: int, name: Any) -> xr.DataArray:
         """One of several arrays of residuals."""
@@ -307,7 +309,7 @@ class LeastSquaresResult(FitResult):
             leaf = leaf[name] if hasattr(leaf, "data_vars") else leaf
             return [(problem.table(out.parts[i], len(index), "residual"), leaf)]
 
-        return self._tables(at, [name])[0]
+        return relabelled(self._tables(at, [name])[0], self.labels)
 
     def predict(self, *data: Any) -> xr.DataArray | xr.Dataset:
         """The model, which is where the residual vanishes: for the data of the fit, or for others.
@@ -328,7 +330,7 @@ class LeastSquaresResult(FitResult):
         ValueError
             If the residual is not linear in the observations.
         """
-        problem, cells = self._problem, self._problem.cells
+        problem, cells, labels = self._problem, self._problem.cells, self.labels
         sound = np.flatnonzero(np.isfinite(self.cost.values))[:1]
         known = misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)
         if data:
@@ -337,6 +339,7 @@ class LeastSquaresResult(FitResult):
                     f"predict takes the arguments of the fit but the last, {len(problem.data) - 1}, or none; "
                     f"got {len(data)}"
                 )
+            labels = labels_among(data)
             data = read_all(self.readers, data)
             args = {"params": dict(self.params), "data": (*data, self._nothing()), "cells": self.status}
             cells = Cells(args, cells.names)  # all parameters may be shared, and the data the same everywhere
@@ -345,6 +348,7 @@ class LeastSquaresResult(FitResult):
             return misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
 
         tables = self._tables(lambda index: [(m.model, m.leaf) for m in at(index)], [m.name for m in known])
+        tables = [relabelled(x, labels) for x in tables]
         return tables[0].rename("prediction") if len(known) == 1 else xr.Dataset({x.name: x for x in tables})
 
     def _nothing(self) -> Any:

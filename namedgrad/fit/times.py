@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -86,20 +86,52 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}
 
 
-def origins(data: tuple[Any, ...]) -> Origins:
-    """What the dates in all arguments are counted from, by their kind: differences between them mean something."""
+def origins(data: tuple[Any, ...], over: Any) -> Origins:
+    """What the dates in all arguments are counted from, by their kind: differences between them mean something.
+
+    Coordinates along other dims than ``over`` count from where arrays do, if there are such.
+    """
     known: Origins = {}
-    for v in (v for leaf in flatten(data)[0] for v in _dates(leaf).values() if v.size and v.dtype.kind != "m"):
-        first = _first(v)
-        old = known.setdefault(_kind(v), first)
-        known[_kind(v)] = np.fmin(old, first)  # all dates of an array may be missing
+    leaves = [x for leaf in flatten(data)[0] for x in nodes(leaf).values()]
+    for found in (_dates, functools.partial(_labels, over=_names(over))):
+        firsts: Origins = {}
+        for v in (v for x in leaves for v in found(x).values() if v.size and v.dtype.kind != "m"):
+            first = _first(v)
+            firsts[_kind(v)] = np.fmin(firsts.get(_kind(v), first), first)  # all dates of an array may be missing
+        known = firsts | known
     return known
+
+
+def _names(over: Any) -> tuple[Any, ...]:
+    return () if over is None else tuple(over) if isinstance(over, (tuple, list)) else (over,)
+
+
+def nodes(leaf: Any) -> dict[str, Any]:
+    """What holds arrays in a leaf; coordinates that a node of a tree inherits are those of another."""
+    if isinstance(leaf, xr.DataTree):
+        return {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
+    return {".": leaf}
 
 
 def _dates(x: Any) -> dict[Any, xr.DataArray]:
     """The arrays of dates and durations in a leaf."""
     several = x.data_vars if isinstance(x, xr.Dataset) else {x.name or "time": x} if isinstance(x, xr.DataArray) else {}
-    return {n: v for n, v in several.items() if v.dtype.kind in "Mm" or hasattr(_some(v), "calendar")}
+    return {n: v for n, v in several.items() if _is_date(v)}
+
+
+def _labels(x: Any, over: Sequence[Any]) -> dict[Any, xr.DataArray]:
+    """Coordinates of a leaf that are dates or durations, but for those of the cells and levels of a MultiIndex.
+
+    Whether objects are dates would have to be computed if they are lazy.
+    """
+    if not isinstance(x, (xr.Dataset, xr.DataArray)):
+        return {}
+    own = {n: v for n, v in x.coords.items() if set(over).isdisjoint(v.dims) and (n in v.dims or n not in x.xindexes)}
+    return {n: v for n, v in own.items() if (v.dtype != object or v.chunks is None) and _is_date(v)}
+
+
+def _is_date(x: xr.DataArray) -> bool:
+    return x.dtype.kind in "Mm" or hasattr(_some(x), "calendar")
 
 
 def _some(x: xr.DataArray) -> Any:
@@ -117,17 +149,39 @@ def _first(x: xr.DataArray) -> Any:
     return x.variable.min(skipna=True) if x.dtype.kind == "M" else min(np.ravel(x.values))
 
 
-def _numbers(x: Any, since: Origins) -> tuple[Any, dict[str, Any]]:
-    """An argument with seconds in place of dates, and attributes that say since when; unchanged if there are none."""
+def _numbers(x: Any, since: Origins, over: Sequence[Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    """An argument with seconds in place of dates, and attributes that say since when; unchanged if there are none.
+
+    Those in coordinates stay, but for those along other dims than ``over``, if it is given.
+    """
     (leaves, treedef), attrs, out = flatten(x), dict[str, Any](), []
+    for leaf in leaves:
+        count = _node_by_node if isinstance(leaf, xr.DataTree) else _seconds
+        seconds, more = count(leaf, since, over)
+        out.append(seconds)
+        attrs |= more
+    return unflatten(treedef, out), attrs
+
+
+def _node_by_node(tree: xr.DataTree, since: Origins, over: Sequence[Any] | None) -> tuple[Any, dict[str, Any]]:
+    made = {path: _seconds(ds, since, over) for path, ds in nodes(tree).items()}
+    attrs = {key: value for _, more in made.values() for key, value in more.items()}
+    return xr.DataTree.from_dict({path: ds for path, (ds, _) in made.items()}, name=tree.name), attrs
+
+
+def _seconds(x: Any, since: Origins, over: Sequence[Any] | None) -> tuple[Any, dict[str, Any]]:
     origin = {kind: getattr(v, "values", v) for kind, v in since.items()}
     other = next(iter(origin.values()), None)  # from which dates of another kind cannot be counted, as is said then
-    for leaf in leaves:
-        numbers = {n: numeric(v, origin=origin.get(_kind(v), other)) for n, v in _dates(leaf).items()}
-        for n, v in numbers.items():
-            attrs |= {f"{n}_{key}": v.attrs[key] for key in ("units", "calendar") if key in v.attrs}
-        out.append(leaf.assign(numbers) if isinstance(leaf, xr.Dataset) else next(iter(numbers.values()), leaf))
-    return unflatten(treedef, out), attrs
+
+    def counted(dates: Mapping[Any, xr.DataArray]) -> dict[Any, xr.DataArray]:
+        return {n: numeric(v, origin=origin.get(_kind(v), other)) for n, v in dates.items()}
+
+    found = counted(_dates(x))
+    out = x.assign(found) if isinstance(x, xr.Dataset) else next(iter(found.values()), x)
+    labels = {} if over is None else counted(_labels(out, over))
+    out = out.assign_coords({n: v.variable for n, v in labels.items()}) if labels else out
+    several = {**labels, **found}.items()
+    return out, {f"{n}_{key}": v.attrs[key] for n, v in several for key in ("units", "calendar") if key in v.attrs}
 
 
 class Dated(NamedTuple, Generic[T]):
@@ -146,26 +200,56 @@ class Dated(NamedTuple, Generic[T]):
 
 
 def with_dates(
-    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], since: Origins | None = None
+    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], over: Any, since: Origins | None = None
 ) -> Dated[T]:
     """``start(data)``; if it cannot compute with the dates among the data, with seconds in place of them.
 
-    They are counted from the earliest, or from ``since``.
+    They are counted from the earliest, or from ``since``. If that is not enough, those in coordinates are, too.
     """
-    since = origins(data) if since is None else since
-    numbers = [_numbers(x, since) for x in data]
-    attrs = {key: value for _, several in numbers for key, value in several.items()}
     try:
         return Dated(start(data), {}, [])
-    except (TypeError, ValueError, AttributeError):
-        if not attrs:
-            raise
-    readers = [functools.partial(_read, since=since)] * len(data)
-    return Dated(start(tuple(x for x, _ in numbers)), attrs, readers)
+    except (TypeError, ValueError, AttributeError) as error:
+        failed: Exception = error
+    since = origins(data, over) if since is None else since
+    for dims in (None, _names(over)):
+        numbers = [_numbers(x, since, dims) for x in data]
+        attrs = {key: value for _, several in numbers for key, value in several.items()}
+        if len(kinds := _kinds(data, dims)) > 1:
+            raise TypeError(
+                f"the data have dates of several calendars, {sorted(kinds)}, which cannot be counted from one origin; "
+                ".convert_calendar makes them alike"
+            ) from failed
+        try:
+            if attrs:
+                readers = [functools.partial(_read, since=since, over=dims)] * len(data)
+                return Dated(start(tuple(x for x, _ in numbers)), attrs, readers)
+        except (TypeError, ValueError, AttributeError) as error:
+            failed = error if dims is None else failed
+    raise failed
 
 
-def _read(x: Any, since: Origins) -> Any:
-    return _numbers(x, since)[0]
+def _kinds(data: Any, over: Sequence[Any] | None) -> set[str]:
+    """Of what kinds the dates are."""
+    leaves = [x for leaf in flatten(data)[0] for x in nodes(leaf).values()]
+    several = [{**({} if over is None else _labels(x, over)), **_dates(x)} for x in leaves]
+    return {_kind(v) for dates in several for v in dates.values()} - {"duration"}
+
+
+def _read(x: Any, since: Origins, over: Sequence[Any] | None) -> Any:
+    return _numbers(x, since, over)[0]
+
+
+def labels_among(data: Any) -> dict[Any, xr.Variable]:
+    """Coordinates of arguments that are dates."""
+    leaves = [x for leaf in flatten(data)[0] for x in nodes(leaf).values()]
+    return {n: v.variable for x in leaves for n, v in _labels(x, ()).items()}
+
+
+def relabelled(x: xr.DataArray, labels: Mapping[Any, xr.Variable]) -> xr.DataArray:
+    """With dates in place of the seconds that were made of them."""
+    own = x.coords.variables
+    known = {n: v for n, v in labels.items() if n in own and own[n].sizes == v.sizes and own[n].dtype.kind == "f"}
+    return x.assign_coords(known) if known else x
 
 
 def read_all(readers: Sequence[Callable[[Any], Any]], data: Sequence[Any]) -> tuple[Any, ...]:

@@ -263,3 +263,29 @@ def test_shared_parameters_of_nothing_are_nan_and_do_not_move():
     value, gradient = ng.value_and_grad(lambda y: everywhere(y).params["slope"])(nothing)
     assert np.isnan(value)
     assert gradient.shape == nothing.shape
+
+
+@pytest.mark.parametrize("form", ["argument", "coordinate", "Dataset"])
+def test_derivatives_of_fits_in_which_dates_count(form):
+    """The slope of a line is linear in the observations; a variable of a Dataset may be no number."""
+    days = np.arange(8.0)
+    y = xr.DataArray(np.random.default_rng(0).normal(size=(3, 8)), dims=("s", "t"))
+    t = xr.DataArray(np.datetime64("2000-01-01", "ns") + np.arange(8) * np.timedelta64(86400 * 10**9), dims="t")
+    data, line = {
+        "argument": (y, lambda p, y, t: p["a"] + p["k"] * t / 86400 - y),
+        "coordinate": (y.assign_coords(t=t), lambda p, y, _: p["a"] + p["k"] * y.t / 86400 - y),
+        "Dataset": (
+            xr.Dataset({"y": y, "when": t, "on": ("t", np.arange(8))}),
+            lambda p, d, _: (p["a"] + p["k"] * d.when / 86400 - d.y).where(d.on < 6),
+        ),
+    }[form]
+    f = lambda d: ng.least_squares(line, {"a": 0.0, "k": 0.0}, d, t, over="s").params["k"].sum()
+    low = lambda d: ng.minimize(
+        lambda p, d, t: (line(p, d, t) ** 2).sum(), {"a": 0.0, "k": 0.0}, d, t, over="s"
+    ).params["k"].sum()  # fmt: skip
+    count = 6 if form == "Dataset" else 8
+    want = np.zeros(8)
+    want[:count] = np.polyfit(days[:count], np.eye(count), 1)[0]
+    for g in (f, low):
+        found = ng.grad(g)(data)
+        np.testing.assert_allclose(found.y if form == "Dataset" else found, np.tile(want, (3, 1)), atol=1e-9)

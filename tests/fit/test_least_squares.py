@@ -703,6 +703,78 @@ def test_dates_that_are_all_missing_and_other_calendars():
             fit.predict(other)
 
 
+@pytest.mark.parametrize("calendar", [None, "360_day"])
+@pytest.mark.parametrize("form", ["dim", "beside", "Dataset", "dict", "tree", "inherited", "node"])
+def test_dates_in_coordinates_and_trees_are_seconds(form, calendar):
+    """Where the function cannot compute with them; what comes out has dates again."""
+    days = np.arange(12.0)
+    y = xr.DataArray(np.random.default_rng(0).normal(size=(3, 12)), dims=("s", "t"))
+    want = np.polyfit(days, y.values.T, 1)[0]
+    dates = xr.date_range("2000-01-01", periods=12, calendar=calendar or "standard", use_cftime=calendar is not None)
+    own = xr.Dataset({"y": y.assign_coords(t=dates)})
+    data, when = {
+        "dim": (own.y, lambda d: (d.t, d)),
+        "beside": (y.assign_coords(when=("t", dates)), lambda d: (d.when, d)),
+        "Dataset": (own, lambda d: (d.t, d.y)),
+        "dict": ({"in": [own.y]}, lambda d: (d["in"][0].t, d["in"][0])),
+        "tree": (xr.DataTree.from_dict({"/a": own}), lambda d: (d["a/y"].t, d["a/y"])),
+        "inherited": (
+            xr.DataTree.from_dict({"/": own.coords.to_dataset(), "/a": xr.Dataset({"y": y})}),
+            lambda d: (d["a"].t, d["a/y"]),
+        ),
+        "node": (
+            xr.DataTree.from_dict({"/x": xr.Dataset({"t": ("t", dates)}).reset_coords(), "/a": xr.Dataset({"y": y})}),
+            lambda d: (d["x"].t, d["a/y"]),
+        ),
+    }[form]
+
+    def line(p, d):
+        t, y = when(d)
+        return p["a"] + p["k"] * t / 86400 - y
+
+    fit = ng.least_squares(line, {"a": 1.0, "k": 1.0}, data, over="s")
+    np.testing.assert_allclose(fit.params["k"], want, rtol=1e-8)
+    name = "when" if form == "beside" else "t"
+    assert fit.params.attrs[f"{name}_units"] == "seconds since 2000-01-01 00:00:00"
+    low = ng.minimize(lambda p, d: (line(p, d) ** 2).sum(), {"a": 1.0, "k": 1.0}, data, over="s")
+    np.testing.assert_allclose(low.params["k"], want, rtol=1e-4)
+    if form != "node":  # there they are no coordinates
+        np.testing.assert_array_equal(fit.residual[name], dates)
+        np.testing.assert_array_equal(fit.predict()[name], dates)
+
+
+def test_predictions_for_coordinates_that_are_dates_have_these():
+    dates = xr.date_range("2000-01-01", periods=12)
+    x = xr.DataArray(np.ones(12), {"t": dates}, ("t",))
+    y = xr.DataArray(2 + 0.5 * np.arange(12), dims="t")
+    fit = ng.least_squares(lambda p, x, y: p["a"] * x + p["k"] * x.t / 86400 - y, {"a": 1.0, "k": 1.0}, x, y.assign_coords(t=dates))
+    found = fit.predict(x.assign_coords(t=dates + np.timedelta64(12, "D")))
+    np.testing.assert_allclose(found, y + 6, rtol=1e-8)
+    assert found.t[0] == np.datetime64("2000-01-13")
+
+
+def test_cells_with_dates_keep_them():
+    y = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], {"t": np.array(["2000-01-01", "2000-01-03"], "datetime64[ns]")}, ("t", "k"))
+    fit = ng.least_squares(lambda p, d: p["a"] * d["when"] / 86400 - d["y"], {"a": 1.0},
+                           xr.Dataset({"y": y, "when": y.t + np.timedelta64(1, "D")}), over="t")  # fmt: skip
+    assert fit.params.t.equals(y.t)
+    assert fit.residual.t.equals(y.t)
+
+
+def test_dates_of_several_calendars_are_refused_where_they_would_be_counted():
+    of = lambda name, calendar: xr.DataArray(
+        xr.date_range("2000-01-01", periods=12, calendar=calendar, use_cftime=True).values, dims="t", name=name
+    )
+    y, start = xr.DataArray(np.arange(12.0), dims="t"), {"a": 1.0}
+    dates = xr.DataArray(np.datetime64("2000-01-11", "ns") + np.arange(12) * np.timedelta64(86400 * 10**9), dims="t", name="u")
+    for first in (of("u", "noleap"), dates):
+        with pytest.raises(TypeError, match=r"'360_day'.*convert_calendar"):
+            ng.least_squares(lambda p, u, v, y: p["a"] * (u - v) - y, start, first, of("v", "360_day"), y)
+    ours = lambda p, u, v, y: p["a"] * (u.dt.dayofyear + v.dt.dayofyear) - 4 * (y + 1)
+    fit = ng.least_squares(ours, start, of("u", "noleap"), of("v", "360_day"), y)
+    assert fit.params["a"].item() == pytest.approx(2.0)
+
+
 def test_predictions_for_dates_count_from_where_the_fit_does():
     seconds = xr.DataArray(86400.0 * np.arange(6.0), dims="time")
     dates = np.datetime64("2000-01-01", "ns") + (seconds * 1e9).astype("timedelta64[ns]")
