@@ -12,6 +12,7 @@ import xarray as xr
 from namedgrad.array import DimArray, make
 from namedgrad.axes import AxisError, Name
 from namedgrad.fit.parameters import as_entries, lacking
+from namedgrad.fit.times import nodes
 from namedgrad.transforms.leaves import adapter_of, flatten, over_names, unflatten
 from namedgrad.xarray.convert import coordinates
 
@@ -101,6 +102,12 @@ def waiting(leaves: Sequence[Any], at: Mapping[Name, tuple[int, int]]) -> list[A
     return [_waiting(_cut(leaf, at)) for leaf in leaves]
 
 
+def lazy_labels(data: Any) -> dict[Any, xr.Variable]:
+    """Coordinates of arguments that are not computed yet."""
+    several = [getattr(x, "coords", {}) for leaf in flatten(data)[0] for x in nodes(leaf).values()]
+    return {n: c.variable for coords in several for n, c in coords.items() if c.chunks is not None}
+
+
 def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:
     if isinstance(leaf, (xr.DataArray, xr.Dataset, xr.Variable)):
         return leaf.isel({n: slice(*at[n]) for n in at if n in leaf.dims})
@@ -113,16 +120,14 @@ def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:
 
 
 def _node_by_node(f: Callable[[xr.Dataset], xr.Dataset], tree: xr.DataTree) -> xr.DataTree:
-    nodes = {path: f(node.to_dataset(inherit=path == ".")) for path, node in tree.subtree_with_keys}
-    return xr.DataTree.from_dict(nodes, name=tree.name)
+    return xr.DataTree.from_dict({path: f(ds) for path, ds in nodes(tree).items()}, name=tree.name)
 
 
 def _waiting(leaf: Any) -> Any:
     from dask.delayed import delayed
 
     if isinstance(leaf, xr.DataTree):
-        nodes = {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
-        return delayed(xr.DataTree.from_dict)(nodes, name=leaf.name)
+        return delayed(xr.DataTree.from_dict)(nodes(leaf), name=leaf.name)
     return delayed(make)(leaf.raw, leaf.names, leaf.hidden) if isinstance(leaf, DimArray) else leaf
 
 
@@ -135,8 +140,8 @@ def _ones(leaf: Any) -> Any:
     if isinstance(leaf, xr.DataArray):
         lazy = {n: _ones(v.variable) for n, v in leaf.coords.items() if v.chunks is not None}
         return leaf.copy(data=_ones(leaf.variable).data).assign_coords(lazy)
-    if isinstance(leaf, xr.Variable):
-        return leaf if leaf.chunks is None else leaf.copy(data=np.ones(leaf.shape, leaf.dtype))
+    if isinstance(leaf, xr.Variable) and leaf.chunks is not None:
+        return leaf.compute() if leaf.dtype == object else leaf.copy(data=np.ones(leaf.shape, leaf.dtype))
     if isinstance(leaf, DimArray) and leaf.backend == "dask":
         return make(np.ones(leaf.raw.shape, leaf.dtype), leaf.names, leaf.hidden)
     return leaf

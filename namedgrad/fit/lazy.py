@@ -15,7 +15,7 @@ import xarray as xr
 
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import Name, Names
-from namedgrad.fit.chunks import Chunks, waiting, without
+from namedgrad.fit.chunks import Chunks, lazy_labels, waiting, without
 from namedgrad.fit.derived import confint, propagate
 from namedgrad.fit.observations import UnpairedError
 from namedgrad.fit.result import FitResult
@@ -163,6 +163,7 @@ class Fits:
 
         chunks, over = self.chunks, self.chunks.over
         chunks.require_met(data)
+        labels = lazy_labels(data or chunks.leaves)
         with quiet():  # the user's data may be such that nothing overflows
             one = _asked(self._tried(), what, chunks.one_cell(data))
         tasks = {
@@ -173,8 +174,10 @@ class Fits:
         def whole(x: xr.DataArray) -> xr.DataArray:
             own = [d for d in x.dims if d not in over]
             raw = chunks.joined({i: task[x.name] for i, task in tasks.items()}, [x.sizes[d] for d in own], x.dtype)
-            known = chunks.coords.assign(some_of(x.coords, [n for n in x.coords if n not in chunks.coords]))
-            full = xr.DataArray(raw, known, (*over, *own), x.name, x.attrs)
+            own_labels = [n for n in x.coords if n not in chunks.coords]
+            known = chunks.coords.assign(some_of(x.coords, own_labels))
+            again = {n: v for n, v in labels.items() if n in own_labels and v.sizes == x.coords[n].sizes}
+            full = xr.DataArray(raw, known.assign(again), (*over, *own), x.name, x.attrs)
             return without(full, [n for n in over if n not in x.dims]).transpose(*x.dims)
 
         return one.map(whole) if isinstance(one, xr.Dataset) else whole(one)

@@ -89,9 +89,12 @@ def test_lazy_coordinates_do_not_keep_a_fit_from_telling(dims):
     """``.chunk`` makes all but those of dims lazy."""
     y = labelled(observations())
     y = y.assign_coords(area=(dims, np.ones([y.sizes[d] for d in dims])))
+    y = y.assign_coords(depth=("time", y.time.values**2))
     want, fit = (ng.least_squares(residual, START, x.time, x, over=OVER) for x in (y, y.chunk(CHUNKS)))
     for x, expected in ((fit.residual, want.residual), (fit.predict(), want.predict())):
         xr.testing.assert_allclose(x.compute(), expected, rtol=1e-6, atol=1e-9)
+    other = y.time.assign_coords(depth=y.depth + 5)
+    np.testing.assert_array_equal(fit.predict(other.chunk()).depth, y.depth + 5)
     along = lambda y: y.grad.fit(lambda p, t: p["size"] * t + p["offset"], "area", {"size": 1.0, "offset": 0.0}, over=OVER)
     if dims == ("lat", "time"):
         y = y.assign_coords(area=(y.lat * 0.1 + y.time).transpose(*dims))
@@ -277,6 +280,18 @@ def test_dates_of_a_calendar_in_chunks():
 
 
 def test_nested_parameters():
+@pytest.mark.parametrize("calendar", [None, "360_day"])
+def test_dates_in_coordinates_that_are_lazy(calendar):
+    _, _, y = dated()
+    dates = xr.date_range("2000-01-01", periods=12, calendar=calendar or "standard", use_cftime=calendar is not None)
+    y = y.assign_coords(when=("time", dates))
+    off = lambda p, y: p["a"] + 1e-6 * p["b"] * y["when"] - y
+    fit = ng.least_squares(off, {"a": 0.0, "b": 0.0}, y.chunk({"lat": 1}), over="lat")
+    want = np.polyfit(np.arange(12) * 0.0864, y.values.T, 1)[0]
+    np.testing.assert_allclose(fit.params["b"], want, rtol=1e-8)
+    np.testing.assert_array_equal(fit.residual.when.values, dates)
+
+
     y = labelled(observations())
     nested = lambda p, t, y: p["curve"]["size"] * np.exp(-p["curve"]["rate"] * t) + p["rest"][0] - y
     start = {"curve": {"size": 1.0, "rate": 1}, "rest": [0.0]}
