@@ -191,6 +191,12 @@ class Fits:
                 f"for that, call .compute() on the data before the fit. It said: {error}"
             ) from error
 
+    def attrs(self) -> dict[str, Any]:
+        """What is said of all parameters: since when dates count; nothing where one cell of ones does not tell."""
+        with contextlib.suppress(ValueError), quiet():
+            return dict(self._tried().params.attrs)
+        return {}
+
     def cell(self, at: Mapping[Any, int]) -> Any:
         """The fit of one cell, and of those that share parameters with it."""
         from dask.base import compute
@@ -217,9 +223,16 @@ def fit_lazily(
     parts: dict[str, Any] = {"params": _entries(chunks, joined, "params")}
     parts |= _per_cell(chunks, joined, residuals)
     if residuals:
+        if _is_known(args.get("since", {})):
+            parts["params"].attrs |= fits.attrs()
         parts["cost"].attrs = {"long_name": "half the sum of squared residuals at the solution"}
         parts["stderr"] = _entries(chunks, joined, "stderr")
     return LazyResult(parts | (_matrices(chunks, joined) if square else {}), fits)
+
+
+def _is_known(since: Mapping[Any, Any]) -> bool:
+    """Whether there are dates, and it is computed since when they count."""
+    return bool(since) and all(getattr(first, "chunks", None) is None for first in since.values())
 
 
 def _entries(chunks: Chunks, joined: Joined, what: str) -> xr.Dataset:

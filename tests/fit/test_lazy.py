@@ -258,6 +258,7 @@ def test_dates_are_counted_from_the_earliest_of_all_chunks(chunked):
         fit = ng.least_squares(off, {"a": 0.0, "b": 0.0}, given, lazy, over="lat")
         loss = lambda p, t, y: (off(p, t, y) ** 2).where(np.isfinite(t), 0.0).sum()
         low = ng.minimize(loss, {"a": 0.0, "b": 0.0}, given, lazy, over="lat")
+    assert fit.params.attrs == ({} if chunked else {"time_units": "seconds since 2000-01-01 00:00:00"})
     xr.testing.assert_allclose(fit.params.compute(), want, rtol=1e-8)
     xr.testing.assert_allclose(low.params.compute(), want, rtol=1e-5)
     none = ng.least_squares(off, {"a": 0.0, "b": 0.0}, given[:0], lazy[:0], over="lat")
@@ -279,7 +280,6 @@ def test_dates_of_a_calendar_in_chunks():
     xr.testing.assert_allclose(fit.params.compute(), want, rtol=1e-8)
 
 
-def test_nested_parameters():
 @pytest.mark.parametrize("calendar", [None, "360_day"])
 def test_dates_in_coordinates_that_are_lazy(calendar):
     _, _, y = dated()
@@ -292,6 +292,7 @@ def test_dates_in_coordinates_that_are_lazy(calendar):
     np.testing.assert_array_equal(fit.residual.when.values, dates)
 
 
+def test_nested_parameters():
     y = labelled(observations())
     nested = lambda p, t, y: p["curve"]["size"] * np.exp(-p["curve"]["rate"] * t) + p["rest"][0] - y
     start = {"curve": {"size": 1.0, "rate": 1}, "rest": [0.0]}
