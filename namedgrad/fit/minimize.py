@@ -126,13 +126,13 @@ class Watch:
             return False
         p = self.problem
         self.matrix[np.ix_(p.free, index)], self.cost[index] = x, cost
-        shape = tuple(p.cells.sizes.values())
-        return bool(
-            self.callback(
-                p.parameters.dataset(self.matrix),
-                xr.DataArray(self.cost.reshape(shape), p.cells.coords, tuple(p.cells.sizes), "cost"),
-            )
-        )
+        params, cost = p.parameters.dataset(self.matrix.copy()), self.cost.copy()  # which may be kept, and written to
+        sizes = p.cells.sizes
+        shown = xr.DataArray(cost.reshape(tuple(sizes.values())), p.cells.coords, tuple(sizes), "cost")
+        try:
+            return bool(self.callback(params, shown))
+        except StopIteration:  # as SciPy's callbacks say it
+            return True
 
 
 def minimize(
@@ -183,7 +183,8 @@ def minimize(
         twentieth of the size of each parameter to 0 within ``max_iterations``, and gradient descent looks for its own.
     callback : callable, optional
         ``callback(params, cost)`` is called after every iteration, with a Dataset and an array over all cells; if it
-        returns something true, the fit ends there, with the status ``max_iterations`` in cells that are not done.
+        returns something true, or raises StopIteration as SciPy's do, the fit ends there, with the status
+        ``max_iterations`` in cells that are not done.
 
     Returns
     -------

@@ -219,6 +219,33 @@ def test_callbacks_see_every_iteration_and_may_stop(method):
     assert one.cost <= rosenbrock({"x": -1.0, "y": 2.0})
 
 
+@pytest.mark.parametrize("over", ["cell", ()])
+@pytest.mark.parametrize("method", METHODS)
+def test_what_callbacks_are_given_is_theirs(method, over):
+    """Kept, it stays what it was; written to, it changes no fit; SciPy's way to stop is taken."""
+    start = starts() if over else {"x": -1.0, "y": 2.0}
+    kept = []
+
+    def keep(params, cost):
+        kept.append((params, cost))
+        if len(kept) == 4:
+            raise StopIteration
+
+    stopped = ng.minimize(rosenbrock, start, over=over, method=method, callback=keep)
+    assert len(kept) == 4
+    assert (stopped.status == 1).all()
+    for params, cost in kept:
+        np.testing.assert_allclose(cost, (1 - params.x) ** 2 + 100 * (params.y - params.x**2) ** 2, rtol=1e-9)
+
+    def spoil(params, cost):
+        params["x"][...], cost[...] = np.nan, -1.0
+
+    options = {"over": over, "method": method, "max_iterations": 20}
+    spoilt, plain = (ng.minimize(rosenbrock, start, callback=c, **options) for c in (spoil, None))
+    xr.testing.assert_identical(spoilt.params, plain.params)
+
+
+
 def test_nested_parameters():
     rng = np.random.default_rng(0)
     x = ng.DimArray(rng.normal(size=(40, 3)), ("row", "k"))
