@@ -29,7 +29,7 @@ def fit_one(
     options: dict[str, Any],
 ) -> Outcome:  # fmt: skip
     """Fit one series by :func:`scipy.optimize.curve_fit`, with differences for derivatives."""
-    count, there = len(start), np.isfinite(y)
+    count, there, start = len(start), np.isfinite(y), np.clip(start, lower, upper)
     if sigma is not None:
         sigma = sigma[there] if sigma.ndim == 1 else sigma[np.ix_(there, there)]
     dof, nothing = int(there.sum()) - count, np.full((count, count), np.nan)

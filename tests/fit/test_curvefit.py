@@ -426,6 +426,17 @@ def test_a_function_that_runs_cell_by_cell_says_so_where_it_matters():
         ng.curvefit(da, "t", lambda x, a: a * x["wrong"])
 
 
+def test_start_values_outside_of_bounds_are_moved_there_also_cell_by_cell():
+    """For the functions that cannot run on all cells at once as for the others."""
+    t = xr.DataArray(np.linspace(0, 4, 12), dims="t")
+    y = xr.DataArray([1.0, 1.5, 3.0], dims="u") * t + 0.5
+    p0, bounds = {"a": xr.DataArray([1.5, 2.5, 2.5], dims="u")}, {"a": (0, 2.0)}
+    want = scipy.optimize.lsq_linear(np.stack([t, np.ones(12)], 1), y.values[2], ([0, -np.inf], [2, np.inf])).x
+    for f in (lambda t, a, b: np.polyval([a, b], t), lambda t, a, b: a * t + b):
+        found = ng.curvefit(y, t, f, reduce_dims="t", p0=p0, bounds=bounds).curvefit_coefficients
+        np.testing.assert_allclose(found, [[1.0, 0.5], [1.5, 0.5], want], rtol=1e-3)
+
+
 def test_the_function_runs_once_for_all_cells():
     calls = []
 
