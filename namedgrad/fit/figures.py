@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,14 @@ import numpy as np
 import xarray as xr
 from scipy.special import stdtrit
 
+from namedgrad.array import DimArray
 from namedgrad.fit.observations import Misfit, misfits
 from namedgrad.fit.status import Status
+from namedgrad.fit.sums import columns
+from namedgrad.rules.structure import reorder, spread
 
 if TYPE_CHECKING:
+    from namedgrad.fit.residuals import Residuals
     from namedgrad.fit.result import LeastSquaresResult
 
 BAND = 0.95
@@ -41,9 +46,9 @@ def plot(fit: Any, at: Mapping[Any, Any] | None) -> Any:
     figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
     panels: Any = figure.subplots(rows, columns, squeeze=False).ravel()
     for name, panel in zip(names, panels, strict=False):
-        values = fit.params[name]
+        values, stderr = (x[name].squeeze() for x in (fit.params, fit.stderr))  # a single row has no height
         draw = {2: _map, 1: _line}.get(values.ndim, _numbers)
-        draw(panel, values, fit.stderr[name])
+        draw(panel, values, stderr)
         panel.set_title(str(name))
     _status(panels[len(names)], fit.status)
     for panel in panels[len(names) + 1 :]:
@@ -89,9 +94,8 @@ def _curve(fit: LeastSquaresResult, at: dict[Any, Any], figure: Any) -> Any:
         status = Status(int(cells.values.ravel()[index[0]])).name.lower()
         raise ValueError(f"there is no fit at {at}: its status is {status}")
     found = misfits(problem, matrix, args, weighted=True)
-    table = problem.jacobian(matrix, index)[1]
-    columns = np.stack([c.to_numpy().reshape(-1) for c in table])
-    counted = np.ones(columns.shape[1], bool) if problem.observed is None else problem.observed[index[0]].ravel()
+    slope = _slopes(problem, matrix, index)
+    counted = np.ones(slope.shape[1], bool) if problem.observed is None else problem.observed[index[0]].ravel()
     dof = fit.dof.isel(where, missing_dims="ignore").item()
     reach, first = stdtrit(max(dof, 1), 0.5 * (1 + BAND)), 0
     panels = figure.subplots(len(found), 1, squeeze=False).ravel()
@@ -102,12 +106,27 @@ def _curve(fit: LeastSquaresResult, at: dict[Any, Any], figure: Any) -> Any:
             dims = one.residual.names[1:]
             raise ValueError(f"plot draws observations along one dim, but there are {len(dims)}, {dims}")
         weight = np.ravel(one.weight.to_numpy())
-        slopes = columns[:, part] / weight
+        slopes = slope[:, part] / weight
         spread = np.sqrt(np.einsum("in,ij,jn->n", slopes, _covariance(fit, where), slopes))
         _band(fit, panel, one, counted[part], reach * spread)
     named = fit.params.isel(where, missing_dims="ignore")
-    panels[0].set_title(", ".join(f"{n} = {v.item():.4g}" for n, v in named.data_vars.items()), fontsize="medium")
+    numbers = [f"{n} = {v.item():.4g}" for n, v in named.data_vars.items() if not v.dims]
+    panels[0].set_title(", ".join(numbers), fontsize="medium")
     return figure
+
+
+def _slopes(problem: Residuals, matrix: Any, index: Any) -> Any:
+    """The derivatives (row, observation) of the residuals of a cell in every number that is free."""
+    args = problem.arguments(index)
+    r = problem.residual(matrix, index, args)
+
+    def along(x: DimArray | None) -> Any:
+        if x is None:
+            return np.zeros(math.prod(r.full_shape))
+        full = reorder(spread(problem.table(x, 1, "residual"), r), r.names)
+        return problem.counted(full, index).to_numpy().ravel()
+
+    return np.stack([along(x) for x in columns(problem.record(matrix, args), problem.one(), guard=False)])
 
 
 def _band(fit: LeastSquaresResult, panel: Any, one: Misfit, counted: Any, reach: Any) -> None:
@@ -131,8 +150,10 @@ def _covariance(fit: LeastSquaresResult, where: dict[Any, int]) -> Any:
     names = [n for n, rows in fit._problem.parameters.rows.items() if fit._problem.free[rows].all()]
     if not isinstance(fit.covariance, Mapping):
         return fit.covariance.isel(where).sel(param=names, param_wrt=names).values
-    at = {**where, **{f"{d}_wrt": i for d, i in where.items()}}
-    return np.array([[fit.covariance[a, b].isel(at, missing_dims="ignore").item() for b in names] for a in names])
+    at, rows = {**where, **{f"{d}_wrt": i for d, i in where.items()}}, fit._problem.parameters.rows
+    size = {n: rows[n].stop - rows[n].start for n in names}
+    block = lambda a, b: fit.covariance[a, b].isel(at, missing_dims="ignore").values.reshape(size[a], size[b])
+    return np.block([[block(a, b) for b in names] for a in names])
 
 
 def position(cells: xr.DataArray, at: dict[Any, Any]) -> dict[Any, int]:

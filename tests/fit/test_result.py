@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import xarray as xr
 
 import namedgrad as ng
@@ -435,3 +436,37 @@ def test_indexes_of_every_kind_are_kept(over, shared):
         for x in (fit.params, fit.stderr, fit.status, fit.cost, fit.r2, fit.predict(), fit.residual, fit.confint()):
             for name in set(y.dims) & set(x.dims) & set(y.xindexes):
                 assert x.xindexes[name].equals(y.xindexes[name])
+
+
+def test_pictures_of_cells_with_parameters_of_several_numbers():
+    """The band of a linear model is known: Student's t times the root of the diagonal of ``X C X.T``."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    x = np.linspace(-1.0, 1.0, 12)
+    design = np.stack([x**2, x, np.ones(12)], axis=1)
+    y = np.random.default_rng(0).normal(size=(2, 12))
+    basis = xr.DataArray(design[:, :2], dims=("t", "k"))
+    given = xr.DataArray(y, dims=("s", "t"))
+    off = lambda p, basis, y: (basis * p["c"]).sum("k") + p["rest"] - y
+    start = {"c": xr.DataArray([1.0, 1.0], dims="k"), "rest": 0.0}
+    fit = ng.least_squares(off, start, basis, given, over="s")
+    want, (rest,) = np.linalg.lstsq(design, y[1], rcond=None)[:2]
+    spread = np.einsum("ti,ij,tj->t", design, np.linalg.inv(design.T @ design) * rest / 9, design)
+    panel = fit.plot({"s": 1}).axes[0]
+    np.testing.assert_allclose(panel.lines[0].get_ydata(), design @ want, rtol=1e-6)
+    edge = panel.collections[0].get_paths()[0].vertices
+    reach = np.array([np.ptp(edge[edge[:, 0] == i, 1]) / 2 for i in range(12)])
+    np.testing.assert_allclose(reach, scipy.stats.t.ppf(0.975, 9) * np.sqrt(spread), rtol=1e-6)
+    assert panel.get_title() == f"rest = {want[2]:.4g}"
+    plt.close("all")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 3), (3, 1)])
+def test_maps_of_a_single_row(sizes):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    da = labelled(observations())[:, : sizes[0], : sizes[1]]
+    fit = ng.least_squares(residual, START, da.time, da, over=OVER)
+    drawn = fit.plot().axes[0]
+    if sizes != (1, 1):
+        np.testing.assert_allclose(drawn.lines[0].get_ydata(), fit.params["size"].values.ravel())
+    plt.close("all")
