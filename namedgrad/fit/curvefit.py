@@ -61,7 +61,7 @@ def curvefit(
     reduce_dims : name or names, optional
         Dims to fit over, in addition to those that ``coords`` are.
     skipna : bool
-        Leave out observations that are NaN or infinite.
+        Leave out observations that are NaN or infinite, as does SciPy's ``nan_policy="omit"`` among ``kwargs``.
     p0 : dict, optional
         Start values by parameter, numbers or arrays. Defaults in the signature of ``func`` count as given. For
         parameters that have neither, start values are found from the data, cell by cell; xarray takes 1.
@@ -133,6 +133,7 @@ def curvefit(
         )  # fmt: skip
         return obj.map_over_datasets(lambda ds: one(ds) if ds.data_vars else ds)
     _require_dicts(p0=p0, bounds=bounds, kwargs=kwargs)
+    skipna = skipna or (kwargs or {}).get("nan_policy") == "omit"
     if errors not in {"raise", "ignore"}:
         raise ValueError('errors must be either "raise" or "ignore"')
     given = Given(obj=obj, coords=coords, p0=p0, bounds=bounds, kwargs=kwargs)

@@ -437,6 +437,18 @@ def test_start_values_outside_of_bounds_are_moved_there_also_cell_by_cell():
         np.testing.assert_allclose(found, [[1.0, 0.5], [1.5, 0.5], want], rtol=1e-3)
 
 
+def test_what_scipy_is_told_to_leave_out_is_left_out():
+    t = np.linspace(0, 3, 10)
+    y = xr.DataArray([2.0, 3.0], dims="u") * np.exp(-xr.DataArray(t, {"t": t}, ("t",)))
+    y[1, 3] = np.nan
+    args = "t", lambda t, a, b: a * np.exp(-b * t)
+    want, found = (
+        f(*args, skipna=False, p0={"a": 2.0}, kwargs={"nan_policy": "omit"}).curvefit_coefficients
+        for f in (y.curvefit, y.grad.curvefit)
+    )
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
 def test_the_function_runs_once_for_all_cells():
     calls = []
 
