@@ -12,7 +12,7 @@ from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.losses import robust
 from namedgrad.fit.parameters import labels_of, pairs_of
-from namedgrad.fit.problem import require_positive
+from namedgrad.fit.problem import TOLERANCE, require_positive
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import LeastSquaresResult
 from namedgrad.fit.shared import outcome
@@ -31,9 +31,9 @@ def least_squares(
     loss_scale: float = 1.0,
     sigma: Any = None,
     prior: Mapping[Any, Any] | None = None,
-    fixed: Iterable[Any] = (),
-    shared: Iterable[Any] = (),
-    tol: float = 1e-8,
+    fixed: Iterable[Any] | None = (),
+    shared: Iterable[Any] | None = (),
+    tol: float | None = TOLERANCE,
     max_iterations: int = 100,
     chunk: int | None = None,
     progress: bool = False,
@@ -142,7 +142,7 @@ def least_squares(
     """
     require_positive(tol=tol, max_iterations=max_iterations, chunk=chunk)
     robust_loss = robust(loss, loss_scale)
-    fixed, shared = ((x,) if isinstance(x, str) else tuple(x) for x in (fixed, shared))
+    fixed, shared = ((x,) if isinstance(x, str) else () if x is None else tuple(x) for x in (fixed, shared))
     params, missing = given_starts(params)
     if nowhere := [n for n in missing if n in fixed]:
         raise ValueError(f"fixed: {nowhere} have no start values that they could be held at; give numbers or arrays")
@@ -151,8 +151,8 @@ def least_squares(
     known = pairs_of(prior, params, "prior", "(mean, standard deviation)", labels)
     given = Given(params=params, data=data, bounds=limits, sigma=sigma, prior=known)
     options: dict[str, Any] = {
-        "loss": robust_loss, "fixed": fixed, "shared": shared, "tol": tol, "max_iterations": max_iterations,
-        "chunk": chunk,
+        "loss": robust_loss, "fixed": fixed, "shared": shared, "tol": TOLERANCE if tol is None else tol,
+        "max_iterations": max_iterations, "chunk": None if chunk is None else int(chunk),
     }  # fmt: skip
     if not is_lazy(given.plain):
         return _fit(given, residual, over, missing, progress=progress, **options)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from namedgrad.array import DimArray
+from namedgrad.fit.problem import require_positive
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.structure import add, multiply, negative, where
@@ -76,7 +77,6 @@ def robust(loss: str, scale: float) -> Robust | None:
     """The loss of that name, None for plain squares."""
     if loss not in LOSSES:
         raise ValueError(f"loss={loss!r} is not one of {', '.join(map(repr, LOSSES))}")
-    if not scale > 0:
-        raise ValueError(f"loss_scale must be positive, got {scale!r}")
+    require_positive(loss_scale=scale)
     rho = LOSSES[loss]
     return None if rho is None else Robust(rho, float(scale))

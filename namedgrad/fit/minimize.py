@@ -21,7 +21,7 @@ from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix, labels_of, pairs_of
-from namedgrad.fit.problem import Problem, require_positive, single
+from namedgrad.fit.problem import TOLERANCE, Problem, require_positive, single
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
@@ -34,7 +34,6 @@ METHODS: dict[str, type[Descent]] = {
     "lbfgs": LBFGS, "newton-cg": NewtonCG, "adam": Adam, "gradient-descent": Descent,
 }  # fmt: skip
 Callback = Callable[[xr.Dataset, xr.DataArray], Any]
-TOLERANCE = 1e-8
 
 
 class Loss(Problem):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from namedgrad.transforms.grad import Output
 from namedgrad.transforms.tape import Tape, ones_like_output, record
 
 BATCH_ELEMENTS = 1 << 19  # numbers in one batch: small for the cache, large against the cost of a call
+TOLERANCE = 1e-8
 STEERED = "a fit is steered by values, which ng.compile would freeze; call it outside of that"
 
 
@@ -224,6 +226,8 @@ def batches(index: Index, size: int) -> list[Index]:
 def require_positive(**values: float | None) -> None:
     """Raise for a setting that is not a positive number."""
     for name, value in values.items():
+        if value is not None and not isinstance(value, numbers.Real):
+            raise TypeError(f"{name} must be a number, the same for all cells, got {type(value).__name__}")
         if value is not None and not value > 0:
             raise ValueError(f"{name} must be positive, got {value!r}")
 

@@ -41,6 +41,8 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
         (ValueError, "no start values that they could be held at", {"start": START | {"rate": None}, "fixed": "rate"}),
         (ValueError, "'linear', 'huber'", {"loss": "l1"}),
         (ValueError, "loss_scale must be positive", {"loss": "huber", "loss_scale": 0}),
+        (TypeError, "loss_scale must be a number, the same.*DataArray", {"loss": "huber", "loss_scale": xr.DataArray([1.0, 2.0])}),
+        (TypeError, "tol must be a number.*str", {"tol": "small"}),
         (ValueError, "tol must be positive", {"tol": 0}),
         (ValueError, "chunk must be positive", {"chunk": 0}),
         (TypeError, "residual is complex", {"residual": lambda p, t, y: p["size"] * 1j - y}),
@@ -51,6 +53,12 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
 def test_messages(error, match, wrong):
     with pytest.raises(error, match=match):
         fit(**wrong)
+
+
+def test_none_is_what_is_usual():
+    none = fit(fixed=None, shared=None, tol=None, bounds=None, sigma=None, prior=None, chunk=None)
+    xr.testing.assert_identical(none.params, fit().params)
+    xr.testing.assert_identical(fit(chunk=3.0).params, fit(chunk=3).params)
 
 
 def test_different_labels_are_not_paired_by_position():
