@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ def fit_model(
     fit: Any = least_squares(residual, params, *numbers, obj, over=over, **options)
     if not isinstance(fit, (LeastSquaresResult, LazyResult)):
         return fit
-    fit.readers = predicted
+    then = [*fit.readers, *[_as_it_is] * len(given)]  # dates in coordinates of these may have become seconds
+    fit.readers = [functools.partial(_one_by_one, pair) for pair in zip(predicted, then, strict=False)]
     for c, x in zip(given, numbers, strict=True):
         if isinstance(c, xr.DataArray) and c.dtype.kind in "mMO":
             fit.params.attrs |= {f"{c.name}_{key}": value for key, value in x.attrs.items()}
@@ -81,6 +82,12 @@ def _numbers(c: Any, time_units: str, time_origin: Any) -> Callable[[Any], Any]:
 
 
 def _as_it_is(x: Any) -> Any:
+    return x
+
+
+def _one_by_one(readers: Sequence[Callable[[Any], Any]], x: Any) -> Any:
+    for read in readers:
+        x = read(x)
     return x
 
 

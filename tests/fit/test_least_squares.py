@@ -751,6 +751,9 @@ def test_predictions_for_coordinates_that_are_dates_have_these():
     found = fit.predict(x.assign_coords(t=dates + np.timedelta64(12, "D")))
     np.testing.assert_allclose(found, y + 6, rtol=1e-8)
     assert found.t[0] == np.datetime64("2000-01-13")
+    model = lambda p, x: p["a"] * x + p["k"] * x.t / 86400
+    again = y.assign_coords(t=dates, x=x).grad.fit(model, "x", {"a": 1.0, "k": 1.0}).predict(x.assign_coords(t=found.t))
+    xr.testing.assert_allclose(again.drop_vars("x", errors="ignore"), found)
 
 
 def test_cells_with_dates_keep_them():
