@@ -211,21 +211,26 @@ def with_dates(
     except (TypeError, ValueError, AttributeError) as error:
         failed: Exception = error
     since = origins(data, over) if since is None else since
-    for dims in (None, _names(over)):
-        numbers = [_numbers(x, since, dims) for x in data]
-        attrs = {key: value for _, several in numbers for key, value in several.items()}
-        if len(kinds := _kinds(data, dims)) > 1:
-            raise TypeError(
-                f"the data have dates of several calendars, {sorted(kinds)}, which cannot be counted from one origin; "
-                ".convert_calendar makes them alike"
-            ) from failed
-        try:
-            if attrs:
+    try:
+        for dims in (None, _names(over)):
+            numbers = [_numbers(x, since, dims) for x in data]
+            attrs = {key: value for _, several in numbers for key, value in several.items()}
+            if not attrs:
+                continue
+            kinds = _kinds(data, dims)
+            if len(kinds) > 1 and (dims is None or isinstance(failed, TypeError)):
+                raise TypeError(
+                    f"the data have dates of several calendars, {sorted(kinds)}, which cannot be counted from one "
+                    "origin; .convert_calendar makes them alike"
+                ) from failed
+            try:
                 readers = [functools.partial(_read, since=since, over=dims)] * len(data)
                 return Dated(start(tuple(x for x, _ in numbers)), attrs, readers)
-        except (TypeError, ValueError, AttributeError) as error:
-            failed = error if dims is None else failed
-    raise failed
+            except (TypeError, ValueError, AttributeError) as error:
+                failed = error if dims is None else failed
+        raise failed
+    finally:
+        del failed  # by its traceback it holds on to what is here, and so would the data
 
 
 def _kinds(data: Any, over: Sequence[Any] | None) -> set[str]:
