@@ -166,6 +166,14 @@ class DaskBackend(
         x, shape = self.asarray(x), _plain(shape)
         return da.reshape(x, shape) if all(x.shape) else da.zeros(shape, x.dtype)  # dask cannot split an axis of size 0
 
+    def getitem(self, x: Raw, index: tuple[Any, ...]) -> Raw:
+        """Basic indexing."""
+        return _without_empty_chunks(super().getitem(x, index))
+
+    def cut(self, x: Raw, axis: int, index: slice | int) -> Raw:
+        """A slice, or one position, of one axis."""
+        return _without_empty_chunks(super().cut(x, axis, index))
+
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast, in the chunks that the sizes remember."""
         x = self.asarray(x)
@@ -300,11 +308,10 @@ class DaskBackend(
         return self.function(how)(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
 
     def write_block(self, x: Raw, v: Raw, index: tuple[Any, ...], how: str) -> Raw:
-        """A copy with ``v`` put, or added, at a basic index; dask refuses to write nothing, and loses empty chunks."""
+        """A copy with ``v`` put, or added, at a basic index; dask refuses to write nothing."""
         out = self.asarray(x).copy()
         if 0 not in v.shape:
-            v = out[index] + v if how == "add" else self.asarray(v)
-            out[index] = v.rechunk(tuple(tuple(filter(None, chunks)) for chunks in v.chunks))
+            out[index] = out[index] + v if how == "add" else _without_empty_chunks(self.asarray(v))
         return out
 
     def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
@@ -349,6 +356,13 @@ def _draw_chunk(
 
 def _plain(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(map(int, shape))
+
+
+def _without_empty_chunks(x: Raw) -> Raw:
+    """As it is read with a stride; dask loses empty chunks where it writes."""
+    if not any(0 in chunks for chunks in getattr(x, "chunks", ())):
+        return x
+    return x.rechunk(tuple(tuple(filter(None, chunks)) or chunks for chunks in x.chunks))
 
 
 def _chunks(shape: Shape, dtype: Any, own: Sequence[tuple[int, ...] | None] | None = None) -> Any:

@@ -374,5 +374,5 @@ def test_what_is_read_with_a_stride_leaves_no_empty_chunk_to_write() -> None:
     for read in (slice(1, -1, 2), (slice(None), None, slice(-2, -1, 2)), (slice(2, 2), None)):
         factor = np.ones_like(data)
         factor[read] = 4.0
-        found = ng.grad(f)(da.from_array(data, chunks=2), read)
-        np.testing.assert_allclose(found.compute(), 2 * factor * data)
+        found = ng.grad(f)(halves(data), read)
+        np.testing.assert_allclose(found.compute(scheduler="sync"), 2 * factor * data)
