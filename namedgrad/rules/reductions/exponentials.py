@@ -76,7 +76,7 @@ def may_bend(x: DimArray, inside: DimArray) -> bool:
 
     Of the others, each less the largest cell with its slope, nothing is lost.
     """
-    if x.level is None or x.dtype.kind != "f":
+    if x.level is None or x.value.level is None or x.dtype.kind != "f":  # differentiated at most once
         return False
     alone = e.less(innermost(inside), c(1 + lost_beside_one(x.dtype)))
     return not backends.may_look(alone.raw) or bool(alone.raw.any())
