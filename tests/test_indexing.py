@@ -243,3 +243,10 @@ def test_indices_of_xarray_do_not_lose_their_names(read) -> None:
         with pytest.raises(TypeError, match=r"index for 'x' is a xarray.*use ng.asdimarray"):
             read(x, index)
     assert_close(x[ng.asdimarray(places)].data, X[places.data, np.arange(4)], EXACT)
+
+
+def test_sums_that_are_too_large_only_without_the_target():
+    x, index, more = (ng.DimArray(v, ("a",)) for v in ([-1e308, 0.0], [0, 0], [1e308, 1e308]))
+    want = x.data.copy()
+    np.add.at(want, index.data, more.data)
+    np.testing.assert_array_equal(ng.index_add(x, index, more, "a").data, want)

@@ -56,6 +56,7 @@ def _to_write_into(x: Raw) -> Raw:
 class NumpyIndex(IndexKernels):
     """On :class:`numpy.ndarray`."""
 
+    isfinite_all: Callable[[Raw], bool]
     select: Callable[[Raw, Raw], Raw]
 
     def wrap_index(self, index: Raw, size: int) -> Raw:
@@ -92,12 +93,17 @@ class NumpyIndex(IndexKernels):
         return None
 
     def scatter_into(self, x: Raw, g: Raw, *index: Raw, how: str, shared: int, tail: int = 0) -> Raw:
-        """As :meth:`IndexKernels.scatter_into`; many doubles by their sums: a million in 8 ms instead of 11."""
-        if how != "add" or not x.dtype == g.dtype == np.float64 or SPARSE * g.size < x.size:
-            return super().scatter_into(x, g, *index, how=how, shared=shared, tail=tail)
-        sizes = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
-        with np.errstate(invalid="ignore"):
-            return np.add(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
+        """As :meth:`IndexKernels.scatter_into`; many doubles by their sums: a million in 8 ms instead of 11.
+
+        Sums may be too large where they are not with ``x``.
+        """
+        if how == "add" and x.dtype == g.dtype == np.float64 and SPARSE * g.size >= x.size:
+            sizes = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
+            with np.errstate(over="ignore", invalid="ignore"):
+                out = np.add(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
+            if self.isfinite_all(out):
+                return out
+        return super().scatter_into(x, g, *index, how=how, shared=shared, tail=tail)
 
     def scatter_count(self, mask: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """Only the true cells if they are few: those of the extremes of a million cells in 0.3 ms instead of 2."""

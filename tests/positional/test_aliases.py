@@ -241,6 +241,21 @@ def test_reductions_without_nan_over_no_axes(f):
     np.testing.assert_array_equal(per_slice.data, f(x, axis=()))
 
 
+@pytest.mark.parametrize("axis", [None, 0, ()])
+@pytest.mark.parametrize("dtype", [int, np.int8])
+@pytest.mark.parametrize("f", [np.nansum, np.nanprod])
+def test_whole_numbers_without_nan(f, dtype, axis):
+    x = np.array([[1.0, np.nan], [2.0, 3.0]])
+    found, want = f(ng.positional(x), axis=axis, dtype=dtype), f(x, axis=axis, dtype=dtype)
+    np.testing.assert_array_equal(np.asarray(found), want)
+    assert found.dtype == want.dtype
+
+
+def test_missing_durations_stay_where_nothing_is_summed():
+    x = np.array([1, "NaT"], "m8[s]")
+    np.testing.assert_array_equal(np.nansum(ng.positional(x), axis=()).data, np.nansum(x, axis=()))
+
+
 def test_transforms_along_no_axes():
     for f in (np.fft.fftn, np.fft.ifftn):
         assert ng.value_and_grad(lambda x, f=f: np.real(f(x)) ** 2)(np.array(3.0)) == (9.0, 6.0)

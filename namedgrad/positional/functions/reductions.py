@@ -245,7 +245,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> An
 
 
 def _filled(x: DimArray, value: float) -> DimArray:
-    return where(equal(x, x), x, c(value))
+    return where(equal(x, x), x, c(value)) if x.dtype.kind in "fc" else x
 
 
 def _nan(
@@ -255,6 +255,8 @@ def _nan(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
+        if nothing is not None and dtype is not None and np.dtype(dtype).kind not in "fc":  # in which NaN is a number
+            a = _filled(numbered(a), nothing)
         x, names = read(a, axis, dtype)
         if where is not True:
             x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
