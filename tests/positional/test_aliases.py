@@ -251,6 +251,16 @@ def test_whole_numbers_without_nan(f, dtype, axis):
     assert found.dtype == want.dtype
 
 
+@pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="NumPy 2.1")
+@pytest.mark.parametrize(("x", "dtype"), [([200, 100], None), ([200, 100], np.uint8), ([1, 0], bool), ([1, 2], np.float32)])
+def test_running_sums_that_begin_with_nothing_keep_their_dtype(x, dtype):
+    x = np.array(x, np.uint8)
+    for f in (np.cumulative_sum, np.cumulative_prod):
+        found, want = (f(a, dtype=dtype, include_initial=True) for a in (ng.positional(x), x))
+        np.testing.assert_array_equal(np.asarray(found), want)
+        assert found.dtype == want.dtype
+
+
 def test_missing_durations_stay_where_nothing_is_summed():
     x = np.array([1, "NaT"], "m8[s]")
     np.testing.assert_array_equal(np.nansum(ng.positional(x), axis=()).data, np.nansum(x, axis=()))

@@ -359,8 +359,8 @@ def _cumulative(rule: Callable[..., DimArray], start: float) -> Callable[..., An
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         y, name = along(v if dtype is None else cast(v, np.dtype(dtype)), granted(v, axis))
         y = rule(y, (name,), skipna=False)
-        y = y if dtype is None else cast(y, np.dtype(dtype))
-        return pad(y, {name: (1, 0)}, constant_values=start) if include_initial else y
+        to = y.dtype if dtype is None else np.dtype(dtype)
+        return cast(pad(y, {name: (1, 0)}, constant_values=start) if include_initial else y, to)
 
     return function
 
