@@ -314,6 +314,15 @@ def test_the_gradient_of_a_real_loss_is_dx_plus_i_dy() -> None:
     assert_close(ng.grad(f)(z).data, np.array(expected[::2]) + 1j * np.array(expected[1::2]), FIRST)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_infinite_slopes_of_an_imaginary_part_are_imaginary(dtype: str) -> None:
+    """Along the real axis nothing changes: -i times infinity, as a product of complex numbers, would be NaN there."""
+    z = ng.DimArray(np.array([2.0, -1 + 0.5j], dtype), "x")
+    g = ng.grad(lambda z: np.log(z.imag).sum())(z)
+    assert g.dtype == dtype
+    np.testing.assert_array_equal(g.data, np.array([complex(0, np.inf), 2j], dtype))
+
+
 def test_real_inputs_of_complex_programs_have_real_gradients() -> None:
     x = vector(0.3, -1.2)
     f = lambda x: abs(np.exp(1j * x) + x * (2 - 1j)).sum()

@@ -64,6 +64,12 @@ class SpecialKernels:
     isfinite_all: Callable[[Raw], bool]
     function: Callable[[str], Callable[..., Raw]]
 
+    def from_imag(self, x: Raw) -> Raw:
+        """``-i x``, the transpose of the imaginary part: half the time of that product, and no 0 times infinity."""
+        out = self.xp.zeros_like(x, dtype=np.result_type(result_dtype(x), np.complex64))
+        self.xp.negative(x, out=out.imag)
+        return out
+
     # ---------------------------------------------------------------- factors of NumPy's functions
 
     def sech2(self, x: Raw) -> Raw:

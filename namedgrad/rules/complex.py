@@ -37,12 +37,9 @@ class RealLinear(Elementwise):
         return Structural(self.one, self.transpose)
 
 
-def _from_imag(g: DimArray) -> DimArray:
-    return multiply(make(-1j, (), NONE), g)
-
-
 _real = RealLinear("real", lambda g: g)
-_imag = RealLinear("imag", _from_imag)
+_imag = RealLinear("imag", lambda g: _from_imag.one(g))
+_from_imag = RealLinear("from_imag", lambda g: _imag.one(g))
 _conj = RealLinear("conjugate", lambda g: conjugate(g))
 
 
@@ -58,7 +55,7 @@ class _Modulus(Elementwise):
         p, q = e.part_of_length(x, y, out), e.part_of_length(y, x, out)
         return _Products(
             lambda t: add(product(_real.one(t), p), product(_imag.one(t), q)),
-            lambda g: add(cast(product(g, p), home), _from_imag(product(g, q))),
+            lambda g: add(cast(product(g, p), home), _from_imag.one(product(g, q))),
         )
 
 
