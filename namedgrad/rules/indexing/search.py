@@ -14,8 +14,9 @@ from namedgrad.backends import call
 from namedgrad.linear import Map
 from namedgrad.primitive import Primitive, check_sizes, operation, place, sample
 from namedgrad.rules.dims import check, new_name
+from namedgrad.rules.indexing.maps import scatter_add
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.structure import cast, equal, positions, reorder
+from namedgrad.rules.structure import alongside, reorder
 from namedgrad.trace import apply, innermost
 
 
@@ -250,5 +251,4 @@ def one_hot(index: DimArray, size: Any = None, *, new_dim: Name = "class") -> Di
     if backends.may_look(found.raw) and np.size(found.raw) and int(np.min(found.raw)) < 0:
         raise IndexError(f"one_hot: class {int(np.min(found.raw))} is negative in {describe(found)}")
     found = beside(wrapped(found, new_dim, size, found), found)
-    out = equal(found, positions(size, new_dim, found))
-    return cast(reorder(out, (*found.names, new_dim)), np.int64)
+    return scatter_add(alongside(constant(np.int64(1)), found, np.dtype(np.int64)), [found], (new_dim,), (size,), ())
