@@ -128,8 +128,9 @@ def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option:
     before, after = (max(0, w) for w in width)
     if not (before or after):
         return x
+    longer = [(side, w, v) for side, (w, v) in enumerate(zip((before, after), option, strict=True)) if w]
     if mode in ("constant", "empty"):
-        ends = [_filled(x, name, w, v) for w, v in zip((before, after), option, strict=True)]
+        ends = {side: _filled(x, name, w, v) for side, w, v in longer}
     elif not extent(x, name):
         raise ValueError(f"pad: {name!r} has no cells that mode {mode!r} could take values from; use mode='constant'")
     elif mode in INDEXED:
@@ -138,10 +139,10 @@ def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option:
             return _turned(x, name, before, after, skip)
         return _indexed(x, name, before, after, mode)
     elif mode == "linear_ramp":
-        ends = [_ramp(x, name, w, v, side) for side, (w, v) in enumerate(zip((before, after), option, strict=True))]
+        ends = {side: _ramp(x, name, w, v, side) for side, w, v in longer}
     else:
-        ends = [_statistic(x, name, mode, w, v, side) for side, (w, v) in enumerate(zip((before, after), option, strict=True))]
-    parts = [p for p, w in ((ends[0], before), (x, 1), (ends[1], after)) if w]
+        ends = {side: _statistic(x, name, mode, w, v, side) for side, w, v in longer}
+    parts = [p for p in (ends.get(0), x, ends.get(1)) if p is not None]
     return reorder(join(parts, name), axes.in_order((*x.names, *(n for p in parts for n in p.names))))
 
 
