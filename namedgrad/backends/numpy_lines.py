@@ -88,7 +88,7 @@ class NumpyLines(LineKernels):
         to[:1] = 1
         to[1:2] = x
         for k in range(2, n):
-            np.multiply(to[k - 1], x, out=to[k])
+            np.multiply(to[k - 1], x, out=to[k, ...])
         return np.moveaxis(out, 0, -1)
 
     def argsort(self, x: Raw, axis: int) -> Raw:

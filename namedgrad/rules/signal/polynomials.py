@@ -91,7 +91,7 @@ def _spread_over(x: DimArray, out: DimArray) -> DimArray:
     return reorder(relabel(wide, {}, hide=hide) if hide else wide, names)
 
 
-@operation(sample("real(a,b)", n=3), sample("real(a)", n=4, increasing=True), sample("complex(a)", n=2))
+@operation(sample("real(a,b)", n=3), sample("real(a)", n=4, increasing=True), sample("complex(a)", n=2), sample("real()", n=4))
 def vander(x: DimArray, n: int, *, increasing: bool = False, degree: Name = "degree") -> DimArray:
     """Powers of an array along a new dim.
 
