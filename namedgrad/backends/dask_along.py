@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ class AlongAxis:
     def pair_distance(self, x: Raw, p: float) -> Raw:
         """The p-norm between every two points."""
         n = int(x.shape[-1])
-        return self.of_last("pair_distance", "(k,n)->(q)", x, sizes={"q": n * (n - 1) // 2}, dtype=x.dtype, p=p)
+        return of_last("pair_distance", "(k,n)->(q)", x, sizes={"q": n * (n - 1) // 2}, dtype=x.dtype, p=p)
 
     def pair_difference(self, x: Raw, axis: int) -> Raw:
         """Along an axis, the first of every two cells minus the second."""
@@ -89,40 +91,40 @@ class AlongAxis:
         """Convolution of last axes."""
         n, m = int(x.shape[-1]), int(y.shape[-1])
         size = n + m - 1 if full else abs(n - m) + 1
-        return self.of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, full=full)
+        return of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, full=full)
 
     def tridiagonal(self, lower: Raw, middle: Raw, upper: Raw, b: Raw) -> Raw:
         """Tridiagonal equations along last axes."""
-        return self.of_last("tridiagonal", "(n),(n),(n),(n)->(n)", lower, middle, upper, b)
+        return of_last("tridiagonal", "(n),(n),(n),(n)->(n)", lower, middle, upper, b)
 
     def fill_gaps(self, y: Raw, present: Raw, weights: Any) -> Raw:
         """Weighted sums in the missing cells of lines."""
-        return self.of_last("fill_gaps", "(n),(n)->(n)", y, present, dtype=y.dtype, weights=weights)
+        return of_last("fill_gaps", "(n),(n)->(n)", y, present, dtype=y.dtype, weights=weights)
 
     def fill_gaps_back(self, g: Raw, present: Raw, weights: Any) -> Raw:
         """The transpose of :meth:`fill_gaps`."""
-        return self.of_last("fill_gaps_back", "(n),(n)->(n)", g, present, dtype=g.dtype, weights=weights)
+        return of_last("fill_gaps_back", "(n),(n)->(n)", g, present, dtype=g.dtype, weights=weights)
 
     def gap_offsets(self, present: Raw, weights: Any) -> Raw:
         """What is added in the missing cells of lines."""
-        return self.of_last("gap_offsets", "(n)->(n)", present, weights=weights)
+        return of_last("gap_offsets", "(n)->(n)", present, weights=weights)
 
-    def of_last(
-        self, kernel: str, signature: str, *raw: Raw, sizes: Any = None, dtype: Any = None, **kwargs: Any
-    ) -> Raw:
-        """A kernel of the host on last axes, whole in every chunk."""
-        import dask.array as da
 
-        from namedgrad.backends import NUMPY
-        from namedgrad.backends.dask import Kernel
+def of_last(kernel: str, signature: str, *raw: Raw, sizes: Any = None, dtype: Any = None, **options: Any) -> Raw:
+    """A kernel of the host on last axes, whole in every chunk; the axes before them are broadcast, and cut alike."""
+    import dask.array as da
 
-        cores = signature.split("->", maxsplit=1)[0].split("),(")
-        arrays = [da.asarray(r) for r in raw]
-        counts = [len([name for name in c.strip("()").split(",") if name]) for c in cores]
-        whole = [r.rechunk({-1 - i: -1 for i in range(n)}) for r, n in zip(arrays, counts, strict=True)]
-        function = Kernel(NUMPY.function(kernel), **kwargs)
-        dtype = dtype or np.result_type(*(r.dtype for r in arrays), np.float32)
-        return da.apply_gufunc(function, signature, *whole, output_dtypes=dtype, output_sizes=sizes)
+    from namedgrad.backends import NUMPY
+    from namedgrad.backends.dask import Kernel
+
+    cores = [len(re.findall(r"\w", part)) for part in signature.partition("->")[0].split("),(")]
+    whole = [da.asarray(x).rechunk(dict.fromkeys(range(-n, 0), -1)) for x, n in zip(raw, cores, strict=True)]
+    pairs = list(enumerate(zip(whole, cores, strict=True)))
+    axes = [(*range(n - x.ndim, 0), *((i, k) for k in range(n))) for i, (x, n) in pairs]  # the first ones are shared
+    _, whole = da.core.unify_chunks(*itertools.chain.from_iterable(zip(whole, axes, strict=True)), warn=False)
+    dtype = dtype or np.result_type(*(x.dtype for x in whole), np.float32)
+    run = Kernel(NUMPY.function(kernel), **options)
+    return da.apply_gufunc(run, signature, *whole, output_dtypes=dtype, output_sizes=sizes)
 
 
 def _complex(x: Raw) -> Any:

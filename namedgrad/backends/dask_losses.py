@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Mapping
 from typing import Any
+
+from namedgrad.backends.dask_along import of_last
 
 Raw = Any
 
@@ -55,16 +55,6 @@ class LossesOnChunks:
 
 
 def _on_chunks(kernel: str, signature: str, *raw: Raw, options: Mapping[str, Any] | None = None, **sizes: int) -> Raw:
-    import dask.array as da
-
-    from namedgrad.backends import NUMPY
-    from namedgrad.backends.dask import Kernel
-
-    cores = [len(re.findall(r"\w", part)) for part in signature.partition("->")[0].split("),(")]
-    whole = [da.asarray(x).rechunk(dict.fromkeys(range(-n, 0), -1)) for x, n in zip(raw, cores, strict=True)]
-    pairs = list(enumerate(zip(whole, cores, strict=True)))
-    axes = [(*range(n - x.ndim, 0), *((i, k) for k in range(n))) for i, (x, n) in pairs]  # the first ones are shared
-    _, whole = da.core.unify_chunks(*itertools.chain.from_iterable(zip(whole, axes, strict=True)))
+    """Of the dtype of the first operand."""
     new = {letter: int(size) for letter, size in sizes.items()}
-    run = Kernel(NUMPY.function(kernel), **(options or {}))
-    return da.apply_gufunc(run, signature, *whole, output_dtypes=whole[0].dtype, output_sizes=new)
+    return of_last(kernel, signature, *raw, sizes=new, dtype=raw[0].dtype, **(options or {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -64,6 +65,21 @@ def test_every_operation_is_that_of_numpy(case: Case) -> None:
             assert_close(values, e.to_numpy(), tolerance(case), f"{case.label}: {what}")
         if "pull" in what:
             assert [g.data.chunks for g in several] == [halves(x.to_numpy()).chunks for x in inputs]
+
+
+@table("dask, cut otherwise")
+def test_operands_and_cotangents_may_each_be_cut_otherwise(case: Case) -> None:
+    turn = itertools.cycle((1, 0.5, -1))
+
+    def cut(data: Any) -> da.Array:
+        where = next(turn)
+        first = [1 if where == 1 else max(1, n - 1 if where == -1 else n // 2) for n in np.shape(data)]
+        return da.from_array(np.asarray(data), chunks=tuple((k, n - k) if k < n else n for k, n in zip(first, np.shape(data), strict=True)))
+
+    expected = results(case, lambda x: x)
+    for what, several in results(case, lambda x: placed(x, cut)).items():
+        for values, e in zip(computed(*several), expected[what], strict=True):
+            assert_close(values, e.to_numpy(), tolerance(case), f"{case.label}: {what}")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
@@ -376,3 +392,14 @@ def test_what_is_read_with_a_stride_leaves_no_empty_chunk_to_write() -> None:
         factor[read] = 4.0
         found = ng.grad(f)(halves(data), read)
         np.testing.assert_allclose(found.compute(scheduler="sync"), 2 * factor * data)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_a_cotangent_of_a_convolution_may_be_cut_otherwise(mode: str) -> None:
+    """Its other axes are cut into two parts, those of the operand are whole."""
+    data, seed = (np.arange(20.0 * k).reshape(4, 5 * k) for k in (1, 3))
+    kernel = ng.DimArray([1.0, -2.0, 0.5], "t")
+    out, pull = ng.pullback(lambda x: ng.convolve(x, kernel, "t", mode), ng.DimArray(da.from_array(data, chunks=-1), ("x", "t")))
+    seed = seed[:, : out.sizes["t"]]
+    expected = [[np.convolve(e, row, mode) @ s for e in np.eye(5)] for row, s in zip([[1.0, -2.0, 0.5]] * 4, seed, strict=True)]
+    assert_close(computed(pull(lazy(seed, ("x", "t"))))[0], np.array(expected), ROUNDING)
