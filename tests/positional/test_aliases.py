@@ -243,8 +243,10 @@ def test_reductions_without_nan_over_no_axes(f):
 
 @pytest.mark.parametrize("axis", [None, 0, ()])
 @pytest.mark.parametrize("dtype", [int, np.int8])
-@pytest.mark.parametrize("f", [np.nansum, np.nanprod])
+@pytest.mark.parametrize("f", [np.nansum, np.nanprod, np.nancumsum, np.nancumprod])
 def test_whole_numbers_without_nan(f, dtype, axis):
+    if axis == () and f in (np.nancumsum, np.nancumprod):
+        pytest.skip("NumPy runs along one axis")
     x = np.array([[1.0, np.nan], [2.0, 3.0]])
     found, want = f(ng.positional(x), axis=axis, dtype=dtype), f(x, axis=axis, dtype=dtype)
     np.testing.assert_array_equal(np.asarray(found), want)
@@ -264,6 +266,40 @@ def test_running_sums_that_begin_with_nothing_keep_their_dtype(x, dtype):
 def test_missing_durations_stay_where_nothing_is_summed():
     x = np.array([1, "NaT"], "m8[s]")
     np.testing.assert_array_equal(np.nansum(ng.positional(x), axis=()).data, np.nansum(x, axis=()))
+
+
+@pytest.mark.parametrize("dtype", [None, float, "f4", int])
+@pytest.mark.parametrize("f", [np.sum, np.nansum, np.mean, np.nanmean, np.cumsum, np.nancumsum])
+def test_sums_of_durations_are_durations(f, dtype):
+    for x in (np.array([1, "NaT", 3], "m8[s]"), np.array([1, 2, 3], "m8[s]")):
+        found, want = np.asarray(f(ng.positional(x), dtype=dtype)), np.asarray(f(x, dtype=dtype))
+        np.testing.assert_array_equal(found, want)
+        assert found.dtype == want.dtype
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float32, np.complex64, complex])
+@pytest.mark.parametrize("x", [np.array([1, 2, 5], np.int8), np.array([1, 2, 5.5]), np.array([1 + 1j, 2, 3j])], ids=["whole", "real", "complex"])
+@pytest.mark.parametrize("f", [np.var, np.std, np.nanvar, np.nanstd, np.nanmean])
+@pytest.mark.filterwarnings("ignore:.*discards the imaginary part")
+def test_dtypes_of_spreads(f, x, dtype):
+    try:
+        want = f(x, dtype=dtype)
+    except TypeError:
+        with pytest.raises(TypeError, match="NaN is no"):
+            f(ng.positional(x), dtype=dtype)
+        return
+    if f in (np.nanvar, np.nanstd, np.nanmean) and x.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        pytest.skip("their imaginary part is discarded first")
+    found = np.asarray(f(ng.positional(x), dtype=dtype))
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+    assert found.dtype == want.dtype
+
+
+def test_gradients_of_spreads_in_a_dtype():
+    want = 2 / 3 * np.array([1.0 - 17 / 6, 2.0 - 17 / 6, 5.5 - 17 / 6])
+    for dtype in (np.float32, float, complex):
+        found = ng.grad(lambda x, dtype=dtype: np.real(np.var(x, dtype=dtype)))(np.array([1.0, 2.0, 5.5]))
+        np.testing.assert_allclose(found, want, rtol=1e-6)
 
 
 def test_transforms_along_no_axes():

@@ -29,10 +29,15 @@ from namedgrad.rules.structure import add, cast, equal, logical_not, multiply, n
 
 def read(a: Any, axis: Any, dtype: Any = None) -> tuple[DimArray, Names]:
     """The operand in the dtype asked for, and the names of the axes."""
-    x = numbered(a)
-    if dtype is not None:
-        x = cast(x, np.dtype(dtype))
+    x = in_dtype(numbered(a), dtype)
     return x, names_of(x, granted(x, axis))
+
+
+def in_dtype(x: DimArray, dtype: Any) -> DimArray:
+    """``x`` in the dtype asked for; durations stay durations, as in NumPy."""
+    if dtype is None or (x.dtype.kind == "m" and np.dtype(dtype).kind != "m"):
+        return x
+    return cast(x, np.dtype(dtype))
 
 
 def masked(x: DimArray, mask: Any, fill: float) -> DimArray:
@@ -68,7 +73,7 @@ def kept(out: DimArray, x: DimArray, names: Names, keepdims: bool) -> DimArray:
 
 def _summed(y: DimArray, dtype: Any) -> DimArray:
     """A sum, also over no axes, in the dtype asked for, in which small integers wrap around as NumPy's do."""
-    return r.widened(y) if dtype is None else cast(y, np.dtype(dtype))
+    return r.widened(y) if dtype is None else in_dtype(y, dtype)
 
 
 @implements(np.sum, method=True)
@@ -128,18 +133,28 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    x, names = read(a, axis, dtype)
     ddof = ddof if correction is None else correction
-    whole = x.dtype.kind in "biu"
-    if where is True and mean is None and _cells(x, names) > ddof and not (whole and dtype is not None):
-        return kept(r.var(x, names, skipna=False, ddof=ddof), x, names, keepdims)
-    middle = _mean(x, names, where) if mean is None else numbered(mean)
-    if whole and dtype is None:
-        x = cast(x, "float64")
-    off = masked(subtract(*meet(x, middle if dtype is None else cast(middle, x.dtype))), where, 0)
-    squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
-    y = e.divide(total(squares, names), count(x, where, names, ddof))
-    return kept(y if dtype is None else cast(y, x.dtype if whole else r.real_dtype(x)), x, names, keepdims)
+    x, names = read(a, axis)
+    if _all_alike(x, names, dtype, ddof, where, mean):
+        y = r.var(in_dtype(x, dtype), names, skipna=False, ddof=ddof)
+    else:
+        y = _mean_square(x, names, dtype, ddof, where, mean)
+    return kept(in_dtype(y, dtype), x, names, keepdims)
+
+
+def _all_alike(x: DimArray, names: Names, dtype: Any, ddof: float, mask: Any, mean: Any) -> bool:
+    """Whether a spread is that of all cells about their mean, in a dtype that these fit into."""
+    fits = dtype is None or np.dtype(dtype).kind in ("c" if x.dtype.kind == "c" else "fc")
+    return mask is True and mean is None and _cells(x, names) > ddof and fits
+
+
+def _mean_square(x: DimArray, names: Names, dtype: Any, ddof: float, mask: Any, mean: Any) -> DimArray:
+    """Of the distance from the mean; that and the sum are in the dtype asked for, cells in their own, as in NumPy."""
+    kind = "float64" if dtype is None and x.dtype.kind in "biu" else dtype
+    middle = in_dtype(_mean(in_dtype(x, kind), names, mask), kind) if mean is None else numbered(mean)
+    off = masked(subtract(*meet(x, middle)), mask, 0)
+    squares = real(multiply(off, conjugate(off))) if off.dtype.kind == "c" else e.square(off)
+    return e.divide(_summed(total(in_dtype(squares, dtype), names), dtype), count(x, mask, names, ddof))
 
 
 @implements(np.std, method=True)
@@ -156,10 +171,13 @@ def std(
     correction: float | None = None,
 ) -> Any:
     ddof = ddof if correction is None else correction
-    x, names = read(a, axis, dtype)
-    if where is True and mean is None and _cells(x, names) > ddof:
-        return kept(r.std(x, names, skipna=False, ddof=ddof), x, names, keepdims)
-    return e.length(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean))
+    x, names = read(a, axis)
+    if _all_alike(x, names, dtype, ddof, where, mean):
+        y = kept(r.std(in_dtype(x, dtype), names, skipna=False, ddof=ddof), x, names, keepdims)
+    else:
+        square = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
+        y = e.length(real(square) if square.dtype.kind == "c" else square)
+    return in_dtype(y, dtype)
 
 
 @implements(np.average)
@@ -248,6 +266,12 @@ def _filled(x: DimArray, value: float) -> DimArray:
     return where(equal(x, x), x, c(value)) if x.dtype.kind in "fc" else x
 
 
+def _numbers(a: Any, dtype: Any, nothing: float) -> DimArray:
+    """The operand; its NaN as ``nothing`` where a dtype is asked for in which they are numbers."""
+    x = numbered(a)
+    return x if dtype is None or np.dtype(dtype).kind in "fc" else _filled(x, nothing)
+
+
 def _nan(
     rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = None, nothing: float | None = None
 ) -> Callable[..., Any]:
@@ -255,12 +279,11 @@ def _nan(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
-        if nothing is not None and dtype is not None and np.dtype(dtype).kind not in "fc":  # in which NaN is a number
-            a = _filled(numbered(a), nothing)
-        x, names = read(a, axis, dtype)
+        x, names = read(a if nothing is None else _numbers(a, dtype, nothing), axis, dtype)
         if where is not True:
             x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
-        y = rule(x, names, skipna=True) if names or nothing is None else _filled(x, nothing)
+        skip = nothing is None or x.dtype.kind != "m"  # NaT is left out of extremes alone, as in NumPy
+        y = rule(x, names, skipna=skip) if names or nothing is None else _filled(x, nothing)
         y = kept(y if begin is None else _summed(y, dtype), x, names, keepdims)
         return y if initial is None or begin is None else begin(y, _begun(initial, y))
 
@@ -287,7 +310,22 @@ nansum = implements(np.nansum)(_nan(r.sum, add, 0))
 nanprod = implements(np.nanprod)(_nan(r.prod, multiply, 1))
 nanmax = implements(np.nanmax)(_nan_extreme(r.max, max))
 nanmin = implements(np.nanmin)(_nan_extreme(r.min, min))
-nanmean = implements(np.nanmean)(_nan(r.mean))
+
+
+def _may_be_nan(a: Any, dtype: Any) -> bool:
+    """Whether NaN has to be left out, which no dtype of whole numbers shows, as NumPy says, too."""
+    inexact = numbered(a).dtype.kind in "fc"
+    if inexact and dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise TypeError(f"NaN is no {np.dtype(dtype)}; give a dtype of real or complex numbers, and cast the result")
+    return inexact
+
+
+@implements(np.nanmean)
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    kind = _nan(r.mean) if _may_be_nan(a, dtype) else mean
+    return kind(a, axis, dtype, None, keepdims, where=where)
 
 
 def _about(
@@ -317,10 +355,12 @@ def _nan_spread(rule: Callable[..., DimArray], plain: Callable[..., DimArray]) -
         correction: float | None = None,
     ) -> Any:
         less = ddof if correction is None else correction
+        if not _may_be_nan(a, dtype):
+            return plain(a, axis, dtype, None, less, keepdims, where=where, mean=mean)
         if mean is not None:
             return _about(plain, a, axis, dtype, less, keepdims, where, mean)
         kind = _nan(lambda x, names, skipna: rule(x, names, skipna=True, ddof=less))
-        return kind(a, axis, dtype, None, keepdims, None, where)
+        return in_dtype(kind(a, axis, dtype, None, keepdims, None, where), dtype)
 
     return function
 
@@ -332,20 +372,19 @@ nanstd = implements(np.nanstd)(_nan_spread(r.std, std))
 # ------------------------------------------------------------------------------------------------ scans
 
 
-def _scan(rule: Callable[..., DimArray], skipna: bool) -> Callable[..., Any]:
+def _scan(rule: Callable[..., DimArray], nothing: float | None = None) -> Callable[..., Any]:
     def function(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-        x = numbered(a)
+        x = numbered(a) if nothing is None else _numbers(a, dtype, nothing)
         x, name = along(x, granted(x, axis))
-        y = rule(x if dtype is None else cast(x, np.dtype(dtype)), (name,), skipna=skipna)
-        return y if dtype is None else cast(y, np.dtype(dtype))
+        return in_dtype(rule(in_dtype(x, dtype), (name,), skipna=nothing is not None and x.dtype.kind in "fc"), dtype)
 
     return function
 
 
-cumsum = implements(np.cumsum, method=True)(_scan(scans.cumsum, skipna=False))
-cumprod = implements(np.cumprod, method=True)(_scan(scans.cumprod, skipna=False))
-nancumsum = implements(np.nancumsum)(_scan(scans.cumsum, skipna=True))
-nancumprod = implements(np.nancumprod)(_scan(scans.cumprod, skipna=True))
+cumsum = implements(np.cumsum, method=True)(_scan(scans.cumsum))
+cumprod = implements(np.cumprod, method=True)(_scan(scans.cumprod))
+nancumsum = implements(np.nancumsum)(_scan(scans.cumsum, 0))
+nancumprod = implements(np.nancumprod)(_scan(scans.cumprod, 1))
 
 
 def _cumulative(rule: Callable[..., DimArray], start: float) -> Callable[..., Any]:
