@@ -305,3 +305,13 @@ def test_gradients_of_spreads_in_a_dtype():
 def test_transforms_along_no_axes():
     for f in (np.fft.fftn, np.fft.ifftn):
         assert ng.value_and_grad(lambda x, f=f: np.real(f(x)) ** 2)(np.array(3.0)) == (9.0, 6.0)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.float16, np.float32])
+@pytest.mark.parametrize("f", [np.logaddexp, np.hypot, np.fmax, np.fmin])
+def test_dtypes_of_folds(f, dtype):
+    x = np.array([[1, 0, 1], [1, 1, 0]], dtype)
+    for kwargs in ({}, {"axis": None}, {"axis": 1, "keepdims": True}):
+        found, want = np.asarray(f.reduce(ng.positional(x), **kwargs)), np.asarray(f.reduce(x, **kwargs))
+        np.testing.assert_allclose(found, want, rtol=2e-3 if want.dtype == np.float16 else 1e-6)
+        assert found.dtype == want.dtype

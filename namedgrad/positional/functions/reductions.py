@@ -471,7 +471,8 @@ def _folded(ufunc: Any, rule: Callable[..., DimArray], empty: float) -> Callable
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        x, names = read(a, axis, dtype)
+        own = numbered(a).dtype
+        x, names = read(a, axis, ufunc.resolve_dtypes((own, own, None))[0] if dtype is None else dtype)
         y = kept(rule(masked(x, where, empty), names), x, names, keepdims)
         result = boxed(y, kind_of((a,)))
         result = result if initial is None else ufunc(result, initial)
