@@ -34,7 +34,7 @@ from namedgrad.rules.elementwise import (
 )
 from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.entropy import xlog1py
-from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, subtract, where
+from namedgrad.rules.structure import add, equal, known_finite, known_true, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
 
 FAR = 1e20  #: beside it 1 is lost
@@ -108,10 +108,9 @@ def _stretch(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
 
 def _inverse_in_exponent(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
     """The derivative of ``y``, the inverse; where its base is 0 a power of it outweighs its logarithm."""
-    inner = multiply(y, _of_inverse(x, exponent))
-    if is_formula(x) or known_finite(inner):
+    inner, base = multiply(y, _of_inverse(x, exponent)), multiply(exponent, x)
+    if is_formula(x) or (known_finite(inner) and known_true(less(innermost(base), c(FAR)))):
         return inner
-    base = multiply(exponent, x)
     zero, far = equal(base, c(-1.0)), greater(base, c(FAR))
     inner = where(far, multiply(y, _of_far_inverse(where(far, x, c(FAR)), where(far, exponent, c(1.0)))), inner)
     return where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
