@@ -250,3 +250,13 @@ def test_sums_that_are_too_large_only_without_the_target():
     want = x.data.copy()
     np.add.at(want, index.data, more.data)
     np.testing.assert_array_equal(ng.index_add(x, index, more, "a").data, want)
+
+
+@pytest.mark.parametrize(("index", "more"), [([2, 2], [1.0, 2.0]), ([0, 2], [0.0, 1.0]), ([0, 2], [-0.0, 1.0]), ([1], [3.0])])
+def test_what_is_added_along_an_index_leaves_the_sign_of_other_zeros(index, more):
+    x = np.array([-0.0, -0.0, 1.0])
+    want = x.copy()
+    np.add.at(want, index, more)
+    found = ng.index_add(*(ng.DimArray(v, ("a",)) for v in (x, index, more)), "a").data
+    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(want))

@@ -53,6 +53,11 @@ def _to_write_into(x: Raw) -> Raw:
     return np.zeros(x.shape, x.dtype) if _is_zero(x) else np.array(x, copy=True, order="C")
 
 
+def _has_negative_zero(x: Raw) -> bool:
+    """Whether there is a double -0.0, to which 0.0 must not be added: by its bits, 0.3 ms for a million."""
+    return bool((x.view(np.int64) == np.iinfo(np.int64).min).any())
+
+
 class NumpyIndex(IndexKernels):
     """On :class:`numpy.ndarray`."""
 
@@ -97,7 +102,8 @@ class NumpyIndex(IndexKernels):
 
         Sums may be too large where they are not with ``x``.
         """
-        if how == "add" and x.dtype == g.dtype == np.float64 and SPARSE * g.size >= x.size:
+        doubles = how == "add" and x.dtype == g.dtype == np.float64
+        if doubles and SPARSE * g.size >= x.size and not _has_negative_zero(x):
             sizes = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
             with np.errstate(over="ignore", invalid="ignore"):
                 out = np.add(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
