@@ -127,6 +127,8 @@ KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
     ("expit", (1e-280,), 0, [0.25, -1.25e-281]),
     ("exp2", (1024.0000000000002,), 0, [1.2460659279419801e308, 8.637070847447956e307]),  # whose value overflows
     ("arctan", (1e100,), 0, [1e-200, -2e-300]),
+    ("betainc", (1.5, 0.5, 0.0), 2, [0.0, np.inf, -np.inf, np.inf]),  # x**0.5 and powers that are lower
+    ("betainc", (0.5, 1.5, 1.0), 2, [0.0, -np.inf, -np.inf, -np.inf]),
     ("betaln", (-1.0, 1.0), 0, [1.0, 1.0, 2.0]),  # of 1 / a
     ("betaln", (-2.0, 2.0), 0, [1.5, 1.25]),  # of 1 / (a (a + 1))
     ("betaln", (1e8, 0.3), 0, [-3.0000000104999999e-9, 3.0000000209999999e-17]),

@@ -11,13 +11,26 @@ import numpy as np
 from namedgrad.array import DimArray
 from namedgrad.backends import may_look
 from namedgrad.primitive import elementwise
-from namedgrad.rules.elementwise import c, cos, divide, less_equal, log, log1p, logical_and, ordered, rint, sin, square
+from namedgrad.rules.elementwise import (
+    c,
+    cos,
+    divide,
+    less,
+    less_equal,
+    log,
+    log1p,
+    logical_and,
+    ordered,
+    rint,
+    sin,
+    square,
+)
 from namedgrad.rules.special.declare import inverse, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.gamma import bend_at_0, beside, digamma, implicit, psi
 from namedgrad.rules.structure import (
     add,
     equal,
-    isfinite,
+    logical_not,
     multiply,
     negative,
     not_equal,
@@ -83,7 +96,9 @@ def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimA
         fall = scale(subtract(b, c(1.0 + j)), _density(m, n, i, j + 1)(a, b, x))
         rise = add(rise, scaled(m, _density(m - 1, n, i + 1, j)(a, b, x))) if m else rise
         fall = add(fall, scaled(n, _density(m, n - 1, i, j + 1)(a, b, x))) if n else fall
-        return subtract(_but_for_infinity(rise, x, 1), _but_for_infinity(fall, x, 0))
+        at_1 = _outweighed(subtract(b, c(1.0 + j)), n, equal(x, c(1)))
+        at_0 = _outweighed(subtract(a, c(1.0 + i)), m, equal(x, c(0)))
+        return subtract(select(logical_not(at_1), rise), select(logical_not(at_0), fall))
 
     def value(a: DimArray, b: DimArray, x: DimArray) -> DimArray:
         y = _density(0, 0, i, j)(a, b, x)
@@ -108,9 +123,10 @@ def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimA
     return ordered("beta_flattened", (i, j), *partials) if i or j else elementwise("beta_density", *partials)
 
 
-def _but_for_infinity(y: DimArray, x: DimArray, end: int) -> DimArray:
-    """One part of a slope; where it is infinite at that end the other part is, too, by one power more."""
-    return where(equal(x, c(end)), select(isfinite(y), y), y)
+def _outweighed(power: DimArray, logs: int, at_end: DimArray) -> DimArray:
+    """Where a part of a slope, or its slope, is infinite at an end: the other part is, too, by one power more."""
+    steep = less_equal(power, c(1)) if logs else logical_and(less(power, c(1)), not_equal(power, c(0)))
+    return logical_and(at_end, steep)
 
 
 density = _density(0, 0)
