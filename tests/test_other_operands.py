@@ -99,6 +99,18 @@ def test_what_stands_for_nan():
     np.testing.assert_array_equal(ng.nan_to_num(D(x, "a"), nan=fill).data, [1, 3, 3])
     assert ng.grad(lambda v: ng.nan_to_num(D(x, "a"), nan=v).sum())(fill).item() == 2
     assert ng.grad(lambda v: np.sum(np.nan_to_num(ng.positional(x), nan=v)))(3.0) == 2
+    with pytest.raises(ng.AxisError, match="its axes have no names"):
+        ng.nan_to_num(D(x, "a"), nan=np.ones(3))
+
+
+@pytest.mark.parametrize("fills", [{"nan": np.array([1.0, 2])}, {"posinf": np.array([[1.0], [2]])}, {"nan": [1, 2], "neginf": np.array([7.0])}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_that_stand_for_nan_and_infinity(fills, dtype):
+    x = np.array([[np.nan, 1.0], [-np.inf, np.inf]], dtype)
+    found, want = np.nan_to_num(ng.positional(x), **fills).data, np.nan_to_num(x, **fills)
+    np.testing.assert_array_equal(found, want)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(ng.grad(lambda v: np.sum(np.nan_to_num(v, **fills)))(x), [[0, 1], [0, 0]])
 
 
 def test_no_quantiles():

@@ -178,11 +178,11 @@ def nan_to_num(
         return x
     limits = np.finfo(x.dtype)
     high, low = (float(d) if v is None else v for v, d in ((posinf, limits.max), (neginf, limits.min)))
-    found = [named(v) for v in (nan, high, low)]
+    found = [v if isinstance(v, DimArray) or not np.ndim(v) else constant(v) for v in map(named, (nan, high, low))]
     out = _numbered(x, *(c(0.0) if isinstance(v, DimArray) else c(v) for v in found))
     for v, beyond in zip(found, (math.nan, math.inf, -math.inf), strict=True):
         if isinstance(v, DimArray):
-            out = where(e.isnan(x) if math.isnan(beyond) else equal(x, c(beyond)), v, out)
+            out = where(e.isnan(x) if math.isnan(beyond) else equal(x, c(beyond)), cast(v, x.dtype), out)
     return out
 
 

@@ -77,8 +77,9 @@ def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = No
 
 @implements(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    fill = numbered(nan) if isinstance(nan, PositionalArray) else nan
-    out = values.nan_to_num(numbered(x), nan=fill, posinf=posinf, neginf=neginf)
+    v = numbered(x)
+    fills = {"nan": nan, "posinf": posinf, "neginf": neginf}
+    out = values.nan_to_num(v, **{k: meet(v, numbered(f))[1] if np.ndim(f) else f for k, f in fills.items()})
     if copy or not isinstance(x, PositionalArray):
         return out
     x[...] = wrap(out, x.kin)
