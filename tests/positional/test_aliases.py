@@ -315,3 +315,13 @@ def test_dtypes_of_folds(f, dtype):
         found, want = np.asarray(f.reduce(ng.positional(x), **kwargs)), np.asarray(f.reduce(x, **kwargs))
         np.testing.assert_allclose(found, want, rtol=2e-3 if want.dtype == np.float16 else 1e-6)
         assert found.dtype == want.dtype
+
+
+@pytest.mark.parametrize(("dx", "axis"), [([1.0, 2.0], 1), ([[2.0], [3.0]], 1), ([1.0, 2.0, 3.0], 0), (2.0, 0)])
+def test_integrals_over_steps_that_are_an_array(dx, axis):
+    y = np.array([[3.0, 1.0, 2.0], [2.0, -5.0, 4.0]])
+    found = np.trapezoid(ng.positional(y), dx=np.array(dx), axis=axis)
+    np.testing.assert_allclose(found.data, np.trapezoid(y, dx=np.array(dx), axis=axis))
+    each = [np.trapezoid(unit.reshape(y.shape), dx=np.array(dx), axis=axis).sum() for unit in np.eye(y.size)]
+    gradient = ng.grad(lambda y: np.sum(np.trapezoid(y, dx=np.array(dx), axis=axis)))(y)
+    np.testing.assert_allclose(gradient.ravel(), each)

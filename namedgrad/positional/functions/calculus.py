@@ -94,12 +94,12 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DimArray:
     f = numbered(y)
     name = name_of(f, axis)
     sides = add(cut(f, name, 1, None), cut(f, name, None, -1))
-    if x is None:
-        return multiply(multiply(total(sides, (name,)), c(0.5)), numbered(dx))
-    at = numbered(x)
-    if at.ndim == 1:
-        at = named(at, (name,))
-    width = movement.diff(at, name)
+    width = numbered(dx)
+    if x is None and not width.ndim:
+        return multiply(multiply(total(sides, (name,)), c(0.5)), width)
+    if x is not None:
+        at = numbered(x)
+        width = movement.diff(named(at, (name,)) if at.ndim == 1 else at, name)
     sides, width = meet(sides, width)
     return total(multiply(c(0.5), multiply(sides, width)), (name,))
 
