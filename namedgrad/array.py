@@ -295,6 +295,9 @@ class DimArray:
             raise TypeError("len() of an array without visible dims")
         return self.shape[0]
 
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
     def __copy__(self) -> Self:
         return self
 

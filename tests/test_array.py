@@ -487,3 +487,11 @@ def test_constructors_own_their_memory() -> None:
 def test_to_xarray_is_an_ordinary_data_array(a: ng.DimArray) -> None:
     assert isinstance(a.to_xarray(), xr.DataArray)
     xr.testing.assert_identical(a.to_xarray().sum("x"), a.devectorize().sum("x").to_xarray().transpose("b", "y"))
+
+
+def test_what_is_in_an_array() -> None:
+    x = ng.DimArray([[1.0, 3.0], [2.0, 5.0]], ("a", "b"))
+    assert 3.0 in x
+    assert 7.0 not in x
+    assert 3.0 in x.isel(a=0, b=1)
+    assert ng.grad(lambda v: v.sum() * (2.0 if 3.0 in v else 5.0))(x).data.tolist() == [[2, 2], [2, 2]]

@@ -325,6 +325,9 @@ class PositionalArray:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
     # ---------------------------------------------------------------- repr
 
     def __repr__(self) -> str:

@@ -386,3 +386,12 @@ def test_bounds_of_a_plain_array() -> None:
         value, g = ng.value_and_grad(lambda x, f=f: np.sum(f(x)))(x)
         assert value == a.clip(low, high).sum()
         np.testing.assert_array_equal(g, np.where(a < low, 1.0, np.where(a > high, 1.0 if high is x else 1.1, 0.0)))
+
+
+@pytest.mark.parametrize("x", [np.float64(3.0), np.array([3.0, 1.0]), np.array([[1.0, 3.0], [2.0, 5.0]])])
+def test_what_is_in_an_array(x):
+    assert 3.0 in ng.positional(x)
+    assert 7.0 not in ng.positional(x)
+    assert ng.grad(lambda v: np.sum(v) * (2.0 if 3.0 in v else 5.0))(x).tolist() == np.full(x.shape, 2.0).tolist()
+    with pytest.raises(ng.TraceError, match="one answer per slice"):
+        _ = 3.0 in ng.positional(np.stack([x, x]), vectorized=("b",))
