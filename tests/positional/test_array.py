@@ -395,3 +395,11 @@ def test_what_is_in_an_array(x):
     assert ng.grad(lambda v: np.sum(v) * (2.0 if 3.0 in v else 5.0))(x).tolist() == np.full(x.shape, 2.0).tolist()
     with pytest.raises(ng.TraceError, match="one answer per slice"):
         _ = 3.0 in ng.positional(np.stack([x, x]), vectorized=("b",))
+
+
+def test_method_choose():
+    x, index = np.array([3.0, 4.0]), np.array([[1, 0], [0, 3]])
+    for i in (ng.positional(index), ng.positional(index, vectorized=("b",))):
+        np.testing.assert_array_equal(i.choose([x, 9.0, 8.0, 7.0]).devectorize().data, index.choose([x, 9.0, 8.0, 7.0]))
+    taken = ng.grad(lambda v: np.sum(ng.positional(index).choose([v, v**2, 0.0, 1.0])))(x)
+    np.testing.assert_array_equal(taken, [7.0, 1.0])

@@ -74,7 +74,7 @@ def _refuse_negative(index: DimArray, size: int) -> DimArray:
     return index
 
 
-@implements(np.choose)
+@implements(np.choose, method=True)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     from namedgrad.positional.functions.elementwise import where
 
