@@ -325,3 +325,14 @@ def test_integrals_over_steps_that_are_an_array(dx, axis):
     each = [np.trapezoid(unit.reshape(y.shape), dx=np.array(dx), axis=axis).sum() for unit in np.eye(y.size)]
     gradient = ng.grad(lambda y: np.sum(np.trapezoid(y, dx=np.array(dx), axis=axis)))(y)
     np.testing.assert_allclose(gradient.ravel(), each)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.float32, float])
+@pytest.mark.parametrize("right", [False, True])
+def test_bins_that_fall(dtype, right):
+    x, bins = np.array([3, 1, 2, 0, 5]).astype(dtype), np.array([3, 1, 0])
+    for edges in (bins, bins[::-1], bins.astype(np.uint8)):
+        found = np.digitize(ng.positional(x), edges, right=right)
+        np.testing.assert_array_equal(found, np.digitize(x, edges, right=right))
+    missing = np.array([np.nan, 1.0])
+    np.testing.assert_array_equal(np.digitize(ng.positional(missing), bins), np.digitize(missing, bins))

@@ -178,16 +178,18 @@ def digitize(x: Any, bins: DimArray, dim: Name | None = None, *, right: bool = F
     """
     from namedgrad.rules.elementwise import greater
     from namedgrad.rules.movement import slice_of
-    from namedgrad.rules.structure import negative, where
+    from namedgrad.rules.movement.cuts import flip_axes
+    from namedgrad.rules.structure import subtract, where
 
     edges, v = innermost(constant(bins)), innermost(constant(x))
     name = _only(edges, dim, "digitize")
-    up = searchsorted(edges, v, name, side="left" if right else "right")
+    side = "left" if right else "right"
+    up = searchsorted(edges, v, name, side=side)
     n = extent(edges, name)
     if n < 2:
         return up
     falling = greater(slice_of(edges, name, 0), slice_of(edges, name, n - 1))
-    down = searchsorted(negative(edges), negative(v), name, side="right" if right else "left")
+    down = subtract(constant(n), searchsorted(flip_axes(edges, (name,)), v, name, side=side))
     return where(falling, down, up)
 
 
