@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 
@@ -336,3 +337,21 @@ def test_bins_that_fall(dtype, right):
         np.testing.assert_array_equal(found, np.digitize(x, edges, right=right))
     missing = np.array([np.nan, 1.0])
     np.testing.assert_array_equal(np.digitize(ng.positional(missing), bins), np.digitize(missing, bins))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.float32])
+def test_dtypes_of_what_is_padded(dtype):
+    x = np.array([3, 0, 1]).astype(dtype)
+    for f in (
+        lambda x: np.pad(x, (2, 1)), lambda x: np.pad(x, 1, constant_values=1),
+        lambda x: np.diagflat(x, -1), lambda x: np.diag(x, 2),
+        lambda x: x if x.dtype == bool else np.pad(x, 3, mode="linear_ramp", end_values=(9, 2)),
+    ):  # fmt: skip
+        found, want = np.asarray(f(ng.positional(x))), f(x)
+        np.testing.assert_allclose(found, want, rtol=1e-6)
+        assert found.dtype == want.dtype
+    if dtype is not bool:
+        padded = xr.DataArray(x, dims="a").pad(a=1, constant_values=2)
+        found = ng.pad(ng.DimArray(x, ("a",)), {"a": 1}, constant_values=2)
+        np.testing.assert_array_equal(found.data, padded)
+        assert found.dtype == padded.dtype

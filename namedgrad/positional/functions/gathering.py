@@ -118,7 +118,7 @@ def diag(v: Any, k: int = 0) -> Any:
     (old,) = x.dims
     row, col = axes.fresh("row"), axes.fresh("column")
     n = extent(x, old) + abs(k)
-    full = pad(x, {old: (0, k) if k >= 0 else (-k, 0)}, constant_values=0) if k else x
+    full = pad(x, {old: (0, k) if k >= 0 else (-k, 0)}, constant_values=x.dtype.type(0)) if k else x
     return ordered(keep(constant_like(np.eye(n, k=k, dtype=bool), x, (row, col)), named(full, (row,))), (row, col))
 
 

@@ -149,7 +149,15 @@ def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option:
 def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
     shape = tuple(size if n == name else s for n, s in zip(x.names, x.full_shape, strict=True))
     cell = alongside(constant(value), x)
+    cell = cast(cell, x.dtype) if _fits(value, x.dtype) else cell
     return relabel(spread(cell, Like(x.names, shape, x.dtype)), {}, hide=tuple(n for n in x.hidden if n not in cell.names))
+
+
+def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a number of Python's is one of the whole numbers of a dtype, which it then leaves as it is."""
+    if dtype.kind not in "iu" or not isinstance(value, int):
+        return False
+    return np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
 
 
 Run = tuple[int, int, int]  # the first and last position of cells that follow one another, and how many there are
@@ -200,6 +208,7 @@ def _opposite(x: DimArray, name: Name, edge: slice, part: slice) -> DimArray:
 def _ramp(x: DimArray, name: Name, width: int, end: Any, side: int) -> DimArray:
     """From the end value, outermost, to the edge, which is not repeated."""
     edge = slice_of(x, name, (extent(x, name) - 1) * side)
+    edge = edge if x.dtype.kind in "fc" else cast(edge, "float64")  # which may be less than what the ramp ends in
     steps = positions(width, name, x)
     steps = steps if side == 0 else subtract(constant(width - 1), steps)
     weight = cast(divide(steps, constant(max(width, 1))), np.dtype(real_type(x)))
