@@ -247,3 +247,16 @@ def test_special_functions_of_numbers_stay_in_single_precision(name: str) -> Non
         assert out.dtype == np.float32
         np.testing.assert_allclose(out.data, oracle(*args), rtol=1e-6)
     assert ng.compile(function)(v, ng.DimArray(x.astype("f4"), "x")).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.uint64])
+def test_short_whole_numbers_do_not_wrap_around(dtype):
+    first, second = (np.array(v).astype(dtype) for v in ([36, 0, 24, 1], [48, 12, 0, 1]))
+    x, y = (ng.DimArray(v, ("a",)) for v in (first, second))
+    wide, other = first.astype(float), second.astype(float)
+    mean = np.average(wide, weights=other)
+    np.testing.assert_allclose(ng.average(x, y).item(), mean)
+    np.testing.assert_allclose(np.asarray(np.average(ng.positional(first), weights=second)), mean)
+    np.testing.assert_allclose(ng.dist(x, y).item(), np.linalg.norm(wide - other))
+    np.testing.assert_allclose(ng.pairwise_distance(x, y, dim="a", eps=0.0).item(), np.linalg.norm(wide - other))
+    np.testing.assert_allclose(ng.softmin(x, "a").data, np.exp(-wide) / np.exp(-wide).sum())

@@ -22,7 +22,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.special.logistic import expit, log_expit
 from namedgrad.rules.special.softmax import softmax
-from namedgrad.rules.structure import add, logical_not, multiply, negative, select, subtract, where
+from namedgrad.rules.structure import add, cast, logical_not, multiply, negative, select, subtract, where
 
 # The parameters of SELU, from Klambauer et al. (2017).
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -878,4 +878,5 @@ def softmin(x: DimArray, dim: Any) -> DimArray:
     >>> ng.softmin(x, "x").data
     array([0.5, 0.5])
     """
-    return softmax(negative(constant(x)), dim)
+    x = constant(x)
+    return softmax(negative(cast(x, "float64") if x.dtype.kind in "biu" else x), dim)

@@ -186,6 +186,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         y, scale = _mean(x, names), c(float(math.prod(x.sizes[n] for n in names)))
     else:
+        x = cast(x, "float64") if x.dtype.kind in "biu" else x
         w = numbered(weights)
         if w.shape != x.shape:  # one weight per cell of the axes that are averaged
             w = w if w.dims == names else _renamed(w, names)

@@ -19,6 +19,7 @@ from namedgrad.rules.layers.normalisation import floating, square_sum
 from namedgrad.rules.layers.unit_length import unit
 from namedgrad.rules.losses.reducing import read, reduced
 from namedgrad.rules.reductions import vector_norm
+from namedgrad.rules.reductions.norms import apart
 from namedgrad.rules.structure import add, contract, equal, multiply, select, subtract
 from namedgrad.trace import innermost
 
@@ -118,8 +119,7 @@ def pairwise_distance(
     >>> ng.pairwise_distance(ng.DimArray([3.0, 4.0], ("x",)), ng.zeros({"x": 2}), dim="x", eps=0.0).item()
     5.0
     """
-    x, y = constant(x1), constant(x2, "pairwise_distance: the second vector")
-    d = subtract(x, y)
+    d = apart(constant(x1), constant(x2, "pairwise_distance: the second vector"))
     return vector_norm(add(d, c(eps)) if eps else d, check(d, dim, "pairwise_distance"), ord=p, keepdims=keepdims)
 
 

@@ -266,7 +266,13 @@ def dist(x: DimArray, y: DimArray, dim: Any = None, *, ord: float = 2) -> DimArr
     >>> ng.dist(ng.DimArray([3.0, 0.0], ("x",)), ng.DimArray([0.0, 4.0], ("x",))).item()
     5.0
     """
-    return vector_norm(subtract(x, constant(y)), dim, ord=ord)
+    return vector_norm(apart(x, constant(y)), dim, ord=ord)
+
+
+def apart(x: DimArray, y: DimArray) -> DimArray:
+    """``x - y``; of whole numbers, which may be unsigned or short, as doubles."""
+    whole = x.dtype.kind in "biu" and y.dtype.kind in "biu"
+    return subtract(cast(x, "float64") if whole else x, y)
 
 
 @operation(sample("real(a,b)", dim="b", maxnorm=1.5), sample("real(a,b,c)", dim=("a", "c"), maxnorm=2.0, ord=1))

@@ -154,6 +154,7 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
         return mean(x, dim, skipna=skipna, keepdims=keepdims)
     w = constant(weights)
     w = cast(w, real_dtype(x)) if backends.is_number(weights) and x.dtype.kind in "fc" else w
+    x, w = (cast(v, "float64") if v.dtype.kind in "biu" else v for v in (x, w))  # their products would wrap around
     dims = axes.in_order((*x.dims, *w.dims)) if dim is None or dim is Ellipsis else pick(x, dim, "average")
 
     def reduce(mask: DimArray | None) -> DimArray:
