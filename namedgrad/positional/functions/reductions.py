@@ -154,7 +154,7 @@ def _mean_square(x: DimArray, names: Names, dtype: Any, ddof: float, mask: Any, 
     middle = in_dtype(_mean(in_dtype(x, kind), names, mask), kind) if mean is None else numbered(mean)
     off = masked(subtract(*meet(x, middle)), mask, 0)
     squares = real(multiply(off, conjugate(off))) if off.dtype.kind == "c" else e.square(off)
-    return e.divide(_summed(total(in_dtype(squares, dtype), names), dtype), count(x, mask, names, ddof))
+    return e.divide(_summed(total(in_dtype(squares, kind), names), kind), count(x, mask, names, ddof))
 
 
 @implements(np.std, method=True)
