@@ -355,3 +355,14 @@ def test_dtypes_of_what_is_padded(dtype):
         found = ng.pad(ng.DimArray(x, ("a",)), {"a": 1}, constant_values=2)
         np.testing.assert_array_equal(found.data, padded)
         assert found.dtype == padded.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.float32, float, np.complex64])
+def test_dtypes_of_what_is_sorted_unwrapped_and_folded_on_the_way(dtype):
+    x = np.array([3, 1, 2]).astype(dtype)
+    real = [] if dtype is np.complex64 else [np.logaddexp.accumulate, np.fmax.accumulate]
+    signed = [] if dtype in (np.complex64, np.uint16) else [lambda x: np.unwrap(x, period=4)]
+    for f in (np.sort_complex, *real, *signed):
+        found, want = np.asarray(f(ng.positional(x))), f(x)
+        np.testing.assert_allclose(found, want, rtol=2e-3 if want.dtype == np.float16 else 1e-6)
+        assert found.dtype == want.dtype

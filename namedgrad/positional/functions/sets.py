@@ -91,4 +91,5 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Any:
-    return np.sort(np.multiply(a, 1 + 0j))
+    kind = numbered(a).dtype
+    return np.sort(a).astype(kind if kind.kind == "c" else "F" if kind.char in "bhBH" else np.result_type(kind, "D"))

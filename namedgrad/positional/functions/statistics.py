@@ -108,7 +108,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     jump = subtract(moved, step)
     jump = where(e.less(e.absolute_real(step), high if discont is None else numbered(discont)), c(0), jump)
     jump = pad(scans.cumsum(jump, (name,), skipna=False), {name: (1, 0)}, constant_values=0)
-    return add(x, jump)
+    return cast(add(x, jump), x.dtype) if whole else add(x, jump)
 
 
 # ------------------------------------------------------------------------------------------------ ufunc.accumulate
@@ -117,7 +117,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 def _running(ufunc: Any, rule: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     def function(a: Any, axis: int | None = 0, dtype: Any = None, out: Any = None) -> Any:
         x, name = along(numbered(a), axis)
-        x = x if dtype is None else cast(x, np.dtype(dtype))
+        x = cast(x, ufunc.resolve_dtypes((x.dtype, x.dtype, None))[0] if dtype is None else np.dtype(dtype))
         result = boxed(rule(x, name, **options), kind_of((a,)))
         return result if out is None else write_out(ufunc, out, result)
 
