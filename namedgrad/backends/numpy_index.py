@@ -36,7 +36,9 @@ def joined(x: Raw, core: int, count: int, even: slice) -> Raw:
 
 
 def _all_differ(index: Sequence[Raw], g: Raw, sizes: Shape) -> bool:
-    """Whether no position of one axis is written to twice; only asked of few: rows by one copy, 0.7 ms instead of 4."""
+    """Whether no position of one axis is written to twice; only asked of few: rows by one copy, 0.7 ms instead of 4,
+    columns 2.5 ms instead of 5.
+    """
     (i, *others) = index
     if others or i.ndim != 1 or g.size < SPARSE * i.size or not i.size:
         return False
@@ -77,7 +79,7 @@ class NumpyIndex(IndexKernels):
             fresh = np.zeros(self.target_shape(g, index, shared, sizes, tail), g.dtype)
             joined(fresh, fresh.ndim - len(index) - tail, len(index), even)[...] = g
             return fresh
-        if how == "add" and not shared and tail and _all_differ(index, g, sizes):
+        if how == "add" and not shared and _all_differ(index, g, sizes):
             blank = np.broadcast_to(g.dtype.type(0), self.target_shape(g, index, shared, sizes, tail))
             return self.put(blank, g, index, shared=shared, sizes=sizes, tail=tail)
         alone = how == "add" and len(index) == 1 and not tail and g.dtype.itemsize > np.dtype(np.float16).itemsize
