@@ -12,16 +12,15 @@ import enum
 import functools
 import operator
 import sys
-import sysconfig
 import types
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray
+from namedgrad.transforms.calls import is_library
 from namedgrad.transforms.leaves import adapter_of, is_leaf
 
 VALUES = (
@@ -29,7 +28,6 @@ VALUES = (
     dt.date, dt.timedelta,
 )  # fmt: skip
 FLAGS = (bool, np.bool_)
-_LIBRARIES = tuple({*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), str(Path(__file__).parents[1])})
 _MISSING = object()
 
 Part = Any  # a hashable part of a key
@@ -257,7 +255,7 @@ class Surroundings:
     def _function(self, f: types.FunctionType) -> None:
         self._parts.append(Same(f.__code__))
         cells, defaults = f.__closure__ or (), (f.__defaults__, f.__kwdefaults__)
-        if f.__code__.co_filename.startswith(_LIBRARIES):  # a wrapper of the user's function; its own variables stay
+        if is_library(f.__code__.co_filename):  # a wrapper of the user's function; its own variables stay
             self._all(f, (*defaults, *map(_content, cells), *vars(f).values()))
             return
         self._all(f, defaults)
@@ -272,7 +270,8 @@ class Surroundings:
         for name in code.co_names:
             value = table.get(name, _MISSING)
             if isinstance(value, types.ModuleType):
-                if not (getattr(value, "__file__", None) or _LIBRARIES[0]).startswith(_LIBRARIES):
+                file = getattr(value, "__file__", None)
+                if file and not is_library(file):
                     self._globals(code, vars(value))  # module.name
             elif name in table:
                 self._name(table, name, table)
@@ -304,4 +303,4 @@ def _content(cell: types.CellType) -> Any:
 def _is_library(kind: type) -> bool:
     """Whether a class comes with Python or an installed package."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return kind.__module__ != "__main__" and (file is None or file.startswith(_LIBRARIES))
+    return kind.__module__ != "__main__" and (file is None or is_library(file))

@@ -40,7 +40,10 @@ def _directories() -> tuple[str, ...]:
     import sysconfig
 
     places = [*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1])]
-    return tuple({str(Path(p).resolve()) + "/" for p in places})
+    return tuple({str(p) + "/" for place in places for p in (place, Path(place).resolve())})
+
+
+ELSEWHERE = ("/site-packages/", "/dist-packages/")  # a user's own, those below a virtual environment, and Debian's
 
 
 DECORATORS = {  # names that say nothing
@@ -49,9 +52,12 @@ DECORATORS = {  # names that say nothing
 }  # fmt: skip
 
 
+@functools.cache
 def is_library(file: str) -> bool:
     """Whether a file is not the user's own: part of Python, of an installed package, or of this one."""
-    return file.startswith((*_directories(), "<frozen", "<__array_function__")) or "site-packages" in file
+    if file.startswith((*_directories(), "<frozen", "<__array_function__")):
+        return True
+    return any(place in file.replace("\\", "/") for place in ELSEWHERE)
 
 
 def _point(error: BaseException, traceback: TracebackType | None) -> None:

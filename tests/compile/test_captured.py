@@ -359,3 +359,23 @@ def test_a_local_lock_does_not_matter() -> None:
             return x * 2
 
     same(ng.compile(f)(X), X * 2)
+
+
+@pytest.mark.parametrize("place", ["site-packages", "dist-packages"])
+def test_packages_installed_elsewhere_are_not_looked_into(place, tmp_path, monkeypatch) -> None:
+    """Those of a user (``pip install --user``), of Debian, or that a virtual environment shares with Python's own."""
+    folder = tmp_path / place
+    folder.mkdir()
+    (folder / f"lib_{place[:4]}.py").write_text(
+        "class Node:\n    def __init__(self, below):\n        self.below = below\n"
+        "def deep(n):\n    node = None\n    for _ in range(n):\n        node = Node(node)\n    return node\n"
+        "TABLE = [0, deep(9000)]\n"
+        "def twice(x):\n    TABLE[0] += 1\n    return x * 2\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    module = __import__(f"lib_{place[:4]}")
+    twice = module.twice
+    compiled = ng.compile(lambda x: twice(x))
+    same(compiled(X), X * 2)
+    same(compiled(X), X * 2)
+    assert module.TABLE[0] == 1
