@@ -36,6 +36,11 @@ def is_basic(k: Any) -> bool:
     return k is None or k is Ellipsis or (isinstance(k, (int, np.integer)) and not isinstance(k, bool))
 
 
+def is_truth(k: Any) -> bool:
+    """Whether an index is one truth value: that of an array without axes, where programs are called with numbers."""
+    return isinstance(k, (bool, np.bool_)) or (getattr(k, "ndim", None) == 0 and k.dtype.kind == "b")
+
+
 def entries(x: DimArray, key: Any) -> list[Any]:
     """One entry per axis that is consumed, arrays of truth values as positions, ``...`` written out."""
     parts: list[Any] = []
@@ -53,8 +58,8 @@ def entries(x: DimArray, key: Any) -> list[Any]:
 
 def index_arrays(k: Any) -> list[DimArray]:
     """An index array; one of truth values becomes one array of positions per axis that it has."""
-    if isinstance(k, (bool, np.bool_)) or (getattr(k, "ndim", None) == 0 and k.dtype.kind == "b"):
-        raise TypeError("a single True or False as an index adds an axis; use x[None] or np.where")
+    if is_truth(k):
+        raise TypeError("a single True or False among other indices adds an axis; use x[None] or np.where")
     i = unwrap(np.asarray(k) if isinstance(k, (list, tuple)) else k, "index")
     if i.level is None and i.full_shape == (0,) and i.dtype.kind == "f":
         return [make(np.empty(0, np.intp), i.names, NONE)]
@@ -137,6 +142,8 @@ def block(key: Key) -> Names:
 
 def getitem(p: PositionalArray, key: Any) -> Any:
     """Cells of an array: a view where NumPy gives one, a number for one cell."""
+    if is_truth(key):  # adds an axis, of size 1 or 0
+        return p[None][(key if isinstance(key, PositionalArray) else np.asarray(key))[None]]
     x = p._x
     read = read_key(x, key)
     out = select(x, read)

@@ -208,6 +208,30 @@ def test_a_vectorized_mask_writes_per_slice() -> None:
     np.testing.assert_allclose(got.data, [ng.grad(lambda x: np.sum(f(x)))(row) for row in data])
 
 
+def _squared_where_positive(x: Any) -> Any:
+    out = np.zeros_like(x)
+    out[x > 0] = x[x > 0] ** 2
+    view = out[...]
+    view[x < -1] = 7.0
+    np.add.at(out, x > 0, 3.0 * x[x > 0])
+    return out
+
+
+@pytest.mark.parametrize("value", [2.0, -0.5, -2.0])
+def test_programs_with_masks_take_a_single_number(value: float) -> None:
+    x = np.array(value)
+    got, slope = ng.value_and_grad(_squared_where_positive)(x)
+    assert got == _squared_where_positive(x)
+    assert slope == (2 * value + 3.0 if value > 0 else 0.0)
+    rows = ng.grad(lambda x: np.sum(_squared_where_positive(x)))(np.array([value, 1.0]))
+    assert rows[0] == slope
+
+
+def test_a_vectorized_truth_value_selects_no_cells() -> None:
+    with pytest.raises(ng.TraceError, match=r"boolean index .*b: 2.*np\.where"):
+        _squared_where_positive(ng.positional(np.array([2.0, -1.0]), "b"))
+
+
 def test_read_only_views_say_so() -> None:
     def f(x: Any) -> Any:
         np.broadcast_to(x, (2, 3, 4))[0] = 1.0
