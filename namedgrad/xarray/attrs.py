@@ -73,15 +73,21 @@ _POWER = re.compile(r"\b([^\W\d_]+)([-+]?\d+)\b")
 _PRODUCT = re.compile(r"(?<=[A-Za-z0-9)]) +(?=[A-Za-z(])")
 
 
-@functools.cache
 def _units(text: str) -> Any:
     """Units as pint understands them, powers written ``m-2`` or ``m**-2``; None if it is not installed or does not."""
     try:
         import pint
     except ImportError:
         return None
+    return _parsed(text, pint.get_application_registry().get())  # which packages replace when they are imported
+
+
+@functools.cache
+def _parsed(text: str, registry: Any) -> Any:
+    import pint
+
     try:
-        return pint.get_application_registry().parse_units(_PRODUCT.sub("*", _POWER.sub(r"\1**\2", text)))
+        return registry.parse_units(_PRODUCT.sub("*", _POWER.sub(r"\1**\2", text)))
     except (pint.errors.PintError, ValueError, TypeError, AttributeError, AssertionError, tokenize.TokenError):
         return None
 

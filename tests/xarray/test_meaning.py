@@ -11,7 +11,6 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-from namedgrad.xarray import attrs
 from tests.xarray.harness import check_gradient, quiet
 from tests.xarray.programs import LAT, LON, field, with_gaps
 
@@ -465,12 +464,23 @@ def test_units_are_quantities_where_pint_is_installed(out, by, expected):
     check_units(out, by, expected)
 
 
+def test_units_are_quantities_of_the_registry_that_is_in_use_now():
+    """Packages (MetPy, xclim) bring registries of their own, which make no quotients of each other's units."""
+    pint = pytest.importorskip("pint")
+    before = pint.get_application_registry().get()
+    try:
+        check_units("J", "K", "J/K")
+        pint.set_application_registry(pint.UnitRegistry())
+        check_units("Pa", "K", "Pa/K")
+        check_units("J", "m", "J/m")
+    finally:
+        pint.set_application_registry(before)
+    check_units("Pa", "m", "Pa/m")
+
+
 @pytest.fixture
 def without_pint(monkeypatch):
     monkeypatch.setitem(sys.modules, "pint", None)
-    attrs._units.cache_clear()
-    yield
-    attrs._units.cache_clear()
 
 
 def check_units(out, by, expected):
