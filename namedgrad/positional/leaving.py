@@ -63,6 +63,8 @@ def _text(name: str, qualified: str, module: str) -> str:
         return _CLASSES[qualified]
     if module.startswith(_POLYNOMIALS):
         return "a polynomial of np.polynomial" if "." in qualified else f"np{module.removeprefix('numpy')}.{name}()"
+    if name == "__init__":  # what was called is the class
+        name = qualified = qualified.removesuffix(".__init__").rpartition(".")[2]
     if module.startswith("numpy."):
         return f"np.linalg.{name}()" if "linalg" in module else f"np.{name}()"
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))

@@ -13,14 +13,15 @@ from namedgrad.array import TraceError
 
 
 def run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``f(*args, **kwargs)``; a TraceError that NumPy turned into "setting an array element" comes out as itself.
+    """``f(*args, **kwargs)``; a TraceError comes out as itself.
 
+    NumPy turns it into "setting an array element", and compiled code that went on with it has a SystemError.
     An error from within a library gets a note that names the user's line, and a TraceError, which is about that line,
     ends there.
     """
     try:
         return f(*args, **kwargs)
-    except ValueError as error:
+    except (ValueError, SystemError) as error:
         if isinstance(error.__cause__, TraceError):
             _point(error.__cause__, error.__traceback__)
             raise error.__cause__ from None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.signal
 import xarray as xr
 
@@ -371,11 +372,25 @@ def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
         (lambda x: np.linalg.norm([x[0, 0], x[0, 1]]), r"^np\.linalg\.norm\(\)"),
         (lambda x: scipy.signal.detrend(x), r"^scipy\.signal\.detrend\(\), .*use ng\.detrend"),
         (lambda x: scipy.signal.fftconvolve(x, x), r"use ng\.convolve"),
+        (lambda x: scipy.interpolate.CubicSpline(range(2), x)(0.5), r"^scipy\.interpolate\.CubicSpline\(\), "),
     ],
 )
 def test_what_to_do_instead_is_said(leave: Any, instead: str) -> None:
     with pytest.raises(ng.TraceError, match=instead):
         ng.grad(lambda x: np.sum(leave(x)))(X)
+
+
+def test_what_compiled_code_makes_of_a_trace_error_is_one() -> None:
+    """SciPy's root finders call the function again with the error of its last call still set, which is a SystemError."""
+
+    def root(x: Any) -> Any:
+        try:
+            return float(x[0, 0])
+        except ng.TraceError as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    with pytest.raises(ng.TraceError, match=r"float\(\)"):
+        ng.grad(root)(X)
 
 
 def test_bounds_of_a_plain_array() -> None:
