@@ -19,7 +19,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from types import MethodType
+from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,8 +48,11 @@ _ASKED: set[str] = {"name"}  # attributes that are not there even when all are d
 
 
 def asked_by_xarray() -> bool:
-    """Whether a function of xarray has called the one that asks this."""
-    return sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] == "xarray"
+    """Whether a function of xarray has called the one that asks this, maybe by an array around ours, as pint's."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name == "__getattr__":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "xarray"
 
 
 class _hidden_from_xarray:  # noqa: N801 - a decorator

@@ -478,6 +478,23 @@ def test_units_are_quantities_of_the_registry_that_is_in_use_now():
     check_units("Pa", "m", "Pa/m")
 
 
+def test_what_pint_wraps_has_no_name():
+    """Its arrays hand on whatever attribute of ours xarray asks for, as MetPy's functions make them."""
+    pint = pytest.importorskip("pint")
+    x = xr.DataArray([1.0, 2.0, 3.0], dims="x", name="t", attrs={"units": "K"})
+    names = []
+
+    def f(x):
+        squares = xr.DataArray(pint.Quantity(x.data, "K") ** 2, dims=x.dims)
+        names.append(squares.name)
+        return squares.copy(data=squares.data.magnitude).sum()
+
+    g = ng.grad(f)(x)
+    assert names == [None]
+    assert g.attrs["long_name"] == "d(f)/d(t)"
+    np.testing.assert_array_equal(g, [2.0, 4.0, 6.0])
+
+
 @pytest.fixture
 def without_pint(monkeypatch):
     monkeypatch.setitem(sys.modules, "pint", None)
