@@ -36,8 +36,9 @@ def joined(x: Raw, core: int, count: int, even: slice) -> Raw:
 
 
 def _all_differ(index: Sequence[Raw], g: Raw, sizes: Shape) -> bool:
-    """Whether no position of one axis is written to twice; only asked of few: rows by one copy, 0.7 ms instead of 4,
-    columns 2.5 ms instead of 5.
+    """Whether no position of one axis is written to twice.
+
+    Only asked of few: rows by one copy take 0.7 ms instead of 4, columns 2.5 ms instead of 5.
     """
     (i, *others) = index
     if others or i.ndim != 1 or g.size < SPARSE * i.size or not i.size:

@@ -21,15 +21,13 @@ def run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     try:
         return f(*args, **kwargs)
-    except (ValueError, SystemError) as error:
-        if isinstance(error.__cause__, TraceError):
-            _point(error.__cause__, error.__traceback__)
-            raise error.__cause__ from None
-        _point(error, error.__traceback__)
-        raise
     except Exception as error:
-        _point(error, error.__traceback__)
-        raise
+        cause = error.__cause__
+        if not (isinstance(error, (ValueError, SystemError)) and isinstance(cause, TraceError)):
+            _point(error, error.__traceback__)
+            raise
+        _point(cause, error.__traceback__)
+    raise cause from None  # out here, or each would be in the chain of the other
 
 
 _NOTE = "in your function, "
