@@ -140,3 +140,9 @@ def test_numbers_of_python_are_rounded_as_in_python() -> None:
                 value, slope = f(v)
                 assert float(value) == round(v, n) * v
                 assert float(slope) == round(v, n)
+
+
+def test_whether_numbers_are_real_may_be_asked_in_compiled_programs() -> None:
+    f = ng.compile(ng.grad(lambda x: np.where(np.isreal(x) & ~np.iscomplex(x), x * x, 0).real.sum()))
+    for x in ([1.0, 2.0], [3.0, 4.0], [1 + 1j, 2], [3, 4j]):
+        np.testing.assert_array_equal(f(np.array(x)), np.where(np.imag(x) == 0, 2 * np.array(x), 0))

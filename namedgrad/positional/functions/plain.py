@@ -16,9 +16,10 @@ from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, positional_in, read_only
+from namedgrad.rules.complex import imag
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import equal
+from namedgrad.rules.structure import equal, not_equal
 from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ what an array is
@@ -99,22 +100,19 @@ for _function in (
     _by_value(_function)
 
 
-def _cells(function: Callable[..., Any]) -> None:
-    """A function that takes every cell by itself, the other arguments being plain: slices do not matter to it."""
-    name = f"np.{function.__name__}()"
-
-    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
-        if positional_in((args, kwargs)):
-            return function(_bare(x, name), *_bare(args, name), **_bare(kwargs, name))
-        v = innermost(numbered(x))
-        refuse_while_recording(name, "np.where")
-        return make(np.asarray(function(v.raw, *args, **kwargs)), v.names, v.hidden)
-
-    implements(function)(call)
+@implements(np.isin)
+def isin(element: Any, *args: Any, **kwargs: Any) -> Any:
+    """Every cell by itself, the other arguments being plain: slices do not matter to it."""
+    name = "np.isin()"
+    if positional_in((args, kwargs)):
+        return np.isin(_bare(element, name), *_bare(args, name), **_bare(kwargs, name))
+    v = innermost(numbered(element))
+    refuse_while_recording(name, "np.where")
+    return make(np.asarray(np.isin(v.raw, *args, **kwargs)), v.names, v.hidden)
 
 
-for _each in (np.iscomplex, np.isreal, np.isin):
-    _cells(_each)
+implements(np.iscomplex)(lambda x: not_equal(imag(stop_gradient(numbered(x))), c(0)))
+implements(np.isreal)(lambda x: equal(imag(stop_gradient(numbered(x))), c(0)))
 
 
 @implements(np.unravel_index)
