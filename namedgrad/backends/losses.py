@@ -95,16 +95,16 @@ class LossKernels:
         return self._in_blocks(self._bce_logits, x, target, weight)
 
     def _bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
-        xp = self.xp
-        bend, other, own = self.log1p_of_fall(x), 1 - target, weight * target
-        up, down = xp.maximum(x, 0), xp.minimum(x, 0)
-        if self.may_branch:
-            with np.errstate(invalid="ignore"):
-                out = up - target * x if type(weight) is int else other * up - own * down
-                out = out + (bend if type(weight) is int else (other + own) * bend)
-            if self.isfinite_all(out):
-                return out
+        xp, bend = self.xp, self.log1p_of_fall(x)
         with np.errstate(invalid="ignore"):
+            if self.may_branch and type(weight) is int:  # 1: half of the work
+                out = xp.maximum(x, 0) - target * x + bend
+                if self.isfinite_all(out):
+                    return out
+            other, own = 1 - target, weight * target
+            up, down = xp.maximum(x, 0), xp.minimum(x, 0)
+            if self.may_branch and self.isfinite_all(out := other * up - own * down + (other + own) * bend):
+                return out
             line = self.scale(other, up) - self.scale(own, down)
         return line + (other + own) * bend
 
