@@ -165,6 +165,11 @@ class PositionalArray:
         return self.size * self.itemsize
 
     @property
+    def device(self) -> Any:
+        """Where the data are, as the array API standard has it."""
+        return getattr(innermost(self._x).raw, "device", "cpu")
+
+    @property
     def _is_number(self) -> bool:
         """Whether NumPy would have a number here, which never changes, and no array without axes."""
         return not self._x.ndim and self._array is None and self._view is None

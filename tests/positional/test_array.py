@@ -418,3 +418,13 @@ def test_method_choose():
         np.testing.assert_array_equal(i.choose([x, 9.0, 8.0, 7.0]).devectorize().data, index.choose([x, 9.0, 8.0, 7.0]))
     taken = ng.grad(lambda v: np.sum(ng.positional(index).choose([v, v**2, 0.0, 1.0])))(x)
     np.testing.assert_array_equal(taken, [7.0, 1.0])
+
+
+def test_shifts_and_the_device() -> None:
+    def f(x: Any) -> Any:
+        assert x.device == np.ones(2).device
+        return np.sum(np.exp(x) * (np.argsort(x) << 1))
+
+    x = np.array([0.5, 0.1, 0.7])
+    np.testing.assert_allclose(ng.grad(f)(x), np.exp(x) * 2 * np.argsort(x))
+    np.testing.assert_array_equal(8 >> ng.positional([1, 2]), [4, 2])
