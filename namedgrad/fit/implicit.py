@@ -79,10 +79,10 @@ class Optimum:
         self.ok: Any = np.isfinite(matrix).all(axis=0)
         self.matrix = np.where(self.ok, matrix, np.where(np.isfinite(problem.start), problem.start, 0.0))
         self.found = matrix
-        named = {**given.args, "params": as_entries(given.args["params"])}
-        named["data"] = read_all(result.readers, named["data"])
-        if given.args.get("sigma") is not None:
-            named["sigma"] = as_floats(given.args["sigma"], "sigma")
+        named = result.read_others({**given.args, "params": as_entries(given.args["params"]), "data": ()})
+        named["data"] = read_all(result.readers, given.args["data"])
+        if named.get("sigma") is not None:
+            named["sigma"] = as_floats(named["sigma"], "sigma")
         self.args = vectorize_tree(named, self.cells.names)
         if problem.is_coupled:
             self._share()

@@ -117,7 +117,8 @@ def least_squares(
     many as there are cores, at most ``OMP_NUM_THREADS``; linear algebra starts none of its own meanwhile. Several
     arrays, a Dataset or a dict, count as one list of residuals. Dates among the data, also in a Dataset or DataTree, or
     in coordinates but those of the cells, become seconds since the earliest where the function cannot compute with
-    them; ``params.attrs`` says so, unless dates are dask's. Dates of several calendars are refused then.
+    them, and those in coordinates of ``sigma``, start values, priors and bounds alike; ``params.attrs`` says so, unless
+    dates are dask's. Dates of several calendars are refused then, as are captured arrays that have such coordinates.
     Derivatives of ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first order, in both
     modes.
 
@@ -157,7 +158,7 @@ def least_squares(
     if not is_lazy(given.plain):
         return _fit(given, residual, over, missing, progress=progress, **options)
     one = functools.partial(_fit_chunk, residual, over, missing, options)
-    plain = {**given.plain, "since": origins(data, over)}
+    plain = {**given.plain, "since": origins(data, given.plain, over)}
     return fit_lazily(one, plain, over, residuals=True, traced=bool(given.levels), shared=shared, fixed=fixed)  # type: ignore[return-value]
 
 
@@ -169,20 +170,25 @@ def _fit(
 
     def solve() -> LeastSquaresResult:
         plain = given.plain
-        settings = {**options, **{n: plain[n] for n in ("bounds", "sigma", "prior")}}
-        problem, attrs, readers = with_dates(
-            lambda data: Residuals(residual, plain["params"], data, over=over, **settings), plain["data"], over, since
-        )
+        others = {n: x for n, x in plain.items() if n != "data"}
+
+        def begin(data: Sequence[Any], others: Mapping[str, Any], over: Any = over) -> Residuals:
+            return Residuals(residual, data=data, over=over, **others, **options)
+
+        problem, attrs, readers, read_others = with_dates(begin, residual, plain["data"], others, over, since)
+        if readers:
+            problem.parameters.relabel(plain["params"])
         if missing:
             same = problem
             if not problem.cells.names:
                 cell, dim = in_a_cell(problem.data)
-                same = Residuals(residual, plain["params"], cell, over=dim, **settings)
+                same = begin(cell, read_others(others), dim)
             problem.begin_at(find_starts(same, [problem.parameters.rows[n].start for n in missing]))
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
             found = outcome(problem, problem.solve(tol, max_iterations, bar))
         found.params.attrs.update(attrs)
-        found.readers, found.labels = readers, labels_among(plain["data"]) if readers else {}
+        found.readers, found.read_others = readers, read_others
+        found.labels = labels_among(plain["data"]) if readers else {}
         return found
 
     result = given.run(solve)

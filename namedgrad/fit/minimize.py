@@ -225,7 +225,7 @@ def minimize(
     if not is_lazy(given.plain):
         return _fit(given, loss, over, progress=progress, **options)
     one = functools.partial(_fit_chunk, loss, over, options)
-    plain = {**given.plain, "since": origins(data, over)}
+    plain = {**given.plain, "since": origins(data, given.plain, over)}
     return fit_lazily(one, plain, over, residuals=False, traced=bool(given.levels))
 
 
@@ -238,18 +238,22 @@ def _fit(
     def solve() -> FitResult:
         plain = given.plain
 
-        def begin(data: Sequence[Any]) -> Loss:
-            problem = Loss(loss, plain["params"], data, over=over, bounds=plain["bounds"])
+        others = {n: x for n, x in plain.items() if n != "data"}
+
+        def begin(data: Sequence[Any], others: Mapping[str, Any]) -> Loss:
+            problem = Loss(loss, data=data, over=over, **others)
             problem.probe()
             return problem
 
-        problem, attrs, readers = with_dates(begin, plain["data"], over, since)
+        problem, attrs, readers, read_others = with_dates(begin, loss, plain["data"], others, over, since)
+        if readers:
+            problem.parameters.relabel(plain["params"])
         with Progress(problem.cells.count, "minimize", shown=progress) as bar:
             how = Scheduled if method == "gradient-descent" and learning_rate is not None else METHODS[method]
             found = problem.solve(how, TOLERANCE if tol is None else tol, max_iterations, bar, learning_rate, callback)
         result = FitResult(problem, found.arrays["x"], found)
         result.params.attrs.update(attrs)
-        result.readers = readers
+        result.readers, result.read_others = readers, read_others
         return result
 
     result = given.run(solve)

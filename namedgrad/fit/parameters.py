@@ -19,6 +19,7 @@ from namedgrad.array import DimArray, describe, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.backends.base import Backend
 from namedgrad.fit.cells import CELL, HIDDEN, Cells
+from namedgrad.fit.times import labels_among, relabelled
 from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder, spread
@@ -52,6 +53,7 @@ class Parameters:
         stops = np.cumsum([math.prod(own.full_shape) for own in self.own.values()]).tolist()
         self.rows = {n: slice(a, b) for n, a, b in zip(self.names, [0, *stops[:-1]], stops, strict=True)}
         self.count: int = stops[-1]
+        self.labels: dict[Name, Mapping[Any, xr.Variable]] = {}
 
     def _in_one_cell(self, leaf: Any, kind: type) -> Any:
         """What an entry looks like there."""
@@ -131,7 +133,12 @@ class Parameters:
         coords = self.cells.coords
         coords = some_of(coords, [n for n, c in coords.items() if set(c.dims) <= set(sizes)]) if lacks else coords
         coords = coords.assign(leaf.coords) if labelled and leaf.coords else coords
-        return xr.DataArray(block, coords, (*sizes, *dims), name, leaf.attrs if labelled else None)
+        out = xr.DataArray(block, coords, (*sizes, *dims), name, leaf.attrs if labelled else None)
+        return relabelled(out, self.labels.get(name, {}))
+
+    def relabel(self, given: Any) -> None:
+        """Show dates of start values in place of the seconds that were made of them."""
+        self.labels = {n: labels_among(x) for n, x in as_entries(given).items()}
 
 
 def _layout(leaf: Any) -> Like:

@@ -22,7 +22,7 @@ from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
-from namedgrad.fit.times import labels_among, read_all, relabelled
+from namedgrad.fit.times import as_given, labels_among, read_all, relabelled
 from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names, some_of
 
@@ -45,6 +45,7 @@ class FitResult:
     """
 
     readers: Sequence[Callable[[Any], Any]] = ()  # what makes of data what the function takes
+    read_others: Callable[[Any], Any] = staticmethod(as_given)  # the same for the other arguments
 
     def __init__(self, problem: Problem, matrix: Matrix, found: Found) -> None:
         self._problem, self._matrix = problem, matrix

@@ -9,9 +9,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 
+from namedgrad.array import TraceError
+from namedgrad.axes import AxisError
+from namedgrad.transforms.captured import captured
 from namedgrad.transforms.leaves import flatten, unflatten
 
 Origins = dict[Any, Any]
+Dates = Callable[[Any], Mapping[Any, xr.DataArray]]
 T = TypeVar("T")
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0, "years": 365.2425 * 86400.0}
 
@@ -86,13 +90,18 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}
 
 
-def origins(data: tuple[Any, ...], over: Any) -> Origins:
+def origins(data: tuple[Any, ...], others: Any, over: Any) -> Origins:
     """What the dates in all arguments are counted from, by their kind: differences between them mean something.
 
-    Coordinates along other dims than ``over`` count from where arrays do, if there are such.
+    Coordinates along other dims than ``over`` count from where arrays do, if there are such; those of the other
+    arguments from where those of the data do.
     """
+    return _origins(others, over) | _origins(data, over)
+
+
+def _origins(tree: Any, over: Any) -> Origins:
     known: Origins = {}
-    leaves = [x for leaf in flatten(data)[0] for x in nodes(leaf).values()]
+    leaves = _nodes(tree)
     for found in (_dates, functools.partial(_labels, over=_names(over))):
         firsts: Origins = {}
         for v in (v for x in leaves for v in found(x).values() if v.size and v.dtype.kind != "m"):
@@ -111,6 +120,10 @@ def nodes(leaf: Any) -> dict[str, Any]:
     if isinstance(leaf, xr.DataTree):
         return {path: node.to_dataset(inherit=path == ".") for path, node in leaf.subtree_with_keys}
     return {".": leaf}
+
+
+def _nodes(tree: Any) -> list[Any]:
+    return [x for leaf in flatten(tree)[0] for x in nodes(leaf).values()]
 
 
 def _dates(x: Any) -> dict[Any, xr.DataArray]:
@@ -149,7 +162,9 @@ def _first(x: xr.DataArray) -> Any:
     return x.variable.min(skipna=True) if x.dtype.kind == "M" else min(np.ravel(x.values))
 
 
-def _numbers(x: Any, since: Origins, over: Sequence[Any] | None = None) -> tuple[Any, dict[str, Any]]:
+def _numbers(
+    x: Any, since: Origins, over: Sequence[Any] | None = None, *, dates: Dates = _dates
+) -> tuple[Any, dict[str, Any]]:
     """An argument with seconds in place of dates, and attributes that say since when; unchanged if there are none.
 
     Those in coordinates stay, but for those along other dims than ``over``, if it is given.
@@ -157,26 +172,28 @@ def _numbers(x: Any, since: Origins, over: Sequence[Any] | None = None) -> tuple
     (leaves, treedef), attrs, out = flatten(x), dict[str, Any](), []
     for leaf in leaves:
         count = _node_by_node if isinstance(leaf, xr.DataTree) else _seconds
-        seconds, more = count(leaf, since, over)
+        seconds, more = count(leaf, since, over, dates)
         out.append(seconds)
         attrs |= more
     return unflatten(treedef, out), attrs
 
 
-def _node_by_node(tree: xr.DataTree, since: Origins, over: Sequence[Any] | None) -> tuple[Any, dict[str, Any]]:
-    made = {path: _seconds(ds, since, over) for path, ds in nodes(tree).items()}
+def _node_by_node(
+    tree: xr.DataTree, since: Origins, over: Sequence[Any] | None, dates: Dates
+) -> tuple[Any, dict[str, Any]]:
+    made = {path: _seconds(ds, since, over, dates) for path, ds in nodes(tree).items()}
     attrs = {key: value for _, more in made.values() for key, value in more.items()}
     return xr.DataTree.from_dict({path: ds for path, (ds, _) in made.items()}, name=tree.name), attrs
 
 
-def _seconds(x: Any, since: Origins, over: Sequence[Any] | None) -> tuple[Any, dict[str, Any]]:
+def _seconds(x: Any, since: Origins, over: Sequence[Any] | None, dates: Dates) -> tuple[Any, dict[str, Any]]:
     origin = {kind: getattr(v, "values", v) for kind, v in since.items()}
     other = next(iter(origin.values()), None)  # from which dates of another kind cannot be counted, as is said then
 
-    def counted(dates: Mapping[Any, xr.DataArray]) -> dict[Any, xr.DataArray]:
-        return {n: numeric(v, origin=origin.get(_kind(v), other)) for n, v in dates.items()}
+    def counted(found: Mapping[Any, xr.DataArray]) -> dict[Any, xr.DataArray]:
+        return {n: numeric(v, origin=origin.get(_kind(v), other)) for n, v in found.items()}
 
-    found = counted(_dates(x))
+    found = counted(dates(x))
     out = x.assign(found) if isinstance(x, xr.Dataset) else next(iter(found.values()), x)
     labels = {} if over is None else counted(_labels(out, over))
     out = out.assign_coords({n: v.variable for n, v in labels.items()}) if labels else out
@@ -191,63 +208,126 @@ class Dated(NamedTuple, Generic[T]):
     ----------
     made : what was wanted
     attrs : say since when dates count
-    readers : make of arguments what they were made of for the fit; none if it computes with dates
+    readers : make of data what they were made of for the fit; none if it computes with dates
+    read_others : does so with the other arguments
     """
 
     made: T
     attrs: dict[str, Any]
     readers: Sequence[Callable[[Any], Any]]
+    read_others: Callable[[Any], Any]
+
+
+def as_given(x: Any) -> Any:
+    """Other arguments as they are."""
+    return x
 
 
 def with_dates(
-    start: Callable[[tuple[Any, ...]], T], data: tuple[Any, ...], over: Any, since: Origins | None = None
-) -> Dated[T]:
-    """``start(data)``; if it cannot compute with the dates among the data, with seconds in place of them.
+    start: Callable[[tuple[Any, ...], Any], T], function: Callable[..., Any], data: tuple[Any, ...], others: Any,
+    over: Any, since: Origins | None = None,
+) -> Dated[T]:  # fmt: skip
+    """``start(data, others)``; if ``function`` cannot compute with the dates among the data, with seconds for them.
 
-    They are counted from the earliest, or from ``since``. If that is not enough, those in coordinates are, too.
+    They are counted from the earliest, or from ``since``. If that is not enough, those in coordinates are, too, also in
+    those of the other arguments, which meet the data by label.
     """
     try:
-        return Dated(start(data), {}, [])
+        return Dated(start(data, others), {}, [], as_given)
     except (TypeError, ValueError, AttributeError) as error:
         failed: Exception = error
-    since = origins(data, over) if since is None else since
+    since = origins(data, others, over) if since is None else since
     try:
         for dims in (None, _names(over)):
+            read_others = functools.partial(_read, since=since, over=dims, dates=_none)
             numbers = [_numbers(x, since, dims) for x in data]
             attrs = {key: value for _, several in numbers for key, value in several.items()}
+            attrs = _numbers(others, since, dims, dates=_none)[1] | attrs
             if not attrs:
                 continue
-            kinds = _kinds(data, dims)
-            if len(kinds) > 1 and (dims is None or isinstance(failed, TypeError)):
-                raise TypeError(
-                    f"the data have dates of several calendars, {sorted(kinds)}, which cannot be counted from one "
-                    "origin; .convert_calendar makes them alike"
-                ) from failed
+            _require_one_kind((data, others), dims, failed)
+            labels = set() if dims is None else {n for x in _nodes((data, others)) for n in _labels(x, dims)}
+            dated = _captures(function, labels)
             try:
+                # of dates of cftime and seconds no label is the same, which is an error in an exact join only
+                with xr.set_options(**({"arithmetic_join": "exact"} if dated else {})):
+                    made = start(tuple(x for x, _ in numbers), read_others(others))
                 readers = [functools.partial(_read, since=since, over=dims)] * len(data)
-                return Dated(start(tuple(x for x, _ in numbers)), attrs, readers)
+                return Dated(made, attrs, readers, read_others)
             except (TypeError, ValueError, AttributeError) as error:
+                if dims is not None:
+                    _refuse_both(failed, error, sorted(map(repr, labels)), dated)
                 failed = error if dims is None else failed
+        of_cells = {repr(n) for x in _nodes(data) for n in _labels(x, ()).keys() - _labels(x, _names(over)).keys()}
+        if _is_about_dates(failed) and of_cells:
+            raise TypeError(
+                f"{failed}; dates of cells stay dates, {', '.join(sorted(of_cells))}: pass them as an argument of "
+                f"their own, as y[{min(of_cells)}], to get seconds"
+            ) from failed
         raise failed
     finally:
         del failed  # by its traceback it holds on to what is here, and so would the data
 
 
+def _require_one_kind(args: Any, dims: Sequence[Any] | None, failed: Exception) -> None:
+    kinds = _kinds(args, dims)
+    if len(kinds) > 1 and (dims is None or isinstance(failed, TypeError)):
+        raise TypeError(
+            f"the data have dates of several calendars, {sorted(kinds)}, which cannot be counted from one origin; "
+            ".convert_calendar makes them alike"
+        ) from failed
+
+
+def _captures(function: Callable[..., Any], labels: set[Any]) -> list[str]:
+    """Names of the arrays that a function captures and that have dates in coordinates with one of these names."""
+    if not labels:
+        return []
+    arrays = [(name, x) for name, x in captured(function) if isinstance(x, (xr.DataArray, xr.Dataset))]
+    return sorted({name for name, x in arrays if not labels.isdisjoint(_labels(x, ()))})
+
+
+def _is_about_dates(error: Exception) -> bool:
+    return isinstance(error, (TypeError, AttributeError)) and any(word in str(error) for word in ("M8", "m8", "cftime"))
+
+
+def _refuse_both(failed: Exception, then: Exception, names: Sequence[str], dated: Sequence[str]) -> None:
+    """Raise if a function that cannot compute with dates in coordinates cannot do so with seconds either."""
+    if isinstance(failed, TraceError) or not isinstance(failed, (TypeError, AttributeError)):
+        return
+    if str(then) == str(failed) and not (dated and _is_about_dates(failed)):
+        return  # it is not about dates
+    if isinstance(then, AxisError):  # with seconds the function did its part
+        raise then from failed
+    out = (
+        f"what it captures and has dates there, {', '.join(dated)}, is to be passed as an argument after params, and "
+        "gets the same seconds"
+        if dated
+        else f"what it makes of dates, as y[{names[0]}].dt.month, is to be computed before the fit and passed as an "
+        "argument after params"
+    )
+    raise TypeError(
+        f"the function computes neither with dates in coordinates, {', '.join(names)} ({type(failed).__name__}: "
+        f"{failed}), nor with seconds in place of them ({type(then).__name__}: {then}); {out}"
+    ) from failed
+
+
+def _none(x: Any) -> dict[Any, xr.DataArray]:  # noqa: ARG001 - numbers are asked for, and dates in place of them refused
+    return {}
+
+
 def _kinds(data: Any, over: Sequence[Any] | None) -> set[str]:
     """Of what kinds the dates are."""
-    leaves = [x for leaf in flatten(data)[0] for x in nodes(leaf).values()]
-    several = [{**({} if over is None else _labels(x, over)), **_dates(x)} for x in leaves]
+    several = [{**({} if over is None else _labels(x, over)), **_dates(x)} for x in _nodes(data)]
     return {_kind(v) for dates in several for v in dates.values()} - {"duration"}
 
 
-def _read(x: Any, since: Origins, over: Sequence[Any] | None) -> Any:
-    return _numbers(x, since, over)[0]
+def _read(x: Any, since: Origins, over: Sequence[Any] | None, dates: Dates = _dates) -> Any:
+    return _numbers(x, since, over, dates=dates)[0]
 
 
 def labels_among(data: Any) -> dict[Any, xr.Variable]:
     """Coordinates of arguments that are dates."""
-    leaves = [x for leaf in flatten(data)[0] for x in nodes(leaf).values()]
-    return {n: v.variable for x in leaves for n, v in _labels(x, ()).items()}
+    return {n: v.variable for x in _nodes(data) for n, v in _labels(x, ()).items()}
 
 
 def relabelled(x: xr.DataArray, labels: Mapping[Any, xr.Variable]) -> xr.DataArray:

@@ -265,6 +265,23 @@ def test_shared_parameters_of_nothing_are_nan_and_do_not_move():
     assert gradient.shape == nothing.shape
 
 
+def test_derivatives_with_respect_to_sigma_where_dates_in_its_coordinate_count():
+    rng, days = np.random.default_rng(0), np.arange(8.0)
+    dates = {"t": xr.date_range("2000-01-01", periods=8)}
+    y, sigma = xr.DataArray(rng.normal(size=8), dates, ("t",)), xr.DataArray(rng.uniform(1, 2, 8), dates, ("t",))
+
+    def slope(sigma):
+        line = lambda p, y: p["a"] + p["k"] * y.t / 86400 - y
+        return ng.least_squares(line, {"a": 0.0, "k": 0.0}, y, sigma=sigma).params["k"]
+
+    def want(sigma):
+        return np.polyfit(days, y.values, 1, w=1 / sigma)[0]
+
+    differences = [(want(sigma.values + d) - want(sigma.values - d)) / 2e-5 for d in 1e-5 * np.eye(8)]
+    np.testing.assert_allclose(ng.grad(slope)(sigma), differences, atol=1e-8)
+    np.testing.assert_allclose(ng.pushforward(slope, (sigma,), (sigma,))[1], np.dot(differences, sigma), atol=1e-8)
+
+
 @pytest.mark.parametrize("form", ["argument", "coordinate", "Dataset"])
 def test_derivatives_of_fits_in_which_dates_count(form):
     """The slope of a line is linear in the observations; a variable of a Dataset may be no number."""

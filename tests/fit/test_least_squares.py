@@ -743,6 +743,61 @@ def test_dates_in_coordinates_and_trees_are_seconds(form, calendar):
         np.testing.assert_array_equal(fit.predict()[name], dates)
 
 
+def _dated_line(calendar=None):
+    """Two lines along dates, with other deviations at each, and the days since the first of them."""
+    dates = xr.date_range("2000-01-01", periods=12, calendar=calendar or "standard", use_cftime=calendar is not None)
+    days, rng = np.arange(12.0), np.random.default_rng(3)
+    y = xr.DataArray(1 + 0.1 * days + 0.1 * rng.normal(size=(2, 12)), {"t": dates}, ("site", "t"))
+    return y, xr.DataArray(rng.uniform(0.1, 0.3, 12), {"t": dates}, ("t",)), days
+
+
+def _line_less(p, y):
+    return p["a"] + p["k"] * y.t / 86400 - y
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("calendar", [None, "noleap"])
+def test_what_meets_dates_that_are_counted_is_counted_alike(calendar, chunked):
+    """sigma, start values, priors and bounds with the same coordinate."""
+    y, sigma, days = _dated_line(calendar)
+    own = xr.zeros_like(sigma)
+    known = {"off": (own + 0.1, 2 * sigma)}
+    fit = ng.least_squares(
+        lambda p, y: _line_less(p, y) + p["off"], {"a": 0.0, "k": 0.0, "off": own}, y.chunk(site=1) if chunked else y,
+        over="site", sigma=sigma, prior=known, bounds={"off": (own - 9, own + 9)},
+    )  # fmt: skip
+    spread = np.sqrt(5.0) * sigma.values  # of the observations about the line, when what is off is known to 2 sigma
+    design = np.stack([np.ones(12), days], -1) / spread[:, None]
+    want = np.linalg.lstsq(design, (y.values - 0.1).T / spread[:, None])[0]
+    np.testing.assert_allclose([fit.params["a"], fit.params["k"]], want, rtol=1e-7)
+    rest = (y.values - 0.1).T - (np.stack([np.ones(12), days], -1) @ want)
+    np.testing.assert_allclose(fit.params["off"], 0.1 + 0.8 * rest.T, atol=1e-7)
+    for found in (fit.params["off"], fit.stderr["off"], fit.residual, fit.predict()):
+        np.testing.assert_array_equal(found.t, y.t)
+
+
+@pytest.mark.parametrize("calendar", [None, "noleap"])
+def test_dates_that_cannot_be_counted_are_refused_with_the_way_out(calendar):
+    """cftime and seconds have no label in common, which left nothing to fit."""
+    y, sigma, _ = _dated_line(calendar)
+    start, line = {"a": 0.0, "k": 0.0}, _line_less
+    want = ng.least_squares(line, start, y, over="site", sigma=sigma).params
+    with pytest.raises(TypeError, match=r"neither with dates in coordinates, 't'.*captures.*sigma.*as an argument"):
+        ng.least_squares(lambda p, y: line(p, y) / sigma, start, y, over="site")
+    with pytest.raises(TypeError, match=r"captures.*sigma.*as an argument"):
+        ng.minimize(lambda p, y: ((line(p, y) / sigma) ** 2).sum(), start, y, over="site")
+    passed = ng.minimize(lambda p, sigma, y: ((line(p, y) / sigma) ** 2).sum(), start, sigma, y, over="site").params
+    xr.testing.assert_allclose(passed, want, rtol=1e-5)
+    with pytest.raises(TypeError, match=r"y\['t'\].dt.month, is to be computed before"):
+        ng.least_squares(lambda p, y: line(p, y) + y.t.dt.month, start, y, over="site", sigma=sigma)
+    passed = ng.least_squares(lambda p, m, y: line(p, y) + m, start, y.t.dt.month, y + 1, over="site", sigma=sigma).params
+    xr.testing.assert_allclose(passed, want, rtol=1e-7)
+    with pytest.raises(TypeError, match=r"dates of cells stay dates, 't'.*y\['t'\]"):
+        ng.least_squares(line, start, y, over="t")
+    found = ng.least_squares(lambda p, t, y: p["a"] + t / 86400 - y, {"a": 0.0}, y.t, y, over="t").params["a"]
+    np.testing.assert_allclose(found, y.mean("site") - np.arange(12.0))
+
+
 def test_predictions_for_coordinates_that_are_dates_have_these():
     dates = xr.date_range("2000-01-01", periods=12)
     x = xr.DataArray(np.ones(12), {"t": dates}, ("t",))
