@@ -190,6 +190,24 @@ def as_floats(value: Any, what: str) -> Any:
     return unflatten(treedef, [as_float(leaf, what) for leaf in leaves])
 
 
+def has_integers(leaf: Any) -> bool:
+    """Whether any of the arrays in it holds integers."""
+    if isinstance(leaf, xr.DataTree):
+        return any(has_integers(node.dataset) for node in leaf.subtree)
+    if isinstance(leaf, xr.Dataset):
+        return any(v.dtype.kind in "iu" for v in leaf.data_vars.values())
+    return getattr(leaf, "dtype", np.dtype("O")).kind in "iu"
+
+
+def floating(leaf: Any) -> Any:
+    """Integers as floating-point numbers."""
+    if isinstance(leaf, xr.DataTree):
+        return leaf.map_over_datasets(floating)
+    if isinstance(leaf, xr.Dataset):
+        return leaf.assign({n: v.astype("float64") for n, v in leaf.data_vars.items() if v.dtype.kind in "iu"})
+    return leaf.astype("float64")
+
+
 def pairs_of(
     given: Any, params: Any, what: str, form: str, labels: Mapping[Name, pd.Index[Any]]
 ) -> dict[Name, tuple[Any, Any]]:

@@ -14,7 +14,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Names
 from namedgrad.fit.cells import CELL, Index
-from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.parameters import Matrix, floating, has_integers
 from namedgrad.fit.residuals import Residuals
 from namedgrad.linear import like
 from namedgrad.rules.structure import spread, stamp
@@ -72,17 +72,16 @@ class Surface:
         return self.problem.arguments(index)
 
     def _coordinates(self, args: Any) -> tuple[Tree, Any]:
-        """All arguments but the observations, floating-point where they are numbers; and the observations."""
-        *given, last = args["data"]
-        leaves, how = flatten(tuple(given))
+        """All arguments but the observations; and the observations. They are floating-point where they are numbers."""
+        leaves, how = flatten(args["data"])
         whole = self._integers(leaves) - self.indices
-        real = [x.astype("float64") if i in whole else x for i, x in enumerate(leaves)]
-        return Tree(unflatten(how, real)), last
+        *given, last = unflatten(how, [floating(x) if i in whole else x for i, x in enumerate(leaves)])
+        return Tree(tuple(given)), last
 
     def _indices(self) -> set[int]:
         """The arguments with which the model fails where they are floating-point."""
         args, found = self._arguments(np.array([self.cell])), set[int]()
-        every = self._integers(flatten(tuple(args["data"][:-1]))[0])
+        every = self._integers(flatten(args["data"])[0])
         for i in every:
             self.indices = every - {i}
             try:
@@ -98,7 +97,7 @@ class Surface:
 
     @staticmethod
     def _integers(leaves: Sequence[Any]) -> set[int]:
-        return {i for i, x in enumerate(leaves) if getattr(x, "dtype", np.dtype("O")).kind in "iu"}
+        return {i for i, x in enumerate(leaves) if has_integers(x)}
 
     def each(self, index: Index) -> list[Array]:
         """The coordinates of some cells (cell, ...), as they differ."""
@@ -160,7 +159,7 @@ class Surface:
     def observed(self, points: Matrix, index: Index) -> Array:
         """What the model should be (cell, observation), seen from where it is finite; NaN where that is missing."""
         problem, args = self.problem, self._arguments(index)
-        *given, last = args["data"]
+        given, last = args["data"][:-1], self._coordinates(args)[1]
         tree = Tree(last)
         none = tree.rebuild([_filled_with(self.nothing, y) for y in tree.parts])
         parts = problem.parameters.parts(np.repeat(points, len(index), axis=1), problem.backend)

@@ -336,6 +336,23 @@ def test_of_frequencies_that_are_equal_at_all_observations_the_lowest(wave, unit
     np.testing.assert_allclose(rate(fit.params["turns"].values) * unit, turns[:, 0], rtol=0.05)
 
 
+@pytest.mark.parametrize("form", ["array", "Dataset", "DataTree", "dict"])
+def test_observations_that_are_integers_are_looked_at(form):
+    """They were all 0 to the search for start values; cells with waves of frequencies that only those can tell."""
+    x = xr.DataArray(np.linspace(0, 10, 60), dims="t")
+    rate = xr.DataArray(np.linspace(2.4, 3.7, 12), dims="cell")
+    y = (1500 * np.sin(rate * x + 0.4) + 300).round().astype(int)
+    take, data = {
+        "array": (lambda d: d, y),
+        "Dataset": (lambda d: d["y"], xr.Dataset({"y": y})),
+        "DataTree": (lambda d: d["a"]["y"], xr.DataTree.from_dict({"a": xr.Dataset({"y": y})})),
+        "dict": (lambda d: d["y"], {"y": y}),
+    }[form]
+    wave = lambda p, x, d: p["a"] * np.sin(p["b"] * x + p["c"]) + p["d"] - take(d)
+    fit = ng.least_squares(wave, ["a", "b", "c", "d"], x, data, over="cell")
+    np.testing.assert_allclose(abs(fit.params["b"]), rate, atol=1e-3)
+
+
 @pytest.mark.parametrize("labelled", [True, False])
 def test_integers_that_are_indices(labelled):
     """A level for each group, which only integers can choose."""
