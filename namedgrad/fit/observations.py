@@ -7,7 +7,7 @@ is read off as the derivative of the residual in the observation, and the model 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import xarray as xr
 from namedgrad.array import DimArray
 from namedgrad.axes import AxisError
 from namedgrad.fit.cells import CELL, NUMBER, Index
-from namedgrad.fit.parameters import Matrix, as_float
+from namedgrad.fit.parameters import Matrix, as_float, floating, has_integers
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals, fill
 from namedgrad.fit.several import names_of
@@ -36,7 +36,7 @@ from namedgrad.rules.structure import (
     where,
 )
 from namedgrad.transforms.grad import Output
-from namedgrad.transforms.leaves import Tree
+from namedgrad.transforms.leaves import Tree, flatten, unflatten
 from namedgrad.transforms.tape import Tape, quiet, record
 
 OBSERVATIONS = "the last argument after params (the observations)"
@@ -72,8 +72,9 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
     if not args["data"]:
         raise TypeError("there are no observations: the residual function takes nothing after params")
     *given, last = args["data"]
-    tree = _observations(last)
     parts = problem.parameters.parts(matrix, problem.backend)
+    last = _observations(last, lambda y: problem.call(parts, {"data": (*given, y)}))
+    tree = Tree(last)
     outs: list[Output] = []
 
     def residual(observed: Sequence[DimArray]) -> Sequence[DimArray]:
@@ -86,27 +87,39 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
         tape = record(residual, complete)
         weights = [_pushed(tape, j, problem.one()) for j in range(len(complete))]
         alone = len(complete) == len(tape.outs) == 1
-        found, model = [], list(complete)
+        found, model, used = [], list(complete), set[int]()
         for i, r in enumerate(tape.outs):
             of = [j for j, w in enumerate(weights) if alone or w[i].to_numpy().any()]
             if len(of) != 1:
                 raise UnpairedError(
                     f"residual {i + 1} depends on {len(of)} of the {len(complete)} arrays in {OBSERVATIONS}, not on one"
                 )
+            used.add(of[0])
             found.append(_misfit(problem, count, r, weights[of[0]][i], complete[of[0]])._replace(
                 name=_name(last, outs[0], of[0], len(tape.outs)), leaf=_leaf(outs[0], i)
             ))  # fmt: skip
             if set(found[-1].observed.names) == set(problem.table(complete[of[0]], count, "observations").names):
                 model[of[0]] = _as_argument(found[-1].model, tree.parts[of[0]], problem)
-        if all(a is not b for a, b in zip(model, complete, strict=True)):
+        if all(model[j] is not complete[j] for j in used):
             for left, at in zip(residual(model), found, strict=True):
                 _require_met(problem.table(left, count, "residual"), at)
     return found
 
 
-def _observations(last: Any) -> Tree:
-    several = isinstance(last, (xr.Dataset, xr.DataTree, Mapping, list, tuple))
-    return Tree(last if several else as_float(last, OBSERVATIONS))
+def _observations(last: Any, call: Callable[[Any], Any]) -> Any:
+    """Floating-point, but for structures with integers that the function wants as such."""
+    if not isinstance(last, (xr.Dataset, xr.DataTree, Mapping, list, tuple)):
+        return as_float(last, OBSERVATIONS)
+    leaves, how = flatten(last)
+    if not any(map(has_integers, leaves)):
+        return last
+    real = unflatten(how, [floating(x) if has_integers(x) else x for x in leaves])
+    try:
+        with quiet():
+            call(real)
+    except Exception:  # noqa: BLE001 - whatever the user's function raises
+        return last
+    return real
 
 
 def _pushed(tape: Tape, j: int, one: DimArray) -> list[DimArray]:

@@ -23,6 +23,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
 from namedgrad.fit.times import as_given, labels_among, read_all, relabelled
+from namedgrad.transforms.leaves import flatten, unflatten
 from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names, some_of
 
@@ -354,13 +355,16 @@ class LeastSquaresResult(FitResult):
 
     def _nothing(self) -> Any:
         """Observations of 0, in the form of those of the fit."""
-        last = self._problem.data[-1]
-        if isinstance(last, xr.Dataset):
-            return xr.Dataset(dict.fromkeys(last.data_vars, 0.0))
-        zero = {xr.DataArray: xr.DataArray(0.0), DimArray: make(np.float64(0.0), (), NONE)}.get(self._problem.kind, 0.0)
-        if isinstance(last, Mapping):
-            return dict.fromkeys(last, zero)
-        return type(last)([zero] * len(last)) if isinstance(last, (list, tuple)) else zero
+        leaves, how = flatten(self._problem.data[-1])
+        return unflatten(how, [self._zero(x) for x in leaves])
+
+    def _zero(self, leaf: Any) -> Any:
+        if isinstance(leaf, xr.DataTree):
+            return xr.DataTree.from_dict({node.path: self._zero(node.dataset) for node in leaf.subtree})
+        if isinstance(leaf, xr.Dataset):
+            return xr.Dataset(dict.fromkeys(leaf.data_vars, 0.0))
+        zeros = {xr.DataArray: xr.DataArray(0.0), DimArray: make(np.float64(0.0), (), NONE)}
+        return zeros.get(self._problem.kind, 0.0)
 
     def plot(self, at: Mapping[Any, Any] | None = None) -> Any:
         """Draw the fit: maps (over one dim: lines with standard errors) of the parameters, or one cell.

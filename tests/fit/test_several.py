@@ -159,3 +159,37 @@ def test_derivatives_with_respect_to_a_dataset():
     d = ds.map(lambda v: xr.zeros_like(v) + np.random.default_rng(1).normal(size=v.shape))
     want = (float(f(ds + 1e-5 * d)) - float(f(ds - 1e-5 * d))) / 2e-5
     assert float((g * d).sum().to_dataarray().sum()) == pytest.approx(want, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [float, int])
+@pytest.mark.parametrize("form", ["Dataset", "DataTree", "dict", "nested"])
+def test_observations_in_structures_are_known_whatever_their_dtype(form, dtype):
+    """What is said of them is what is said of the array."""
+    t = xr.DataArray(np.arange(30.0), dims="t")
+    y = xr.DataArray(np.random.default_rng(0).poisson(50 - t, (4, 30)), dims=("s", "t"))
+    line = lambda p, t: p["a"] + p["b"] * t
+    take, data = {
+        "Dataset": (lambda d: d["y"], xr.Dataset({"y": y.astype(dtype)})),
+        "DataTree": (lambda d: d["q"]["y"], xr.DataTree.from_dict({"q": xr.Dataset({"y": y.astype(dtype)})})),
+        "dict": (lambda d: d["y"], {"y": y.astype(dtype)}),
+        "nested": (lambda d: d["q"][0], {"q": [y.astype(dtype)]}),
+    }[form]
+    start = {"a": 0.0, "b": 0.0}
+    want = ng.least_squares(lambda p, t, y: line(p, t) - y, start, t, y.astype(float), over="s")
+    fit = ng.least_squares(lambda p, t, d: line(p, t) - take(d), start, t, data, over="s")
+    slopes = np.polyfit(t, y.T, 1)
+    np.testing.assert_allclose(fit.predict(), slopes[1][:, None] + np.outer(slopes[0], t))
+    xr.testing.assert_allclose(fit.r2, want.r2)
+    np.testing.assert_allclose(fit.predict(t + 30), want.predict(t + 30))
+
+
+@pytest.mark.parametrize("flags", [lambda d: d.y.isel(t=d.order), lambda d: d.y.where(d.order >= 0)])
+def test_integers_beside_observations_stay_what_the_function_wants(flags):
+    t = xr.DataArray(np.arange(30.0), dims="t")
+    d = xr.Dataset({"y": 1.0 + t**2, "order": ("t", np.arange(30))})
+    fit = ng.least_squares(lambda p, t, d: p["a"] + p["b"] * t - flags(d), {"a": 0.0, "b": 0.0}, t, d)
+    slopes = np.polyfit(t, d.y, 1)
+    np.testing.assert_allclose(fit.predict(), np.polyval(slopes, t))
+    fit = ng.least_squares(lambda p, t, d: p["a"] + p["b"] * t - flags(d) ** 2, {"a": 0.0, "b": 0.0}, t, d)
+    with pytest.raises(ValueError, match="not linear, element by element"):
+        fit.predict()
