@@ -358,6 +358,14 @@ def test_positions_of_the_host_are_copied_once(array: Any) -> None:
         x.isel(a=[0, 3])
 
 
+def test_classes_that_are_out_of_range_have_no_cell(array: Any) -> None:
+    """Nobody looks whether they are; a cell of the next one's would be one too many."""
+    index = np.array([[1, 2, 0], [5, -7, 1]])
+    there = array(index, ("a", "b"))
+    found = quietly(lambda: ng.one_hot(there, 2))
+    assert_close(found.to_numpy(), np.equal.outer(index, [0, 1]).astype(int), EXACT)
+
+
 def test_sizes_that_depend_on_values_are_refused(array: Any) -> None:
     x = array([1.0, 2.0], "a")
     with pytest.raises(TypeError, match=r"boolean index on cupy has a data-dependent size; use where"):

@@ -16,7 +16,7 @@ from namedgrad.primitive import Primitive, check_sizes, operation, place, sample
 from namedgrad.rules.dims import check, new_name
 from namedgrad.rules.indexing.maps import scatter_add
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.structure import alongside, reorder
+from namedgrad.rules.structure import alongside, cast, reorder, select
 from namedgrad.trace import apply, innermost
 
 
@@ -240,6 +240,8 @@ def one_hot(index: DimArray, size: Any = None, *, new_dim: Name = "class") -> Di
     array([[0, 1, 0],
            [1, 0, 0]])
     """
+    from namedgrad.rules.elementwise import c, less, less_equal, logical_and
+
     found = named_index(index, new_dim)
     if found.dtype.kind not in "iu":
         raise TypeError(f"one_hot: the index has dtype {found.dtype}; use integers")
@@ -253,4 +255,8 @@ def one_hot(index: DimArray, size: Any = None, *, new_dim: Name = "class") -> Di
     if backends.may_look(found.raw) and np.size(found.raw) and int(np.min(found.raw)) < 0:
         raise IndexError(f"one_hot: class {int(np.min(found.raw))} is negative in {describe(found)}")
     found = beside(wrapped(found, new_dim, size, found), found)
-    return scatter_add(alongside(constant(np.int64(1)), found, np.dtype(np.int64)), [found], (new_dim,), (size,), ())
+    one = alongside(constant(np.int64(1)), found, np.dtype(np.int64))
+    if not backends.may_look(found.raw):  # CuPy refuses no position: one out of range would be a cell of the next one's
+        inside = logical_and(less_equal(c(0), found), less(found, c(size)))
+        found, one = select(inside, found), cast(inside, np.int64)
+    return scatter_add(one, [found], (new_dim,), (size,), ())
