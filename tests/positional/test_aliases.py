@@ -265,6 +265,15 @@ def test_running_sums_that_begin_with_nothing_keep_their_dtype(x, dtype):
         assert found.dtype == want.dtype
 
 
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64])
+@pytest.mark.parametrize("f", [np.nansum, np.nanprod])
+def test_some_of_whole_numbers_stay_whole(f, dtype):
+    x, some = np.array([2**53 + 1, 5, 0]).astype(dtype), np.array([True, False, dtype is not np.int64])
+    found, want = np.asarray(f(ng.positional(x), where=some)), f(x, where=some)
+    np.testing.assert_array_equal(found, want)
+    assert found.dtype == want.dtype
+
+
 def test_missing_durations_stay_where_nothing_is_summed():
     x = np.array([1, "NaT"], "m8[s]")
     np.testing.assert_array_equal(np.nansum(ng.positional(x), axis=()).data, np.nansum(x, axis=()))

@@ -273,6 +273,13 @@ def _numbers(a: Any, dtype: Any, nothing: float) -> DimArray:
     return x if dtype is None or np.dtype(dtype).kind in "fc" else _filled(x, nothing)
 
 
+def _present(x: DimArray, mask: Any, nothing: float | None) -> DimArray:
+    """``x`` with NaN where ``where=`` leaves cells out; sums of whole numbers stay whole, as in NumPy."""
+    if x.dtype.kind not in "biu":
+        return masked(x, mask, math.nan)
+    return masked(cast(x, "float64"), mask, math.nan) if nothing is None else masked(x, mask, nothing)
+
+
 def _nan(
     rule: Callable[..., DimArray], begin: Callable[..., DimArray] | None = None, nothing: float | None = None
 ) -> Callable[..., Any]:
@@ -282,7 +289,7 @@ def _nan(
     ) -> Any:  # fmt: skip
         x, names = read(a if nothing is None else _numbers(a, dtype, nothing), axis, dtype)
         if where is not True:
-            x = masked(x if x.dtype.kind in "fc" else cast(x, "float64"), where, math.nan)
+            x = _present(x, where, nothing)
         skip = nothing is None or x.dtype.kind != "m"  # NaT is left out of extremes alone, as in NumPy
         y = rule(x, names, skipna=skip) if names or nothing is None else _filled(x, nothing)
         y = kept(y if begin is None else _summed(y, dtype), x, names, keepdims)
