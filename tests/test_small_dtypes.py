@@ -260,3 +260,12 @@ def test_short_whole_numbers_do_not_wrap_around(dtype):
     np.testing.assert_allclose(ng.dist(x, y).item(), np.linalg.norm(wide - other))
     np.testing.assert_allclose(ng.pairwise_distance(x, y, dim="a", eps=0.0).item(), np.linalg.norm(wide - other))
     np.testing.assert_allclose(ng.softmin(x, "a").data, np.exp(-wide) / np.exp(-wide).sum())
+
+
+@pytest.mark.parametrize("weight", [bool, np.int8, np.uint8, np.int64, np.float32])
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.complex64])
+def test_dtypes_of_weighted_averages(dtype, weight):
+    x, w = np.array([1, 2, 4]).astype(dtype), np.array([1, 0, 1]).astype(weight)
+    found, want = ng.average(ng.DimArray(x, ("a",)), ng.DimArray(w, ("a",))), np.average(x, weights=w)
+    assert found.dtype == want.dtype
+    np.testing.assert_allclose(found.data, want)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.primitive import operation, sample
@@ -154,7 +156,8 @@ def average(x: DimArray, weights: Any = None, dim: Any = None, *, skipna: bool |
         return mean(x, dim, skipna=skipna, keepdims=keepdims)
     w = constant(weights)
     w = cast(w, real_dtype(x)) if backends.is_number(weights) and x.dtype.kind in "fc" else w
-    x, w = (cast(v, "float64") if v.dtype.kind in "biu" else v for v in (x, w))  # their products would wrap around
+    x = cast(x, "float64") if x.dtype.kind in "biu" else x  # products of whole numbers would wrap around
+    w = cast(w, np.result_type(x.dtype, w.dtype)) if w.dtype.kind in "biu" else w
     dims = axes.in_order((*x.dims, *w.dims)) if dim is None or dim is Ellipsis else pick(x, dim, "average")
 
     def reduce(mask: DimArray | None) -> DimArray:
