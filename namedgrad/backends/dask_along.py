@@ -91,7 +91,7 @@ class AlongAxis:
         """Convolution of last axes."""
         n, m = int(x.shape[-1]), int(y.shape[-1])
         size = n + m - 1 if full else abs(n - m) + 1
-        return of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, full=full)
+        return of_last("convolve", "(n),(m)->(k)", x, y, sizes={"k": size}, dtype=np.result_type(x, y), full=full)
 
     def tridiagonal(self, lower: Raw, middle: Raw, upper: Raw, b: Raw) -> Raw:
         """Tridiagonal equations along last axes."""

@@ -403,3 +403,12 @@ def test_a_cotangent_of_a_convolution_may_be_cut_otherwise(mode: str) -> None:
     seed = seed[:, : out.sizes["t"]]
     expected = [[np.convolve(e, row, mode) @ s for e in np.eye(5)] for row, s in zip([[1.0, -2.0, 0.5]] * 4, seed, strict=True)]
     assert_close(computed(pull(lazy(seed, ("x", "t"))))[0], np.array(expected), ROUNDING)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int32, np.float32])
+def test_a_convolution_has_the_dtype_that_it_says(dtype: Any) -> None:
+    x = np.array([[1, 0, 1], [0, 1, 1]]).astype(dtype)
+    out = ng.convolve(lazy(x, ("x", "t")), lazy(x, ("x", "t")), "t")
+    (found,), want = computed(out), np.stack([np.convolve(row, row) for row in x])
+    assert out.dtype == found.dtype == want.dtype
+    np.testing.assert_array_equal(found, want)
