@@ -248,7 +248,11 @@ class Plan(NamedTuple):
     def check(self, p0: Mapping[Any, Any], bounds: Mapping[Any, Any]) -> None:
         """Raise for start values or bounds with dims that cells do not have."""
         pairs = [(f"Initial guess for '{n}'", v) for n, v in p0.items()]
-        for n, (low, high) in bounds.items():
+        for n, pair in bounds.items():
+            try:
+                low, high = pair
+            except (TypeError, ValueError):
+                raise ValueError(f"bounds for '{n}' must be a pair, (lower, upper), got {pair!r}") from None
             pairs += [(f"Lower bound for '{n}'", low), (f"Upper bound for '{n}'", high)]
         for what, value in pairs:
             unexpected = {*value.dims} - {*self.kept} if isinstance(value, xr.DataArray) else ()

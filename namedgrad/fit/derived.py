@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ def confint(params: xr.Dataset, stderr: xr.Dataset, dof: xr.DataArray, level: fl
     """See :meth:`LeastSquaresResult.confint`."""
     from scipy.special import stdtrit
 
+    if not isinstance(level, numbers.Real):
+        raise TypeError(f"level must be a number, the same for all parameters, got {type(level).__name__}")
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
     require_free(dof.dims, ["bound"], "confint")

@@ -212,6 +212,10 @@ def minimize(
     if method not in METHODS:
         raise ValueError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
     require_positive(tol=tol, max_iterations=max_iterations)
+    if isinstance(params, (list, tuple)) and any(isinstance(n, str) for n in params):
+        raise TypeError(f"params needs start values, as in {{{params[0]!r}: 1.0}}; only least_squares finds them")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of params and costs, got {type(callback).__name__}")
     if learning_rate is not None and method not in {"adam", "gradient-descent"}:
         raise ValueError(f"method={method!r} finds its own steps; learning_rate is for 'adam' and 'gradient-descent'")
     if not callable(learning_rate):

@@ -252,7 +252,11 @@ class Residuals(Problem):
         if not several:
             single(out, "residual")
         if self.weighted and weighted:
-            before, out = out.parts, Output(divided(out.tree.rebuild(out.parts), args["sigma"]))
+            before = out.parts
+            try:
+                out = Output(divided(out.tree.rebuild(before), args["sigma"]))
+            except ValueError as error:  # of xarray, of NumPy, or of zip
+                raise AxisError(f"sigma does not match the residual {describe(before[0])}: {error}") from error
             if not several:
                 single(out, "residual divided by sigma")
             for old, new in zip(before, out.parts, strict=True):

@@ -56,6 +56,8 @@ SINGULAR = 1e-10
 def given_starts(params: Any) -> tuple[Any, list[Name]]:
     """Parameters with 1 in place of None, and the names of those; a list of names means that all are missing."""
     if isinstance(params, (list, tuple)) and params and all(isinstance(n, str) for n in params):
+        if twice := [n for n in params if params.count(n) > 1]:
+            raise ValueError(f"params: {twice[0]!r} is named {len(twice)} times")
         params = dict.fromkeys(params)
     if not isinstance(params, Mapping) or isinstance(params, xr.Dataset):
         return params, []

@@ -493,6 +493,7 @@ def test_nothing_is_changed_and_empty_input_is_fine():
         (TypeError, "full_output", {"kwargs": {"full_output": True}}),
         (ValueError, "no parameter to fit", {"func": lambda x: x}),
         (ValueError, "lower bound", {"bounds": {"tau": (2, 1)}, "p0": {"tau": 1}}),
+        (ValueError, r"bounds for 'tau' must be a pair.*\(0, 1, 2\)", {"bounds": {"tau": (0, 1, 2)}}),
         (ValueError, "time_units='weeks'", {"time_units": "weeks"}),
     ],
 )

@@ -35,6 +35,9 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
         (ValueError, "sigma must be positive", {"sigma": 0.0}),
         (ng.AxisError, "sigma does not match", {"sigma": xr.DataArray([1.0, 2.0], dims="q")}),
         (ng.AxisError, "sigma does not match", {"sigma": xr.ones_like(Y.time[:3] * 1.0)}),
+        (ng.AxisError, r"sigma does not match the residual .*t.*\(2,\)", {"sigma": [1.0, 2.0]}),
+        (ng.AxisError, r"sigma does not match the residual .*conflicting dimension sizes", {"sigma": xr.DataArray(np.ones(3), dims="time")}),
+        (ValueError, "'rate' is named 2 times", {"start": ["rate", "size", "rate"]}),
         (ValueError, "positive standard deviations", {"prior": {"rate": (0, 0)}}),
         (ValueError, "no parameter is left", {"fixed": START}),
         (ValueError, "fixed: no parameter 'x'", {"fixed": "x"}),
@@ -53,6 +56,11 @@ def fit(residual=residual, start=START, time=Y.time, y=Y, over=OVER, **options):
 def test_messages(error, match, wrong):
     with pytest.raises(error, match=match):
         fit(**wrong)
+
+
+def test_a_level_is_a_number():
+    with pytest.raises(TypeError, match=r"level must be a number.*str"):
+        fit().confint("rate")
 
 
 def test_none_is_what_is_usual():

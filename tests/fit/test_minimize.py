@@ -136,6 +136,10 @@ def test_progress_and_errors(capsys):
         ng.minimize(rosenbrock, starts())
     with pytest.raises(TypeError, match="one floating-point array"):
         ng.minimize(lambda p: 3, {"x": 1.0})
+    with pytest.raises(TypeError, match=r"needs start values, as in {'x': 1\.0}; only least_squares"):
+        ng.minimize(rosenbrock, ["x", "y"])
+    with pytest.raises(TypeError, match="callback must be a function of params and costs, got int"):
+        ng.minimize(rosenbrock, starts(), over="cell", callback=3)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
