@@ -142,6 +142,8 @@ def block(key: Key) -> Names:
 
 def getitem(p: PositionalArray, key: Any) -> Any:
     """Cells of an array: a view where NumPy gives one, a number for one cell."""
+    if type(key) is tuple and len(key) == 1 and is_truth(key[0]):
+        (key,) = key
     if is_truth(key):  # adds an axis, of size 1 or 0
         return p[None][(key if isinstance(key, PositionalArray) else np.asarray(key))[None]]
     x = p._x

@@ -13,6 +13,7 @@ from namedgrad import backends, ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional.array import PositionalArray, box
 from namedgrad.positional.broadcasting import meet
+from namedgrad.positional.folds import FOLDS
 from namedgrad.positional.missing import Missing
 from namedgrad.positional.operands import SCALARS, unwrap
 from namedgrad.positional.protocol import bare, boxed, declare_all, kind_of, positional_in, rewrapped, write_out
@@ -134,6 +135,8 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
             )
         target._update(key, value, WRITERS[ufunc])
         return None
+    if method in FOLDS and ufunc.nin == 2 and rule_of(ufunc) is not None:
+        return FOLDS[method](ufunc, *inputs, **kwargs, out=None if out is None else out[0])
     raise TypeError(f"{name} is not for positional arrays; use the NumPy function of that meaning with axis=")
 
 

@@ -45,6 +45,13 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "hypot.reduce": (lambda a: np.hypot.reduce(a, axis=(0, 1)), (A,)),
     "fmax.reduce": (lambda a: np.fmax.reduce(a, axis=1, initial=0.1), (A,)),
     "fmin.reduce": (lambda a: np.fmin.reduce(np.where(A > 1, np.nan, a)), (A,)),
+    "logaddexp2.reduce": (lambda a: np.logaddexp2.reduce(a, axis=(1, 0), keepdims=True), (A,)),
+    "logaddexp2.reduce of some": (lambda a: np.logaddexp2.reduce(a, where=A > -0.5), (A,)),
+    "arctan2.reduce": (np.arctan2.reduce, (A,)),
+    "arctan2.reduce of some": (lambda a: np.arctan2.reduce(a, initial=0.3, where=A > -0.5), (A,)),
+    "hypot.accumulate": (lambda a: np.hypot.accumulate(a, axis=1), (A,)),
+    "maximum.reduce in a dtype": (lambda a: np.maximum.reduce(a, 1, dtype=np.float64), (A,)),
+    "a single True": (lambda a: a[(True,)] ** 2, (A,)),
     "subtract.reduce": (np.subtract.reduce, (A,)),
     "subtract.reduce of some": (lambda a: np.subtract.reduce(a, axis=1, keepdims=True, initial=0.3, where=A > -0.5), (A,)),
     "subtract.accumulate": (lambda a: np.subtract.accumulate(a, axis=-1), (A,)),
@@ -563,3 +570,34 @@ def test_products_of_named_and_positional_arrays_are_refused() -> None:
         for pair in ((named, p), (p, named)):
             with pytest.raises(TypeError, match="DimArray"):
                 product(*pair)
+
+
+@pytest.mark.parametrize("ufunc", [np.logaddexp2, np.copysign, np.logical_xor, np.fmod, np.bitwise_and, np.gcd, np.greater, np.hypot])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int8, np.bool_])
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": None}, {"dtype": "f4"}, {"initial": 2}, {"initial": 2, "where": A > 0}, {"where": A > 0}])
+def test_folds_are_those_of_numpy(ufunc: Any, dtype: Any, options: dict[str, Any]) -> None:
+    x = (3 * A + 4).astype(dtype)
+    try:
+        with np.errstate(all="ignore"):
+            expected = ufunc.reduce(x, **options)
+    except (TypeError, ValueError) as error:
+        with pytest.raises(type(error)):
+            ufunc.reduce(ng.positional(x), **options)
+    else:
+        with np.errstate(all="ignore"):
+            got = ufunc.reduce(ng.positional(x), **options)
+        assert got.dtype == expected.dtype
+        tight = {"rtol": 1e-2} if expected.dtype == np.float16 else {"rtol": 1e-6}
+        np.testing.assert_allclose(getattr(got, "data", got), expected, **tight)
+
+
+def test_histograms_of_truth_values_say_where_one_is_true() -> None:
+    heavy = np.array([True, True, False])
+    got = np.histogram(ng.positional(np.array([0.5, 1.0, 3.0])), 2, weights=heavy)[0]
+    np.testing.assert_array_equal(got, np.histogram([0.5, 1.0, 3.0], 2, weights=heavy)[0])
+
+
+def test_a_norm_has_one_order() -> None:
+    for f in (lambda x: np.linalg.norm(x, np.ones(2)), lambda x: np.linalg.vector_norm(x, ord=x)):
+        with pytest.raises(ValueError, match=r"ord is an array of shape"):
+            ng.grad(f)(V)

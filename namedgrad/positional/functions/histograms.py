@@ -63,7 +63,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
     edges = _following(a, fixed, bins, range)
     table = _table([raw], [fixed], [edges], density, weights)
     own = None if density or weights is None else numbered(weights).dtype
-    return table if own is None or own.kind == "b" else table.astype(own), edges
+    return table if own is None else table.astype(own), edges
 
 
 @implements(np.histogramdd)

@@ -489,9 +489,18 @@ def _folded(ufunc: Any, rule: Callable[..., DimArray], empty: float) -> Callable
     return function
 
 
+def _in_dtype(reduction: Callable[..., Any]) -> Callable[..., Any]:
+    """``ufunc.reduce``, which takes a dtype, by a function that takes none."""
+
+    def function(a: Any, *, dtype: Any = None, **options: Any) -> Any:
+        return reduction(a if dtype is None else a.astype(dtype), **options)
+
+    return function
+
+
 REDUCERS.update({
-    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all,
-    np.logical_or: np.any,
+    np.add: np.sum, np.multiply: np.prod, np.maximum: _in_dtype(np.max), np.minimum: _in_dtype(np.min),
+    np.logical_and: np.all, np.logical_or: np.any,
 })  # fmt: skip
 _FOLDS: list[tuple[Any, Callable[..., DimArray], float]] = [
     (np.logaddexp, r.logsumexp, -math.inf),

@@ -252,6 +252,9 @@ def one_hot(index: DimArray, size: Any = None, *, new_dim: Name = "class") -> Di
         if not backends.may_look(found.raw):
             raise TraceError("one_hot: how many classes there are depends on values that may not be looked at; give size=")
         size = int(np.max(found.raw)) + 1 if np.size(found.raw) else 0
+    if not isinstance(size, (int, np.integer)) or size < 0:
+        raise ValueError(f"one_hot: size={size!r} is no number of classes")
+    size = int(size)
     if backends.may_look(found.raw) and np.size(found.raw) and int(np.min(found.raw)) < 0:
         raise IndexError(f"one_hot: class {int(np.min(found.raw))} is negative in {describe(found)}")
     found = beside(wrapped(found, new_dim, size, found), found)

@@ -106,6 +106,8 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
     x = x if x.dtype.kind in "fc" else cast(x, "float64")
     if str(ord) in {"fro", "nuc"}:
         raise ValueError(f"norm: ord={ord!r} is no norm of vectors, but of matrices; choose a number, or two dims")
+    if np.ndim(ord):
+        raise ValueError(f"norm: ord is an array of shape {np.shape(ord)}; one order serves all vectors")
     return restore(_norm(x, dims, float(ord)), x, dims, keepdims)
 
 
