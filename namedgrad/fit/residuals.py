@@ -36,7 +36,8 @@ from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
-LEAST_TILES = 20  # for a thread that solves; fewer are evaluated together
+LEAST_TILES = 60  # for a thread that solves: with 28 two of them took 1.5 times as long as one that evaluates with another
+MANY = 4  # large tiles that are worth having
 
 
 class Residuals(Problem):
@@ -178,7 +179,7 @@ class Residuals(Problem):
         most = max(1, min(count, most, chunk or most))
         small = max(1, -(-count // max(1, -(-count // most))))  # all of about the same size
         large = LARGER[threads() > 1] * small
-        many = 8 * large <= count and large <= (chunk or count)
+        many = MANY * large <= count and large <= (chunk or count)
         return [large, small] if many and self.backend.may_branch else [small]
 
     def _skip(self, r: DimArray, index: Index) -> None:

@@ -177,7 +177,7 @@ def test_threads_share_the_work_and_change_nothing(monkeypatch):
         return evaluate(self, *args, **options)
 
     monkeypatch.setattr(Evaluator, "__call__", noted)
-    monkeypatch.setattr("namedgrad.fit.residuals.TILE_ELEMENTS", 30 * 300)
+    monkeypatch.setattr("namedgrad.fit.residuals.TILE_ELEMENTS", 30 * 100)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     found = {}
     for count in (1, 2, 3):

@@ -137,12 +137,12 @@ def vander(x: DimArray, n: int, *, increasing: bool = False, degree: Name = "deg
 
 
 def _from_powers(g: DimArray, out: DimArray, n: int, *, increasing: bool) -> Pair:
-    """Each power's cotangent times its order, and the power below it."""
+    """Each power's cotangent, and its order times the power below it, which lies in memory as the powers do."""
     dim, low, high = axes.core(-1), slice(0, max(n - 1, 0)), slice(1, n)
     of, below = (high, low) if increasing else (low, high)
     g, orders = slice_of(g, dim, of), add(positions(max(n - 1, 0), dim, g), c(1))
     orders = orders if increasing else subtract(c(n), orders)
-    return Pair(multiply(cast(orders, g.dtype), g), slice_of(out, dim, below))
+    return Pair(g, multiply(cast(orders, out.dtype), slice_of(out, dim, below)))
 
 
 _powers = core("()->(n)", "powers", pullback=lambda g, out, x, n, increasing: (_from_powers(g, out, n, increasing=increasing),))
