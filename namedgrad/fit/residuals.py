@@ -36,7 +36,7 @@ from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import quiet
 
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
-LEAST_TILES = 60  # for a thread that solves: with 28 two of them took 1.5 times as long as one that evaluates with another
+LEAST_TILES = 60  # for a thread that solves: two with 28 each took 1.5 times as long as one that evaluates with another
 MANY = 4  # large tiles that are worth having
 
 
