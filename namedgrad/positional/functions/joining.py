@@ -17,7 +17,7 @@ from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import movement
 from namedgrad.rules.indexing import take
-from namedgrad.rules.movement.padding import MODES, pad_axis
+from namedgrad.rules.movement.padding import STATISTICS, pad_axis
 from namedgrad.rules.movement.repeating import repeat_cells, tile_cells
 from namedgrad.rules.structure import cast, spread
 
@@ -185,7 +185,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DimArray
 
 # ------------------------------------------------------------------------------------------------ padded
 
-_OPTIONS = {"constant": ("constant_values", 0), "linear_ramp": ("end_values", 0)}
+# The argument that each mode knows, and what it is by default.
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "constant": ("constant_values", 0),
+    "empty": ("", 0),
+    "linear_ramp": ("end_values", 0),
+    "edge": ("", None),
+    "wrap": ("", None),
+    "reflect": ("reflect_type", None),
+    "symmetric": ("reflect_type", None),
+    **dict.fromkeys(STATISTICS, ("stat_length", None)),
+}
 
 
 @implements(np.pad)
@@ -194,13 +204,17 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> D
     static(pad_width, "np.pad: pad_width")
     if not isinstance(mode, str):
         raise TypeError("np.pad with a function has no rule; use one of NumPy's modes")
-    if mode not in MODES:
+    if mode not in _OPTIONS:
         raise ValueError(f"mode {mode!r} is not supported")
-    key, default = _OPTIONS.get(mode, ("stat_length", None))
+    key, default = _OPTIONS[mode]
+    if options.keys() - {key}:
+        raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {options.keys() - {key}}")
     given = options.get(key, default)
-    sides = [(None, None)] * x.ndim if given is None else pairs(given, x.ndim)
-    odd, kind = options.get("reflect_type", "even") == "odd", x.dtype
+    odd, kind = key == "reflect_type" and given == "odd", x.dtype
+    sides = [(None, None)] * x.ndim if given is None or key == "reflect_type" else pairs(given, x.ndim)
     for axis, (before, after) in enumerate(pairs(pad_width, x.ndim)):
+        if any(np.asarray(w).dtype.kind not in "iu" for w in (before, after)):
+            raise TypeError("`pad_width` must be of integral type.")
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         if before or after:

@@ -1,0 +1,51 @@
+"""Calls out of the way: NumPy itself says what they give, and which of them are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+A = np.array([[0.3, -1.2, 0.7, 2.1], [1.5, 0.0, -0.4, 3.3], [-2.2, 0.9, 1.1, 0.6]])
+N = np.array([[5, 0, 7, 2], [1, 9, 4, 3], [2, 8, 1, 6]])
+
+
+def bare(found: Any) -> Any:
+    return found.data if isinstance(found, ng.PositionalArray) else found
+
+
+def pulled(f: Callable[[Any], Any], a: np.ndarray) -> Any:
+    return ng.pullback(f, a)[0] if a.dtype.kind in "fc" else bare(f(ng.positional(a)))
+
+
+GIVEN: dict[str, Callable[[Any], Any]] = {
+    "pad, empty": lambda a: np.pad(a, ((2, 0), (0, 1)), mode="empty")[2:, :-1],
+    "pad, empty of nothing": lambda a: np.pad(a[:0], ((0, 0), (0, 1)), mode="empty"),
+}
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "pad by parts of cells": lambda a: np.pad(a, 1.7),
+    "pad by parts of cells, a pair": lambda a: np.pad(a, (1.0, 2.0), "edge"),
+    "pad, an option of another mode": lambda a: np.pad(a, 1, "edge", stat_length=2),
+    "pad, an option that is none": lambda a: np.pad(a, 1, constant_value=2),
+}
+
+
+@pytest.mark.parametrize("a", [A, N, A.astype("float32")], ids=["float64", "int64", "float32"])
+@pytest.mark.parametrize("name", GIVEN)
+def test_answers_are_those_of_numpy(name: str, a: np.ndarray) -> None:
+    expected, found = GIVEN[name](a), pulled(GIVEN[name], a)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("a", [A, N], ids=["float64", "int64"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_is_refused(name: str, a: np.ndarray) -> None:
+    with pytest.raises((TypeError, ValueError)) as expected:
+        REFUSED[name](a)
+    with pytest.raises(expected.type):
+        pulled(REFUSED[name], a)
