@@ -61,12 +61,9 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
     if ufunc is np.vecdot and "axis" in kwargs:  # of the ufuncs with core axes that have rules the only one that may
         axis = kwargs.pop("axis")
         inputs = tuple(np.moveaxis(x, axis, -1) for x in inputs)
+    mask = _mask(ufunc, out, kwargs) if kwargs else None
     xs = [unwrap(x) for x in inputs]
-    if kwargs:
-        xs, mask = _options(ufunc, xs, out, kwargs)
-    else:
-        mask = None
-    result = rule(*xs)
+    result = rule(*in_loop(ufunc, xs, **kwargs) if "dtype" in kwargs else xs)
     if mask is not None:
         (target,) = out
         result = structure.where(*meet(mask, result, unwrap(target)))
@@ -74,23 +71,35 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
     return result if out is None else _write_all(ufunc, out, result)
 
 
-def _options(
-    ufunc: Any, xs: list[DimArray], out: Any, kwargs: dict[str, Any]
-) -> tuple[list[DimArray], DimArray | None]:
-    """Operands under ``dtype=``, and the mask of ``where=``."""
+def _mask(ufunc: Any, out: Any, kwargs: dict[str, Any]) -> DimArray | None:
+    """The mask of ``where=``."""
     unknown = set(kwargs) - {"dtype", "where", "casting", "order", "subok"}
     if unknown:
         raise TypeError(f"np.{ufunc.__name__}: {', '.join(sorted(unknown))} is not for positional arrays")
-    if kwargs.get("dtype") is not None:
-        xs = [structure.cast(x, np.dtype(kwargs["dtype"])) if x.names or x.level is not None else x for x in xs]
     where = kwargs.get("where", True)
     if where is True:
-        return xs, None
+        return None
     if out is None:
         raise TypeError(
             f"np.{ufunc.__name__}: where= without out= leaves cells undefined; use out=np.zeros_like(x), or np.where"
         )
-    return xs, unwrap(where)
+    return unwrap(where)
+
+
+def in_loop(ufunc: Any, xs: list[DimArray], dtype: Any = None, casting: str = "same_kind", **_: Any) -> list[DimArray]:
+    """Operands in the dtypes in which NumPy computes, so that the results have ``dtype=``; its error if it does not."""
+    if dtype is None:
+        return xs
+    results, nothing = (np.dtype(dtype),) * ufunc.nout, (None,) * ufunc.nin
+    given = (*map(_kind, xs), *(None for _ in results))
+    kinds = ufunc.resolve_dtypes(given, signature=(*nothing, *results), casting=casting)
+    return [structure.cast(x, kind) for x, kind in zip(xs, kinds)]
+
+
+def _kind(x: DimArray) -> Any:
+    """A dtype, or the class of a number of Python's, which takes that of others."""
+    own = type(x.raw) if x.level is None else None
+    return own if own in (int, float, complex) else x.dtype
 
 
 def _write_all(ufunc: Any, out: Sequence[Any], result: Any) -> Any:

@@ -25,12 +25,26 @@ def pulled(f: Callable[[Any], Any], a: np.ndarray) -> Any:
 GIVEN: dict[str, Callable[[Any], Any]] = {
     "pad, empty": lambda a: np.pad(a, ((2, 0), (0, 1)), mode="empty")[2:, :-1],
     "pad, empty of nothing": lambda a: np.pad(a[:0], ((0, 0), (0, 1)), mode="empty"),
+    "compared as truth values": lambda a: np.greater(a, 0.5, dtype=bool),
+    "equal, as truth values": lambda a: np.equal(1.1, a, dtype=bool),
+    "missing, as truth values": lambda a: np.isnan(np.where(a > 1, np.nan, a), dtype=bool),
+    "signs, as truth values": lambda a: np.signbit(-1.0 * a, dtype=bool),
+    "length of complex numbers": lambda a: np.abs(a + 1j, dtype="float64"),
+    "cut to whole numbers": lambda a: np.add(a, 2.7, dtype="int16", casting="unsafe"),
+    "in less precision": lambda a: np.multiply(a.astype("float64"), np.float64(0.1), dtype="float32"),
+    "clip in less precision": lambda a: np.clip(a.astype("float64"), N / 3, 2.0, dtype="float32"),
+    "clip by a method": lambda a: a.clip(0, 1, casting="unsafe"),
 }
 REFUSED: dict[str, Callable[[Any], Any]] = {
     "pad by parts of cells": lambda a: np.pad(a, 1.7),
     "pad by parts of cells, a pair": lambda a: np.pad(a, (1.0, 2.0), "edge"),
     "pad, an option of another mode": lambda a: np.pad(a, 1, "edge", stat_length=2),
     "pad, an option that is none": lambda a: np.pad(a, 1, constant_value=2),
+    "sums of truth values": lambda a: np.add(a, 1.0, dtype=bool),
+    "parts of whole numbers": lambda a: np.multiply(a, 0.5, dtype=int),
+    "complex numbers made real": lambda a: np.add(a + 1j, 1.0, dtype=float),
+    "comparisons as numbers": lambda a: np.equal(a, 1.0, dtype=float),
+    "clip to whole numbers": lambda a: np.clip(a + 0.5, 0, 1, dtype=int),
 }
 
 

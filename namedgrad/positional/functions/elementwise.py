@@ -14,7 +14,7 @@ from namedgrad.positional.array import PositionalArray, as_array, box, wrap
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, run
-from namedgrad.positional.ufuncs import UFUNCS
+from namedgrad.positional.ufuncs import UFUNCS, in_loop
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import values
@@ -59,12 +59,13 @@ def clip(
     min: Any = None,
     max: Any = None,
     dtype: Any = None,
+    casting: str = "same_kind",
 ) -> Any:
     low, high = (b if c_ is None else c_ for b, c_ in ((a_min, min), (a_max, max)))
-    x = numbered(a) if dtype is None else cast(numbered(a), np.dtype(dtype))
+    (x,) = in_loop(np.positive, [numbered(a)], dtype, casting)
     if low is not None:
-        x = e.clip_low(*meet(x, numbered(low)))
-    return x if high is None else e.clip_high(*meet(x, numbered(high)))
+        x = e.clip_low(*meet(*in_loop(np.maximum, [x, numbered(low)], dtype, casting)))
+    return x if high is None else e.clip_high(*meet(*in_loop(np.minimum, [x, numbered(high)], dtype, casting)))
 
 
 UFUNCS[vars(sys.modules["numpy._core.umath"])["clip"]] = clip  # what the method of plain arrays calls
