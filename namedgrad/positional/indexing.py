@@ -26,6 +26,13 @@ class Key(NamedTuple):
     target: tuple[Any, ...]  #: in order: an old name, None for a new axis, Ellipsis for the axes of ``arrays``
 
 
+class Chosen(NamedTuple):
+    """Where an array of truth values is True, along one of its axes."""
+
+    at: DimArray
+    size: int  #: of that axis
+
+
 # ------------------------------------------------------------------------------------------------ reading a key
 
 
@@ -56,15 +63,21 @@ def entries(x: DimArray, key: Any) -> list[Any]:
     return [*parts[:at], *(slice(None),) * missing, *parts[at + len(dots) :]]
 
 
-def index_arrays(k: Any) -> list[DimArray]:
+def index_array(k: Any) -> DimArray:
+    """An array of positions or truth values."""
+    i = unwrap(np.asarray(k) if isinstance(k, (list, tuple)) else k, "index")
+    if i.level is None and i.full_shape == (0,) and i.dtype.kind == "f":
+        return make(np.empty(0, np.intp), i.names, NONE)
+    if i.dtype.kind not in "iub":
+        raise IndexError(f"arrays used as indices must be of integer or boolean type, not {i.dtype}")
+    return i
+
+
+def index_arrays(k: Any) -> list[DimArray] | list[Chosen]:
     """An index array; one of truth values becomes one array of positions per axis that it has."""
     if is_truth(k):
         raise TypeError("a single True or False among other indices adds an axis; use x[None] or np.where")
-    i = unwrap(np.asarray(k) if isinstance(k, (list, tuple)) else k, "index")
-    if i.level is None and i.full_shape == (0,) and i.dtype.kind == "f":
-        return [make(np.empty(0, np.intp), i.names, NONE)]
-    if i.dtype.kind not in "iub":
-        raise IndexError(f"arrays used as indices must be of integer or boolean type, not {i.dtype}")
+    i = index_array(k)
     if i.dtype.kind != "b":
         return [i]
     if i.hidden or not backends.may_look(i.raw):
@@ -72,7 +85,7 @@ def index_arrays(k: Any) -> list[DimArray]:
             f"a boolean index {describe(i)} selects a number of cells that depends on values, one per slice; "
             "use np.where(mask, x, fill) or x * mask, which keep the shape"
         )
-    return [make(p, numbers(1), NONE) for p in np.nonzero(i.raw)]
+    return [Chosen(make(p, numbers(1), NONE), n) for p, n in zip(np.nonzero(i.raw), i.shape, strict=True)]
 
 
 def read_key(x: DimArray, key: Any) -> Key:
@@ -87,7 +100,11 @@ def read_key(x: DimArray, key: Any) -> Key:
             continue
         name = next(names)
         target.append(name if isinstance(k, slice) else Ellipsis)
-        if isinstance(k, DimArray):
+        if isinstance(k, Chosen):
+            if k.size != extent(x, name):
+                raise IndexError(f"a boolean index has {k.size} truth values along an axis of {extent(x, name)} cells")
+            arrays[name] = k.at
+        elif isinstance(k, DimArray):
             arrays[name] = k
         elif isinstance(k, slice):
             slices[name] = indexing.as_index(k, name, extent(x, name), x)

@@ -22,6 +22,18 @@ def pulled(f: Callable[[Any], Any], a: np.ndarray) -> Any:
     return ng.pullback(f, a)[0] if a.dtype.kind in "fc" else bare(f(ng.positional(a)))
 
 
+def put(a: Any, *args: Any) -> Any:
+    new = a.copy()
+    np.put(new, *args)
+    return new
+
+
+def write(a: Any, key: Any) -> Any:
+    new = a.copy()
+    new[key] = 7
+    return new
+
+
 GIVEN: dict[str, Callable[[Any], Any]] = {
     "pad, empty": lambda a: np.pad(a, ((2, 0), (0, 1)), mode="empty")[2:, :-1],
     "pad, empty of nothing": lambda a: np.pad(a[:0], ((0, 0), (0, 1)), mode="empty"),
@@ -33,6 +45,12 @@ GIVEN: dict[str, Callable[[Any], Any]] = {
     "cut to whole numbers": lambda a: np.add(a, 2.7, dtype="int16", casting="unsafe"),
     "in less precision": lambda a: np.multiply(a.astype("float64"), np.float64(0.1), dtype="float32"),
     "clip in less precision": lambda a: np.clip(a.astype("float64"), N / 3, 2.0, dtype="float32"),
+    "take places 0 and 1": lambda a: np.take(a, [True, False, True], axis=1),
+    "take the place of a truth value": lambda a: np.take(a, np.True_, axis=0),
+    "put in places 0 and 1": lambda a: put(a, np.array([True, False, True]), [5, 6, 7]),
+    "put nothing": lambda a: put(a, [0, 1], []),
+    "chosen rows": lambda a: a[np.array([True, False, True])],
+    "chosen cells": lambda a: a[[0, 2], np.array([True, False, False, True])],
     "clip by a method": lambda a: a.clip(0, 1, casting="unsafe"),
 }
 REFUSED: dict[str, Callable[[Any], Any]] = {
@@ -40,6 +58,13 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "pad by parts of cells, a pair": lambda a: np.pad(a, (1.0, 2.0), "edge"),
     "pad, an option of another mode": lambda a: np.pad(a, 1, "edge", stat_length=2),
     "pad, an option that is none": lambda a: np.pad(a, 1, constant_value=2),
+    "too few truth values": lambda a: a[np.array([True])],
+    "too few truth values among others": lambda a: a[:, [True, False], None],
+    "too many truth values": lambda a: a[:, np.array([True, True, False, False, False])],
+    "truth values of another shape": lambda a: a[np.ones((2, 4), bool)],
+    "written to too few truth values": lambda a: write(a, np.array([True, True])),
+    "written to too many truth values": lambda a: write(a, (slice(None), [True] + 5 * [False])),
+    "truth values along an axis": lambda a: np.take_along_axis(a, a > 0, axis=1),
     "sums of truth values": lambda a: np.add(a, 1.0, dtype=bool),
     "parts of whole numbers": lambda a: np.multiply(a, 0.5, dtype=int),
     "complex numbers made real": lambda a: np.add(a + 1j, 1.0, dtype=float),
@@ -59,7 +84,7 @@ def test_answers_are_those_of_numpy(name: str, a: np.ndarray) -> None:
 @pytest.mark.parametrize("a", [A, N], ids=["float64", "int64"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_numpy_refuses_is_refused(name: str, a: np.ndarray) -> None:
-    with pytest.raises((TypeError, ValueError)) as expected:
+    with pytest.raises((TypeError, ValueError, IndexError)) as expected:
         REFUSED[name](a)
     with pytest.raises(expected.type):
         pulled(REFUSED[name], a)

@@ -12,20 +12,22 @@ from namedgrad.positional.array import PositionalArray, ordered
 from namedgrad.positional.axis import along, flat, granted, name_of, named, reshape
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.functions.shapes import diagonal_of
-from namedgrad.positional.indexing import index_arrays, placed
+from namedgrad.positional.indexing import index_array, placed
 from namedgrad.positional.operands import numbered, whole
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import indexing
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import constant_like, equal
+from namedgrad.rules.structure import cast, constant_like, equal
 from namedgrad.rules.structure import select as keep
 
 # ------------------------------------------------------------------------------------------------ picked
 
 
 def _index(value: Any, size: int, mode: str) -> DimArray:
-    (index,) = index_arrays(np.asarray(value) if not isinstance(value, PositionalArray) else value)
+    index = index_array(np.asarray(value) if not isinstance(value, PositionalArray) else value)
+    if index.dtype.kind == "b":  # as NumPy: places 0 and 1
+        index = cast(index, np.intp)
     if mode == "wrap":
         return e.remainder(index, c(size))
     return e.clip(index, 0, size - 1) if mode == "clip" else index
@@ -48,7 +50,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> DimArray:
     if axis is None:
         x, axis = flat(x), 0
     name = name_of(x, axis)
-    (index,) = index_arrays(indices)
+    index = index_array(indices)
+    if index.dtype.kind == "b":
+        raise IndexError("`indices` must be an integer array")
     if index.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     rest = {n: s for n, s in index.sizes.items() if n is not name}
@@ -159,6 +163,8 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     p, v = _target(a, "np.put"), whole(v)
     where = np.reshape(ind, -1)
+    if not np.size(v) or not np.size(where):
+        return
     value = np.resize(v, where.shape) if np.ndim(v) else v
     from namedgrad.positional.array import wrap
 
