@@ -139,6 +139,13 @@ def pairs(value: Any, count: int) -> list[tuple[Any, Any]]:
     return [(b, a) for b, a in np.broadcast_to(np.asarray(value), (count, 2)).tolist()]
 
 
+def cast_as(x: DimArray, dtype: np.dtype[Any], casting: Any, what: str) -> DimArray:
+    """Cells in another dtype, where a rule of NumPy's allows it."""
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TypeError(f"{what}: {x.dtype} is not cast to {dtype} by the rule {casting!r}")
+    return cast(x, dtype)
+
+
 def double(x: DimArray) -> DimArray:
     """In double precision."""
     return cast(x, "complex128" if x.dtype.kind == "c" else "float64")

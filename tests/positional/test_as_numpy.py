@@ -51,6 +51,8 @@ GIVEN: dict[str, Callable[[Any], Any]] = {
     "put nothing": lambda a: put(a, [0, 1], []),
     "chosen rows": lambda a: a[np.array([True, False, True])],
     "chosen cells": lambda a: a[[0, 2], np.array([True, False, False, True])],
+    "joined, cut to whole numbers": lambda a: np.concatenate([a, a + 0.5], dtype="int16", casting="unsafe"),
+    "joined in less precision": lambda a: np.vstack([a, a[0]], dtype="float32"),
     "clip by a method": lambda a: a.clip(0, 1, casting="unsafe"),
 }
 REFUSED: dict[str, Callable[[Any], Any]] = {
@@ -58,6 +60,10 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "pad by parts of cells, a pair": lambda a: np.pad(a, (1.0, 2.0), "edge"),
     "pad, an option of another mode": lambda a: np.pad(a, 1, "edge", stat_length=2),
     "pad, an option that is none": lambda a: np.pad(a, 1, constant_value=2),
+    "joined as whole numbers": lambda a: np.concatenate([a, a + 0.5], dtype=int),
+    "joined as real numbers": lambda a: np.stack([a, a * 1j], dtype=float),
+    "rows joined safely": lambda a: np.hstack([a, a], dtype="float32", casting="safe"),
+    "columns joined as they are": lambda a: np.vstack([a, a], dtype="complex64", casting="equiv"),
     "too few truth values": lambda a: a[np.array([True])],
     "too few truth values among others": lambda a: a[:, [True, False], None],
     "too many truth values": lambda a: a[:, np.array([True, True, False, False, False])],

@@ -11,7 +11,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.linear import Like
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import along, expand, flat, granted, name_of, named, pairs, reshape
+from namedgrad.positional.axis import along, cast_as, expand, flat, granted, name_of, named, pairs, reshape
 from namedgrad.positional.broadcasting import stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
@@ -41,8 +41,9 @@ def concatenate(
                 "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
                 + " ".join(str(q.shape) for q in parts)
             )
-    joined = movement.join(parts, name) if len(parts) > 1 else first
-    return ordered(joined if dtype is None else cast(joined, np.dtype(dtype)), first.dims)
+    if dtype is not None:
+        parts = [cast_as(p, np.dtype(dtype), casting, "concatenate") for p in parts]
+    return ordered(movement.join(parts, name) if len(parts) > 1 else parts[0], first.dims)
 
 
 @implements(np.stack)
@@ -51,7 +52,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape" if parts else "need at least one array to stack")
     at = normalize_axis_index(axis, parts[0].ndim + 1)
-    return concatenate([expand(p, [at]) for p in parts], at, dtype=dtype)
+    return concatenate([expand(p, [at]) for p in parts], at, dtype=dtype, casting=casting)
 
 
 def _two(a: Any) -> DimArray:
@@ -79,11 +80,11 @@ def _row(a: Any) -> DimArray:
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
     parts = [_row(a) for a in tup]
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 implements(np.vstack)(
-    lambda tup, *, dtype=None, casting="same_kind": concatenate([_two(a) for a in tup], 0, dtype=dtype)
+    lambda tup, *, dtype=None, casting="same_kind": concatenate([_two(a) for a in tup], 0, dtype=dtype, casting=casting)
 )
 implements(np.dstack)(lambda tup: concatenate([_deep(a) for a in tup], 2))
 implements(np.column_stack)(lambda tup: concatenate([_column(a) for a in tup], 1))

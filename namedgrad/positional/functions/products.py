@@ -14,7 +14,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import PositionalArray, ordered
-from namedgrad.positional.axis import expand, flat, named, reshape
+from namedgrad.positional.axis import cast_as, expand, flat, named, reshape
 from namedgrad.positional.broadcasting import meet, pair
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.operands import numbered
@@ -186,7 +186,7 @@ def einsum(
     *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe"
 ) -> DimArray:
     terms, result, arrays = parse(*operands)
-    arrays = arrays if dtype is None else [_as(x, np.dtype(dtype), casting) for x in arrays]
+    arrays = arrays if dtype is None else [cast_as(x, np.dtype(dtype), casting, "einsum") for x in arrays]
     letters: dict[str, Name] = {}
     xs = [_labelled(x, term, letters) for x, term in zip(arrays, terms)]
     _check_labels(xs, terms)
@@ -204,12 +204,6 @@ def einsum(
     if shown is None or not one or summed:
         return y
     return view(shown, "rw", y, lambda base: np.einsum(*(base if p is shown else p for p in operands)))
-
-
-def _as(x: DimArray, dtype: np.dtype[Any], casting: Any) -> DimArray:
-    if not np.can_cast(x.dtype, dtype, casting):
-        raise TypeError(f"einsum: {x.dtype} is not cast to {dtype} by the rule {casting!r}")
-    return cast(x, dtype)
 
 
 def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:
