@@ -53,6 +53,10 @@ GIVEN: dict[str, Callable[[Any], Any]] = {
     "chosen cells": lambda a: a[[0, 2], np.array([True, False, False, True])],
     "joined, cut to whole numbers": lambda a: np.concatenate([a, a + 0.5], dtype="int16", casting="unsafe"),
     "joined in less precision": lambda a: np.vstack([a, a[0]], dtype="float32"),
+    "cells in common": lambda a: np.intersect1d(a, a[1:]),
+    "cells in common, of several axes": lambda a: np.intersect1d(N[:, :2], a, return_indices=True)[0],
+    "trimmed to nothing": lambda a: np.trim_zeros(0 * a[0], "f"),
+    "trimmed behind": lambda a: np.trim_zeros(np.where(a > 1, a, 0)[0], "B"),
     "clip by a method": lambda a: a.clip(0, 1, casting="unsafe"),
 }
 REFUSED: dict[str, Callable[[Any], Any]] = {
@@ -64,6 +68,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "joined as real numbers": lambda a: np.stack([a, a * 1j], dtype=float),
     "rows joined safely": lambda a: np.hstack([a, a], dtype="float32", casting="safe"),
     "columns joined as they are": lambda a: np.vstack([a, a], dtype="complex64", casting="equiv"),
+    "trimmed on no side": lambda a: np.trim_zeros(a[0], "front"),
     "too few truth values": lambda a: a[np.array([True])],
     "too few truth values among others": lambda a: a[:, [True, False], None],
     "too many truth values": lambda a: a[:, np.array([True, True, False, False, False])],
@@ -94,3 +99,12 @@ def test_what_numpy_refuses_is_refused(name: str, a: np.ndarray) -> None:
         REFUSED[name](a)
     with pytest.raises(expected.type):
         pulled(REFUSED[name], a)
+
+
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+def test_cells_in_common_have_half_of_the_derivative_each(kind: str) -> None:
+    a, b = np.array([3.0, 1.5e308, -2.0], kind), np.array([1.5e308, 7.0, -2.0], kind)
+    value, pull = ng.pullback(np.intersect1d, a, b)
+    np.testing.assert_array_equal(value, [-2.0, 1.5e308])
+    for given, expected in zip(pull(np.array([4.0, 6.0], kind)), ([0, 3, 2], [3, 0, 2]), strict=True):
+        np.testing.assert_array_equal(given, expected)

@@ -54,7 +54,7 @@ implements(np.unique_values)(lambda x, /: _cells(x, np.unique_all(_known(x, "np.
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     raw, other = (_known(a, "np.intersect1d()") for a in (ar1, ar2))
     _, first, second = np.intersect1d(raw, other, assume_unique, return_indices=True)
-    values = (_cells(ar1, first) + _cells(ar2, second)) / 2  # equal, so each has half of the derivative
+    values = np.maximum(_cells(ar1, first), _cells(ar2, second))  # equal, so each has half of the derivative
     return (values, first, second) if return_indices else values
 
 
@@ -79,13 +79,17 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    x = numbered(filt)
+    x, trim = numbered(filt), trim.lower()
+    if trim not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     at = np.argwhere(value_of(x, "np.trim_zeros()"))
     every = range(x.ndim) if axis is None else [a % x.ndim for a in np.atleast_1d(axis)]
     cuts = [slice(None)] * x.ndim
     for a in every:
-        low, high = (at[:, a].min(), at[:, a].max() + 1) if len(at) else (0, 0)
-        cuts[a] = slice(low if "f" in trim.lower() else None, high if "b" in trim.lower() else None)
+        if not len(at):
+            cuts[a] = slice(0)
+        else:
+            cuts[a] = slice(at[:, a].min() if "f" in trim else None, at[:, a].max() + 1 if "b" in trim else None)
     return filt[tuple(cuts)]
 
 
