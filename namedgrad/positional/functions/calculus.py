@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import double, expand, flat, name_of, named, names_of
+from namedgrad.positional.axis import cast_as, double, expand, flat, name_of, named, names_of
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.functions.creation import filled, nested
 from namedgrad.positional.functions.joining import concatenate
@@ -62,7 +62,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DimArray:
     middle = diff(flat(numbered(ary)))
     ends = (nested(v, middle) if isinstance(v, (int, float, list, tuple)) else v for v in (to_begin, to_end))
-    parts = [None if v is None else cast(flat(numbered(v)), middle.dtype) for v in ends]
+    parts = [None if v is None else cast_as(flat(numbered(v)), middle.dtype, "same_kind", "ediff1d") for v in ends]
     return concatenate([p for p in (parts[0], middle, parts[1]) if p is not None])
 
 
@@ -72,7 +72,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     x = x if x.dtype.kind in "fc" else cast(x, "float64")
     names = names_of(x, axis)
     steps = [*varargs] if varargs else [1.0]
-    steps = steps * len(names) if len(steps) == 1 else steps
+    steps = steps * len(names) if len(steps) == 1 and not np.ndim(steps[0]) else steps
     if len(steps) != len(names):
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):

@@ -36,6 +36,8 @@ def _line(value: Any, what: str) -> DimArray:
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> DimArray:
     index = _line(x, "np.bincount: x")
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
     if weights is None:
         return counted(index, minlength=minlength, new_dim=axes.fresh("bin"))
     w = cast(named(_line(weights, "np.bincount: weights"), index.dims), np.float64)

@@ -100,6 +100,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     x = matrix(numbered(a), "pinv")
     if rtol is np._NoValue:
         rtol = 1e-15 if rcond is None else rcond
+    elif rcond is not None:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
     if not np.ndim(rtol):
         return placed(linalg.pinv(x, (ROW, COLUMN), rtol=rtol, hermitian=hermitian), ROW, COLUMN)
     least = numbered(rtol)  # one for each matrix
@@ -136,6 +138,8 @@ def cond(x: Any, p: Any = None) -> DimArray:
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     x = numbered(A)
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
     if x.ndim < 2:
         return not_equal(r.sum(absolute(x), skipna=False), e.c(0)) * 1
     if tol is None and rtol is None:

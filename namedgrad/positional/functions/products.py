@@ -175,6 +175,8 @@ def kron(a: Any, b: Any) -> DimArray:
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays: Any, *, out: Any = None) -> DimArray:
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
     return functools.reduce(dot, arrays)
 
 

@@ -120,6 +120,14 @@ def mean(
     return kept(y, x, names, keepdims)
 
 
+def _lost(ddof: float, correction: float | None) -> float:
+    if correction is None:
+        return ddof
+    if ddof:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
 @implements(np.var, method=True)
 def var(
     a: Any,
@@ -133,7 +141,7 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    ddof = ddof if correction is None else correction
+    ddof = _lost(ddof, correction)
     x, names = read(a, axis)
     if _all_alike(x, names, dtype, ddof, where, mean):
         y = r.var(in_dtype(x, dtype), names, skipna=False, ddof=ddof)
@@ -170,7 +178,7 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    ddof = ddof if correction is None else correction
+    ddof = _lost(ddof, correction)
     x, names = read(a, axis)
     if _all_alike(x, names, dtype, ddof, where, mean):
         y = kept(r.std(in_dtype(x, dtype), names, skipna=False, ddof=ddof), x, names, keepdims)

@@ -37,7 +37,7 @@ def transpose(a: Any, axes: Any = None) -> DimArray:
 
 def _transpose(self: PositionalArray, *axes: Any) -> Any:
     """Axes in another order, reversed if none is given."""
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+    if len(axes) == 1 and (axes[0] is None or np.ndim(axes[0])):
         (order,) = axes
     else:
         order = axes or None
@@ -256,7 +256,9 @@ implements(np.flipud, view="rw")(lambda m: flip(m, 0))
 
 @implements(np.rot90, view="rw")
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DimArray:
-    first, second = axes
+    first, second = (normalize_axis_index(a, numbered(m).ndim) for a in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
     if k % 4 == 0:
         return numbered(m)
     if k % 4 == 2:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes
-from namedgrad.array import DimArray
+from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray
@@ -18,6 +18,7 @@ from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import sorting as s
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c, divide
+from namedgrad.rules.sorting.order import places as checked
 from namedgrad.rules.structure import cast
 
 
@@ -37,13 +38,20 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> DimArray:
     x, name = along(numbered(a), axis)
-    places = static(kth, "np.partition: kth")
-    return s.partition(x, name, kth=places if isinstance(places, int) else np.asarray(places).ravel().tolist())
+    return s.partition(x, name, kth=_places(kth, "np.partition: kth"))
 
 
 @implements(np.argpartition, method=True)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> DimArray:
+    x = numbered(a)
+    x, name = along(x, granted(x, axis))
+    checked(_places(kth, "np.argpartition: kth"), extent(x, name), "argpartition")
     return argsort(a, axis)
+
+
+def _places(kth: Any, what: str) -> int | list[int]:
+    given = static(kth, what)
+    return given if isinstance(given, int) else np.asarray(given).ravel().tolist()
 
 
 def _sort_in_place(
@@ -100,6 +108,8 @@ def _quantile(skipna: bool, scale: float) -> Any:
     ) -> Any:
         x, at = numbered(a), numbered(q)
         kind = x.dtype
+        if kind.kind == "c":
+            raise TypeError("a must be an array of real numbers")
         how = interpolation or method
         names = names_of(x, axis)
         share = None if weights is None else _share(weights, x, names, how, whole=axis is None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.positional.array import ordered
@@ -29,6 +29,7 @@ from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.scans.logarithms import logcumsumexp
 from namedgrad.rules.structure import add, cast, contract, equal, multiply, negative, subtract, total, where
+from namedgrad.trace import innermost
 
 CELL = axes.fresh("cell")
 
@@ -59,8 +60,10 @@ def cov(
     if y is not None:
         x = concatenate([x, _rows(y, rowvar or numbered(y).shape[:1] == (1,))])  # of one row: as it is, as in NumPy
     x = cast(x, np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64))
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
     loss = c((0 if bias else 1) if ddof is None else ddof)
-    own = [None if w is None else named(numbered(w), (CELL,)) for w in (fweights, aweights)]
+    own = [_weights(w, x, what) for w, what in ((fweights, "fweights"), (aweights, "aweights"))]
     given = [w for w in own if w is not None]
     weights = multiply(*given) if len(given) > 1 else given[0] if given else None
     scale: DimArray = c(float(x.shape[1])) if weights is None else total(weights, (CELL,))
@@ -73,6 +76,24 @@ def cov(
     free = e.maximum(subtract(scale, loss), c(0.0))  # as in NumPy
     out = ordered(e.divide(out, free), names)
     return squeeze(out, tuple(n for n, s in out.sizes.items() if s == 1))
+
+
+def _weights(given: Any, x: DimArray, what: str) -> DimArray | None:
+    """One for each column, as far as they are known none below 0, and those that count whole."""
+    if given is None:
+        return None
+    w = numbered(given)
+    if w.ndim > 1:
+        raise RuntimeError(f"cannot handle multidimensional {what}")
+    if w.shape != x.shape[1:]:
+        raise RuntimeError(f"incompatible numbers of samples and {what}")
+    known = innermost(w).raw
+    if backends.may_look(known):
+        if what == "fweights" and (known != np.around(known)).any():
+            raise TypeError("fweights must be integer")
+        if (known < 0).any():
+            raise ValueError(f"{what} cannot be negative")
+    return named(w, (CELL,))
 
 
 def _off(x: DimArray, weights: DimArray | None, scale: DimArray) -> DimArray:
