@@ -17,6 +17,7 @@ import xarray as xr
 
 import namedgrad as ng
 from namedgrad.ops import FUNCTIONS, UFUNCS
+from tests.support.oracles import richardson
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -912,3 +913,12 @@ def test_derivatives_in_the_order_where_exp_overflows() -> None:
     assert slope(0.0, 1e5) == 0
     np.testing.assert_allclose(slope(0.0, 2.0), -scipy.special.k0(2.0), rtol=1e-12)
     np.testing.assert_allclose(slope(0.5, 712.0), -1.7343490182122928e304, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["kv", "kve"])
+@pytest.mark.parametrize("z", [3.5 + 0j, 1.2 - 0.7j, -0.8 + 0.4j])
+def test_orders_of_functions_of_one_complex_number(name: str, z: complex) -> None:
+    """Arguments that are Python's numbers."""
+    f = getattr(scipy.special, name)
+    slope = ng.grad(lambda v: np.real(f(v, z)))(0.6)
+    assert slope == pytest.approx(richardson(lambda t: f(0.6 + t, z).real), rel=1e-7)

@@ -88,7 +88,7 @@ class BesselKernels:
             m, at, left = xp.absolute(v), self._quadrant(z, -1), xp.real(z) < 0
             there = self._falling(n, m, at)
             out = there[n]
-            if not self.may_branch or left.any():
+            if not self.may_branch or np.any(left):
                 round_origin = _product(self._turns(n, m, -1), there) * xp.exp(-2 * at)  # DLMF 10.34.2
                 first = self._rising(n, m, at, both=True)[n] * xp.exp(-1j * xp.imag(at))
                 out = xp.where(left, round_origin - 1j * _PI * first, out)
