@@ -35,7 +35,8 @@ def _huber(z: DimArray) -> tuple[DimArray, DimArray, DimArray]:
 
 def _soft_l1(z: DimArray) -> tuple[DimArray, DimArray, DimArray]:
     t = add(c(1.0), z)
-    return multiply(c(2.0), add(e.sqrt(t), c(-1.0))), _power(t, -0.5), multiply(c(-0.5), _power(t, -1.5))
+    rho = e.divide(multiply(c(2.0), z), add(c(1.0), e.sqrt(t)))  # 2 (sqrt(t) - 1), which small residuals are lost in
+    return rho, _power(t, -0.5), multiply(c(-0.5), _power(t, -1.5))
 
 
 def _cauchy(z: DimArray) -> tuple[DimArray, DimArray, DimArray]:

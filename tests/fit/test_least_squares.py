@@ -575,6 +575,15 @@ def test_robust_losses_are_those_of_scipy(loss):
     np.testing.assert_allclose(fit.cost[0, 0], best.cost, rtol=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy", "arctan"])
+def test_residuals_far_below_the_scale_of_a_robust_loss_are_squared(loss):
+    y = observations(6, 1, 3)
+    fit = ng.least_squares(residual, START, *named(y), over=OVER, loss=loss, loss_scale=1e9)
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(stacked(fit.params), scipy_params(y), rtol=1e-6)
+    np.testing.assert_allclose(fit.covariance, each(y, lambda s: curve_fit(s)[1]), rtol=1e-4)
+
+
 def test_a_prior_is_one_more_residual():
     y = observations(7)
     mean = np.linspace(0.5, 1.5, 3)
