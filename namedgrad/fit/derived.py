@@ -120,12 +120,11 @@ def _is_cellwise(g: Callable[..., Any], params: xr.Dataset, value: xr.DataArray,
 
 
 def _form(covariance: xr.DataArray, slopes: Sequence[xr.DataArray]) -> xr.DataArray:
-    """``slopes @ covariance @ slopes``; what has no slope adds nothing, however unsure it is."""
+    """``slopes @ covariance @ slopes``."""
     parts, slopes = [], [_bare(x) for x in slopes]
     for i, x in enumerate(slopes):
         for j, y in enumerate(slopes):
-            weight = x * y
-            parts.append((weight * covariance[..., i, j]).where(weight != 0, 0.0))
+            parts.append(_times(x * y, covariance[..., i, j]))
     return sum(parts[1:], parts[0])
 
 
@@ -136,9 +135,14 @@ def _blocks(covariance: Mapping[Any, Any], slopes: Sequence[xr.DataArray]) -> xr
     for a, b in covariance:
         block, right = _bare(covariance[a, b]), _bare(known[b])
         right = right.rename({d: f"{d}_wrt" for d in right.dims if f"{d}_wrt" in block.dims})
-        weight = _bare(known[a]) * right
-        parts.append((weight * block).where(weight != 0, 0.0).sum(skipna=False))
+        parts.append(_times(_bare(known[a]) * right, block).sum(skipna=False))
     return sum(parts[1:], parts[0])
+
+
+def _times(weight: xr.DataArray, covariance: xr.DataArray) -> xr.DataArray:
+    """Parts of a variance: what has no slope adds nothing, however unsure it is; what has one and is not known, all."""
+    weight = abs(weight).where(np.isinf(covariance), weight)
+    return (weight * covariance).where(weight != 0, 0.0)
 
 
 def _bare(x: xr.DataArray) -> xr.DataArray:

@@ -247,6 +247,20 @@ def test_what_follows_from_missing_cells_has_no_error(rate):
     np.testing.assert_array_equal(np.isnan(fit.propagate(lambda p: p["size"] * p["rate"]).stderr), gone)
 
 
+def test_what_follows_from_parameters_that_are_not_determined_has_an_infinite_error():
+    t = xr.DataArray(np.arange(4.0), dims="t")
+    y = xr.DataArray([[0.1, 0.9, 2.2, 2.9], [1.0, 3.0, np.nan, np.nan]], dims=("cell", "t"))
+    fit = ng.least_squares(lambda p, t, y: p["a"] + p["b"] * t - y, {"a": 0.0, "b": 1.0}, t, y, over="cell")
+    for g in (lambda p: p["a"] - p["b"], lambda p: p["a"] + p["b"], lambda p: -p["b"]):
+        np.testing.assert_array_equal(np.isinf(fit.propagate(g).stderr), [False, True])
+        assert np.isinf(fit.propagate(lambda p, g=g: g(p).mean()).stderr)
+    twice = ng.least_squares(
+        lambda p, t, y: p["a"] + (p["b"] + p["c"]) * t - y, {"a": 0.0, "b": 1.0, "c": 0.0}, t, y, over="cell",
+        shared="c",
+    )  # fmt: skip
+    assert np.isinf(twice.propagate(lambda p: p["b"] - p["c"]).stderr).all()
+
+
 def test_errors_of_cells_with_a_multiindex():
     da = labelled(observations())
     for fixed in ((), "offset"):
