@@ -76,6 +76,12 @@ class Linear(NamedTuple):
         return cls(rows, ~linear[free][:, None], i, j, exact)
 
 
+    def scaled_by_nothing(self, x: Array, normal: Array) -> Flags:
+        """Whether a linear row that scales a column is 0 but for rounding: then nothing is known of that column's."""
+        parts = np.abs(x) * np.sqrt(small.diagonal(normal))
+        return np.asarray((parts[self.by] <= ROUNDING * parts.max(axis=0)).any(axis=0))
+
+
 class Seen(NamedTuple):
     """What was found at a trial.
 

@@ -27,6 +27,7 @@ from namedgrad.transforms.leaves import flatten, unflatten
 from namedgrad.transforms.tape import quiet
 from namedgrad.xarray.convert import hidden_names, some_of
 
+EPS = float(np.finfo(float).eps)
 DETERMINED = 1e12  # variance inflation beyond which rounding has eaten the covariance
 
 
@@ -114,8 +115,13 @@ class LeastSquaresResult(FitResult):
         matrix[problem.free] = found.arrays["x"]
         self._normal = found.arrays["normal"]
         self._unscaled, lost = inverses(self._normal, fitted=np.isfinite(cost))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self._variance = np.where(np.isfinite(cost) & (dof <= 0), np.inf, 2 * cost / np.maximum(dof, 1))
+        nowhere = problem.linearity().scaled_by_nothing(found.arrays["x"], self._normal)
+        self._unscaled[..., nowhere] = np.inf
+        lost |= nowhere
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rounding = _rounding(found.arrays["x"], self._normal) / np.maximum(problem.rows_of_data(), 1)
+            variance = np.fmax(2 * cost / np.maximum(dof, 1), rounding)
+            self._variance = np.where(np.isfinite(cost) & (dof <= 0), np.inf, variance)
         ended = (found.status != Status.MAX_ITERATIONS) & np.isfinite(cost)
         found.status[lost & ended] = Status.SINGULAR
         super().__init__(problem, matrix, found)
@@ -128,7 +134,8 @@ class LeastSquaresResult(FitResult):
     def covariance(self) -> xr.DataArray:
         """Covariance of the parameters, with the dims ``param`` and ``param_wrt``, scaled by the residual variance.
 
-        It is 0 for fixed parameters, and infinite where the data do not determine all of the others.
+        That is no less than what rounding makes. It is 0 for fixed parameters, and infinite where the data do not
+        determine all of the others.
         """
         return self._matrices(self._scaled, "covariance", "covariance of the parameters")
 
@@ -422,6 +429,11 @@ def inverses(normal: Matrix, *, fitted: Any) -> tuple[Matrix, Any]:
         out = inverse / scale[:, None] / scale
     out[..., lost] = np.inf
     return out, lost
+
+
+def _rounding(x: Matrix, normal: Matrix) -> Matrix:
+    """The sum of squares that rounding alone makes of what the parameters add up to."""
+    return np.square(EPS * np.max(np.abs(x) * np.sqrt(small.diagonal(normal)), axis=0))
 
 
 def _labels(names: list[Name]) -> Any:

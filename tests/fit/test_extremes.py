@@ -115,11 +115,35 @@ def test_cells_at_the_edges_disturb_nobody():
     bad[:, 0, 0], bad[:, 0, 1], bad[:, 0, 2], bad[:, 0, 3] = 5.0, 1e308, 0.0, np.inf
     bad[2:, 1, 0], bad[3:, 1, 1] = np.nan, np.nan
     found = fit(bad)
-    np.testing.assert_array_equal(found.status[0, :4], [0, 5, 2, 4])  # a size of 0 has no rate
+    np.testing.assert_array_equal(found.status[0, :4], [2, 5, 2, 4])  # a size of 0 has no rate
     assert found.params["offset"][0, 0] == pytest.approx(5.0)
     np.testing.assert_array_equal(found.status[1, :2], [4, 0])
     assert np.isinf(found.stderr["rate"][1, 1])
     np.testing.assert_allclose(stacked(found.params)[1:, 2:], want[1:, 2:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("start", [START, list(START)], ids=["given", "none"])
+@pytest.mark.parametrize("level", [5.0, -273.15, 1e-5, 1e9])
+def test_a_level_cell_determines_no_rate(start, level):
+    y = observations(1, 6, 7)
+    y[:, 2, 3] = level
+    found = fit(y, start)
+    rates = found.params["rate"].values[2, 3] * np.array([1, 2])
+    size, offset = (found.params[n].values[2, 3] for n in ("size", "offset"))
+    np.testing.assert_allclose(size * np.exp(-np.outer(rates, TIME)) + offset, level, rtol=1e-14)  # any does
+    assert found.status[2, 3] == 2
+    assert np.isinf(found.stderr["rate"][2, 3])
+    assert (found.status == 2).sum() == 1
+
+
+def test_errors_of_level_cells_are_those_of_rounding():
+    levels = np.random.default_rng(0).uniform(-300, 300, 200)
+    y = xr.DataArray(levels, dims="cell") + xr.DataArray(np.zeros_like(TIME), dims="time")
+    line = lambda p, t, y: p["slope"] * t + p["offset"] - y
+    for start in (["slope", "offset"], {"slope": 1.0, "offset": 0.0}):
+        found = ng.least_squares(line, start, xr.DataArray(TIME, dims="time"), y, over="cell")
+        assert (abs(found.params["slope"]) <= 4 * found.stderr["slope"]).mean() > 0.99
+        assert (found.stderr["offset"] <= 1e-15 * abs(levels)).all()
 
 
 @pytest.mark.parametrize("data", ["missing", "there"])
