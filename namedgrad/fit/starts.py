@@ -50,7 +50,8 @@ QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 EQUAL = 1e-4  # relative differences of the cost that do not count
 NEGATIVE, FAR = 0.25, 0.15  # of the candidates of a parameter, and of those of a place, which are beyond the data
-SINGULAR = 1e-10
+MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
+SINGULAR, NEARLY = 1e-10, 1e-5  # the latter in 32 bits
 
 
 def given_starts(params: Any) -> tuple[Any, list[Name]]:
@@ -226,7 +227,7 @@ class _Search:
         problem = self.problem
         frames = None if self.surface.shared else self._frames_of(index)
         known = np.isfinite(z).all(axis=1)
-        z = judge.seen(_complete(z) if frames is None else self._on_grid(index, z, frames))
+        z = judge.seen(z if frames is None else self._on_grid(index, z, frames))
         promised, least = judge.promised(z)
         plain = problem.loss is None and not problem.weighted and frames is None and judge.all_seen
         cost, sound = usual.cost[index], usual.sound[index]
@@ -378,8 +379,9 @@ class _Judge:
         self.lowest[found.linear] = 0.0
 
     def seen(self, z: Array) -> Array:
-        """Those of the observations (cell, observation) that count here."""
-        return z[:, self.some]
+        """Those of the observations (cell, observation) that count here; NaN where many are missing."""
+        many = self.all_seen & (np.isnan(z).mean(axis=1) > MANY)
+        return np.where(many[:, None], z, _complete(z))[:, self.some]
 
     def promised(self, z: Array) -> tuple[Array, Array]:
         """What candidates promise to leave of observations after one step (candidate, cell), in parts; and the least.
@@ -387,7 +389,7 @@ class _Judge:
         The parts are those of all there is, less 1; the least (cell,) is twice a cost.
         """
         left = self._left(self.slopes, z)
-        return left, np.einsum("cz,cz->c", z, z) * (1 + left.min(axis=0))
+        return left, np.nansum(z * z, axis=1) * (1 + left.min(axis=0))
 
     def __call__(self, z: Array, promised: Array) -> tuple[Array, Array]:
         """Candidates for each cell (trial, cell), and how much (in logs) what is left of each should grow."""
@@ -399,6 +401,11 @@ class _Judge:
 
     def _left(self, basis: Array, z: Array) -> Array:
         """Squares of what is left (candidate, cell) in parts of all, less 1; for a comparison 32 bits will do."""
+        gaps = ~np.isfinite(z).all(axis=1)
+        if gaps.any():
+            whole = np.empty((len(basis), len(z)), np.float32)
+            whole[:, gaps], whole[:, ~gaps] = self._left_of_some(basis, z[gaps]), self._left(basis, z[~gaps])
+            return whole
         size = np.linalg.norm(z, axis=1)
         size = np.where(size > 0, size, 1.0)
         unit = (z / size[:, None]).astype(np.float32)
@@ -413,12 +420,36 @@ class _Judge:
                 out[some] += np.einsum("cn,cn->c", off, off)[:, None] / size**2 - 2 * (off @ z.T) / size**2
         return out
 
+    def _left_of_some(self, basis: Array, z: Array) -> Array:
+        """The same where observations are missing: there the bases are not orthonormal."""
+        there, z = np.isfinite(z), np.nan_to_num(z)
+        size = np.linalg.norm(z, axis=1)
+        size = np.where(size > 0, size, 1.0)
+        unit, seen = (x.T.astype(np.float32) for x in (z / size[:, None], there))
+        out, rows = np.empty((len(basis), len(z)), np.float32), np.arange(basis.shape[1])
+        for some in batches(np.arange(len(basis)), max(1, ELEMENTS // (rows.size**2 * len(z)))):
+            q, off = np.swapaxes(basis[some], 0, 1).astype(np.float32), self.offset[some]
+            normal, pull = (q[:, None] * q) @ seen, q @ unit
+            normal[rows, rows] += NEARLY
+            if off.any():
+                pull -= (q * off) @ there.T / size
+            several = (x.reshape(*x.shape[:-2], -1) for x in (normal, pull))
+            out[some] = -_explained(*several).reshape(pull.shape[1:])
+            if off.any():
+                out[some] += (off**2 @ there.T / size - 2 * (off @ unit)) / size
+        return out
+
     def _growth(self, chosen: Array, z: Array) -> Array:
         if not self.rises:
             return np.zeros(chosen.shape)
-        left = self.left[chosen]  # (trial, cell, observation)
-        along = np.einsum("tcn,cn->tc", left, z) / np.einsum("tcn,tcn->tc", left, left)
+        left = np.where(np.isfinite(z), self.left[chosen], 0.0)  # (trial, cell, observation)
+        along = np.einsum("tcn,cn->tc", left, np.nan_to_num(z)) / np.einsum("tcn,tcn->tc", left, left)
         return np.log(np.where(along > 0, along, 1.0))
+
+
+def _explained(normal: Array, pull: Array) -> Array:
+    """How much less the squares are at the solution of normal equations."""
+    return small.dot(pull, small.solve(small.cholesky(normal), pull))
 
 
 def _least(cost: Array, count: int) -> Array:

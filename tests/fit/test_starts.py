@@ -402,6 +402,34 @@ def test_the_rounding_of_a_constant_is_no_oscillation(level):
         assert not swings(problem, np.array([[level]])).any()
 
 
+@pytest.mark.parametrize("name", ["sine", "damped oscillation"])
+def test_oscillations_with_most_observations_missing(name):
+    """What lies between the others must not be made up: straight lines there look like slower oscillations."""
+    damping = {"sine": 0.0, "damped oscillation": 1.0}[name]
+    rng = np.random.default_rng(5)
+    truth = np.array([2.0, 3.5, 0.5, 1.0, 0.2 * damping])[:, None] * rng.uniform(0.8, 1.25, (5, 40))
+    x = np.linspace(0, 10, 60)
+
+    def func(x, a, w, u, c, *d):
+        return a * np.cos(w * x + u) * np.exp(-x * (d[0] if d else 0.0)) + c
+
+    names = ["a", "w", "u", "c", "d"][: 5 if damping else 4]
+    truth = truth[: len(names)]
+    y = func(x, *truth[..., None])
+    y = y + 0.02 * rng.normal(size=y.shape)
+    y[rng.random(y.shape) < 0.7] = np.nan
+    fit = ng.least_squares(
+        lambda p, x, y: func(x, *(p[n] for n in names)) - y, names, ng.DimArray(x, ("i",)),
+        ng.DimArray(y, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    for j in range(40):
+        keep = np.isfinite(y[j])
+        best = scipy.optimize.least_squares(
+            lambda p, j=j, keep=keep: (func(x, *p) - y[j])[keep], truth[:, j], x_scale="jac"
+        )  # fmt: skip
+        assert fit.cost.data[j] <= best.cost * (1 + 1e-3) + 1e-9
+
+
 def test_terms_that_start_equal_are_told_apart():
     """From equal start values two exponentials never part; where noise hides that, the fit still is not the best."""
     func, x, limits = FAMILIES["two exponentials"]
