@@ -40,7 +40,7 @@ from namedgrad.positional import positional
 from namedgrad.transforms.tape import quiet
 
 Array = np.ndarray[Any, Any]
-CANDIDATES, MORE, FEWEST = 2048, 8192, 256  # more with four parameters that are not linear
+CANDIDATES, FEWEST = 2048, 256  # four times as many with four parameters that are not linear, and again with six
 ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
 OBSERVATIONS = 512  # that candidates are compared by, at most
 BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 8, 256  # candidates that a cell tries, and those that count for both
@@ -140,7 +140,7 @@ class _Search:
         """Parameters (parameter, candidate) for the coordinates ``x``."""
         bent, rng = self.found.bent, np.random.default_rng(1)
         size = self.surface.values(self.typical[:, None], self.x).shape[1]
-        most = CANDIDATES if len(bent) < 4 else MORE
+        most = CANDIDATES * 4 ** min(max(len(bent) // 2 - 1, 0), 2)
         count = int(np.clip(ELEMENTS // size, FEWEST, most)) if bent else 1
         points = np.repeat(self.typical[:, None], count, axis=1)
         points[self.found.linear] = np.where(rng.random((len(self.found.linear), count)) < 0.5, 1.0, -1.0)

@@ -430,6 +430,20 @@ def test_oscillations_with_most_observations_missing(name):
         assert fit.cost.data[j] <= best.cost * (1 + 1e-3) + 1e-9
 
 
+def test_three_peaks_that_may_lie_close_to_each_other():
+    """Six parameters that are not linear have a wide space: with as few candidates as for four, 72 % are found."""
+    limits = [(3, 5), (2, 3), (0.4, 0.8), (1.5, 2.5), (4.5, 7.5), (0.6, 1.0), (2, 4), (7.5, 10), (0.5, 0.9)]
+    func = lambda x, *p: sum(p[i] * np.exp(-(((x - p[i + 1]) / p[i + 2]) ** 2)) for i in (0, 3, 6))
+    rng, x = np.random.default_rng(5), np.linspace(0, 12, 60)
+    y = func(x, *(rng.uniform(*limit, (60, 1)) for limit in limits))
+    noise = 0.01 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, x, y: func(x, *p.values()) - y, [f"q{i}" for i in range(9)], ng.DimArray(x, ("i",)),
+        ng.DimArray(y + noise, ("cell", "i")), over="cell", max_iterations=200,
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() > 0.8  # no more than the truth leaves
+
+
 def test_terms_that_start_equal_are_told_apart():
     """From equal start values two exponentials never part; where noise hides that, the fit still is not the best."""
     func, x, limits = FAMILIES["two exponentials"]
