@@ -69,6 +69,7 @@ def least_squares(
     prior : dict, optional
         ``{name: (mean, standard deviation)}``, numbers or arrays as in ``bounds``. Each counts as one more residual,
         ``(parameter - mean) / standard deviation``; so residuals should be in standard deviations too: give ``sigma``.
+        A robust ``loss`` leaves it squared.
     fixed : names
         Parameters that are held at their start values.
     shared : names
