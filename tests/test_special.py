@@ -922,3 +922,17 @@ def test_orders_of_functions_of_one_complex_number(name: str, z: complex) -> Non
     f = getattr(scipy.special, name)
     slope = ng.grad(lambda v: np.real(f(v, z)))(0.6)
     assert slope == pytest.approx(richardson(lambda t: f(0.6 + t, z).real), rel=1e-7)
+
+
+def test_derivatives_at_numbers_of_python() -> None:
+    for name, v, slope in (
+        ("jv", 1, 0.5), ("jv", 0.0, 0.0), ("iv", 1.0, 0.5), ("iv", 2, 0.0), ("ive", 1.0, 0.5), ("kv", 1.0, -math.inf), ("kve", 2, -math.inf),
+    ):  # fmt: skip
+        assert ng.grad(lambda x, name=name, v=v: getattr(scipy.special, name)(v, x))(0.0) == slope
+    hazard = lambda x: np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi) / scipy.special.ndtr(x)
+    for x in (-2.5, 0.0, 1.5):
+        assert ng.grad(scipy.special.log_ndtr)(x) == pytest.approx(hazard(x), rel=1e-14)
+        assert ng.grad(ng.grad(scipy.special.log_ndtr))(x) == pytest.approx(-hazard(x) * (x + hazard(x)), rel=1e-12)
+    z = 0.25 + 0.5j
+    along = lambda t: np.real(ng.grad(lambda z: np.real(scipy.special.log_ndtr(z)))(z + t))
+    assert ng.pushforward(along, (0.0,), (1.0,))[1] == pytest.approx(np.real(-hazard(z) * (z + hazard(z))), rel=1e-12)

@@ -163,6 +163,7 @@ class BesselSlopes:
         with np.errstate(all="ignore"):
             if not self.may_branch:
                 return between(v, x, y).astype(y.dtype)
+            x = np.asarray(x)  # numbers of Python's are not divided by 0
             out = beside(v, x, y)
             lost = (np.absolute(x) < SMALL) | (np.absolute(y) < np.finfo(y.dtype).tiny)
             if not self.isfinite_all(out):

@@ -49,7 +49,7 @@ class NormalKernels:
             return -2.0 * self.erfcx_order(1, x)
         with np.errstate(all="ignore"):
             out = 2 * x * y - 2 / math.sqrt(math.pi)
-            return self._repaired(out, x > 1.5, lambda x, y: -2.0 * y * self._erfc_ratio(1, x), x, y)
+            return self._repaired(out, np.real(x) > 1.5, lambda x, y: -2.0 * y * self._erfc_ratio(1, x), x, y)
 
     def erfcx_ratio(self, x: Raw) -> Raw:
         """``erfcx_order(1, x) / erfcx(x)``, which is Mills' ratio turned over, less ``x``."""
@@ -58,7 +58,7 @@ class NormalKernels:
         def left(z: Raw) -> Raw:
             return 1 / (math.sqrt(math.pi) * self.special.erfcx(z)) - z
 
-        return self._pieces(x > 1.5, lambda z: self._erfc_ratio(1, z), left, x, (2.0, 0.0)).astype(dtype)
+        return self._pieces(self.xp.real(x) > 1.5, lambda z: self._erfc_ratio(1, z), left, x, (2.0, 0.0)).astype(dtype)
 
     def _erfc_ratio(self, n: int, x: Raw) -> Raw:
         """``i^n erfc(x) / i^(n-1) erfc(x)`` by its continued fraction (DLMF 7.18.13)."""
@@ -78,7 +78,7 @@ class NormalKernels:
             return self.normal_hazard(x)
         with np.errstate(all="ignore"):
             out = np.exp(-0.5 * x * x - y) * (1 / math.sqrt(2 * math.pi))
-            return self._repaired(out, ~(x > -1.0), self.normal_hazard, x)
+            return self._repaired(out, np.logical_not(x > -1.0), self.normal_hazard, x)
 
     def normal_hazard_bend(self, x: Raw, y: Raw) -> Raw:
         """The derivative of the hazard ``y``, ``-y (x + y)``: 0 on the right, and -1 at the end on the left."""
