@@ -57,6 +57,8 @@ GIVEN: dict[str, Callable[[Any], Any]] = {
     "cells in common, of several axes": lambda a: np.intersect1d(N[:, :2], a, return_indices=True)[0],
     "trimmed to nothing": lambda a: np.trim_zeros(0 * a[0], "f"),
     "trimmed behind": lambda a: np.trim_zeros(np.where(a > 1, a, 0)[0], "B"),
+    "covariances in less precision": lambda a: np.cov(a.astype("float32"), dtype="float32"),
+    "correlations in less precision": lambda a: np.corrcoef(a, dtype="float32"),
     "transposed by an array": lambda a: a.transpose(np.array([-1, 0])),
     "clip by a method": lambda a: a.clip(0, 1, casting="unsafe"),
 }
@@ -128,3 +130,9 @@ def test_cells_in_common_have_half_of_the_derivative_each(kind: str) -> None:
     np.testing.assert_array_equal(value, [-2.0, 1.5e308])
     for given, expected in zip(pull(np.array([4.0, 6.0], kind)), ([0, 3, 2], [3, 0, 2]), strict=True):
         np.testing.assert_array_equal(given, expected)
+
+
+def test_pieces_of_one_number_may_be_chosen_per_slice() -> None:
+    condition = ng.positional(np.array([True, False]), vectorized=("b",))
+    found = np.piecewise(4.0, [condition], [10.0, lambda x: x / 8])
+    np.testing.assert_array_equal(found.data, [10.0, 0.5])

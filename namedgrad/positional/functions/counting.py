@@ -92,6 +92,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    x = x if isinstance(x, PositionalArray) else np.asarray(x)
     conditions = _conditions(x, condlist)
     if len(funclist) == len(conditions) + 1:
         conditions.append(functools.reduce(np.logical_and, map(np.logical_not, conditions)))

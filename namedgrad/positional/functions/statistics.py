@@ -62,7 +62,8 @@ def cov(
     x = cast(x, np.dtype(dtype) if dtype is not None else np.result_type(x.dtype, np.float64))
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
-    loss = c((0 if bias else 1) if ddof is None else ddof)
+    lost = (0 if bias else 1) if ddof is None else ddof
+    loss = c(lost)
     own = [_weights(w, x, what) for w, what in ((fweights, "fweights"), (aweights, "aweights"))]
     given = [w for w in own if w is not None]
     weights = multiply(*given) if len(given) > 1 else given[0] if given else None
@@ -73,7 +74,7 @@ def cov(
     first, second = (_off(named(x, (n, CELL)), weights, scale) for n in names)
     second = conj_if_complex(second)
     out = contract(first, second if weights is None else multiply(second, weights), (CELL,))
-    free = e.maximum(subtract(scale, loss), c(0.0))  # as in NumPy
+    free = e.maximum(subtract(scale, loss), c(0.0)) if given else c(max(x.shape[1] - lost, 0.0))  # as in NumPy
     out = ordered(e.divide(out, free), names)
     return squeeze(out, tuple(n for n, s in out.sizes.items() if s == 1))
 
