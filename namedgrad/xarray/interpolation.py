@@ -37,6 +37,7 @@ from namedgrad.xarray.splines import spline
 Pairs = Mapping[Any, tuple[xr.Variable, xr.Variable]]
 
 SPLINES = {"slinear": 1, "quadratic": 2, "cubic": 3, "quintic": 5}  #: degree
+DEGREES = {"nearest": 0, "zero": 0, "linear": 1, **SPLINES}
 CUBICS = frozenset(("pchip", "akima", "makima"))
 LONG = 256  #: nodes
 POLYNOMIALS = frozenset(("barycentric", "krogh", "krog"))
@@ -120,7 +121,10 @@ def _degree(method: str, options: dict[str, Any]) -> int:
         if options.get("order") is None:
             raise ValueError("order is required when method=polynomial")
         return int(options["order"])
-    return 0 if method == "zero" else SPLINES.get(method, 1)
+    if method not in DEGREES:
+        known = sorted({*DEGREES, *CUBICS, *POLYNOMIALS, "polynomial"})
+        raise ValueError(f"interp has no method {method!r}; methods are {', '.join(known)}")
+    return DEGREES[method]
 
 
 def _linear(x: DimArray, line: Line, *, like_numpy: bool = False, side: str = "left") -> DimArray:

@@ -261,6 +261,15 @@ def test_long_series_by_cubics(extrapolate):
     assert np.vdot(g, along) == pytest.approx((loss(x + along) - loss(x - along)).item() / 2, rel=1e-9)
 
 
+def test_a_method_that_xarray_refuses_is_refused():
+    line = xr.DataArray([0.0, 2.0, 3.0], dims="x", coords={"x": [0, 1, 2]})
+    program = lambda x: x.interp(x=[0.5, 1.5], method="lineer").sum()
+    with pytest.raises(ValueError, match="lineer is not a valid interpolator"):
+        program(line)
+    with pytest.raises(ValueError, match=r"no method 'lineer'; methods are .*linear, makima"):
+        line.grad(program)
+
+
 def test_a_dim_that_is_interpolated_at_differentiated_places_has_a_coordinate_without_an_index():
     seen = {}
 
