@@ -29,7 +29,8 @@ def pick(indexable: Any, indexer: Any) -> Any:
     raw = np.asarray(indexable)
     ours = wrap(make(raw, numbers(raw.ndim), NONE))
     picked = indexing.apply_indexer(indexing.as_indexable(ours), indexer)
-    return label(picked._x, None) if isinstance(indexable, indexing.PandasIndexingAdapter) else picked
+    differs = isinstance(picked, PositionalArray)  # else it is plain, as integers that are the same in every slice
+    return label(picked._x, None) if differs and isinstance(indexable, indexing.PandasIndexingAdapter) else picked
 
 
 _ONE = "_one_position"

@@ -270,6 +270,19 @@ def test_a_method_that_xarray_refuses_is_refused():
         line.grad(program)
 
 
+@pytest.mark.parametrize("over", [(), "case"])
+@pytest.mark.parametrize("labels", [[0, 1, 2], [0.0, 1.0, 2.0]])
+def test_labels_that_are_differentiated_pick_from_indexes_of_every_kind(labels, over):
+    table = xr.DataArray([10.0, 20.0, 40.0], dims="x", coords={"x": labels})
+    x = xr.DataArray([[0.1, 1.8], [1.1, 0.2]], dims=["case", "p"])
+    programs = (
+        lambda x: (table.sel(x=x, method="nearest") * x).sum(),
+        lambda x: (table.to_dataset(name="a").sel(x=x.variable, method="nearest").a.variable * x).sum(),
+    )
+    for program in programs:
+        np.testing.assert_array_equal(x.grad(program, over=over), [[10.0, 40.0], [20.0, 10.0]])
+
+
 def test_a_dim_that_is_interpolated_at_differentiated_places_has_a_coordinate_without_an_index():
     seen = {}
 
