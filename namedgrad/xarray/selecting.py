@@ -97,7 +97,8 @@ def dropna(self: Any, dim: Any, *, how: str = "any", thresh: int | None = None, 
     arrays = [self._variables[k] for k in (self.data_vars if subset is None else subset)]
     arrays = [a for a in arrays if dim in a.dims]
     others = [[d for d in a.dims if d != dim] for a in arrays]
-    count: Any = sum(a.count(dims).data for a, dims in zip(arrays, others, strict=True))
+    start = np.zeros(self.sizes[dim], int)
+    count: Any = sum((a.count(dims).data for a, dims in zip(arrays, others, strict=True)), start)
     size = sum(math.prod(self.sizes[d] for d in dims) for dims in others)
     mask = count >= thresh if thresh is not None else count == size if how == "any" else count > 0
     if isinstance(mask, PositionalArray):

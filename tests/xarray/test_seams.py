@@ -283,6 +283,13 @@ def test_labels_that_are_differentiated_pick_from_indexes_of_every_kind(labels, 
         np.testing.assert_array_equal(x.grad(program, over=over), [[10.0, 40.0], [20.0, 10.0]])
 
 
+def test_dropna_that_looks_at_no_variable():
+    ds = xr.Dataset({"a": (("lat", "x"), [[1.0, np.nan], [3.0, 4.0]]), "n": ("y", [1.0, 2.0])})
+    for subset, dim in (((), "x"), (["n"], "x"), (["n"], "y")):
+        out = ds.grad(lambda d, s=subset, dim=dim: (d.dropna(dim, subset=s).a ** 2).sum(), over="lat")
+        np.testing.assert_array_equal(out.a, [[2.0, 0.0], [6.0, 8.0]])
+
+
 def test_a_dim_that_is_interpolated_at_differentiated_places_has_a_coordinate_without_an_index():
     seen = {}
 
