@@ -229,9 +229,8 @@ def _equals(original: Call, self: Any, other: Any, equiv: Any = None) -> Any:
         if np.shape(a) != np.shape(b):
             return False
         a, b = (ops.FUNCTIONS["stop_gradient"](v) if isinstance(v, PositionalArray) else v for v in (a, b))
-        same = a == b
-        if a.dtype.kind in "fc" and b.dtype.kind in "fc":
-            same = same | (np.logical_or if lenient else np.logical_and)(np.isnan(a), np.isnan(b))
+        null = [np.isnan(v) if v.dtype.kind in "fc" else np.False_ for v in (a, b)]
+        same = (a == b) | (null[0] | null[1] if lenient else null[0] & null[1])
         return bool(np.all(same.devectorize()))
 
     return original(self, other, equal)

@@ -357,6 +357,15 @@ def test_what_is_equal_in_every_slice_is_equal(over):
     np.testing.assert_allclose(x.grad(program, over=over), 2 * x)
 
 
+def test_what_is_missing_in_one_of_two_is_no_conflict_in_any_slice():
+    gone, there = xr.Dataset({"a": ((), np.nan)}), xr.Dataset({"a": ("y", [0])})
+    program = lambda b: xr.merge([there, b], compat="no_conflicts").a.sum() + b.a.fillna(1.0)
+    both = gone.expand_dims(lat=[0.0, 1.0]).copy(deep=True)
+    np.testing.assert_array_equal(both.grad(program, over="lat").a, [0.0, 0.0])
+    with pytest.raises(xr.MergeError):
+        both.fillna(1.0).grad(program, over="lat")
+
+
 def test_a_branch_by_numpy_on_a_dataarray_names_that_of_xarray() -> None:
     """NumPy asks a DataArray for nothing but its numbers."""
     da = xr.DataArray([1.0, -2.0], dims="x")
