@@ -15,6 +15,7 @@ from namedgrad.compile.arguments import Read, seen
 from namedgrad.compile.program import Program, Results
 from namedgrad.compile.record import Recorder, Var
 from namedgrad.compile.surroundings import Slot, Surroundings, Traced
+from namedgrad.transforms.calls import run
 from namedgrad.transforms.tape import quiet
 
 MOST_PROGRAMS = 256  # of one function; a program holds its constants, and the oldest goes first
@@ -136,7 +137,7 @@ def _record(
     token = backends.start_recording(recorder)
     try:
         with quiet():
-            out = f(*args, **keywords)
+            out = run(f, *args, **keywords)
             return out, Results(out, recorder)  # views are read while they are still recorded
     finally:
         backends.stop_recording(token)

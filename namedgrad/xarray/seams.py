@@ -19,9 +19,10 @@ import numpy as np
 import xarray as xr
 
 from namedgrad import backends, ops
-from namedgrad.array import TraceError, make
+from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import positional
+from namedgrad.trace import innermost
 from namedgrad.xarray.moving import by_labels, has_moving, onto_labels
 
 Call = Callable[..., Any]
@@ -104,7 +105,7 @@ def _differs(self: Any, *_: Any, **__: Any) -> bool:
 
 def _per_slice(self: Any, other: Any, *_: Any, **__: Any) -> bool:
     arrays = self._data, getattr(getattr(other, "variable", other), "_data", None)
-    return any(isinstance(a, PositionalArray) and a.vectorized for a in arrays) and not backends.is_recording()
+    return any(isinstance(a, PositionalArray) and (a.vectorized or backends.is_recording()) for a in arrays)
 
 
 def _is_lazy(*, array: Any, **_: Any) -> bool:
@@ -231,9 +232,23 @@ def _equals(original: Call, self: Any, other: Any, equiv: Any = None) -> Any:
         a, b = (ops.FUNCTIONS["stop_gradient"](v) if isinstance(v, PositionalArray) else v for v in (a, b))
         null = [np.isnan(v) if v.dtype.kind in "fc" else np.False_ for v in (a, b)]
         same = (a == b) | (null[0] | null[1] if lenient else null[0] & null[1])
-        return bool(np.all(same.devectorize()))
+        return _decided(np.all(same.devectorize()))
 
     return original(self, other, equal)
+
+
+def _decided(truth: Any) -> bool:
+    """What steers a program must be known.  xarray takes a TypeError for unequal, so the TraceError is only the cause.
+
+    Scalar coordinates of operands, which arithmetic leaves out if they are merged in vain, are not worth an error.
+    """
+    try:
+        raws = [innermost(truth._x).raw] if isinstance(truth, PositionalArray) else [truth]
+        instead = "xr.where(a == b, ...), compat='override', or data_vars='all' of concat"
+        refuse_while_recording("comparing arrays (equals, compat=)", instead, *raws)
+    except TraceError as error:
+        raise xr.MergeError(*error.args) from error
+    return bool(truth)
 
 
 def _lazy_extremes(original: Call, *, array: Any, **options: Any) -> Any:

@@ -357,6 +357,26 @@ def test_what_is_equal_in_every_slice_is_equal(over):
     np.testing.assert_allclose(x.grad(program, over=over), 2 * x)
 
 
+def test_what_is_not_known_yet_is_not_taken_for_unequal():
+    x = field()[:3].rename("a")
+    ds = x.to_dataset()
+    for program in (
+        lambda x, y: x if x.a.equals(y.a) else 3 * x,
+        lambda x, y: x if x.identical(y) else 3 * x,
+        lambda x, y: x if x.broadcast_equals(y) else 3 * x,
+        lambda x, y: xr.concat([x, y], "new", data_vars="different", compat="equals"),
+        lambda x, y: xr.merge([x, y], compat="no_conflicts"),
+    ):
+        loss = lambda x, y, program=program: program(x, y).a.sum()
+        for run in (ng.compile(program), ng.compile(ng.grad(loss))):
+            with pytest.raises(ng.TraceError, match=r"comparing arrays.*compat='override'"):
+                run(ds, ds.copy(deep=True))
+    part = lambda x, at: x.assign_coords(m=x.isel(time=at, drop=True).mean())
+    compiled = ng.compile(lambda x: part(x, 0) + part(x, 1))
+    xr.testing.assert_identical(compiled(x), 2 * x)
+    assert ng.compile(lambda x: x if x.time.equals(x.time.copy(deep=True)) else 3 * x)(x).equals(x)
+
+
 def test_what_is_missing_in_one_of_two_is_no_conflict_in_any_slice():
     gone, there = xr.Dataset({"a": ((), np.nan)}), xr.Dataset({"a": ("y", [0])})
     program = lambda b: xr.merge([there, b], compat="no_conflicts").a.sum() + b.a.fillna(1.0)
