@@ -427,13 +427,13 @@ class _Judge:
         size = np.where(size > 0, size, 1.0)
         unit, seen = (x.T.astype(np.float32) for x in (z / size[:, None], there))
         out, rows = np.empty((len(basis), len(z)), np.float32), np.arange(basis.shape[1])
-        for some in batches(np.arange(len(basis)), max(1, ELEMENTS // (rows.size**2 * len(z)))):
+        for some in batches(np.arange(len(basis)), max(1, ELEMENTS // (max(1, rows.size) ** 2 * len(z)))):
             q, off = np.swapaxes(basis[some], 0, 1).astype(np.float32), self.offset[some]
             normal, pull = (q[:, None] * q) @ seen, q @ unit
             normal[rows, rows] += NEARLY
             if off.any():
                 pull -= (q * off) @ there.T / size
-            several = (x.reshape(*x.shape[:-2], -1) for x in (normal, pull))
+            several = (x.reshape(*x.shape[:-2], math.prod(x.shape[-2:])) for x in (normal, pull))
             out[some] = -_explained(*several).reshape(pull.shape[1:])
             if off.any():
                 out[some] += (off**2 @ there.T / size - 2 * (off @ unit)) / size
