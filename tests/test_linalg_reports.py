@@ -145,6 +145,16 @@ def test_signs_do_not_reach_the_gradient_of_the_logarithm():
     assert not sign.any()
 
 
+def test_the_sign_of_a_singular_matrix_has_the_derivative_0_in_both_modes():
+    for x, one in ((np.ones((2, 2)), 1.0), (np.zeros((1, 1), complex), 1 + 1j)):
+        f = lambda a: np.linalg.slogdet(a)[0].real
+        assert not ng.grad(f)(x).any()
+        assert ng.jvp(f, (x,), (np.full_like(x, one),))[1] == 0
+    several = np.stack([np.ones((2, 2)), np.diag([2.0, 4.0])])
+    g = ng.grad(lambda a: np.where(np.linalg.slogdet(a)[0] != 0, np.linalg.slogdet(a)[1], 0.0).sum())(several)
+    np.testing.assert_allclose(g, [np.zeros((2, 2)), np.diag([0.5, 0.25])])
+
+
 def test_a_singular_matrix_spoils_its_own_slice_only():
     x = np.stack([regular(2), np.ones((2, 2)), regular(2, seed=1)])
     for f in (lambda a: ng.slogdet(a, IJ)[1], lambda a: squared(ng.inv(a, IJ, errors="nan")), lambda a: squared(ng.solve(a, named([1.0, 2.0], "i"), IJ, errors="nan"))):

@@ -35,7 +35,7 @@ from namedgrad.rules.movement import diagonal as diagonal_of
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions import sum as sum_
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, equal, multiply, negative, positions, relabel, select, total, where
+from namedgrad.rules.structure import add, equal, multiply, negative, positions, relabel, scale, select, total, where
 
 # ------------------------------------------------------------------------------------------------ determinant
 
@@ -168,16 +168,16 @@ def _slogdet_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[
     if a.dtype.kind == "c":
         turn = imag(multiply(conj_if_complex(slice_of(y, COLUMN, 0)), slice_of(g, COLUMN, 0)))
         weight = add(weight, multiply(constant(1j), typed(turn, a)))
-    return (multiply(weight, mH(_inv(a, errors="nan"))),)
+    return (scale(weight, mH(_inv(a, errors="nan"))),)
 
 
 def _slogdet_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
-    moved = total(multiply(mT(_inv(a, errors="nan")), ts[0]), MATRIX)
+    moved = total(scale(ts[0], mT(_inv(a, errors="nan"))), MATRIX)
     place = positions(2, COLUMN, y)
     out = select(equal(place, c(1)), typed(real(moved), y))
     if y.dtype.kind != "c":
         return out
-    turn = multiply(multiply(constant(1j), slice_of(y, COLUMN, 0)), typed(imag(moved), y))
+    turn = scale(multiply(constant(1j), slice_of(y, COLUMN, 0)), typed(imag(moved), y))
     return add(out, select(equal(place, c(0)), turn))
 
 
