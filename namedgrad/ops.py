@@ -256,6 +256,7 @@ UFUNCS = {  # the operations that ufuncs of NumPy and SciPy are, if they have an
     "psi": "digamma",
     "kl_div": "kl_entr",
     "_zeta": "zeta",
+    "_riemann_zeta": "zeta",
 }
 _RENAMED = {
     "around": "round",

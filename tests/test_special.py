@@ -936,3 +936,19 @@ def test_derivatives_at_numbers_of_python() -> None:
     z = 0.25 + 0.5j
     along = lambda t: np.real(ng.grad(lambda z: np.real(scipy.special.log_ndtr(z)))(z + t))
     assert ng.pushforward(along, (0.0,), (1.0,))[1] == pytest.approx(np.real(-hazard(z) * (z + hazard(z))), rel=1e-12)
+
+
+# Riemann's function and its first derivative, from mpmath.
+RIEMANN = {
+    -20.5: (-108.21747505877606, 300.57792297065504), -4.0: (0.0, 0.007983811450268624), -2.0: (0.0, -0.03044845705839327),
+    -1.0: (-1 / 12, -0.165421143700451), 0.0: (-0.5, -0.9189385332046727), 0.5: (-1.4603545088095868, -3.922646139209152), 3.0: (1.2020569031595942, -0.19812624288563685),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("s", RIEMANN)
+def test_the_zeta_function_of_riemann_is_continued(s):
+    for f in (ng.zeta, scipy.special.zeta):
+        value, slope = ng.value_and_grad(f)(s)
+        np.testing.assert_allclose([float(value), slope], RIEMANN[s], rtol=1e-12)
+    with pytest.raises(TypeError, match="complex128"):
+        ng.zeta(ng.DimArray([1j], "x"))

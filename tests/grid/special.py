@@ -67,7 +67,7 @@ REFERENCES: dict[str, Any] = {
     "softmax": _along(_softmax),
     "log_softmax": _along(lambda x, axis: np.log(_softmax(x, axis))),
     "multigammaln": ufunc(_multigammaln),
-    "zeta": lambda x, q=1.0: xr.apply_ufunc(scipy.special.zeta, x, q),
+    "zeta": lambda x, q=None: xr.apply_ufunc(scipy.special.zeta, x, q) if q is not None else xr.apply_ufunc(scipy.special.zeta, x),
     "logit": lambda x, eps=None: xr.apply_ufunc(scipy.special.logit, x if eps is None else x.clip(eps, 1 - eps)),
     "polygamma": ufunc(scipy.special.polygamma),
     "kl_entr": ufunc(scipy.special.kl_div),
