@@ -101,7 +101,7 @@ def read_key(x: DimArray, key: Any) -> Key:
         name = next(names)
         target.append(name if isinstance(k, slice) else Ellipsis)
         if isinstance(k, Chosen):
-            if k.size != extent(x, name):
+            if k.size not in (0, extent(x, name)):  # 0 fits anywhere in NumPy
                 raise IndexError(f"a boolean index has {k.size} truth values along an axis of {extent(x, name)} cells")
             arrays[name] = k.at
         elif isinstance(k, DimArray):
