@@ -161,8 +161,8 @@ class Backend(
         return x[index]
 
     def cast(self, x: Raw, dtype: Any) -> Raw:
-        """A cast that takes the real part where a real dtype is asked of a complex array; NaT becomes NaN."""
-        if x.dtype.kind == "c" and dtype.kind != "c":
+        """A cast that takes the real part where numbers that are real are asked of a complex array; NaT becomes NaN."""
+        if x.dtype.kind == "c" and dtype.kind not in "cbO":
             x = x.real
         if x.dtype.kind in "mM" and dtype.kind in "fc":
             return self.xp.where(x == x, x.astype(dtype), dtype.type("nan"))  # noqa: PLR0124 - NaT differs from itself

@@ -41,6 +41,8 @@ GIVEN: dict[str, Callable[[Any], Any]] = {
     "equal, as truth values": lambda a: np.equal(1.1, a, dtype=bool),
     "missing, as truth values": lambda a: np.isnan(np.where(a > 1, np.nan, a), dtype=bool),
     "signs, as truth values": lambda a: np.signbit(-1.0 * a, dtype=bool),
+    "imaginary numbers as truth values": lambda a: np.logical_and(a, 1j, dtype=bool),
+    "imaginary numbers that become truth values": lambda a: (a * 1j).astype(bool),
     "length of complex numbers": lambda a: np.abs(a + 1j, dtype="float64"),
     "cut to whole numbers": lambda a: np.add(a, 2.7, dtype="int16", casting="unsafe"),
     "in less precision": lambda a: np.multiply(a.astype("float64"), np.float64(0.1), dtype="float32"),
