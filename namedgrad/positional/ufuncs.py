@@ -93,13 +93,18 @@ def in_loop(ufunc: Any, xs: list[DimArray], dtype: Any = None, casting: str = "s
     results, nothing = (np.dtype(dtype),) * ufunc.nout, (None,) * ufunc.nin
     given = (*map(_kind, xs), *(None for _ in results))
     kinds = ufunc.resolve_dtypes(given, signature=(*nothing, *results), casting=casting)
-    return [structure.cast(x, kind) for x, kind in zip(xs, kinds)]
+    return [x if _fits(x, kind) else structure.cast(x, kind) for x, kind in zip(xs, kinds)]
 
 
 def _kind(x: DimArray) -> Any:
     """A dtype, or the class of a number of Python's, which takes that of others."""
     own = type(x.raw) if x.level is None else None
     return own if own in (int, float, complex) else x.dtype
+
+
+def _fits(x: DimArray, kind: np.dtype[Any]) -> bool:
+    """Whether NumPy takes a number of Python's as it is, and refuses one that is out of range."""
+    return kind.kind in "iu" and _kind(x) is int
 
 
 def _write_all(ufunc: Any, out: Sequence[Any], result: Any) -> Any:

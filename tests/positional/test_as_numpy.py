@@ -107,6 +107,8 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "parts of whole numbers": lambda a: np.multiply(a, 0.5, dtype=int),
     "complex numbers made real": lambda a: np.add(a + 1j, 1.0, dtype=float),
     "comparisons as numbers": lambda a: np.equal(a, 1.0, dtype=float),
+    "numbers out of range": lambda a: np.add(a.astype("int8"), 300, dtype="int8"),
+    "bounds out of range": lambda a: np.clip(a.astype("int16"), 1 << 40, None, dtype="int16"),
     "clip to whole numbers": lambda a: np.clip(a + 0.5, 0, 1, dtype=int),
 }
 
@@ -122,7 +124,7 @@ def test_answers_are_those_of_numpy(name: str, a: np.ndarray) -> None:
 @pytest.mark.parametrize("a", [A, N], ids=["float64", "int64"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_numpy_refuses_is_refused(name: str, a: np.ndarray) -> None:
-    with pytest.raises((TypeError, ValueError, IndexError, RuntimeError)) as expected:
+    with pytest.raises((TypeError, ValueError, IndexError, RuntimeError, OverflowError)) as expected:
         REFUSED[name](a)
     with pytest.raises((expected.type, IndexError)):
         pulled(REFUSED[name], a)
