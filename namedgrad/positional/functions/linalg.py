@@ -80,8 +80,8 @@ def _matrix_norm(x: DimArray, names: Any, order: Any) -> DimArray:
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> DimArray:
     v = inexact(numbered(x))
-    lengths = {1: (None, "2", "2.0"), 2: (None, "f", "fro")}.get(v.ndim, (None,))
-    if axis is None and (ord if ord is None else str(ord)) in lengths:
+    length = v.ndim == 1 and isinstance(ord, (int, float)) and ord == 2
+    if axis is None and (ord is None or length or (v.ndim == 2 and isinstance(ord, str) and ord in ("f", "fro"))):
         return kept(_vector_norm(v, v.dims, 2), v, v.dims, keepdims)
     names = names_of(v, axis)
     if len(names) == 1:
