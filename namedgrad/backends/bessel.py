@@ -76,14 +76,15 @@ class BesselKernels:
 
     def ive_turned_order(self, n: int, v: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``v`` of ``exp(-x) I_v(x)`` on the right, of ``exp(x) I_v(x)`` on the left."""
-        turn = self.xp.where(self.xp.real(x) < 0, 1j, -1j) * self.xp.imag(x)
+        _, z = self._met(v, x)
+        turn = self.xp.where(self.xp.real(z) < 0, 1j, -1j) * self.xp.imag(z)
         straight = self.ive_order(n, v, x) if n else self.function("ive")(v, x)
         return (straight * self.xp.exp(turn)).astype(result_dtype(v, x))
 
     def complex_kve_order(self, n: int, v: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``v`` of ``exp(x) K_v(x)`` for complex ``x``."""
         xp = self.xp
-        v, z = double(v) + 0.0 * xp.real(x), double(x) + 0j
+        v, z = self._met(v, x)
         with np.errstate(all="ignore"):
             m, at, left = xp.absolute(v), self._quadrant(z, -1), xp.real(z) < 0
             there = self._falling(n, m, at)
@@ -100,7 +101,7 @@ class BesselKernels:
         """J or Y from I and K at ``-i x``."""
         xp, dtype, real = self.xp, result_dtype(v, x), not is_complex(x)
         negative = self._may_be_negative(v)
-        v, z = double(v) + 0.0 * xp.real(double(x)), double(x) + 0j
+        v, z = self._met(v, x)
         with np.errstate(all="ignore"):
             zero = xp.equal(z, 0)
             m, at = xp.absolute(v), xp.where(zero, 1.0, -1j * self._quadrant(z, 1))
@@ -128,7 +129,7 @@ class BesselKernels:
         for k in range(count):
             below = (-1) ** k
             one = _product(cos[: k + 1], first[: k + 1]) - _product(sin[: k + 1], second[: k + 1], skip=self._skip)
-            two = _product(sin[: k + 1], first[: k + 1]) + _product(cos[: k + 1], second[: k + 1])
+            two = _product(sin[: k + 1], first[: k + 1]) + _product(cos[: k + 1], second[: k + 1], skip=self._skip)
             out[0].append(xp.where(v < 0, below * one, first[k]))
             out[1].append(xp.where(v < 0, below * two, second[k]))
         return out
@@ -158,7 +159,7 @@ class BesselKernels:
         """``exp(-abs(real(x))) I_v(x)``."""
         xp, real = self.xp, not is_complex(x)
         negative = self._may_be_negative(v)
-        v, z = double(v) + 0.0 * xp.real(double(x)), double(x) + 0j
+        v, z = self._met(v, x)
         zero, left = xp.equal(z, 0), xp.real(z) < 0
         m, at = xp.absolute(v), xp.where(zero, 1.0, self._quadrant(z, -1))
         out = self._rising(n, m, at, both=not real)
@@ -205,6 +206,11 @@ class BesselKernels:
         pole = xp.where(v > -1, 1.0, -sign) * math.inf
         return xp.where(xp.equal(v, 0), 1.0, xp.where(xp.logical_or(v > 0, whole), 0.0, pole))
 
+    def _met(self, v: Raw, x: Raw) -> tuple[Raw, Raw]:
+        """Orders and complex arguments in double precision, both arrays: CuPy has functions that take no numbers."""
+        v = double(v) + 0.0 * self.xp.real(double(x))
+        return v, double(x) + self.xp.zeros_like(v, dtype=complex)
+
     def _may_be_negative(self, v: Raw) -> bool:
         """Whether an order below 0 has to be reckoned with."""
         if isinstance(v, (int, float, np.number)):
@@ -216,11 +222,12 @@ class BesselKernels:
         return self.xp.absolute(self.xp.real(z)) + sign * 1j * self.xp.absolute(self.xp.imag(z))
 
     def _turns(self, n: int, v: Raw, sign: int) -> list[Raw]:
-        """``exp(sign iπv)`` and its derivatives; exact where it is 1 or -1."""
+        """``exp(sign iπv)`` and its derivatives; exact where it is 1 or -1, or i or -i."""
         xp = self.xp
         near = v - 2 * xp.floor(v / 2 + 0.5)
         sin = xp.where(xp.equal(v, xp.floor(v)), 0.0, xp.sin(_PI * near))
-        first = xp.cos(_PI * near) + sign * 1j * sin
+        cos = xp.where(xp.equal(xp.absolute(near), 0.5), 0.0, xp.cos(_PI * near))
+        first = cos + sign * 1j * sin
         return [(sign * 1j * _PI) ** k * first for k in range(n + 1)]
 
     def _skip(self, factor: Raw, x: Raw) -> Raw:

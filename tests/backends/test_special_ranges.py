@@ -89,6 +89,15 @@ def test_bessel_functions(name: str, size: float, complex_numbers: bool, cupy: A
     assert_relative(found, expected, 2e-12, waves)
 
 
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive", "kv", "kve"])
+@pytest.mark.parametrize("x", [3.5, 3.5 + 0j, 2.0 - 3.0j])
+def test_bessel_functions_of_half_orders_below_0_at_a_number(name: str, x: complex, cupy: Any) -> None:
+    """There the part that grows with the order drops out exactly."""
+    v = np.array([-0.5, -2.5, -11.5, -39.5, -59.5, -7.0])
+    found = getattr(cupy, name)(fake_cupy.asarray(v), x).get()
+    assert_relative(found, getattr(scipy.special, name)(v, x), 1e-12)
+
+
 def test_nothing_of_the_left_half_plane_is_computed_on_the_right(monkeypatch: pytest.MonkeyPatch) -> None:
     numpy, z = get_backend("numpy"), np.array([2 + 1j, 0.3 - 4j])
     expected = numpy.kve_order(1, 0.7, z)
