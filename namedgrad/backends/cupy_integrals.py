@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.failures import NoKernelError
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
@@ -25,6 +26,7 @@ class CupyIntegrals:
 
     xp: Any
     special: Any
+    erf: Callable[[Raw], Raw]
     _faddeeva: Callable[[Raw], Raw]
     _pieces: Callable[..., Raw]
     dawsn_order: Callable[..., Raw]
@@ -135,7 +137,7 @@ class CupyIntegrals:
 
     def sici(self, x: Raw) -> tuple[Raw, Raw]:
         """Sine and cosine integrals: by their series, else by the continued fraction of E1 (DLMF 6.9.1)."""
-        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        xp, dtype, x = self.xp, result_dtype(x), _real(x, "sici")
         size = xp.absolute(x)
         near = size < 4
         si, rest = self._odd_and_even(xp.where(near, size, 1.0), -1)
@@ -153,7 +155,7 @@ class CupyIntegrals:
 
     def shichi(self, x: Raw) -> tuple[Raw, Raw]:
         """The hyperbolic ones: by their series, else from the exponential integrals."""
-        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        xp, dtype, x = self.xp, result_dtype(x), _real(x, "shichi")
         size = xp.absolute(x)
         near = size < 4
         shi, rest = self._odd_and_even(xp.where(near, size, 1.0), 1)
@@ -174,20 +176,36 @@ class CupyIntegrals:
 
     def fresnel(self, x: Raw) -> tuple[Raw, Raw]:
         """Fresnel's integrals: by their series, else from the complementary error function (DLMF 7.5.10)."""
+        if is_complex(x):
+            return self._complex_fresnel(x)
         xp, dtype, x = self.xp, result_dtype(x), double(x)
         size = xp.absolute(x)
         near = size < 1.5
-        z = xp.where(near, size, 1.0)
+        first_s, first_c = self._fresnel_series(xp.where(near, size, 1.0))
+        far = xp.where(near, 2.0, xp.minimum(size, 1e100))
+        rest = xp.exp(0.5j * math.pi * far * far) * self.erfcx(0.5 * math.sqrt(math.pi) * (1 - 1j) * far)
+        both = 0.5 * (1 + 1j) * (1 - rest)
+        s, c = xp.where(near, first_s, xp.imag(both)), xp.where(near, first_c, xp.real(both))
+        way = xp.where(xp.isnan(x), x, xp.where(x < 0, -1.0, 1.0))
+        return (way * s).astype(dtype), (way * c).astype(dtype)
+
+    def _complex_fresnel(self, x: Raw) -> tuple[Raw, Raw]:
+        """The same, where C + iS and C - iS are error functions of one turned to either side."""
+        xp, z = self.xp, double(x)
+        near = xp.absolute(z) < 1.5
+        series = self._fresnel_series(xp.where(near, z, 1.0))
+        plus, minus = (0.5 * (1 + i) * self.erf(0.5 * math.sqrt(math.pi) * (1 - i) * z) for i in (1j, -1j))
+        far = -0.5j * (plus - minus), 0.5 * (plus + minus)
+        s, c = (xp.where(near, a, b) for a, b in zip(series, far, strict=True))
+        return s.astype(result_dtype(x)), c.astype(result_dtype(x))
+
+    def _fresnel_series(self, z: Raw) -> tuple[Raw, Raw]:
+        """Both by powers of ``z``."""
         t, term, out = math.pi / 2 * z * z, z, [0.0, 0.0]
         for n in range(30):
             out[n % 2] = out[n % 2] + (-1) ** (n // 2) / (2 * n + 1) * term
             term = term * (t / (n + 1))
-        far = xp.where(near, 2.0, xp.minimum(size, 1e100))
-        rest = xp.exp(0.5j * math.pi * far * far) * self.erfcx(0.5 * math.sqrt(math.pi) * (1 - 1j) * far)
-        both = 0.5 * (1 + 1j) * (1 - rest)
-        s, c = xp.where(near, out[1], xp.imag(both)), xp.where(near, out[0], xp.real(both))
-        way = xp.where(xp.isnan(x), x, xp.where(x < 0, -1.0, 1.0))
-        return (way * s).astype(dtype), (way * c).astype(dtype)
+        return out[1], out[0]
 
     # ---------------------------------------------------------------- of Faddeeva's function
 
@@ -215,7 +233,7 @@ class CupyIntegrals:
 
     def airy(self, x: Raw) -> tuple[Raw, Raw, Raw, Raw]:
         """Airy's functions and their slopes: by their series, else by Bessel functions (DLMF 9.6)."""
-        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        xp, dtype, x = self.xp, result_dtype(x), _real(x, "airy")
         size = xp.absolute(x)
         near, left = size < 1.5, x < 0
         parts = self._airy_series(xp.where(near, x, 1.0))
@@ -251,3 +269,10 @@ class CupyIntegrals:
             _AI * first + _AIP * second, _AI * first_slope + _AIP * second_slope,
             _BI * first + _BIP * second, _BI * first_slope + _BIP * second_slope,
         ]  # fmt: skip
+
+
+def _real(x: Raw, name: str) -> Raw:
+    """In double precision; refused where it is complex, for which the formulas do not hold."""
+    if is_complex(x):
+        raise NoKernelError(f"{name!r} for complex numbers")
+    return double(x)

@@ -11,21 +11,18 @@ import numpy as np
 from namedgrad.backends.cupy_integrals import CupyIntegrals
 from namedgrad.backends.cupy_polynomials import CupyPolynomials
 from namedgrad.backends.faddeeva import ErrorFunctions
+from namedgrad.backends.failures import NoKernelError
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 
-class NoKernelError(TypeError, AttributeError):
-    """A function that this backend lacks."""
-
-
 class NoFunctions:
     """What stands for ``cupyx.scipy.special`` where that is missing."""
 
     def __getattr__(self, name: str) -> Any:
-        raise NoKernelError(f"the cupy backend has no kernel {name!r}; use .to('numpy') to compute it on the host")
+        raise NoKernelError(repr(name))
 
 
 class CupySpecial(ErrorFunctions, CupyIntegrals, CupyPolynomials):

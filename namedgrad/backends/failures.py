@@ -24,6 +24,13 @@ class Bad(NamedTuple):
     batch: str
 
 
+class NoKernelError(TypeError, AttributeError):
+    """A function that the cupy backend lacks."""
+
+    def __init__(self, kernel: str) -> None:
+        super().__init__(f"the cupy backend has no kernel {kernel}; use .to('numpy') to compute it on the host")
+
+
 class MatrixError(np.linalg.LinAlgError):
     """An error that knows which matrices it is about; to its reader NumPy's own."""
 

@@ -218,3 +218,18 @@ def test_negative_degrees_of_polynomials(name: str, monkeypatch: pytest.MonkeyPa
         expected = getattr(scipy.special, name)(n, x)
         for degree in (n, ng.DimArray(fake_cupy.asarray(np.full(3, n)), "x")):
             assert_close(getattr(ng, name)(degree, here).to_numpy(), expected, 10 * ROUNDING)
+
+
+@pytest.mark.parametrize("size", [0.1, 1.4, 5.0])
+def test_fresnel_integrals_of_complex_numbers(size: float, cupy: Any) -> None:
+    z = drawn(size, complex_numbers=True, seed=11)
+    z[:40], z[40:80] = z[:40].real, 1j * z[40:80].imag
+    for found, expected in zip(cupy.fresnel(fake_cupy.asarray(z)), scipy.special.fresnel(z), strict=True):
+        assert_relative(found.get(), expected, 2e-12)
+
+
+@pytest.mark.parametrize("name", ["airy", "sici", "shichi"])
+def test_what_is_known_at_real_numbers_alone_says_so(name: str, cupy: Any) -> None:
+    z = ng.DimArray(fake_cupy.asarray(np.array([1.0 + 2.0j])), "x")
+    with pytest.raises(TypeError, match=rf"no kernel '{name}' for complex numbers; use .to\('numpy'\)"):
+        getattr(ng, name)(z)
