@@ -504,3 +504,17 @@ def test_bessel_functions_of_many_orders_at_a_number(name: str, array: Callable[
     orders = np.array([0.5, 1.5, 2.5])
     out = getattr(ng, name)(array(orders, "x"), 0.5)
     np.testing.assert_allclose(out.to_numpy(), getattr(scipy.special, name)(orders, 0.5), rtol=1e-12)
+
+
+def test_positions_that_the_device_found_pick_there(cupy: Any) -> None:
+    x = np.array([3.0, 1.0, 3.0, 2.0])
+    here, keep = ng.positional(cupy.asarray(x)), cupy.asarray(np.array([True, False, True, False]))
+    for found, expected in (
+        (np.unique(here), np.unique(x)),
+        (np.take(here, cupy.asarray(np.array([3, 0]))), x[[3, 0]]),
+        (np.extract(ng.positional(keep), here), x[[0, 2]]),
+        (np.unravel_index(ng.positional(cupy.asarray(np.array([5, 1]))), (3, 2))[0], np.array([2, 0])),
+        (ng.grad(lambda x: np.sum(np.unique(x * x)))(here), 2 * x * [1, 1, 0, 1]),
+    ):
+        assert isinstance(found.data, cupy.ndarray)
+        assert np.array_equal(found.data.get(), expected)

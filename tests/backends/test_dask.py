@@ -412,3 +412,13 @@ def test_a_convolution_has_the_dtype_that_it_says(dtype: Any) -> None:
     (found,), want = computed(out), np.stack([np.convolve(row, row) for row in x])
     assert out.dtype == found.dtype == want.dtype
     np.testing.assert_array_equal(found, want)
+
+
+def test_raw_lazy_positions_stay_lazy() -> None:
+    x, at = np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2])
+    picked = np.take(ng.positional(halves(x)), halves(at))
+    gradient = ng.grad(lambda x: np.sum(np.take(x * x, halves(at))))(ng.positional(halves(x)))
+    rows = np.unravel_index(ng.positional(halves(at)), (2, 2))
+    found = dask.compute(picked.data, gradient.data, *rows, scheduler="sync")
+    for values, expected in zip(found, (x[at], 2 * x * [1, 0, 2], [1, 0, 1], [0, 0, 0]), strict=True):
+        assert np.array_equal(values, expected)

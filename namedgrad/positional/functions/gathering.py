@@ -25,7 +25,8 @@ from namedgrad.rules.structure import select as keep
 
 
 def _index(value: Any, size: int, mode: str) -> DimArray:
-    index = index_array(np.asarray(value) if not isinstance(value, PositionalArray) else value)
+    given = isinstance(value, PositionalArray) or backends.is_array(value)
+    index = index_array(value if given else np.asarray(value))
     if index.dtype.kind == "b":  # as NumPy: places 0 and 1
         index = cast(index, np.intp)
     if mode == "wrap":

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.operands import numbered
@@ -119,7 +120,8 @@ implements(np.isreal)(lambda x: equal(imag(stop_gradient(numbered(x))), c(0)))
 def unravel_index(indices: Any, shape: Any, order: Any = "C") -> tuple[DimArray, ...]:
     v = innermost(numbered(indices))
     refuse_while_recording("np.unravel_index()", "// and %")
-    return tuple(make(np.asarray(p), v.names, v.hidden) for p in np.unravel_index(v.raw, shape, order))
+    places = np.unravel_index(v.raw, shape, order)
+    return tuple(make(p if backends.is_array(p) else np.asarray(p), v.names, v.hidden) for p in places)
 
 
 def _infinite(sign: Any) -> Callable[..., Any]:
