@@ -422,3 +422,9 @@ def test_raw_lazy_positions_stay_lazy() -> None:
     found = dask.compute(picked.data, gradient.data, *rows, scheduler="sync")
     for values, expected in zip(found, (x[at], 2 * x * [1, 0, 2], [1, 0, 1], [0, 0, 0]), strict=True):
         assert np.array_equal(values, expected)
+
+
+@pytest.mark.parametrize("name", ["unique", "unique_values", "histogram", "histogram_bin_edges"])
+def test_answers_whose_size_or_edges_depend_on_values_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"np.{name}\(\): .* values, which are on dask; use .to_numpy\(\)"):
+        getattr(np, name)(ng.positional(halves([3.0, 1.0, 1.0])))

@@ -13,7 +13,11 @@ from namedgrad.positional.protocol import implements, static
 
 
 def _known(x: Any, what: str) -> Any:
-    return value_of(x._x, what) if isinstance(x, PositionalArray) else np.asarray(x)
+    if not isinstance(x, PositionalArray):
+        return np.asarray(x)
+    if x.backend != "numpy":
+        raise TypeError(f"{what}: edges and cells depend on values, which are on {x.backend}; use .to_numpy()")
+    return value_of(x._x, what)
 
 
 def _following(x: Any, edges: Any, bins: Any, range: Any) -> Any:

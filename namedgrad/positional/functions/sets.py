@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.positional.functions.plain import value_of
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 
 
 def _known(x: Any, what: str) -> Any:
-    return value_of(numbered(x), what)
+    raw = value_of(numbered(x), what)
+    if backends.backend_of(raw).name == "dask":
+        raise TypeError(f"{what}: the number of cells depends on values, which are on dask; use .to_numpy()")
+    return raw
 
 
 def _cells(x: Any, index: Any, axis: int | None = None) -> Any:
