@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
 TILE_ELEMENTS = 1 << 15  # numbers in one tile: a few arrays of them stay in the cache
-LARGER = 2, 4  # times as many in a large one: on one thread, and on several, which then wait for each other less often
+# Times as many in a large one: on one thread, and on several, which then wait for each other less often; with 8 times
+# as many a cell takes 2.2 to 3.4 us instead of 1.6 to 1.9.
+LARGER = 2, 4
 SAME = 1e-9  # relative differences that another order of sums makes
 GLANCE = 37, 41  # cells of the first run, which is recorded: few, and a number that little else is
 WORTH = 0.0005  # seconds of work for each of several threads: to wake one takes a fifth of that

@@ -75,7 +75,6 @@ class Linear(NamedTuple):
         i, j = np.array(scaled, int).reshape(-1, 2).T
         return cls(rows, ~linear[free][:, None], i, j, exact)
 
-
     def scaled_by_nothing(self, x: Array, normal: Array) -> Flags:
         """Whether a linear row that scales a column is 0 but for rounding: then nothing is known of that column's."""
         parts = np.abs(x) * np.sqrt(small.diagonal(normal))

@@ -104,10 +104,10 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
     """
     dims = pick(x, dim, "vector_norm")
     x = x if x.dtype.kind in "fc" else cast(x, "float64")
-    if str(ord) in {"fro", "nuc"}:
-        raise ValueError(f"norm: ord={ord!r} is no norm of vectors, but of matrices; choose a number, or two dims")
     if np.ndim(ord):
         raise ValueError(f"norm: ord is an array of shape {np.shape(ord)}; one order serves all vectors")
+    if str(ord) in {"fro", "nuc"}:
+        raise ValueError(f"norm: ord={ord!r} is no norm of vectors, but of matrices; choose a number, or two dims")
     return restore(_norm(x, dims, float(ord)), x, dims, keepdims)
 
 

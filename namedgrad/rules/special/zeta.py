@@ -11,7 +11,7 @@ from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import c, exp, greater_equal, less, logical_or, ordered, remainder, rint, sin
 from namedgrad.rules.special.declare import FAMILY
 from namedgrad.rules.special.gamma import gammaln
-from namedgrad.rules.structure import add, multiply, negative, subtract, where
+from namedgrad.rules.structure import add, known_true, multiply, negative, subtract, where
 
 
 @functools.cache
@@ -39,6 +39,8 @@ _near_one = ordered("zeta_order", (0,), lambda y, s, q: _order(1)(s, q), None)
 def _riemann(s: DimArray) -> DimArray:
     """Continued to where the sum does not converge: by Euler-Maclaurin summation from -1 on, by reflection below."""
     left, right = less(s, c(-1.0)), greater_equal(s, c(1.0))
+    if known_true(right):  # a third of the time
+        return _zeta.two(s, c(1.0))
     between = _near_one(where(logical_or(left, right), c(0.5), s), c(1.0))
     out = where(right, _zeta.two(where(right, s, c(2.0)), c(1.0)), between)
     return where(left, _reflected(where(left, s, c(-2.0))), out)
