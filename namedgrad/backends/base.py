@@ -96,6 +96,13 @@ class Backend(
         way = "" if self.name == "numpy" else "; use .to('numpy') to compute it on the host"
         raise TypeError(f"the {self.name} backend has no kernel {name!r}{way}")
 
+    def offers(self, func: Any) -> bool:
+        """Whether the library has a function of NumPy's or SciPy's that has no rule here."""
+        home = self.xp
+        for part in getattr(func, "__module__", "numpy").split(".")[1:]:
+            home = getattr(home, part, None)
+        return hasattr(home, func.__name__)
+
     def together(self, x: Raw, of: str) -> Raw:
         """The results of a function that has several, along a last axis; each is contiguous."""
         return self.xp.moveaxis(self.xp.stack(self.function(of)(x)), 0, -1)

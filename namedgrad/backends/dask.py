@@ -111,6 +111,10 @@ class DaskBackend(
         own = None if name in _CELL_BY_CELL else getattr(self, name, None)
         return own or functools.partial(_elementwise, _HOST.function(name))
 
+    def offers(self, func: Any) -> bool:
+        """Ufuncs are done chunk by chunk; other functions that dask lacks would compute their arguments at once."""
+        return isinstance(func, np.ufunc) or super().offers(func)
+
     def together(self, x: Raw, of: str) -> Raw:
         """The same of every chunk."""
         some = _HOST.together(np.ones(1, x.dtype), of)

@@ -83,6 +83,10 @@ class NumpyBackend(
 
         return scipy.special
 
+    def offers(self, func: Any) -> bool:
+        """Everything: also ufuncs of any other package."""
+        return True
+
     def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
         """A host copy."""
         return np.array(x)

@@ -21,6 +21,7 @@ from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
 from namedgrad.positional.operands import unwrap
 from namedgrad.positional.views import view
+from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ declarations
 
@@ -177,7 +178,15 @@ def outside(func: Any, kind: type[PositionalArray], args: Any, kwargs: Any) -> A
             f"{name} has no rule for arrays that are being differentiated or vectorized; {hint}, or treat its "
             "arguments as constants with ng.stop_gradient(x)"
         )
+    offered(func, arrays, name)
     return rewrapped(func(*bare(args), **bare(kwargs)), kind)
+
+
+def offered(func: Any, arrays: Sequence[PositionalArray], name: str) -> None:
+    """Refuse a function that the library of the arrays lacks."""
+    home = backends.backend_of(*(innermost(a._x).raw for a in arrays))
+    if not home.offers(func):
+        raise TypeError(f"{name} has no rule, and {home.name} does not have it; x.to_numpy() would be on the host")
 
 
 def kind_of(values: Sequence[Any]) -> type[PositionalArray]:

@@ -16,7 +16,16 @@ from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.folds import FOLDS
 from namedgrad.positional.missing import Missing
 from namedgrad.positional.operands import SCALARS, unwrap
-from namedgrad.positional.protocol import bare, boxed, declare_all, kind_of, positional_in, rewrapped, write_out
+from namedgrad.positional.protocol import (
+    bare,
+    boxed,
+    declare_all,
+    kind_of,
+    offered,
+    positional_in,
+    rewrapped,
+    write_out,
+)
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import structure
 
@@ -118,6 +127,7 @@ def _outside(ufunc: Any, kind: Any, inputs: Any, out: Any, kwargs: Any) -> Any:
         return GUFUNCS[ufunc.__name__](*inputs, **kwargs)
     arrays = positional_in((*inputs, *(out or ())))
     if out is None and not any(a._x.level is not None or a._x.hidden for a in arrays) and not backends.is_recording():
+        offered(ufunc, arrays, f"the ufunc {ufunc.__name__!r}")
         return rewrapped(ufunc(*bare(inputs), **bare(kwargs)), kind)
     raise TraceError(
         f"the ufunc {ufunc.__name__!r} has no rule for arrays that are being differentiated or vectorized; write it "

@@ -174,6 +174,8 @@ def _overwrite(x: DimArray, key: Key, v: DimArray, shape: tuple[int, ...]) -> Di
         if n in v.names:
             v = uncut_slice(v, (n,), index=k, size=extent(x, n))
     if not cut:
+        if v.backend != x.backend and v.level is None and not v.hidden:
+            v = constant_like(v.data, x, v.names)
         return ordered(spread(cast(v, x.dtype), Like(x.dims, x.shape, x.dtype)), x.dims)
     mask = np.zeros(tuple(extent(x, n) for n in cut), dtype=bool)
     mask[tuple(cut.values())] = True

@@ -10,6 +10,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.special
 
 import namedgrad as ng
 from tests.positional.cases import CASES, Case
@@ -78,3 +79,68 @@ def test_on_dask(case: Case) -> None:
                 check(case, place, fetch, da.Array)
         else:
             check(case, place, fetch, da.Array)
+
+
+# ------------------------------------------------------------------------------------------------ without a rule
+
+
+def lazy(x: np.ndarray) -> da.Array:
+    return da.from_array(x, chunks=2)
+
+
+def constant(function: Callable[[Any], Any], x: Any) -> Any:
+    """What the function makes of values that are not differentiated."""
+    found: list[Any] = []
+
+    def program(x: Any) -> Any:
+        found.append(function(ng.stop_gradient(x)))
+        return np.sum(x)
+
+    ng.grad(program)(x)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "function"),
+    [
+        (fake_cupy.asarray, "polyval2d", lambda x: np.polynomial.polynomial.polyval2d(x, x, np.eye(2))),
+        (fake_cupy.asarray, "'kolmogorov'", scipy.special.kolmogorov),
+        (lazy, "polyval2d", lambda x: np.polynomial.polynomial.polyval2d(x, x, np.eye(2))),
+        (lazy, "lexsort", lambda x: np.lexsort((x, x))),
+        (lazy, "array_equiv", lambda x: np.array_equiv(x, x)),
+    ],
+)
+def test_functions_that_the_library_lacks(
+    place: Any, name: str, function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    with dask.config.set(scheduler=refuse), pytest.raises(TypeError, match=rf"{name}.* does not have it; x.to_numpy\(\)"):
+        constant(function, place(np.ones((3, 3))))
+
+
+def test_functions_that_the_library_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    x = np.array([[3.0, 1.0, 2.0], [0.5, 2.0, 4.0]])
+    found = constant(lambda v: np.isin(v, [1.0, 2.0], kind="sort"), fake_cupy.asarray(x))
+    np.testing.assert_array_equal(found.to_numpy(), np.isin(x, [1.0, 2.0]))
+    with dask.config.set(scheduler=refuse):
+        chosen, survived = constant(lambda v: (np.isin(v, [1.0, 2.0], kind="sort"), scipy.special.kolmogorov(v)), lazy(x))
+    np.testing.assert_array_equal(chosen.compute(), np.isin(x, [1.0, 2.0]))
+    np.testing.assert_array_equal(survived.to_numpy(), scipy.special.kolmogorov(x))
+
+
+@pytest.mark.parametrize("place", [fake_cupy.asarray, lazy])
+def test_written_all_over(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    x = place(np.ones((4, 3)))
+
+    def program(x: Any) -> Any:
+        filled, written = x * 2, x * 3
+        filled.fill(7)
+        written[...] = np.float64(5)
+        return np.sum(filled + written * x), (filled, written)
+
+    gradient, parts = ng.grad(program, has_aux=True)(x)
+    assert [type(a) for a in (gradient, *parts)] == [type(x)] * 3
+    for a, value in zip((gradient, *parts), (5, 7, 5), strict=True):
+        np.testing.assert_array_equal(a.get() if place is not lazy else a.compute(), np.full((4, 3), value))

@@ -16,7 +16,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.operands import numbered
-from namedgrad.positional.protocol import implements, positional_in, read_only
+from namedgrad.positional.protocol import implements, offered, positional_in, read_only
 from namedgrad.rules.complex import imag
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
@@ -92,7 +92,12 @@ def _bare(value: Any, what: str) -> Any:
 
 def _by_value(function: Callable[..., Any]) -> None:
     what = f"np.{function.__name__}()"
-    implements(function)(lambda *args, **kwargs: function(*_bare(args, what), **_bare(kwargs, what)))
+
+    @implements(function)
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        raw = _bare(args, what), _bare(kwargs, what)
+        offered(function, positional_in((args, kwargs)), what)
+        return function(*raw[0], **raw[1])
 
 
 for _function in (
@@ -109,7 +114,9 @@ def isin(element: Any, *args: Any, **kwargs: Any) -> Any:
         return np.isin(_bare(element, name), *_bare(args, name), **_bare(kwargs, name))
     v = innermost(numbered(element))
     refuse_while_recording(name, "np.where")
-    return make(np.asarray(np.isin(v.raw, *args, **kwargs)), v.names, v.hidden)
+    if v.backend != "numpy":
+        kwargs.pop("kind", None)  # how NumPy is to go about it
+    return _alongside(np.isin(v.raw, *args, **kwargs), v)
 
 
 implements(np.iscomplex)(lambda x: not_equal(imag(stop_gradient(numbered(x))), c(0)))
@@ -121,7 +128,12 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> tuple[DimArray,
     v = innermost(numbered(indices))
     refuse_while_recording("np.unravel_index()", "// and %")
     places = np.unravel_index(v.raw, shape, order)
-    return tuple(make(p if backends.is_array(p) else np.asarray(p), v.names, v.hidden) for p in places)
+    return tuple(_alongside(p, v) for p in places)
+
+
+def _alongside(raw: Any, v: DimArray) -> DimArray:
+    """What a function of numbers made of ``v``, with its names."""
+    return make(raw if backends.is_array(raw) else np.asarray(raw), v.names, v.hidden)
 
 
 def _infinite(sign: Any) -> Callable[..., Any]:
