@@ -262,15 +262,27 @@ def _at_once(func: Call, obj: Any, args: Any = (), kwargs: Any = None, template:
 
 
 def _by_values(original: Call, self: Any, group: Any) -> Any:
-    """In which bin a value lies is fixed while it is differentiated."""
+    """In which bin or group a value lies is fixed while it is differentiated."""
     try:
         values = np.asarray(ops.FUNCTIONS["stop_gradient"](group.data))
     except TypeError:
         raise TraceError(
-            "groupby_bins: in which bin a value lies differs per slice under over=, or is not known yet in a compiled "
-            "program and on dask; take each bin by a mask, x.where((v > low) & (v <= high)).mean(...)"
+            "groupby: in which bin or group a value lies differs per slice under over=, or is not known yet in a "
+            "compiled program and on dask; take each bin by a mask, x.where((v > low) & (v <= high)).mean(...), and "
+            "each group by x.where(v == label)"
         ) from None
     return original(self, group.copy(deep=False, data=values))
+
+
+def _by_label(original: Call, self: Any, group: Any) -> Any:
+    """The label of a group is the first of the values that are equal, as in ``np.unique``."""
+    found = _by_values(original, self, group)
+    if self.labels is None:
+        codes, first = np.unique(found.codes.data, return_index=True)
+        name, values = found.unique_coord.dims[0], group.data.reshape(-1)[first[codes >= 0]]
+        found.unique_coord = xr.Variable((name,), values, found.unique_coord.attrs)
+        found.coords = xr.Coordinates({name: found.unique_coord})
+    return found
 
 
 def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -404,6 +416,7 @@ SEAMS = [
     Seam("xarray.{}.fit:curvefit", _later("namedgrad.fit", "curvefit")),
     Seam("xarray.{}.apply_ufunc:_vectorize", _vectorize, _always, around=True),
     Seam("xarray.groupers:BinGrouper.factorize", _by_values, _arguments_but_self, around=True),
+    Seam("xarray.groupers:UniqueGrouper.factorize", _by_label, _arguments_but_self, around=True),
     *(Seam(f"xarray.core.dataset:Dataset.{n}", by_labels, _moving, around=True) for n in _BY_LABELS),
     Seam("xarray.core.dataarray:DataArray._to_dataset_split", by_labels, _moving, around=True),
     Seam("xarray.{}.alignment:reindex", onto_labels, _moving, around=True),

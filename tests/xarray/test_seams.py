@@ -52,6 +52,7 @@ REACHED = {
     "map_blocks": lambda x: x.map_blocks(lambda x: x**2) + xr.map_blocks(lambda x, k: k * x, x, args=[2.0]),
     "_calc_idxminmax": lambda x: x * x.idxmax("lon"),
     "BinGrouper.factorize": lambda x: x.fillna(0).groupby_bins(x.fillna(0), [-1, 1, 3, 9]).mean(),
+    "UniqueGrouper.factorize": lambda x: x.isel(time=0).groupby(x.isel(time=0, drop=True).fillna(0)).sum(),
     "Weighted.__init__": lambda x: x.weighted(abs(x).fillna(0)).mean("lon"),
     "polyfit": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
     "least_squares": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
@@ -330,6 +331,48 @@ def test_bins_of_what_is_differentiated():
     bins = lambda d: d.p.groupby_bins(d.t, [0, 2, 3, 9]).mean().sum()
     for run in (ng.grad(bins, over="lat"), ng.compile(bins)):
         with pytest.raises(ng.TraceError, match="take each bin by a mask"):
+            run(ds)
+
+
+@pytest.mark.parametrize("of", ["t", "k"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda a, k: a.groupby(k).mean(),
+        lambda a, k: a.groupby(k).std() * a.groupby(k).max()[k.name],
+        lambda a, k: a.groupby(k) - a.groupby(k).mean(),
+        lambda a, k: a.groupby(k).sum().interp({k.name: [1.7, 3.1]}),
+        lambda a, k: a.groupby(k).map(lambda g: g.quantile(0.3)),
+        lambda a, k: sum((g * (i + 1)).sum() for i, (_, g) in enumerate(a.groupby(k))),
+    ],
+)
+def test_groups_of_what_is_differentiated(program, of):
+    """Cells of a group move together; else there would be other groups."""
+    rng = np.random.default_rng(3)
+    marks = {"k": ("lat", np.array([1.5, np.nan, 4.0, 1.5])), "t": (("lat", "lon"), rng.integers(1, 4, (4, 5)) * 1.5)}
+    ds = xr.Dataset({"a": (("lat", "lon"), rng.normal(size=(4, 5))), **marks}, {"lat": [10.0, 20.0, 30.0, 40.0]})
+    moves = {n: rng.normal(size=100) for n in marks}
+    along = {n: v.copy(data=moves[n][(v.fillna(0) * 2).astype(int)]) for n, v in ds[list(marks)].items()}
+    along["a"] = ds.a.copy(data=rng.normal(size=(4, 5)))
+
+    def loss(d):
+        return (program(d.a, d[of]) ** 2).sum()
+
+    at = lambda h: loss(ds + h * xr.Dataset(along)).item()
+    gradient = ds.grad(loss)
+    assert gradient.coords.identical(ds.coords)
+    found = sum((gradient[n] * along[n]).sum().item() for n in along)
+    assert found == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-7)
+
+
+def test_groups_given_by_labels_and_groups_that_differ_per_slice():
+    ds = xr.Dataset({"a": ("x", [1.0, 2.0, 3.0])}, {"c": ("x", [4.0, 4.0, 5.0])})
+    given = lambda d: (d.a.groupby(c=xr.groupers.UniqueGrouper(labels=[5.0, 4.0])).sum() ** 2).sum()
+    np.testing.assert_array_equal(ds.grad(given, wrt="a"), [6.0, 6.0, 6.0])
+    np.testing.assert_array_equal(ng.grad(lambda c: given(ds.assign_coords(c=c)))(ds.c), 0.0)
+    labels = lambda d: d.a.groupby(d.a).sum().sum()
+    for run in (ng.grad(labels, over="x"), ng.compile(labels)):
+        with pytest.raises(ng.TraceError, match=r"each group by x\.where"):
             run(ds)
 
 
