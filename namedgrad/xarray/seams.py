@@ -432,6 +432,7 @@ SEAMS = [
     Seam("xarray.core.dataset:Dataset._unstack_full_reindex", _unstacked, lambda self, *_: holds(self), around=True),
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
+    Seam("xarray.core.indexes:_sanitize_slice_element", _later(_HERE + "selecting", "bound_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
     *(Seam(f"xarray.core.duck_array_ops:{n}", _filled, around=True) for n in ("pad", "full_like")),
     Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),

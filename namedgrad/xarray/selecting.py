@@ -71,6 +71,20 @@ def positions_of(self: Any, labels: Mapping[Any, Any], method: Any = None, toler
     return indexing.IndexSelResult({self.dim: at})
 
 
+def bound_of(value: Any) -> Any:
+    """A bound of a slice of labels, which is fixed while it is differentiated."""
+    if np.ndim(value):
+        raise ValueError(f"a slice of labels needs bounds without dims, not {value!r}")
+    x = innermost(_data(value)._x)
+    refuse_while_recording("selecting by labels (sel, loc)", "where(x.lat > low) for a mask", x.raw)
+    if x.hidden:
+        raise TraceError(
+            f"sel: a slice with a bound that has vectorized axes {x.vectorized} has a length of its own in each slice; "
+            "take a mask, x.where((x.lat >= low) & (x.lat <= high))"
+        )
+    return np.asarray(x.raw)[()]
+
+
 def sortby(self: xr.Dataset, variables: Any, ascending: bool = True) -> xr.Dataset:
     """By arrays that are differentiated: their order is fixed, and may differ per slice."""
     keys = variables(self) if callable(variables) else variables

@@ -37,6 +37,7 @@ REACHED = {
     "_push": lambda x: x.ffill("time"),
     "nanfirst": lambda x: x.groupby("time.year").first(),
     "nanlast": lambda x: x.groupby("time.year").last(),
+    "_sanitize_slice_element": lambda x: x.sel(lon=slice(x.isel(time=0, lat=0, lon=0).fillna(0) - 9, 50.0)),
     "Dataset.rank": lambda x: x * x.rank("time", pct=True),
     "Variable.rank": lambda x: x * x.rank("time"),
     "Weighted._weighted_quantile": lambda x: x.weighted(WEIGHTS).quantile(0.3, dim="lon"),
@@ -363,6 +364,21 @@ def test_groups_of_what_is_differentiated(program, of):
     assert gradient.coords.identical(ds.coords)
     found = sum((gradient[n] * along[n]).sum().item() for n in along)
     assert found == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-7)
+
+
+def test_slices_of_labels_between_bounds_that_are_differentiated():
+    x = xr.DataArray([1.0, 2.0, 3.0], dims="lat", coords={"lat": [10.0, 20.0, 30.0]})
+    cut = lambda x, low, high: (x.sel(lat=slice(low, high)) ** 2).sum() * low
+    for bounds in ((12.0, 30.0), (xr.DataArray(12.0), xr.DataArray(30.0)), (np.array(12.0), np.array(30.0))):
+        value, (gx, low, high) = ng.value_and_grad(cut, wrt=(0, 1, 2))(x, *bounds)
+        assert value == 156.0
+        np.testing.assert_array_equal(gx, [0.0, 48.0, 72.0])
+        assert (low, high) == (13.0, 0.0)
+    several = xr.DataArray([10.0, 12.0], dims="k")
+    with pytest.raises(ng.TraceError, match="take a mask"):
+        ng.grad(lambda low: x.sel(lat=slice(low, 30.0)).sum() * low, over="k")(several)
+    with pytest.raises(ValueError, match="without dims"):
+        ng.grad(lambda low: x.sel(lat=slice(low, 30.0)).sum() * low.sum())(several)
 
 
 def test_groups_given_by_labels_and_groups_that_differ_per_slice():
