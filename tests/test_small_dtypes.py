@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -214,6 +215,39 @@ def test_a_parameter_beside_small_integers(name: str) -> None:
     np.testing.assert_allclose(call(x, g).data, oracle(g), rtol=1e-13)
     slope = (8 * (oracle(g + h) - oracle(g - h)) - (oracle(g + 2 * h) - oracle(g - 2 * h))).sum() / (12 * h)
     np.testing.assert_allclose(ng.grad(lambda g: call(x, g).sum())(g), slope, rtol=1e-8)
+
+
+@pytest.mark.parametrize("beside", [np.array([100, 3, 0], "i1"), np.array([200, 3, 1], "u1"), np.array([50_000], "i4"), np.array([True, False])])
+def test_slopes_of_angles_and_lengths_beside_whole_numbers(beside):
+    x, z = np.array([0.0 if beside.dtype == bool else 1.5 * beside.max()]), beside.astype(float)
+    square = np.where(z + x == 0, 1, x**2 + z**2)  # at the origin the slope is 0
+    np.testing.assert_allclose(ng.grad(lambda x: np.arctan2(x, beside).sum())(x), (z / square).sum(), rtol=1e-14)
+    np.testing.assert_allclose(ng.grad(lambda x: np.arctan2(beside, x).sum())(x), -(z / square).sum(), rtol=1e-14)
+    np.testing.assert_allclose(ng.hessian(lambda x: np.hypot(x, beside).sum())(x), [[(z**2 / square**1.5).sum()]], rtol=1e-13)
+
+
+@pytest.mark.parametrize("number", [np.int8(12), np.int32(50_000), np.int64(4 * 10**9)])
+def test_slopes_of_transformations_beside_whole_numbers(number):
+    x, k, wide = ng.DimArray(np.array([number]), "x"), 0.45, float(number)
+    base = (1 + k * wide) ** (1 / k) * (wide / (k * (1 + k * wide)) - np.log1p(k * wide) / k**2)
+    for f in (ng.inv_boxcox, ng.inv_boxcox1p):
+        np.testing.assert_allclose(ng.grad(lambda k, f=f: f(x, k).sum())(k), base, rtol=1e-9)
+    for h, a in ((x, 0.3), (1.5, x)):
+        slope = ng.grad(lambda a, h=h: ng.owens_t(h, a).sum())(a) if h is x else ng.grad(lambda h, a=a: ng.owens_t(h, a).sum())(h)
+        u, v = (wide, 0.3) if h is x else (1.5, wide)
+        in_a = np.exp(-(u**2) * (1 + v**2) / 2) / (2 * np.pi * (1 + v**2))
+        in_h = -np.exp(-(u**2) / 2) * math.erf(u * v / math.sqrt(2)) / math.sqrt(8 * np.pi)
+        np.testing.assert_allclose(slope, in_a if h is x else in_h, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv"])
+def test_bends_of_bessel_functions_of_unsigned_orders(name):
+    f, x = getattr(scipy.special, name), np.array([0.7, 1.3])
+    sign = -1 if name in ("jv", "yv") else 1
+    for n in (0, 1):
+        order = ng.DimArray(np.array(n, "u1"), ())
+        bend = ng.hvp(lambda x, order=order: getattr(ng, name)(order, x).sum(), ng.DimArray(x, "x"), ng.ones({"x": 2}))
+        np.testing.assert_allclose(bend.data, (f(n - 2, x) + sign * 2 * f(n, x) + f(n + 2, x)) / 4, rtol=1e-12)
 
 
 def test_truth_values_and_small_integers_are_added_as_numbers() -> None:

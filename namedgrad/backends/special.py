@@ -178,7 +178,8 @@ class SpecialKernels:
         if self.may_branch and self.isfinite_all(out):
             return out
         zero = out.dtype.type(0)
-        return xp.where(xp.equal(length, 0), zero, xp.where(xp.isinf(part), xp.sign(part), out)).astype(out.dtype)
+        far = xp.where(xp.isinf(part), xp.copysign(1, part), out)
+        return xp.where(xp.equal(length, 0), zero, far).astype(out.dtype)
 
     def above(self, x: Raw, y: Raw) -> Raw:
         """The share of ``x`` in ``maximum(x, y)``: half of a tie, all of it for the only NaN."""
@@ -350,7 +351,7 @@ class SpecialKernels:
     def turn(self, x: Raw, z: Raw) -> Raw:
         """``z / (x**2 + z**2)``: 0 at the origin and at infinity."""
         xp = self.xp
-        if self.may_branch:
+        if self.may_branch and {np.result_type(v).kind for v in (x, z)} == {"f"}:  # squares of integers may wrap around
             square = x * x + z * z
             if np.size(square) and np.min(square) > 1e-30 and np.max(square) < 1e30:  # far from where squares are lost
                 return z / square

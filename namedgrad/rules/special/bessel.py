@@ -40,7 +40,7 @@ from namedgrad.trace import innermost
 
 def _neighbours(f: Function, v: DimArray, x: DimArray, sign: int = 1) -> DimArray:
     """Half the sum of the orders below and above, or half their difference."""
-    below, above = f(subtract(v, c(1)), x), f(add(v, c(1)), x)
+    below, above = f(subtract(v, c(1.0)), x), f(add(v, c(1.0)), x)
     return scaled(0.5, add(below, above) if sign > 0 else subtract(below, above))
 
 
@@ -74,7 +74,7 @@ def _of_waves(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """The derivative in the argument of J and Y; near 0 the neighbour leads whose order is larger in size."""
     if is_formula(x):
         return _neighbours(f, v, x, -1)
-    below, above, left = f(subtract(v, c(1)), x), f(add(v, c(1)), x), less(v, c(0))
+    below, above, left = f(subtract(v, c(1.0)), x), f(add(v, c(1.0)), x), less(v, c(0))
     difference = _beside(where(left, above, below), where(left, below, above))
     return multiply(where(left, c(-0.5), c(0.5)), difference)
 
@@ -251,7 +251,7 @@ k0e = special("k0e", lambda y, x: by_quotient(y, c(0.0), x, -1, lambda x: _besid
 k1e = special("k1e", lambda y, x: by_quotient(y, c(1.0), x, -1, lambda x: _beside(y, add(k0e(x), divide(y, x)))), domain="positive",
               says="Scaled modified Bessel function exp(x) k1(x).", torch="torch.special.scaled_modified_bessel_k1")
 owens_t = special(
-    "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(h))), erf(scaled(math.sqrt(0.5), _both(a, h))))),
-    lambda y, h, a: multiply(scaled(0.5 / math.pi, exp(scaled(-0.5, add(square(h), square(_both(a, h)))))), reciprocal(add(c(1.0), square(a)))),
+    "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(promoted(h, y)))), erf(scaled(math.sqrt(0.5), _both(a, h))))),
+    lambda y, h, a: multiply(scaled(0.5 / math.pi, exp(scaled(-0.5, add(square(promoted(h, y)), square(_both(a, h)))))), reciprocal(add(c(1.0), square(promoted(a, y))))),
     domain="real", operands=("h", "a"), says="Owen's T function.", source="Owen (1956).")
 # fmt: on

@@ -145,10 +145,10 @@ boxcox1p = special(
     "boxcox1p", lambda y, x, k: _slope_1p(x, k), lambda y, x, k: _in_exponent(1, log1p, _slope_1p)(promoted(x, y), k),
     domain=("positive", "real"), operands=_TWO, says="Transformation of Box and Cox of 1 + x.")
 inv_boxcox = special(
-    "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: _inverse_in_exponent(y, x, k),
+    "inv_boxcox", lambda y, x, k: _stretch(y, x, k), lambda y, x, k: _inverse_in_exponent(y, promoted(x, y), k),
     domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox, (1 + lmbda x)**(1 / lmbda) or exp(x).")
 inv_boxcox1p = special(
-    "inv_boxcox1p", lambda y, x, k: _stretch(_more(y, x, k), x, k), lambda y, x, k: _inverse_in_exponent(_more(y, x, k), x, k),
+    "inv_boxcox1p", lambda y, x, k: _stretch(_more(y, x, k), x, k), lambda y, x, k: _inverse_in_exponent(_more(y, x, k), promoted(x, y), k),
     domain="fraction", operands=_TWO, says="Inverse of the transformation of Box and Cox of 1 + x.")
 # fmt: on
 
