@@ -250,6 +250,14 @@ def test_bends_of_bessel_functions_of_unsigned_orders(name):
         np.testing.assert_allclose(bend.data, (f(n - 2, x) + sign * 2 * f(n, x) + f(n + 2, x)) / 4, rtol=1e-12)
 
 
+def test_slopes_of_scaled_bessel_functions_of_short_orders():
+    x, n = np.array([0.7, 1.3, 400.0]), np.array(12, "i1")  # whose square leaves its range
+    for f, oracle, sign in ((ng.ive, scipy.special.ive, 1), (ng.kve, scipy.special.kve, -1)):
+        g = ng.grad(lambda x, f=f: f(ng.DimArray(n, ()), x).sum())(ng.DimArray(x, "x")).data
+        slope = sign * ((oracle(11, x) + oracle(13, x)) / 2 - oracle(12, x))
+        np.testing.assert_allclose(g, slope, rtol=1e-11)
+
+
 def test_truth_values_and_small_integers_are_added_as_numbers() -> None:
     x, yes = ng.DimArray([0.5, 2.0, 4.0], "x"), ng.DimArray([True, True, False], "i")
     for reduce, want in (("mean", [1.0, 2.0, 0.0]), ("sum", [2.0, 2.0, 0.0])):

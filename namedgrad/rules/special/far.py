@@ -38,7 +38,7 @@ def by_quotient(y: DimArray, v: DimArray, x: DimArray, sign: int, slope: Callabl
     """The slope of ``y``, the scaled I (of ``sign`` 1) or K (of -1) of order ``v``: ``slope(x)`` unless ``x`` is far away."""
     if x.dtype.kind == "c" or is_formula(x):
         return slope(x)
-    size, order = absolute_real(x), multiply(v, v)
+    size, order = absolute_real(x), multiply(multiply(c(1.0), v), v)
     far = greater(innermost(size), multiply(c(FAR), add(c(1.0), innermost(order))))
     if may_look(far.raw) and not far.raw.any():
         return slope(x)
