@@ -398,3 +398,11 @@ def test_what_a_loss_of_positional_arrays_lacks_is_named():
         ng.kl_div(p)
     with pytest.raises(ng.AxisError, match="times first"):
         ng.ctc_loss(p[0], np.array([1]))
+
+
+@pytest.mark.parametrize("dtype", ["u8", "u1", "i1"])
+def test_classes_in_other_whole_numbers(dtype: str) -> None:
+    x, t = np.random.default_rng(3).normal(size=(2, 3, 4)), np.array([[0, 3, 1], [2, 2, 0]])
+    scores = ng.DimArray(x, ("image", "cell", "class"))
+    found = ng.cross_entropy(scores, ng.DimArray(t.astype(dtype), ("image", "cell")), dim="class", reduction=None).data
+    np.testing.assert_allclose(found, scipy.special.logsumexp(x, -1) - np.take_along_axis(x, t[..., None], -1)[..., 0], rtol=1e-13)

@@ -101,7 +101,8 @@ def classes(
 
 
 def beside(t: DimArray, x: DimArray) -> DimArray:
-    """Positions where the backend of ``x`` can index with them."""
+    """Positions where the backend of ``x`` can index with them, signed: beside unsigned ones offsets become floats."""
+    t = cast(t, np.intp) if t.dtype.kind == "u" else t
     backend = backends.backend_of(innermost(x).raw)
     return t if backend is backends.NUMPY else make(backends.call(backend.indices, t.raw), t.names, t.hidden)
 
