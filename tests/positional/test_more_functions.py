@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
 import xarray as xr
@@ -601,3 +603,33 @@ def test_a_norm_has_one_order() -> None:
     for f in (lambda x: np.linalg.norm(x, np.ones(2)), lambda x: np.linalg.vector_norm(x, ord=x)):
         with pytest.raises(ValueError, match=r"ord is an array of shape"):
             ng.grad(f)(V)
+
+
+def test_tables_of_several_samples_hold_doubles() -> None:
+    sample, w = np.random.default_rng(2).normal(size=(9, 2)), np.arange(9, dtype="f4")
+    for weights in (None, w):
+        for found, want in (
+            (np.histogramdd(ng.positional(sample), 3, weights=weights), np.histogramdd(sample, 3, weights=weights)),
+            (np.histogram2d(ng.positional(sample[:, 0]), w, 3), np.histogram2d(sample[:, 0], w, 3)),
+        ):
+            assert found[0].dtype == want[0].dtype
+            np.testing.assert_array_equal(np.asarray(found[0]), want[0])
+
+
+@pytest.mark.parametrize("mode", ["mean", "median", "linear_ramp", "maximum"])
+def test_truth_values_are_padded_by_whether_there_is_anything(mode: str) -> None:
+    x, width = np.random.default_rng(4).random((2, 3, 4)) > 0.3, ((2, 3), (2, 0), (1, 3))
+    for options in ({"end_values": True},) if mode == "linear_ramp" else ({}, {"stat_length": 2}):
+        np.testing.assert_array_equal(np.asarray(np.pad(ng.positional(x), width, mode, **options)), np.pad(x, width, mode, **options))
+
+
+def test_lazy_cells_are_looked_up_lazily() -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("computed before it was asked to")
+
+    x = np.arange(6.0).reshape(2, 3)
+    with dask.config.set(scheduler=refuse):
+        found = np.isin(ng.positional(da.from_array(x, chunks=(1, 2))), [1.0, 4.0])
+        slices = np.isin(ng.positional(da.from_array(x, chunks=(1, 2)), "b"), np.array([1.0, 4.0]), invert=True)
+    np.testing.assert_array_equal(found.compute(scheduler="sync"), np.isin(x, [1, 4]))
+    np.testing.assert_array_equal(slices.data.compute(scheduler="sync"), ~np.isin(x, [1, 4]))

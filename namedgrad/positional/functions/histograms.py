@@ -82,7 +82,7 @@ def histogramdd(
     kinds = [each] * len(lines) if np.isscalar(each) else each
     spans = [None] * len(lines) if range is None else range
     edges = [_following(*of) for of in zip(lines, fixed, kinds, spans, strict=True)]
-    return _table(raw, list(fixed), edges, density, weights), edges
+    return np.multiply(_table(raw, list(fixed), edges, density, weights), 1.0), edges  # counts are doubles here
 
 
 @implements(np.histogram2d)

@@ -214,7 +214,7 @@ def _ramp(x: DimArray, name: Name, width: int, end: Any, side: int) -> DimArray:
     weight = cast(divide(steps, constant(max(width, 1))), np.dtype(real_type(x)))
     last = constant(end)
     ramp = add(last, multiply(subtract(edge, last), weight))
-    return ramp if x.dtype.kind in "fc" else cast(floor(ramp), x.dtype)
+    return ramp if x.dtype.kind in "fc" else cast(ramp if x.dtype.kind == "b" else floor(ramp), x.dtype)
 
 
 def real_type(x: DimArray) -> Any:
@@ -233,6 +233,6 @@ def _statistic(x: DimArray, name: Name, mode: str, width: int, length: Any, side
     part = slice_of(x, name, slice(0, used) if side == 0 else slice(n - used, n))
     functions = {"maximum": reductions.max, "mean": reductions.mean, "median": median, "minimum": reductions.min}
     cell = functions[mode](part, (name,), skipna=False)
-    if x.dtype.kind not in "fc":
-        cell = cast(rint(cell), x.dtype)
+    if x.dtype.kind not in "fc":  # truth values are not rounded: they are whether there is anything, as in NumPy
+        cell = cast(cell if x.dtype.kind == "b" else rint(cell), x.dtype)
     return spread(cell, Like((*cell.names, name), (*cell.full_shape, width), cell.dtype))
