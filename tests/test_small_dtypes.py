@@ -258,6 +258,21 @@ def test_slopes_of_scaled_bessel_functions_of_short_orders():
         np.testing.assert_allclose(g, slope, rtol=1e-11)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2"])
+def test_slopes_of_functions_of_short_orders(dtype):
+    n, x = np.array(100, dtype), np.array([0.3, 0.7])
+    order, at = ng.DimArray(n, ()), ng.DimArray(x, "x")
+    slope = ng.grad(lambda x: ng.eval_jacobi(order, order, order, x).sum())(at).data
+    np.testing.assert_allclose(slope, 301 / 2 * scipy.special.eval_jacobi(99, 101.0, 101.0, x), rtol=1e-12)
+    bend = ng.hvp(lambda x: ng.spherical_yn(order, x).sum(), at, ng.ones({"x": 2})).data
+    y, dy = scipy.special.spherical_yn(100, x), scipy.special.spherical_yn(100, x, derivative=True)
+    np.testing.assert_allclose(bend, ((100 * 101 - x**2) * y - 2 * x * dy) / x**2, rtol=1e-11)
+    top = np.iinfo("i1").max
+    slope = ng.grad(lambda x: ng.eval_legendre(ng.DimArray(np.array(top, dtype), ()), x).sum())(at).data
+    legendre = np.polynomial.Legendre.basis(top)
+    np.testing.assert_allclose(slope, legendre.deriv()(x), rtol=1e-9)
+
+
 def test_truth_values_and_small_integers_are_added_as_numbers() -> None:
     x, yes = ng.DimArray([0.5, 2.0, 4.0], "x"), ng.DimArray([True, True, False], "i")
     for reduce, want in (("mean", [1.0, 2.0, 0.0]), ("sum", [2.0, 2.0, 0.0])):

@@ -60,10 +60,19 @@ def special(
     scipy: str = "",
 ) -> Special:
     """Declare a public special function: partials as for :func:`namedgrad.primitive.elementwise`, and a definition."""
-    prim = Special(name, partials)
+    prim = Special(name, [_of_wide(p) if callable(p) else p for p in partials])
     prim.about = About(says, operands, torch, source, scipy or name)
     prim.publish((domain,) * len(partials) if isinstance(domain, str) else domain)
     return prim
+
+
+def _of_wide(partial: Function) -> Function:
+    """The partial of orders in which their neighbours and sums do not wrap around."""
+
+    def wide(x: DimArray) -> DimArray:
+        return cast(x, np.int64) if x.dtype.kind in "iu" else x
+
+    return lambda y, *operands: partial(y, *map(wide, operands))
 
 
 def scaled(factor: float, x: DimArray) -> DimArray:
