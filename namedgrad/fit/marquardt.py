@@ -40,6 +40,7 @@ ROUNDING = 1e-13  # relative changes of the cost below this say nothing
 FAR, ROUGH = 1.0, 1e-10
 SMALL = 1e-3  # of the cost: a step that promises less, and fails, may be misled by rounding
 LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on the residuals' curvature is estimated
+PATIENCE, HARDLY = 15, 1e-8  # evaluations in which the cost falls by no more of itself: a kink has no end of them
 MELTS = 0.5  # of the cost: a step that promises more leads to a fit without residuals
 VANISHED = 1e-12  # of the square of the length of a column
 LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
@@ -124,6 +125,8 @@ class Marquardt(Batch):
     bent: Flags  # whether it is used
     by_bend: Array  # what using it takes from the prediction, or would take
     before: Array  # what the last step but one promised, if it led here
+    mark: Array  # the cost when it last fell by more than next to nothing, once it takes long
+    since: Array  # the iteration of that, or that of the last trial which was not finite
     linear: Linear
 
     @classmethod
@@ -136,7 +139,7 @@ class Marquardt(Batch):
             first=np.zeros(n), largest=flat[0], damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0),
             predicted=np.zeros(n), stale=np.zeros(n, bool), bare=np.zeros(n, bool), rough=np.zeros(n),
             unsure=np.zeros(n, bool), bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n), before=np.zeros(n),
-            linear=linear,
+            mark=np.full(n, np.inf), since=np.zeros(n, int), linear=linear,
         )  # fmt: skip
 
     # ---------------------------------------------------------------- where it is
@@ -155,6 +158,7 @@ class Marquardt(Batch):
         self._move(seen, better, new)
         self.before = np.where(stepped, self.predicted, 0.0)
         self._adapt(seen, better, ratio)
+        self._wait(at.cost)
 
     def _seen(self, at: Point, new: Flags) -> Seen:
         """What an evaluation says of the trial."""
@@ -208,6 +212,14 @@ class Marquardt(Batch):
         self.unsure = np.where(better, ~self.stale & moved, self.unsure & ~misled)
         self.stale = (better & ((seen.change > FAR) | seen.lost)) | misled
         self.rough = np.where(better, seen.change, np.where(misled, 0.0, self.rough))
+
+    def _wait(self, tried: Array) -> None:
+        """Note, in cells that take long, when something was gained last, or the trial was where there is no cost."""
+        slow = self.iterations > LONG
+        if slow.any():
+            fell = slow & (self.cost < (1 - HARDLY) * self.mark)
+            self.mark = np.where(fell, self.cost, self.mark)
+            self.since = np.where(fell | ~np.isfinite(tried), self.iterations, self.since)
 
     def _remember(self, longest: Array, new: Flags, lost: Flags) -> None:
         """The longest columns, but not of where the cost was so high that it says nothing of here."""
@@ -306,7 +318,8 @@ class Marquardt(Batch):
         tried = np.where(self.linear.damped, self.trial, 0.0)
         self._step()
         self.trial = np.where(self.bare, np.clip(tried, self.lower, self.upper), self.trial)
-        converged, stuck = np.zeros(self.cost.shape, bool), self.damping > MOST_DAMPING
+        converged = np.zeros(self.cost.shape, bool)
+        stuck = (self.damping > MOST_DAMPING) | (self.iterations - self.since > PATIENCE)
         step = self.trial - self.x
         less = self._contraction(tol)
         maybe = (less * self.predicted <= tol**1.75 * self.cost) | stuck
@@ -318,7 +331,7 @@ class Marquardt(Batch):
         if ends.size:
             some = self.only(ends)
             # where no smaller step can be told from none, rounding is in the way, or a kink
-            converged[ends] = some.converged(np.where(some.damping > MOST_DAMPING, np.sqrt(tol), tol), less[ends])
+            converged[ends] = some.converged(np.where(stuck[ends], np.sqrt(tol), tol), less[ends])
             self.x = self.x.copy()
             self.x[:, ends] = some.x
         return self.judge(converged, stuck, max_iterations)

@@ -88,6 +88,19 @@ def test_curve_fit_of_scipy(model, absolute, bounded):
         np.testing.assert_allclose(fit.curvefit_covariance[i], cov, rtol=2e-3, atol=1e-3 * np.abs(cov).max())
 
 
+def test_broken_lines_that_fit_best_with_an_observation_in_the_break():
+    rng = np.random.default_rng(0)
+    x, broken = np.linspace(0, 20, 60), lambda x, a, b, c, d: np.maximum(a * x + b, c * x + d)
+    truth = np.array([0.2, 3.0, 1.5, -10.0])[:, None, None] * rng.uniform(0.9, 1.1, (4, 60, 1))
+    y = xr.DataArray(broken(x, *truth) + 0.3 * rng.normal(size=(60, 60)), dims=("cell", "x"), coords={"x": x})
+    start = {"a": 0.1, "b": 2.0, "c": 1.0, "d": -8.0}
+    fit = ng.curvefit(y, "x", broken, p0=start)  # raises where one runs out of iterations
+    theirs = [scipy.optimize.curve_fit(broken, x, row, p0=[*start.values()])[0] for row in y.values]
+    least = [((broken(x, *p) - row) ** 2).sum() for p, row in zip(theirs, y.values, strict=True)]
+    assert (fit.curvefit_chi2 < 1.01 * np.array(least)).all()
+    assert (fit.curvefit_status == 6).any(), "no cell ends in the break"
+
+
 # ------------------------------------------------------------------------------------------------ statsmodels
 
 
