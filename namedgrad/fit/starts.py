@@ -51,6 +51,7 @@ ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by mor
 EQUAL = 1e-4  # relative differences of the cost that do not count
 NEGATIVE, FAR = 0.25, 0.15  # of the candidates of a parameter, and of those of a place, which are beyond the data
 MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
+NEARLY_NONE = 1e-18  # of a linear parameter, which is on one side of 0 then: the derivative of abs(a) in a is 0 there
 SINGULAR, NEARLY = 1e-10, 1e-5  # the latter in 32 bits
 
 
@@ -246,7 +247,7 @@ class _Search:
         problem, bent = self.problem, self.found.bent
         at, which = np.tile(index, len(chosen)), chosen.ravel()
         x = self.points[:, which]
-        x[self.found.linear] = 0.0
+        x[self.found.linear] *= NEARLY_NONE
         if frames is not None:
             wide = [Frame(*(np.tile(v, len(chosen)) for v in f)) for f in frames]
             x[bent] = self._carried(x[bent], wide)

@@ -61,6 +61,12 @@ FAMILIES = {
     "two rates": (  # 0 / 0 where they are equal
         lambda x, a, k, e: a * k / (k - e) * (np.exp(-e * x) - np.exp(-k * x)), POSITIVE, [(1, 3), (1, 4), (0.1, 0.5)]
     ),
+    "size of either sign": (
+        lambda x, a, m, s: np.abs(a) * np.exp(-(((x - m) / s) ** 2)), FROM_ZERO, [(1, 3), (2, 8), (0.3, 2)]
+    ),
+    "resonance": (
+        lambda x, a, f, q: np.abs(a / (1 + 1j * q * (x / f - f / x))), POSITIVE, [(1, 3), (2, 6), (3, 10)]
+    ),
     "pole far away": (lambda x, a, b, c: a - b / (x + c), WARM, [(7, 9), (1500, 2000), (-50, -30)]),
     "pole in an exponent": (lambda x, a, b, c: 10 ** (a - b / (x + c)), WARM, [(7, 9), (1500, 2000), (-50, -30)]),
 }  # fmt: skip
