@@ -50,6 +50,7 @@ QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 EQUAL = 1e-4  # relative differences of the cost that do not count
 NEGATIVE, FAR = 0.25, 0.15  # of the candidates of a parameter, and of those of a place, which are beyond the data
+NEXT = 0.05  # of the observations of a coordinate, which are next to 0
 MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
 NEARLY_NONE = 1e-18  # of a linear parameter, which is on one side of 0 then: the derivative of abs(a) in a is 0 there
 SINGULAR, NEARLY = 1e-10, 1e-5  # the latter in 32 bits
@@ -178,22 +179,29 @@ class _Search:
         """Candidates for one parameter, where coordinates are between -1 and 1 and there are ``size`` of them."""
         u, kind, sign = _latin(3, count, rng)
         signs = np.where(sign < NEGATIVE, -1.0, 1.0)
-        power = next((f.weights[1 + i, i] for f in self.found.scale if f is not None and f.weights[1 + i, i]), 0.0)
+        scaled = ((k, f.weights[1 + i, i]) for k, f in enumerate(self.found.scale) if f is not None)
+        at, power = next((pair for pair in scaled if pair[1]), (0, 0.0))
         for k, f in enumerate(self.found.shift):
             if f is not None and f.weights[0, i]:  # a place
                 half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(self.x[k])
                 far = kind < FAR  # such as that of a pole
                 return np.where(far, signs * 1.2 * 30**u, 2.4 * u - 1.2) * half
         most = 0.5 * math.pi * size  # the rate of what is as fast as the observations can tell
+        far = max(most, self._reach(at)) if power else most
         if power < 0:  # a rate
-            return signs * np.where(kind < 0.5, most * u, 0.1 * (most / 0.1) ** u) ** -power
+            return signs * np.where(kind < 0.5, most * u, 0.1 * (far / 0.1) ** u) ** -power
         if power > 0:  # a length
-            return signs * np.where(kind < 0.5, 2 * u, 10 * (10 * most) ** -u) ** power
+            return signs * np.where(kind < 0.5, 2 * u, 10 * (10 * far) ** -u) ** power
         if any(f is None for f in self.found.scale):  # of unknown size
             ranges = [np.ptp(x) for x in self.x if np.ptp(x) > 0] or [1.0]
             return signs * 10.0 ** (6 * u - 3) * ranges[0] ** np.floor(3 * kind - 1)
         wide = np.sinh(7 * (u - 0.5)) * np.where(kind < 0.3, 0.2, 1.0)  # a pure number: a phase, an exponent, a log
         return np.where(kind < 0.6, wide, signs * 10.0 ** (2 * u - 1))
+
+    def _reach(self, k: int) -> float:
+        """How much larger than those next to 0 a coordinate with a fixed origin becomes: it may go by powers."""
+        size = np.abs(self.x[k][self.x[k] != 0])
+        return float(size.max() / np.quantile(size, NEXT)) if self.found.shift[k] is None and size.size else 1.0
 
     # ---------------------------------------------------------------- comparison
 

@@ -18,7 +18,7 @@ from namedgrad.fit.symmetry import measure
 
 CELLS = 20
 FROM_ZERO, POSITIVE, YEARS = np.linspace(0, 10, 80), np.linspace(0.1, 10, 80), np.linspace(1860, 2100, 120)
-WARM = np.linspace(280, 400, 80)
+WARM, DECADES = np.linspace(280, 400, 80), np.logspace(-4, 3, 50)
 # The model, its coordinates, and between which limits its parameters lie.
 FAMILIES = {
     "line": (lambda x, a, b: a + b * x, FROM_ZERO, [(1, 3), (-2, 2)]),
@@ -66,6 +66,12 @@ FAMILIES = {
     ),
     "resonance": (
         lambda x, a, f, q: np.abs(a / (1 + 1j * q * (x / f - f / x))), POSITIVE, [(1, 3), (2, 6), (3, 10)]
+    ),
+    "stretched over decades": (
+        lambda x, a, k, n, c: a * np.exp(-((x / k) ** n)) + c, DECADES, [(1, 3), (0.002, 0.02), (0.5, 1), (0, 1)]
+    ),
+    "two sites": (
+        lambda x, a, k, b, m: a * x / (k + x) + b * x / (m + x), DECADES, [(1, 3), (0.002, 0.02), (1, 3), (1, 30)]
     ),
     "pole far away": (lambda x, a, b, c: a - b / (x + c), WARM, [(7, 9), (1500, 2000), (-50, -30)]),
     "pole in an exponent": (lambda x, a, b, c: 10 ** (a - b / (x + c)), WARM, [(7, 9), (1500, 2000), (-50, -30)]),
