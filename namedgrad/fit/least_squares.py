@@ -49,7 +49,8 @@ def least_squares(
         Start values by name: numbers, or arrays. A number, or an array without dims of ``over``, stands for one
         parameter per cell. An array with some of these dims is one parameter for all cells along the others, which
         couples them: ``b`` over ``lat`` is shared along ``lon``. Dims that are not in ``over`` are the parameter's own.
-        For None, or for a list of names in place of the dict, start values are found from the data, cell by cell.
+        For None, or for a list of names in place of the dict, start values are found from the data, cell by cell,
+        positive where a sign makes no difference, as that of a width.
     *data
         Arrays and whatever else ``residual`` takes; by convention the observations come last. Residuals that are NaN or
         infinite because data are missing, that ``residual`` itself masks, or that are NaN whatever the parameters are,

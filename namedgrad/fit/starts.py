@@ -15,6 +15,7 @@ but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do be
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -49,6 +50,8 @@ ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
 ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by more is kept
 EQUAL = 1e-4  # relative differences of the cost that do not count
+SAME, TOGETHER = 1e-9, 3  # those that are rounding; parameters whose signs may belong together
+FIRST = 16  # cells that tell whether a model depends on a sign
 NEGATIVE, FAR = 0.25, 0.15  # of the candidates of a parameter, and of those of a place, which are beyond the data
 NEXT = 0.05  # of the observations of a coordinate, which are next to 0
 MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
@@ -74,14 +77,38 @@ def find_starts(problem: Residuals, missing: list[int]) -> Array:
     if not missing or not (problem.counts.any() or problem.unusable.any()):
         return problem.start
     with quiet():
-        if problem.unusable.any():
-            return _Search(problem, missing).run()
-        usual = _from_usual(problem, missing)
-        if not usual.good.all():
-            return _Search(problem, missing).run(usual)
-        rest = [k for k in range(len(usual.x)) if k not in missing]
-        usual.x[rest] = problem.start[rest]
-        return usual.x
+        return _positive(problem, missing, _found(problem, missing))
+
+
+def _found(problem: Residuals, missing: list[int]) -> Array:
+    if problem.unusable.any():
+        return _Search(problem, missing).run()
+    usual = _from_usual(problem, missing)
+    if not usual.good.all():
+        return _Search(problem, missing).run(usual)
+    rest = [k for k in range(len(usual.x)) if k not in missing]
+    usual.x[rest] = problem.start[rest]
+    return usual.x
+
+
+def _positive(problem: Residuals, missing: list[int], x: Array) -> Array:
+    """Start values without the signs, of one parameter or of a few together, that make no difference to the fit."""
+    for rows in (list(c) for n in range(1, TOGETHER + 1) for c in itertools.combinations(missing, n)):
+        index = np.flatnonzero(((x[rows] < 0) & (-x[rows] <= problem.upper[rows])).all(axis=0))
+        if index.size and _turned(problem, rows, x, index[:FIRST]):
+            for some in batches(index[FIRST:], problem.size):
+                _turned(problem, rows, x, some)
+    return x
+
+
+def _turned(problem: Residuals, rows: list[int], x: Array, index: Index) -> bool:
+    """Turn the signs of some parameters in cells where that makes no difference; and whether there are any."""
+    before, after = x[:, index], x[:, index]
+    after[rows] *= -1
+    now, then = (problem.evaluate(v[problem.free], index).cost for v in (before, after))
+    same = np.abs(then - now) <= SAME * now
+    x[:, index] = np.where(same, after, before)
+    return bool(same.any())
 
 
 def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:

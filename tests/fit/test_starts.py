@@ -8,6 +8,7 @@ import iris_sample_data
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 import xarray as xr
 
 import namedgrad as ng
@@ -470,3 +471,21 @@ def test_terms_that_start_equal_are_told_apart():
     for j in range(40):
         best = scipy.optimize.least_squares(lambda p, j=j: func(x, *p) - y[j], truth[:, j], method="lm")
         assert fit.cost.data[j] <= best.cost * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("signs", [1, 2, 3])
+def test_parameters_whose_signs_make_no_difference_are_positive(signs):
+    """Of a width, a size and a width, a size and two widths: SciPy's start values lead to either sign."""
+    one = lambda x, a, m, s: a * np.exp(-(((x - m) / s) ** 2))
+    two = lambda x, a, m, s: a * s / ((x - m) ** 2 + s**2)
+    three = lambda x, a, m, s, g: a * np.real(scipy.special.wofz((x - m + 1j * g) / s)) / s
+    func, limits = (one, two, three)[signs - 1], [(1, 3), (2, 8), (0.5, 1), (0.3, 0.6)][: max(3, signs + 1)]
+    rng, x = np.random.default_rng(3), FROM_ZERO
+    truth = np.stack([rng.uniform(*limit, 60) for limit in limits])
+    y = func(x, *truth[..., None]) + 0.01 * rng.normal(size=(60, x.size))
+    fit = ng.least_squares(
+        lambda p, x, y: func(x, *p.values()) - y, [f"q{i}" for i in range(len(limits))], ng.DimArray(x, ("i",)),
+        ng.DimArray(y, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    found = np.stack([fit.params[n].values for n in fit.params])
+    np.testing.assert_allclose(found, truth, atol=0.2)
