@@ -122,6 +122,21 @@ def test_medians_of_whole_and_of_complex_numbers(dtype: Any, n: int) -> None:
         np.testing.assert_allclose(ng.quantile(ng.DimArray(x, "x"), [0.3, 0.5]).data, np.quantile(wide, [0.3, 0.5]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 2, 11, 50, 101])
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_quantiles_are_those_of_numpy_to_the_last_bit(n: int, gaps: float) -> None:
+    """Programs compare cells with a quantile, and it is often one of them."""
+    x = RNG.gamma(0.8, 5.0, (20, n))
+    x[(RNG.random(x.shape) < gaps) & (np.arange(n) > 0)] = np.nan
+    methods = ("linear", "hazen", "weibull", "median_unbiased", "midpoint")
+    found: list[Any] = [lambda x, m=m: np.nanquantile(x, [0.05, 0.3, 0.5, 0.9, 0.95], axis=1, method=m) for m in methods]
+    for f in (*found, lambda x: np.nanmedian(x, axis=1), lambda x: np.median(x, axis=1)):
+        np.testing.assert_array_equal(ng.pullback(f, x)[0], f(x))
+        np.testing.assert_array_equal(ng.compile(f)(x), f(x))
+    excess = lambda x: np.where(x > np.nanquantile(x, 0.9, axis=1, keepdims=True), x, 0.0).sum()
+    assert ng.value_and_grad(excess)(x)[0] == excess(x)
+
+
 @pytest.mark.parametrize("name", ["max", "min", "median", "ptp"])
 @pytest.mark.parametrize("dim", [None, "a"])
 def test_both_modes_of_extremes_of_complex_numbers(name: str, dim: Any) -> None:

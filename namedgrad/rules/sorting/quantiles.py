@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from namedgrad.rules.structure import (
 )
 from namedgrad.trace import apply, innermost
 
+Mix = Callable[[DimArray, DimArray, DimArray], DimArray]
 LINE = axes.fresh("order")
 SIDE = axes.fresh("side")
 
@@ -108,7 +110,7 @@ def median(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims
     2.0
     """
     dims = pick(x, dim, "median")
-    return restore(_quantile(x, dims, c(0.5), skipna, "linear"), x, dims, keepdims) if dims else x
+    return restore(_quantile(x, dims, c(0.5), skipna, "linear", _middle), x, dims, keepdims) if dims else x
 
 
 @operation(sample("real(a,b)", q=0.3, dim="b"), sample("missing(a,b)", q=0.8, dim="a"), sample("real(a,b)", q=[0.1, 0.9], dim="b"),
@@ -183,7 +185,9 @@ def quantiles(
     return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
 
 
-def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method: str) -> DimArray:
+def _quantile(
+    x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method: str, mix: Mix | None = None
+) -> DimArray:  # fmt: skip
     if not dims:  # one cell is its own quantile
         return add(multiply(cast(q, real_dtype(x)), c(0)), x)
     name: Name = LINE if len(dims) > 1 else dims[0]
@@ -199,7 +203,8 @@ def _quantile(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, method
     if x.dtype.kind in "biu":  # the difference of two may not fit into their dtype
         parts = [cast(y, real_dtype(x)) for y in parts]
     dates = x.dtype.kind in "mM"  # of which NaT counts, as in xarray
-    between = _between_dates if dates else _between
+    mix = mix or _from_nearer
+    between = mix if dates else partial(_between, mix)
     out = parts[0] if len(parts) == 1 else between(parts[0], parts[1], cast(weight, real_dtype(x)))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
@@ -241,24 +246,29 @@ def _check_weights(w: DimArray, there: DimArray, name: Name, skipna: bool | None
         raise ValueError("Weights included NaN, inf or were all zero.")
 
 
-def _between(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
+def _between(mix: Mix, below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
     """One cell where that is all, else what is infinite of the two where one is, whatever its weight."""
     whole = equal(below, above)
     if _all_finite(below) and _all_finite(above):
-        return where(whole, below, add(below, multiply(weight, subtract(above, below))))
+        return where(whole, below, mix(below, above, weight))
     finite = e.logical_and(isfinite(below), isfinite(above))
     low, high = where(finite, below, c(0.0)), where(finite, above, c(0.0))
     far = where(isfinite(below), above, where(isfinite(above), below, c(math.nan)))
-    inside = add(low, multiply(weight, subtract(high, low)))  # of which a weight of 0 has a derivative, too
+    inside = mix(low, high, weight)  # of which a weight of 0 has a derivative, too
     one = where(equal(weight, c(0)), below, where(equal(weight, c(1)), above, far))
     return where(whole, below, where(finite, inside, one))
 
 
-def _between_dates(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
-    """A part of a unit is cut off the way from the nearer of the two, as in NumPy."""
+def _from_nearer(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
+    """In NumPy's order, to the last bit: programs compare cells with a quantile that is one of them."""
     way = subtract(above, below)
     from_above = subtract(above, multiply(way, subtract(c(1.0), weight)))
     return where(e.less(weight, c(0.5)), add(below, multiply(way, weight)), from_above)
+
+
+def _middle(below: DimArray, above: DimArray, weight: DimArray) -> DimArray:
+    """Half of the sum, unless one cell is in the middle; two halves are rounded as the sum is, and cannot overflow."""
+    return where(equal(weight, c(0)), below, add(multiply(c(0.5), below), multiply(c(0.5), above)))
 
 
 def _is_zero(weight: DimArray) -> bool:
@@ -286,10 +296,11 @@ def _at_rank(x: DimArray, rank: DimArray, name: Name) -> DimArray:
 
 
 _CONTINUOUS = {
-    "linear": (1.0, 1.0), "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
+    "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
-_DISCRETE = ("lower", "higher", "nearest", "midpoint", "inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+_OF_STEPS = ("linear", "lower", "higher", "nearest", "midpoint")
+_DISCRETE = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 
 
 def ranks(n: DimArray, q: DimArray, method: str) -> tuple[DimArray, DimArray, DimArray]:
@@ -299,13 +310,13 @@ def ranks(n: DimArray, q: DimArray, method: str) -> tuple[DimArray, DimArray, Di
     """
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
-        at = add(multiply(n, q), subtract(multiply(q, c(1 - alpha - beta)), c(1 - alpha)))
-    elif method in ("lower", "higher", "nearest", "midpoint"):
+        at = subtract(add(multiply(n, q), add(c(alpha), multiply(q, c(1 - alpha - beta)))), c(1))
+    elif method in _OF_STEPS:
         at = multiply(subtract(n, c(1)), q)
     elif method in _DISCRETE:
         at = subtract(multiply(n, q), c(1.5 if method == "closest_observation" else 1.0))
     else:
-        raise ValueError(f"quantile: method {method!r} is not one of {', '.join((*_CONTINUOUS, *_DISCRETE))}")
+        raise ValueError(f"quantile: method {method!r} is not one of {', '.join((*_OF_STEPS, *_CONTINUOUS, *_DISCRETE))}")
     low = e.floor(at)
     part = subtract(at, low)
     weight = _WEIGHTS[method](part, low) if method in _WEIGHTS else part
