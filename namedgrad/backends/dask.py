@@ -178,6 +178,18 @@ class DaskBackend(
         """A slice, or one position, of one axis."""
         return _without_empty_chunks(super().cut(x, axis, index))
 
+    def uncut(self, g: Raw, axis: int, index: slice | int, size: int) -> Raw:
+        """Zeros put to both ends, since an assignment holds a copy of all that its value is made of."""
+        g, part = self.asarray(g), index if isinstance(index, slice) else slice(index, index + 1 or None)
+        first, stop, step = part.indices(size)
+        if step != 1 or not all(g.shape):
+            return super().uncut(g, axis, index, size)
+        g = g if part is index else da.expand_dims(g, axis)
+        ends = [(*g.shape[:axis], n, *g.shape[axis + 1 :]) for n in (first, size - stop)]
+        ahead, behind = (_zeros(shape, axis, g) for shape in ends)
+        whole = da.concatenate([*ahead, g, *behind], axis=axis)
+        return whole.rechunk({axis: size.chunks}) if isinstance(size, Size) else whole
+
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast, in the chunks that the sizes remember."""
         x = self.asarray(x)
@@ -360,6 +372,14 @@ def _draw_chunk(
 
 def _plain(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(map(int, shape))
+
+
+def _zeros(shape: Shape, axis: int, like: Raw) -> list[Raw]:
+    """Zeros that occupy one element each chunk, in the chunks of another array but for one axis; none of size 0."""
+    if not shape[axis]:
+        return []
+    chunks = normalize_chunks((*like.chunks[:axis], "auto", *like.chunks[axis + 1 :]), shape, dtype=like.dtype)
+    return [da.broadcast_to(np.zeros((), like.dtype), shape, chunks=chunks)]
 
 
 def _without_empty_chunks(x: Raw) -> Raw:
