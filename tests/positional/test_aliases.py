@@ -274,6 +274,13 @@ def test_some_of_whole_numbers_stay_whole(f, dtype):
     assert found.dtype == want.dtype
 
 
+def test_dates_that_are_missing():
+    x = np.array([["2000-01-01", "NaT"], ["NaT", "2001-01-01"]], "M8[ns]")
+    np.testing.assert_array_equal(np.isnat(ng.positional(x)), np.isnat(x))
+    with pytest.raises(TypeError, match="use np.isnan"):
+        np.isnat(ng.positional(np.ones(2)))
+
+
 def test_missing_durations_stay_where_nothing_is_summed():
     x = np.array([1, "NaT"], "m8[s]")
     np.testing.assert_array_equal(np.nansum(ng.positional(x), axis=()).data, np.nansum(x, axis=()))

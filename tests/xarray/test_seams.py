@@ -366,6 +366,16 @@ def test_groups_of_what_is_differentiated(program, of):
     assert found == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-7)
 
 
+def test_tiles_are_combined_by_their_coordinates_per_date():
+    x = field()[:4]
+
+    def program(x):
+        tiles = [x.isel(lat=a, lon=b) for a in (slice(0, 2), slice(2, None)) for b in (slice(1, None), slice(0, 1))]
+        return (xr.combine_by_coords(tiles[::-1], combine_attrs="override") ** 2).sum()
+
+    xr.testing.assert_allclose(x.grad(program, over="time"), 2 * x.fillna(0))
+
+
 def test_slices_of_labels_between_bounds_that_are_differentiated():
     x = xr.DataArray([1.0, 2.0, 3.0], dims="lat", coords={"lat": [10.0, 20.0, 30.0]})
     cut = lambda x, low, high: (x.sel(lat=slice(low, high)) ** 2).sum() * low

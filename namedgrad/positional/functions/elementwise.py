@@ -71,6 +71,16 @@ def clip(
 UFUNCS[vars(sys.modules["numpy._core.umath"])["clip"]] = clip  # what the method of plain arrays calls
 
 
+def _isnat(x: DimArray) -> DimArray:
+    """Dates and durations that are missing, which are unequal to themselves."""
+    if x.dtype.kind not in "mM":
+        raise TypeError(f"np.isnat is for dates and durations, not {x.dtype}; use np.isnan")
+    return not_equal(x, x)
+
+
+UFUNCS[np.isnat] = _isnat
+
+
 def _clip(self: PositionalArray, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
     """Values limited to ``[min, max]``."""
     return np.clip(self, min, max, out=out, **options)
