@@ -277,7 +277,7 @@ def test_some_of_whole_numbers_stay_whole(f, dtype):
 def test_dates_that_are_missing():
     x = np.array([["2000-01-01", "NaT"], ["NaT", "2001-01-01"]], "M8[ns]")
     np.testing.assert_array_equal(np.isnat(ng.positional(x)), np.isnat(x))
-    with pytest.raises(TypeError, match="use np.isnan"):
+    with pytest.raises(TypeError, match=r"use np\.isnan"):
         np.isnat(ng.positional(np.ones(2)))
 
 

@@ -72,8 +72,8 @@ def silent(y: Any) -> bool:
     )
 
 
-CONSTANT = {  # floating-point answers that do not depend on the values of their argument
-    "numpy.finfo", "numpy.common_type", "numpy.fft.fftfreq", "numpy.fft.rfftfreq",
+CONSTANT = {  # floating-point answers that do not depend on the values of their argument, and counts
+    "numpy.finfo", "numpy.common_type", "numpy.fft.fftfreq", "numpy.fft.rfftfreq", "numpy.histogram2d", "numpy.histogramdd",
 }  # fmt: skip
 
 
