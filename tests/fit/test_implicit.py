@@ -287,7 +287,7 @@ def test_derivatives_of_fits_in_which_dates_count(form):
     """The slope of a line is linear in the observations; a variable of a Dataset may be no number."""
     days = np.arange(8.0)
     y = xr.DataArray(np.random.default_rng(0).normal(size=(3, 8)), dims=("s", "t"))
-    t = xr.DataArray(np.datetime64("2000-01-01", "ns") + np.arange(8) * np.timedelta64(86400 * 10**9), dims="t")
+    t = xr.DataArray(np.datetime64("2000-01-01", "ns") + np.arange(8) * np.timedelta64(1, "D"), dims="t")
     data, line = {
         "argument": (y, lambda p, y, t: p["a"] + p["k"] * t / 86400 - y),
         "coordinate": (y.assign_coords(t=t), lambda p, y, _: p["a"] + p["k"] * y.t / 86400 - y),

@@ -699,7 +699,7 @@ def test_dates_in_all_arguments_count_from_one_date(form, calendar):
 
 def test_dates_that_are_all_missing_and_other_calendars():
     of = lambda calendar: xr.DataArray(xr.date_range("2000-01-01", periods=12, calendar=calendar, use_cftime=True).values, dims="t")
-    dates = xr.DataArray(np.datetime64("2000-01-11", "ns") + np.arange(12) * np.timedelta64(86400 * 10**9), dims="t")
+    dates = xr.DataArray(np.datetime64("2000-01-11", "ns") + np.arange(12) * np.timedelta64(1, "D"), dims="t")
     y = 7 + 0.5 * xr.DataArray(np.arange(12.0), dims="t")
     line = lambda p, d, y: p["a"] + p["k"] * d / 86400 - y
     start = {"a": 1.0, "k": 1.0}
@@ -833,7 +833,7 @@ def test_dates_of_several_calendars_are_refused_where_they_would_be_counted():
         xr.date_range("2000-01-01", periods=12, calendar=calendar, use_cftime=True).values, dims="t", name=name
     )
     y, start = xr.DataArray(np.arange(12.0), dims="t"), {"a": 1.0}
-    dates = xr.DataArray(np.datetime64("2000-01-11", "ns") + np.arange(12) * np.timedelta64(86400 * 10**9), dims="t", name="u")
+    dates = xr.DataArray(np.datetime64("2000-01-11", "ns") + np.arange(12) * np.timedelta64(1, "D"), dims="t", name="u")
     for first in (of("u", "noleap"), dates):
         with pytest.raises(TypeError, match=r"'360_day'.*convert_calendar"):
             ng.least_squares(lambda p, u, v, y: p["a"] * (u - v) - y, start, first, of("v", "360_day"), y)
