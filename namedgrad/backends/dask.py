@@ -39,6 +39,7 @@ from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.scatter import neutral
 from namedgrad.backends.special import SpecialKernels
 
+LARGER = 1.25  # chunks that take up the crumbs beside them, than they were
 _HOST = NumpyBackend()
 _BY_CELL = (
     ActivationKernels, BesselKernels, BesselSlopes, FamilyKernels, HypergeometricKernels, LossKernels,
@@ -178,6 +179,11 @@ class DaskBackend(
         """A slice, or one position, of one axis."""
         return _without_empty_chunks(super().cut(x, axis, index))
 
+    def concat(self, *parts: Raw, axis: int) -> Raw:
+        """Joined along an axis; a few cells at an end, as of differences there, are no chunk of their own."""
+        out = da.concatenate(parts, axis=axis)
+        return out.rechunk({axis: _without_crumbs(out.chunks[axis])})
+
     def uncut(self, g: Raw, axis: int, index: slice | int, size: int) -> Raw:
         """Zeros put to both ends, since an assignment holds a copy of all that its value is made of."""
         g, part = self.asarray(g), index if isinstance(index, slice) else slice(index, index + 1 or None)
@@ -188,7 +194,7 @@ class DaskBackend(
         ends = [(*g.shape[:axis], n, *g.shape[axis + 1 :]) for n in (first, size - stop)]
         ahead, behind = (_zeros(shape, axis, g) for shape in ends)
         whole = da.concatenate([*ahead, g, *behind], axis=axis)
-        return whole.rechunk({axis: size.chunks}) if isinstance(size, Size) else whole
+        return whole.rechunk({axis: size.chunks if isinstance(size, Size) else _without_crumbs(whole.chunks[axis])})
 
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast, in the chunks that the sizes remember."""
@@ -380,6 +386,13 @@ def _zeros(shape: Shape, axis: int, like: Raw) -> list[Raw]:
         return []
     chunks = normalize_chunks((*like.chunks[:axis], "auto", *like.chunks[axis + 1 :]), shape, dtype=like.dtype)
     return [da.broadcast_to(np.zeros((), like.dtype), shape, chunks=chunks)]
+
+
+def _without_crumbs(chunks: tuple[int, ...]) -> tuple[int, ...] | int:
+    """Chunks as they are or, where one but the last is smaller than half of the largest, equal ones about as large."""
+    widest, size = max(chunks), sum(chunks)
+    has_crumbs = 2 * min(chunks[:-1], default=widest) < widest  # unknown sizes are not smaller than any
+    return -(-size // math.ceil(size / (LARGER * widest))) if has_crumbs else chunks
 
 
 def _without_empty_chunks(x: Raw) -> Raw:
