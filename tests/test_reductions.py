@@ -475,3 +475,10 @@ def test_the_deviation_of_a_group_with_a_complex_infinity_is_nan() -> None:
     x = ng.DimArray([1e200 + 1j, np.inf, 2.0, 4.0], ("i",))
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(ng.segment_std(x, [0, 0, 1, 1], "i").data, [np.nan, 1.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.int8])
+def test_logsumexp_of_no_cells_has_the_dtype_of_others(dtype):
+    some, none = (ng.logsumexp(ng.DimArray(np.zeros((n, 2), dtype), ("a", "b")), "a") for n in (3, 0))
+    assert none.dtype == some.dtype
+    np.testing.assert_array_equal(none.data, -np.inf)

@@ -58,7 +58,8 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
     1000.6931471805599
     """
     dims = pick(x, dim, "logsumexp")
-    top = real(max(stop_gradient(x), dims, skipna=False)) if count_of(x, dims) else c(0.0)
+    known = stop_gradient(x)
+    top = real(max(known, dims, skipna=False) if count_of(x, dims) else total(known, dims))
     top = where(equal(top, c(-math.inf)), c(0.0), top)
     parts = e.exp(e.below_top(x, top))
     inside = total(parts, dims) if weights is None else contract(parts, constant(weights), dims)

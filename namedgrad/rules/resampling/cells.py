@@ -85,7 +85,7 @@ def map_coordinates(
     Returns
     -------
     DimArray
-        In the dtype of ``x``.
+        In the dtype of ``x``, or float64 for integers.
 
     Raises
     ------
