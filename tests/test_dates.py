@@ -71,6 +71,16 @@ def test_quantiles_are_cut_to_whole_ticks_as_in_numpy(q):
         np.testing.assert_array_equal(ng.DimArray(data, ("k", "t")).quantile(q, "t").to_numpy(), np.quantile(data, q, axis=1))
 
 
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_medians_of_dates_and_spans(n):
+    """Of an even number it is as far from either of the two in the middle; halves of spans would lose a tick."""
+    ticks = 2 * np.random.default_rng(1).integers(0, 10**9, (5, n)) + 1
+    want = np.median(ticks, axis=1).astype(int)
+    for start in (np.datetime64("2200-01-01", "ns"), np.timedelta64(0, "ns")):
+        for found in (ng.DimArray(start + ticks, ("k", "t")).median("t").data, np.median(ng.positional(start + ticks), axis=1)):
+            np.testing.assert_array_equal(np.asarray(found), start + want)
+
+
 @pytest.mark.parametrize("skipna", [None, False])
 def test_means_of_groups_are_dates(skipna):
     group = np.array([0, 3, 0, 0, 3, 1])

@@ -203,8 +203,7 @@ def _quantile(
     if x.dtype.kind in "biu":  # the difference of two may not fit into their dtype
         parts = [cast(y, real_dtype(x)) for y in parts]
     dates = x.dtype.kind in "mM"  # of which NaT counts, as in xarray
-    mix = mix or _from_nearer
-    between = mix if dates else partial(_between, mix)
+    between = _from_nearer if dates else partial(_between, mix or _from_nearer)  # dates cannot be halved
     out = parts[0] if len(parts) == 1 else between(parts[0], parts[1], cast(weight, real_dtype(x)))
     if mask is not None:
         return where(e.greater(n, c(0)), out, c(math.nan))
