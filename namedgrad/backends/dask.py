@@ -177,6 +177,7 @@ class DaskBackend(
 
     def cut(self, x: Raw, axis: int, index: slice | int) -> Raw:
         """A slice, or one position, of one axis."""
+        index = _from_within(index, x.shape[axis]) if isinstance(index, slice) else index
         return _without_empty_chunks(super().cut(x, axis, index))
 
     def concat(self, *parts: Raw, axis: int) -> Raw:
@@ -393,6 +394,14 @@ def _without_crumbs(chunks: tuple[int, ...]) -> tuple[int, ...] | int:
     widest, size = max(chunks), sum(chunks)
     has_crumbs = 2 * min(chunks[:-1], default=widest) < widest  # unknown sizes are not smaller than any
     return -(-size // math.ceil(size / (LARGER * widest))) if has_crumbs else chunks
+
+
+def _from_within(index: slice, size: int) -> slice:
+    """A slice that starts within an axis: dask takes one that goes back from ahead of it for one from its end."""
+    there = range(*index.indices(size))
+    if there.step > 0 or not there:
+        return index if there else slice(0)
+    return slice(there[0], there[-1] - 1 if there[-1] else None, there.step)
 
 
 def _without_empty_chunks(x: Raw) -> Raw:

@@ -361,6 +361,20 @@ def test_ends_of_arrays_are_no_chunks_of_their_own() -> None:
     assert ng.concat([lazy(np.ones(6), "a")] * 3, "a").data.chunks == ((3,) * 6,)
 
 
+@pytest.mark.parametrize("step", [-1, -2, 2])
+@pytest.mark.parametrize("start", [-9, -6, -5, -4, 4, 9])
+def test_slices_that_start_beyond_the_ends(start: int, step: int) -> None:
+    """Dask takes those that go back from ahead of an array for ones from its end."""
+    x = np.arange(1.0, 6.0)
+    for stop in (None, -9, -5, 1):
+        f = lambda x, stop=stop: (x[start:stop:step] ** 2).sum() + x.sum()
+        value, g = ng.value_and_grad(f)(da.from_array(x, chunks=2))
+        assert value.compute(scheduler="sync") == f(x)
+        np.testing.assert_array_equal(g.compute(scheduler="sync"), ng.grad(f)(x))
+        part = lazy(x, ("a",)).isel(a=slice(start, stop, step))
+        np.testing.assert_array_equal(part.data.compute(scheduler="sync"), x[start:stop:step])
+
+
 def test_the_same_program_has_the_same_keys() -> None:
     x = lazy([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], ("a", "b"))
 
