@@ -285,6 +285,18 @@ def _by_label(original: Call, self: Any, group: Any) -> Any:
     return found
 
 
+def _labels_of_several(original: Call, self: Any, obj: Any) -> Any:
+    """An index of several variables leaves the trace: labels of groups by it are put back."""
+    out = original(self, obj)
+    ours = [g for g in self.groupers if holds(g.unique_coord) and g.name in out.dims and g.name in out.coords]
+    at = {g.name: {g.name: g.full_index.get_indexer(out.coords[g.name].data)} for g in ours}
+    return out.assign_coords({g.name: g.unique_coord.isel(at[g.name]) for g in ours})
+
+
+def _several_by_ours(self: Any, *_: Any) -> bool:
+    return len(self.groupers) > 1 and any(holds(g.unique_coord) for g in self.groupers)
+
+
 def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
     """The kernels of bottleneck and numbagg left out: what remains is made of NumPy functions."""
     names = ("array_agg_func", "bottleneck_move_func", "numbagg_move_func", "rolling_agg_func")
@@ -417,6 +429,7 @@ SEAMS = [
     Seam("xarray.{}.apply_ufunc:_vectorize", _vectorize, _always, around=True),
     Seam("xarray.groupers:BinGrouper.factorize", _by_values, _arguments_but_self, around=True),
     Seam("xarray.groupers:UniqueGrouper.factorize", _by_label, _arguments_but_self, around=True),
+    Seam("xarray.core.groupby:GroupBy._maybe_reindex", _labels_of_several, _several_by_ours, around=True),
     *(Seam(f"xarray.core.dataset:Dataset.{n}", by_labels, _moving, around=True) for n in _BY_LABELS),
     Seam("xarray.core.dataarray:DataArray._to_dataset_split", by_labels, _moving, around=True),
     Seam("xarray.{}.alignment:reindex", onto_labels, _moving, around=True),

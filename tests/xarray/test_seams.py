@@ -54,6 +54,9 @@ REACHED = {
     "_calc_idxminmax": lambda x: x * x.idxmax("lon"),
     "BinGrouper.factorize": lambda x: x.fillna(0).groupby_bins(x.fillna(0), [-1, 1, 3, 9]).mean(),
     "UniqueGrouper.factorize": lambda x: x.isel(time=0).groupby(x.isel(time=0, drop=True).fillna(0)).sum(),
+    "GroupBy._maybe_reindex": lambda x: (
+        x.isel(time=0).assign_coords(k=x.isel(time=0, drop=True).fillna(0)).groupby(["k", "lat"]).sum()
+    ),
     "Weighted.__init__": lambda x: x.weighted(abs(x).fillna(0)).mean("lon"),
     "polyfit": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
     "least_squares": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
@@ -374,6 +377,17 @@ def test_tiles_are_combined_by_their_coordinates_per_date():
         return (xr.combine_by_coords(tiles[::-1], combine_attrs="override") ** 2).sum()
 
     xr.testing.assert_allclose(x.grad(program, over="time"), 2 * x.fillna(0))
+
+
+@pytest.mark.parametrize("labels", [None, [7.0, 2.0]])
+def test_labels_of_groups_by_several_variables(labels):
+    a = xr.DataArray([1.0, 2.0, 3.0, 4.0], {"j": ("x", [0, 1, 1, 1])}, dims="x")
+    k = xr.DataArray([2.0, np.nan, 7.0, 5.0], dims="x", attrs={"units": "m"})
+    by = {"k": xr.groupers.UniqueGrouper(labels=labels), "j": xr.groupers.UniqueGrouper()}
+    sums = lambda k: a.assign_coords(k=k).groupby(by).sum()
+    gradient, found = ng.grad(lambda k: ((sums(k).k ** 2).sum(), sums(k)), has_aux=True)(k)
+    xr.testing.assert_identical(found, sums(k))
+    np.testing.assert_array_equal(gradient, 0.0 if labels else [4.0, 0.0, 14.0, 10.0])
 
 
 def test_slices_of_labels_between_bounds_that_are_differentiated():
