@@ -293,8 +293,27 @@ def _labels_of_several(original: Call, self: Any, obj: Any) -> Any:
     return out.assign_coords({g.name: g.unique_coord.isel(at[g.name]) for g in ours})
 
 
+def _each_of_several(original: Call, self: Any) -> Any:
+    """Groups with their labels, of which the index of several variables has the values."""
+    for labels, group in original(self):
+        ours = (holds(g.unique_coord) for g in self.groupers)
+        at = (g.full_index.get_loc(v) for g, v in zip(self.groupers, labels, strict=True))
+        triples = zip(self.groupers, labels, ours, at, strict=True)
+        yield tuple(g.unique_coord.data[k] if own else v for g, v, own, k in triples), group
+
+
 def _several_by_ours(self: Any, *_: Any) -> bool:
     return len(self.groupers) > 1 and any(holds(g.unique_coord) for g in self.groupers)
+
+
+def _with_groups(original: Call, self: Any, obj: Any, groupers: Any, **options: Any) -> None:
+    """Groups are looked up by values."""
+    original(self, obj, groupers, **options)
+    self._groups = dict(zip(self.encoded.full_index, filter(None, self.encoded.group_indices), strict=True))
+
+
+def _grouped_by_ours(_: Any, obj: Any, groupers: Any, **options: Any) -> bool:  # noqa: ARG001 - xarray's signature
+    return len(groupers) == 1 and holds(groupers[0].unique_coord)
 
 
 def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -430,6 +449,8 @@ SEAMS = [
     Seam("xarray.groupers:BinGrouper.factorize", _by_values, _arguments_but_self, around=True),
     Seam("xarray.groupers:UniqueGrouper.factorize", _by_label, _arguments_but_self, around=True),
     Seam("xarray.core.groupby:GroupBy._maybe_reindex", _labels_of_several, _several_by_ours, around=True),
+    Seam("xarray.core.groupby:GroupBy.__iter__", _each_of_several, _several_by_ours, around=True),
+    Seam("xarray.core.groupby:GroupBy.__init__", _with_groups, _grouped_by_ours, around=True),
     *(Seam(f"xarray.core.dataset:Dataset.{n}", by_labels, _moving, around=True) for n in _BY_LABELS),
     Seam("xarray.core.dataarray:DataArray._to_dataset_split", by_labels, _moving, around=True),
     Seam("xarray.{}.alignment:reindex", onto_labels, _moving, around=True),

@@ -23,6 +23,10 @@ def _loop(x):
     return xr.apply_ufunc(lambda row: row.sum(), x, input_core_dims=[["time"]], vectorize=True)
 
 
+def _keyed(x):
+    return x.isel(time=0).assign_coords(k=x.isel(time=0, drop=True).fillna(0))
+
+
 def _curvefit(x):
     line = lambda t, a, b: a * t + b
     return x.curvefit("lon", line, p0={"a": 0.0, "b": 1.0}).curvefit_coefficients
@@ -54,9 +58,9 @@ REACHED = {
     "_calc_idxminmax": lambda x: x * x.idxmax("lon"),
     "BinGrouper.factorize": lambda x: x.fillna(0).groupby_bins(x.fillna(0), [-1, 1, 3, 9]).mean(),
     "UniqueGrouper.factorize": lambda x: x.isel(time=0).groupby(x.isel(time=0, drop=True).fillna(0)).sum(),
-    "GroupBy._maybe_reindex": lambda x: (
-        x.isel(time=0).assign_coords(k=x.isel(time=0, drop=True).fillna(0)).groupby(["k", "lat"]).sum()
-    ),
+    "GroupBy._maybe_reindex": lambda x: _keyed(x).groupby(["k", "lat"]).sum(),
+    "GroupBy.__iter__": lambda x: sum(k * g.sum() for (k, _), g in _keyed(x).groupby(["k", "lat"])),
+    "GroupBy.__init__": lambda x: x * len(_keyed(x).groupby("k").groups),
     "Weighted.__init__": lambda x: x.weighted(abs(x).fillna(0)).mean("lon"),
     "polyfit": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
     "least_squares": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
