@@ -94,7 +94,9 @@ class NumpyIndex(IndexKernels):
         shape = self.target_shape(g, index, shared, sizes, tail)
         at = self.places(index, shape, len(shape) - tail - len(index), shared, tail)
         order = np.argsort([-abs(s) for s in g.strides], kind="stable")
-        at = np.broadcast_to(at.astype(np.intp, copy=False), g.shape)
+        at = at.astype(np.intp, copy=False)
+        if at.shape != g.shape:  # else as it is: bincount copies what it may not write to
+            at = np.broadcast_to(at, g.shape)
         at, g = (np.transpose(a, order).reshape(-1) for a in (at, g))
         with contextlib.suppress(ValueError):  # a position out of range, which the other way refuses by its name
             return np.bincount(at, g, math.prod(shape)).reshape(shape)
