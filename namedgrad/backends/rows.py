@@ -17,6 +17,7 @@ BLAS_THREADS_FROM = 10_000
 # 0.2, 0.7, 0.9 ms; by einsum 1.9, 0.5, 0.2 ms.
 MANY, FEW, SHORT = 10_000, 6, 64
 FEW_KEPT = 8
+LINE = 128
 RUN = 16  # neighbours that make a slice worth a pass of its own
 
 
@@ -68,10 +69,20 @@ def cells_of(x: Raw, axis: tuple[int, ...]) -> list[Raw] | None:
     return [first[at] for at in np.ndindex(*first.shape[: len(axis)])]
 
 
+def _has_lines(x: Raw, axis: tuple[int, ...]) -> bool:
+    """Whether long runs of kept cells lie within the reduced axes, so that NumPy goes through both once.
+
+    A million cells, four reduced, lines of 1000 kept: 0.25 ms instead of 0.5; of 64: 0.6 instead of 0.5.
+    """
+    step = min(abs(x.strides[i]) for i in axis)
+    return any(n >= LINE and x.strides[i] == x.itemsize < step for i, n in enumerate(x.shape) if i not in axis)
+
+
 def folded(combine: np.ufunc, x: Raw, axis: tuple[int, ...] | None) -> Raw:
     """A reduction by a ufunc that keeps the dtype."""
-    cells = cells_of(x, axis) if axis and x.dtype.kind == "f" and x.itemsize >= 4 else None
-    if cells is None:
+    if not axis or x.dtype.kind != "f" or x.itemsize < 4 or _has_lines(x, axis):
+        return combine.reduce(x, axis=axis)
+    if (cells := cells_of(x, axis)) is None:
         return combine.reduce(x, axis=axis)
     out = combine(cells[0], cells[1])
     for cell in cells[2:]:
