@@ -172,8 +172,16 @@ class NumpyIndex(IndexKernels):
         super().combine_at(how, out, at, g)
 
     def put(self, x: Raw, g: Raw, index: Sequence[Raw], *, shared: int, sizes: Shape, tail: int) -> Raw:
-        """NumPy assigns in order, so the last writer wins; many zeros by a mask: a million in 3 ms instead of 6."""
-        blank = not tail and SPARSE * g.size > x.size and _is_zero(g)
+        """NumPy assigns in order, so the last writer wins; many zeros by a mask: a million in 3 ms instead of 6.
+
+        Of every other column by a mask of one row: 0.4 ms instead of 0.9.
+        """
+        blank = SPARSE * g.size > x.size and _is_zero(g)
+        if blank and len(index) == 1 == index[0].ndim and not shared:
+            left = np.ones(sizes[0], bool)
+            left[index[0]] = False
+            return self.select(left.reshape(-1, *(1,) * tail), x)
+        blank = blank and not tail
         out = np.ones(x.shape, bool) if blank else _to_write_into(x)
         core = x.ndim - len(index) - tail
         if shared or len(index) > 1:
