@@ -89,7 +89,7 @@ class Primitive:
         return f"<{self.form} {self.name} {self.signature}>"
 
 
-def mismatch(name: str, args: Sequence[DimArray]) -> AxisError:
+def mismatch(name: str, args: Sequence[Any]) -> AxisError:
     """The error for one name with two sizes."""
     sizes: dict[Name, set[int]] = {}
     for a in args:
@@ -104,7 +104,7 @@ def mismatch(name: str, args: Sequence[DimArray]) -> AxisError:
     )
 
 
-def check_sizes(name: str, args: Sequence[DimArray]) -> dict[Name, int]:
+def check_sizes(name: str, args: Sequence[Any]) -> dict[Name, int]:
     """All sizes by name; a mismatch is refused."""
     sizes: dict[Name, int] = {}
     for a in args:

@@ -9,7 +9,7 @@ lay an array out as ``(shared..., head..., core..., tail...)``: the *shared* nam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,10 +101,18 @@ class _Gather(Primitive):
         return IndexMap(like(ins[0]), unmarked(ins[1:]), dims)
 
 
-def outer_part(x: DimArray, dims: Names) -> DimArray:
-    """The sizes of all axes but ``dims``, as an array that occupies one element."""
+class Axes(NamedTuple):
+    """Axes without an array, whose sizes are checked."""
+
+    names: Names
+    full_shape: tuple[int, ...]
+    hidden: frozenset[Name] = NONE
+
+
+def outer_part(x: DimArray, dims: Names) -> Axes:
+    """All axes but ``dims``."""
     keep = [(n, s) for n, s in zip(x.names, x.full_shape, strict=True) if n not in dims]
-    return make(np.broadcast_to(np.int8(0), tuple(s for _, s in keep)), tuple(n for n, _ in keep), NONE)
+    return Axes(tuple(n for n, _ in keep), tuple(s for _, s in keep))
 
 
 def marks(args: Sequence[DimArray], gone: Names) -> frozenset[Name]:
