@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from namedgrad.array import DimArray, constant, describe, make, named
-from namedgrad.axes import AxisError, Name, Names
+from namedgrad.array import DimArray, constant, describe, named
+from namedgrad.axes import NONE, AxisError, Name, Names
 
 #: Parameters that name dims, or map dims to something: on positional arrays they take axis numbers.
 DIM_PARAMETERS = {"batch_dim", "channel", "contract", "dim", "dims", "pad_width", "reduce_dim", "shifts"}
@@ -67,10 +65,18 @@ def existing(x: DimArray, names: Iterable[Any], missing_dims: str, what: str) ->
     return names
 
 
-def without(x: DimArray, names: Names) -> DimArray:
-    """A stand-in for ``x`` without some of its dims: its other names and sizes."""
+class Axes(NamedTuple):
+    """Axes without an array, whose sizes are checked."""
+
+    names: Names
+    full_shape: tuple[int, ...]
+    hidden: frozenset[Name] = NONE
+
+
+def without(x: DimArray, names: Names) -> Axes:
+    """The axes of ``x`` but for some."""
     kept = [(n, s) for n, s in zip(x.names, x.full_shape, strict=True) if n not in names]
-    return make(np.broadcast_to(np.float64(0), tuple(s for _, s in kept)), tuple(n for n, _ in kept), x.hidden)
+    return Axes(tuple(n for n, _ in kept), tuple(s for _, s in kept), x.hidden)
 
 
 def mapping(x: DimArray, given: Mapping[Any, Any] | None, keywords: Mapping[Any, Any], what: str) -> dict[Name, Any]:

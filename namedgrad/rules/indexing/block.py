@@ -12,7 +12,8 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Map, fold, like
 from namedgrad.primitive import Primitive, check_sizes
-from namedgrad.rules.indexing.maps import Axes, laid_out, outer_part
+from namedgrad.rules.dims import Axes, without
+from namedgrad.rules.indexing.maps import laid_out
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import cast, spread, stamp, zeros_spread
 from namedgrad.trace import apply
@@ -32,7 +33,7 @@ def checked(x: DimArray, v: DimArray, cuts: Cuts) -> dict[Name, int]:
     if clash := [n for n, cut in cuts.items() if isinstance(cut, int) and n in v.names]:
         raise AxisError(f"at: the value has the dim {clash[0]!r}, which the index removes; rename it in the value")
     block = {n: len(range(extent(x, n))[cut]) for n, cut in cuts.items() if isinstance(cut, slice)}
-    check_sizes("at", [v, outer_part(x, tuple(cuts)), Axes(tuple(block), tuple(block.values()))])
+    check_sizes("at", [v, without(x, tuple(cuts)), Axes(tuple(block), tuple(block.values()))])
     return block
 
 

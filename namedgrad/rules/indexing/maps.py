@@ -9,16 +9,17 @@ lay an array out as ``(shared..., head..., core..., tail...)``: the *shared* nam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE, Name, Names
+from namedgrad.axes import Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Map, fold, like
 from namedgrad.primitive import Primitive, check_sizes, place
+from namedgrad.rules.dims import without
 from namedgrad.rules.structure import relabel, spread, stamp
 from namedgrad.trace import apply
 
@@ -74,7 +75,7 @@ class _Gather(Primitive):
         x, *index = args
         rest = tuple(n for n in x.names if n not in dims)
         joint = index_names(index)
-        check_sizes("index", [*index, outer_part(x, dims)])
+        check_sizes("index", [*index, without(x, dims)])
         hidden = axes.merge_hidden(
             (rest, *(i.names for i in index)),
             (x.hidden if isinstance(x.hidden, axes.ByName) else x.hidden.intersection(rest), *(i.hidden for i in index)),
@@ -99,20 +100,6 @@ class _Gather(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
         return IndexMap(like(ins[0]), unmarked(ins[1:]), dims)
-
-
-class Axes(NamedTuple):
-    """Axes without an array, whose sizes are checked."""
-
-    names: Names
-    full_shape: tuple[int, ...]
-    hidden: frozenset[Name] = NONE
-
-
-def outer_part(x: DimArray, dims: Names) -> Axes:
-    """All axes but ``dims``."""
-    keep = [(n, s) for n, s in zip(x.names, x.full_shape, strict=True) if n not in dims]
-    return Axes(tuple(n for n, _ in keep), tuple(s for _, s in keep))
 
 
 def marks(args: Sequence[DimArray], gone: Names) -> frozenset[Name]:

@@ -13,7 +13,7 @@ from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Map
 from namedgrad.primitive import Primitive, check_sizes, operation, place, sample
-from namedgrad.rules.dims import check, new_name
+from namedgrad.rules.dims import check, new_name, without
 from namedgrad.rules.indexing.maps import scatter_add
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.structure import alongside, cast, reorder, select
@@ -27,7 +27,7 @@ class _Search(Primitive):
 
     def lower(self, args: Sequence[DimArray], dim: Name, right: bool) -> DimArray:
         edges, x = args
-        check_sizes("searchsorted", [x, _without(edges, dim)])
+        check_sizes("searchsorted", [x, without(edges, (dim,))])
         own = tuple(n for n in edges.names if n != dim)
         hidden = axes.merge_hidden((own, x.names), (edges.hidden, x.hidden))
         shared: Names = own
@@ -47,11 +47,6 @@ class _Search(Primitive):
 
     def linear(self, *args: Any, **params: Any) -> Map | None:
         return None
-
-
-def _without(edges: DimArray, dim: Name) -> DimArray:
-    keep = [(n, s) for n, s in zip(edges.names, edges.full_shape, strict=True) if n != dim]
-    return make(np.broadcast_to(np.int8(0), tuple(s for _, s in keep)), tuple(n for n, _ in keep), axes.NONE)
 
 
 _SEARCH = _Search("searchsorted")

@@ -16,6 +16,7 @@ from namedgrad.axes import AxisError, Names
 from namedgrad.backends import call
 from namedgrad.linear import Map, Mask, fold, like, product
 from namedgrad.primitive import Primitive, check_sizes
+from namedgrad.rules.dims import without
 from namedgrad.rules.elementwise import c, divide, isnan, logical_and, logical_or, maximum
 from namedgrad.rules.indexing.maps import (
     Scatter,
@@ -25,7 +26,6 @@ from namedgrad.rules.indexing.maps import (
     index_sizes,
     laid_out,
     marks,
-    outer_part,
     placed_index,
     scatter_add,
     unmarked,
@@ -64,7 +64,7 @@ class _Into(Primitive):
 
     def lower(self, args: Sequence[DimArray], dims: Names, summed: Names, how: str, own: bool) -> DimArray:
         x, v, *index = args
-        check_sizes("at", [*index, v, outer_part(x, dims)])
+        check_sizes("at", [*index, v, without(x, dims)])
         shared = tuple(n for n in index_names(index) if n not in summed)
         names = tuple(dict.fromkeys((*x.names, *(n for n in (*v.names, *shared) if n not in summed))))
         if clash := [n for n in v.names if n in dims and n not in summed]:
