@@ -264,6 +264,15 @@ class _Finish:
 
 def finish_gradient(g: DimArray, x: Any) -> DimArray:
     """A cotangent at an input: the input's names and mark, kept axes in front."""
+    if g.hidden.final:  # type: ignore[attr-defined]
+        g = _with_final_names(g, x)
+    extra = tuple(n for n in g.names if n not in x.names)
+    g = stamp(conj_if_complex(g), x.hidden.union(extra) if extra else x.hidden)
+    return laid_out(cast(g, x.dtype), x, extra)
+
+
+def _with_final_names(g: DimArray, x: Any) -> DimArray:
+    """Kept axes under the names that they have at the input."""
     how: Any = g.hidden
     for now in [n for n in g.names if n in x.names]:
         if how.final.get(now, now) != now:  # renamed on the way: an axis of the input and one of V
@@ -273,12 +282,7 @@ def finish_gradient(g: DimArray, x: Any) -> DimArray:
     for then in final.values():
         if then in x.names:
             raise ambiguous(then)
-    mark = frozenset(final.get(n, n) for n in g.names if n not in x.names) | x.hidden
-    if final:
-        g = relabel(g, final)
-    g = stamp(conj_if_complex(g), mark)
-    extra = tuple(n for n in g.names if n not in x.names)
-    return laid_out(cast(g, x.dtype), x, extra)
+    return relabel(g, final) if final else g
 
 
 def laid_out(g: DimArray, x: Any, extra: Names) -> DimArray:
