@@ -129,6 +129,17 @@ def test_functions_that_the_library_has(monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_array_equal(survived.to_numpy(), scipy.special.kolmogorov(x))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("function", [lambda v: (v * v).sum() * v, lambda v: v.sum(), lambda v: v[:1] * v[-1]])
+def test_lines_of_what_is_not_differentiated(function: Any, axis: int) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    with dask.config.set(scheduler=refuse):
+        found = constant(lambda v: np.apply_along_axis(function, axis, v), lazy(x))
+    expected = np.apply_along_axis(function, axis, x)
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
 @pytest.mark.parametrize("place", [fake_cupy.asarray, lazy])
 def test_written_all_over(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
