@@ -6,6 +6,7 @@ import cmath
 import ctypes
 import functools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def _keep_freed_memory() -> None:
 
 _keep_freed_memory()
 
+SHORT_WINDOW = 8
 MANY = 10_000  # cells from which on a detour over their bits pays
 _BITS: dict[Any, Any] = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
 
@@ -247,7 +249,9 @@ class NumpyBackend(
     def overlap_add(self, g: Raw, axis: tuple[int, ...], spans: tuple[Span, ...], sizes: Shape) -> Raw:
         """The transpose of :meth:`windows`; of windows that share no cell by one copy: 1.0 ms instead of 1.8.
 
-        It is written in order where that of ``g`` would have it written in steps: another 1.0 ms instead of 1.9.
+        Where a run of ``g`` goes to cells in steps, all that are at one offset are copied together, as NumPy's copies
+        would start anew for every window: a million cells to windows of 2 x 2 take 0.5 ms instead of 2.3. Of long
+        windows that is another pass over memory for each offset; these are written in order.
         """
         inside = all(s.disjoint and not s.before and s.reach <= n for s, n in zip(spans, sizes, strict=True))
         if not inside or 0 in g.shape:
@@ -255,9 +259,14 @@ class NumpyBackend(
         shape = list(g.shape[: g.ndim - len(axis)])
         for a, n in zip(axis, sizes, strict=True):
             shape[a] = int(n)
-        like = np.empty(0, g.dtype) if innermost(g) in axis else g[(..., *(0,) * len(axis))]
+        run = innermost(g)
+        along = len(shape) + axis.index(run) if run in axis else -1
+        short = along >= 0 and g.shape[along] <= SHORT_WINDOW
+        like = g[(..., *(0,) * len(axis))] if short or along < 0 else np.empty(0, g.dtype)
         out = self._empty_as(like, shape, zeros=math.prod(shape) > g.size)
-        _windows(out, axis, spans, writeable=True)[...] = g
+        windows = _windows(out, axis, spans, writeable=True)
+        for to, part in _by_offset(windows, g, along) if short else [(windows, g)]:
+            to[...] = part
         return out
 
     # ---------------------------------------------------------------- movement along one axis
@@ -271,6 +280,11 @@ class NumpyBackend(
         for part, value in ((slice(start), 0), (slice(start, stop), g), (slice(stop, None), 0)):
             self.cut(out, axis, part)[...] = value
         return out
+
+
+def _by_offset(windows: Raw, g: Raw, along: int) -> Iterator[tuple[Raw, Raw]]:
+    """The windows' cells at each offset, and what goes there."""
+    return zip(*(np.moveaxis(a, along, 0) for a in (windows, g)), strict=True)
 
 
 def _windows(x: Raw, axis: tuple[int, ...], spans: tuple[Span, ...], *, writeable: bool) -> Raw:
