@@ -39,22 +39,29 @@ class SoftmaxKernels:
         """``exp(x)`` over its sum along axes."""
         if 0 in x.shape or not axis:
             return self.xp.exp(self.xp.subtract(x, x))
-        e = self.xp.exp(self._below_max(x, axis))
-        return e / self.xp.sum(e, axis=axis, keepdims=True)
+        e = self.xp.exp(self.below_max(x, axis))
+        e /= self.xp.sum(e, axis=axis, keepdims=True)
+        return e
 
     def log_softmax(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Its logarithm."""
         if 0 in x.shape or not axis:
             return self.xp.subtract(x, x) * 1.0
-        return self._less_log_sum(self._below_max(x, axis), axis)
+        out = self.below_max(x, axis)
+        out -= self._log_sum(out, axis)
+        return out
 
-    def _less_log_sum(self, x: Raw, axis: tuple[int, ...]) -> Raw:
-        """``x - log(sum(exp(x)))`` of what is 0 at its largest: where it leads, the others are not added to 1."""
+    def log_sum_below(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """``log(sum(exp(x)))`` along axes of what :meth:`below_max` gives."""
+        return self.xp.squeeze(self._log_sum(x, axis), axis)
+
+    def _log_sum(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Of what is 0 at its largest, along axes that stay: where it leads, the others are not added to 1."""
         xp = self.xp
         total = xp.sum(xp.exp(x), axis=axis, keepdims=True)
         log = xp.log(total)
         if x.dtype.kind == "c":
-            return x - log
+            return log
         leads = xp.less(total, 1 + lost_beside_one(x.dtype))
         if not self.may_branch:
             log = xp.where(leads, self._log_of_others(x, axis), log)
@@ -62,14 +69,17 @@ class SoftmaxKernels:
             last = tuple(range(-len(axis), 0))
             rows = np.moveaxis(x, axis, last)[np.squeeze(leads, axis)]
             log[leads] = np.reshape(self._log_of_others(rows, last), (-1,))
-        return x - log
+        return log
 
     def _log_of_others(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         xp = self.xp
         others = xp.where(xp.equal(x, 0), 0, xp.exp(x)).astype(x.dtype)
         return xp.log1p(xp.sum(others, axis=axis, keepdims=True))
 
-    def _below_max(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+    def below_max(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """``x`` less its largest along axes."""
+        if 0 in x.shape:
+            return self.xp.subtract(x, x) * 1.0
         if x.dtype.kind not in "fc":
             x = x.astype(np.float64)
         return x - self.xp.max(x.real if x.dtype.kind == "c" else x, axis=axis, keepdims=True)

@@ -11,7 +11,7 @@ from namedgrad.axes import Names
 from namedgrad.backends import call, may_look
 from namedgrad.backends.softmax import lost_beside_one
 from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.primitive import Primitive, operation, reduction, sample
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c, exp, greater
 from namedgrad.rules.half import in_single
@@ -29,14 +29,20 @@ from namedgrad.rules.structure import (
 from namedgrad.trace import apply, innermost
 
 
-class _Softmax(Primitive):
-    """``exp(x)`` over its sum along dims."""
+class _Along(Primitive):
+    """Cells for cells along dims; a step of other operations, which have the derivative."""
 
-    form, signature, keeps = "core", "(n...)->(n...)", "result"
+    form, signature, keeps = "core", "(n...)->(n...)", "constants"
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args
         return make(call(self.kernel_for(x.raw), x.raw, axes.positions(x.names, dims)), x.names, x.hidden)
+
+
+class _Softmax(_Along):
+    """``exp(x)`` over its sum along dims."""
+
+    keeps = "result"
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
         inner = axes.cores(len(dims))
@@ -89,6 +95,7 @@ def less_leading(t: DimArray, y: DimArray, dims: Names) -> DimArray:
 
 
 _SOFTMAX, _LOG_SOFTMAX = _Softmax("softmax"), _LogSoftmax("log_softmax")
+below_max, log_sum_below = _Along("below_max"), reduction("log_sum_below")
 _SAMPLES = (
     sample("real(a,b)", dim="b"),
     sample("real(a,b,c)", dim=("c", "a")),
