@@ -24,9 +24,9 @@ class AlongAxis:
         """The transpose of :meth:`resample`."""
         return self.along("resample_back", g, axis, grid.n, grid=grid)
 
-    def cosine(self, x: Raw, axis: int, kind: int) -> Raw:
+    def cosine(self, x: Raw, axis: int, kind: int, power: float) -> Raw:
         """Cosine transform of an axis."""
-        return self.along("cosine", x, axis, x.shape[axis], kind=kind)
+        return self.along("cosine", x, axis, x.shape[axis], kind=kind, power=power)
 
     def central(self, x: Raw, axis: int, edge_order: int) -> Raw:
         """Central differences along an axis."""

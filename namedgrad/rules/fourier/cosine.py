@@ -123,13 +123,10 @@ def _transform(x: DimArray, dim: Any, kind: int, n: int | None, power: float, or
     if n < 1 + (kind == 1):
         raise ValueError(f"{what} of type {kind}: invalid number of data points ({n}) along {name!r}")
     x = f.resized(x if x.dtype.kind == "f" else cast(x, "float64"), n, name)
-    period = 2 * (n - 1) if kind == 1 else 2 * n
     if ortho and kind in {1, 3}:
         x = _weighed(x, name, math.sqrt(2), last=kind == 1)
-    y = _cosine(x, (name,), kind=kind)
-    if ortho and kind in {1, 2}:
-        y = _weighed(y, name, math.sqrt(0.5), last=kind == 1)
-    return multiply(y, c(float(period) ** power)) if power else y
+    y = _cosine(x, (name,), kind=kind, power=power)
+    return _weighed(y, name, math.sqrt(0.5), last=kind == 1) if ortho and kind in {1, 2} else y
 
 
 def _weighed(x: DimArray, name: Name, weight: float, *, last: bool) -> DimArray:
@@ -141,13 +138,12 @@ def _weighed(x: DimArray, name: Name, weight: float, *, last: bool) -> DimArray:
     return multiply(x, cast(where(ends, c(weight), c(1.0)), x.dtype))
 
 
-def _transposed(g: DimArray, x: Like, kind: int) -> DimArray:
+def _transposed(g: DimArray, x: Like, kind: int, power: float) -> DimArray:
     """The matrices are cosines, which are symmetric or each other's transpose, but for weights of the ends."""
-    if kind == 1:
-        return _weighed(_cosine(_weighed(g, LAST, 2.0, last=True), kind=1), LAST, 0.5, last=True)
-    if kind == 2:
-        return _cosine(_weighed(g, LAST, 2.0, last=False), kind=3)
-    return _weighed(_cosine(g, kind=2), LAST, 0.5, last=False) if kind == 3 else _cosine(g, kind=4)
+    if kind in {1, 2}:
+        g = _weighed(g, LAST, 2.0, last=kind == 1)
+    y = _cosine(g, kind={2: 3, 3: 2}.get(kind, kind), power=power)
+    return _weighed(y, LAST, 0.5, last=kind == 1) if kind in {1, 3} else y
 
 
 _cosine = linear("(n)->(n)", "cosine", transpose=_transposed)
