@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,20 @@ MANY, FEW, SHORT = 10_000, 6, 64
 FEW_KEPT = 8
 LINE = 128
 RUN = 16  # neighbours that make a slice worth a pass of its own
+
+# Where rows are parts of longer ones NumPy (2.4) takes as many at a time as its buffer holds, 8192 cells, though it has
+# nothing to copy. The difference of two arrays of 1000 rows of 998 cells takes 1.5 ms, with a shorter buffer 0.5.
+BUFFER = 256
+
+
+@contextlib.contextmanager
+def short_buffer() -> Iterator[None]:
+    """For what combines parts of rows of one dtype; a cast or a sum would go through the buffer."""
+    before = np.setbufsize(BUFFER)
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
 
 
 def total(x: Raw, axis: tuple[int, ...] | None = None) -> Raw:
