@@ -15,6 +15,7 @@ from namedgrad.axes import MatmulPlan
 from namedgrad.backends.attention import NumpyAttentionKernels
 from namedgrad.backends.base import Backend, Raw, Shape, innermost
 from namedgrad.backends.cosine import HostCosine
+from namedgrad.backends.ctc import HostCtc
 from namedgrad.backends.distances import NumpyDistanceKernels
 from namedgrad.backends.fourier import HostFourier
 from namedgrad.backends.gaps import GapKernels
@@ -60,6 +61,7 @@ class NumpyBackend(
     NumpyDistanceKernels,
     HostResampling,
     HostCosine,
+    HostCtc,
     HostFourier,
     HostSignals,
     HostWindows,
