@@ -89,12 +89,12 @@ class HostCosine(CosineKernels):
 
     def central(self, x: Raw, axis: int, edge_order: int) -> Raw:
         """Row by row: of a million cells 0.9 ms instead of 2.2."""
-        with short_buffer():
+        with short_buffer(x.size):
             return super().central(x, axis, edge_order)
 
     def central_back(self, g: Raw, axis: int, edge_order: int) -> Raw:
         """The transpose."""
-        with short_buffer():
+        with short_buffer(g.size):
             return super().central_back(g, axis, edge_order)
 
     def _like(self, x: Raw) -> Raw:

@@ -27,9 +27,13 @@ RUN = 16  # neighbours that make a slice worth a pass of its own
 BUFFER = 256
 
 
+def short_buffer(cells: int) -> contextlib.AbstractContextManager[None]:
+    """For what combines parts of rows of one dtype, not for casts and sums; of a few cells 4 us would be no gain."""
+    return _short_buffer() if cells >= MANY else contextlib.nullcontext()
+
+
 @contextlib.contextmanager
-def short_buffer() -> Iterator[None]:
-    """For what combines parts of rows of one dtype; a cast or a sum would go through the buffer."""
+def _short_buffer() -> Iterator[None]:
     before = np.setbufsize(BUFFER)
     try:
         yield

@@ -38,7 +38,7 @@ from namedgrad.rules.structure import (
 )
 from namedgrad.trace import innermost
 
-CELL = axes.core(-1)
+CELL, PAIR, POINTS = axes.core(-1), axes.fresh("pair"), axes.cores(2)
 
 
 def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
@@ -80,6 +80,9 @@ def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: 
 
 
 def _pairs_pullback(g: DimArray, out: DimArray, x: DimArray, p: float) -> list[DimArray]:
+    if p == 2 and not _overflows(half := _root_slope(out)):
+        weight = relabel(multiply(g, multiply(c(2.0), half)), {CELL: PAIR})
+        return [_pair_pull(weight, x, dims=((PAIR,), POINTS), out=POINTS)]
     scale, factor = slope(_pair_difference(x), out, p)
     return [_pair_spread(product(multiply(g, scale), factor), n=extent(x, CELL))]
 
@@ -89,11 +92,18 @@ def _pairs_pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, p: float) 
     return multiply(scale, ops.guarded_contract(_pair_difference(ts[0]), factor, (axes.core(-2),)))
 
 
+def _pull_pullback(g: DimArray, out: DimArray, w: DimArray, x: DimArray) -> list[DimArray]:
+    apart = _pair_difference(g)
+    along = ops.guarded_contract(apart, _pair_difference(x), (axes.core(-2),))
+    return [along, _pair_spread(product(apart, w), n=extent(x, CELL))]
+
+
 _root_above_zero = elementwise("root_above_zero", lambda y, x: _root_slope(y))
 _root_slope = elementwise("root_slope", lambda s, y: multiply(c(-2.0), e.square(s)))
 _distance = core("(n),(n)->()", "distance", pullback=_pullback, pushforward=_pushforward)
 _pair_distance = core("(k,n)->(p)", "pair_distance", pullback=_pairs_pullback, pushforward=_pairs_pushforward)
 _pair_difference = linear("(n)->(n)", "pair_difference", transpose=lambda g, x: _pair_spread(g, n=core_size(x)))
+_pair_pull = core("(p),(k,n)->(k,n)", "pair_pull", pullback=_pull_pullback)
 _pair_spread = linear("(n)->(n)", "pair_spread", transpose=lambda g, x, n: _pair_difference(g))
 
 
