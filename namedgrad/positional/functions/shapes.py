@@ -8,17 +8,15 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from namedgrad import axes
-from namedgrad.array import DimArray, extent, make
-from namedgrad.axes import NONE
+from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import PositionalArray, numbers, ordered, view_of
 from namedgrad.positional.axis import expand, granted, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.broadcasting import joint_sizes, stretch
-from namedgrad.positional.indexing import placed
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, run, static
 from namedgrad.positional.views import layout
-from namedgrad.rules import indexing, movement
+from namedgrad.rules import movement
 from namedgrad.rules.windows.views import windows
 
 # ------------------------------------------------------------------------------------------------ order of axes
@@ -217,11 +215,8 @@ implements(np.linalg.diagonal, view="r")(lambda x, /, *, offset=0: diagonal(x, o
 
 def diagonal_of(x: DimArray, row: Any, col: Any, offset: int = 0) -> DimArray:
     """The diagonal of two axes, as the last axis."""
-    first, second = max(-offset, 0), max(offset, 0)
-    count = max(0, min(extent(x, row) - first, extent(x, col) - second))
     name = axes.fresh("diagonal")
-    cells = {n: make(np.arange(count) + s, (name,), NONE) for n, s in ((row, first), (col, second))}
-    out = indexing.gather(x, {n: placed(i, n, x) for n, i in cells.items()})
+    out = movement.diagonal(x, (row, col), int(offset), new_dim=name)
     return ordered(out, (*(n for n in out.dims if n is not name), name))
 
 
