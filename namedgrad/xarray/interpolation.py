@@ -74,7 +74,10 @@ def interpolate(var: xr.Variable, pairs: Pairs, *, method: str, kwargs: dict[str
     several = list(lines.values())
     out = _together(x, several, method, kwargs) if several[1:] else _along_one(x, several[0], method, kwargs)
     new = tuple(dict.fromkeys(d for _, target in pairs.values() for d in target.dims))
-    dims = (*(d for d in var.dims if d not in pairs and d not in new), *new)
+    kept = tuple(d for d in var.dims if d not in pairs)
+    if method == "nearest" or (method == "pchip" and several[1:]) or not set(kept).isdisjoint(new):
+        out = cast(out, x.dtype)  # as SciPy, and numpy.vectorize, which goes along dims that cells and targets share
+    dims = (*(d for d in kept if d not in new), *new)
     return xr.Variable(dims, numbered(out, dims), var.attrs)
 
 
@@ -107,7 +110,7 @@ def _along_one(x: DimArray, line: Line, method: str, kwargs: dict[str, Any]) -> 
     elif method == "nearest":
         out = _nearest(x, line)
     elif degree == 0:
-        out = gather(x, {line.name: _left_node(line)})
+        out = gather(cast(x, np.result_type(x.dtype, line.target.dtype)), {line.name: _left_node(line)})
     elif degree == 1:
         out = _linear(x, line, side="right")
     else:

@@ -128,6 +128,27 @@ def test_interp_gives_the_coordinates_of_xarray(name, make):
     assert_same(ng.interp(x, **TARGETS[name]), x.interp(**TARGETS[name]))
 
 
+POINTS = xr.DataArray([0.4, 3.3], dims="p")
+SHARED = xr.DataArray([[0.4, 3.3], [1.0, 0.2]], dims=("z", "p"))
+ALONG = ["linear", "nearest", "zero", "slinear", "quadratic", "cubic", "pchip", "akima", "makima", "krogh", "barycentric"]
+TOGETHER = ["linear", "nearest", "slinear", "cubic", "pchip"]
+
+
+@pytest.mark.parametrize(
+    ("method", "at", "kwargs"),
+    [(m, {"x": to}, {}) for m in ALONG for to in (1.3, POINTS, SHARED)]
+    + [(m, {"x": to, "y": to / 2}, {}) for m in TOGETHER for to in (POINTS, SHARED)]
+    + [("zero", {"x": 1.3}, {"fill_value": "extrapolate"})],
+)
+def test_interp_of_float32_has_the_dtype_of_xarray(method, at, kwargs):
+    x = xr.DataArray(np.random.default_rng(0).normal(size=(5, 4, 2)).astype("float32"), dims=("x", "y", "z"))
+    x = x.assign_coords(x=np.arange(5.0), y=np.arange(4.0))
+    f = lambda x: x.interp(at, method, kwargs=kwargs)
+    out = ng.pullback(f, x)[0]
+    assert out.dtype == f(x).dtype
+    np.testing.assert_allclose(out, f(x), rtol=1e-4, atol=1e-4)
+
+
 def test_interp_of_dates_of_every_kind():
     x = weather()
     at = {"t": ["2001-02-15", "2001-04-01"]}
