@@ -18,7 +18,6 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import deepcopy
 from importlib import import_module
 from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,15 +78,6 @@ class View(NamedTuple):
     locked: str  #: why it cannot be written, "" if it can
 
 
-class Loan:
-    """Cells of an array that are shown by a plain one, which keeps this object alive, and so do all views of it."""
-
-    __slots__ = ("__array_interface__", "__weakref__", "cells")
-
-    def __init__(self, cells: np.ndarray[Any, Any]) -> None:
-        self.cells, self.__array_interface__ = cells, cells.__array_interface__
-
-
 class PositionalArray:
     """An array with numbered axes that obeys NumPy's protocols and can be differentiated.
 
@@ -97,7 +87,7 @@ class PositionalArray:
     never touched.
     """
 
-    __slots__ = ("__weakref__", "_array", "_loans", "_view", "_views", "_x")
+    __slots__ = ("__weakref__", "_array", "_view", "_views", "_x")
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
@@ -105,11 +95,10 @@ class PositionalArray:
     _x: DimArray  #: the values; visible names are ``numbers(ndim)`` in this order
     _view: View | None  #: set on views
     _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
-    _loans: list[weakref.ref[Loan]] | None  #: plain arrays of these cells that may be alive
     _array: bool | None  #: set without axes, on what NumPy would have as an array, not as a number
 
     def __getattr__(self, name: str) -> Any:  # reached for slots that are not set
-        if name in ("_view", "_views", "_array", "_loans"):
+        if name in ("_view", "_views", "_array"):
             return None
         if name == "_x":
             return self._reread()
@@ -276,8 +265,7 @@ class PositionalArray:
             "out = np.zeros(n, like=x) for an array that it can be written into, np.where for a branch, "
             "np.stack([a, b]) for np.array([a, b]), array @ x for array.dot(x)",
         )
-        plain = self._x.__array__(dtype, copy)
-        return plain if copy or plain.dtype != self.dtype or self._is_number else lend(self)
+        return self._x.__array__(dtype, copy)
 
     def __bool__(self) -> bool:
         self._refuse_leaving("bool()", "np.where(condition, a, b)")
@@ -399,37 +387,6 @@ PositionalArray.kin, Lifted.kin = PositionalArray, Lifted
 def kin_of(kinds: Iterable[type[PositionalArray]]) -> type[PositionalArray]:
     """The class of a result of arrays of these classes."""
     return Lifted if all(k.kin is Lifted for k in kinds) else PositionalArray
-
-
-# ------------------------------------------------------------------------------------------------ plain arrays
-
-
-def lend(p: PositionalArray) -> np.ndarray[Any, Any]:
-    """``np.asarray(p)``: a plain array of the same cells, so that a write to either is seen in both."""
-    owner = p
-    while owner._view is not None:
-        owner = owner._view.base
-    if not is_lent(owner):
-        renew(owner, deepcopy(owner._x))  # what else has these values, such as a copy, keeps them
-    loan = Loan(p._x.__array__())
-    owner._loans = [*(r for r in owner._loans or () if r() is not None), weakref.ref(loan)]
-    return np.asarray(loan)
-
-
-def is_lent(p: PositionalArray) -> bool:
-    """Whether a plain array that shows cells of this one is alive."""
-    return any(r() is not None for r in p._loans or ())
-
-
-def renew(p: PositionalArray, x: DimArray) -> None:
-    """New values for an array that owns its cells, and for its views."""
-    p._x = x
-    stale = [r() for r in p._views or ()]
-    while stale:
-        view = stale.pop()
-        if view is not None:
-            view._forget()
-            stale += [r() for r in view._views or ()]
 
 
 # ------------------------------------------------------------------------------------------------ in and out

@@ -16,7 +16,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, renumber, wrap
+from namedgrad.positional.array import PositionalArray, View, numbers, ordered, renumber, wrap
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
 from namedgrad.positional.operands import numbered, unwrap
@@ -101,11 +101,6 @@ class At:
 
 # ------------------------------------------------------------------------------------------------ owners and views
 
-LENT = (
-    "a plain array made by np.asarray() shows the cells of this one, and cannot show values that are being "
-    "differentiated or vectorized; make it of a .copy(), or leave np.asarray() away"
-)
-
 
 def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
     v = numbered(value, "the value written")
@@ -127,15 +122,13 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
 
 
 def _renew(p: PositionalArray, x: DimArray) -> None:
-    renew(p, _lent(p._x, x) if is_lent(p) else x)
-
-
-def _lent(x: DimArray, new: DimArray) -> DimArray:
-    """``x`` with new values in its memory, which plain arrays show."""
-    if new.level is not None or new.hidden:
-        raise TypeError(LENT)
-    x.raw[...] = new.raw
-    return x
+    p._x = x
+    stale = [r() for r in p._views or ()]
+    while stale:
+        view = stale.pop()
+        if view is not None:
+            view._forget()
+            stale += [r() for r in view._views or ()]
 
 
 def _cell_numbers(shape: tuple[int, ...]) -> Any:
