@@ -276,7 +276,7 @@ class Backend(
         ys, right = self._matrix(y, plan.perms[1], b, k, n)
         if guard:
             out = self.guarded_matmul(left, right)
-        elif left.size > right.size and _by_columns(left):  # the result is laid out as the larger operand is
+        elif left.size > right.size and _by_columns(left) and not self._in_order(x, left, right):
             out = self.xp.swapaxes(self.matmul(self.xp.swapaxes(right, -1, -2), self.xp.swapaxes(left, -1, -2)), -1, -2)
         else:
             out = self.matmul(left, right)
@@ -284,6 +284,13 @@ class Backend(
         if out.shape != shape:
             out = self.reshape(out, shape)
         return out if plan.back is None else self.transpose(out, plan.back)
+
+    def _in_order(self, x: Raw, left: Raw, right: Raw) -> bool:
+        """Whether a result is laid out in its own order, not as the larger operand ``x`` is.
+
+        Where that had to be copied to be a matrix, no layout is that of ``x``, and the result is the larger array.
+        """
+        return bool(right.shape[-1] > right.shape[-2] and not self.xp.may_share_memory(x, left))
 
     def _matrix(self, x: Raw, perm: tuple[int, ...] | None, b: int, rows: int, columns: int) -> tuple[Shape, Raw]:
         """Permuted and flattened to ``[batch..., rows, columns]``; the permuted shape in front.
