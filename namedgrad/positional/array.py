@@ -18,6 +18,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from importlib import import_module
 from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -78,6 +79,22 @@ class View(NamedTuple):
     locked: str  #: why it cannot be written, "" if it can
 
 
+class Loan:
+    """Cells of an array that are shown by a plain one, which keeps this object alive, and so do all views of it."""
+
+    __slots__ = ("__array_interface__", "__weakref__", "cells")
+
+    def __init__(self, cells: np.ndarray[Any, Any]) -> None:
+        self.cells, self.__array_interface__ = cells, cells.__array_interface__
+
+
+class Lent(NamedTuple):
+    """Cells that plain arrays show, which may be written at any time."""
+
+    cells: DimArray
+    loans: list[weakref.ref[Loan]]
+
+
 class PositionalArray:
     """An array with numbered axes that obeys NumPy's protocols and can be differentiated.
 
@@ -87,7 +104,7 @@ class PositionalArray:
     never touched.
     """
 
-    __slots__ = ("__weakref__", "_array", "_view", "_views", "_x")
+    __slots__ = ("__weakref__", "_array", "_lent", "_view", "_views", "_x")
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
@@ -95,10 +112,11 @@ class PositionalArray:
     _x: DimArray  #: the values; visible names are ``numbers(ndim)`` in this order
     _view: View | None  #: set on views
     _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
+    _lent: Lent | None  #: set instead of values while plain arrays show these cells
     _array: bool | None  #: set without axes, on what NumPy would have as an array, not as a number
 
     def __getattr__(self, name: str) -> Any:  # reached for slots that are not set
-        if name in ("_view", "_views", "_array"):
+        if name in ("_view", "_views", "_array", "_lent"):
             return None
         if name == "_x":
             return self._reread()
@@ -109,15 +127,18 @@ class PositionalArray:
         raise AttributeError(f"a positional array has no attribute {name!r}")
 
     def _reread(self) -> DimArray:
-        """The values of a view that forgot them, and of the views that it is taken from."""
+        """The values of a view that forgot them, and of those that it is taken from; a copy of cells that are lent."""
         stale, p = [], self
-        while not p._known():
+        while not p._known() and p._view is not None:
             stale.append(p)
-            p = p._view.base  # type: ignore[union-attr]
+            p = p._view.base
+        lent = is_lent(p)
+        shown = wrap(deepcopy(p._lent.cells), p.kin) if lent else p  # type: ignore[union-attr]
         for q in reversed(stale):
-            view: Any = q._view
-            q._x = view.show(view.base)._x
-        return self._x
+            shown = q._view.show(shown)  # type: ignore[union-attr]
+            if not lent:
+                q._x, shown = shown._x, q
+        return shown._x
 
     def _known(self) -> bool:
         try:
@@ -265,7 +286,8 @@ class PositionalArray:
             "out = np.zeros(n, like=x) for an array that it can be written into, np.where for a branch, "
             "np.stack([a, b]) for np.array([a, b]), array @ x for array.dot(x)",
         )
-        return self._x.__array__(dtype, copy)
+        plain = self._x.__array__(dtype, copy)
+        return plain if copy or plain.dtype != self.dtype or self._is_number else lend(self)
 
     def __bool__(self) -> bool:
         self._refuse_leaving("bool()", "np.where(condition, a, b)")
@@ -389,6 +411,51 @@ def kin_of(kinds: Iterable[type[PositionalArray]]) -> type[PositionalArray]:
     return Lifted if all(k.kin is Lifted for k in kinds) else PositionalArray
 
 
+# ------------------------------------------------------------------------------------------------ plain arrays
+
+
+def lend(p: PositionalArray) -> np.ndarray[Any, Any]:
+    """``np.asarray(p)``: a plain array of the same cells, so that a write to either is seen in both."""
+    shows, owner = [], p
+    while owner._view is not None:
+        shows.append(owner._view.show)
+        owner = owner._view.base
+    if not is_lent(owner):
+        owner._lent = Lent(deepcopy(owner._x), [])  # what else has these values, such as a copy, keeps them
+        renew(owner, owner._x)
+        owner._forget()
+    shown = wrap(owner._lent.cells, owner.kin)  # type: ignore[union-attr]
+    for show in reversed(shows):
+        shown = show(shown)
+    loan = Loan(shown._x.__array__())
+    owner._lent.loans.append(weakref.ref(loan))  # type: ignore[union-attr]
+    plain = np.asarray(loan)
+    if backends.is_recording():
+        plain.flags.writeable = False  # what is written into it would not be repeated
+    return plain
+
+
+def is_lent(p: PositionalArray) -> bool:
+    """Whether a plain array that shows cells of this one is alive; if none is any more, they are its own again."""
+    if p._lent is None:
+        return False
+    if any(r() is not None for r in p._lent.loans):
+        return True
+    p._x, p._lent = p._lent.cells, None
+    return False
+
+
+def renew(p: PositionalArray, x: DimArray) -> None:
+    """New values for an array that owns its cells, and for its views."""
+    p._x = x
+    stale = [r() for r in p._views or ()]
+    while stale:
+        view = stale.pop()
+        if view is not None:
+            view._forget()
+            stale += [r() for r in view._views or ()]
+
+
 # ------------------------------------------------------------------------------------------------ in and out
 
 
@@ -444,6 +511,8 @@ def view_of(
     if base._is_number and (not locked or not x.ndim):
         return p
     p._view = View(base, show, key, locked)
+    if not base._known():
+        p._forget()  # it is lent
     alive = [r for r in base._views or () if r() is not None]
     base._views = [*alive, weakref.ref(p)]
     return p

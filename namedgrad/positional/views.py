@@ -23,7 +23,7 @@ UNCERTAIN = (
 
 def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any]) -> Any:
     """The result of a function that gives views of its first argument."""
-    if how == "self" and x is base._x:
+    if how == "self" and _is_itself(base, x, show):
         return base
     if how == "self" and base.dtype.kind != "c":
         return box(x, base.kin)
@@ -36,6 +36,14 @@ def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any
         if shares is None:
             return view_of(base, x, _uncertain, locked=UNCERTAIN)
     return view_of(base, x, show, locked={"r": READ_ONLY, "self": ONE_PART}.get(how, ""))
+
+
+def _is_itself(base: PositionalArray, x: DimArray, show: Callable[[Any], Any]) -> bool:
+    """Whether a function gave its argument; the values of one that is lent are a copy each time."""
+    if base._known():
+        return x is base._x
+    same = wrap(base._x, base.kin)
+    return show(same) is same
 
 
 def shares_cells(base: PositionalArray, show: Callable[[Any], Any]) -> bool | None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, View, numbers, ordered, renumber, wrap
+from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, renumber, wrap
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
 from namedgrad.positional.operands import numbered, unwrap
@@ -101,6 +101,11 @@ class At:
 
 # ------------------------------------------------------------------------------------------------ owners and views
 
+LENT = (
+    "a plain array made by np.asarray() shows the cells of this one, and cannot show values that are being "
+    "differentiated, vectorized or recorded; make it of a .copy(), or leave np.asarray() away"
+)
+
 
 def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
     v = numbered(value, "the value written")
@@ -122,13 +127,12 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
 
 
 def _renew(p: PositionalArray, x: DimArray) -> None:
-    p._x = x
-    stale = [r() for r in p._views or ()]
-    while stale:
-        view = stale.pop()
-        if view is not None:
-            view._forget()
-            stale += [r() for r in view._views or ()]
+    if not is_lent(p):
+        renew(p, x)
+    elif x.level is not None or x.hidden or backends.is_recording():
+        raise TypeError(LENT)
+    else:
+        p._lent.cells.data[...] = x.data  # type: ignore[union-attr]
 
 
 def _cell_numbers(shape: tuple[int, ...]) -> Any:

@@ -168,6 +168,94 @@ def test_a_complex_number_does_not_fit_into_a_real_array():
             g(X)
 
 
+def shown_as_a_plain_array(x):
+    t = np.zeros_like(x)
+    a = np.asarray(t)
+    t[0] = 3.0
+    return np.sum(a * x)
+
+
+def shown_in_parts(x):
+    t = np.full_like(x, 0.7)
+    backwards, rest = t[::-1], np.ascontiguousarray(t[1:])
+    whole = np.asarray(backwards)
+    backwards[0], rest[0], whole[2] = 2.0, 3.0, 4.0
+    t *= 1.5
+    return np.sum(t * x) + np.sum(rest * x[1:] ** 2) + np.sum(whole * x**3)
+
+
+def written_as_a_plain_array(x):
+    t = np.zeros_like(x)
+    kept = t.copy()
+    a = np.asarray(t)
+    a += 3.0
+    return np.sum(kept * x) + np.sum(t * x**2)
+
+
+def a_plain_array_and_a_diagonal(x):
+    t = np.zeros_like(x, shape=(3, 3))
+    diagonal, a = np.diagonal(t), np.asarray(t)
+    a[1, 1], t[2, 2] = 5.0, 6.0
+    return np.sum(diagonal * x)
+
+
+def a_plain_array_between_products(x):
+    t = np.ones_like(x)
+    a, rest = np.asarray(t), t[1:]
+    y = np.sum(t * x) + np.sum(rest * x[:-1])
+    t[0] = 5.0
+    y = y + np.sum(t * x**2)
+    a[1] = 7.0
+    same = np.real(t)
+    same[2] = 8.0
+    return y + np.sum(t * x**3) + np.sum(rest * x[1:])
+
+
+def a_plain_array_that_is_gone(x):
+    t = np.zeros_like(x)
+    largest = np.asarray(t).max()
+    t[:] = x**2
+    return np.sum(t) + largest
+
+
+PLAIN = [
+    shown_as_a_plain_array, shown_in_parts, written_as_a_plain_array, a_plain_array_and_a_diagonal,
+    a_plain_array_between_products, a_plain_array_that_is_gone,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PLAIN, ids=lambda f: f.__name__)
+def test_plain_arrays_of_work_arrays_share_their_cells(f):
+    value, gradient = ng.value_and_grad(f)(X)
+    np.testing.assert_allclose(value, f(X), rtol=1e-14)
+    steps = 1e-6 * np.eye(3)
+    np.testing.assert_allclose(gradient, [(f(X + h) - f(X - h)) / 2e-6 for h in steps], rtol=1e-7)
+
+
+def test_a_plain_array_cannot_show_what_is_differentiated():
+    def f(x):
+        t = np.zeros_like(x)
+        part = np.asarray(t)[1:]
+        t[0] = x[0]
+        return np.sum(part * x[1:])
+
+    with pytest.raises(TypeError, match=r"np\.asarray\(\).*\.copy\(\)"):
+        ng.grad(f)(X)
+
+
+def written_after_it_is_shown(x):
+    t = np.ones_like(x)
+    a = np.asarray(t)
+    t[0] = 3.0
+    return np.sum(t * x) + np.sum(a)
+
+
+@pytest.mark.parametrize("f", [written_as_a_plain_array, written_after_it_is_shown], ids=lambda f: f.__name__)
+def test_a_plain_array_is_not_written_while_compile_records(f):
+    with pytest.raises((TypeError, ValueError), match=r"read-only|np\.asarray"):
+        ng.compile(ng.grad(f))(X)
+
+
 def test_constants_outside_of_transforms():
     np.testing.assert_array_equal(ng.stop_gradient(X), X)
     assert isinstance(ng.stop_gradient(X), np.ndarray)
