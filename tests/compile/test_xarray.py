@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -67,3 +68,21 @@ def test_gradients(program: Program) -> None:
 )
 def test_gradients_over_a_dim(program: Program) -> None:
     replayed(ng.grad(lambda x: cubes(program.function(x)), over="lat"), field(), field(1), with_gaps(2))
+
+
+@pytest.mark.parametrize("over", [(), "lon"])
+def test_the_cell_where_several_dims_are_largest(over: Any) -> None:
+    gradient = ng.compile(ng.grad(lambda x: (x.isel(x.argmax(["lat", "time"])) ** 2).sum(), over=over))
+    for x in (field(), field(1)):
+        want = xr.where(x == x.max(["lat", "time"]), 2 * x, 0.0)
+        xr.testing.assert_allclose(gradient(x).transpose(*x.dims).drop_vars(x.coords), want.drop_vars(x.coords), rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(3, 4, 5), [5, 12], (60,), 60])
+def test_places_of_flat_positions(shape: Any, order: Any) -> None:
+    f = lambda at: np.unravel_index(at, shape, order)
+    compiled = ng.compile(f)
+    for at in (np.array([[3, 59], [0, 17]]), np.array([[1, 40], [21, 8]])):
+        for a, b in zip(compiled(ng.positional(at)), f(at), strict=True):
+            np.testing.assert_array_equal(a.data, b, strict=True)

@@ -126,9 +126,20 @@ implements(np.isreal)(lambda x: equal(imag(stop_gradient(numbered(x))), c(0)))
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: Any = "C") -> tuple[DimArray, ...]:
     v = innermost(numbered(indices))
-    refuse_while_recording("np.unravel_index()", "// and %")
+    if backends.is_recording():
+        return _unravelled(v, (shape,) if np.ndim(shape) == 0 else tuple(shape), order)
     places = np.unravel_index(v.raw, shape, order)
     return tuple(_alongside(p, v) for p in places)
+
+
+def _unravelled(v: DimArray, shape: tuple[int, ...], order: str) -> tuple[DimArray, ...]:
+    """The same as arithmetic, which programs can replay; the slowest place takes what is left, and is not checked."""
+    places = []
+    for n in (shape[:0:-1] if order == "C" else shape[:-1]):
+        places.append(v % n)
+        v = v // n
+    places.append(v)
+    return tuple(places[::-1] if order == "C" else places)
 
 
 def _alongside(raw: Any, v: DimArray) -> DimArray:
