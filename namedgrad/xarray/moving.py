@@ -123,6 +123,11 @@ def _from_variables(cls: Any, variables: Mapping[Any, xr.Variable], *, options: 
 
 def _to_index_variable(self: xr.Variable) -> xr.Variable:
     """A variable of traced values stays one; its index knows the labels."""
+    if isinstance(self._data, PositionalArray) and self._data._x.hidden:
+        raise TraceError(
+            f"a coordinate along its own dim has an index, which cannot differ per slice of {self._data.vectorized}; "
+            "give it none, x.assign_coords(xr.Coordinates({name: values.variable}, indexes={})), or another name"
+        )
     return self if _moves(self) else _plain_variable(self)
 
 

@@ -257,3 +257,21 @@ def test_parts_of_dates_that_differ_per_slice(calendar, f):
         ends = [[f(one + s * STEP * (np.arange(3) == k)).item() for s in (1, -1)] for k in range(3)]
         each.append([(a - b) / (2 * STEP) for a, b in ends])
     np.testing.assert_allclose(x.grad(f, over="time"), each, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("wrt", [0, 1, (0, 1)])
+def test_a_coordinate_that_differs_per_slice_has_no_index(wrt):
+    x = xr.DataArray(np.random.default_rng(0).normal(size=(4, 2)), dims=("x", "site"))
+    depth = xr.DataArray([[0.0, 1.0, 2.5, 3.0], [0.0, 0.5, 2.0, 4.0]], dims=("site", "x"))
+    with pytest.raises(ng.TraceError, match=r"per slice of \('site',\); give it none, .*indexes={}"):
+        ng.grad(lambda x, at: x.assign_coords(x=at).integrate("x"), wrt, over="site")(x, depth)
+
+    def integral(x, at):
+        return x.assign_coords(xr.Coordinates({"x": at.variable}, indexes={})).integrate("x")
+
+    slopes, shifts = ng.grad(integral, (0, 1), over="site")(x, depth)
+    for i in range(2):
+        y, t = x.values[:, i], depth.values[i]
+        widths, means = np.diff(t), (y[1:] + y[:-1]) / 2
+        np.testing.assert_allclose(slopes[:, i], (np.append(0, widths) + np.append(widths, 0)) / 2, rtol=1e-12)
+        np.testing.assert_allclose(shifts[i], np.append(0, means) - np.append(means, 0), rtol=1e-12)
