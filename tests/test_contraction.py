@@ -240,3 +240,13 @@ def test_products_of_large_arrays_in_any_order_in_memory(rng, order, first):
     g = rng.normal(size=(2, 3, 7, 6, 5))
     pulled = ng.pullback(lambda b: ng.dot(a, b, dim=("k", "l")), b)[1](ng.DimArray(g, tuple("ponmb")).transpose(*ng.dot(a, b, dim=("k", "l")).dims))
     np.testing.assert_allclose(pulled.data, np.einsum("bmnkl,ponmb->lbokp", x, g), rtol=1e-11, atol=1e-11)
+
+
+def test_gradient_of_pdist_takes_no_step_for_each_coordinate_of_few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, steps, einsum = np.random.default_rng(3).normal(size=(4, 2000)), [], np.einsum
+    monkeypatch.setattr(np, "einsum", lambda *args, **kwargs: steps.append(1) or einsum(*args, **kwargs))
+    g = ng.grad(lambda x: ng.pdist(x, ("p", "k")).sum())(ng.DimArray(x, ("p", "k"))).data
+    apart = x[:, None] - x
+    lengths = np.sqrt((apart**2).sum(-1)) + np.eye(4)
+    np.testing.assert_allclose(g, (apart / lengths[..., None]).sum(1), rtol=1e-12, atol=1e-13)
+    assert len(steps) < 20
