@@ -326,3 +326,11 @@ def test_dtypes_of_weighted_averages(dtype, weight):
     found, want = ng.average(ng.DimArray(x, ("a",)), ng.DimArray(w, ("a",))), np.average(x, weights=w)
     assert found.dtype == want.dtype
     np.testing.assert_allclose(found.data, want)
+
+
+def test_cross_entropy_in_half_precision_is_rounded_once() -> None:
+    x, t = RNG.normal(size=(500, 10)).astype(np.float16), RNG.integers(0, 10, 500)
+    found = ng.cross_entropy(ng.DimArray(x, ("x", "class")), ng.DimArray(t, "x"), dim="class", reduction=None).data
+    exact = -scipy.special.log_softmax(x.astype(float), axis=1)[np.arange(500), t]
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found.astype(float), exact, rtol=5.1e-4)
