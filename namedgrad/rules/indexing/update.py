@@ -12,13 +12,12 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import as_names, check, pick
-from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.at import At
 from namedgrad.rules.indexing.positions import beside, joined, named_index, wrapped
 from namedgrad.rules.indexing.reduce import spot
 from namedgrad.rules.indexing.writing import write_into
-from namedgrad.rules.movement import slice_of, split
-from namedgrad.rules.structure import add, positions, relabel, reorder
+from namedgrad.rules.movement import merge, slice_of, split
+from namedgrad.rules.structure import relabel, reorder
 
 
 @operation(sample("real(a,b,c)", indices={"b": [0, 3, 0]}, values=1.5),
@@ -231,15 +230,14 @@ def diagonal_scatter(x: DimArray, src: Any, dims: tuple[Name, Name], *, offset: 
            [0., 2.]])
     """
     row, column = (check(x, d, "diagonal_scatter") for d in as_names(x, dims))
-    first, second = max(0, -offset), max(0, offset)
-    size = max(0, min(extent(x, row) - first, extent(x, column) - second))
-    along = positions(size, axes.fresh("diagonal"), x)
-    v = constant(src)
-    v = relabel(v, {dim: along.names[0]} if dim in v.names else {})
+    v, along = constant(src), axes.fresh("diagonal")
+    v = relabel(v, {dim: along} if dim in v.names else {})
     if dim in x.names and dim not in (row, column):
         raise AxisError(f"diagonal_scatter: the dim {dim!r} of the diagonal is a dim of the array too; rename it in src")
-    return At(x, {row: _moved(along, first), column: _moved(along, second)}).set(v)
-
-
-def _moved(along: DimArray, by: int) -> DimArray:
-    return add(along, c(by)) if by else along
+    if x.names.index(row) > x.names.index(column):  # as they are in memory, where the diagonal is a slice
+        row, column, offset = column, row, -offset
+    sizes = {n: extent(x, n) for n in (row, column)}
+    first, second, step = max(0, -offset), max(0, offset), sizes[column] + 1
+    start, size = first * sizes[column] + second, max(0, min(sizes[row] - first, sizes[column] - second))
+    line = At(merge(x, (row, column), along))[{along: slice(start, start + size * step, step)}].set(v)
+    return reorder(split(line, along, sizes), (*x.names, *(n for n in v.names if n != along and n not in x.names)))

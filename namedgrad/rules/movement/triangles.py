@@ -37,9 +37,11 @@ class _Diagonal(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, new: Name, offset: int) -> Map:
         (x,) = ins
         sizes, frame = tuple(extent(x, n) for n in dims), dict(zip(dims, axes.cores(2), strict=True))
+        front = {*x.names[:2]} == {*dims}  # as they are in memory, most often
 
         def pull(g: DimArray) -> list[DimArray]:
-            return [apply(_EMBED, (g,), line=axes.core(-1), dims=axes.cores(2), sizes=sizes, offset=offset)]
+            how = {"dims": axes.cores(2), "sizes": sizes, "offset": offset, "front": front}
+            return [apply(_EMBED, (g,), line=axes.core(-1), **how)]
 
         def push(ts: list[Any]) -> DimArray:
             return apply(self, ts, dims=axes.cores(2), new=axes.core(-1), offset=offset)
@@ -48,23 +50,24 @@ class _Diagonal(Primitive):
 
 
 class _Embed(Primitive):
-    """An axis on a diagonal of two new ones, which come last, 0 elsewhere."""
+    """An axis on a diagonal of two new ones, which come last or in front, 0 elsewhere."""
 
     form, signature, keeps = "linear", "(k)->(m,n)", "constants"
 
-    def lower(self, args: Sequence[DimArray], line: Name, dims: Names, sizes: tuple[int, ...], offset: int) -> DimArray:
+    def lower(self, args: Sequence[DimArray], line: Name, dims: Names, **how: Any) -> DimArray:
         (x,) = args
-        raw = call(self.kernel_for(x.raw), x.raw, x.names.index(line), sizes=sizes, offset=offset)
-        return make(raw, (*(n for n in x.names if n != line), *dims), x.hidden)
+        raw = call(self.kernel_for(x.raw), x.raw, x.names.index(line), **how)
+        rest = tuple(n for n in x.names if n != line)
+        return make(raw, (*dims, *rest) if how["front"] else (*rest, *dims), x.hidden)
 
     def linear(
-        self, out: DimArray, ins: list[DimArray], need: list[bool], line: Name, dims: Names, sizes: Any, offset: int
+        self, out: DimArray, ins: list[DimArray], need: list[bool], line: Name, dims: Names, offset: int, **how: Any
     ) -> Map:
         def pull(g: DimArray) -> list[DimArray]:
             return [apply(_DIAGONAL, (g,), dims=axes.cores(2), new=axes.core(-1), offset=offset)]
 
         def push(ts: list[Any]) -> DimArray:
-            return apply(self, ts, line=axes.core(-1), dims=axes.cores(2), sizes=sizes, offset=offset)
+            return apply(self, ts, line=axes.core(-1), dims=axes.cores(2), offset=offset, **how)
 
         frame = dict(zip(dims, axes.cores(2), strict=True))
         return LinearCore(push, pull, [like(ins[0])], [{line: axes.core(-1)}], frame)
@@ -240,4 +243,4 @@ def diag_embed(x: DimArray, dim: Name = None, *, dims: Sequence[Name] | None = N
 def embed(x: DimArray, line: Name, row: Name, col: Name, offset: int) -> DimArray:
     """An axis on a diagonal of two new ones, which come last."""
     size = extent(x, line) + abs(offset)
-    return apply(_EMBED, (x,), line=line, dims=(row, col), sizes=(size, size), offset=offset)
+    return apply(_EMBED, (x,), line=line, dims=(row, col), sizes=(size, size), offset=offset, front=False)
