@@ -78,7 +78,7 @@ class DimArray:
             raise TypeError("data is a DimArray already; use .rename, .vectorize or .devectorize on it")
         if not backends.is_array(data):
             data = _host_array(data)
-        self.raw = data
+        self.raw = data = backends.as_plain(backends.without_mask(data), "data")
         self.names = axes.check_names(dims, data.ndim)
         self.hidden = frozenset(axes.check_names(vectorized))
         if missing := self.hidden.difference(self.names):
@@ -394,7 +394,7 @@ def constant(value: Any, what: str = "operand") -> DimArray:
         return make(value, (), NONE)
     if backends.is_array(value):
         if value.ndim == 0:
-            return make(value, (), NONE)
+            return make(backends.as_plain(value, what), (), NONE)
         raise AxisError(
             f"{what} is a plain array of shape {value.shape}: its axes have no names; "
             f"name them with ng.DimArray(array, dims), one of dims per axis"

@@ -16,6 +16,10 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.base import Backend
+from namedgrad.backends.foreign import as_plain as as_plain
+from namedgrad.backends.foreign import columns as columns
+from namedgrad.backends.foreign import is_table as is_table
+from namedgrad.backends.foreign import without_mask as without_mask
 from namedgrad.backends.numpy import NumpyBackend
 
 NUMPY = NumpyBackend()

@@ -176,6 +176,8 @@ class Surroundings:
             self._parts.append((kind, value.shape, value.dtype, repeats(value)))
         elif is_leaf(value):
             self._leaf(value)
+        elif backends.is_table(value):
+            self._table(value)
         elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType)) or value is _MISSING:
             self._parts.append(Same(value))
         elif id(value) in self._seen:
@@ -190,6 +192,14 @@ class Surroundings:
         self._parts += [type(value), adapter.fixed(value)]
         self._parts += [array_part(a, self.raws) for a in adapter.arrays(value)]
         self.plain += self.raws[start:]
+        self.volatile = True
+
+    def _table(self, value: Any) -> None:
+        """Of pandas: its columns may be replaced, and Python code computes with them."""
+        found = backends.columns(value)
+        self.raws += found
+        self.plain += found
+        self._parts += [Same(value), *((a.shape, a.dtype) for a in found)]
         self.volatile = True
 
     def _inside(self, value: Any) -> None:

@@ -73,10 +73,13 @@ class Plain(Positional):
         return ()
 
     def parts(self, leaf: Any) -> tuple[DimArray, ...]:
-        return (make(leaf, numbers(leaf.ndim), NONE),) if leaf.dtype.kind in "fc" else ()
+        return (self._numbered(leaf),) if leaf.dtype.kind in "fc" else ()
 
     def arrays(self, leaf: Any) -> tuple[DimArray, ...]:
-        return (make(leaf, numbers(leaf.ndim), NONE),) if leaf.dtype.kind in "biufc" else ()
+        return (self._numbered(leaf),) if leaf.dtype.kind in "biufc" else ()
+
+    def _numbered(self, leaf: Any) -> DimArray:
+        return make(backends.as_plain(leaf, "an argument"), numbers(leaf.ndim), NONE)
 
     def fixed(self, leaf: Any) -> Hashable:
         return () if leaf.dtype.kind in "biufc" else (leaf.shape, str(leaf.dtype), repr(leaf.tolist()))

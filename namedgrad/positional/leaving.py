@@ -20,6 +20,20 @@ _CLASSES = {"vectorize.__call__": "np.vectorize()", "AxisConcatenator.__getitem_
 _INSTEAD = {
     _CLASSES["AxisConcatenator.__getitem__"]: "np.concatenate([a, b]) or np.column_stack([a, b])",
     _CLASSES["ndenumerate.__init__"]: "np.ndindex(x.shape) and x[index]",
+    _CLASSES["vectorize.__call__"]: (
+        "NumPy functions on whole arrays, with np.where for a branch, or xr.apply_ufunc(f, x, vectorize=True), "
+        "which may call f with every number"
+    ),
+}
+_POLYNOMIALS = "numpy.polynomial."
+_MASKED = "numpy.ma."
+_INSTEAD_OF_MODULES = {
+    _POLYNOMIALS: (
+        "np.polyval(c[::-1], x), polyval(x, c) with coefficients that are constants, or polyvander(x, n) @ c with "
+        "places that are, and so of the other kinds of polynomials"
+    ),
+    _MASKED: "np.where(mask, np.nan, x) with np.nansum and its kin, m.filled(np.nan) of a masked array m",
+    "pandas.": ".to_numpy() of the table, whose values are an array",
 }
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
 _SCIPY = {  # under another name here
@@ -27,7 +41,6 @@ _SCIPY = {  # under another name here
     "correlate1d": "correlate", "fftconvolve": "convolve", "lu_factor": "lu", "lu_solve": "solve",
     "oaconvolve": "convolve", "zoom": "interpolate",
 }  # fmt: skip
-_POLYNOMIALS = "numpy.polynomial."
 _CONSTANT = "ng.stop_gradient(x) for a value that is not to be differentiated"
 
 
@@ -66,9 +79,15 @@ def _text(name: str, qualified: str, module: str) -> str:
     if name == "__init__":  # what was called is the class
         name = qualified = qualified.removesuffix(".__init__").rpartition(".")[2]
     if module.startswith("numpy."):
-        return f"np.linalg.{name}()" if "linalg" in module else f"np.{name}()"
+        return _of_numpy(name, module)
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
     return f".{name}()" if "." in qualified else f"{public}.{name}()"
+
+
+def _of_numpy(name: str, module: str) -> str:
+    if module.startswith(_MASKED):
+        return "an operator of a masked array" if name.startswith("__") else f"np.ma.{name}()"
+    return f"np.linalg.{name}()" if "linalg" in module else f"np.{name}()"
 
 
 def explained(what: str, instead: str) -> tuple[str, str]:
@@ -87,18 +106,11 @@ def explained(what: str, instead: str) -> tuple[str, str]:
 
 
 def _own(by: str, name: str, module: str) -> str:
-    if by == "np.vectorize()":
-        return (
-            "NumPy functions on whole arrays, with np.where for a branch, or xr.apply_ufunc(f, x, vectorize=True), "
-            "which may call f with every number"
-        )
     if by in _INSTEAD:
         return _INSTEAD[by]
-    if module.startswith(_POLYNOMIALS):
-        return (
-            "np.polyval(c[::-1], x), polyval(x, c) with coefficients that are constants, or polyvander(x, n) @ c with "
-            "places that are, and so of the other kinds of polynomials"
-        )
+    for start, instead in _INSTEAD_OF_MODULES.items():
+        if module.startswith(start):
+            return instead
     if module.startswith("numpy."):
         function = by.removesuffix("()")
         return f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays"

@@ -45,7 +45,7 @@ def positional(data: Any, vectorized: Iterable[Name] | str = ()) -> PositionalAr
     if isinstance(data, PositionalArray):
         return data.vectorize(*axes.check_names(vectorized)) if vectorized else data
     names = axes.check_names(vectorized)
-    raw = data if backends.is_array(data) else np.asarray(data)
+    raw = backends.as_plain(data, "data") if backends.is_array(data) else np.asarray(data)
     if raw.dtype == object:
         raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
     if len(names) > raw.ndim:
@@ -79,12 +79,12 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
     if isinstance(value, SCALARS):
         return make(value, (), NONE)
     if not backends.is_array(value):
-        if type(value).__module__.split(".")[0] in ("xarray", "pandas"):
+        if type(value).__module__.partition(".")[0] == "xarray":
             raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
         if nested.holds(value, PositionalArray):
             return nested.stacked(value)
         value = np.asarray(value)
-    return make(kept(value), numbers(value.ndim), NONE)
+    return make(kept(backends.as_plain(value, what)), numbers(value.ndim), NONE)
 
 
 def whole(value: Any) -> Any:

@@ -166,7 +166,9 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
 
 def stranger(other: Any) -> bool:
     """Whether another class should answer: it obeys NumPy's protocols and is none of ours."""
-    if isinstance(other, (PositionalArray, DimArray, *SCALARS)) or backends.is_array(other):
+    if isinstance(other, (PositionalArray, DimArray, *SCALARS)):
+        return False
+    if backends.is_array(other) or backends.is_table(other):
         return False
     return hasattr(other, "__array_ufunc__")
 

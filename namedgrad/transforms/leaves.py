@@ -310,7 +310,7 @@ class Tree:
             if not n and leaf is not None:
                 raise TypeError(
                     f"{what} is {a.describe(leaf)}: only floats and complex numbers can be differentiated; "
-                    "convert it with .astype(float), or leave it out of wrt"
+                    "convert it with .astype(float), or .to_numpy() if it is pandas', or leave it out of wrt"
                 )
 
 
