@@ -18,6 +18,7 @@ import numpy as np
 from namedgrad.backends.base import Backend
 from namedgrad.backends.foreign import as_plain as as_plain
 from namedgrad.backends.foreign import columns as columns
+from namedgrad.backends.foreign import is_sparse as is_sparse
 from namedgrad.backends.foreign import is_table as is_table
 from namedgrad.backends.foreign import without_mask as without_mask
 from namedgrad.backends.numpy import NumpyBackend

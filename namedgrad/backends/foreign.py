@@ -1,8 +1,9 @@
-"""Arrays of other classes that hold NumPy's: subclasses, of which some mean more than their numbers, and pandas'."""
+"""What holds arrays of NumPy's: subclasses, some of which mean more than their numbers; pandas; sparse matrices."""
 
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,11 @@ def without_mask(raw: Any) -> Any:
 def is_table(value: Any) -> bool:
     """Whether it is a Series, DataFrame or Index of pandas, which here is the array of its values."""
     return type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "ndim")
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether it is a matrix of :mod:`scipy.sparse`."""
+    return hasattr(value, "tocoo") and bool(sys.modules["scipy.sparse"].issparse(value))
 
 
 def columns(table: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -115,6 +116,14 @@ class NumpyIndex(IndexKernels):
             if self.isfinite_all(out):
                 return out
         return super().scatter_into(x, g, *index, how=how, shared=shared, tail=tail)
+
+    def sparse_product(self, x: Raw, axis: int, matrix: Any) -> Raw:
+        """As :meth:`IndexKernels.sparse_product`, by SciPy, which has no half precision."""
+        if x.dtype.itemsize < np.dtype(np.float32).itemsize:
+            return super().sparse_product(x, axis, matrix)
+        lines = np.moveaxis(x, axis, 0)
+        out = matrix @ lines.reshape(lines.shape[0], math.prod(lines.shape[1:]))
+        return np.moveaxis(out.reshape(matrix.shape[0], *lines.shape[1:]), 0, axis)
 
     def scatter_count(self, mask: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """Only the true cells if they are few: those of the extremes of a million cells in 0.3 ms instead of 2."""

@@ -82,6 +82,13 @@ class IndexKernels:
         """The transpose of :meth:`gather`: ``g`` added into zeros that have axes ``sizes`` in place of the new ones."""
         return self.scatter("add", g, *index, shared=shared, sizes=sizes, tail=tail)
 
+    def sparse_product(self, x: Raw, axis: int, matrix: Any) -> Raw:
+        """A matrix of SciPy's times the lines along an axis: cells gathered by its columns, added up by its rows."""
+        cells, lines = matrix.tocoo(), self.xp.moveaxis(x, axis, -1)
+        col, row, data = (self.asarray(a) for a in (cells.col, cells.row, cells.data))
+        out = self.scatter_add(self.take(lines, col, -1) * data, row, shared=0, sizes=(matrix.shape[0],))
+        return self.xp.moveaxis(out, -1, axis)
+
     def scatter_count(self, mask: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """To how many true cells of a mask each cell belongs."""
         return self.scatter("add", mask.astype(np.float64), *index, shared=shared, sizes=sizes, tail=tail)

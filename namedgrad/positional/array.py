@@ -56,6 +56,12 @@ def asked_by_xarray() -> bool:
     return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "xarray"
 
 
+def _asked_by_sparse_product() -> bool:
+    """Whether the product of a matrix of SciPy's wants to know what it is multiplied with."""
+    code = sys._getframe(2).f_code
+    return code.co_name == "_matmul_dispatch" and "sparse" in code.co_filename
+
+
 class _hidden_from_xarray:  # noqa: N801 - a decorator
     """A method called ``name``, which xarray takes for the name that an array has."""
 
@@ -281,6 +287,8 @@ class PositionalArray:
         refuse_while_recording(what, instead, self._x.raw)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if _asked_by_sparse_product():
+            return np.array(None)  # not an array to it, so that it leaves the product to this class
         self._refuse_leaving(
             "converting to a plain NumPy array (np.asarray, .values of xarray, array[...] = x, array[x])",
             "NumPy functions on the array itself: np.take(ng.positional(array), x) to index with it, "

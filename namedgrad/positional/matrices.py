@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.axes import Names
 from namedgrad.positional.array import PositionalArray, box, ordered, renumber
 from namedgrad.positional.axis import named
 from namedgrad.positional.broadcasting import pair
-from namedgrad.positional.operands import numbered
+from namedgrad.positional.operands import FEW, numbered
 from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
+from namedgrad.rules.contraction.sparse import sparse_product
 
 ROW, NEW, COLUMN, RHS = (axes.fresh(n) for n in ("row", "value", "column", "right-hand side"))
 
@@ -38,6 +39,26 @@ def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     out = op.function(*operands, dims=(ROW, COLUMN), **given)
     kind = kind_of([v for v in (a, *more) if isinstance(v, PositionalArray)])
     return tuple(_placed(o, kind) for o in out) if isinstance(out, tuple) else _placed(out, kind)
+
+
+def sparse_matmul(a: Any, b: Any) -> Any:
+    """``a @ b`` of a positional array and a matrix of :mod:`scipy.sparse`, which is a constant.
+
+    Raises
+    ------
+    ValueError
+        If the array has neither one nor two axes, or sizes differ.
+    """
+    first = isinstance(b, PositionalArray)
+    (array, matrix) = (b, a) if first else (a, b.T)
+    x = numbered(array)
+    names = (ROW, COLUMN)[: x.ndim] if first else (COLUMN, ROW)[-x.ndim :]
+    if matrix.ndim != 2 or x.ndim not in (1, 2) or x.sizes[x.dims[0 if first else -1]] != matrix.shape[1]:
+        raise ValueError(f"matmul: arrays of shapes {a.shape} and {b.shape}, one of them sparse, do not fit together")
+    matrix = matrix.tocsr() if matrix.format in ("lil", "dok") else matrix
+    small = matrix.nnz <= FEW and not backends.is_recording()
+    out = sparse_product(named(x, names), ROW, matrix.copy() if small else matrix)
+    return box(renumber(ordered(out, names)), array.kin)
 
 
 def right_hand_side(b: DimArray) -> DimArray:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, asked_by_xarray, box, numbers
 from namedgrad.positional.broadcasting import pair
+from namedgrad.positional.matrices import sparse_matmul
 from namedgrad.positional.operands import kept, unwrap
 from namedgrad.positional.protocol import write_out
 from namedgrad.positional.ufuncs import stranger
@@ -27,9 +29,7 @@ _COMPARISONS = {
 }  # fmt: skip
 
 
-def _install(python: str, name: str, *, arithmetic: bool) -> None:
-    two = (getattr(elementwise, name, None) or getattr(structure, name)).two
-
+def _forward(two: Callable[..., DimArray]) -> Callable[..., Any]:
     def forward(self: PositionalArray, other: Any) -> Any:
         kind = self.kin
         if isinstance(other, PositionalArray):
@@ -44,20 +44,36 @@ def _install(python: str, name: str, *, arithmetic: bool) -> None:
             y = unwrap(other)
         return box(two(*pair(self._x, y)), kind)
 
+    return forward
+
+
+def _backward(two: Callable[..., DimArray], *, product: bool) -> Callable[..., Any]:
     def backward(self: PositionalArray, other: Any) -> Any:
         if stranger(other):
             return NotImplemented
+        if product and backends.is_sparse(other):  # a matrix, whose * is this; a sparse array answers itself
+            return sparse_matmul(other, self)
         return box(two(*pair(unwrap(other), self._x)), self.kin)
 
+    return backward
+
+
+def _inplace(forward: Callable[..., Any], prim: Any) -> Callable[..., Any]:
     def inplace(self: PositionalArray, other: Any) -> Any:
         out = forward(self, other)
         rebinds = self._is_number and not asked_by_xarray()
-        return out if out is NotImplemented or rebinds else write_out(two.__self__, self, out)
+        return out if out is NotImplemented or rebinds else write_out(prim, self, out)
 
+    return inplace
+
+
+def _install(python: str, name: str, *, arithmetic: bool) -> None:
+    two = (getattr(elementwise, name, None) or getattr(structure, name)).two
+    forward = _forward(two)
     setattr(PositionalArray, f"__{python}__", forward)
     if arithmetic:
-        setattr(PositionalArray, f"__r{python}__", backward)
-        setattr(PositionalArray, f"__i{python}__", inplace)
+        setattr(PositionalArray, f"__r{python}__", _backward(two, product=python == "mul"))
+        setattr(PositionalArray, f"__i{python}__", _inplace(forward, two.__self__))
 
 
 for _python, _name in _OPERATORS.items():
@@ -68,6 +84,10 @@ for _python, _name in _COMPARISONS.items():
 
 def _unary(prim: Callable[[DimArray], DimArray]) -> Callable[[PositionalArray], Any]:
     return lambda self: box(prim(self._x), self.kin)
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    return sparse_matmul(a, b) if backends.is_sparse(a) or backends.is_sparse(b) else np.matmul(a, b)
 
 
 def _through(function: Any, *, reflected: bool = False) -> Callable[..., Any]:
@@ -84,8 +104,8 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "__pos__": _unary(lambda x: x),
     "__abs__": _unary(complex_rules.absolute),
     "__invert__": _unary(elementwise.invert.one),
-    "__matmul__": _through(np.matmul),
-    "__rmatmul__": _through(np.matmul, reflected=True),
+    "__matmul__": _through(_matmul),
+    "__rmatmul__": _through(_matmul, reflected=True),
     "__divmod__": _through(np.divmod),
     "__rdivmod__": _through(np.divmod, reflected=True),
     "__round__": lambda self, decimals=None: box(elementwise.rounded(self._x, decimals), self.kin),
