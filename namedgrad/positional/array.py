@@ -46,6 +46,7 @@ _INSTEAD_OF_FLOAT = (
 
 
 _ASKED: set[str] = {"name"}  # attributes that are not there even when all are declared
+_MEMORY = ("ctypes", "flags", "strides")
 
 
 def asked_by_xarray() -> bool:
@@ -131,7 +132,8 @@ class PositionalArray:
             import_module("namedgrad.positional.functions")  # declares methods, when the first of them is asked for
             _ASKED.add(name)
             return getattr(self, name)
-        raise AttributeError(f"a positional array has no attribute {name!r}")
+        way = "; functions that ask for the memory of an array take np.asarray(x)" if name in _MEMORY else ""
+        raise AttributeError(f"a positional array has no attribute {name!r}{way}")
 
     def _reread(self) -> DimArray:
         """The values of a view that forgot them, and of those that it is taken from; a copy of cells that are lent."""

@@ -37,10 +37,14 @@ _INSTEAD_OF_MODULES = {
     "pandas.": ".to_numpy() of the table, whose values are an array",
 }
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
-_SCIPY = {  # under another name here
+_SCIPY = {  # under another name here; "": what has the name here is something else
+    "Akima1DInterpolator": "interp", "CubicSpline": "interp", "PchipInterpolator": "interp", "interp1d": "interp",
     "cho_factor": "cholesky", "cho_solve": "solve", "convolve1d": "convolve", "convolve2d": "convolve",
     "correlate1d": "correlate", "fftconvolve": "convolve", "lu_factor": "lu", "lu_solve": "solve",
     "oaconvolve": "convolve", "zoom": "interpolate",
+    "fftpack.diff": "", "fftpack.shift": "", "ndimage.maximum": "max", "ndimage.minimum": "min",
+    "ndimage.shift": "map_coordinates", "optimize.fmin": "", "signal.bilinear": "", "signal.normalize": "",
+    "signal.square": "",
 }  # fmt: skip
 _CONSTANT = "ng.stop_gradient(x) for a value that is not to be differentiated"
 
@@ -61,7 +65,14 @@ def called() -> tuple[str, str] | None:
     first = named[0]
     if first.f_code.co_name in _APPLIES:  # a function that the user gave
         first = next((f for f in named if not _module(f).startswith("xarray.")), first)
-    return _text(first.f_code.co_name, first.f_code.co_qualname, _module(first)), _module(first)
+    return _text(first.f_code.co_name, _qualified(first), _module(first)), _module(first)
+
+
+def _qualified(frame: FrameType) -> str:
+    """The name of a function, of an object that was called that of its own class."""
+    code = frame.f_code
+    is_object = code.co_name == "__call__" and code.co_qualname not in _CLASSES and "self" in frame.f_locals
+    return f"{type(frame.f_locals['self']).__name__}.__init__" if is_object else code.co_qualname
 
 
 def _module(frame: FrameType) -> str:
@@ -77,7 +88,7 @@ def _text(name: str, qualified: str, module: str) -> str:
         return _CLASSES[qualified]
     if module.startswith(_POLYNOMIALS):
         return "a polynomial of np.polynomial" if "." in qualified else f"np{module.removeprefix('numpy')}.{name}()"
-    if name == "__init__":  # what was called is the class
+    if qualified.endswith(".__init__"):  # what was called is the class
         name = qualified = qualified.removesuffix(".__init__").rpartition(".")[2]
     if module.startswith("numpy."):
         return _of_numpy(name, module)
@@ -115,7 +126,7 @@ def _own(by: str, name: str, module: str) -> str:
     if module.startswith("numpy."):
         function = by.removesuffix("()")
         return f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays"
-    if module.startswith("scipy.") and (name := _SCIPY.get(name, name)) in OPERATIONS:
+    if module.startswith("scipy.") and (name := _SCIPY.get(by[6:-2], _SCIPY.get(name, name))) in OPERATIONS:
         return f"ng.{name}(...), which takes positional, named and xarray arrays"
     return f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"
 

@@ -81,7 +81,7 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
     if not backends.is_array(value):
         if type(value).__module__.partition(".")[0] == "xarray":
             raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
-        if backends.is_sparse(value):
+        if backends.is_sparse(value):  # of which NumPy makes one cell
             raise TypeError(f"{what} is a sparse array: A @ x and x @ A are products with it; A.toarray() is dense")
         if nested.holds(value, PositionalArray):
             return nested.stacked(value)

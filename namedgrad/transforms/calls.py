@@ -46,8 +46,8 @@ ELSEWHERE = ("/site-packages/", "/dist-packages/")  # a user's own, those below 
 
 
 DECORATORS = {  # names that say nothing
-    "_call_possibly_missing_method", "_wrapper", "func", "inner", "method", "wrapped", "wrapped_func", "wrapper",
-    "axis_nan_policy_wrapper",
+    "__ua_function__", "_call_possibly_missing_method", "_wrapper", "axis_nan_policy_wrapper", "func", "inner",
+    "method", "wrapped", "wrapped_func", "wrapper",
 }  # fmt: skip
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.interpolate
+import scipy.ndimage
 import scipy.signal
+import scipy.sparse
 import xarray as xr
 
 import namedgrad as ng
@@ -372,12 +376,31 @@ def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
         (lambda x: np.linalg.norm([x[0, 0], x[0, 1]]), r"^np\.linalg\.norm\(\)"),
         (lambda x: scipy.signal.detrend(x), r"^scipy\.signal\.detrend\(\), .*use ng\.detrend"),
         (lambda x: scipy.signal.fftconvolve(x, x), r"use ng\.convolve"),
-        (lambda x: scipy.interpolate.CubicSpline(range(2), x)(0.5), r"^scipy\.interpolate\.CubicSpline\(\), "),
+        (lambda x: scipy.interpolate.CubicSpline(range(2), x)(0.5), r"^scipy\.interpolate\.CubicSpline\(\), .*ng\.interp"),
+        (lambda x: scipy.interpolate.CubicSpline(range(4), range(4))(x), r"^scipy\.interpolate\.CubicSpline\(\), "),
+        (lambda x: scipy.fft.fft(x), r"^scipy\.fft\.fft\(\), .*use ng\.fft"),
+        (lambda x: scipy.ndimage.maximum(x), r"use ng\.max\("),
+        (lambda x: scipy.signal.square(x), r"use what has a rule"),  # a wave, where np.square is a power
+        (lambda x: scipy.sparse.eye_array(3) * x, r"use A @ x or x @ A .*A\.toarray\(\)"),
     ],
 )
 def test_what_to_do_instead_is_said(leave: Any, instead: str) -> None:
     with pytest.raises(ng.TraceError, match=instead):
         ng.grad(lambda x: np.sum(leave(x)))(X)
+
+
+def test_who_asks_for_the_memory_is_told() -> None:
+    grid = np.arange(4.0)
+    with pytest.raises(AttributeError, match=r"'flags'; functions that ask for the memory .* np\.asarray"):
+        ng.grad(lambda x: np.sum(scipy.interpolate.RegularGridInterpolator((grid[:3], grid), x)([[0.5, 0.5]])))(X)
+
+
+@pytest.mark.parametrize("f", [operator.mul, operator.add, np.matmul, np.multiply, np.dot])
+def test_sparse_arrays_are_no_operands(f: Any) -> None:
+    """NumPy takes one for a single cell, and made of a product an array of sparse arrays."""
+    for x, sparse in ((ng.positional(X), scipy.sparse.csr_array(X)), (ng.positional(BATCH, "b"), scipy.sparse.eye(2))):
+        with pytest.raises(TypeError, match=r"sparse array: A @ x .*\.toarray\(\)"):
+            f(x, sparse)
 
 
 def test_what_compiled_code_makes_of_a_trace_error_is_one() -> None:
