@@ -157,6 +157,44 @@ def test_integers_that_differ_per_slice():
         np.testing.assert_array_equal(back[0].data, [1, 0])
 
 
+PLACES = np.array([[4, 0], [1, 4], [-1, 7]])
+WAYS = {
+    "put": lambda z, i, v: np.put(z, i, v),
+    "clip": lambda z, i, v: np.put(z, 2 * i, v, mode="clip"),
+    "wrap": lambda z, i, v: z.put(3 * i, v, mode="wrap"),
+    "along": lambda z, i, v: np.put_along_axis(z, i % 6, v, 1),
+    "flat": lambda z, i, v: np.put_along_axis(z, i, v, None),
+}
+
+
+@pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
+def test_places_that_differ_per_slice(write):
+    """Beside a work array with slices of its own, the places of all slices were written in each."""
+    z, v = np.arange(12.0).reshape(2, 6), np.array([-1.0, -2.0])
+    rows = np.stack([PLACES, PLACES], 1) if write is WAYS["along"] else PLACES
+    i = ng.positional(rows, "b")
+    into = ng.positional(np.stack([z, z + 0.5]), "a") + 0.0 * np.sum(i)
+    write(into, i, v)
+    out = into.devectorize("a", "b").data
+    for a, b in np.ndindex(2, 3):
+        alone = z + 0.5 * a
+        write(alone, rows[b], v)
+        np.testing.assert_array_equal(out[a, b], alone)
+
+
+@pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
+def test_places_that_compile_is_given(write):
+    i, v = np.stack([PLACES[0], PLACES[1]]) if write is WAYS["along"] else PLACES[0], np.array([-1.0, -2.0])
+
+    def squares(v, i):
+        z = np.zeros((2, 6), like=v)
+        write(z, i, v)
+        return np.sum(z**2)
+
+    slopes = [(squares(v + e, i) - squares(v - e, i)) / 2 for e in np.eye(2)]  # exact for a parabola
+    np.testing.assert_array_equal(ng.compile(ng.grad(squares))(v, i), slopes)
+
+
 def test_a_complex_number_does_not_fit_into_a_real_array():
     def f(x):
         y = x.copy()

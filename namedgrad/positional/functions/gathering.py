@@ -170,7 +170,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     from namedgrad.positional.array import wrap
 
     line = wrap(flat(p._x), p.kin)
-    line[_index(where, p.size, mode).raw] = value
+    line[wrap(_index(where, p.size, mode))] = value
     p[...] = wrap(reshape(line._x, p.shape), p.kin)
 
 
@@ -180,8 +180,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     if axis is None:
         put(p, indices, values)
         return
-    index = np.asarray(indices)
-    key = [np.arange(s).reshape([-1 if i == j else 1 for j in range(p.ndim)]) for i, s in enumerate(p.shape)]
+    index = indices if isinstance(indices, PositionalArray) else np.asarray(indices)
+    key: list[Any] = [np.arange(s).reshape([-1 if i == j else 1 for j in range(p.ndim)]) for i, s in enumerate(p.shape)]
     key[axis] = index
     p[tuple(key)] = values
 
