@@ -152,6 +152,14 @@ def test_equal_eigenvalues_give_what_is_unique_and_nothing_else():
     assert np.isnan(free.to_numpy()).any(), "those of equal ones are not"
 
 
+def test_an_upper_factor_reads_the_upper_triangle():
+    a = np.triu(some(3, 3, kind="complex")) + 6.0 * np.eye(3)
+    for upper in (False, True):
+        m = a if upper else a.T
+        found = np.linalg.cholesky(ng.positional(m), upper=upper).data
+        assert_close(found, np.linalg.cholesky(m, upper=upper), MATRIX)
+
+
 def test_norms_of_deficient_matrices():
     a = named(np.outer([1.0, 2.0], [2.0, 1.0]))
     for order in ("nuc", 2, "fro"):

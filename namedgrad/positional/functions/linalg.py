@@ -41,7 +41,7 @@ def square(x: DimArray, what: str, numbers: Callable[[DimArray], DimArray] = ine
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> DimArray:
     x = square(numbered(a), "cholesky")
-    return ordered(linalg.cholesky(x, (ROW, COLUMN), lower=not upper), x.dims)
+    return ordered(linalg.cholesky(x, (COLUMN, ROW) if upper else (ROW, COLUMN)), x.dims)  # reads what it gives
 
 
 @implements(np.linalg.solve)
