@@ -79,9 +79,44 @@ class Moving(PandasIndex):
         return Moving.along(self, self.values)
 
 
+    def of(self, labels: PandasIndex) -> Moving:
+        """An index of other labels, of which those that it knows move."""
+        if self.index.equals(labels.index):
+            return Moving.along(labels, self.values)
+        own = Moving.along(labels, xr.Variable((labels.dim,), labels.index.to_numpy()))
+        if not (self.index.is_unique and labels.index.is_unique):
+            return own
+        found = self.index.get_indexer(labels.index)
+        both = xr.Variable.concat([own.values, self.values], self.dim)
+        positions = np.where(found < 0, np.arange(found.size), found.size + found)
+        return Moving.along(labels, both.isel({self.dim: positions}))
+
+
 def has_moving(obj: Any) -> bool:
     """Whether a dimension coordinate of an object is being differentiated."""
-    return any(isinstance(i, Moving) for i in obj._indexes.values())
+    indexes = obj.xindexes if isinstance(obj, xr.Coordinates) else obj._indexes
+    return any(isinstance(i, Moving) for i in indexes.values())
+
+
+def of_one_kind(original: Callable[..., Any], self: Any) -> None:
+    """Objects meet by their labels: where the coordinate of one moves, it is that of all, unless another is given."""
+    found = [(n, i) for o in reversed(self.objects) for n, i in o.xindexes.items()]
+    wanted = {n: i for n, i in found if isinstance(i, Moving)}
+    given = {n: i for (names, _), i in self.indexes.items() for n, _ in names}
+    self.objects = tuple(_meeting(o, wanted | {n: i for n, i in given.items() if n in wanted}) for o in self.objects)
+    original(self)
+
+
+def _meeting(obj: Any, wanted: Mapping[Any, PandasIndex]) -> Any:
+    """The object with its labels in indexes of the kind that is wanted."""
+    new: dict[Any, PandasIndex] = {}
+    for n, index in obj.xindexes.items():
+        if isinstance(index, Moving) and type(wanted[n]) is PandasIndex:
+            new[n] = PandasIndex(index.index, index.dim, index.coord_dtype)
+        elif type(index) is PandasIndex and isinstance(moving := wanted.get(n), Moving):
+            new[n] = moving.of(index)
+    variables = {n: i.create_variables({n: obj.coords[n].variable})[n] for n, i in new.items()}
+    return obj._overwrite_indexes(new, variables) if new else obj
 
 
 def by_labels(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -141,8 +176,7 @@ def _to_index(self: xr.Variable) -> pd.Index:
 def _left(what: str) -> TraceError:
     return leaving(
         f"{what} of a coordinate",
-        "the coordinate itself, x[name]; other objects meet it without an index, after .drop_vars(name), and "
-        "stack(..., create_index=False) needs none",
+        "the coordinate itself, x[name]; stack(..., create_index=False) needs no index",
     )
 
 

@@ -23,7 +23,7 @@ from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import positional
 from namedgrad.trace import innermost
-from namedgrad.xarray.moving import by_labels, has_moving, onto_labels
+from namedgrad.xarray.moving import by_labels, has_moving, of_one_kind, onto_labels
 
 Call = Callable[..., Any]
 Question = Callable[..., bool]
@@ -116,8 +116,24 @@ def _hidden(values: Any, *_: Any, **__: Any) -> bool:
     return isinstance(values, PositionalArray) and bool(values.vectorized) and values.dtype.kind not in "fc"
 
 
+def _several_by_ours(self: Any, *_: Any) -> bool:
+    return len(self.groupers) > 1 and any(holds(g.unique_coord) for g in self.groupers)
+
+
+def _grouped_by_ours(_: Any, obj: Any, groupers: Any, **options: Any) -> bool:  # noqa: ARG001 - xarray's signature
+    return len(groupers) == 1 and holds(groupers[0].unique_coord)
+
+
+def _groups_of_ours(_: Call, *args: Any) -> bool:
+    return any(_grouped_by_ours(None, None, getattr(a, "groupers", ())) for a in args)
+
+
 def _moving(obj: Any, *_: Any, **__: Any) -> bool:
     return has_moving(obj)
+
+
+def _aligns_moving(self: Any) -> bool:
+    return any(map(has_moving, self.objects))
 
 
 def _always(*_: Any, **__: Any) -> bool:
@@ -261,61 +277,6 @@ def _at_once(func: Call, obj: Any, args: Any = (), kwargs: Any = None, template:
     return func(obj, *args, **(kwargs or {}))
 
 
-def _by_values(original: Call, self: Any, group: Any) -> Any:
-    """In which bin or group a value lies is fixed while it is differentiated."""
-    try:
-        values = np.asarray(ops.FUNCTIONS["stop_gradient"](group.data))
-    except TypeError:
-        raise TraceError(
-            "groupby: in which bin or group a value lies differs per slice under over=, or is not known yet in a "
-            "compiled program and on dask; take each bin by a mask, x.where((v > low) & (v <= high)).mean(...), and "
-            "each group by x.where(v == label)"
-        ) from None
-    return original(self, group.copy(deep=False, data=values))
-
-
-def _by_label(original: Call, self: Any, group: Any) -> Any:
-    """The label of a group is the first of the values that are equal, as in ``np.unique``."""
-    found = _by_values(original, self, group)
-    if self.labels is None:
-        codes, first = np.unique(found.codes.data, return_index=True)
-        name, values = found.unique_coord.dims[0], group.data.reshape(-1)[first[codes >= 0]]
-        found.unique_coord = xr.Variable((name,), values, found.unique_coord.attrs)
-        found.coords = xr.Coordinates({name: found.unique_coord})
-    return found
-
-
-def _labels_of_several(original: Call, self: Any, obj: Any) -> Any:
-    """An index of several variables leaves the trace: labels of groups by it are put back."""
-    out = original(self, obj)
-    ours = [g for g in self.groupers if holds(g.unique_coord) and g.name in out.dims and g.name in out.coords]
-    at = {g.name: {g.name: g.full_index.get_indexer(out.coords[g.name].data)} for g in ours}
-    return out.assign_coords({g.name: g.unique_coord.isel(at[g.name]) for g in ours})
-
-
-def _each_of_several(original: Call, self: Any) -> Any:
-    """Groups with their labels, of which the index of several variables has the values."""
-    for labels, group in original(self):
-        ours = (holds(g.unique_coord) for g in self.groupers)
-        at = (g.full_index.get_loc(v) for g, v in zip(self.groupers, labels, strict=True))
-        triples = zip(self.groupers, labels, ours, at, strict=True)
-        yield tuple(g.unique_coord.data[k] if own else v for g, v, own, k in triples), group
-
-
-def _several_by_ours(self: Any, *_: Any) -> bool:
-    return len(self.groupers) > 1 and any(holds(g.unique_coord) for g in self.groupers)
-
-
-def _with_groups(original: Call, self: Any, obj: Any, groupers: Any, **options: Any) -> None:
-    """Groups are looked up by values."""
-    original(self, obj, groupers, **options)
-    self._groups = dict(zip(self.encoded.full_index, filter(None, self.encoded.group_indices), strict=True))
-
-
-def _grouped_by_ours(_: Any, obj: Any, groupers: Any, **options: Any) -> bool:  # noqa: ARG001 - xarray's signature
-    return len(groupers) == 1 and holds(groupers[0].unique_coord)
-
-
 def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any:
     """The kernels of bottleneck and numbagg left out: what remains is made of NumPy functions."""
     names = ("array_agg_func", "bottleneck_move_func", "numbagg_move_func", "rolling_agg_func")
@@ -420,7 +381,9 @@ class Seam(NamedTuple):
 
 
 _ROLLING, _EXPONENTIAL = "xarray.{}.rolling:DataArrayRolling", "xarray.{}.rolling_exp:RollingExp"
+_GROUPED = "xarray.core.groupby:GroupBy"
 _HERE = "namedgrad.xarray."
+_group = functools.partial(_later, _HERE + "grouping")
 _OF_DATES = (
     "common:_contains_cftime_datetimes", "accessor_dt:_get_date_field", "accessor_dt:_round_field",
     "accessor_dt:_strftime",
@@ -446,13 +409,15 @@ SEAMS = [
     Seam("xarray.core.nputils:least_squares", _later(_HERE + "fitting", "least_squares")),
     Seam("xarray.{}.fit:curvefit", _later("namedgrad.fit", "curvefit")),
     Seam("xarray.{}.apply_ufunc:_vectorize", _vectorize, _always, around=True),
-    Seam("xarray.groupers:BinGrouper.factorize", _by_values, _arguments_but_self, around=True),
-    Seam("xarray.groupers:UniqueGrouper.factorize", _by_label, _arguments_but_self, around=True),
-    Seam("xarray.core.groupby:GroupBy._maybe_reindex", _labels_of_several, _several_by_ours, around=True),
-    Seam("xarray.core.groupby:GroupBy.__iter__", _each_of_several, _several_by_ours, around=True),
-    Seam("xarray.core.groupby:GroupBy.__init__", _with_groups, _grouped_by_ours, around=True),
+    Seam("xarray.groupers:BinGrouper.factorize", _group("by_values"), _arguments_but_self, around=True),
+    Seam("xarray.groupers:UniqueGrouper.factorize", _group("by_label"), _arguments_but_self, around=True),
+    Seam(f"{_GROUPED}._maybe_reindex", _group("labels_of_several"), _several_by_ours, around=True),
+    Seam(f"{_GROUPED}.__iter__", _group("each_of_several"), _several_by_ours, around=True),
+    Seam(f"{_GROUPED}.__init__", _group("with_groups"), _grouped_by_ours, around=True),
+    Seam("xarray.{}.apply_ufunc:apply_groupby_func", _group("together"), _groups_of_ours, around=True),
     *(Seam(f"xarray.core.dataset:Dataset.{n}", by_labels, _moving, around=True) for n in _BY_LABELS),
     Seam("xarray.core.dataarray:DataArray._to_dataset_split", by_labels, _moving, around=True),
+    Seam("xarray.{}.alignment:Aligner.find_matching_indexes", of_one_kind, _aligns_moving, around=True),
     Seam("xarray.{}.alignment:reindex", onto_labels, _moving, around=True),
     Seam("xarray.{}.alignment:reindex_like", onto_labels, _moving, around=True),
     Seam(f"{_ROLLING}._array_reduce", _rolling_reduce, _windowed, around=True),
@@ -483,6 +448,7 @@ SEAMS = [
 _PACKAGES = ("computation", "structure", "core")
 _MOVED = {  #: where older versions have it
     "xarray.{}.apply_ufunc:_vectorize": "xarray.core.computation:_vectorize",
+    "xarray.{}.apply_ufunc:apply_groupby_func": "xarray.core.computation:apply_groupby_func",
     "xarray.{}.fit:polyfit": "xarray.core.dataset:Dataset.polyfit",
 }
 MISSING: list[str] = []  #: places that this version of xarray does not have

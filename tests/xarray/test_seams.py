@@ -60,6 +60,8 @@ REACHED = {
     "UniqueGrouper.factorize": lambda x: x.isel(time=0).groupby(x.isel(time=0, drop=True).fillna(0)).sum(),
     "GroupBy._maybe_reindex": lambda x: _keyed(x).groupby(["k", "lat"]).sum(),
     "GroupBy.__iter__": lambda x: sum(k * g.sum() for (k, _), g in _keyed(x).groupby(["k", "lat"])),
+    "apply_groupby_func": lambda x: _keyed(x).groupby("k").fillna(0.0) * _keyed(x).k,
+    "Aligner.find_matching_indexes": lambda x: x * WEIGHTS * x.lon,
     "GroupBy.__init__": lambda x: x * len(_keyed(x).groupby("k").groups),
     "Weighted.__init__": lambda x: x.weighted(abs(x).fillna(0)).mean("lon"),
     "polyfit": lambda x: x.polyfit("lon", 1).polyfit_coefficients,
@@ -96,7 +98,7 @@ OVER = {"Variable.equals", "apply_indexer", "Variable.__getitem__", "IndexVariab
 DATES = {"_contains_cftime_datetimes", "_get_date_field", "_round_field", "_strftime"}
 LAZY = {"_calc_idxminmax"}
 RECORDED = {"Weighted.__init__"}
-MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like"}
+MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like", "Aligner.find_matching_indexes"}
 
 
 def test_all_are_there():
@@ -352,6 +354,10 @@ def test_bins_of_what_is_differentiated():
         lambda a, k: a.groupby(k).sum().interp({k.name: [1.7, 3.1]}),
         lambda a, k: a.groupby(k).map(lambda g: g.quantile(0.3)),
         lambda a, k: sum((g * (i + 1)).sum() for i, (_, g) in enumerate(a.groupby(k))),
+        lambda a, k: a.where(a < 1).groupby(k).fillna(0.5) * k,
+        lambda a, k: a.where(a < 1).groupby(k).fillna(a.groupby(k).max() * 2),
+        lambda a, k: a.groupby(k).where(a.groupby(k).sum() > 0) * k,
+        lambda a, k: xr.apply_ufunc(lambda g, m: g * m, a.groupby(k), a.groupby(k).sum()),
     ],
 )
 def test_groups_of_what_is_differentiated(program, of):
@@ -371,6 +377,58 @@ def test_groups_of_what_is_differentiated(program, of):
     assert gradient.coords.identical(ds.coords)
     found = sum((gradient[n] * along[n]).sum().item() for n in along)
     assert found == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-7)
+
+
+WEIGHT_OF = xr.DataArray([2.0, 3.0, 5.0], dims="k", coords={"k": [1.5, 4.0, 7.0]})
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda m, w: m * w * m.k,
+        lambda m, w: (w * m).k * m.sum("y"),
+        lambda m, w: m * w[:2],
+        lambda m, w: w[1:] - m[:2],
+        lambda m, w: sum(v.k * v for v in xr.align(w[1:], m[:2], join="outer")),
+        lambda m, w: xr.merge([m.rename("m"), w.rename("w")]).to_array() * m.k,
+        lambda m, w: xr.Dataset({"m": m}).assign(w=w, k2=m.k * w).to_array(),
+        lambda m, w: w.expand_dims(y=3)[:, 1:].combine_first(m) * m.k,
+        lambda m, w: xr.where(m > 0, w, m),
+        lambda m, w: xr.dot(m, w, m.k),
+        lambda m, w: m.weighted(w).mean("k"),
+        lambda m, w: xr.concat([m, w.expand_dims(y=3)], "n") * m.k,
+    ],
+)
+def test_labels_of_groups_meet_those_that_stay(program):
+    """Which labels are equal is fixed; where they are, the coordinate is that of the groups."""
+    rng = np.random.default_rng(4)
+    ds = xr.Dataset({"a": (("x", "y"), rng.normal(size=(4, 3))), "k": ("x", [1.5, 4.0, 1.5, 7.0])})
+    along = {"a": ds.a.copy(data=rng.normal(size=(4, 3))), "k": ("x", [0.3, -0.7, 0.3, 1.1])}
+    weight = lambda out: out * np.sin(xr.DataArray(np.arange(out.size).reshape(out.shape), dims=out.dims))
+
+    def loss(d, w=WEIGHT_OF):
+        return weight(program(d.a.groupby(d.k).mean(), w)).fillna(0).sum()
+
+    def at(h):
+        d = ds + h * xr.Dataset(along)
+        return loss(d, WEIGHT_OF.assign_coords(k=np.unique(d.k))).item()
+
+    value, g = ds.grad.value_and_grad(loss)
+    assert value.item() == pytest.approx(loss(ds).item(), rel=1e-14)
+    found = sum((g[n] * xr.Dataset(along)[n]).sum().item() for n in along)
+    assert found == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-7)
+    moved = ng.pullback(lambda d: program(d.a.groupby(d.k).mean(), WEIGHT_OF), ds)[0]
+    xr.testing.assert_identical(moved, program(ds.a.groupby(ds.k).mean(), WEIGHT_OF))
+
+
+def test_given_labels_stay_where_they_are():
+    ds = xr.Dataset({"a": ("x", [1.0, 2.0, 3.0]), "k": ("x", [1.5, 4.0, 1.5])})
+    program = lambda d: xr.Dataset({"m": d.a.groupby(d.k).sum()}, coords={"k": [4.0, 1.5]})
+    out = ng.pullback(program, ds)[0]
+    xr.testing.assert_identical(out, program(ds))
+    g = ds.grad(lambda d: (program(d).m * program(d).k).sum())
+    np.testing.assert_array_equal(g.a, [1.5, 4.0, 1.5])
+    np.testing.assert_array_equal(g.k, 0.0)
 
 
 def test_tiles_are_combined_by_their_coordinates_per_date():
