@@ -2,7 +2,8 @@
 
 Which cells are missing is known, so each method but ``pchip``, ``akima`` and ``makima`` is a linear map of the present
 cells.  The methods that look at the nearest cells only gather them; for the others SciPy gives the matrix of each
-pattern of gaps, when the values are there.
+pattern of gaps, when the values are there.  Where the places of the cells are differentiated, each pattern is
+interpolated as ``interp`` does.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from namedgrad import axes
-from namedgrad.array import DimArray, TraceError, extent
+from namedgrad.array import DimArray, TraceError, extent, refuse_while_recording
 from namedgrad.axes import Name
 from namedgrad.positional.array import PositionalArray, box
 from namedgrad.positional.operands import unwrap
@@ -26,7 +28,8 @@ from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.reductions import sum as sum_of
 from namedgrad.rules.scans.extremes import running_position
 from namedgrad.rules.sorting import argsort_of
-from namedgrad.rules.structure import cast, logical_not, positions, relabel, reorder, where
+from namedgrad.rules.structure import cast, constant_like, logical_not, not_equal, positions, relabel, reorder, where
+from namedgrad.trace import innermost
 from namedgrad.xarray import interpolation as splines
 
 CUBICS = frozenset(("pchip", "akima", "makima"))
@@ -35,7 +38,8 @@ CUBICS = frozenset(("pchip", "akima", "makima"))
 def interpolate_gaps(interpolator: Any, y: PositionalArray, x: Any, **options: Any) -> Any:
     """One line (or many, as vectorized axes) with its gaps filled; ``interpolator`` is the class that xarray chose."""
     line: Name = axes.axis(-1)
-    data, at = unwrap(y), relabel(unwrap(np.asarray(x, dtype=float)), {})
+    moves = isinstance(x, PositionalArray)
+    data, at = unwrap(y), relabel(unwrap(x if moves else np.asarray(x, dtype=float)), {})
     present = logical_not(e.isnan(stop_gradient(data)))
     count = sum_of(cast(present, "int64"), line)
     n = extent(data, line)
@@ -46,11 +50,25 @@ def interpolate_gaps(interpolator: Any, y: PositionalArray, x: Any, **options: A
         made = _near(filled, at, present, line, method=method, fill=options.get("fill_value"))
     elif method in CUBICS:
         made = _cubics(filled, at, present, line, method, extrapolate=bool(options.get("extrapolate")))
+    elif moves:
+        made = _of_each_pattern(filled, at, present, line, method=method, options=options)
     else:
         nodes = np.asarray(x, dtype=float)
         made = _by_pattern(filled, nodes, present, line, interpolator=interpolator, options=options)
     done = e.logical_or(present, e.logical_or(count <= 1, count >= n))
     return box(reorder(where(done, data, made), data.names), y.kin)
+
+
+def places(original: Any, arr: Any, dim: Any, use_coordinate: Any = True, strict: bool = True) -> Any:
+    """Where the cells lie along a dim: a coordinate that is differentiated as it is, looked at by its values."""
+    coord = arr.coords[dim if use_coordinate is True else use_coordinate]
+    x = innermost(unwrap(coord.data))
+    refuse_while_recording("the order of a coordinate, for interpolate_na", "use_coordinate=False", x.raw)
+    rows = reorder(x, (*x.vectorized, *x.dims)).raw.reshape(-1, coord.size)
+    unordered = [row for row in rows if not (np.diff(row) > 0).all()]
+    labels = xr.DataArray([*unordered, rows[0]][0], dims=dim)
+    original(labels.assign_coords({dim: labels}), dim, strict=strict)
+    return coord.data.astype(float)
 
 
 # ------------------------------------------------------------------------------------------------ the nearest cells
@@ -242,11 +260,47 @@ def _by_pattern(
     y: DimArray, x: np.ndarray[Any, Any], present: DimArray, line: Name, *, interpolator: Any, options: dict[str, Any]
 ) -> DimArray:
     """The present cells times the weights that SciPy gives them in each gap."""
-    if interpolator.__name__ == "SplineInterpolator" and options.get("s") != 0:
+    if interpolator.__name__ == "SplineInterpolator":
+        _refuse_smoothing(options)
+    weights, mask = PatternWeights(interpolator, x, options), cast(present, "float64")
+    sums = _fill(y, mask, dims=((line,), (line,)), out=(line,), weights=weights)
+    return sums + _offsets(mask, dims=((line,),), out=(line,), weights=weights)
+
+
+def _refuse_smoothing(options: dict[str, Any]) -> None:
+    if options.get("s") != 0:
         raise TraceError(
             "interpolate_na(method='spline') smooths with knots that depend on the data, so it has no derivative; pass "
             "s=0, or take method='polynomial' or 'cubic'"
         )
-    weights, mask = PatternWeights(interpolator, x, options), cast(present, "float64")
-    sums = _fill(y, mask, dims=((line,), (line,)), out=(line,), weights=weights)
-    return sums + _offsets(mask, dims=((line,),), out=(line,), weights=weights)
+
+
+def _of_each_pattern(
+    y: DimArray, x: DimArray, present: DimArray, line: Name, *, method: str, options: dict[str, Any]
+) -> DimArray:
+    """The present cells of each pattern of gaps interpolated between places that are differentiated."""
+    if options.get("period"):
+        raise TraceError("interpolate_na(period=) along a coordinate that is differentiated has no derivative")
+    refuse_while_recording("the gaps of a coordinate that is differentiated", "method='linear' or 'pchip'", present.raw)
+    bare = reorder(present, (*(n for n in present.names if n != line), line)).raw
+    out = y
+    for mask in np.unique(bare.reshape(-1, bare.shape[-1]), axis=0):
+        if 1 < mask.sum() < mask.size:
+            known = constant_like(mask, present, (line,))
+            mine = sum_of(cast(not_equal(present, known), "int64"), line) == 0
+            out = where(mine, _of_pattern(y, x, mask, line, method=method, options=options), out)
+    return out
+
+
+def _of_pattern(
+    y: DimArray, x: DimArray, mask: Any, line: Name, *, method: str, options: dict[str, Any]
+) -> DimArray:
+    """A line without its gaps interpolated there; its present cells are any."""
+    gap, node = axes.fresh("gap"), axes.fresh("node")
+    there, gone = (constant_like(np.flatnonzero(m), x, (n,)) for m, n in ((mask, node), (~mask, gap)))
+    places = splines.Line(node, int(mask.sum()), gather(x, {line: there}), gather(x, {line: gone}))
+    if method == "spline":
+        _refuse_smoothing(options)
+        method, options = "polynomial", {"order": options.get("order", 3), "fill_value": "extrapolate"}
+    made = splines.along_one(gather(y, {line: there}), places, method, options)
+    return gather(made, {gap: constant_like(np.maximum(np.cumsum(~mask) - 1, 0), x, (line,))})

@@ -72,7 +72,7 @@ def interpolate(var: xr.Variable, pairs: Pairs, *, method: str, kwargs: dict[str
     lines = {d: _line(x, d, *pair) for d, pair in pairs.items()}
     x = relabel(x, {d: line.name for d, line in lines.items()})
     several = list(lines.values())
-    out = _together(x, several, method, kwargs) if several[1:] else _along_one(x, several[0], method, kwargs)
+    out = _together(x, several, method, kwargs) if several[1:] else along_one(x, several[0], method, kwargs)
     new = tuple(dict.fromkeys(d for _, target in pairs.values() for d in target.dims))
     kept = tuple(d for d in var.dims if d not in pairs)
     if method == "nearest" or (method == "pchip" and several[1:]) or not set(kept).isdisjoint(new):
@@ -95,7 +95,8 @@ def _line(x: DimArray, dim: Name, coord: xr.Variable, target: xr.Variable) -> Li
 # ------------------------------------------------------------------------------------------------ along one dim
 
 
-def _along_one(x: DimArray, line: Line, method: str, kwargs: dict[str, Any]) -> DimArray:
+def along_one(x: DimArray, line: Line, method: str, kwargs: dict[str, Any]) -> DimArray:
+    """Cells along one line at its targets, whose dims the result has instead."""
     options = dict(kwargs)
     if method in CUBICS:
         return _cubic(x, line, method, extrapolate=options.pop("extrapolate", None), unknown=options)

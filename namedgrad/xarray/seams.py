@@ -132,6 +132,11 @@ def _moving(obj: Any, *_: Any, **__: Any) -> bool:
     return has_moving(obj)
 
 
+def _moving_places(arr: Any, dim: Any, use_coordinate: Any = True, strict: bool = True) -> bool:  # noqa: ARG001
+    name = dim if use_coordinate is True else use_coordinate
+    return name in arr.coords and holds(arr.coords[name]) and (name is not dim or name in arr._indexes)
+
+
 def _aligns_moving(self: Any) -> bool:
     return any(map(has_moving, self.objects))
 
@@ -383,7 +388,7 @@ class Seam(NamedTuple):
 _ROLLING, _EXPONENTIAL = "xarray.{}.rolling:DataArrayRolling", "xarray.{}.rolling_exp:RollingExp"
 _GROUPED = "xarray.core.groupby:GroupBy"
 _HERE = "namedgrad.xarray."
-_group = functools.partial(_later, _HERE + "grouping")
+_gaps, _group = (functools.partial(_later, _HERE + module) for module in ("gaps", "grouping"))
 _OF_DATES = (
     "common:_contains_cftime_datetimes", "accessor_dt:_get_date_field", "accessor_dt:_round_field",
     "accessor_dt:_strftime",
@@ -395,7 +400,9 @@ SEAMS = [
     Seam("xarray.core.dataset:Dataset.interp", _interp, _arguments_but_self, around=True),
     Seam("xarray.core.missing:_localize", _whole, _targets),
     Seam("xarray.core.missing:interpolate_variable", _later(_HERE + "interpolation", "interpolate")),
-    Seam("xarray.core.missing:func_interpolate_na", _later(_HERE + "gaps", "interpolate_gaps")),
+    Seam("xarray.core.missing:func_interpolate_na", _gaps("interpolate_gaps")),
+    Seam("xarray.core.missing:get_clean_interp_index", _gaps("places"), _moving_places, around=True),
+    Seam("xarray.core.missing:interp_na", by_labels, _moving, around=True),
     Seam("xarray.core.duck_array_ops:_push", _later(_HERE + "numbagg", "forward_fill")),
     Seam("xarray.core.nputils:nanfirst", _later(_HERE + "ranks", "first_present")),
     Seam("xarray.core.nputils:nanlast", _later(_HERE + "ranks", "last_present")),

@@ -87,6 +87,44 @@ def test_nodes_of_every_method(method, targets):
     assert np.vdot(g, along) == pytest.approx(slope(f, x, "lon", along), rel=1e-6, abs=1e-9)
 
 
+GAPS = ["linear", "nearest", "zero", "slinear", "quadratic", "cubic", "polynomial", "barycentric", "krogh", "pchip", "akima", "makima", "spline"]
+
+
+@pytest.mark.filterwarnings("ignore:The 1d SplineInterpolator")
+@pytest.mark.parametrize(
+    ("method", "at", "options"),
+    [(m, at, {}) for m in GAPS for at in ("t", "depth", "own")] + [(m, "t", {"fill_value": "extrapolate"}) for m in GAPS[:7]],
+)
+def test_gaps_between_places_that_are_differentiated(method, at, options):
+    over = "k" if at == "own" else ()
+    rng = np.random.default_rng(0)
+    places = np.array([0.0, 1.0, 2.5, 3.0, 4.2, 5.0, 7.0, 7.5, 9.0])
+    coords = {"t": places, "depth": ("t", places**1.5), "own": (("k", "t"), places + rng.uniform(0, 0.4, (3, 9)))}
+    x = xr.DataArray(rng.normal(size=(3, 9)), coords, ("k", "t"))
+    for k, gone in enumerate(([0, 3, 5, 6], [8, 4], [3, 5, 6])):
+        x[k, gone] = np.nan
+    options = options | ({"order": 2} if method == "polynomial" else {"s": 0} if method == "spline" else {})
+    weights = xr.DataArray(rng.normal(size=9), dims="t")
+    f = lambda x: (x.interpolate_na("t", method=method, use_coordinate=True if at == "t" else at, **options) * weights).sum()
+    value, g = x.grad.value_and_grad(f, wrt=at, over=over)
+    assert g.dims == x[at].dims
+    along = rng.normal(size=x[at].shape)
+    if not over:
+        assert value.item() == pytest.approx(f(x).item(), rel=1e-9)
+        assert np.vdot(g, along) == pytest.approx(slope(f, x, at, along), rel=1e-6, abs=1e-8)
+        return
+    for k in range(3):
+        assert value[k].item() == pytest.approx(f(x[k]).item(), rel=1e-9)
+        assert np.vdot(g[k], along[k]) == pytest.approx(slope(f, x[k], at, along[k]), rel=1e-6, abs=1e-8)
+
+
+def test_gaps_between_places_that_are_not_in_order():
+    x = xr.DataArray([1.0, np.nan, 3.0], {"t": [0.0, 2.0, 1.0]}, "t")
+    for wrt in (0, "t"):
+        with pytest.raises(ValueError, match="Index 't' must be monotonically increasing"):
+            x.grad(lambda x: x.interpolate_na("t").sum(), wrt=wrt)
+
+
 def test_a_spline_of_too_few_nodes():
     x = field()[0, 0].isel(lon=[0, 1, 2])
     with pytest.raises(ValueError, match="a spline of degree 3 needs at least 4 coordinates, got 3"):

@@ -38,6 +38,8 @@ REACHED = {
     "_localize": lambda x: WEIGHTS.interp(lon=x * 20),
     "interpolate_variable": lambda x: x.interp(lon=[10.0, 100.0]),
     "func_interpolate_na": lambda x: x.interpolate_na("time"),
+    "get_clean_interp_index": lambda x: x.interpolate_na("lon"),
+    "interp_na": lambda x: x.interpolate_na("lon"),
     "_push": lambda x: x.ffill("time"),
     "nanfirst": lambda x: x.groupby("time.year").first(),
     "nanlast": lambda x: x.groupby("time.year").last(),
@@ -98,7 +100,7 @@ OVER = {"Variable.equals", "apply_indexer", "Variable.__getitem__", "IndexVariab
 DATES = {"_contains_cftime_datetimes", "_get_date_field", "_round_field", "_strftime"}
 LAZY = {"_calc_idxminmax"}
 RECORDED = {"Weighted.__init__"}
-MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like", "Aligner.find_matching_indexes"}
+MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like", "interp_na", "get_clean_interp_index", "Aligner.find_matching_indexes"}
 
 
 def test_all_are_there():
