@@ -24,7 +24,7 @@ from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named,
 from namedgrad.xarray.fixed import about, content, contents, is_open
 from namedgrad.xarray.hiding import Known, Opened, hidden_coords, hidden_label, hide, show, shown_coords
 from namedgrad.xarray.jacobians import jacobian, join
-from namedgrad.xarray.moving import Moving
+from namedgrad.xarray.moving import Moving, Unknown
 
 
 def _is_float(variable: xr.Variable) -> bool:
@@ -113,7 +113,7 @@ class XarrayAdapter(Adapter):
                 v.data = hold(next(rest), v.dims)
             elif backends.is_array(v._data):
                 v.data = backends.backend_of(v._data).copy(v._data)
-        return out
+        return self.close(out, labelled(self.open(out))) if hold is data_for and computed else out
 
     def vectorize(self, leaf: Any, names: Names) -> Any:
         opened = self.open(leaf)
@@ -234,11 +234,19 @@ def settled_coords(opened: Opened) -> Opened:
         coords[n] = _holding(v, data_for(named(_holding(v, wrap(settled(v._data._x)))), v.dims))
         index = indexes.get(n)
         if isinstance(index, Moving) and isinstance(coords[n]._data, PositionalArray):
-            indexes[n] = Moving.along(index, coords[n])
+            indexes[n] = index.along(index, coords[n])
         elif isinstance(index, Moving):
             indexes[n] = PandasIndex(index.index, index.dim, index.coord_dtype)
             coords[n] = indexes[n].create_variables({n: v})[n]
     return Opened(opened.data, coords, indexes)
+
+
+def labelled(opened: Opened) -> Opened:
+    """With the labels that a compiled program gives in indexes."""
+    open_ = {n: opened.coords[n] for n, i in opened.indexes.items() if isinstance(i, Unknown)}
+    new = {n: PandasIndex.from_variables({n: v}, options={}) for n, v in open_.items()}
+    coords = {n: i.create_variables({n: open_[n]})[n] for n, i in new.items()}
+    return Opened(opened.data, opened.coords | coords, opened.indexes | new)
 
 
 def _order(variable: xr.Variable, old: xr.Variable | None, names: Names) -> Names | None:

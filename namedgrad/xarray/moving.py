@@ -15,7 +15,8 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from namedgrad.array import TraceError
+from namedgrad import backends
+from namedgrad.array import TraceError, refuse_while_recording
 from namedgrad.positional.array import PositionalArray
 from namedgrad.trace import innermost, leaving
 
@@ -35,12 +36,19 @@ class Moving(PandasIndex):
         out.values = values.to_base_variable()
         return out
 
+    def standing(self) -> PandasIndex:
+        """The labels alone, for other objects."""
+        return self._labels()
+
+    def _labels(self) -> PandasIndex:
+        return PandasIndex(self.index, self.dim, self.coord_dtype)
+
     def _at(self, labels: Any, positions: Any) -> Moving:
         values = self.values.isel({self.dim: positions})
-        return Moving.along(PandasIndex(labels, self.dim, self.coord_dtype), values)
+        return self.along(PandasIndex(labels, self.dim, self.coord_dtype), values)
 
     def create_variables(self, variables: Mapping[Any, xr.Variable] | None = None) -> dict[Any, xr.Variable]:
-        old = (variables or {}).get(self.index.name, self.values)
+        old = (variables or {}).get(self.index.name, xr.Variable((), 0))
         return {self.index.name: xr.Variable((self.dim,), self.values._data, old.attrs, old.encoding)}
 
     def to_pandas_index(self) -> pd.Index:
@@ -49,7 +57,7 @@ class Moving(PandasIndex):
         raise _left("the pandas index")
 
     def isel(self, indexers: Mapping[Any, Any]) -> Moving | None:
-        labels = PandasIndex(self.index, self.dim, self.coord_dtype).isel(indexers)
+        labels = self._labels().isel(indexers)
         return None if labels is None else self._at(labels.index, indexers[self.dim])
 
     def roll(self, shifts: Mapping[Any, int]) -> Moving:
@@ -57,39 +65,68 @@ class Moving(PandasIndex):
         return self._at(self.index[positions], positions)
 
     def rename(self, name_dict: Mapping[Any, Hashable], dims_dict: Mapping[Any, Hashable]) -> Any:
-        labels = PandasIndex(self.index, self.dim, self.coord_dtype).rename(name_dict, dims_dict)
-        return Moving.along(labels, xr.Variable((labels.dim,), self.values._data, self.values.attrs))
+        labels = self._labels().rename(name_dict, dims_dict)
+        return self.along(labels, xr.Variable((labels.dim,), self.values._data, self.values.attrs))
 
     def join(self, other: Moving, how: str = "inner") -> Moving:
         labels = self.index.union(other.index) if how == "outer" else self.index.intersection(other.index)
         mine, theirs = self.index.get_indexer(labels), other.index.get_indexer(labels)
         both = xr.Variable.concat([self.values, other.values], self.dim)
         positions = np.where(mine >= 0, mine, self.index.size + theirs)
-        return Moving.along(PandasIndex(labels, self.dim, self.coord_dtype), both.isel({self.dim: positions}))
+        return self.along(PandasIndex(labels, self.dim, self.coord_dtype), both.isel({self.dim: positions}))
 
     @classmethod
     def concat(
         cls, indexes: Sequence[Moving], dim: Hashable, positions: Iterable[Iterable[int]] | None = None
     ) -> Moving:
-        plain = [PandasIndex(i.index, i.dim, i.coord_dtype) for i in indexes]
+        plain = [i._labels() for i in indexes]
         values = xr.Variable.concat([i.values for i in indexes], dim, positions)
-        return Moving.along(PandasIndex.concat(plain, dim, positions), values)
+        return cls.along(PandasIndex.concat(plain, dim, positions), values)
 
     def _copy(self, deep: bool = True, memo: Any = None) -> Moving:
-        return Moving.along(self, self.values)
-
+        return self.along(self, self.values)
 
     def of(self, labels: PandasIndex) -> Moving:
         """An index of other labels, of which those that it knows move."""
         if self.index.equals(labels.index):
-            return Moving.along(labels, self.values)
-        own = Moving.along(labels, xr.Variable((labels.dim,), labels.index.to_numpy()))
+            return self.along(labels, self.values)
+        own = self.along(labels, xr.Variable((labels.dim,), labels.index.to_numpy()))
         if not (self.index.is_unique and labels.index.is_unique):
             return own
         found = self.index.get_indexer(labels.index)
         both = xr.Variable.concat([own.values, self.values], self.dim)
         positions = np.where(found < 0, np.arange(found.size), found.size + found)
-        return Moving.along(labels, both.isel({self.dim: positions}))
+        return self.along(labels, both.isel({self.dim: positions}))
+
+
+class Unknown(Moving):
+    """The index of a coordinate that a compiled program is given: its cells are found by position only."""
+
+    __slots__ = ()
+
+    @classmethod
+    def made(cls, name: Any, values: xr.Variable) -> Moving:
+        """Of values that are not known yet; each label equals nothing but itself."""
+        marks = np.array([object() for _ in range(values.size)], dtype=object)
+        return cls.along(PandasIndex(pd.Index(marks, name=name), values.dims[0], values.dtype), values)
+
+    def isel(self, indexers: Mapping[Any, Any]) -> Moving | None:
+        at = indexers[self.dim]
+        if not isinstance(getattr(at, "_data", at), PositionalArray):
+            return super().isel(indexers)
+        return None if np.ndim(at) != 1 else self.made(self.index.name, self.values.isel({self.dim: at}))
+
+    def equals(self, other: Any, *, exclude: Any = None) -> bool:
+        raws = [_raw(i.values) for i in (self, other) if isinstance(i, Unknown)]
+        return super().equals(other, exclude=exclude) or (raws[0] is raws[-1] and len(raws) == 2) or self._refuse()
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        refuse_while_recording(
+            f"looking up labels of {self.index.name!r} (sel, reindex, alignment with other objects)",
+            "isel with positions, where with a mask, or operands without this coordinate, .drop_vars(name)",
+        )
+
+    sel = join = reindex_like = of = standing = to_pandas_index = _refuse
 
 
 def has_moving(obj: Any) -> bool:
@@ -112,7 +149,7 @@ def _meeting(obj: Any, wanted: Mapping[Any, PandasIndex]) -> Any:
     new: dict[Any, PandasIndex] = {}
     for n, index in obj.xindexes.items():
         if isinstance(index, Moving) and type(wanted[n]) is PandasIndex:
-            new[n] = PandasIndex(index.index, index.dim, index.coord_dtype)
+            new[n] = index.standing()
         elif type(index) is PandasIndex and isinstance(moving := wanted.get(n), Moving):
             new[n] = moving.of(index)
     variables = {n: i.create_variables({n: obj.coords[n].variable})[n] for n, i in new.items()}
@@ -134,17 +171,26 @@ def onto_labels(original: Callable[..., Any], obj: Any, *args: Any, **kwargs: An
     new = given.xindexes if isinstance(given, (xr.DataArray, xr.Dataset)) else given
     for dim, index in obj._indexes.items():
         if isinstance(index, Moving) and dim in new and not isinstance(new[dim], Moving):
-            labels = PandasIndex(index.index, index.dim, index.coord_dtype)
+            labels = index.standing()
             obj = obj.assign_coords(xr.Coordinates(labels.create_variables(), {dim: labels}))
     return original(obj, *args, **kwargs)
 
 
 def _moves(v: xr.Variable) -> bool:
-    """Whether this is a coordinate along a dim whose values are traced."""
+    """Whether this is a coordinate along a dim whose values are traced, or not known yet."""
     data: Any = v._data
     if not isinstance(data, PositionalArray):
         return False
-    return data._x.level is not None and not data._x.hidden and v.ndim == 1
+    return (data._x.level is not None or _is_open(v)) and not data._x.hidden and v.ndim == 1
+
+
+def _is_open(v: xr.Variable) -> bool:
+    """Whether a compiled program is recorded that leaves the values open."""
+    return backends.is_recording() and not backends.is_fixed(_raw(v))
+
+
+def _raw(v: Any) -> Any:
+    return innermost(v._data._x).raw
 
 
 def _from_variables(cls: Any, variables: Mapping[Any, xr.Variable], *, options: Mapping[str, Any]) -> PandasIndex:
@@ -152,6 +198,8 @@ def _from_variables(cls: Any, variables: Mapping[Any, xr.Variable], *, options: 
     name, v = next(iter(variables.items()))
     if len(variables) > 1 or not _moves(v):
         return _plain_index(cls, variables, options=options)
+    if _is_open(v):
+        return Unknown.made(name, v)
     data: Any = v._data
     return Moving.along(PandasIndex(pd.Index(innermost(data._x).to_numpy(), name=name), v.dims[0]), v)
 
@@ -169,6 +217,7 @@ def _to_index_variable(self: xr.Variable) -> xr.Variable:
 def _to_index(self: xr.Variable) -> pd.Index:
     """A pandas index holds no traced values."""
     if _moves(self):
+        refuse_while_recording("a pandas index", "the coordinate itself, x[name],", _raw(self))
         raise _left("a pandas index")
     return _plain_labels(self)
 

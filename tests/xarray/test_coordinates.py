@@ -272,6 +272,73 @@ def test_an_argument_is_named_once():
     assert [float(g if isinstance(g, xr.DataArray) else g.a) for g in ds.grad(f, wrt=[0, "c"])] == [6.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda y: y * 2,
+        lambda y: y * y.mean("k") + y.x,
+        lambda y: y.differentiate("x"),
+        lambda y: y.integrate("x"),
+        lambda y: y.interp(x=[0.5, 2.0]),
+        lambda y: y.isel(x=slice(1, 4)),
+        lambda y: y.isel(x=2) * y.x,
+        lambda y: y.diff("x"),
+        lambda y: y.shift(x=1) + y.roll(x=1, roll_coords=False),
+        lambda y: y.pad(x=1, mode="edge"),
+        lambda y: xr.concat([y, y.assign_coords(x=y.x + 9)], "x"),
+        lambda y: xr.concat([y, y + 1], "k"),
+        lambda y: y.rename(x="z").to_dataset(name="a"),
+        lambda y: y.assign_coords(s=y.x**2).swap_dims(x="s"),
+        lambda y: y.assign_coords(s=y.x**2).set_index(x="s"),
+        lambda y: y.sortby("x", ascending=False),
+        lambda y: y.weighted(np.cos(y.x)).mean() * y.idxmax("x"),
+        lambda y: y.isel(x=slice(4)).coarsen(x=2).mean(),
+        lambda y: xr.where(y.x > 1, y, 0.0).copy(deep=True),
+    ],
+)
+def test_coordinates_that_a_compiled_program_is_given(program):
+    rng = np.random.default_rng(0)
+    x = xr.DataArray(rng.normal(size=(3, 5)), {"k": [1, 2, 3]}, ("k", "x"), name="q", attrs={"units": "m"})
+    places = xr.DataArray([0.0, 1.0, 2.5, 3.0, 4.5], dims="x", attrs={"units": "s"})
+    run = lambda x, c: program(x.assign_coords(x=c))
+    slopes = ng.grad(lambda x, c: _total(run(x, c)), (0, 1))
+    for f in (run, slopes):
+        compiled = ng.compile(f)
+        for c in (places, 1.5 * places + 0.1, places):
+            found, expected = compiled(x, c), f(x, c)
+            for a, b in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected)), strict=True):
+                xr.testing.assert_allclose(a, b, rtol=1e-12)
+                assert list(a.xindexes) == list(b.xindexes)
+                assert all(a.indexes[n].dtype == i.dtype for n, i in b.indexes.items())
+                assert all(a.coords[n].attrs == v.attrs for n, v in b.coords.items())
+        assert compiled.cache_info().recordings == 1
+
+
+def _total(out):
+    """A number of all that a program gives, its coordinates included."""
+    parts = [out.to_array() if isinstance(out, xr.Dataset) else out, *(out[n] for n in ("x", "z", "s") if n in out.coords)]
+    return sum((np.sin(xr.DataArray(p.variable)) * (k + 1)).sum() for k, p in enumerate(parts))
+
+
+def test_labels_that_a_compiled_program_is_given_are_not_looked_up():
+    x, c = xr.DataArray([1.0, 2.0, 3.0], dims="x"), xr.DataArray([1.0, 2.0, 4.0], dims="x")
+    for f in (
+        lambda y: y.sel(x=2.0),
+        lambda y: y.sel(x=slice(1.0, 2.0)),
+        lambda y: y.reindex(x=[1.0, 2.0]),
+        lambda y: y.drop_sel(x=2.0),
+        lambda y: y.drop_duplicates("x"),
+        lambda y: y * x.assign_coords(x=[1.0, 2.0, 4.0]),
+        lambda y: xr.Dataset({"a": y}, coords={"x": [1.0, 2.0, 4.0]}),
+        lambda y: y * y.assign_coords(x=y.x + 1),
+        lambda y: xr.align(y, y[1:])[0],
+        lambda y: y.indexes["x"],
+        lambda y: y.x.to_index(),
+    ):
+        with pytest.raises(ng.TraceError, match=r"inside ng\.compile would fix this run's answer"):
+            ng.compile(lambda x, c, f=f: f(x.assign_coords(x=c)))(x, c)
+
+
 @pytest.mark.parametrize("calendar", ["standard", "360_day"])
 @pytest.mark.parametrize(
     "f",
