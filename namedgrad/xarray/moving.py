@@ -137,10 +137,11 @@ def has_moving(obj: Any) -> bool:
 
 def of_one_kind(original: Callable[..., Any], self: Any) -> None:
     """Objects meet by their labels: where the coordinate of one moves, it is that of all, unless another is given."""
-    found = [(n, i) for o in reversed(self.objects) for n, i in o.xindexes.items()]
-    wanted = {n: i for n, i in found if isinstance(i, Moving)}
     given = {n: i for (names, _), i in self.indexes.items() for n, _ in names}
-    self.objects = tuple(_meeting(o, wanted | {n: i for n, i in given.items() if n in wanted}) for o in self.objects)
+    found = [*((n, i) for o in reversed(self.objects) for n, i in o.xindexes.items()), *given.items()]
+    wanted = {n: i for n, i in found if isinstance(i, Moving)}
+    wanted |= {n: i for n, i in given.items() if n in wanted}
+    self.objects = tuple(_meeting(o, wanted) for o in self.objects)
     original(self)
 
 
@@ -172,7 +173,8 @@ def onto_labels(original: Callable[..., Any], obj: Any, *args: Any, **kwargs: An
     for dim, index in obj._indexes.items():
         if isinstance(index, Moving) and dim in new and not isinstance(new[dim], Moving):
             labels = index.standing()
-            obj = obj.assign_coords(xr.Coordinates(labels.create_variables(), {dim: labels}))
+            variables = labels.create_variables({dim: obj.coords[dim].variable})
+            obj = obj.assign_coords(xr.Coordinates(variables, {dim: labels}))
     return original(obj, *args, **kwargs)
 
 
@@ -196,6 +198,7 @@ def _raw(v: Any) -> Any:
 def _from_variables(cls: Any, variables: Mapping[Any, xr.Variable], *, options: Mapping[str, Any]) -> PandasIndex:
     """The index of a coordinate that was made of traced values: labels are the values that it has now."""
     name, v = next(iter(variables.items()))
+    _refuse_hidden(v)
     if len(variables) > 1 or not _moves(v):
         return _plain_index(cls, variables, options=options)
     if _is_open(v):
@@ -204,13 +207,17 @@ def _from_variables(cls: Any, variables: Mapping[Any, xr.Variable], *, options: 
     return Moving.along(PandasIndex(pd.Index(innermost(data._x).to_numpy(), name=name), v.dims[0]), v)
 
 
-def _to_index_variable(self: xr.Variable) -> xr.Variable:
-    """A variable of traced values stays one; its index knows the labels."""
-    if isinstance(self._data, PositionalArray) and self._data._x.hidden:
+def _refuse_hidden(v: xr.Variable) -> None:
+    if isinstance(v._data, PositionalArray) and v._data._x.hidden:
         raise TraceError(
-            f"a coordinate along its own dim has an index, which cannot differ per slice of {self._data.vectorized}; "
+            f"a coordinate along its own dim has an index, which cannot differ per slice of {v._data.vectorized}; "
             "give it none, x.assign_coords(xr.Coordinates({name: values.variable}, indexes={})), or another name"
         )
+
+
+def _to_index_variable(self: xr.Variable) -> xr.Variable:
+    """A variable of traced values stays one; its index knows the labels."""
+    _refuse_hidden(self)
     return self if _moves(self) else _plain_variable(self)
 
 

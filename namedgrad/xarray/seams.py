@@ -23,7 +23,7 @@ from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import positional
 from namedgrad.trace import innermost
-from namedgrad.xarray.moving import by_labels, has_moving, of_one_kind, onto_labels
+from namedgrad.xarray.moving import Moving, by_labels, has_moving, of_one_kind, onto_labels
 
 Call = Callable[..., Any]
 Question = Callable[..., bool]
@@ -138,7 +138,7 @@ def _moving_places(arr: Any, dim: Any, use_coordinate: Any = True, strict: bool 
 
 
 def _aligns_moving(self: Any) -> bool:
-    return any(map(has_moving, self.objects))
+    return any(map(has_moving, self.objects)) or any(isinstance(i, Moving) for i in self.indexes.values())
 
 
 def _always(*_: Any, **__: Any) -> bool:
@@ -388,7 +388,7 @@ class Seam(NamedTuple):
 _ROLLING, _EXPONENTIAL = "xarray.{}.rolling:DataArrayRolling", "xarray.{}.rolling_exp:RollingExp"
 _GROUPED = "xarray.core.groupby:GroupBy"
 _HERE = "namedgrad.xarray."
-_gaps, _group = (functools.partial(_later, _HERE + module) for module in ("gaps", "grouping"))
+_gaps, _group, _labels = (functools.partial(_later, _HERE + module) for module in ("gaps", "grouping", "labelling"))
 _OF_DATES = (
     "common:_contains_cftime_datetimes", "accessor_dt:_get_date_field", "accessor_dt:_round_field",
     "accessor_dt:_strftime",
@@ -425,6 +425,9 @@ SEAMS = [
     *(Seam(f"xarray.core.dataset:Dataset.{n}", by_labels, _moving, around=True) for n in _BY_LABELS),
     Seam("xarray.core.dataarray:DataArray._to_dataset_split", by_labels, _moving, around=True),
     Seam("xarray.{}.alignment:Aligner.find_matching_indexes", of_one_kind, _aligns_moving, around=True),
+    Seam("xarray.{}.alignment:_normalize_indexes", _labels("given_indexes"), around=True),
+    Seam("xarray.{}.concat:_calc_concat_dim_index", _labels("new_dim"), around=True),
+    Seam("xarray.core.dataset:Dataset.expand_dims", _labels("expand_dims"), _arguments_but_self, around=True),
     Seam("xarray.{}.alignment:reindex", onto_labels, _moving, around=True),
     Seam("xarray.{}.alignment:reindex_like", onto_labels, _moving, around=True),
     Seam(f"{_ROLLING}._array_reduce", _rolling_reduce, _windowed, around=True),

@@ -339,6 +339,53 @@ def test_labels_that_a_compiled_program_is_given_are_not_looked_up():
             ng.compile(lambda x, c, f=f: f(x.assign_coords(x=c)))(x, c)
 
 
+LABELS = [
+    lambda x, c: x.reindex(x=c, method="nearest"),
+    lambda x, c: x.reindex(x=c.data, method="ffill", tolerance=1.0),
+    lambda x, c: x.reindex({"x": c.variable}, method="nearest"),
+    lambda x, c: x.reindex(x=xr.concat([c, xr.DataArray([2.5], dims="x")], "x"), fill_value=0.5),
+    lambda x, c: x.to_dataset().reindex(x=c, method="nearest").q,
+    lambda x, c: x.reindex_like(c.assign_coords(x=c), method="nearest"),
+    lambda x, c: x.assign_coords(x=x.x * c[0]).reindex(x=c, method="nearest"),
+    lambda x, c: x.expand_dims(m=c.data),
+    lambda x, c: x.expand_dims({"m": c.rename(x="m"), "n": 2}, axis=[1, 0]),
+    lambda x, c: x.expand_dims(m=[c[0], 2 * c[1]]),
+    lambda x, c: x.to_dataset().expand_dims(m=c.data).q,
+    lambda x, c: xr.concat([x, x + 1, x * 2], c.rename(x="m").rename("m")),
+    lambda x, c: xr.concat([x, x + 1, x * 2], xr.Variable("m", c.data)),
+    lambda x, c: xr.concat([x.to_dataset(), x.to_dataset() + 1], c[1:].rename(x="m").rename("m")).q,
+]
+
+
+@pytest.mark.parametrize("program", LABELS)
+def test_labels_of_dims_that_are_differentiated(program):
+    rng = np.random.default_rng(0)
+    x = xr.DataArray(rng.normal(size=(3, 5)), {"k": [1, 2, 3], "x": [0.0, 1.0, 2.5, 3.0, 4.5]}, ("k", "x"), name="q")
+    c = xr.DataArray([1.2, 2.6, 4.4], dims="x", attrs={"units": "s"}, name="c")
+    xr.testing.assert_identical(ng.pullback(program, x, c)[0], program(x, c))
+    total = lambda out: sum((np.sin(out * out[n]) * out[n]).sum() for n in ("x", "m") if n in out.dims)
+    loss = lambda x, c: total(program(x, c))
+    moves = rng.normal(size=x.shape), rng.normal(size=3)
+    ends = [loss(x + h * moves[0], c + h * moves[1]).item() for h in (STEP / 10, -STEP / 10)]
+    gradients = ng.grad(loss, (0, 1))(x, c)
+    found = sum(np.vdot(g, move) for g, move in zip(gradients, moves, strict=True))
+    assert found == pytest.approx((ends[0] - ends[1]) / (STEP / 5), rel=1e-6)
+    if "reindex_like" not in program.__code__.co_names:
+        each = ng.grad(loss, (0, 1), over="k")(x, c)
+        for i in range(3):
+            for a, b in zip(each, ng.grad(loss, (0, 1))(x[i], c), strict=True):
+                np.testing.assert_allclose(a[i], b, rtol=1e-12, atol=1e-14)
+    with pytest.raises(ng.TraceError, match="has an index, which cannot differ per slice"):
+        ng.grad(loss, 1, over="k")(x, c * xr.DataArray([1.0, 1.1, 1.2], dims="k"))
+
+
+def test_new_labels_without_an_index():
+    x, c = xr.DataArray([1.0, 2.0], dims="x"), xr.DataArray([1.2, 2.6, 4.4], dims="m")
+    program = lambda c: x.expand_dims(create_index_for_new_dim=False, m=c)
+    xr.testing.assert_identical(ng.pullback(program, c)[0], program(c))
+    np.testing.assert_allclose(ng.grad(lambda c: (program(c) * program(c).m ** 2).sum())(c), 6 * c)
+
+
 @pytest.mark.parametrize("calendar", ["standard", "360_day"])
 @pytest.mark.parametrize(
     "f",
