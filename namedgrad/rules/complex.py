@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.linear import Map, Structural, like, product
@@ -141,7 +143,7 @@ def imag(x: DimArray) -> DimArray:
     >>> ng.imag(z).data, ng.grad(lambda z: ng.imag(z).sum())(z).data
     (array([4.]), array([0.+1.j]))
     """
-    return _imag.one(x) if _is_complex(x) else stamp(zeros_spread(x, like(x), x.dtype.type(0)), x.hidden)
+    return _imag.one(x) if _is_complex(x) else stamp(zeros_spread(x, like(x), np.zeros((), x.dtype)[()]), x.hidden)
 
 
 @operation(sample("complex(a,b)"), sample("real(a,b)"))

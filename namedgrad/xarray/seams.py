@@ -128,6 +128,10 @@ def _groups_of_ours(_: Call, *args: Any) -> bool:
     return any(_grouped_by_ours(None, None, getattr(a, "groupers", ())) for a in args)
 
 
+def _dates(array: Any, *_: Any, **__: Any) -> bool:
+    return isinstance(array, PositionalArray) and array.dtype.kind in "mM"
+
+
 def _moving(obj: Any, *_: Any, **__: Any) -> bool:
     return has_moving(obj)
 
@@ -298,6 +302,16 @@ def _of_dates(original: Call, values: Any, *args: Any, **kwargs: Any) -> Any:
     return wrap(make(found, x.names, x.hidden)) if np.ndim(found) else found
 
 
+def _mean_of_dates(array: Any, axis: Any = None, skipna: Any = None, **options: Any) -> Any:
+    """As the original, whose offset is one number: the middle of the years of each slice."""
+    kernels = importlib.import_module("xarray.core.duck_array_ops")
+    ends = (kernels._datetime_nanreduce(array, f) for f in (kernels.min, kernels.max))
+    first, last = (end.astype("datetime64[Y]").astype(int) for end in ends)
+    offset = (first + (last - first) // 2).astype("datetime64[Y]").astype(array.dtype)
+    numbers = kernels._mean(kernels.datetime_to_numeric(array, offset), axis=axis, skipna=skipna, **options)
+    return numbers.astype(array.dtype.str.replace("M", "m")) + offset
+
+
 def _data_of(data: Any, xp: Any = np, dtype: Any = None) -> Any:  # noqa: ARG001 - xarray's signature
     """A DataArray among arrays is its data."""
     return data.data if dtype is None or data.dtype == dtype else data.data.astype(dtype)
@@ -449,6 +463,8 @@ SEAMS = [
     *(Seam(f"xarray.core.{n}", _of_dates, _hidden, around=True) for n in _OF_DATES),
     Seam("xarray.core.parallel:map_blocks", _at_once),
     Seam("xarray:map_blocks", _at_once),
+    Seam("xarray.core.duck_array_ops:pandas_isnull", np.isnat, _dates),
+    Seam("xarray.core.duck_array_ops:mean", _mean_of_dates, _dates),
     Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),
     Seam("xarray.core.variable:Variable.as_numpy", _same),
     Seam("xarray.core.dataset:_maybe_chunk", _uncut, _cut),

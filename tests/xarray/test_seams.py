@@ -93,6 +93,8 @@ REACHED = {
     "DataArray.quantile": lambda x: WEIGHTS.quantile([abs(np.sin(x.sum().data)), 0.5]),
     "Dataset.quantile": lambda x: WEIGHTS.to_dataset(name="a").quantile(abs(np.sin(x.sum()).data)).a,
     "einsum": lambda x: xr.dot(x, WEIGHTS, dim="lon"),
+    "pandas_isnull": lambda x: x * x.time.mean().dt.month,
+    "mean": lambda x: x * x.time.mean().dt.month,
     "asarray": lambda x: x.to_dataset(name="a").fillna({"a": x.mean("time")}).a,
     "Variable.as_numpy": lambda x: x.as_numpy(),
     "_maybe_chunk": lambda x: x.to_dataset(name="a").chunk(time=4).a.compute(),
@@ -100,7 +102,7 @@ REACHED = {
     "DataWithCoords.clip": lambda x: np.clip(x, 1.0, 2.0),
 }
 OVER = {"Variable.equals", "apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel"}
-DATES = {"_contains_cftime_datetimes", "_get_date_field", "_round_field", "_strftime"}
+DATES = {"pandas_isnull", "mean", "_contains_cftime_datetimes", "_get_date_field", "_round_field", "_strftime"}
 LAZY = {"_calc_idxminmax"}
 RECORDED = {"Weighted.__init__"}
 MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like", "interp_na", "get_clean_interp_index", "Aligner.find_matching_indexes"}
@@ -434,6 +436,44 @@ def test_given_labels_stay_where_they_are():
     g = ds.grad(lambda d: (program(d).m * program(d).k).sum())
     np.testing.assert_array_equal(g.a, [1.5, 4.0, 1.5])
     np.testing.assert_array_equal(g.k, 0.0)
+
+
+HOUR = np.timedelta64(1, "h")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda d: d.a * (d.gap.mean() / HOUR),
+        lambda d: d.a * (d.gap.mean("x", skipna=False) / HOUR).fillna(2.0),
+        lambda d: d.a * ((d.at.mean("x") - np.datetime64("2000-01-01")) / HOUR),
+        lambda d: d.a * ((d.at - d.at.mean(["x", "y"])) / HOUR),
+        lambda d: d.a * (d.gap.fillna(d.gap.mean("y")) / HOUR),
+        lambda d: d.a * (d.gap.where(d.a > 0).mean() / HOUR),
+        lambda d: d.mean("x").pipe(lambda m: m.a * m.gap.dt.total_seconds()),
+        lambda d: d.a * (d.at.diff("x").mean() / HOUR),
+        lambda d: d.a * (d.gap.groupby(d.y % 2).mean().sum() / HOUR),
+    ],
+)
+def test_averages_of_dates_and_durations(program):
+    rng = np.random.default_rng(5)
+    gaps = (rng.uniform(0, 30, (2, 3, 4)) * 3600).astype("m8[s]")
+    gaps[0, 1, :2] = np.timedelta64("NaT")
+    ds = xr.Dataset(
+        {"a": (("r", "x", "y"), rng.normal(size=(2, 3, 4))), "gap": (("r", "x", "y"), gaps), "at": (("r", "x", "y"), np.datetime64("2011-03-04") + gaps)},
+        {"y": [1, 2, 3, 4]},
+    )
+    loss = lambda d: program(d).sum()
+    value, g = ng.value_and_grad(loss, over="r")(ds)
+    for i in range(2):
+        one, slope = ng.value_and_grad(loss)(ds.isel(r=i))
+        assert one.item() == pytest.approx(loss(ds.isel(r=i)).item(), rel=1e-12)
+        assert value[i].item() == pytest.approx(one.item(), rel=1e-12)
+        np.testing.assert_allclose(g.a[i], slope.a, rtol=1e-12)
+        move = rng.normal(size=(3, 4))
+        ends = [loss(ds.isel(r=i).assign(a=ds.a[i] + h * move)).item() for h in (1e-5, -1e-5)]
+        assert np.vdot(slope.a, move) == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
+    np.testing.assert_allclose(ng.compile(loss)(ds.isel(r=1)), loss(ds.isel(r=1)), rtol=1e-12)
 
 
 def test_tiles_are_combined_by_their_coordinates_per_date():
