@@ -53,7 +53,7 @@ def without_mask(raw: Any) -> Any:
 
 
 def is_table(value: Any) -> bool:
-    """Whether it is a Series, DataFrame or Index of pandas, which here is the array of its values."""
+    """Whether it is a Series, DataFrame or Index of pandas."""
     return type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "ndim")
 
 

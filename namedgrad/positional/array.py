@@ -113,7 +113,6 @@ class PositionalArray:
 
     __slots__ = ("__weakref__", "_array", "_lent", "_view", "_views", "_x")
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
-    __pandas_priority__ = 5000  # and so do those of pandas, whose DataFrame has 4000
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
     kin: type[PositionalArray]  #: the class that results have

@@ -34,7 +34,7 @@ _INSTEAD_OF_MODULES = {
     ),
     _MASKED: "np.where(mask, np.nan, x) with np.nansum and its kin, m.filled(np.nan) of a masked array m",
     "scipy.sparse.": "A @ x or x @ A for a product with a sparse A, A.toarray() for all else",
-    "pandas.": ".to_numpy() of the table, whose values are an array",
+    "pandas.": ".to_numpy() of what is pandas', and NumPy's functions",
 }
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
 _SCIPY = {  # under another name here; "": what has the name here is something else

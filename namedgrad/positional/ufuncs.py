@@ -166,10 +166,13 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
 
 def stranger(other: Any) -> bool:
     """Whether another class should answer: it obeys NumPy's protocols and is none of ours."""
-    if isinstance(other, (PositionalArray, DimArray, *SCALARS)):
+    if isinstance(other, (PositionalArray, DimArray, *SCALARS)) or backends.is_array(other):
         return False
-    if backends.is_array(other) or backends.is_table(other):
-        return False
+    if backends.is_table(other):
+        raise TypeError(
+            f"operand is a pandas {type(other).__name__}, whose labels, and what they do, would be lost "
+            "(alignment, sums without missing values); use its .to_numpy()"
+        )
     return hasattr(other, "__array_ufunc__")
 
 
