@@ -21,6 +21,7 @@ from namedgrad.backends.bessel_slopes import BesselSlopes
 from namedgrad.backends.cosine import CosineKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
+from namedgrad.backends.distributions import DistributionKernels
 from namedgrad.backends.draws import DrawKernels
 from namedgrad.backends.families import FamilyKernels
 from namedgrad.backends.fourier import FourierKernels
@@ -51,6 +52,7 @@ class Backend(
     ClassKernels,
     CtcKernels,
     DistanceKernels,
+    DistributionKernels,
     DrawKernels,
     FamilyKernels,
     FourierKernels,

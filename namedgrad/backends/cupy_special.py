@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.cupy_distributions import CupyDistributions
 from namedgrad.backends.cupy_integrals import CupyIntegrals
 from namedgrad.backends.cupy_polynomials import CupyPolynomials
 from namedgrad.backends.faddeeva import ErrorFunctions
@@ -25,7 +26,7 @@ class NoFunctions:
         raise NoKernelError(repr(name))
 
 
-class CupySpecial(ErrorFunctions, CupyIntegrals, CupyPolynomials):
+class CupySpecial(ErrorFunctions, CupyDistributions, CupyIntegrals, CupyPolynomials):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 
     xp: Any

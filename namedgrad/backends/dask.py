@@ -29,6 +29,7 @@ from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.dask_lines import DaskLines
 from namedgrad.backends.dask_losses import LossesOnChunks
 from namedgrad.backends.dask_windows import DaskWindowKernels
+from namedgrad.backends.distributions import DistributionKernels
 from namedgrad.backends.draws import WHOLE, SlopeKernels
 from namedgrad.backends.families import FamilyKernels
 from namedgrad.backends.hypergeometric import HypergeometricKernels
@@ -42,8 +43,8 @@ from namedgrad.backends.special import SpecialKernels
 LARGER = 1.25  # chunks that take up the crumbs beside them, than they were
 _HOST = NumpyBackend()
 _BY_CELL = (
-    ActivationKernels, BesselKernels, BesselSlopes, FamilyKernels, HypergeometricKernels, LossKernels,
-    NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels,
+    ActivationKernels, BesselKernels, BesselSlopes, DistributionKernels, FamilyKernels, HypergeometricKernels,
+    LossKernels, NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 

@@ -123,17 +123,30 @@ class ParameterKernels:
         dtype, a, b, x = result_dtype(a, b, x), double(a), double(b), double(x)
         ok = xp.logical_and(xp.logical_and(x > 0, x < 1), xp.logical_and(a > 0, b > 0))
         a, b, x = (xp.where(ok, v, 0.5) for v in (a, b, x))
-        y = 1 - x
-        log_x, log_y = xp.log(x), xp.log1p(-x)
+        out = self._betainc_order(m, n, a, b, sides=(x, 1 - x), logs=(xp.log(x), xp.log1p(-x)))
+        return xp.where(ok, out, 0.0 * out).astype(dtype)
+
+    def betaprime_order(self, m: int, n: int, a: Raw, b: Raw, r: Raw) -> Raw:
+        """The same at ``x = r / (1 + r)``, of which ``1 - x`` is known to all digits."""
+        xp = self.xp
+        dtype, a, b, r = result_dtype(a, b, r), double(a), double(b), double(r)
+        ok = xp.logical_and(xp.logical_and(r > 0, r < math.inf), xp.logical_and(a > 0, b > 0))
+        a, b, r = (xp.where(ok, v, 0.5) for v in (a, b, r))
+        rest, log_rest, small = 1 / (1 + r), -xp.log1p(r), r < 1
+        log_x = xp.where(small, xp.log(r) + log_rest, -xp.log1p(1 / xp.where(small, 1.0, r)))
+        out = self._betainc_order(m, n, a, b, sides=(r * rest, rest), logs=(log_x, log_rest))
+        return xp.where(ok, out, 0.0 * out).astype(dtype)
+
+    def _betainc_order(self, m: int, n: int, a: Raw, b: Raw, *, sides: tuple[Raw, Raw], logs: tuple[Raw, Raw]) -> Raw:
+        xp = self.xp
         # I(a, b) = I(a + 1, b) + x**a y**b / (a B(a, b)), and = I(a, b + 1) - x**a y**b / (b B(a, b))
         low_a, low_b = xp.less(a, 1), xp.less(b, 1)
         up, down = xp.where(low_a, a, 1.0), xp.where(low_b, b, 1.0)
         a2, b2 = xp.where(low_a, a + 1, a), xp.where(low_b, b + 1, b)
-        out = self._beta_tail(m, n, a2, b2, sides=(x, y), logs=(log_x, log_y))
-        first = self._beta_term(m, n, up, b, tops=(up + 1, b), logs=(log_x, log_y))
-        second = self._beta_term(m, n, a2, down, tops=(a2, down + 1), logs=(log_x, log_y))
-        out = out + xp.where(low_a, first, 0.0) - xp.where(low_b, second, 0.0)
-        return xp.where(ok, out, 0.0 * out).astype(dtype)
+        out = self._beta_tail(m, n, a2, b2, sides=sides, logs=logs)
+        first = self._beta_term(m, n, up, b, tops=(up + 1, b), logs=logs)
+        second = self._beta_term(m, n, a2, down, tops=(a2, down + 1), logs=logs)
+        return out + xp.where(low_a, first, 0.0) - xp.where(low_b, second, 0.0)
 
     def _beta_slopes(self, upto: int, a: Raw, b: Raw, top_a: Raw, top_b: Raw) -> Callable[[int, int], Raw]:
         """Derivatives in ``a`` and ``b`` of ``log(gamma(a + b) / (gamma(top_a) gamma(top_b)))``, tops moving along."""

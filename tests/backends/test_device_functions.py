@@ -24,6 +24,7 @@ SHARE = RNG.uniform(0, 3, 300)
 DEGREE, INSIDE = RNG.integers(-1, 12, 300), RNG.uniform(-1.5, 1.5, 300)
 ORDER = RNG.integers(0, 9, REAL.size)
 COUNT = RNG.integers(1, 5, 300)
+DEGREES, FREE, P = np.exp(RNG.uniform(-1, 4, 300)), np.exp(RNG.uniform(-1, 4, 300)), RNG.uniform(0.001, 0.999, 300)
 ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     "ellipk": [(1 - SMALL,)], "ellipkm1": [(SMALL,)], "ellipe": [(1 - SMALL,)],
     "ellipkinc": [(REAL[:500] / 30, 1 - np.maximum(SMALL[RNG.integers(0, 300, 500)], 1e-15))],
@@ -38,6 +39,13 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     **{f"eval_{name}": [(DEGREE, INSIDE), (5, INSIDE), (0, INSIDE)] for name in ("legendre", "chebyt", "chebyu", "laguerre")},
     **{f"eval_{name}": [(np.abs(DEGREE), INSIDE), (5, INSIDE), (0, INSIDE)] for name in ("hermite", "hermitenorm")},
     **{f"spherical_{kind}n": [(ORDER[:400], REAL[:400]), (3, REAL[:400])] for kind in "jyi"}, "spherical_kn": [(ORDER[:400], np.abs(REAL[:400]))],
+    "stdtr": [(DEGREES, REAL[:300] / 10), (3.0, REAL[:300])], "stdtrit": [(DEGREES, P), (3.0, P)],
+    **{name: [(DEGREES, FREE, SMALL[:300] / 10), (5.0, FREE, SMALL[:300])] for name in ("fdtr", "fdtrc")}, "fdtri": [(DEGREES, FREE, P)],
+    **{name: [(COUNT + 0.5, COUNT + 1 + ORDER[:300], P), (0.0, 5, P)] for name in ("bdtr", "bdtrc", "bdtri")},
+    **{name: [(COUNT - 0.5, COUNT[::-1] + 0.0, P), (2.0, 3.0, P)] for name in ("nbdtr", "nbdtrc", "nbdtri")},
+    **{name: [(COUNT - 0.5, SMALL[:300])] for name in ("pdtr", "pdtrc")}, "pdtri": [(COUNT - 0.5, P)],
+    **{name: [(DEGREES, FREE, SMALL[:300])] for name in ("gdtr", "gdtrc")}, "gdtrix": [(DEGREES, FREE, P)], "gdtria": [(P, DEGREES, FREE)],
+    "chdtri": [(DEGREES, P)], "nrdtrimn": [(P, FREE, REAL[:300])], "nrdtrisd": [(REAL[:300], P, INSIDE)], "kolmogorov": [(REAL[:200] * 3,)],
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import scipy.special
 import xarray as xr
 
 from namedgrad.primitive import OPERATIONS
+from tests.grid import special_distributions
 from tests.support.domains import Rng, _spaced, domain
 from tests.support.grid import entry, point, points, sample, ufunc
 
@@ -251,6 +252,8 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "owens_t": {(0.0, 1.0): (0.125, (0, 0.25 / PI)), (1.0, 0.0): (0, (0, math.exp(-0.5) / (2 * PI))), (INF, 1.0): (0, (0, 0)), (0.0, 1e200): (0.25, (0, 0)), (INF, 0.0): (0, (0, 0)), (0.0, -INF): (-0.25, (0, 0))},
 }
 
+ONE |= special_distributions.ONE
+MANY |= special_distributions.MANY
 OTHER: dict[str, list[Any]] = {
     "multigammaln": [
         point([1.0], d=2, value=[math.log(PI)], gradients=[lambda c: c * (-2 * EULER - 2 * math.log(2))]),

@@ -3,6 +3,7 @@
 from namedgrad.rules.special import (
     bessel,
     beta,
+    distributions,
     entropy,
     gamma,
     hypergeometric,
@@ -19,6 +20,7 @@ from namedgrad.rules.special import (
 __all__ = [
     "bessel",
     "beta",
+    "distributions",
     "entropy",
     "gamma",
     "hypergeometric",

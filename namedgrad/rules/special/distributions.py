@@ -1,0 +1,322 @@
+"""Distribution functions and their inverses, differentiable in all parameters that are no counts.
+
+Each is an incomplete gamma or beta function.  Where both tails matter, that of the beta distribution takes the odds
+``r = x / (1 - x)``, from which ``x`` and ``1 - x`` come to all digits.  Counts are rounded down, as SciPy does: in them
+a function is constant almost everywhere.  Inverses are differentiated implicitly.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+
+from namedgrad.array import DimArray
+from namedgrad.primitive import elementwise
+from namedgrad.rules.elementwise import (
+    absolute_real,
+    c,
+    divide,
+    exp,
+    floor,
+    greater,
+    log1p,
+    logical_and,
+    ordered,
+    power,
+    reciprocal,
+    sign,
+    square,
+)
+from namedgrad.rules.special import beta as of_beta
+from namedgrad.rules.special import gamma as of_gamma
+from namedgrad.rules.special.beta import beta
+from namedgrad.rules.special.declare import Function, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.normal import ndtri
+from namedgrad.rules.structure import add, isfinite, multiply, negative, not_equal, scale, select, subtract, where
+from namedgrad.trace import innermost
+
+_HALF, _ONE = c(0.5), c(1.0)
+
+
+def _half(x: DimArray) -> DimArray:
+    return scaled(0.5, x)
+
+
+# ------------------------------------------------------------------------------------------------ of odds
+
+
+@functools.cache
+def _odds(m: int, n: int) -> Function:
+    """The derivative of orders ``m`` in ``a`` and ``n`` in ``b`` of the incomplete beta function at ``r / (1 + r)``."""
+    return ordered(
+        "betaprime_order",
+        (m, n),
+        lambda y, a, b, r: _odds(m + 1, n)(a, b, r),
+        lambda y, a, b, r: _odds(m, n + 1)(a, b, r),
+        lambda y, a, b, r: _odds_density(m, n, a, b, r),
+    )
+
+
+def _odds_density(m: int, n: int, a: DimArray, b: DimArray, r: DimArray) -> DimArray:
+    """The same of its derivative in ``r``."""
+    if is_formula(r):
+        return divide(multiply(power(r, subtract(a, _ONE)), power(add(_ONE, r), negative(add(a, b)))), beta(a, b))
+    rest = reciprocal(add(_ONE, r))
+    found, _ = _from_the_smaller_side(m, n, a, b, r, rest)
+    return scale(scale(found, rest), rest)
+
+
+def _odds_flow(m: int, n: int, a: DimArray, b: DimArray, r: DimArray) -> DimArray:
+    """The same of its derivative in the logarithm of ``r``."""
+    if is_formula(r):
+        return multiply(r, _odds_density(m, n, a, b, r))
+    found, share = _from_the_smaller_side(m, n, a, b, r, reciprocal(add(_ONE, r)))
+    return scale(scale(found, share), subtract(_ONE, share))
+
+
+def _from_the_smaller_side(
+    m: int, n: int, a: DimArray, b: DimArray, r: DimArray, rest: DimArray
+) -> tuple[DimArray, DimArray]:
+    """The density of the beta distribution at ``x``, or what it is at ``1 - x``, and the smaller of the two."""
+    right = greater(innermost(r), _ONE)
+    share = multiply(where(right, _ONE, r), rest)
+    if m == n:
+        return of_beta._density(m, n)(where(right, b, a), where(right, a, b), share), share
+    return where(right, of_beta._density(n, m)(b, a, share), of_beta._density(m, n)(a, b, share)), share
+
+
+def _implicit(x: DimArray, slope: DimArray, density: DimArray) -> DimArray:
+    """The derivative of an inverse in a parameter; 0 at the ends of the range, which do not move."""
+    if is_formula(x):
+        return negative(divide(slope, density))
+    within = logical_and(not_equal(x, c(0)), isfinite(x))
+    return negative(select(within, divide(slope, density)))
+
+
+# ------------------------------------------------------------------------------------------------ Student's t
+
+
+def _growth(v: DimArray, t: DimArray) -> DimArray:
+    """The derivative in ``v`` of the logarithm of the density."""
+    squared = square(t)
+    rise = divide(subtract(divide(multiply(add(v, _ONE), squared), add(v, squared)), _ONE), v)
+    return _half(subtract(subtract(rise, log1p(divide(squared, v))), of_beta._against_sum(_half(v), _HALF)))
+
+
+_t_density = elementwise(
+    "t_density",
+    lambda y, v, t: scale(y, _growth(v, t)),
+    lambda y, v, t: negative(scale(y, divide(multiply(add(v, _ONE), t), add(v, square(t))))),
+)
+
+
+def _t_shift_value(v: DimArray, t: DimArray) -> DimArray:
+    within = scaled(0.25, multiply(sign(t), _odds(0, 1)(_HALF, _half(v), divide(square(t), v))))
+    return subtract(within, scaled(0.5, divide(scale(_t_density(v, t), t), v)))
+
+
+def _t_shift_in_v(v: DimArray, t: DimArray) -> DimArray:
+    """In parts that are finite at 0, where the density of the odds is not."""
+    r, density = divide(square(t), v), _t_density(v, t)
+    moved = divide(_odds_flow(0, 1, _HALF, _half(v), r), v)
+    within = multiply(sign(t), subtract(scaled(0.125, _odds(0, 2)(_HALF, _half(v), r)), scaled(0.25, moved)))
+    return subtract(within, scaled(0.5, divide(scale(subtract(scale(density, _growth(v, t)), divide(density, v)), t), v)))
+
+
+_t_shift = with_slopes(
+    _t_shift_value,
+    lambda y, v, t: _t_shift_in_v(v, t),
+    lambda y, v, t: scale(_t_density(v, t), _growth(v, t)),
+)
+
+# ------------------------------------------------------------------------------------------------ slopes of them all
+
+
+def _f_odds(n: DimArray, d: DimArray, x: DimArray) -> tuple[DimArray, DimArray, DimArray]:
+    return _half(n), _half(d), divide(multiply(n, x), d)
+
+
+def _f_in(k: int, n: DimArray, d: DimArray, x: DimArray) -> DimArray:
+    """That of the F distribution in a number of degrees of freedom, of which the odds depend on it, too."""
+    a, b, r = _f_odds(n, d, x)
+    moved = divide(_odds_flow(0, 0, a, b, r), d if k else n)
+    slope = _half(_odds(k == 0, k == 1)(a, b, r))
+    return subtract(slope, moved) if k else add(slope, moved)
+
+
+def _f_density(n: DimArray, d: DimArray, x: DimArray) -> DimArray:
+    return multiply(divide(n, d), _odds_density(0, 0, *_f_odds(n, d, x)))
+
+
+def _of_successes(k: DimArray, n: DimArray, p: DimArray) -> DimArray:
+    """The density in ``p`` of more than ``k`` successes in ``n`` trials."""
+    return of_beta.density(add(floor(k), _ONE), subtract(floor(n), floor(k)), p)
+
+
+def _of_failures(k: DimArray, n: DimArray, p: DimArray) -> DimArray:
+    """That of at most ``k`` failures before the ``n``-th success."""
+    return of_beta.density(floor(n), add(floor(k), _ONE), p)
+
+
+def _of_events(k: DimArray, m: DimArray) -> DimArray:
+    """That in ``m`` of more than ``k`` events."""
+    return of_gamma.density(add(floor(k), _ONE), m)
+
+
+def _gamma_slope(b: DimArray, x: DimArray) -> DimArray:
+    return of_gamma._lower(1)(b, x)
+
+
+def _beta_slope(k: int, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
+    return of_beta._lower(k == 0, k == 1)(a, b, x)
+
+
+def _rate(f: DimArray, by: DimArray) -> DimArray:
+    return negative(divide(f, by))
+
+
+@functools.cache
+def _kolmogorov(n: int) -> Function:
+    """The n-th derivative of Kolmogorov's distribution function."""
+    return ordered("kolmogorov_order", (n,), lambda y, x: _kolmogorov(n + 1)(x))
+
+
+def _quantile_slope(z: DimArray) -> DimArray:
+    """The derivative of a quantile ``z`` of the normal distribution."""
+    return scaled(math.sqrt(2 * math.pi), exp(_half(square(z))))
+
+
+def _complement(*slopes: Function | None) -> Sequence[Function | None]:
+    """The partials of one minus a function."""
+    return [f and (lambda y, *xs, f=f: negative(f(y, *xs))) for f in slopes]
+
+
+_F = [lambda y, *xs, k=k: _f_in(k, *xs) for k in (0, 1)] + [lambda y, *xs: _f_density(*xs)]
+_GAMMA = [
+    lambda y, a, b, x: scale(of_gamma.density(b, multiply(a, x)), x),
+    lambda y, a, b, x: _gamma_slope(b, multiply(a, x)),
+    lambda y, a, b, x: multiply(a, of_gamma.density(b, multiply(a, x))),
+]
+_SUCCESSES = [None, None, lambda y, k, n, p: _of_successes(k, n, p)]
+_FAILURES = [None, None, lambda y, k, n, p: _of_failures(k, n, p)]
+_EVENTS = [None, lambda y, k, m: _of_events(k, m)]
+_COUNTS, _TRIALS = ("k", "n", "p"), ("order", "trials", "fraction")
+_INVERSE = "Differentiated implicitly."
+_WHOLE = "Counts are rounded down: no gradient passes to them."
+# fmt: off
+stdtr = special(
+    "stdtr", lambda y, v, t: _t_shift(v, t), lambda y, v, t: _t_density(v, t),
+    domain=("positive", "real"), operands=("df", "t"), says="Distribution function of Student's t with df degrees of freedom.",
+    source="The derivative in df is one of the incomplete beta function, DLMF 8.17.")
+stdtrit = special(
+    "stdtrit", lambda t, v, p: _implicit(t, _t_shift(v, t), _t_density(v, t)), lambda t, v, p: reciprocal(_t_density(v, t)),
+    domain=("positive", "fraction"), operands=("df", "p"), says="Quantile function of Student's t with df degrees of freedom.",
+    source=_INVERSE)
+fdtr = special(
+    "fdtr", *_F,
+    domain="positive", operands=("dfn", "dfd", "x"), says="Distribution function of the F distribution.",
+    source="Those in dfn and dfd are derivatives of the incomplete beta function at dfn x / (dfd + dfn x), DLMF 8.17.")
+fdtrc = special(
+    "fdtrc", *_complement(*_F),
+    domain="positive", operands=("dfn", "dfd", "x"), says="Survival function of the F distribution.",
+    source="Those in dfn and dfd are derivatives of the incomplete beta function at dfn x / (dfd + dfn x), DLMF 8.17.")
+fdtri = special(
+    "fdtri", lambda x, n, d, p: _implicit(x, _f_in(0, n, d, x), _f_density(n, d, x)),
+    lambda x, n, d, p: _implicit(x, _f_in(1, n, d, x), _f_density(n, d, x)), lambda x, n, d, p: reciprocal(_f_density(n, d, x)),
+    domain=("positive", "positive", "fraction"), operands=("dfn", "dfd", "p"), says="Quantile function of the F distribution.",
+    source=_INVERSE)
+bdtr = special(
+    "bdtr", *_complement(*_SUCCESSES),
+    domain=_TRIALS, operands=_COUNTS, says="Probability of at most k successes in n trials, each of probability p.",
+    source=_WHOLE)
+bdtrc = special(
+    "bdtrc", *_SUCCESSES,
+    domain=_TRIALS, operands=_COUNTS, says="Probability of more than k successes in n trials, each of probability p.",
+    source=_WHOLE)
+bdtri = special(
+    "bdtri", None, None, lambda p, k, n, y: negative(reciprocal(_of_successes(k, n, p))),
+    domain=_TRIALS, operands=("k", "n", "y"), says="Inverse in p of bdtr: at most k successes in n trials have the probability y.",
+    source=_WHOLE)
+nbdtr = special(
+    "nbdtr", *_FAILURES,
+    domain=_TRIALS, operands=_COUNTS, says="Probability of at most k failures before the n-th success, each of probability p.",
+    source=_WHOLE)
+nbdtrc = special(
+    "nbdtrc", *_complement(*_FAILURES),
+    domain=_TRIALS, operands=_COUNTS, says="Probability of more than k failures before the n-th success, each of probability p.",
+    source=_WHOLE)
+nbdtri = special(
+    "nbdtri", None, None, lambda p, k, n, y: reciprocal(_of_failures(k, n, p)),
+    domain=_TRIALS, operands=("k", "n", "y"), says="Inverse in p of nbdtr: at most k failures have the probability y.",
+    source=_WHOLE)
+pdtr = special(
+    "pdtr", *_complement(*_EVENTS),
+    domain=("order", "positive"), operands=("k", "m"), says="Distribution function of the Poisson distribution of mean m.",
+    source=_WHOLE)
+pdtrc = special(
+    "pdtrc", *_EVENTS,
+    domain=("order", "positive"), operands=("k", "m"), says="Survival function of the Poisson distribution of mean m.",
+    source=_WHOLE)
+pdtri = special(
+    "pdtri", None, lambda m, k, y: negative(reciprocal(_of_events(k, m))),
+    domain=("order", "fraction"), operands=("k", "y"), says="Inverse in m of pdtr: the mean of which at most k events have the probability y.",
+    source=_WHOLE)
+gdtr = special(
+    "gdtr", *_GAMMA,
+    domain="positive", operands=("a", "b", "x"), says="Distribution function of the gamma distribution of rate a and shape b.")
+gdtrc = special(
+    "gdtrc", *_complement(*_GAMMA),
+    domain="positive", operands=("a", "b", "x"), says="Survival function of the gamma distribution of rate a and shape b.")
+gdtrix = special(
+    "gdtrix", lambda x, a, b, p: _rate(x, a), lambda x, a, b, p: divide(of_gamma._shift(b, multiply(a, x)), a),
+    lambda x, a, b, p: divide(of_gamma._rise(b, p, multiply(a, x)), a),
+    domain=("positive", "positive", "fraction"), operands=("a", "b", "p"), says="Quantile function of the gamma distribution of rate a and shape b.",
+    source=_INVERSE)
+gdtria = special(
+    "gdtria", lambda a, p, b, x: divide(of_gamma._rise(b, p, multiply(a, x)), x),
+    lambda a, p, b, x: divide(of_gamma._shift(b, multiply(a, x)), x), lambda a, p, b, x: _rate(a, x),
+    domain=("fraction", "positive", "positive"), operands=("p", "b", "x"), says="Inverse in a of gdtr: the rate with gdtr(a, b, x) = p.",
+    source=_INVERSE)
+gdtrib = special(
+    "gdtrib", lambda b, a, p, x: _rate(scale(of_gamma.density(b, multiply(a, x)), x), _gamma_slope(b, multiply(a, x))),
+    lambda b, a, p, x: reciprocal(_gamma_slope(b, multiply(a, x))),
+    lambda b, a, p, x: _rate(multiply(a, of_gamma.density(b, multiply(a, x))), _gamma_slope(b, multiply(a, x))),
+    domain=("positive", "fraction", "positive"), operands=("a", "p", "x"), says="Inverse in b of gdtr: the shape with gdtr(a, b, x) = p.",
+    source=_INVERSE)
+chdtri = special(
+    "chdtri", lambda x, v, p: of_gamma._shift(_half(v), _half(x)), lambda x, v, p: scaled(2.0, of_gamma._fall(_half(v), p, _half(x))),
+    domain=("positive", "fraction"), operands=("v", "p"), says="Inverse in x of chdtrc: the x with chdtrc(v, x) = p.",
+    source=_INVERSE)
+chdtriv = special(
+    "chdtriv", lambda v, p, x: reciprocal(_half(_gamma_slope(_half(v), _half(x)))),
+    lambda v, p, x: _rate(of_gamma.density(_half(v), _half(x)), _gamma_slope(_half(v), _half(x))),
+    domain=("fraction", "positive"), operands=("p", "x"), says="Inverse in v of chdtr: the degrees of freedom with chdtr(v, x) = p.",
+    source=_INVERSE)
+btdtria = special(
+    "btdtria", lambda a, p, b, x: reciprocal(_beta_slope(0, a, b, x)),
+    lambda a, p, b, x: _rate(_beta_slope(1, a, b, x), _beta_slope(0, a, b, x)),
+    lambda a, p, b, x: _rate(of_beta.density(a, b, x), _beta_slope(0, a, b, x)),
+    domain=("fraction", "positive", "fraction"), operands=("p", "b", "x"), says="Inverse in a of betainc: the parameter with betainc(a, b, x) = p.",
+    source=_INVERSE)
+btdtrib = special(
+    "btdtrib", lambda b, a, p, x: _rate(_beta_slope(0, a, b, x), _beta_slope(1, a, b, x)),
+    lambda b, a, p, x: reciprocal(_beta_slope(1, a, b, x)),
+    lambda b, a, p, x: _rate(of_beta.density(a, b, x), _beta_slope(1, a, b, x)),
+    domain=("positive", "fraction", "fraction"), operands=("a", "p", "x"), says="Inverse in b of betainc: the parameter with betainc(a, b, x) = p.",
+    source=_INVERSE)
+nrdtrimn = special(
+    "nrdtrimn", lambda y, p, std, x: negative(multiply(std, _quantile_slope(ndtri(p)))), lambda y, p, std, x: negative(ndtri(p)), 1,
+    domain=("fraction", "positive", "real"), operands=("p", "std", "x"), says="Mean of the normal distribution of deviation std with the quantile x at p.")
+nrdtrisd = special(
+    "nrdtrisd", lambda y, mn, p, x: negative(reciprocal(ndtri(p))),
+    lambda y, mn, p, x: _rate(multiply(y, _quantile_slope(ndtri(p))), ndtri(p)), lambda y, mn, p, x: reciprocal(ndtri(p)),
+    domain=("real", "tail", "real"), operands=("mn", "p", "x"), says="Deviation of the normal distribution of mean mn with the quantile x at p.")
+kolmogorov = special(
+    "kolmogorov", lambda y, x: _kolmogorov(1)(x),
+    domain="positive", says="Survival function of Kolmogorov's distribution, of the largest deviation from a distribution.",
+    source="Term by term, of the series that converges faster: DLMF 20.2 near 0 after 20.7.32.")
+kolmogi = special(
+    "kolmogi", lambda x, p: negative(reciprocal(absolute_real(_kolmogorov(1)(x)))),  # the sign of 0 is that of the slope
+    domain="fraction", operands=("p",), says="Inverse of kolmogorov: the x with kolmogorov(x) = p.", source=_INVERSE)
+# fmt: on
