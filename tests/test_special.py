@@ -967,3 +967,11 @@ def test_the_zeta_function_of_riemann_is_continued(s):
         np.testing.assert_allclose([float(value), slope], RIEMANN[s], rtol=1e-12)
     with pytest.raises(TypeError, match="complex128"):
         ng.zeta(ng.DimArray([1j], "x"))
+
+
+def test_wright_omega_of_complex_numbers() -> None:
+    """Numbers of mpmath: W(exp(z)) / (1 + W(exp(z)))."""
+    z = np.array([1j, 2 + 1.5j, -1 - 2j, 0.3 + 0.1j])
+    want = [0.36722934973185634 + 0.15418250544917733j, 0.6437395902843029 + 0.1351067528217153j, 0.10960340952403609 - 0.3407535266969183j, 0.40566611856309037 + 0.014335614223547122j]
+    slope = ng.grad(lambda z: np.sum(np.real(scipy.special.wrightomega(z))))(z)
+    np.testing.assert_allclose(np.conj(slope), want, rtol=1e-13)

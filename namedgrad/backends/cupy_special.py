@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.cupy_distributions import CupyDistributions
+from namedgrad.backends.cupy_elementary import CupyElementary
 from namedgrad.backends.cupy_integrals import CupyIntegrals
 from namedgrad.backends.cupy_polynomials import CupyPolynomials
 from namedgrad.backends.faddeeva import ErrorFunctions
@@ -26,7 +27,7 @@ class NoFunctions:
         raise NoKernelError(repr(name))
 
 
-class CupySpecial(ErrorFunctions, CupyDistributions, CupyIntegrals, CupyPolynomials):
+class CupySpecial(ErrorFunctions, CupyDistributions, CupyElementary, CupyIntegrals, CupyPolynomials):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 
     xp: Any

@@ -496,6 +496,10 @@ class SpecialKernels:
         """SciPy's ``kl_div``."""
         return self.special.kl_div(x, y)
 
+    def huber_of_delta(self, delta: Raw, r: Raw) -> Raw:
+        """SciPy's ``huber``, beside which there is a loss."""
+        return self.special.huber(delta, r)
+
     def fillna(self, x: Raw, value: Raw) -> Raw:
         """``x``, and ``value`` where it is NaN."""
         return self.xp.where(self.xp.isnan(x), value, x)

@@ -8,7 +8,7 @@ import scipy.special
 import xarray as xr
 
 from namedgrad.primitive import OPERATIONS
-from tests.grid import special_distributions
+from tests.grid import special_distributions, special_elementary
 from tests.support.domains import Rng, _spaced, domain
 from tests.support.grid import entry, point, points, sample, ufunc
 
@@ -74,7 +74,7 @@ REFERENCES: dict[str, Any] = {
     "kl_entr": ufunc(scipy.special.kl_div),
     **{name: _several(getattr(scipy.special, name), count) for name, count in (("sici", 2), ("shichi", 2), ("fresnel", 2), ("airy", 4))},
 }
-COMPLEX = ["exp1", "expi", "dawsn", "erfi", "erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma"]
+COMPLEX = ["exp1", "expi", "dawsn", "erfi", "erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma", "rgamma", "spence"]
 ORDERS = [sample("real(b)", "positive(a,b)"), sample("real(a)", "complex(a,b)")]
 SAMPLES = {
     **{name: [sample("complex(a,b)")] for name in COMPLEX},
@@ -252,8 +252,9 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "owens_t": {(0.0, 1.0): (0.125, (0, 0.25 / PI)), (1.0, 0.0): (0, (0, math.exp(-0.5) / (2 * PI))), (INF, 1.0): (0, (0, 0)), (0.0, 1e200): (0.25, (0, 0)), (INF, 0.0): (0, (0, 0)), (0.0, -INF): (-0.25, (0, 0))},
 }
 
-ONE |= special_distributions.ONE
-MANY |= special_distributions.MANY
+for _more in (special_distributions, special_elementary):
+    ONE |= _more.ONE
+    MANY |= _more.MANY
 OTHER: dict[str, list[Any]] = {
     "multigammaln": [
         point([1.0], d=2, value=[math.log(PI)], gradients=[lambda c: c * (-2 * EULER - 2 * math.log(2))]),

@@ -8,10 +8,22 @@ from collections.abc import Callable
 
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import elementwise, operation, sample
-from namedgrad.rules.elementwise import c, exp, greater_equal, less, logical_or, ordered, remainder, rint, sin
-from namedgrad.rules.special.declare import FAMILY
-from namedgrad.rules.special.gamma import gammaln
-from namedgrad.rules.structure import add, known_true, multiply, negative, subtract, where
+from namedgrad.rules.elementwise import (
+    c,
+    cos,
+    exp,
+    greater_equal,
+    isinf,
+    less,
+    logical_or,
+    ordered,
+    remainder,
+    rint,
+    sin,
+)
+from namedgrad.rules.special.declare import FAMILY, is_formula, special
+from namedgrad.rules.special.gamma import digamma, gammaln
+from namedgrad.rules.structure import add, equal, known_true, multiply, negative, subtract, where
 
 
 @functools.cache
@@ -48,11 +60,37 @@ def _riemann(s: DimArray) -> DimArray:
 
 def _reflected(s: DimArray) -> DimArray:
     """``2 (2 pi)^(s - 1) sin(pi s / 2) gamma(1 - s) zeta(1 - s)``, DLMF 25.4.2; exactly 0 at even whole numbers."""
+    other = subtract(c(1.0), s)
+    angle, size = _mirror(s)
+    return multiply(sin(angle), multiply(size, _zeta.two(other, c(1.0))))
+
+
+def _mirror(s: DimArray) -> tuple[DimArray, DimArray]:
+    """The angle ``pi s / 2`` without whole half turns, and the other factors of the reflection with their sign."""
     other, turns = subtract(c(1.0), s), rint(multiply(c(0.5), s))
     sign = subtract(c(2.0), multiply(c(4.0), remainder(turns, c(2.0))))
-    wave = sin(multiply(c(0.5 * math.pi), subtract(s, multiply(c(2.0), turns))))
-    size = exp(subtract(gammaln(other), multiply(c(math.log(2 * math.pi)), other)))
-    return multiply(multiply(sign, wave), multiply(size, _zeta.two(other, c(1.0))))
+    angle = multiply(c(0.5 * math.pi), subtract(s, multiply(c(2.0), turns)))
+    return angle, multiply(sign, exp(subtract(gammaln(other), multiply(c(math.log(2 * math.pi)), other))))
+
+
+def _riemann_slope(s: DimArray) -> DimArray:
+    """The derivative of Riemann's function, from -1 on that of the sum."""
+    if is_formula(s):
+        return _order(1)(s, c(1.0))
+    left, far, pole = less(s, c(-1.0)), isinf(s), equal(s, c(1.0))
+    usual = _order(1)(where(logical_or(logical_or(left, far), pole), c(2.0), s), c(1.0))
+    out = where(left, _reflected_slope(where(left, s, c(-2.0))), where(far, c(0.0), usual))
+    return where(pole, c(-math.inf), out)
+
+
+def _reflected_slope(s: DimArray) -> DimArray:
+    """That of the reflection."""
+    other = subtract(c(1.0), s)
+    angle, size = _mirror(s)
+    value, slope = _zeta.two(other, c(1.0)), _order(1)(other, c(1.0))
+    growth = subtract(multiply(subtract(c(math.log(2 * math.pi)), digamma(other)), value), slope)
+    turning = multiply(multiply(c(0.5 * math.pi), cos(angle)), value)
+    return multiply(size, add(turning, multiply(sin(angle), growth)))
 
 
 @operation(sample("above_one(a,b)", "positive(b)"), sample("above_one(b)", "positive(a,b)"), sample("above_one(a,b)"), sample("negative(a,b)"), family=FAMILY)
@@ -93,3 +131,11 @@ def zeta(x: DimArray, q: DimArray | float | None = None) -> DimArray:
     if x.dtype.kind == "c":
         raise TypeError(f"zeta: x has dtype {x.dtype}; there is no rule for complex numbers")
     return _riemann(x) if q is None else _zeta.two(x, constant(q))
+
+
+# fmt: off
+zetac = special(
+    "zetac", lambda y, x: _riemann_slope(x),
+    domain="above_one", says="Riemann's zeta function less 1.",
+    source="By Euler-Maclaurin summation, DLMF 25.11.5; below -1 by reflection, DLMF 25.4.2.")
+# fmt: on
