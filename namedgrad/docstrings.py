@@ -20,7 +20,7 @@ _VALUES = (  # of the first and of the second operand, in domains where the usua
     (
         {
             "above_one": "[1.25, 1.75]", "bool": "[True, False]", "negative": "[-1.5, -0.5]", "int": "[12, 5]",
-            "order": "[1, 2]", "count": "[1, 2]", "trials": "[5, 6]", "tail": "[0.1, 0.2]",
+            "order": "[1, 2]", "count": "[1, 2]", "trials": "[5, 6]", "tail": "[0.1, 0.2]", "above_count": "[5, 6]",
         },
         "[0.25, 0.75]",
     ),

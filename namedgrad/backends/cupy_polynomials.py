@@ -23,6 +23,7 @@ class CupyPolynomials:
     exprel_order: Callable[..., Raw]
     log1p_ratio_order: Callable[..., Raw]
     spherical_j: Callable[[int, Raw], Raw]
+    binom: Callable[[Raw, Raw], Raw]
 
     # ---------------------------------------------------------------- powers and logarithms
 
@@ -134,6 +135,34 @@ class CupyPolynomials:
         dtype, x = result_dtype(x), double(x)
         step = lambda k, now, below: x * now - k * below
         return self._polynomial(n, x, lambda x: x, step, math.nan).astype(dtype)
+
+    # ---------------------------------------------------------------- of other intervals
+
+    def eval_sh_legendre(self, n: Raw, x: Raw) -> Raw:
+        """Shifted Legendre polynomials."""
+        return self.eval_legendre(n, 2 * double(x) - 1).astype(result_dtype(x))
+
+    def eval_sh_chebyt(self, n: Raw, x: Raw) -> Raw:
+        """Shifted Chebyshev polynomials of the first kind."""
+        return self.eval_chebyt(n, 2 * double(x) - 1).astype(result_dtype(x))
+
+    def eval_sh_chebyu(self, n: Raw, x: Raw) -> Raw:
+        """Those of the second kind."""
+        return self.eval_chebyu(n, 2 * double(x) - 1).astype(result_dtype(x))
+
+    def eval_chebyc(self, n: Raw, x: Raw) -> Raw:
+        """Chebyshev polynomials of the first kind up to 2."""
+        return (2 * self.eval_chebyt(n, 0.5 * double(x))).astype(result_dtype(x))
+
+    def eval_chebys(self, n: Raw, x: Raw) -> Raw:
+        """Those of the second kind."""
+        return self.eval_chebyu(n, 0.5 * double(x)).astype(result_dtype(x))
+
+    def eval_sh_jacobi(self, n: Raw, p: Raw, q: Raw, x: Raw) -> Raw:
+        """Shifted Jacobi polynomials, whose highest coefficient is 1."""
+        n, p, q = double(n), double(p), double(q)
+        out = self.eval_jacobi(n, p - q, q - 1, 2 * double(x) - 1)
+        return (out / self.binom(2 * n + p - 1, n)).astype(result_dtype(x))
 
     # ---------------------------------------------------------------- spherical Bessel functions
 

@@ -39,6 +39,8 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     **{f"eval_{name}": [(DEGREE, INSIDE), (5, INSIDE), (0, INSIDE)] for name in ("legendre", "chebyt", "chebyu", "laguerre")},
     **{f"eval_{name}": [(np.abs(DEGREE), INSIDE), (5, INSIDE), (0, INSIDE)] for name in ("hermite", "hermitenorm")},
     **{f"spherical_{kind}n": [(ORDER[:400], REAL[:400]), (3, REAL[:400])] for kind in "jyi"}, "spherical_kn": [(ORDER[:400], np.abs(REAL[:400]))],
+    **{f"eval_{name}": [(np.abs(DEGREE), INSIDE), (5, INSIDE)] for name in ("sh_legendre", "sh_chebyt", "sh_chebyu", "chebyc", "chebys")},
+    "eval_sh_jacobi": [(np.abs(DEGREE), COUNT + 3, COUNT, INSIDE), (4, 5, 2, INSIDE)],
     "stdtr": [(DEGREES, REAL[:300] / 10), (3.0, REAL[:300])], "stdtrit": [(DEGREES, P), (3.0, P)],
     **{name: [(DEGREES, FREE, SMALL[:300] / 10), (5.0, FREE, SMALL[:300])] for name in ("fdtr", "fdtrc")}, "fdtri": [(DEGREES, FREE, P)],
     **{name: [(COUNT + 0.5, COUNT + 1 + ORDER[:300], P), (0.0, 5, P)] for name in ("bdtr", "bdtrc", "bdtri")},

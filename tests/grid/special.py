@@ -8,7 +8,7 @@ import scipy.special
 import xarray as xr
 
 from namedgrad.primitive import OPERATIONS
-from tests.grid import special_distributions, special_elementary
+from tests.grid import special_distributions, special_elementary, special_orders
 from tests.support.domains import Rng, _spaced, domain
 from tests.support.grid import entry, point, points, sample, ufunc
 
@@ -252,7 +252,7 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "owens_t": {(0.0, 1.0): (0.125, (0, 0.25 / PI)), (1.0, 0.0): (0, (0, math.exp(-0.5) / (2 * PI))), (INF, 1.0): (0, (0, 0)), (0.0, 1e200): (0.25, (0, 0)), (INF, 0.0): (0, (0, 0)), (0.0, -INF): (-0.25, (0, 0))},
 }
 
-for _more in (special_distributions, special_elementary):
+for _more in (special_distributions, special_elementary, special_orders):
     ONE |= _more.ONE
     MANY |= _more.MANY
 OTHER: dict[str, list[Any]] = {
