@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.cupy_cylinder import CupyCylinder
 from namedgrad.backends.cupy_distributions import CupyDistributions
 from namedgrad.backends.cupy_elementary import CupyElementary
 from namedgrad.backends.cupy_integrals import CupyIntegrals
@@ -27,7 +28,7 @@ class NoFunctions:
         raise NoKernelError(repr(name))
 
 
-class CupySpecial(ErrorFunctions, CupyDistributions, CupyElementary, CupyIntegrals, CupyPolynomials):
+class CupySpecial(ErrorFunctions, CupyCylinder, CupyDistributions, CupyElementary, CupyIntegrals, CupyPolynomials):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 
     xp: Any

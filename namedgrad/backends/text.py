@@ -75,6 +75,8 @@ def formula(raw: Any) -> Formula:
     """A raw number as a formula."""
     if isinstance(raw, Formula):
         return raw
+    if isinstance(raw, complex):
+        return Formula(f"{raw.imag:g}j", _ATOM if raw.imag >= 0 else _SIGN)
     return Formula(*_NUMBERS.get(raw, (f"{raw:g}", _ATOM if raw >= 0 else _SIGN)))
 
 

@@ -57,7 +57,7 @@ def quietly(call: Callable[[], Any]) -> Any:
 # ------------------------------------------------------------------------------------------------ the table
 
 
-HOST_ONLY = {"gdtrib", "chdtriv", "btdtria", "btdtrib", "kolmogi", "lpmv"}
+HOST_ONLY = {"gdtrib", "chdtriv", "btdtria", "btdtrib", "kolmogi", "lpmv", "struve", "modstruve"}
 ON_DEVICE = [case for case in CASES if case.name not in HOST_ONLY]
 
 

@@ -41,6 +41,8 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     **{f"spherical_{kind}n": [(ORDER[:400], REAL[:400]), (3, REAL[:400])] for kind in "jyi"}, "spherical_kn": [(ORDER[:400], np.abs(REAL[:400]))],
     **{f"eval_{name}": [(np.abs(DEGREE), INSIDE), (5, INSIDE)] for name in ("sh_legendre", "sh_chebyt", "sh_chebyu", "chebyc", "chebys")},
     "eval_sh_jacobi": [(np.abs(DEGREE), COUNT + 3, COUNT, INSIDE), (4, 5, 2, INSIDE)],
+    **{name: [(ORDER[:200] % 4, np.abs(REAL[:200]) * 9), (2, np.abs(REAL[:200]))] for name in ("kn", "yn", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e")},
+    **{name: [(1.5 * REAL[:200],)] for name in ("ber", "bei", "berp", "beip")}, **{name: [(0.1 + np.abs(REAL[:200]),)] for name in ("ker", "kei", "kerp", "keip")},
     "stdtr": [(DEGREES, REAL[:300] / 10), (3.0, REAL[:300])], "stdtrit": [(DEGREES, P), (3.0, P)],
     **{name: [(DEGREES, FREE, SMALL[:300] / 10), (5.0, FREE, SMALL[:300])] for name in ("fdtr", "fdtrc")}, "fdtri": [(DEGREES, FREE, P)],
     **{name: [(COUNT + 0.5, COUNT + 1 + ORDER[:300], P), (0.0, 5, P)] for name in ("bdtr", "bdtrc", "bdtri")},
@@ -77,7 +79,7 @@ def test_composed_functions(name: str, k: int, cupy: Any) -> None:
         assert same[~np.isfinite(e)].all()
         counts = ~same & np.isfinite(e) & (np.abs(e) > 1e-290)
         # next to a zero of what oscillates some digits are lost
-        size = np.maximum(np.abs(e), 0.01) if name.startswith(("airy", "spherical", "eval", "sici", "expi")) else np.abs(e)
+        size = np.maximum(np.abs(e), 0.01) if name.startswith(("airy", "spherical", "eval", "sici", "expi", "be", "ke")) else np.abs(e)
         assert np.max(np.abs(y - e)[counts] / size[counts], initial=0) < 2e-12
 
 

@@ -283,6 +283,7 @@ def _together(x: float, values: Any, slopes: Any) -> Any:
     return point([x], value=tuple([v * 1.0] for v in values), gradients=[gradient])
 
 
+OTHER |= special_orders.OTHER
 AI, AIP, BI, BIP = 0.3550280538878172, -0.2588194037928068, 0.6149266274460007, 0.4482883573538264
 CI1, SI1, SHI1, CHI1 = 0.33740392290096816, 0.9460830703671831, 1.0572508753757286, 0.8378669409802082
 OTHER |= {

@@ -3,6 +3,7 @@
 from namedgrad.rules.special import (
     bessel,
     beta,
+    cylinder,
     distributions,
     elementary,
     entropy,
@@ -22,6 +23,7 @@ from namedgrad.rules.special import (
 __all__ = [
     "bessel",
     "beta",
+    "cylinder",
     "distributions",
     "elementary",
     "entropy",

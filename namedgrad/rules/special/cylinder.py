@@ -1,0 +1,125 @@
+"""Bessel functions by other names, of Hankel, Struve and Kelvin: derivatives by neighbouring orders (DLMF 10.6, 10.61, 11.4)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from namedgrad.array import DimArray, TraceError
+from namedgrad.rules.elementwise import absolute_real, c, divide, less, power
+from namedgrad.rules.special.bessel import (
+    _in_order,
+    _jv_slope,
+    _kv_slope,
+    _neighbours,
+    _of_waves,
+    _yv_slope,
+)
+from namedgrad.rules.special.declare import Function, constant_in, is_formula, scaled, special
+from namedgrad.rules.special.quotients import rgamma
+from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+from namedgrad.trace import innermost
+
+_ROOT_PI = math.sqrt(math.pi)
+_J_ORDER, _Y_ORDER = _in_order("jv_order", 1, _of_waves), _in_order("yv_order", 1, _of_waves)
+_V, _ORDERS = ("v", "z"), ("order", "positive")
+
+
+def _order(name: str) -> Function:
+    return constant_in("the order", name)
+
+
+def _of_real(slope: Function, name: str) -> Function:
+    """What holds at real numbers alone: a factor of the size of an imaginary part has no complex derivative."""
+
+    def partial(y: DimArray, v: DimArray, z: DimArray) -> DimArray:
+        if z.dtype.kind == "c":
+            raise TraceError(f"{name} has no derivative at complex numbers; use {name[:-1]} times that factor")
+        return slope(y, v, z)
+
+    return partial
+
+
+def _hankel_in_order(sign: int) -> Any:
+    def partial(y: DimArray, v: DimArray, z: DimArray) -> DimArray:
+        return add(_J_ORDER(v, z), multiply(c(sign * 1j), _Y_ORDER(v, z)))
+
+    return partial
+
+
+def _hankel_slope(f: Any) -> Any:
+    return lambda y, v, z: _neighbours(f(), v, z, -1)
+
+
+def _scaled_hankel_slope(f: Any, sign: int) -> Any:
+    return lambda y, v, z: subtract(_neighbours(f(), v, z, -1), multiply(c(sign * 1j), y))
+
+
+def _struve_slope(f: Any, sign: int, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
+    """``f(v - 1) - v / x f(v)``; at 0 from both neighbours and what they miss."""
+    below = f(subtract(v, c(1.0)), x)
+    if is_formula(x):
+        return subtract(below, multiply(divide(v, x), y))
+    zero = equal(x, c(0))
+    usual = subtract(below, multiply(divide(v, where(zero, c(1.0), x)), y))
+    half = multiply(power(scaled(0.5, x), v), scaled(1 / _ROOT_PI, rgamma(add(v, c(1.5)))))
+    above = f(add(v, c(1.0)), x)
+    around = scaled(0.5, add(subtract(below, above) if sign < 0 else add(below, above), half))
+    return where(zero, around, usual)
+
+
+def _bend(y: DimArray, other: DimArray, x: DimArray, limit: float) -> DimArray:
+    """``other - y / x``, the second derivative of a function of Kelvin; that of the smallest numbers is a limit."""
+    if is_formula(x):
+        return subtract(other, divide(y, x))
+    tiny = less(absolute_real(innermost(x)), c(1e-150))
+    usual = subtract(other, divide(y, where(tiny, c(1.0), x)))
+    return where(tiny, c(limit), usual)
+
+
+# fmt: off
+kn = special(
+    "kn", _order("kn(n, x)"), lambda y, n, x: _kv_slope(y, n, x),
+    domain=_ORDERS, operands=("n", "x"), says="Modified Bessel function of the second kind and whole order n.", source="DLMF 10.29.1.")
+yn = special(
+    "yn", _order("yn(n, x)"), lambda y, n, x: _yv_slope(y, n, x),
+    domain=_ORDERS, operands=("n", "x"), says="Bessel function of the second kind and whole order n.", source="DLMF 10.6.1.")
+jve = special(
+    "jve", _of_real(lambda y, v, z: _J_ORDER(v, z), "jve"), _of_real(lambda y, v, z: _jv_slope(y, v, z), "jve"),
+    domain=_ORDERS, operands=_V, says="Bessel function of the first kind and real order v, scaled by exp(-abs(imag(z))).",
+    source="At real numbers, where the factor is 1, DLMF 10.6.1.")
+yve = special(
+    "yve", _of_real(lambda y, v, z: _Y_ORDER(v, z), "yve"), _of_real(lambda y, v, z: _yv_slope(y, v, z), "yve"),
+    domain=_ORDERS, operands=_V, says="Bessel function of the second kind and real order v, scaled by exp(-abs(imag(z))).",
+    source="At real numbers, where the factor is 1, DLMF 10.6.1.")
+hankel1 = special(
+    "hankel1", _hankel_in_order(1), _hankel_slope(lambda: hankel1),
+    domain=_ORDERS, operands=_V, says="Hankel function of the first kind and real order v, J + i Y.", source="DLMF 10.6.1.")
+hankel2 = special(
+    "hankel2", _hankel_in_order(-1), _hankel_slope(lambda: hankel2),
+    domain=_ORDERS, operands=_V, says="Hankel function of the second kind and real order v, J - i Y.", source="DLMF 10.6.1.")
+hankel1e = special(
+    "hankel1e", _order("hankel1e(v, z)"), _scaled_hankel_slope(lambda: hankel1e, 1),
+    domain=_ORDERS, operands=_V, says="Hankel function of the first kind, times exp(-i z).", source="DLMF 10.6.1.")
+hankel2e = special(
+    "hankel2e", _order("hankel2e(v, z)"), _scaled_hankel_slope(lambda: hankel2e, -1),
+    domain=_ORDERS, operands=_V, says="Hankel function of the second kind, times exp(i z).", source="DLMF 10.6.1.")
+struve = special(
+    "struve", _order("struve(v, x)"), lambda y, v, x: _struve_slope(struve, -1, y, v, x),
+    domain=_ORDERS, operands=("v", "x"), says="Struve function of order v.", source="DLMF 11.4.27 and 11.4.23.")
+modstruve = special(
+    "modstruve", _order("modstruve(v, x)"), lambda y, v, x: _struve_slope(modstruve, 1, y, v, x),
+    domain=_ORDERS, operands=("v", "x"), says="Modified Struve function of order v.", source="DLMF 11.4.29 and 11.4.25.")
+ber = special("ber", lambda y, x: berp(x), domain="real", says="Kelvin function ber.")
+bei = special("bei", lambda y, x: beip(x), domain="real", says="Kelvin function bei.")
+ker = special("ker", lambda y, x: kerp(x), domain="positive", says="Kelvin function ker.")
+kei = special("kei", lambda y, x: keip(x), domain="positive", says="Kelvin function kei.")
+berp = special("berp", lambda y, x: _bend(y, negative(bei(x)), x, 0.0), domain="real", says="Derivative of the Kelvin function ber.",
+               source="DLMF 10.61.3 as an equation of first order.")
+beip = special("beip", lambda y, x: _bend(y, ber(x), x, 0.5), domain="real", says="Derivative of the Kelvin function bei.",
+               source="DLMF 10.61.3 as an equation of first order.")
+kerp = special("kerp", lambda y, x: _bend(y, negative(kei(x)), x, math.inf), domain="positive", says="Derivative of the Kelvin function ker.",
+               source="DLMF 10.61.3 as an equation of first order.")
+keip = special("keip", lambda y, x: _bend(y, ker(x), x, math.inf), domain="positive", says="Derivative of the Kelvin function kei.",
+               source="DLMF 10.61.3 as an equation of first order.")
+# fmt: on
