@@ -38,6 +38,7 @@ from namedgrad.backends.signals import SignalKernels
 from namedgrad.backends.softmax import SoftmaxKernels
 from namedgrad.backends.special import SpecialKernels
 from namedgrad.backends.statistics import StatisticKernels
+from namedgrad.backends.symmetric import SymmetricKernels
 from namedgrad.backends.windows import WindowKernels
 
 Raw = Any
@@ -68,6 +69,7 @@ class Backend(
     SignalKernels,
     SoftmaxKernels,
     SpecialKernels,
+    SymmetricKernels,
     WindowKernels,
     StatisticKernels,
     CosineKernels,
@@ -105,9 +107,9 @@ class Backend(
             home = getattr(home, part, None)
         return hasattr(home, func.__name__)
 
-    def together(self, x: Raw, of: str) -> Raw:
+    def together(self, *xs: Raw, of: str) -> Raw:
         """The results of a function that has several, along a last axis; each is contiguous."""
-        return self.xp.moveaxis(self.xp.stack(self.function(of)(x)), 0, -1)
+        return self.xp.moveaxis(self.xp.stack(self.function(of)(*xs)), 0, -1)
 
     # ---------------------------------------------------------------- creation and transfer
 

@@ -13,6 +13,7 @@ from namedgrad.backends.cupy_distributions import CupyDistributions
 from namedgrad.backends.cupy_elementary import CupyElementary
 from namedgrad.backends.cupy_integrals import CupyIntegrals
 from namedgrad.backends.cupy_polynomials import CupyPolynomials
+from namedgrad.backends.cupy_symmetric import CupySymmetric
 from namedgrad.backends.faddeeva import ErrorFunctions
 from namedgrad.backends.failures import NoKernelError
 from namedgrad.backends.special import double, is_complex, result_dtype
@@ -28,7 +29,9 @@ class NoFunctions:
         raise NoKernelError(repr(name))
 
 
-class CupySpecial(ErrorFunctions, CupyCylinder, CupyDistributions, CupyElementary, CupyIntegrals, CupyPolynomials):
+class CupySpecial(
+    ErrorFunctions, CupyCylinder, CupyDistributions, CupyElementary, CupyIntegrals, CupyPolynomials, CupySymmetric
+):
     """A part of :class:`namedgrad.backends.cupy.CupyBackend`."""
 
     xp: Any

@@ -39,12 +39,14 @@ from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.scatter import neutral
 from namedgrad.backends.special import SpecialKernels
+from namedgrad.backends.symmetric import SymmetricKernels
 
 LARGER = 1.25  # chunks that take up the crumbs beside them, than they were
 _HOST = NumpyBackend()
 _BY_CELL = (
     ActivationKernels, BesselKernels, BesselSlopes, DistributionKernels, FamilyKernels, HypergeometricKernels,
     LossKernels, NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels,
+    SymmetricKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 
@@ -117,11 +119,13 @@ class DaskBackend(
         """Ufuncs are done chunk by chunk; other functions that dask lacks would compute their arguments at once."""
         return isinstance(func, np.ufunc) or super().offers(func)
 
-    def together(self, x: Raw, of: str) -> Raw:
+    def together(self, *xs: Raw, of: str) -> Raw:
         """The same of every chunk."""
-        some = _HOST.together(np.ones(1, x.dtype), of)
-        kernel, chunks = Kernel(_HOST.together, of=of), (*x.chunks, some.shape[-1:])
-        return da.map_blocks(kernel, x, chunks=chunks, new_axis=x.ndim, dtype=some.dtype)
+        xs = tuple(da.broadcast_arrays(*map(self.asarray, xs))) if len(xs) > 1 else xs
+        _, xs = unify_chunks(*(part for x in xs for part in (x, range(x.ndim)[::-1])), warn=False)
+        some = _HOST.together(*(np.ones(1, x.dtype) for x in xs), of=of)
+        kernel, chunks = Kernel(_HOST.together, of=of), (*xs[0].chunks, some.shape[-1:])
+        return da.map_blocks(kernel, *xs, chunks=chunks, new_axis=xs[0].ndim, dtype=some.dtype)
 
     # ---------------------------------------------------------------- creation and transfer
 

@@ -43,6 +43,8 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     "eval_sh_jacobi": [(np.abs(DEGREE), COUNT + 3, COUNT, INSIDE), (4, 5, 2, INSIDE)],
     **{name: [(ORDER[:200] % 4, np.abs(REAL[:200]) * 9), (2, np.abs(REAL[:200]))] for name in ("kn", "yn", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e")},
     **{name: [(1.5 * REAL[:200],)] for name in ("ber", "bei", "berp", "beip")}, **{name: [(0.1 + np.abs(REAL[:200]),)] for name in ("ker", "kei", "kerp", "keip")},
+    **{name: [tuple(np.exp(RNG.uniform(-8, 8, (n, 300))))] for name, n in (("elliprc", 2), ("elliprd", 3), ("elliprf", 3), ("elliprg", 3), ("elliprj", 4))},
+    "elliprc": [(DEGREES, FREE), (DEGREES, -FREE)], "agm": [(DEGREES, FREE)],
     "stdtr": [(DEGREES, REAL[:300] / 10), (3.0, REAL[:300])], "stdtrit": [(DEGREES, P), (3.0, P)],
     **{name: [(DEGREES, FREE, SMALL[:300] / 10), (5.0, FREE, SMALL[:300])] for name in ("fdtr", "fdtrc")}, "fdtri": [(DEGREES, FREE, P)],
     **{name: [(COUNT + 0.5, COUNT + 1 + ORDER[:300], P), (0.0, 5, P)] for name in ("bdtr", "bdtrc", "bdtri")},

@@ -8,7 +8,7 @@ import scipy.special
 import xarray as xr
 
 from namedgrad.primitive import OPERATIONS
-from tests.grid import special_distributions, special_elementary, special_orders
+from tests.grid import special_distributions, special_elementary, special_integrals, special_orders
 from tests.support.domains import Rng, _spaced, domain
 from tests.support.grid import entry, point, points, sample, ufunc
 
@@ -60,7 +60,7 @@ def _multigammaln(x: np.ndarray, d: int) -> np.ndarray:
 
 
 def _several(f: Any, count: int) -> Any:
-    return lambda x: xr.apply_ufunc(f, x, output_core_dims=[[]] * count)
+    return lambda *xs: xr.apply_ufunc(f, *xs, output_core_dims=[[]] * count)
 
 
 REFERENCES: dict[str, Any] = {
@@ -73,6 +73,8 @@ REFERENCES: dict[str, Any] = {
     "polygamma": ufunc(scipy.special.polygamma),
     "kl_entr": ufunc(scipy.special.kl_div),
     **{name: _several(getattr(scipy.special, name), count) for name, count in (("sici", 2), ("shichi", 2), ("fresnel", 2), ("airy", 4))},
+    **{name: _several(getattr(scipy.special, name), 2) for name in ("pbdv", "pbvv", "itj0y0", "iti0k0")},
+    **{name: _several(getattr(scipy.special, name), 4) for name in ("ellipj", "airye")},
 }
 COMPLEX = ["exp1", "expi", "dawsn", "erfi", "erf", "erfc", "erfcx", "ndtr", "digamma", "gamma", "loggamma", "rgamma", "spence"]
 ORDERS = [sample("real(b)", "positive(a,b)"), sample("real(a)", "complex(a,b)")]
@@ -252,7 +254,7 @@ MANY: dict[str, dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]] = {
     "owens_t": {(0.0, 1.0): (0.125, (0, 0.25 / PI)), (1.0, 0.0): (0, (0, math.exp(-0.5) / (2 * PI))), (INF, 1.0): (0, (0, 0)), (0.0, 1e200): (0.25, (0, 0)), (INF, 0.0): (0, (0, 0)), (0.0, -INF): (-0.25, (0, 0))},
 }
 
-for _more in (special_distributions, special_elementary, special_orders):
+for _more in (special_distributions, special_elementary, special_integrals, special_orders):
     ONE |= _more.ONE
     MANY |= _more.MANY
 OTHER: dict[str, list[Any]] = {
@@ -283,7 +285,7 @@ def _together(x: float, values: Any, slopes: Any) -> Any:
     return point([x], value=tuple([v * 1.0] for v in values), gradients=[gradient])
 
 
-OTHER |= special_orders.OTHER
+OTHER |= special_orders.OTHER | special_integrals.OTHER
 AI, AIP, BI, BIP = 0.3550280538878172, -0.2588194037928068, 0.6149266274460007, 0.4482883573538264
 CI1, SI1, SHI1, CHI1 = 0.33740392290096816, 0.9460830703671831, 1.0572508753757286, 0.8378669409802082
 OTHER |= {

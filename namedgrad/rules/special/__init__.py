@@ -14,8 +14,10 @@ from namedgrad.rules.special import (
     normal,
     polynomials,
     quotients,
+    several,
     softmax,
     spherical,
+    symmetric,
     transformations,
     zeta,
 )
@@ -34,8 +36,10 @@ __all__ = [
     "normal",
     "polynomials",
     "quotients",
+    "several",
     "softmax",
     "spherical",
+    "symmetric",
     "transformations",
     "zeta",
 ]

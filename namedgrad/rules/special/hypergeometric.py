@@ -1,4 +1,4 @@
-"""Gauss' hypergeometric function, differentiable in its argument and in its parameters."""
+"""Gauss' hypergeometric function, differentiable in its argument and in its parameters, and confluent ones in theirs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import math
 
 from namedgrad.array import DimArray
 from namedgrad.rules.elementwise import c, divide, ordered
-from namedgrad.rules.special.declare import Function, scaled, special
-from namedgrad.rules.structure import add, scale
+from namedgrad.rules.special.declare import Function, constant_in, scaled, special
+from namedgrad.rules.structure import add, multiply, negative, scale
 
 
 @functools.cache
@@ -50,4 +50,23 @@ hyp2f1 = special(
     domain=("positive", "positive", "positive", "unit"), operands=("a", "b", "c", "x"),
     says="Gauss' hypergeometric function.",
     source="The derivative in x is DLMF 15.5.1; those in a, b and c by series and their continuation along 15.10.1.")
+# fmt: on
+
+
+def _parameter(what: str, name: str) -> Function:
+    return constant_in(f"the parameter {what}", name)
+
+
+# fmt: off
+hyp0f1 = special(
+    "hyp0f1", _parameter("v", "hyp0f1(v, z)"), lambda y, v, z: divide(hyp0f1(add(v, c(1)), z), v),
+    domain=("count", "real"), operands=("v", "z"), says="Confluent hypergeometric limit function.", source="DLMF 16.3.1.")
+hyp1f1 = special(
+    "hyp1f1", _parameter("a", "hyp1f1(a, b, x)"), _parameter("b", "hyp1f1(a, b, x)"),
+    lambda y, a, b, x: divide(multiply(a, hyp1f1(add(a, c(1)), add(b, c(1)), x)), b),
+    domain=("count", "count", "real"), operands=("a", "b", "x"), says="Kummer's confluent hypergeometric function.", source="DLMF 13.3.15.")
+hyperu = special(
+    "hyperu", _parameter("a", "hyperu(a, b, x)"), _parameter("b", "hyperu(a, b, x)"),
+    lambda y, a, b, x: negative(multiply(a, hyperu(add(a, c(1)), add(b, c(1)), x))),
+    domain=("count", "count", "positive"), operands=("a", "b", "x"), says="Tricomi's confluent hypergeometric function.", source="DLMF 13.3.22.")
 # fmt: on

@@ -1,0 +1,56 @@
+"""Derivatives of Carlson's symmetric elliptic integrals: integrals of powers on a logarithmic scale."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad.backends.special import double, result_dtype
+
+Raw = Any
+_NODES = 112  # on either side
+
+
+class SymmetricKernels:
+    """A part of :class:`namedgrad.backends.base.Backend`."""
+
+    xp: Any
+
+    def carlson_integral(self, power: int, *given: Raw) -> Raw:
+        """The integral from 0 to infinity of ``t**power`` over each ``(t + x)**(n / 2)``: all ``n``, then all ``x``.
+
+        After ``t = exp(u)`` the integrand falls off exponentially on both sides of the logarithms of the operands.  In
+        between steps are even, beyond they grow as those of a hyperbolic sine, so that nodes are few.
+        """
+        xp, count = self.xp, len(given) // 2
+        halves, operands = given[:count], list(map(double, given[count:]))
+        dtype = result_dtype(*given[count:])
+        with np.errstate(all="ignore"):
+            bad = functools.reduce(xp.logical_or, [xp.logical_or(x < 0, x != x) for x in operands])  # noqa: PLR0124 - NaN
+            at_zero = [xp.logical_or(x == 0, bad) for x in operands]
+            # of an operand that is 0 a power of t is left; where that leaves no integral it is infinite
+            left = 1.0 + power + 0.0 * bad
+            for n, zero in zip(halves, at_zero, strict=True):
+                left = left - xp.where(zero, 0.5 * n, 0.0)
+            logs = [xp.log(xp.where(zero, math.nan, x)) for x, zero in zip(operands, at_zero, strict=True)]
+            low, high = functools.reduce(xp.fmin, logs), functools.reduce(xp.fmax, logs)
+            far = high == math.inf
+            none = xp.logical_or(left <= 0, ~xp.isfinite(high))
+            low, high, left = (xp.where(none, v, w) for v, w in ((0.0, low), (0.0, high), (1.0, left)))
+            right = 0.5 * sum(halves) - 1 - power
+            width = 0.5 * (high - low) + 2.0
+            reach = xp.arcsinh((38.0 / xp.minimum(left, right) + width) / width)
+            middle, step, total = 0.5 * (low + high), reach / _NODES, 0.0
+            for k in range(-_NODES, _NODES + 1):
+                w = k * step
+                u = middle + width * xp.sinh(w)
+                fall = (1 + power) * u
+                for n, log in zip(halves, logs, strict=True):
+                    fall = fall - 0.5 * n * xp.where(log == log, xp.logaddexp(u, log), u)  # noqa: PLR0124 - NaN
+                total = total + xp.exp(fall) * xp.cosh(w)
+            out = total * step * width
+            out = xp.where(none, xp.where(far, 0.0, math.inf), out)
+            return xp.where(bad, math.nan, out).astype(dtype)

@@ -1,0 +1,97 @@
+"""Carlson's symmetric elliptic integrals and the arithmetic-geometric mean.
+
+Each is an integral from 0 to infinity of powers of ``t + x``, one for every operand, and of ``t``.  A derivative is such
+an integral with another power (DLMF 19.18, 19.23), computed by a trapezoidal rule on a logarithmic scale.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from namedgrad.array import DimArray, TraceError
+from namedgrad.rules.elementwise import c, divide, greater_equal, less, ordered, reciprocal, sqrt, square
+from namedgrad.rules.special.declare import Function, is_formula, scaled, special
+from namedgrad.rules.structure import add, equal, known_true, multiply, negative, subtract, where
+
+
+@functools.cache
+def _integral(power: int, halves: tuple[int, ...]) -> Function:
+    """That of ``t**power`` over ``(t + x)**(n / 2)`` for every operand ``x`` and its ``n`` of ``halves``."""
+
+    def partial(k: int) -> Callable[..., DimArray]:
+        raised = tuple(n + 2 * (i == k) for i, n in enumerate(halves))
+        return lambda y, *xs: scaled(-halves[k] / 2, _integral(power, raised)(*xs))
+
+    return ordered("carlson_integral", (power, *halves), *map(partial, range(len(halves))))
+
+
+def _slopes(name: str, factor: float, power: int, halves: tuple[int, ...]) -> list[Any]:
+    """The partials of such an integral times a factor, of real operands."""
+
+    def partial(k: int) -> Any:
+        raised = tuple(n + 2 * (i == k) for i, n in enumerate(halves))
+
+        def slope(y: DimArray, *xs: DimArray) -> DimArray:
+            if any(x.dtype.kind == "c" for x in xs):
+                raise TraceError(f"{name} has no derivative at complex numbers here; use ng.custom_pullback")
+            return scaled(-factor * halves[k] / 2, _integral(power, raised)(*xs))
+
+        return slope
+
+    return [partial(k) for k in range(len(halves))]
+
+
+def _rc_slope(k: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
+    """Of a principal value, where ``z`` is below 0, by what its equations leave (DLMF 19.18.6)."""
+    usual = _RC[k](y, x, z)
+    if is_formula(x) or known_true(greater_equal(z, c(0))):
+        return usual
+    below = less(z, c(0))
+    first = divide(subtract(reciprocal(sqrt(x)), y), subtract(scaled(2.0, x), scaled(2.0, z)))
+    there = divide(add(scaled(0.5, y), multiply(x, negative(first))), negative(z)) if k else negative(first)
+    return where(below, there, usual)
+
+
+_RC = _slopes("elliprc", 0.5, 0, (1, 2))
+
+
+def _rf_slope(x: DimArray, y: DimArray, z: DimArray) -> DimArray:
+    return scaled(-1 / 6, elliprd(y, z, x))
+
+
+def _rg_slope(x: DimArray, y: DimArray, z: DimArray) -> DimArray:
+    return scaled(0.125, _integral(1, (3, 1, 1))(x, y, z))
+
+
+def _mean_slope(mean: DimArray, a: DimArray, b: DimArray) -> DimArray:
+    """By homogeneity of the squares' ratio, so that none leaves the range of numbers; infinite where ``a`` alone is 0."""
+    slope = multiply(scaled(2 / (3 * math.pi), square(divide(mean, a))), elliprd(c(0.0), square(divide(b, a)), c(1.0)))
+    if is_formula(a):
+        return slope
+    return where(equal(mean, c(0)), where(equal(a, c(0)), c(math.inf), c(0.0)), slope)
+
+
+_SOURCE = "DLMF 19.16 and 19.18.1, by a trapezoidal rule on a logarithmic scale."
+# fmt: off
+elliprc = special(
+    "elliprc", lambda o, x, y: _rc_slope(0, o, x, y), lambda o, x, y: _rc_slope(1, o, x, y),
+    domain="positive", operands=("x", "y"), says="Carlson's degenerate symmetric elliptic integral.", source=_SOURCE)
+elliprd = special(
+    "elliprd", *_slopes("elliprd", 1.5, 0, (1, 1, 3)),
+    domain="positive", operands=("x", "y", "z"), says="Carlson's symmetric elliptic integral of the second kind.", source=_SOURCE)
+elliprf = special(
+    "elliprf", lambda o, x, y, z: _rf_slope(x, y, z), lambda o, x, y, z: _rf_slope(y, x, z), lambda o, x, y, z: _rf_slope(z, x, y),
+    domain="positive", operands=("x", "y", "z"), says="Carlson's symmetric elliptic integral of the first kind.", source="DLMF 19.18.1.")
+elliprg = special(
+    "elliprg", lambda o, x, y, z: _rg_slope(x, y, z), lambda o, x, y, z: _rg_slope(y, x, z), lambda o, x, y, z: _rg_slope(z, x, y),
+    domain="positive", operands=("x", "y", "z"), says="Carlson's completely symmetric elliptic integral of the second kind.", source=_SOURCE)
+elliprj = special(
+    "elliprj", *_slopes("elliprj", 1.5, 0, (1, 1, 1, 2)),
+    domain="positive", operands=("x", "y", "z", "p"), says="Carlson's symmetric elliptic integral of the third kind.", source=_SOURCE)
+agm = special(
+    "agm", lambda y, a, b: _mean_slope(y, a, b), lambda y, a, b: _mean_slope(y, b, a),
+    domain="positive", operands=("a", "b"), says="Arithmetic-geometric mean.", source="DLMF 19.8.5, as Carlson's integral 19.25.1.")
+# fmt: on
