@@ -24,6 +24,7 @@ from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named,
 from namedgrad.xarray.fixed import about, content, contents, is_open
 from namedgrad.xarray.hiding import Known, Opened, hidden_coords, hidden_label, hide, show, shown_coords
 from namedgrad.xarray.jacobians import jacobian, join
+from namedgrad.xarray.labels import Label
 from namedgrad.xarray.moving import Moving, Unknown
 
 
@@ -43,7 +44,7 @@ def _open(data: dict[Any, xr.Variable]) -> dict[Any, xr.Variable]:
 
 def _computed(coords: dict[Name, xr.Variable]) -> dict[Name, xr.Variable]:
     """Coordinates that were made inside a function."""
-    return {n: v for n, v in coords.items() if type(v._data) is PositionalArray}
+    return {n: v for n, v in coords.items() if isinstance(v._data, PositionalArray) and not isinstance(v._data, Label)}
 
 
 class XarrayAdapter(Adapter):

@@ -320,6 +320,18 @@ def _total(out):
     return sum((np.sin(xr.DataArray(p.variable)) * (k + 1)).sum() for k, p in enumerate(parts))
 
 
+@pytest.mark.parametrize("number", [float, np.array])
+def test_coordinates_made_of_numbers(number):
+    x = xr.DataArray([1.0, 2.0, 3.0], dims="x")
+    program = lambda s: x.assign_coords(q=("x", np.arange(3.0) * s), k=2 * s).to_dataset(name="a")
+    compiled = ng.compile(program)
+    for value in (1.5, 2.0):
+        s = number(value)
+        for out in (compiled(s), ng.pullback(program, s)[0], ng.value_and_grad(lambda s: (s * 1.0, program(s)), has_aux=True)(s)[0][1]):
+            xr.testing.assert_identical(out, program(value))
+            assert type(out.q.variable.data) is np.ndarray
+
+
 def test_labels_that_a_compiled_program_is_given_are_not_looked_up():
     x, c = xr.DataArray([1.0, 2.0, 3.0], dims="x"), xr.DataArray([1.0, 2.0, 4.0], dims="x")
     for f in (
