@@ -57,8 +57,10 @@ class Moving(PandasIndex):
         raise _left("the pandas index")
 
     def isel(self, indexers: Mapping[Any, Any]) -> Moving | None:
-        labels = self._labels().isel(indexers)
-        return None if labels is None else self._at(labels.index, indexers[self.dim])
+        labels, at = self._labels().isel(indexers), indexers[self.dim]
+        if isinstance(labels, Unknown):
+            return Unknown.made(self.index.name, self.values.isel({self.dim: at}))
+        return None if labels is None else self._at(labels.index, at)
 
     def roll(self, shifts: Mapping[Any, int]) -> Moving:
         positions = np.roll(np.arange(self.index.size), shifts[self.dim])
@@ -109,12 +111,6 @@ class Unknown(Moving):
         """Of values that are not known yet; each label equals nothing but itself."""
         marks = np.array([object() for _ in range(values.size)], dtype=object)
         return cls.along(PandasIndex(pd.Index(marks, name=name), values.dims[0], values.dtype), values)
-
-    def isel(self, indexers: Mapping[Any, Any]) -> Moving | None:
-        at = indexers[self.dim]
-        if not isinstance(getattr(at, "_data", at), PositionalArray):
-            return super().isel(indexers)
-        return None if np.ndim(at) != 1 else self.made(self.index.name, self.values.isel({self.dim: at}))
 
     def equals(self, other: Any, *, exclude: Any = None) -> bool:
         raws = [_raw(i.values) for i in (self, other) if isinstance(i, Unknown)]
@@ -176,6 +172,18 @@ def onto_labels(original: Callable[..., Any], obj: Any, *args: Any, **kwargs: An
             variables = labels.create_variables({dim: obj.coords[dim].variable})
             obj = obj.assign_coords(xr.Coordinates(variables, {dim: labels}))
     return original(obj, *args, **kwargs)
+
+
+def isel(original: Callable[..., Any], self: PandasIndex, indexers: Mapping[Any, Any]) -> Any:
+    """Labels at positions that differ per slice are no index, and those of a compiled program are not known."""
+    at = indexers[self.dim]
+    at = at if isinstance(at, xr.Variable) else xr.Variable((self.dim,), at)
+    data: Any = at._data
+    if at.dims != (self.dim,) or data._x.hidden:
+        return None
+    if not _is_open(at):
+        return original(self, indexers)
+    return Unknown.made(self.index.name, xr.Variable((self.dim,), self.index.to_numpy()).isel({self.dim: at}))
 
 
 def _moves(v: xr.Variable) -> bool:

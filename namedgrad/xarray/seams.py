@@ -23,7 +23,7 @@ from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import positional
 from namedgrad.trace import innermost
-from namedgrad.xarray.moving import Moving, by_labels, has_moving, of_one_kind, onto_labels
+from namedgrad.xarray.moving import Moving, by_labels, has_moving, isel, of_one_kind, onto_labels
 
 Call = Callable[..., Any]
 Question = Callable[..., bool]
@@ -454,6 +454,7 @@ SEAMS = [
     Seam("xarray.core.dataset:Dataset._unstack_once", _unstacked_as_ours, _arguments_but_self),
     Seam("xarray.core.dataset:Dataset._unstack_full_reindex", _unstacked, lambda self, *_: holds(self), around=True),
     Seam("xarray.core.dataset:Dataset.dropna", _later(_HERE + "selecting", "dropna"), _differs),
+    Seam("xarray.core.indexes:PandasIndex.isel", isel, _arguments_but_self, around=True),
     Seam("xarray.core.indexes:PandasIndex.sel", _later(_HERE + "selecting", "positions_of")),
     Seam("xarray.core.indexes:_sanitize_slice_element", _later(_HERE + "selecting", "bound_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),

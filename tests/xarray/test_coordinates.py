@@ -351,6 +351,39 @@ def test_labels_that_a_compiled_program_is_given_are_not_looked_up():
             ng.compile(lambda x, c, f=f: f(x.assign_coords(x=c)))(x, c)
 
 
+CELLS = [
+    lambda x, at: x.sel(x=at, method="nearest") * at.data,
+    lambda x, at: x.sel(x=at.variable, method="nearest") * at.data,
+    lambda x, at: x.to_dataset(name="a").sel(x=at.data, method="nearest").a * at.data,
+    lambda x, at: x.isel(x=xr.DataArray(np.argsort(x.data), dims="x")) * x.data,
+    lambda x, at: x[np.argsort(x.data)] * x.data,
+    lambda x, at: x.sortby(x) * np.arange(4),
+    lambda x, at: x.sortby(x).x * x.data,
+    lambda x, at: x.to_dataset(name="a").sortby("a", ascending=False).diff("x").a,
+    lambda x, at: x.isel(x=np.argsort(x.data)).isel(x=slice(1, 3)) * at.data,
+]
+
+
+@pytest.mark.parametrize("program", CELLS)
+def test_cells_that_differ_per_slice_or_from_call_to_call_along_a_dim_with_labels(program):
+    rng = np.random.default_rng(0)
+    x = xr.DataArray(rng.normal(size=(3, 4)), {"x": [0.0, 1.0, 2.5, 3.0], "name": ("x", list("abcd"))}, ("k", "x"))
+    at = xr.DataArray(rng.uniform(0, 3, (3, 2)), dims=("k", "x"))
+    loss = lambda x, at: ((out := program(x, at)).sum(), out)
+    (value, out), gradients = ng.value_and_grad(loss, (0, 1), has_aux=True, over="k")(x, at)
+    for i in range(3):
+        one = program(x[i], at[i])
+        xr.testing.assert_allclose(out[i].reset_index(list(out[i].xindexes)), one.reset_index(list(one.xindexes)))
+        assert value[i] == pytest.approx(one.sum().item())
+        for g, slope in zip(gradients, ng.grad(lambda x, at: program(x, at).sum(), (0, 1))(x[i], at[i]), strict=True):
+            np.testing.assert_allclose(g[i], slope)
+    if "sel" in program.__code__.co_names:
+        return
+    compiled = ng.compile(program)
+    for i in range(3):
+        xr.testing.assert_identical(compiled(x[i], at[i]), program(x[i], at[i]))
+
+
 LABELS = [
     lambda x, c: x.reindex(x=c, method="nearest"),
     lambda x, c: x.reindex(x=c.data, method="ffill", tolerance=1.0),
