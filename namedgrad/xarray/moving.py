@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from xarray.core.indexes import Indexes
 from xarray.indexes import PandasIndex
 
 from namedgrad import backends
@@ -28,6 +29,10 @@ class Moving(PandasIndex):
 
     values: xr.Variable
     __slots__ = ("values",)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        if not hasattr(self, "values"):  # else it is what PandasIndex(...) has made of traced values
+            super().__init__(*args, **options)
 
     @classmethod
     def along(cls, labels: PandasIndex, values: xr.Variable) -> Moving:
@@ -186,6 +191,15 @@ def isel(original: Callable[..., Any], self: PandasIndex, indexers: Mapping[Any,
     return Unknown.made(self.index.name, xr.Variable((self.dim,), self.index.to_numpy()).isel({self.dim: at}))
 
 
+def indexes_given(original: Callable[..., Any], indexes: Mapping[Any, Any]) -> Indexes[Any]:
+    """Labels for objects to have, by name, some of which are arrays of ours."""
+    ours = {n: v for n, v in indexes.items() if _cells(v) is not None and getattr(v, "dims", (n,)) == (n,)}
+    new = {n: PandasIndex(v, n) for n, v in ours.items()}
+    rest = original({n: v for n, v in indexes.items() if n not in new})
+    variables = {n: i.create_variables()[n] for n, i in new.items()}
+    return Indexes({**rest, **new}, {**rest.variables, **variables})
+
+
 def _moves(v: xr.Variable) -> bool:
     """Whether this is a coordinate along a dim whose values are traced, or not known yet."""
     data: Any = v._data
@@ -213,6 +227,25 @@ def _from_variables(cls: Any, variables: Mapping[Any, xr.Variable], *, options: 
         return Unknown.made(name, v)
     data: Any = v._data
     return Moving.along(PandasIndex(pd.Index(innermost(data._x).to_numpy(), name=name), v.dims[0]), v)
+
+
+def _new_index(cls: Any, array: Any = None, dim: Any = None, *_: Any, **__: Any) -> PandasIndex:
+    """The index of labels: of those that are traced, one that takes them along."""
+    cells: Any = _cells(array) if cls is PandasIndex else None
+    if np.ndim(cells) != 1 or not (cells._x.hidden or _moves(xr.Variable((dim,), cells))):
+        return object.__new__(cls)
+    return _from_variables(cls, {dim: xr.Variable((dim,), cells)}, options={})
+
+
+def _cells(labels: Any) -> Any:
+    """The array in what is given as labels, which may be several numbers, if it is ours."""
+    if isinstance(labels, (list, tuple)):
+        cells = [_cells(v) for v in labels]
+        pairs = zip(labels, cells, strict=True)
+        return None if all(c is None for c in cells) else np.stack([v if c is None else c for v, c in pairs])
+    held = labels.variable if isinstance(labels, xr.DataArray) else labels
+    data = held._data if isinstance(held, xr.Variable) else held
+    return data if isinstance(data, PositionalArray) else None
 
 
 def _refuse_hidden(v: xr.Variable) -> None:
@@ -248,6 +281,7 @@ _INDEX: Any = PandasIndex
 _VARIABLE: Any = xr.Variable
 _plain_index, _plain_labels = _INDEX.from_variables.__func__, _VARIABLE.to_index
 _plain_variable = _VARIABLE.to_index_variable
+_INDEX.__new__ = _new_index
 _INDEX.from_variables = classmethod(_from_variables)
 _VARIABLE.to_index = _VARIABLE._to_index = _to_index
 _VARIABLE.to_index_variable = _to_index_variable

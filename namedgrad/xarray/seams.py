@@ -23,7 +23,7 @@ from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import positional
 from namedgrad.trace import innermost
-from namedgrad.xarray.moving import Moving, by_labels, has_moving, isel, of_one_kind, onto_labels
+from namedgrad.xarray.moving import Moving, by_labels, has_moving, indexes_given, isel, of_one_kind, onto_labels
 
 Call = Callable[..., Any]
 Question = Callable[..., bool]
@@ -167,21 +167,32 @@ def _whole(obj: Any, pairs: Any) -> Any:
 
 
 def _interp(original: Call, self: Any, coords: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Targets that would be the labels of a dim cannot be an index while they are differentiated: a coordinate only."""
+    """Targets that would be the labels of a dim, and differ per slice, cannot be an index: a coordinate only."""
     options = {n: kwargs.pop(n) for n in list(kwargs) if n in _INTERP_OPTIONS}
-    given = {**(coords or {}), **kwargs}
-    own = {n: v for n, t in given.items() if (v := _target(t, n)) is not None and v.dims == (n,)}
+    given = {n: _target(self, n, t) for n, t in {**(coords or {}), **kwargs}.items()}
+    held = {n: getattr(t, "variable", t) for n, t in given.items() if holds(t)}
+    own = {n: v for n, v in held.items() if v.dims == (n,) and v._data.vectorized}
     if not own:
         return original(self, given, *args, **options)
     aside = {f"_new_{n}": n for n in own}
-    moved = {n: _beside(t if isinstance(t, xr.DataArray) else own.get(n, t), aside) for n, t in given.items()}
-    out = original(self, moved, *args, **options)
+    words = [n for n, v in self._variables.items() if v.dtype.kind in "ObUST" and not own.keys().isdisjoint(v.dims)]
+    out = original(self.drop_vars(words), {n: _beside(t, aside) for n, t in given.items()}, *args, **options)
     variables = {
         n: v if set(aside).isdisjoint(v.dims) else xr.Variable([aside.get(d, d) for d in v.dims], v._data, v.attrs)
         for n, v in out._variables.items()
     }
-    places = xr.Coordinates({n: variables[n] for n in out._coord_names}, indexes=dict(out._indexes))
-    return xr.Dataset({n: variables[n] for n in out.data_vars}, coords=places, attrs=out.attrs)
+    variables |= _nearest(self, words, own, options.get("method_non_numeric", "nearest"))
+    names = out._coord_names | self._coord_names.intersection(words)
+    places = xr.Coordinates({n: v for n, v in variables.items() if n in names}, indexes=dict(out._indexes))
+    return xr.Dataset({n: v for n, v in variables.items() if n not in names}, coords=places, attrs=out.attrs)
+
+
+def _nearest(ds: xr.Dataset, words: list[Any], targets: dict[Any, xr.Variable], method: str) -> dict[Any, xr.Variable]:
+    """What is not interpolated, at the labels that are nearest to targets."""
+    ds = ds[words]
+    at = {n: v for n, v in targets.items() if n in ds.dims}
+    found = ds.sortby(list(at)).sel(at, method=method).variables
+    return {n: found[n] for n in words}
 
 
 def _beside(target: Any, aside: dict[str, Any]) -> Any:
@@ -195,12 +206,11 @@ def _beside(target: Any, aside: dict[str, Any]) -> Any:
 _INTERP_OPTIONS = frozenset(("method", "assume_sorted", "kwargs", "method_non_numeric"))
 
 
-def _target(target: Any, name: Any) -> xr.Variable | None:
-    if not holds(target):
-        return None
-    if isinstance(target, xr.DataArray):
-        return target.variable
-    return target if isinstance(target, xr.Variable) else xr.Variable((name,) if np.ndim(target) else (), target)
+def _target(self: xr.Dataset, name: Any, target: Any) -> Any:
+    """Targets with the names of their dims."""
+    if not isinstance(target, PositionalArray):
+        return target
+    return xr.Variable((name,) if np.ndim(target) else (), target, self.coords[name].attrs)
 
 
 def _vectorize(original: Call, func: Call, signature: Any, output_dtypes: Any, exclude_dims: Any) -> Call:
@@ -402,7 +412,7 @@ class Seam(NamedTuple):
 _ROLLING, _EXPONENTIAL = "xarray.{}.rolling:DataArrayRolling", "xarray.{}.rolling_exp:RollingExp"
 _GROUPED = "xarray.core.groupby:GroupBy"
 _HERE = "namedgrad.xarray."
-_gaps, _group, _labels = (functools.partial(_later, _HERE + module) for module in ("gaps", "grouping", "labelling"))
+_gaps, _group = (functools.partial(_later, _HERE + module) for module in ("gaps", "grouping"))
 _OF_DATES = (
     "common:_contains_cftime_datetimes", "accessor_dt:_get_date_field", "accessor_dt:_round_field",
     "accessor_dt:_strftime",
@@ -439,9 +449,7 @@ SEAMS = [
     *(Seam(f"xarray.core.dataset:Dataset.{n}", by_labels, _moving, around=True) for n in _BY_LABELS),
     Seam("xarray.core.dataarray:DataArray._to_dataset_split", by_labels, _moving, around=True),
     Seam("xarray.{}.alignment:Aligner.find_matching_indexes", of_one_kind, _aligns_moving, around=True),
-    Seam("xarray.{}.alignment:_normalize_indexes", _labels("given_indexes"), around=True),
-    Seam("xarray.{}.concat:_calc_concat_dim_index", _labels("new_dim"), around=True),
-    Seam("xarray.core.dataset:Dataset.expand_dims", _labels("expand_dims"), _arguments_but_self, around=True),
+    Seam("xarray.{}.alignment:_normalize_indexes", indexes_given, around=True),
     Seam("xarray.{}.alignment:reindex", onto_labels, _moving, around=True),
     Seam("xarray.{}.alignment:reindex_like", onto_labels, _moving, around=True),
     Seam(f"{_ROLLING}._array_reduce", _rolling_reduce, _windowed, around=True),

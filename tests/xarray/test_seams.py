@@ -54,8 +54,6 @@ REACHED = {
     "DataArray._to_dataset_split": lambda x: (x * x.lon).to_dataset("lon")[90.0],
     "Dataset._unstack_once": lambda x: STACKED.unstack("z", fill_value=x.mean().data),
     "_normalize_indexes": lambda x: x.reindex(lon=x.mean(["time", "lat"]).data * 50, method="nearest"),
-    "_calc_concat_dim_index": lambda x: (y := xr.concat([x, x], x[0, 1, :2].drop_vars("lon").rename(lon="k").rename("k"))) * y.k,
-    "Dataset.expand_dims": lambda x: (y := x.expand_dims(k=x.data[0, 1])) * y.k,
     "reindex": lambda x: (x * x.lon).reindex(lon=[0.0, 100.0], method="nearest"),
     "reindex_like": lambda x: (x * x.lon).reindex_like(WEIGHTS[:2]),
     "Variable.equals": lambda x: x * (2.0 if x.equals(x.copy()) else 0.0),
@@ -309,7 +307,7 @@ def test_dropna_that_looks_at_no_variable():
         np.testing.assert_array_equal(out.a, [[2.0, 0.0], [6.0, 8.0]])
 
 
-def test_a_dim_that_is_interpolated_at_differentiated_places_has_a_coordinate_without_an_index():
+def test_a_dim_that_is_interpolated_at_differentiated_places_has_them_as_labels():
     seen = {}
 
     def f(at):
@@ -319,10 +317,42 @@ def test_a_dim_that_is_interpolated_at_differentiated_places_has_a_coordinate_wi
 
     at = xr.DataArray([10.0, 100.0], dims="lon")
     g = ng.grad(f)(at)
-    assert seen == {"dims": ("lon",), "index": [], "coord": True}
+    assert seen == {"dims": ("lon",), "index": ["lon"], "coord": True}
     rise = np.diff(WEIGHTS.values) / np.diff(LON)
     expected = [rise[0] * 10 + np.interp(10, LON, WEIGHTS), rise[1] * 100 + np.interp(100, LON, WEIGHTS)]
     np.testing.assert_allclose(g, expected)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        lambda x, s: {"lat": x.lat.data * s},
+        lambda x, s: {"lat": (x.lat * s).variable},
+        lambda x, s: {"lat": (x.lat * s).drop_vars("lat"), "lon": [10.0, 95.0]},
+        lambda x, s: {"lat": x.lat.data[1:] * s, "lon": xr.DataArray([30.0, 80.0], dims="lat") * s},
+        lambda x, s: {"lat": xr.DataArray(x.lat.data * s, dims="p")},
+        lambda x, s: {"lat": x.lat.data[::-1] * s, "method": "nearest"},
+        lambda x, s: {"lat": (x.lat * s).variable, "lon": (x.lon * s).variable, "method": "slinear"},
+    ],
+)
+def test_coordinates_at_places_that_are_differentiated(places):
+    """Those of plain xarray, words included, which are the nearest."""
+    x = field().isel(time=0, drop=True).isel(lat=[1, 0, 2])
+    program = lambda x, s: x.interp(**places(x, s))
+    bare = x.drop_vars("zone")
+    compiled = ng.compile(program)
+    for s in (0.9, 0.7):
+        xr.testing.assert_allclose(ng.pullback(program, x, s)[0], program(x, s), rtol=1e-13)
+        assert set(ng.pullback(program, x, s)[0].xindexes) == set(program(x, s).xindexes)
+        xr.testing.assert_allclose(compiled(bare, s), program(bare, s), rtol=1e-13)
+    several = xr.DataArray([0.9, 0.7], dims="case")
+    out = ng.value_and_grad(lambda s: ((y := program(x, s.data)).sum(), y), has_aux=True, over="case")(several)[0][1]
+    for i in range(2):
+        one = program(x, several[i].item())
+        assert set(out.coords) == set(one.coords)
+        for n, v in one.coords.items():
+            found = out[n].isel(case=i, missing_dims="ignore").values
+            np.testing.assert_array_equal(found, v) if v.dtype.kind == "U" else np.testing.assert_allclose(found, v, rtol=1e-13)
 
 
 def test_weights_of_a_compiled_program():
