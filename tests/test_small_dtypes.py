@@ -328,6 +328,19 @@ def test_dtypes_of_weighted_averages(dtype, weight):
     np.testing.assert_allclose(found.data, want)
 
 
+@pytest.mark.parametrize("subscripts", ["ab,b->a", "ab,a->", "ab,a->a", "ab,ac->b", "ab,cb->"])
+@pytest.mark.parametrize("whole", [bool, np.int8, np.int32])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64, np.int8, bool])
+def test_dtypes_of_products_with_whole_numbers(subscripts, whole, dtype):
+    first, second = subscripts.split("->")[0].split(",")
+    sizes = {"a": 3, "b": 4, "c": 2}
+    x = RNG.integers(0, 2, [sizes[n] for n in first]).astype(whole)
+    y = RNG.normal(size=[sizes[n] for n in second]).astype(dtype)
+    found, want = np.einsum(subscripts, ng.positional(x), ng.positional(y)), np.einsum(subscripts, x, y)
+    assert np.asarray(found).dtype == want.dtype
+    np.testing.assert_allclose(np.asarray(found), want, rtol=1e-2 if dtype is np.float16 else 1e-5)
+
+
 def test_cross_entropy_in_half_precision_is_rounded_once() -> None:
     x, t = RNG.normal(size=(500, 10)).astype(np.float16), RNG.integers(0, 10, 500)
     found = ng.cross_entropy(ng.DimArray(x, ("x", "class")), ng.DimArray(t, "x"), dim="class", reduction=None).data

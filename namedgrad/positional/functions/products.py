@@ -200,7 +200,8 @@ def einsum(
     wanted = tuple(n for part in result for n in (dots if part is Ellipsis else (letters[part],)))
     summed = tuple(n for n in names if n not in wanted)
     one = len(xs) == 1
-    y = cast(total(xs[0], summed, skipna=False), xs[0].dtype) if one else contraction.dot(*meet(*xs), dim=summed)
+    y = total(xs[0], summed, skipna=False) if one else contraction.dot(*meet(*xs), dim=summed)
+    y = cast(y, np.result_type(*(x.dtype for x in xs)))
     y = ordered(y, wanted)
     shown = next((p for p in operands if isinstance(p, PositionalArray)), None)
     if shown is None or not one or summed:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name, Names
@@ -15,7 +17,7 @@ from namedgrad.primitive import Primitive, check_sizes, operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.movement import merge
-from namedgrad.rules.structure import add, contract, multiply, relabel, reorder, spread, total
+from namedgrad.rules.structure import add, cast, contract, multiply, relabel, reorder, spread, total
 from namedgrad.trace import apply
 
 Path = tuple[tuple[int, ...], ...]
@@ -109,6 +111,7 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     check_sizes("dot", operands)
     if len(operands) == 1:
         return total(operands[0], over)
+    operands = _inexact(operands)
     for group in _path(operands, over):
         rest = tuple(o for i, o in enumerate(operands) if i not in group)
         needed = {n for o in rest for n in o.names}
@@ -119,6 +122,13 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
             product = contract(product, y, tuple(n for n in over if n not in later and (n in product.names or n in y.names)))
         operands = (*rest, product)
     return reorder(operands[0], axes.in_order(n for a in given for n in a.names if n not in over))
+
+
+def _inexact(operands: tuple[DimArray, ...]) -> tuple[DimArray, ...]:
+    """Whole numbers among others in the dtype of the product: summed before, they would be of 64 bits."""
+    kind = np.result_type(*(o.dtype for o in operands))
+    whole = [o.dtype.kind in "biu" for o in operands]
+    return tuple(cast(o, kind) if w else o for o, w in zip(operands, whole)) if any(whole) and not all(whole) else operands
 
 
 def _path(operands: tuple[DimArray, ...], over: Names) -> Path:
