@@ -291,7 +291,7 @@ class DataArrayAdapter(XarrayAdapter):
         held = opened.data[None]
         coords = {n: v.copy(deep=not isinstance(v, xr.IndexVariable)) for n, v in opened.coords.items()}
         # as xr.DataArray(held, coords=...), which checks and copies indexes, too, at five times the time
-        variable = xr.Variable(held.dims, held._data, held.attrs, fastpath=True)
+        variable = xr.Variable(held.dims, held._data, held.attrs, held.encoding, fastpath=True)
         return leaf._replace(variable, coords, indexes=whole(coords, opened.indexes))
 
     def holding(self, leaf: xr.DataArray, data: Mapping[Any, Any]) -> xr.DataArray:

@@ -133,6 +133,9 @@ def test_a_spline_of_too_few_nodes():
 
 def test_values_hold_no_traced_coordinate():
     x = field()
+    x.encoding["_FillValue"] = -9.0
+    (_, aux), _ = x.grad.value_and_grad(lambda x: (x.sum(), x[:2]), wrt="lat", has_aux=True)
+    assert aux.encoding == x[:2].encoding
     (_, aux), _ = x.grad.value_and_grad(lambda x: (x.sum(), x * x.lat), wrt="lat", has_aux=True)
     assert type(aux.lat.data) is np.ndarray
     assert aux.indexes["lat"].equals(x.indexes["lat"])
