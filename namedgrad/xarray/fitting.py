@@ -114,7 +114,13 @@ def _complete(lhs: Any, y: Any, cut: Any = None) -> tuple[Any, Any]:
     coefficients = np.linalg.solve(r, q.T @ y)
     if lhs.shape[0] == order:
         return coefficients, coefficients[0] * np.nan
-    return coefficients, ((y - lhs @ coefficients) ** 2).sum(axis=0)
+    return coefficients, _sizes(y - lhs @ coefficients)
+
+
+def _sizes(columns: Any) -> Any:
+    """The sum of squares of each column."""
+    squares = columns.real**2 + columns.imag**2 if columns.dtype.kind == "c" else columns**2
+    return squares.sum(axis=0)
 
 
 def _with_gaps(lhs: Any, y: Any, present: Any) -> tuple[Any, Any]:
@@ -131,7 +137,7 @@ def _with_gaps(lhs: Any, y: Any, present: Any) -> tuple[Any, Any]:
         gram = np.where(enough[:, None, None], gram, np.eye(order))
         z = np.linalg.solve(gram, (y.T @ q)[..., None])[..., 0].T
         coefficients = np.where(enough, np.linalg.solve(r, z), short)
-    residuals = ((y - mask * (lhs @ coefficients)) ** 2).sum(axis=0)
+    residuals = _sizes(y - mask * (lhs @ coefficients))
     coefficients = np.where(count > 0, coefficients, np.nan)
     return coefficients, np.where(enough & (count > order), residuals, np.nan)
 

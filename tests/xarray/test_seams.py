@@ -607,6 +607,29 @@ def test_what_is_missing_in_one_of_two_is_no_conflict_in_any_slice():
         both.fillna(1.0).grad(program, over="lat")
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_residuals_of_complex_observations_are_real(gaps):
+    rng = np.random.default_rng(6)
+    x = xr.DataArray(rng.normal(size=(7, 3)) + 1j * rng.normal(size=(7, 3)), dims=("t", "x"), coords={"t": np.arange(7.0)})
+    weight = xr.DataArray(rng.normal(size=3), dims="x")
+    if gaps:
+        x[2, 1] = np.nan
+    found = ng.pullback(lambda x: x.polyfit("t", 2, cov=True), x)[0]
+    for i in range(3):
+        present = ~np.isnan(x[:, i].values)
+        matrix = np.vander(np.arange(7.0)[present], 3)
+        left = x[:, i].values[present] - matrix @ np.linalg.lstsq(matrix, x[:, i].values[present], rcond=None)[0]
+        assert found.polyfit_residuals.dtype == float
+        assert found.polyfit_residuals[i].item() == pytest.approx(np.sum(np.abs(left) ** 2))
+    if not gaps:
+        xr.testing.assert_allclose(found, x.polyfit("t", 2, cov=True))
+    loss = lambda x: (x.polyfit("t", 2, full=True).polyfit_residuals * weight).sum()
+    move = rng.normal(size=(7, 3)) * (1 + 2j)
+    g = ng.grad(loss)(x)
+    value = lambda h: ng.value_and_grad(loss)(x + h * move)[0].item()
+    assert np.vdot(g.fillna(0), move).real == pytest.approx((value(1e-6) - value(-1e-6)) / 2e-6, rel=1e-6)
+
+
 def test_a_branch_by_numpy_on_a_dataarray_names_that_of_xarray() -> None:
     """NumPy asks a DataArray for nothing but its numbers."""
     da = xr.DataArray([1.0, -2.0], dims="x")
