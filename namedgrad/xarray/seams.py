@@ -100,12 +100,16 @@ def _cut(_: Any, var: Any, *__: Any, **___: Any) -> bool:
 
 
 def _differs(self: Any, *_: Any, **__: Any) -> bool:
-    return any(isinstance(v._data, PositionalArray) and v._data.vectorized for v in self._variables.values())
+    return any(_is_not_one(v._data) for v in self._variables.values())
 
 
 def _per_slice(self: Any, other: Any, *_: Any, **__: Any) -> bool:
-    arrays = self._data, getattr(getattr(other, "variable", other), "_data", None)
-    return any(isinstance(a, PositionalArray) and (a.vectorized or backends.is_recording()) for a in arrays)
+    return any(map(_is_not_one, (self._data, getattr(getattr(other, "variable", other), "_data", None))))
+
+
+def _is_not_one(data: Any) -> bool:
+    """Whether an array has other values per slice, or may have in the next call of a compiled program."""
+    return isinstance(data, PositionalArray) and (bool(data.vectorized) or backends.is_recording())
 
 
 def _is_lazy(*, array: Any, **_: Any) -> bool:

@@ -607,6 +607,16 @@ def test_what_is_missing_in_one_of_two_is_no_conflict_in_any_slice():
         both.fillna(1.0).grad(program, over="lat")
 
 
+def test_what_dropna_leaves_out_of_a_compiled_program() -> None:
+    x = xr.DataArray([1.0, np.nan, 3.0], dims="x")
+    for program in (lambda x: x.dropna("x"), lambda x: x.to_dataset(name="a").dropna("x").a):
+        with pytest.raises(ng.TraceError, match=r"which labels dropna leaves out.*where or fillna"):
+            ng.compile(program)(x)
+    held = x.assign_coords(m=("x", [1.0, np.nan, 2.0]))
+    kept = ng.compile(lambda y: held.m.dropna("x") * y)
+    np.testing.assert_array_equal(kept(2.0), [2.0, 4.0])
+
+
 @pytest.mark.parametrize("gaps", [False, True])
 def test_residuals_of_complex_observations_are_real(gaps):
     rng = np.random.default_rng(6)
