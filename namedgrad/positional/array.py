@@ -14,6 +14,7 @@ Vectorized axes keep their names and stay hidden.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 import weakref
@@ -61,6 +62,15 @@ def _asked_by_sparse_product() -> bool:
     """Whether the product of a matrix of SciPy's wants to know what it is multiplied with."""
     code = sys._getframe(2).f_code
     return code.co_name == "_matmul_dispatch" and "sparse" in code.co_filename
+
+
+def _repay_splines() -> None:
+    """SciPy's splines, where an argument is refused, give back a reference to the dtype that they do not own.
+
+    After some sixty such errors the dtype would be freed, which ends Python.
+    """
+    if str(sys._getframe(2).f_globals.get("__name__", "")).startswith("scipy.interpolate."):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(np.dtype(float)))
 
 
 class _hidden_from_xarray:  # noqa: N801 - a decorator
@@ -290,12 +300,16 @@ class PositionalArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if _asked_by_sparse_product():
             return np.array(None)  # not an array to it, so that it leaves the product to this class
-        self._refuse_leaving(
-            "converting to a plain NumPy array (np.asarray, .values of xarray, array[...] = x, array[x])",
-            "NumPy functions on the array itself: np.take(ng.positional(array), x) to index with it, "
-            "out = np.zeros(n, like=x) for an array that it can be written into, np.where for a branch, "
-            "np.stack([a, b]) for np.array([a, b]), array @ x for array.dot(x)",
-        )
+        try:
+            self._refuse_leaving(
+                "converting to a plain NumPy array (np.asarray, .values of xarray, array[...] = x, array[x])",
+                "NumPy functions on the array itself: np.take(ng.positional(array), x) to index with it, "
+                "out = np.zeros(n, like=x) for an array that it can be written into, np.where for a branch, "
+                "np.stack([a, b]) for np.array([a, b]), array @ x for array.dot(x)",
+            )
+        except TraceError:
+            _repay_splines()
+            raise
         plain = self._x.__array__(dtype, copy)
         return plain if copy or plain.dtype != self.dtype or self._is_number else lend(self)
 
