@@ -131,7 +131,7 @@ class XarrayAdapter(Adapter):
 
     def restore(self, original: Any, result: Any, names: Names) -> Any:
         opened = self.open(result)
-        if set(names).isdisjoint(self.vectorized(result)):
+        if set(names).isdisjoint(n for v in (*opened.data.values(), *opened.coords.values()) for n in hidden_names(v)):
             return result
         old = self.open(original).data if isinstance(original, type(result)) else {}
         data = {n: show(v, names, _order(v, old.get(n), names)) for n, v in opened.data.items()}

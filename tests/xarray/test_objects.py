@@ -205,3 +205,13 @@ def test_options_of_xarray(options):
         g = x.grad(lambda x: ((x - x.mean("time")) ** 2).sum())
     np.testing.assert_allclose(g, 2 * (x - x.mean("time")), atol=1e-12)
     assert g.coords.identical(x.coords)
+
+
+def test_what_is_the_same_in_every_slice_has_no_coordinate_along_it():
+    ds = xr.Dataset({"a": (("time", "x"), np.ones((3, 2))), "b": ("x", [1.0, 2.0])}, {"time": [7.0, 8.0, 9.0], "x": [4, 5]})
+    results = lambda d: {"array": d.b * 2, "set": d[["b"]], "number": d.b.sum(), "tree": xr.DataTree(d[["b"]])}
+    (value, found), g = ng.value_and_grad(lambda d: ((d.b**2).sum(), results(d)), over="time", has_aux=True)(ds)
+    for out, plain in zip(found.values(), results(ds.isel(time=0, drop=True)).values(), strict=True):
+        assert out.identical(plain)
+    assert value.identical(xr.DataArray(5.0, name="b"))
+    assert g.b.coords.identical(ds.b.coords)
