@@ -154,7 +154,8 @@ def _meeting(obj: Any, wanted: Mapping[Any, PandasIndex]) -> Any:
             new[n] = index.standing()
         elif type(index) is PandasIndex and isinstance(moving := wanted.get(n), Moving):
             new[n] = moving.of(index)
-    variables = {n: i.create_variables({n: obj.coords[n].variable})[n] for n, i in new.items()}
+    coords = obj if isinstance(obj, xr.Coordinates) else obj.coords
+    variables = {n: i.create_variables({n: coords[n].variable})[n] for n, i in new.items()}
     return obj._overwrite_indexes(new, variables) if new else obj
 
 

@@ -417,6 +417,11 @@ def test_groups_of_what_is_differentiated(program, of):
     assert found == pytest.approx((at(1e-6) - at(-1e-6)) / 2e-6, rel=1e-7)
 
 
+def _with_coordinate(m, w):
+    m.coords["w"] = w[::-1]
+    return m * m.w
+
+
 WEIGHT_OF = xr.DataArray([2.0, 3.0, 5.0], dims="k", coords={"k": [1.5, 4.0, 7.0]})
 
 
@@ -435,6 +440,7 @@ WEIGHT_OF = xr.DataArray([2.0, 3.0, 5.0], dims="k", coords={"k": [1.5, 4.0, 7.0]
         lambda m, w: xr.dot(m, w, m.k),
         lambda m, w: m.weighted(w).mean("k"),
         lambda m, w: xr.concat([m, w.expand_dims(y=3)], "n") * m.k,
+        lambda m, w: _with_coordinate(m.copy(), w) * m.k,
     ],
 )
 def test_labels_of_groups_meet_those_that_stay(program):
