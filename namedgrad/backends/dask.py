@@ -121,7 +121,9 @@ class DaskBackend(
 
     def together(self, *xs: Raw, of: str) -> Raw:
         """The same of every chunk."""
-        xs = tuple(da.broadcast_arrays(*map(self.asarray, xs))) if len(xs) > 1 else xs
+        if len(xs) > 1:
+            own = np.result_type(*(x.dtype for x in xs if hasattr(x, "dtype")))  # numbers of Python's change none
+            xs = da.broadcast_arrays(*(self.asarray(x if hasattr(x, "dtype") else np.asarray(x, own)) for x in xs))
         _, xs = unify_chunks(*(part for x in xs for part in (x, range(x.ndim)[::-1])), warn=False)
         some = _HOST.together(*(np.ones(1, x.dtype) for x in xs), of=of)
         kernel, chunks = Kernel(_HOST.together, of=of), (*xs[0].chunks, some.shape[-1:])

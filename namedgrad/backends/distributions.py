@@ -43,7 +43,8 @@ class DistributionKernels:
         xp, dtype, x = self.xp, result_dtype(x), double(x)
         far = x > _MEET
         with np.errstate(all="ignore"):
-            right, left = xp.where(far, xp.minimum(x, 40.0), 1.0), xp.where(far, 1.0, x)  # beyond all is 0
+            right = xp.where(far, xp.minimum(x, 40.0), 1.0)  # beyond these all is 0
+            left = xp.where(far, 1.0, xp.maximum(x, 0.01))
             total = 0.0
             for k in range(1, 11):
                 root = math.sqrt(2) * k
@@ -52,10 +53,8 @@ class DistributionKernels:
             near = 0.0
             for k in range(1, 9, 2):
                 s = (k * math.pi) ** 2 / 8 / (left * left)
-                gone = xp.logical_or(s > 700, left <= 0)
-                s = xp.where(gone, 1.0, s)
-                near = near + xp.where(gone, 0.0, self.polynomial(_theta(n), s) * xp.exp(-s))
-            near = math.sqrt(2 * math.pi) * near / xp.where(left > 0, left, 1.0) ** (n + 1)
+                near = near + xp.where(s > 700, 0.0, self.polynomial(_theta(n), s) * xp.exp(-s))
+            near = math.sqrt(2 * math.pi) * near / left ** (n + 1)
             return xp.where(far, total, -near if n else 1.0 - near).astype(dtype)
 
 

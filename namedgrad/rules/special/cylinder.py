@@ -34,7 +34,7 @@ def _of_real(slope: Function, name: str) -> Function:
 
     def partial(y: DimArray, v: DimArray, z: DimArray) -> DimArray:
         if z.dtype.kind == "c":
-            raise TraceError(f"{name} has no derivative at complex numbers; use {name[:-1]} times that factor")
+            raise TraceError(f"{name} has no derivative at complex numbers; use {name[:-1]}(v, z) * np.exp(-abs(z.imag))")
         return slope(y, v, z)
 
     return partial

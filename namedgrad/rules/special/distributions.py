@@ -21,7 +21,6 @@ from namedgrad.rules.elementwise import (
     floor,
     greater,
     log1p,
-    logical_and,
     ordered,
     power,
     reciprocal,
@@ -32,8 +31,9 @@ from namedgrad.rules.special import beta as of_beta
 from namedgrad.rules.special import gamma as of_gamma
 from namedgrad.rules.special.beta import beta
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.gamma import implicit
 from namedgrad.rules.special.normal import ndtri
-from namedgrad.rules.structure import add, isfinite, multiply, negative, not_equal, scale, select, subtract, where
+from namedgrad.rules.structure import add, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
 
 _HALF, _ONE = c(0.5), c(1.0)
@@ -84,14 +84,6 @@ def _from_the_smaller_side(
     if m == n:
         return of_beta._density(m, n)(where(right, b, a), where(right, a, b), share), share
     return where(right, of_beta._density(n, m)(b, a, share), of_beta._density(m, n)(a, b, share)), share
-
-
-def _implicit(x: DimArray, slope: DimArray, density: DimArray) -> DimArray:
-    """The derivative of an inverse in a parameter; 0 at the ends of the range, which do not move."""
-    if is_formula(x):
-        return negative(divide(slope, density))
-    within = logical_and(not_equal(x, c(0)), isfinite(x))
-    return negative(select(within, divide(slope, density)))
 
 
 # ------------------------------------------------------------------------------------------------ Student's t
@@ -196,7 +188,7 @@ _F = [lambda y, *xs, k=k: _f_in(k, *xs) for k in (0, 1)] + [lambda y, *xs: _f_de
 _GAMMA = [
     lambda y, a, b, x: scale(of_gamma.density(b, multiply(a, x)), x),
     lambda y, a, b, x: _gamma_slope(b, multiply(a, x)),
-    lambda y, a, b, x: multiply(a, of_gamma.density(b, multiply(a, x))),
+    lambda y, a, b, x: scale(of_gamma.density(b, multiply(a, x)), a),
 ]
 _SUCCESSES = [None, None, lambda y, k, n, p: _of_successes(k, n, p)]
 _FAILURES = [None, None, lambda y, k, n, p: _of_failures(k, n, p)]
@@ -210,7 +202,7 @@ stdtr = special(
     domain=("positive", "real"), operands=("df", "t"), says="Distribution function of Student's t with df degrees of freedom.",
     source="The derivative in df is one of the incomplete beta function, DLMF 8.17.")
 stdtrit = special(
-    "stdtrit", lambda t, v, p: _implicit(t, _t_shift(v, t), _t_density(v, t)), lambda t, v, p: reciprocal(_t_density(v, t)),
+    "stdtrit", lambda t, v, p: implicit(t, _t_shift(v, t), _t_density(v, t)), lambda t, v, p: reciprocal(_t_density(v, t)),
     domain=("positive", "fraction"), operands=("df", "p"), says="Quantile function of Student's t with df degrees of freedom.",
     source=_INVERSE)
 fdtr = special(
@@ -222,8 +214,8 @@ fdtrc = special(
     domain="positive", operands=("dfn", "dfd", "x"), says="Survival function of the F distribution.",
     source="Those in dfn and dfd are derivatives of the incomplete beta function at dfn x / (dfd + dfn x), DLMF 8.17.")
 fdtri = special(
-    "fdtri", lambda x, n, d, p: _implicit(x, _f_in(0, n, d, x), _f_density(n, d, x)),
-    lambda x, n, d, p: _implicit(x, _f_in(1, n, d, x), _f_density(n, d, x)), lambda x, n, d, p: reciprocal(_f_density(n, d, x)),
+    "fdtri", lambda x, n, d, p: implicit(x, _f_in(0, n, d, x), _f_density(n, d, x)),
+    lambda x, n, d, p: implicit(x, _f_in(1, n, d, x), _f_density(n, d, x)), lambda x, n, d, p: reciprocal(_f_density(n, d, x)),
     domain=("positive", "positive", "fraction"), operands=("dfn", "dfd", "p"), says="Quantile function of the F distribution.",
     source=_INVERSE)
 bdtr = special(

@@ -26,7 +26,7 @@ from namedgrad.rules.elementwise import (
     square,
 )
 from namedgrad.rules.special.declare import is_formula, scaled, special
-from namedgrad.rules.structure import add, multiply, negative, subtract, where
+from namedgrad.rules.structure import add, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
 
 _DEGREE = math.pi / 180
@@ -91,7 +91,7 @@ huber = special(
     domain=("positive", "real"), operands=("delta", "r"), says="Huber's loss, r²/2 up to the size delta, beyond linear.",
     kernel="huber_of_delta")
 pseudo_huber = special(
-    "pseudo_huber", lambda y, delta, r: _pseudo_huber_in_delta(delta, r), lambda y, delta, r: multiply(delta, part_of_length(r, delta, hypot(delta, r))),
+    "pseudo_huber", lambda y, delta, r: _pseudo_huber_in_delta(delta, r), lambda y, delta, r: scale(part_of_length(r, delta, hypot(delta, r)), delta),
     domain=("positive", "real"), operands=("delta", "r"), says="Smooth form of Huber's loss, delta² (√(1 + (r / delta)²) - 1).")
 spence = special(
     "spence", lambda y, z: _spence_slope(z),

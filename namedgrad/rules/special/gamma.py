@@ -18,6 +18,7 @@ from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, is_for
 from namedgrad.rules.structure import (
     add,
     equal,
+    isfinite,
     known_finite,
     multiply,
     negative,
@@ -137,8 +138,10 @@ NEAR = 1e-30  # the density is its first term there to all digits, and the next 
 
 
 def implicit(x: DimArray, slope: DimArray, dens: DimArray) -> DimArray:
-    """The derivative of an inverse in a parameter; 0 where the inverse is 0 for all parameters."""
-    return negative(select(not_equal(x, c(0)), divide(slope, dens)))
+    """The derivative of an inverse in a parameter; 0 where the inverse is 0, or infinite, for all parameters."""
+    if is_formula(x):
+        return negative(divide(slope, dens))
+    return negative(select(logical_and(not_equal(x, c(0)), isfinite(x)), divide(slope, dens)))
 
 
 def bend_at_0(bend: DimArray, a: DimArray, norm: DimArray, p: DimArray, x: DimArray) -> DimArray:
