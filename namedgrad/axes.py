@@ -130,7 +130,7 @@ def by_name(pairs: frozenset[tuple[Name, Name]] = NONE, guard: bool = False) -> 
 
 def check_names(dims: Iterable[Name] | str, ndim: int | None = None) -> Names:
     """The dims as a tuple, refused if a name is reserved or repeated or the count is not ``ndim``."""
-    names = (dims,) if isinstance(dims, str) else tuple(dims)
+    names = (dims,) if isinstance(dims, (str, int)) else tuple(dims)
     for name in names:
         if name is None or name is Ellipsis or isinstance(name, (int, np.integer)):
             raise AxisError(

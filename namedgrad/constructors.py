@@ -62,6 +62,8 @@ def full(
     >>> ng.full({"x": 2}, 3.0).data
     array([3., 3.])
     """
+    if not isinstance(sizes, Mapping):
+        raise TypeError(f"sizes are given by name, such as {{'x': 3}}, not as {sizes!r}")
     names = axes.check_names(sizes)
     value = _single(value, "full")
     if value.level is not None or value.names or backends.is_array(value.raw):

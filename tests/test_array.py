@@ -495,3 +495,24 @@ def test_what_is_in_an_array() -> None:
     assert 7.0 not in x
     assert 3.0 in x.isel(a=0, b=1)
     assert ng.grad(lambda v: v.sum() * (2.0 if 3.0 in v else 5.0))(x).data.tolist() == [[2, 2], [2, 2]]
+
+
+MISTAKES = {  # calls as NumPy and xarray have them
+    "roll": (lambda x: ng.roll(x, 1, "x"), r"roll: .*\{'x': value\}, or keywords, x=value; not a int"),
+    "isel": (lambda x: x.isel("x", 0), r"isel: give a mapping by name"),
+    "rename": (lambda x: x.rename("a"), r"rename: give a mapping by name"),
+    "tile": (lambda x: ng.tile(x, (2, 2)), r"tile: give a mapping by name"),
+    "a dim": (lambda x: ng.sum(x, x), r"sum: a dim is a name of \(x: 3, y: 2\), not a DimArray"),
+    "order": (lambda x: ng.index_add(x, "x", ng.DimArray([0], "x"), x), "index_add: a dim is a name"),
+    "rows": (lambda x: ng.tril(x, 1), "tril: dims=1 must be two different dims"),
+    "degree": (lambda x: ng.polyfit(x, "x"), "the degree is missing; give deg="),
+    "sizes": (lambda x: ng.zeros(3), r"sizes are given by name, such as \{'x': 3\}, not as 3"),
+    "number": (lambda x: ng.DimArray(x.data, 3), "3 cannot name a dim"),
+}
+
+
+@pytest.mark.parametrize(("call", "said"), MISTAKES.values(), ids=MISTAKES)
+def test_arguments_of_other_libraries_are_refused_by_name(call, said):
+    """They were the bare errors of dict(), of tuple() and of hashes."""
+    with pytest.raises((TypeError, ng.AxisError), match=said):
+        call(ng.ones({"x": 3, "y": 2}))

@@ -39,7 +39,11 @@ def as_names(x: DimArray, dim: Any) -> Names:
 
 def check(x: DimArray, name: Name, what: str) -> Name:
     """``name`` if it is a visible dim of ``x``."""
-    if name in x.hidden:
+    try:
+        hidden = name in x.hidden
+    except TypeError:
+        raise TypeError(f"{what}: a dim is a name of {describe(x)}, not a {type(name).__name__}") from None
+    if hidden:
         raise AxisError(
             f"{what}: {name!r} is a vectorized axis of {describe(x)}, hidden from every operation; "
             f"call .devectorize({name!r}) first"
@@ -81,9 +85,7 @@ def without(x: DimArray, names: Names) -> Axes:
 
 def mapping(x: DimArray, given: Mapping[Any, Any] | None, keywords: Mapping[Any, Any], what: str) -> dict[Name, Any]:
     """``{dim: value}`` from a mapping or keywords, every dim checked."""
-    if given is not None and keywords:
-        raise TypeError(f"{what}: give a mapping or keywords, not both")
-    found: dict[Name, Any] = dict(keywords if given is None else given)
+    found = rename_mapping(given, keywords, what)
     for name in found:
         check(x, name, what)
     return found
@@ -93,8 +95,11 @@ def rename_mapping(given: Mapping[Any, Any] | None, keywords: Mapping[Any, Any],
     """``{old: new}`` from a mapping or keywords."""
     if given is not None and keywords:
         raise TypeError(f"{what}: give a mapping or keywords, not both")
-    found: dict[Name, Any] = dict(keywords if given is None else given)
-    return found
+    try:
+        return dict(keywords if given is None else given)
+    except (TypeError, ValueError):
+        kind = type(given).__name__
+        raise TypeError(f"{what}: give a mapping by name, {{'x': value}}, or keywords, x=value; not a {kind}") from None
 
 
 def new_name(x: DimArray, name: Name, what: str) -> Name:

@@ -18,7 +18,7 @@ from namedgrad.trace import apply
 
 def two_dims(x: DimArray, dims: Sequence[Name], what: str) -> Names:
     """Row and column dim."""
-    names = tuple(dims)
+    names = tuple(dims) if isinstance(dims, (tuple, list)) else ()
     if len(names) != 2 or names[0] == names[1]:
         raise AxisError(f"{what}: dims={dims!r} must be two different dims, of the rows and of the columns")
     return tuple(check(x, n, what) for n in names)

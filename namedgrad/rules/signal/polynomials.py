@@ -206,6 +206,8 @@ def polyfit(
     if dim is None and not isinstance(coord, DimArray):  # as in xarray's method
         dim, coord = coord, None
         deg, weights = (weights, None) if deg is None else (deg, weights)
+    if deg is None:
+        raise TypeError("polyfit: the degree is missing; give deg=")
     w = weights if w is None else w
     name = pick_one(x, dim, "polyfit")
     new_name(x, degree, "polyfit")
