@@ -241,12 +241,17 @@ def _new_index(cls: Any, array: Any = None, dim: Any = None, *_: Any, **__: Any)
 def _cells(labels: Any) -> Any:
     """The array in what is given as labels, which may be several numbers, if it is ours."""
     if isinstance(labels, (list, tuple)):
+        if not any(isinstance(v, _HOLDERS) for v in labels):
+            return None
         cells = [_cells(v) for v in labels]
         pairs = zip(labels, cells, strict=True)
         return None if all(c is None for c in cells) else np.stack([v if c is None else c for v, c in pairs])
     held = labels.variable if isinstance(labels, xr.DataArray) else labels
     data = held._data if isinstance(held, xr.Variable) else held
     return data if isinstance(data, PositionalArray) else None
+
+
+_HOLDERS = (PositionalArray, xr.DataArray, xr.Variable)
 
 
 def _refuse_hidden(v: xr.Variable) -> None:
