@@ -183,6 +183,8 @@ def onto_labels(original: Callable[..., Any], obj: Any, *args: Any, **kwargs: An
 def isel(original: Callable[..., Any], self: PandasIndex, indexers: Mapping[Any, Any]) -> Any:
     """Labels at positions that differ per slice are no index, and those of a compiled program are not known."""
     at = indexers[self.dim]
+    if np.ndim(at) != 1:
+        return None
     at = at if isinstance(at, xr.Variable) else xr.Variable((self.dim,), at)
     data: Any = at._data
     if at.dims != (self.dim,) or data._x.hidden:

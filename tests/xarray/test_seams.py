@@ -392,6 +392,7 @@ def test_bins_of_what_is_differentiated():
         lambda a, k: a.groupby(k).sum().interp({k.name: [1.7, 3.1]}),
         lambda a, k: a.groupby(k).map(lambda g: g.quantile(0.3)),
         lambda a, k: sum((g * (i + 1)).sum() for i, (_, g) in enumerate(a.groupby(k))),
+        lambda a, k: sum(g.sum() * a.groupby(k).mean().sel({k.name: label}) * label for label, g in a.groupby(k)),
         lambda a, k: a.where(a < 1).groupby(k).fillna(0.5) * k,
         lambda a, k: a.where(a < 1).groupby(k).fillna(a.groupby(k).max() * 2),
         lambda a, k: a.groupby(k).where(a.groupby(k).sum() > 0) * k,
