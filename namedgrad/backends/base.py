@@ -18,6 +18,7 @@ from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.attention import AttentionKernels
 from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.bessel_slopes import BesselSlopes
+from namedgrad.backends.confluent import ConfluentKernels
 from namedgrad.backends.cosine import CosineKernels
 from namedgrad.backends.ctc import CtcKernels
 from namedgrad.backends.distances import DistanceKernels
@@ -51,6 +52,7 @@ class Backend(
     BesselKernels,
     BesselSlopes,
     ClassKernels,
+    ConfluentKernels,
     CtcKernels,
     DistanceKernels,
     DistributionKernels,

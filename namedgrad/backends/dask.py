@@ -24,6 +24,7 @@ from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.bessel_slopes import BesselSlopes
+from namedgrad.backends.confluent import ConfluentKernels
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.dask_lines import DaskLines
@@ -46,7 +47,7 @@ _HOST = NumpyBackend()
 _BY_CELL = (
     ActivationKernels, BesselKernels, BesselSlopes, DistributionKernels, FamilyKernels, HypergeometricKernels,
     LossKernels, NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels,
-    SymmetricKernels,
+    ConfluentKernels, SymmetricKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 
