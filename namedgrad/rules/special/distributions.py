@@ -216,7 +216,7 @@ fdtrc = special(
 fdtri = special(
     "fdtri", lambda x, n, d, p: implicit(x, _f_in(0, n, d, x), _f_density(n, d, x)),
     lambda x, n, d, p: implicit(x, _f_in(1, n, d, x), _f_density(n, d, x)), lambda x, n, d, p: reciprocal(_f_density(n, d, x)),
-    domain=("positive", "positive", "fraction"), operands=("dfn", "dfd", "p"), says="Quantile function of the F distribution.",
+    domain=("positive", "above_one", "fraction"), operands=("dfn", "dfd", "p"), says="Quantile function of the F distribution.",
     source=_INVERSE)
 bdtr = special(
     "bdtr", *_complement(*_SUCCESSES),
