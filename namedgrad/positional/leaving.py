@@ -125,7 +125,10 @@ def _own(by: str, name: str, module: str) -> str:
             return instead
     if module.startswith("numpy."):
         function = by.removesuffix("()")
-        return f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays"
+        return (
+            f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays, "
+            f"{function}(ng.positional(a), ...) for a plain array a beside it"
+        )
     if module.startswith("scipy.") and (name := _SCIPY.get(by[6:-2], _SCIPY.get(name, name))) in OPERATIONS:
         return f"ng.{name}(...), which takes positional, named and xarray arrays"
     return f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"

@@ -376,6 +376,9 @@ def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
         (lambda x: np.mean([x[0, 0], x[0, 1]]), r"^np\.mean\(\), .*np\.mean\(np\.stack\(\[a, b\]\)\)"),
         (lambda x: np.nanmean(xr.DataArray(x)), r"^np\.nanmean\(\), .*np\.nanmean\(x\.data\) for a DataArray"),
         (lambda x: np.linalg.norm([x[0, 0], x[0, 1]]), r"^np\.linalg\.norm\(\)"),
+        (lambda x: np.interp([0.5], [0.0, 1.0], [2.0, 3.0], left=x[0, 0]), r"np\.interp\(ng\.positional\(a\), \.\.\.\) for a plain"),
+        (lambda x: np.ma.masked_greater(x, 0.5), r"^np\.ma\.masked_greater\(\), .*use np\.where\(mask, np\.nan, x\)"),
+        (lambda x: np.ma.array([1.0, 2.0]) * x[0], r"^an operator of a masked array, "),
         (lambda x: scipy.signal.detrend(x), r"^scipy\.signal\.detrend\(\), .*use ng\.detrend"),
         (lambda x: scipy.signal.fftconvolve(x, x), r"use ng\.convolve"),
         (lambda x: scipy.interpolate.CubicSpline(range(2), x)(0.5), r"^scipy\.interpolate\.CubicSpline\(\), .*ng\.interp"),
@@ -417,6 +420,16 @@ def test_sparse_arrays_are_no_operands(f: Any) -> None:
     for x, sparse in ((ng.positional(X), scipy.sparse.csr_array(X)), (ng.positional(BATCH, "b"), scipy.sparse.eye(2))):
         with pytest.raises(TypeError, match=r"sparse array: A @ x .*\.toarray\(\)"):
             f(x, sparse)
+
+
+def test_what_numpy_does_not_ask_for_joins_a_positional_array() -> None:
+    """The way out of the error: NumPy asks the other arguments of these functions only."""
+    a, gaps = ng.positional(np.array([0.3, -1.0, 0.2])), ng.positional(np.array([np.nan, 1.0]))
+    for f, slope in (
+        (lambda v: np.interp(a, [1.0, 2.0], [2.0, 3.0], left=v), 3.0), (lambda v: np.pad(a, 1, constant_values=v), 2.0),
+        (lambda v: np.max(a, initial=v), 1.0), (lambda v: np.full_like(a, v), 3.0), (lambda v: np.nan_to_num(gaps, nan=v), 1.0),
+    ):  # fmt: skip
+        assert ng.grad(lambda v, f=f: np.sum(f(v)))(1.5) == slope
 
 
 def test_what_compiled_code_makes_of_a_trace_error_is_one() -> None:
