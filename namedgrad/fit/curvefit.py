@@ -20,6 +20,7 @@ from namedgrad.fit.scipy_options import as_options
 from namedgrad.fit.series import Series, fit_series, units_of
 from namedgrad.fit.status import Status, attributes
 from namedgrad.fit.times import numeric
+from namedgrad.positional.array import PositionalArray
 from namedgrad.transforms.vectorize import devectorize, vectorize
 
 EXTRAS = {
@@ -136,6 +137,7 @@ def curvefit(
     skipna = skipna or (kwargs or {}).get("nan_policy") == "omit"
     if errors not in {"raise", "ignore"}:
         raise ValueError('errors must be either "raise" or "ignore"')
+    obj, coords, reduce_dims = _apart(obj, coords, reduce_dims)
     given = Given(obj=obj, coords=coords, p0=p0, bounds=bounds, kwargs=kwargs)
     if hidden := given.hidden:
         shown = devectorize(given.args, *hidden)
@@ -221,13 +223,8 @@ class Plan(NamedTuple):
     @classmethod
     def of(cls, obj: Any, coords: Any, reduce_dims: Any, time_units: str, time_origin: Any) -> Plan:
         """Read the arguments as xarray does."""
-        if not reduce_dims:
-            reduce_dims = ()
-        elif isinstance(reduce_dims, str) or not isinstance(reduce_dims, Iterable):
-            reduce_dims = (reduce_dims,)
-        if isinstance(coords, (str, xr.DataArray)) or not isinstance(coords, Iterable):
-            coords = [coords]
-        given = [_coordinate(obj, c) for c in coords]
+        reduce_dims = _several(reduce_dims or ())
+        given = [_coordinate(obj, c) for c in _several(coords)]
         if unknown := [d for d in reduce_dims if d not in obj.dims]:
             raise ValueError(f"reduce_dims={unknown} are not among the dims {tuple(obj.dims)} of the data")
         along = [d for d in obj.dims if d in reduce_dims or any(c.equals(obj[d]) for c in given)]
@@ -261,6 +258,21 @@ class Plan(NamedTuple):
                     f"{what} has unexpected dimensions {tuple(unexpected)}. It should only have dimensions that are in "
                     f"data dimensions {self.kept}."
                 )
+
+
+def _several(given: Any) -> list[Any]:
+    return [given] if isinstance(given, (str, xr.DataArray)) or not isinstance(given, Iterable) else list(given)
+
+
+def _apart(obj: Any, coords: Any, reduce_dims: Any) -> tuple[Any, Any, Any]:
+    """Coordinates of the data that a transform differentiates, beside the data, as arrays of their own."""
+    there = [n for n, v in obj.coords.items() if isinstance(v.variable._data, PositionalArray)]
+    if not there:
+        return obj, coords, reduce_dims
+    found = [_coordinate(obj, c) for c in _several(coords)]
+    along = [d for d in obj.dims if d in _several(reduce_dims or ()) or any(c.equals(obj[d]) for c in found)]
+    moving = [n for n in there if not set(obj.coords[n].dims).isdisjoint(along)]
+    return obj.drop_vars(moving), [c.drop_vars(moving, errors="ignore") for c in found], along
 
 
 def _coordinate(obj: Any, c: Any) -> xr.DataArray:

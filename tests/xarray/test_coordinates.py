@@ -118,6 +118,24 @@ def test_gaps_between_places_that_are_differentiated(method, at, options):
         assert np.vdot(g[k], along[k]) == pytest.approx(slope(f, x[k], at, along[k]), rel=1e-6, abs=1e-8)
 
 
+@pytest.mark.parametrize("over", [(), "k"])
+@pytest.mark.parametrize("at", ["t", "depth", "own"])
+def test_places_of_curvefit(at, over):
+    rng = np.random.default_rng(0)
+    t = np.linspace(0.0, 4.0, 7)
+    coords = {"t": t, "depth": ("t", t**1.5), "own": (("k", "t"), t + rng.uniform(0, 0.4, (3, 7))), "k": [1, 2, 3]}
+    x = xr.DataArray(rng.normal(size=(3, 7)), coords, ("k", "t"))
+    dims = None if at == "t" else "t"
+    fit = lambda x: x.curvefit(at, lambda t, a, b: a + b * t, reduce_dims=dims, p0={"a": 0.0, "b": 1.0}).curvefit_coefficients
+    found, g = x.grad.value_and_grad(lambda x: (fit(x).sum(), fit(x)), wrt=at, has_aux=True, over=over)
+    places = np.broadcast_to(x[at].values, (3, 7))
+    lines = lambda places: np.stack([np.polyfit(p, v, 1)[::-1] for p, v in zip(places, x.values, strict=True)])
+    np.testing.assert_allclose(found[1], lines(places), rtol=1e-7, atol=1e-9)
+    assert list(found[1].coords) == list(fit(x).coords)
+    each = np.stack([((lines(places + s) - lines(places - s)) / 2e-5).sum(axis=1) for s in 1e-5 * np.eye(7)], axis=1)
+    np.testing.assert_allclose(g, each if over or at == "own" else each.sum(axis=0), rtol=1e-6, atol=1e-8)
+
+
 def test_gaps_between_places_that_are_not_in_order():
     x = xr.DataArray([1.0, np.nan, 3.0], {"t": [0.0, 2.0, 1.0]}, "t")
     for wrt in (0, "t"):
