@@ -3,19 +3,10 @@
 import math
 from typing import Any
 
-import numpy as np
-
-from tests.support.domains import Rng, domain
-
 INF, PI, L2 = math.inf, math.pi, math.log(2)
 EULER, ROOT_PI, OMEGA = 0.57721566490153286061, math.sqrt(math.pi), 0.5671432904097838
 DEGREE = PI / 180
 ZETA3, GLAISHER = 1.2020569031595943, 0.1654211437004509  # the second minus the slope of the zeta function at -1
-
-
-@domain("delta")
-def _delta(rng: Rng, shape: tuple[int, ...]) -> np.ndarray:
-    return rng.choice([0.5, 1.0, 1.5], shape)  # where other domains have no values
 
 
 ONE: dict[str, dict[Any, tuple[Any, Any]]] = {

@@ -11,6 +11,8 @@ import functools
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import (
@@ -33,7 +35,7 @@ from namedgrad.rules.special.beta import beta
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.gamma import implicit
 from namedgrad.rules.special.normal import ndtri
-from namedgrad.rules.structure import add, multiply, negative, scale, subtract, where
+from namedgrad.rules.structure import add, cast, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
 
 _HALF, _ONE = c(0.5), c(1.0)
@@ -41,6 +43,16 @@ _HALF, _ONE = c(0.5), c(1.0)
 
 def _half(x: DimArray) -> DimArray:
     return scaled(0.5, x)
+
+
+def _in_double(slope: Function) -> Function:
+    """A difference of what nearly cancels, in double precision."""
+
+    def f(*xs: DimArray) -> DimArray:
+        dtype = np.result_type(*(x.dtype for x in xs))
+        return cast(slope(*(cast(x, np.float64) for x in xs)), dtype) if dtype == np.float32 else slope(*xs)
+
+    return f
 
 
 # ------------------------------------------------------------------------------------------------ of odds
@@ -116,11 +128,11 @@ def _t_shift_in_v(v: DimArray, t: DimArray) -> DimArray:
     return subtract(within, scaled(0.5, divide(scale(subtract(scale(density, _growth(v, t)), divide(density, v)), t), v)))
 
 
-_t_shift = with_slopes(
+_t_shift = _in_double(with_slopes(
     _t_shift_value,
     lambda y, v, t: _t_shift_in_v(v, t),
     lambda y, v, t: scale(_t_density(v, t), _growth(v, t)),
-)
+))  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------ slopes of them all
 
@@ -184,7 +196,8 @@ def _complement(*slopes: Function | None) -> Sequence[Function | None]:
     return [f and (lambda y, *xs, f=f: negative(f(y, *xs))) for f in slopes]
 
 
-_F = [lambda y, *xs, k=k: _f_in(k, *xs) for k in (0, 1)] + [lambda y, *xs: _f_density(*xs)]
+_F_IN = [_in_double(functools.partial(_f_in, k)) for k in (0, 1)]
+_F = [lambda y, *xs, f=f: f(*xs) for f in (*_F_IN, _f_density)]
 _GAMMA = [
     lambda y, a, b, x: scale(of_gamma.density(b, multiply(a, x)), x),
     lambda y, a, b, x: _gamma_slope(b, multiply(a, x)),
@@ -214,9 +227,9 @@ fdtrc = special(
     domain="positive", operands=("dfn", "dfd", "x"), says="Survival function of the F distribution.",
     source="Those in dfn and dfd are derivatives of the incomplete beta function at dfn x / (dfd + dfn x), DLMF 8.17.")
 fdtri = special(
-    "fdtri", lambda x, n, d, p: implicit(x, _f_in(0, n, d, x), _f_density(n, d, x)),
-    lambda x, n, d, p: implicit(x, _f_in(1, n, d, x), _f_density(n, d, x)), lambda x, n, d, p: reciprocal(_f_density(n, d, x)),
-    domain=("positive", "above_one", "fraction"), operands=("dfn", "dfd", "p"), says="Quantile function of the F distribution.",
+    "fdtri", lambda x, n, d, p: implicit(x, _F_IN[0](n, d, x), _f_density(n, d, x)),
+    lambda x, n, d, p: implicit(x, _F_IN[1](n, d, x), _f_density(n, d, x)), lambda x, n, d, p: reciprocal(_f_density(n, d, x)),
+    domain=("positive", "above_one", "tail"), operands=("dfn", "dfd", "p"), says="Quantile function of the F distribution.",
     source=_INVERSE)
 bdtr = special(
     "bdtr", *_complement(*_SUCCESSES),

@@ -88,7 +88,7 @@ powm1 = special(
     domain=("positive", "real"), operands=("x", "y"), says="x**y - 1, accurate where the power is near 1.")
 huber = special(
     "huber", lambda y, delta, r: maximum(subtract(absolute_real(r), delta), c(0)), lambda y, delta, r: _clipped(delta, r),
-    domain=("delta", "real"), operands=("delta", "r"), says="Huber's loss, r²/2 up to the size delta, beyond linear.",
+    domain=("quarters", "real"), operands=("delta", "r"), says="Huber's loss, r²/2 up to the size delta, beyond linear.",
     kernel="huber_of_delta")
 pseudo_huber = special(
     "pseudo_huber", lambda y, delta, r: _pseudo_huber_in_delta(delta, r), lambda y, delta, r: scale(part_of_length(r, delta, hypot(delta, r)), delta),
