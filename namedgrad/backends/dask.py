@@ -39,7 +39,7 @@ from namedgrad.backends.normal import NormalKernels
 from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.scatter import neutral
-from namedgrad.backends.special import SpecialKernels
+from namedgrad.backends.special import SpecialKernels, alike
 from namedgrad.backends.symmetric import SymmetricKernels
 
 LARGER = 1.25  # chunks that take up the crumbs beside them, than they were
@@ -122,9 +122,7 @@ class DaskBackend(
 
     def together(self, *xs: Raw, of: str) -> Raw:
         """The same of every chunk."""
-        if len(xs) > 1:
-            own = np.result_type(*(x.dtype for x in xs if hasattr(x, "dtype")))  # numbers of Python's change none
-            xs = da.broadcast_arrays(*(self.asarray(x if hasattr(x, "dtype") else np.asarray(x, own)) for x in xs))
+        xs = tuple(da.broadcast_arrays(*map(self.asarray, alike(*xs)))) if len(xs) > 1 else xs
         _, xs = unify_chunks(*(part for x in xs for part in (x, range(x.ndim)[::-1])), warn=False)
         some = _HOST.together(*(np.ones(1, x.dtype) for x in xs), of=of)
         kernel, chunks = Kernel(_HOST.together, of=of), (*xs[0].chunks, some.shape[-1:])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import FEW, NEXT_TO_ZERO, double, is_complex
+from namedgrad.backends.special import FEW, NEXT_TO_ZERO, alike, double, is_complex
 
 Raw = Any
 
@@ -136,9 +136,10 @@ class NumpySpecial:
     def together(self, *xs: Raw, of: str) -> Raw:
         """The results of a function that has several, written into one array, not moved there: 10 ms instead of 12."""
         ufunc: Any = self.function(of)
-        dtype = ufunc.resolve_dtypes((*(getattr(x, "dtype", type(x)) for x in xs), *(None,) * ufunc.nout))[-1]
-        out = np.empty((ufunc.nout, *np.broadcast_shapes(*map(np.shape, xs))), dtype)
-        ufunc(*xs, out=tuple(out[k, ...] for k in range(ufunc.nout)))
+        arrays = list(map(np.asarray, alike(*xs)))
+        dtype = ufunc.resolve_dtypes((*(x.dtype for x in arrays), *(None,) * ufunc.nout))[-1]
+        out = np.empty((ufunc.nout, *np.broadcast(*arrays).shape), dtype)
+        ufunc(*arrays, out=tuple(out[k, ...] for k in range(ufunc.nout)))
         if not is_complex(xs[0]) and (mend := getattr(self, f"_mend_{of}", None)):
             mend(out, *xs)
         return np.moveaxis(out, 0, -1)
