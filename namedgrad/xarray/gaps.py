@@ -16,7 +16,7 @@ import xarray as xr
 from namedgrad import axes
 from namedgrad.array import DimArray, TraceError, extent, refuse_while_recording
 from namedgrad.axes import Name
-from namedgrad.positional.array import PositionalArray, box
+from namedgrad.positional.array import PositionalArray, box, kin_of
 from namedgrad.positional.operands import unwrap
 from namedgrad.primitive import OPERATIONS, core
 from namedgrad.primitive.core import CoreOp
@@ -35,7 +35,7 @@ from namedgrad.xarray import interpolation as splines
 CUBICS = frozenset(("pchip", "akima", "makima"))
 
 
-def interpolate_gaps(interpolator: Any, y: PositionalArray, x: Any, **options: Any) -> Any:
+def interpolate_gaps(interpolator: Any, y: Any, x: Any, **options: Any) -> Any:
     """One line (or many, as vectorized axes) with its gaps filled; ``interpolator`` is the class that xarray chose."""
     line: Name = axes.axis(-1)
     moves = isinstance(x, PositionalArray)
@@ -56,7 +56,8 @@ def interpolate_gaps(interpolator: Any, y: PositionalArray, x: Any, **options: A
         nodes = np.asarray(x, dtype=float)
         made = _by_pattern(filled, nodes, present, line, interpolator=interpolator, options=options)
     done = e.logical_or(present, e.logical_or(count <= 1, count >= n))
-    return box(reorder(where(done, data, made), data.names), y.kin)
+    kin = kin_of(type(a) for a in (x, y) if isinstance(a, PositionalArray))
+    return box(reorder(where(done, data, made), data.names), kin)
 
 
 def places(original: Any, arr: Any, dim: Any, use_coordinate: Any = True, strict: bool = True) -> Any:

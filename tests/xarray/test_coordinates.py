@@ -118,6 +118,17 @@ def test_gaps_between_places_that_are_differentiated(method, at, options):
         assert np.vdot(g[k], along[k]) == pytest.approx(slope(f, x[k], at, along[k]), rel=1e-6, abs=1e-8)
 
 
+@pytest.mark.parametrize("longest", [None, 2.51, 2.49])
+def test_gaps_of_one_line_between_places_that_are_differentiated(longest):
+    places, cells = np.array([0.0, 1.0, 2.5, 3.0, 4.5, 5.0, 6.0]), np.array([0.0, np.nan, 2.0, np.nan, np.nan, 1.0, 4.0])
+    there, weights = ~np.isnan(cells), np.arange(7.0) + 1
+    x = xr.DataArray(cells, {"t": places}, "t")
+    g = x.grad(lambda x: (x.interpolate_na("t", max_gap=longest) * weights).sum(), wrt="t")
+    filled = lambda at: (np.interp(at, at[there], cells[there]) * weights).sum()
+    expected = [(filled(places + s) - filled(places - s)) / 2e-5 for s in 1e-5 * np.eye(7)]
+    np.testing.assert_allclose(g, 0.0 if longest == 2.49 else expected, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("over", [(), "k"])
 @pytest.mark.parametrize("at", ["t", "depth", "own"])
 def test_places_of_curvefit(at, over):
