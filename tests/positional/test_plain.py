@@ -146,3 +146,31 @@ def test_whether_numbers_are_real_may_be_asked_in_compiled_programs() -> None:
     f = ng.compile(ng.grad(lambda x: np.where(np.isreal(x) & ~np.iscomplex(x), x * x, 0).real.sum()))
     for x in ([1.0, 2.0], [3.0, 4.0], [1 + 1j, 2], [3, 4j]):
         np.testing.assert_array_equal(f(np.array(x)), np.where(np.imag(x) == 0, 2 * np.array(x), 0))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", ("clip", "wrap")])
+def test_places_in_a_flat_array(mode, order):
+    """Places that differ per slice, each under a name of its own, and those that a program is given, were refused."""
+    sizes = (3, 4)
+    inside = mode == "raise"
+    rows = np.array([[[0], [2]], [[1], [0]]]) if inside else np.array([[[-4], [5]], [[1], [9]]])
+    columns = np.array([[3, 0, 1], [2, 2, 1]]) if inside else np.array([[-1, 0, 7], [2, 4, 1]])
+
+    def flat(i, j):
+        return np.ravel_multi_index((i, j), sizes, mode=mode, order=order)
+
+    out = flat(ng.positional(rows, "a"), ng.positional(columns, "b")).devectorize("a", "b").data
+    for a, b in np.ndindex(2, 2):
+        np.testing.assert_array_equal(out[a, b], flat(rows[a], columns[b]))
+    np.testing.assert_array_equal(ng.compile(flat)(rows[0], columns[0]), flat(rows[0], columns[0]))
+    x = np.arange(12.0).reshape(sizes)
+    taken = ng.compile(ng.grad(lambda x, i, j: np.sum(np.ravel(x)[flat(i, j)] ** 2)))(x, rows[0], columns[0])
+    counts = np.bincount(flat(rows[0], columns[0]).ravel(), minlength=12).reshape(sizes)
+    np.testing.assert_array_equal(taken, 2 * x * counts)
+
+
+def test_places_outside_of_a_flat_array():
+    for places in ((np.array([3]), 0), (np.array([-1]), 0), (np.array([1]), 0, 0)):
+        with pytest.raises(ValueError, match=r"invalid entry|sequence of length 2"):
+            np.ravel_multi_index((ng.positional(places[0]), *places[1:]), (3, 4))

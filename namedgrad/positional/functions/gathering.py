@@ -8,9 +8,9 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, extent
-from namedgrad.positional.array import PositionalArray, ordered
+from namedgrad.positional.array import PositionalArray, numbers, ordered
 from namedgrad.positional.axis import along, flat, granted, name_of, named, reshape
-from namedgrad.positional.broadcasting import squeezed
+from namedgrad.positional.broadcasting import pair, squeezed
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.indexing import index_array, placed
 from namedgrad.positional.operands import numbered, whole
@@ -18,7 +18,7 @@ from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import indexing
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import cast, constant_like, equal
+from namedgrad.rules.structure import add, cast, constant_like, equal, multiply
 from namedgrad.rules.structure import select as keep
 
 # ------------------------------------------------------------------------------------------------ picked
@@ -70,6 +70,23 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> DimArray:
     return take(arr, np.flatnonzero(condition))
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> DimArray:
+    """By arithmetic, so that places may differ per slice, and programs replay it."""
+    sizes = (dims,) if np.ndim(dims) == 0 else tuple(dims)
+    modes = (mode,) * len(sizes) if isinstance(mode, str) else mode
+    steps = np.cumprod((1, *(sizes[:0:-1] if order == "C" else sizes[:-1])))[:: -1 if order == "C" else 1].tolist()
+    if len(multi_index) != len(sizes):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
+    out = c(0)
+    for place, size, how, step in zip(multi_index, sizes, modes, steps, strict=True):
+        at = cast(_index(place, size, how), np.intp)
+        if how == "raise" and backends.may_look(at.raw) and np.any((at.raw < 0) | (at.raw >= size)):
+            raise ValueError("invalid entry in coordinates array")
+        out = add(*pair(out, multiply(at, c(step))))
+    return ordered(out, numbers(out.ndim))
 
 
 def _refuse_negative(index: DimArray, size: int) -> DimArray:
