@@ -573,6 +573,17 @@ def test_scaled_bessel_functions_have_slopes_far_away(name: str, v: float, sign:
         np.testing.assert_allclose(found.data, expected, rtol=1e-6 if dtype == "float32" else 1e-11)
 
 
+@pytest.mark.parametrize(("order", "whole"), [(-0.5, 0), (0.31, 0), (0.99, 0), (1.5, 1), (2.7, 2), (2, 2)])
+@pytest.mark.filterwarnings("ignore:floating point number truncated:RuntimeWarning")
+def test_orders_of_exponential_integrals_are_cut_off(order: float, whole: int) -> None:
+    """SciPy takes the order below; between 0 and 1 the slope was that of 1."""
+    x = 0.43
+    first = [np.exp(-x) / x * (1 + 1 / x), scipy.special.expn(0, x), scipy.special.expn(1, x)][whole]
+    second = [np.exp(-x) / x * (1 + 2 / x + 2 / x**2), np.exp(-x) / x * (1 + 1 / x), scipy.special.expn(0, x)][whole]
+    np.testing.assert_allclose(ng.grad(lambda v: ng.expn(order, v))(x), -first, rtol=1e-13)
+    np.testing.assert_allclose(ng.grad(ng.grad(lambda v: ng.expn(order, v)))(x), second, rtol=1e-13)
+
+
 @pytest.mark.parametrize(("dtype", "x"), [("float32", [-80.0, -2.0, 0.5, 30.0, 91.5]), ("float64", [-700.0, -2.0, 0.5, 300.0, 713.0])])
 def test_slopes_of_the_exponential_integral_reach_as_far_as_they_are_finite(dtype: str, x: list[float]) -> None:
     """In numbers of more range, where the machine has them."""

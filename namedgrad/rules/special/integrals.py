@@ -27,6 +27,7 @@ from namedgrad.rules.elementwise import (
     spherical_j,
     square,
     tanh,
+    trunc,
 )
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.special.declare import FAMILY, Function, constant_in, is_formula, scaled, special, with_slopes
@@ -80,6 +81,7 @@ def _rest(m: DimArray) -> DimArray:
 
 def _expn_slope(n: DimArray, x: DimArray) -> DimArray:
     """The integral of the order below, with its sign; those of order 0 and less are elementary (DLMF 8.19)."""
+    n = trunc(n)  # as SciPy takes an order
     first = divide(exp(negative(x)), x)
     low = where(equal(n, c(0)), multiply(first, add(c(1.0), reciprocal(x))), first)
     few = less_equal(n, c(1))
