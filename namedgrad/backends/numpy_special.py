@@ -75,6 +75,10 @@ class NumpySpecial:
             small = small & (np.absolute(np.multiply(k, x, dtype=out.dtype)) < 1e-100)
             return self._repaired(out, small, lambda x: np.expm1(x, dtype=out.dtype), x)
 
+    def hyp1f1(self, a: Raw, b: Raw, x: Raw) -> Raw:
+        """SciPy's function, which does not return from 1e300 on; from 1e10 on it is infinite."""
+        return self.special.hyp1f1(a, b, x if is_complex(x) else np.minimum(x, 1e10))
+
     def owens_t(self, h: Raw, a: Raw) -> Raw:
         """SciPy's function, and its series in ``a`` next to 0, where SciPy's loses digits if ``h`` is large."""
         out = self.special.owens_t(h, a)
