@@ -21,7 +21,7 @@ from xarray.namedarray import pycompat
 
 import namedgrad as ng
 from namedgrad import backends
-from tests.backends.table import LABELLED, labelled_data, placed, results, tolerance
+from tests.backends.table import HOST_ONLY, LABELLED, labelled_data, placed, results, tolerance
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
 from tests.support.samples import CASES, FLOATING, Case, table
@@ -56,11 +56,6 @@ def quietly(call: Callable[[], Any]) -> Any:
 
 # ------------------------------------------------------------------------------------------------ the table
 
-
-HOST_ONLY = {
-    "gdtrib", "chdtriv", "btdtria", "btdtrib", "kolmogi", "lpmv", "struve", "modstruve", "ellipj", "pbdv", "pbvv", "itj0y0", "iti0k0",
-    "airye", "hyp0f1", "hyp1f1", "hyperu",
-}  # fmt: skip
 
 ON_DEVICE = [case for case in CASES if case.name not in HOST_ONLY]
 
