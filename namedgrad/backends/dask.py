@@ -24,7 +24,6 @@ from namedgrad.backends.activations import ActivationKernels
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.bessel_slopes import BesselSlopes
-from namedgrad.backends.confluent import ConfluentKernels
 from namedgrad.backends.dask_along import AlongAxis
 from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.dask_lines import DaskLines
@@ -39,15 +38,14 @@ from namedgrad.backends.normal import NormalKernels
 from namedgrad.backends.numpy import NumpyBackend
 from namedgrad.backends.parameters import ParameterKernels
 from namedgrad.backends.scatter import neutral
-from namedgrad.backends.special import SpecialKernels, alike
+from namedgrad.backends.special import SpecialKernels
 from namedgrad.backends.symmetric import SymmetricKernels
 
 LARGER = 1.25  # chunks that take up the crumbs beside them, than they were
 _HOST = NumpyBackend()
 _BY_CELL = (
     ActivationKernels, BesselKernels, BesselSlopes, DistributionKernels, FamilyKernels, HypergeometricKernels,
-    LossKernels, NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels,
-    ConfluentKernels, SymmetricKernels,
+    LossKernels, NormalKernels, ParameterKernels, SlopeKernels, SpecialKernels, SymmetricKernels,
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(name for kernels in _BY_CELL for name in vars(kernels))
 
@@ -120,13 +118,11 @@ class DaskBackend(
         """Ufuncs are done chunk by chunk; other functions that dask lacks would compute their arguments at once."""
         return isinstance(func, np.ufunc) or super().offers(func)
 
-    def together(self, *xs: Raw, of: str) -> Raw:
+    def together(self, x: Raw, of: str) -> Raw:
         """The same of every chunk."""
-        xs = tuple(da.broadcast_arrays(*map(self.asarray, alike(*xs)))) if len(xs) > 1 else xs
-        _, xs = unify_chunks(*(part for x in xs for part in (x, range(x.ndim)[::-1])), warn=False)
-        some = _HOST.together(*(np.ones(1, x.dtype) for x in xs), of=of)
-        kernel, chunks = Kernel(_HOST.together, of=of), (*xs[0].chunks, some.shape[-1:])
-        return da.map_blocks(kernel, *xs, chunks=chunks, new_axis=xs[0].ndim, dtype=some.dtype)
+        some = _HOST.together(np.ones(1, x.dtype), of)
+        kernel, chunks = Kernel(_HOST.together, of=of), (*x.chunks, some.shape[-1:])
+        return da.map_blocks(kernel, x, chunks=chunks, new_axis=x.ndim, dtype=some.dtype)
 
     # ---------------------------------------------------------------- creation and transfer
 

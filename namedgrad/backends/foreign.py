@@ -19,8 +19,8 @@ def as_plain(raw: Any, what: str = "an array") -> Any:
     TypeError
         If its class computes otherwise than NumPy (masks, units, matrix products), which its numbers alone would not.
     """
-    kind = type(raw)
-    if kind is np.ndarray or not isinstance(raw, np.ndarray) or kind in _alike():
+    kind: Any = type(raw)
+    if kind is np.ndarray or not isinstance(raw, np.ndarray) or _computes_alike(kind):
         return raw
     if isinstance(raw, np.ma.MaskedArray):
         if not (masked := int(np.ma.getmaskarray(raw).sum())):
@@ -29,9 +29,6 @@ def as_plain(raw: Any, what: str = "an array") -> Any:
             f"{what} is a masked array, and its mask ({masked} of {raw.size} cells) would be lost; "
             "fill them with x.filled(np.nan), or leave them out with x.compressed()"
         )
-    if all(getattr(kind, name) is getattr(np.ndarray, name) for name in _OWN):
-        _alike().add(kind)
-        return raw
     raise TypeError(
         f"{what} is a {kind.__module__}.{kind.__qualname__}, which computes in its own way (matrix products, units); "
         "use np.asarray(x) for its numbers alone"
@@ -39,9 +36,9 @@ def as_plain(raw: Any, what: str = "an array") -> Any:
 
 
 @functools.cache
-def _alike() -> set[type]:
-    """Subclasses that were seen to leave operators and functions to NumPy."""
-    return set()
+def _computes_alike(kind: Any) -> bool:
+    """Whether a subclass leaves operators and functions to NumPy."""
+    return not issubclass(kind, np.ma.MaskedArray) and all(getattr(kind, n) is getattr(np.ndarray, n) for n in _OWN)
 
 
 def without_mask(raw: Any) -> Any:

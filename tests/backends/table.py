@@ -73,9 +73,3 @@ def labelled_data() -> tuple[xr.DataArray, xr.DataArray]:
     rng = np.random.default_rng(7)
     x = xr.DataArray(rng.normal(size=(6, 4)), dims=("time", "lat"), coords={"month": ("time", [0, 1, 2, 0, 1, 2])})
     return x, xr.DataArray(rng.uniform(size=4), dims="lat")
-
-
-HOST_ONLY = {
-    "gdtrib", "chdtriv", "btdtria", "btdtrib", "kolmogi", "lpmv", "struve", "modstruve", "ellipj", "pbdv", "pbvv", "itj0y0", "iti0k0",
-    "airye", "hyp0f1", "hyp1f1", "hyperu",
-}  # fmt: skip

@@ -21,10 +21,10 @@ from xarray.namedarray import pycompat
 
 import namedgrad as ng
 from namedgrad import backends
-from tests.backends.table import HOST_ONLY, LABELLED, labelled_data, placed, results, tolerance
+from tests.backends.table import LABELLED, labelled_data, placed, results, tolerance
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
-from tests.support.samples import CASES, FLOATING, Case, table
+from tests.support.samples import FLOATING, Case, table
 from tests.support.tolerances import EXACT, ROUNDING, assert_close
 
 
@@ -57,17 +57,7 @@ def quietly(call: Callable[[], Any]) -> Any:
 # ------------------------------------------------------------------------------------------------ the table
 
 
-ON_DEVICE = [case for case in CASES if case.name not in HOST_ONLY]
-
-
-@pytest.mark.parametrize("name", sorted(HOST_ONLY))
-def test_what_the_device_lacks_says_so(name: str, array: Any) -> None:
-    (case, *_) = [case for case in CASES if case.name == name]
-    with pytest.raises(TypeError, match=rf"no kernel '{name}'; use .to\('numpy'\) to compute it on the host"):
-        case(*(array(x.to_numpy(), x.dims) for x in case.operands()))
-
-
-@table("cupy test_every_operation_is_that_of_numpy", ON_DEVICE, every_sample=True)
+@table("cupy test_every_operation_is_that_of_numpy", every_sample=True)
 def test_every_operation_is_that_of_numpy(case: Case, cupy: Any) -> None:
     def place(x: ng.DimArray) -> ng.DimArray:
         return placed(x, cupy.asarray)
@@ -84,7 +74,7 @@ def test_every_operation_is_that_of_numpy(case: Case, cupy: Any) -> None:
 RAISING = {"cond", "matrix_norm", "matrix_power", "matrix_rank"}  # without an argument `errors`
 
 
-@table("cupy test_no_operation_waits", ON_DEVICE, every_sample=True)
+@table("cupy test_no_operation_waits", every_sample=True)
 def test_no_operation_waits(case: Case, cupy: Any) -> None:
     operands = [placed(x, cupy.asarray) for x in case.operands()]
     given = host_arrays(case.sample.kwargs)
@@ -108,7 +98,7 @@ def host_arrays(given: Any) -> int:
     return isinstance(given, (list, np.ndarray, ng.DimArray))
 
 
-@table("launches", [case for case in FLOATING if case.name not in HOST_ONLY])
+@table("launches", FLOATING)
 def test_launches_do_not_grow_with_the_batch(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
     found = []

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
-from tests.backends.table import HOST_ONLY, placed
+from tests.backends.table import placed
 from tests.compile.test_table import Counted, derivatives, with_seeds
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
@@ -47,7 +47,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     return fake_cupy
 
 
-@table("compiled on a device", [case for case in FLOATING if case.name not in HOST_ONLY])
+@table("compiled on a device", FLOATING)
 def test_on_a_device(case: Case, cupy: Any) -> None:
     replayed(case, cupy.asarray, lambda got: [x.to_numpy() for x in got])
 

@@ -1,4 +1,4 @@
-"""Bessel functions by other names, of Hankel, Struve and Kelvin: derivatives by neighbouring orders (DLMF 10.6, 10.61, 11.4)."""
+"""Bessel functions by other names, of Hankel and Kelvin: derivatives by neighbouring orders (DLMF 10.6, 10.61)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from namedgrad.array import DimArray, TraceError
-from namedgrad.rules.elementwise import absolute_real, c, divide, less, power
+from namedgrad.rules.elementwise import absolute_real, c, divide, less
 from namedgrad.rules.special.bessel import (
     _in_order,
     _jv_slope,
@@ -15,12 +15,10 @@ from namedgrad.rules.special.bessel import (
     _of_waves,
     _yv_slope,
 )
-from namedgrad.rules.special.declare import Function, constant_in, is_formula, scaled, special
-from namedgrad.rules.special.quotients import rgamma
-from namedgrad.rules.structure import add, equal, multiply, negative, subtract, where
+from namedgrad.rules.special.declare import Function, constant_in, is_formula, special
+from namedgrad.rules.structure import add, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
-_ROOT_PI = math.sqrt(math.pi)
 _J_ORDER, _Y_ORDER = _in_order("jv_order", 1, _of_waves), _in_order("yv_order", 1, _of_waves)
 _V, _ORDERS = ("v", "z"), ("order", "positive")
 
@@ -53,19 +51,6 @@ def _hankel_slope(f: Any) -> Any:
 
 def _scaled_hankel_slope(f: Any, sign: int) -> Any:
     return lambda y, v, z: subtract(_neighbours(f(), v, z, -1), multiply(c(sign * 1j), y))
-
-
-def _struve_slope(f: Any, sign: int, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
-    """``f(v - 1) - v / x f(v)``; at 0 from both neighbours and what they miss."""
-    below = f(subtract(v, c(1.0)), x)
-    if is_formula(x):
-        return subtract(below, multiply(divide(v, x), y))
-    zero = equal(x, c(0))
-    usual = subtract(below, multiply(divide(v, where(zero, c(1.0), x)), y))
-    half = multiply(power(scaled(0.5, x), v), scaled(1 / _ROOT_PI, rgamma(add(v, c(1.5)))))
-    above = f(add(v, c(1.0)), x)
-    around = scaled(0.5, add(subtract(below, above) if sign < 0 else add(below, above), half))
-    return where(zero, around, usual)
 
 
 def _bend(y: DimArray, other: DimArray, x: DimArray, limit: float) -> DimArray:
@@ -104,12 +89,6 @@ hankel1e = special(
 hankel2e = special(
     "hankel2e", _order("hankel2e(v, z)"), _scaled_hankel_slope(lambda: hankel2e, -1),
     domain=_ORDERS, operands=_V, says="Hankel function of the second kind, times exp(i z).", source="DLMF 10.6.1.")
-struve = special(
-    "struve", _order("struve(v, x)"), lambda y, v, x: _struve_slope(struve, -1, y, v, x),
-    domain=_ORDERS, operands=("v", "x"), says="Struve function of order v.", source="DLMF 11.4.27 and 11.4.23.")
-modstruve = special(
-    "modstruve", _order("modstruve(v, x)"), lambda y, v, x: _struve_slope(modstruve, 1, y, v, x),
-    domain=_ORDERS, operands=("v", "x"), says="Modified Struve function of order v.", source="DLMF 11.4.29 and 11.4.25.")
 ber = special("ber", lambda y, x: berp(x), domain="real", says="Kelvin function ber.")
 bei = special("bei", lambda y, x: beip(x), domain="real", says="Kelvin function bei.")
 ker = special("ker", lambda y, x: kerp(x), domain="positive", says="Kelvin function ker.")

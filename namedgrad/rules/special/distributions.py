@@ -16,7 +16,6 @@ import numpy as np
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import (
-    absolute_real,
     c,
     divide,
     exp,
@@ -172,10 +171,6 @@ def _gamma_slope(b: DimArray, x: DimArray) -> DimArray:
     return of_gamma._lower(1)(b, x)
 
 
-def _beta_slope(k: int, a: DimArray, b: DimArray, x: DimArray) -> DimArray:
-    return of_beta._lower(k == 0, k == 1)(a, b, x)
-
-
 def _rate(f: DimArray, by: DimArray) -> DimArray:
     return negative(divide(f, by))
 
@@ -283,32 +278,9 @@ gdtria = special(
     lambda a, p, b, x: divide(of_gamma._shift(b, multiply(a, x)), x), lambda a, p, b, x: _rate(a, x),
     domain=("fraction", "positive", "positive"), operands=("p", "b", "x"), says="Inverse in a of gdtr: the rate with gdtr(a, b, x) = p.",
     source=_INVERSE)
-gdtrib = special(
-    "gdtrib", lambda b, a, p, x: _rate(scale(of_gamma.density(b, multiply(a, x)), x), _gamma_slope(b, multiply(a, x))),
-    lambda b, a, p, x: reciprocal(_gamma_slope(b, multiply(a, x))),
-    lambda b, a, p, x: _rate(multiply(a, of_gamma.density(b, multiply(a, x))), _gamma_slope(b, multiply(a, x))),
-    domain=("positive", "fraction", "positive"), operands=("a", "p", "x"), says="Inverse in b of gdtr: the shape with gdtr(a, b, x) = p.",
-    source=_INVERSE)
 chdtri = special(
     "chdtri", lambda x, v, p: of_gamma._shift(_half(v), _half(x)), lambda x, v, p: scaled(2.0, of_gamma._fall(_half(v), p, _half(x))),
     domain=("positive", "fraction"), operands=("v", "p"), says="Inverse in x of chdtrc: the x with chdtrc(v, x) = p.",
-    source=_INVERSE)
-chdtriv = special(
-    "chdtriv", lambda v, p, x: reciprocal(_half(_gamma_slope(_half(v), _half(x)))),
-    lambda v, p, x: _rate(of_gamma.density(_half(v), _half(x)), _gamma_slope(_half(v), _half(x))),
-    domain=("fraction", "positive"), operands=("p", "x"), says="Inverse in v of chdtr: the degrees of freedom with chdtr(v, x) = p.",
-    source=_INVERSE)
-btdtria = special(
-    "btdtria", lambda a, p, b, x: reciprocal(_beta_slope(0, a, b, x)),
-    lambda a, p, b, x: _rate(_beta_slope(1, a, b, x), _beta_slope(0, a, b, x)),
-    lambda a, p, b, x: _rate(of_beta.density(a, b, x), _beta_slope(0, a, b, x)),
-    domain=("fraction", "positive", "fraction"), operands=("p", "b", "x"), says="Inverse in a of betainc: the parameter with betainc(a, b, x) = p.",
-    source=_INVERSE)
-btdtrib = special(
-    "btdtrib", lambda b, a, p, x: _rate(_beta_slope(0, a, b, x), _beta_slope(1, a, b, x)),
-    lambda b, a, p, x: reciprocal(_beta_slope(1, a, b, x)),
-    lambda b, a, p, x: _rate(of_beta.density(a, b, x), _beta_slope(1, a, b, x)),
-    domain=("positive", "fraction", "fraction"), operands=("a", "p", "x"), says="Inverse in b of betainc: the parameter with betainc(a, b, x) = p.",
     source=_INVERSE)
 nrdtrimn = special(
     "nrdtrimn", lambda y, p, std, x: negative(multiply(std, _quantile_slope(ndtri(p)))), lambda y, p, std, x: negative(ndtri(p)), 1,
@@ -321,7 +293,4 @@ kolmogorov = special(
     "kolmogorov", lambda y, x: _kolmogorov(1)(x),
     domain="positive", says="Survival function of Kolmogorov's distribution, of the largest deviation from a distribution.",
     source="Term by term, of the series that converges faster: DLMF 20.2 near 0 after 20.7.32.")
-kolmogi = special(
-    "kolmogi", lambda x, p: negative(reciprocal(absolute_real(_kolmogorov(1)(x)))),  # the sign of 0 is that of the slope
-    domain="fraction", operands=("p",), says="Inverse of kolmogorov: the x with kolmogorov(x) = p.", source=_INVERSE)
 # fmt: on

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from namedgrad.array import DimArray
-from namedgrad.rules.elementwise import absolute_real, c, divide, maximum, power, sign, sqrt
-from namedgrad.rules.special.declare import constant_in, is_formula, scaled, special
-from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, scale, select, subtract, where
-from namedgrad.trace import innermost
+from namedgrad.rules.elementwise import c, maximum
+from namedgrad.rules.special.declare import constant_in, scaled, special
+from namedgrad.rules.structure import add, multiply, not_equal, select, subtract
 
 _ONE, _TWO = c(1), c(2)
 
@@ -98,28 +96,4 @@ eval_chebyc = special(
 eval_chebys = special(
     "eval_chebys", _degree("eval_chebys"), lambda y, n, x: _slope(n, _ONE, eval_gegenbauer(_below(n), _TWO, scaled(0.5, x))),
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the second kind on [-2, 2] and degree n, U(x / 2).")
-lpmv = special(
-    "lpmv", constant_in("the order m", "lpmv(m, v, x)"), constant_in("the degree v", "lpmv(m, v, x)"), lambda y, m, v, x: _associated_slope(y, m, v, x),
-    domain=("order", "count", "unit"), operands=("m", "v", "x"), says="Associated Legendre function of the first kind, order m and degree v.",
-    source="DLMF 14.10.5 with the order above in place of the degree below; at -1 and 1 its limits.")
 # fmt: on
-
-
-def _associated_slope(y: DimArray, m: DimArray, v: DimArray, x: DimArray) -> DimArray:
-    """From the order above, in which nothing cancels next to the ends."""
-    squared = multiply(subtract(_ONE, x), add(_ONE, x))
-    if is_formula(x):
-        return negative(add(divide(lpmv(add(m, _ONE), v, x), sqrt(squared)), divide(multiply(multiply(m, x), y), squared)))
-    end = equal(absolute_real(innermost(x)), _ONE)
-    within, rest = where(end, c(0.5), x), where(end, _ONE, squared)
-    usual = add(divide(lpmv(add(m, _ONE), v, within), sqrt(rest)), divide(multiply(multiply(m, within), where(end, c(0.0), y)), rest))
-    return where(end, _slope_at_end(m, v, x), negative(usual))
-
-
-def _slope_at_end(m: DimArray, v: DimArray, x: DimArray) -> DimArray:
-    """Finite in even orders up to 2, of which the function is a polynomial, infinite in the first, 0 beyond."""
-    rising = multiply(v, add(v, _ONE))
-    second = multiply(rising, multiply(subtract(v, _ONE), add(v, _TWO)))
-    first = where(equal(m, c(1)), scale(sign(rising), c(math.inf)), where(equal(m, c(2)), scaled(-0.25, second), c(0.0)))
-    return multiply(power(x, add(add(v, m), _ONE)), where(equal(m, c(0)), scaled(0.5, rising), first))
-
