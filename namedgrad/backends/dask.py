@@ -17,7 +17,8 @@ from typing import Any, Self
 
 import dask.array as da
 import numpy as np
-from dask.array.core import elemwise, normalize_chunks, unify_chunks
+from dask.array.core import normalize_chunks, unify_chunks
+from dask.base import tokenize
 
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
@@ -441,7 +442,18 @@ def _swapped(x: Raw, at: int, count: int) -> Raw:
 
 
 def _elementwise(kernel: Callable[..., Any], *raw: Raw) -> Raw:
-    return elemwise(Kernel(kernel), *raw)
+    """A call per chunk, as dask's ``elemwise``, which calls a kernel twice and reads its signature to learn a dtype."""
+    call, letters = Kernel(kernel), [_letters(x) for x in raw]
+    with np.errstate(all="ignore"):
+        some = call(*(x if i is None else np.ones((1,) * x.ndim, x.dtype) for x, i in zip(raw, letters, strict=True)))
+    pairs = [part for pair in zip(raw, letters, strict=True) for part in pair]
+    name, meta = f"{call.__name__}-{tokenize(call, *raw)}", np.empty((0,) * some.ndim, some.dtype)
+    return da.blockwise(call, _letters(some) or (), *pairs, dtype=some.dtype, meta=meta, name=name)
+
+
+def _letters(x: Raw) -> tuple[int, ...] | None:
+    """Of the axes of an array, counted from the last one; None of a number."""
+    return tuple(range(x.ndim))[::-1] if isinstance(x, da.Array) or np.ndim(x) else None
 
 
 # ------------------------------------------------------------------------------------------------ functions of chunks

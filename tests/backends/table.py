@@ -28,9 +28,9 @@ def tolerance(case: Case) -> float:
 
 
 def results(
-    case: Case, place: Place, around: Callable[[Callable[[], Any]], Any] = lambda call: call()
+    case: Case, place: Place, around: Callable[[Callable[[], Any]], Any] = lambda call: call(), *, second: bool = True
 ) -> dict[str, Any]:
-    """All that the table asks of a case; ``around`` makes the calls that only pull."""
+    """All that the table asks of a case, or its first order alone; ``around`` makes the calls that only pull."""
     operands = [place(x) for x in case.operands()]
     found: dict[str, Any] = {"value": outputs(case(*operands))}
     if case.label not in FLOATS:
@@ -46,15 +46,13 @@ def results(
 
     out, back = ng.pullback(f, *f.xs)
     pulled = around(lambda: back(tuple(cotangents) if isinstance(out, tuple) else cotangents[0]))
-    _, again = ng.pullback(gradients, *f.xs)
-    second = around(lambda: again(tuple(tangents)))
     one = len(f.xs) == 1
-    return found | {
-        "pull": [pulled] if one else list(pulled),
-        "push": push(f, f.xs, tangents),
-        "second by pull": [second] if one else list(second),
-        "second by push": push(gradients, f.xs, tangents),
-    }
+    found |= {"pull": [pulled] if one else list(pulled), "push": push(f, f.xs, tangents)}
+    if not second:
+        return found
+    _, again = ng.pullback(gradients, *f.xs)
+    bent = around(lambda: again(tuple(tangents)))
+    return found | {"second by pull": [bent] if one else list(bent), "second by push": push(gradients, f.xs, tangents)}
 
 
 # Programs on an xarray object with the dims time and lat, and weights along lat.
