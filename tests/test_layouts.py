@@ -150,7 +150,8 @@ def test_second_order_under_vectorized_axes(case: Case, layout: str, order: str)
         inner = Function(case, ops, some)
         return pull(lambda *xs: tuple(pull(inner, xs, cs)), inner.xs, ts)
 
-    for how in (forward, reverse):
+    ways = (forward, reverse)
+    for how in ways if FULL else (ways[zlib.crc32(f"{case.label} {layout}".encode()) % 2],):
         got = how(operands, cotangents, tangents)
         assert [g.dims for g in got] == [x.dims for x in f.xs]
         # Terms of about 1 that cancel to 0.
