@@ -75,6 +75,7 @@ class Vocabulary:
     spread: Callable[[DimArray, Like], DimArray]
     relabel: Callable[..., DimArray]
     cast: Callable[[DimArray, np.dtype[Any]], DimArray]
+    counted: Callable[..., Sequence[DimArray]]
     transfer: Callable[[DimArray, str], DimArray]
     stamp: Callable[[DimArray, frozenset[Name]], DimArray]
     diagonalize: Callable[[DimArray, Name], DimArray]

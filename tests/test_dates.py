@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -117,3 +120,55 @@ def test_spans_of_time_that_are_there_are_summed():
     spans = LACKING - DATES[1, 1]
     want = np.where(np.isnat(spans), np.array(0, spans.dtype), spans).sum(1)
     np.testing.assert_array_equal(ng.DimArray(spans, ("k", "t")).sum("t", skipna=True).data, want)
+
+
+# ------------------------------------------------------------------------------------------------ spans that are differentiated
+
+SPANS = np.array([6, 6, 7, 8, 5, 3], "m8[h]").astype("m8[us]")
+LACK = SPANS.copy()
+LACK[2] = "NaT"
+HOUR, DAYS = np.timedelta64(1, "h"), np.datetime64("2000-01-01", "us") + np.arange(6) * np.timedelta64(6, "h")
+POWER = xr.DataArray([1.0, 2.5, 2.25, 4.0, 3.5, -1.0], dims="t", coords={"t": DAYS})
+SPAN, GAPPED = (xr.DataArray(v, dims="t", coords={"t": DAYS}) for v in (SPANS, LACK))
+PLACES = np.arange(6)
+OF_SPANS = {
+    "energy": lambda a: (a * SPAN).sum() / HOUR, "the other order": lambda a: (SPAN * a).sum() / HOUR, "weighted": lambda a: (a * SPAN).sum() / SPAN.sum(),
+    "below": lambda a: SPAN.sum() / (a * SPAN).sum(), "by pandas": lambda a: (a * pd.Timedelta("6h")).sum() / pd.Timedelta("1h"),
+    "by Python": lambda a: (a * dt.timedelta(hours=6)).sum() / dt.timedelta(hours=1), "mean": lambda a: (a * SPAN).mean() / HOUR,
+    "mean of those there": lambda a: (a * GAPPED).mean() / HOUR, "median": lambda a: (a * SPAN).median() / HOUR, "quantile": lambda a: (a * SPAN).quantile(0.3) / HOUR,
+    "groups": lambda a: ((a * SPAN).groupby(a.t.dt.day).mean() / HOUR).sum(), "resample": lambda a: ((a * SPAN).resample(t="12h").sum() / HOUR).sum(),
+    "coarsen": lambda a: ((a * SPAN).coarsen(t=2).mean() / HOUR * np.arange(3)).sum(), "divided": lambda a: (SPAN / a / HOUR).sum(), "times two": lambda a: ((a * SPAN) * a / HOUR).sum(),
+    "where": lambda a: (xr.where(a > 2, a * SPAN, SPAN) / HOUR).sum(), "filled": lambda a: ((a * GAPPED).fillna(HOUR) / HOUR).sum(), "abs": lambda a: (abs(a * SPAN) / HOUR).sum(),
+    "added": lambda a: ((SPAN - a * SPAN + HOUR) / HOUR * PLACES).sum(), "largest": lambda a: (a * SPAN).max() / HOUR, "differences": lambda a: ((a * SPAN).diff("t") / HOUR * np.arange(5)).sum(),
+    "running": lambda a: ((a * SPAN).cumsum("t") / HOUR).sum(), "seconds": lambda a: (a * SPAN).dt.total_seconds().sum(), "as numbers": lambda a: (a * SPAN).astype(float).sum() / 1e6,
+    "dates": lambda a: (((a.t + a * SPAN) - a.t) / HOUR * PLACES).sum(), "clip": lambda a: ((a * SPAN).clip(HOUR, 20 * HOUR) / HOUR).sum(), "shift": lambda a: ((a * SPAN).shift(t=1) / HOUR * PLACES).sum(),
+    "finer": lambda a: ((a * SPAN).astype("m8[ns]") / HOUR).sum(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_SPANS)
+def test_gradients_pass_spans_of_time(name):
+    """By differences: a product with whole ticks of a microsecond is rounded by far less."""
+    f = OF_SPANS[name]
+    steps = [xr.zeros_like(POWER) + 1e-2 * (k == PLACES) for k in range(6)]
+    want = [(float(f(POWER + e)) - float(f(POWER - e))) / 2e-2 for e in steps]
+    near = [(float(f(POWER + 0.5 * e)) - float(f(POWER - 0.5 * e))) / 1e-2 for e in steps]
+    want = (4 * np.array(near) - np.array(want)) / 3
+    for g in (POWER.grad(f), ng.pullback(f, POWER)[1](1.0), ng.compile(ng.grad(f))(POWER)):
+        np.testing.assert_allclose(g.values, want, rtol=1e-6, atol=1e-7)
+    _, slope = ng.jvp(f, (POWER,), (xr.ones_like(POWER),))
+    np.testing.assert_allclose(slope, np.sum(want), rtol=1e-6, atol=1e-6)
+
+
+def test_spans_of_slices_and_of_second_order():
+    x, d = ng.DimArray([1.0, 2.0, 3.0], "q"), ng.DimArray(np.array([1, 2, 3], "m8[h]"), "q")
+    np.testing.assert_allclose(ng.hessian(lambda x: (x * x * d).sum() / HOUR)(x).data, np.diag([2.0, 4.0, 6.0]))
+    per_slice = ng.grad(lambda x: (x * d).mean() / HOUR)(x.expand_dims(b=2).vectorize("b"))
+    np.testing.assert_allclose(per_slice.to_numpy(), [[1 / 3, 2 / 3, 1]] * 2)
+
+
+def test_spans_that_would_be_rounded_or_have_two_units_say_so():
+    with pytest.raises(ng.TraceError, match=r"rounds these to whole ticks; interpolate numbers, x / np.timedelta64"):
+        POWER.grad(lambda a: (a * SPAN).interp(t=DAYS[:2] + HOUR).sum() / HOUR)
+    with pytest.raises(TypeError, match=r"timedelta64\[us\] meets timedelta64\[s\].*x.astype\('timedelta64\[us\]'\)"):
+        POWER.grad(lambda a: (a * SPAN + a * SPAN.astype("m8[s]")).sum() / HOUR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from typing import Any
 
@@ -78,6 +79,8 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
         return value
     if isinstance(value, SCALARS):
         return make(value, (), NONE)
+    if isinstance(value, dt.timedelta):  # pandas' tells its own unit
+        return make(getattr(value, "to_timedelta64", lambda: np.timedelta64(value))(), (), NONE)
     if not backends.is_array(value):
         if type(value).__module__.partition(".")[0] == "xarray":
             raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")

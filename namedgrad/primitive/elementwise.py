@@ -10,7 +10,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, describe, make
 from namedgrad.axes import AxisError
 from namedgrad.backends import call
-from namedgrad.linear import Map, Mask, Scale, like
+from namedgrad.linear import Map, Mask, Scale, like, ops
 from namedgrad.primitive.registry import Primitive, check_sizes, mismatch, operation, place, sample
 from namedgrad.trace import apply
 
@@ -89,20 +89,18 @@ class Elementwise(Primitive):
         out = self.two(a, b)
         d = self.partials[0] if lx is level else None
         e = self.partials[1] if ly is level else None
-        names = out.names
-        short = None
+        own, home, names = out.dtype, a.dtype, out.names
+        if own.kind == "m" or home.kind == "m":  # durations, which :meth:`linear` counts
+            return apply(self, (x, y))
         terms: Any = ()
         nodes: Any = ()
         if d is not None:
-            terms = ((d if type(d) is int else d(out, a, b), a.names, None if a.dtype is out.dtype else a.dtype),)
+            terms = ((d if type(d) is int else d(out, a, b), a.names, None if home is own else home),)
             nodes = (x.node,)
-            if a.names != names:
-                short = like(out)
         if e is not None:
-            terms += ((e if type(e) is int else e(out, a, b), b.names, None if b.dtype is out.dtype else b.dtype),)
+            terms += ((e if type(e) is int else e(out, a, b), b.names, None if b.dtype is own else b.dtype),)
             nodes += (y.node,)
-            if short is None and b.names != names:
-                short = like(out)
+        short = like(out) if terms and (terms[0][1] != names or terms[-1][1] != names) else None
         return level.record(Scale(terms, short), nodes, out) if terms else out
 
     def lower(self, args: Sequence[DimArray]) -> DimArray:
@@ -168,13 +166,13 @@ class Elementwise(Primitive):
         return make(call(self.kernel_for(*raw), *raw), names, hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map | None:
-        terms, short = [], None
+        terms = []
+        given = ops.counted(self.name, out, ins, need) if "m" in (out.dtype.kind, ins[0].dtype.kind) else (out, *ins)
         for d, x, n in zip(self.partials, ins, need, strict=True):
             if n:
-                factor = d if d is None or type(d) is int else d(out, *ins)
+                factor = d if d is None or type(d) is int else d(*given)
                 terms.append((factor, x.names, None if x.dtype is out.dtype else x.dtype))
-                if x.names != out.names:
-                    short = like(out)
+        short = like(out) if any(names != out.names for _, names, _ in terms) else None
         return Scale(terms, short) if any(t[0] is not None for t in terms) else None
 
 

@@ -174,7 +174,7 @@ deg2rad    = elementwise("deg2rad",        lambda y, x: c(math.pi / 180), domain
 rad2deg    = elementwise("rad2deg",        lambda y, x: c(180 / math.pi), domain="real")
 
 # ---- length of a number; complex numbers are split below
-absolute_real = elementwise("absolute_real", lambda y, x: sign(x), kernel="absolute")
+absolute_real = elementwise("absolute_real", lambda y, x: sign(structure.counted(x)), kernel="absolute")
 fabs       = elementwise("fabs",           lambda y, x: sign(x), domain="nonzero")
 # fmt: on
 

@@ -134,10 +134,15 @@ class Cast(Primitive):
         return make(call(backends.backend_of(raw).cast, raw, dtype), x.names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dtype: np.dtype[Any]) -> Map | None:
-        if dtype.kind not in "fc":
-            return None
         home = ins[0].dtype
-        return Structural(lambda t: cast(t, dtype), lambda g: cast(g, home))
+        if home.kind in "mM" and dtype.kind in "mM":
+            if any(np.datetime_data(t)[0] in "YM" for t in (home, dtype)):  # months have no length
+                return None
+            ratio = ticks(home, dtype)
+            return Structural(lambda t: multiply(t, ratio), lambda g: multiply(g, ratio))
+        if dtype.kind not in "fcm":
+            return None
+        return Structural(lambda t: cast_back(t, dtype), lambda g: cast_back(g, home))
 
 
 class Transfer(Primitive):
@@ -186,6 +191,40 @@ def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: N
 def cast(x: DimArray, dtype: Any) -> DimArray:
     """Another dtype."""
     return x if x.dtype == dtype else apply(_CAST, (x,), dtype=np.dtype(dtype))
+
+
+def cast_back(g: DimArray, dtype: np.dtype[Any]) -> DimArray:
+    """A tangent or cotangent in the dtype of its array; those of durations and dates are numbers, of ticks of the unit."""
+    return g if dtype.kind in "mM" else cast(g, dtype)
+
+
+def counted(x: DimArray) -> DimArray:
+    """Durations and dates as numbers of ticks, NaN for NaT; others as they are."""
+    return cast(x, np.float64) if x.dtype.kind in "mM" else x
+
+
+def all_counted(name: str, out: DimArray, ins: Sequence[DimArray], need: Sequence[bool]) -> Sequence[DimArray]:
+    """A result and its operands, with durations and dates in ticks of the result, or of the first operand.
+
+    Raises
+    ------
+    TypeError
+        If one that is being differentiated has another unit.
+    """
+    unit = (out if out.dtype.kind == "m" else ins[0]).dtype
+    for x, n in zip(ins, need, strict=True):
+        if n and x.dtype.kind in "mM" and np.datetime_data(x.dtype) != np.datetime_data(unit):
+            raise TypeError(
+                f"{name}: {unit} meets {x.dtype}, which is being differentiated, in another unit; "
+                f"bring both to one unit first, as with x.astype({unit.name!r})"
+            )
+    return [multiply(counted(x), ticks(x.dtype, unit)) if x.dtype.kind in "mM" else x for x in (out, *ins)]
+
+
+def ticks(of: np.dtype[Any], unit: np.dtype[Any]) -> DimArray:
+    """How many ticks of one unit a tick of another is."""
+    one, other = (np.ones((), f"m8{kind.str[3:]}") for kind in (of, unit))  # NaT alone has no unit
+    return make(float(one / other) if of.str[3:] else 1.0, (), axes.NONE)
 
 
 def stamp(x: DimArray, hidden: frozenset[Name]) -> DimArray:
@@ -394,7 +433,8 @@ ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
     add.two, negative.one, multiply.two, weigh.two, scale.two, select.two,
 )  # fmt: skip
 ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
-ops.total, ops.spread, ops.relabel, ops.cast, ops.stamp = total, spread, relabel, cast, stamp
+ops.total, ops.spread, ops.relabel, ops.stamp = total, spread, relabel, stamp
+ops.cast, ops.counted = cast_back, all_counted
 ops.contract, ops.guarded_contract, ops.diagonalize = contract, guarded_contract, diagonalize
 ops.transfer = transfer
 

@@ -117,7 +117,8 @@ def _is_lazy(*, array: Any, **_: Any) -> bool:
 
 
 def _hidden(values: Any, *_: Any, **__: Any) -> bool:
-    return isinstance(values, PositionalArray) and bool(values.vectorized) and values.dtype.kind not in "fc"
+    there = isinstance(values, PositionalArray) and values.dtype.kind not in "fc"
+    return there and (bool(values.vectorized) or values._x.level is not None)
 
 
 def _several_by_ours(self: Any, *_: Any) -> bool:
@@ -134,6 +135,14 @@ def _groups_of_ours(_: Call, *args: Any) -> bool:
 
 def _dates(array: Any, *_: Any, **__: Any) -> bool:
     return isinstance(array, PositionalArray) and array.dtype.kind in "mM"
+
+
+def _is_moving_date(array: Any) -> bool:
+    return _dates(array) and array._x.level is not None
+
+
+def _interpolated(self: Any, *args: Any, **kwargs: Any) -> bool:
+    return _arguments_but_self(self, *args, **kwargs) or any(_is_moving_date(v._data) for v in self._variables.values())
 
 
 def _moving(obj: Any, *_: Any, **__: Any) -> bool:
@@ -174,6 +183,12 @@ def _interp(original: Call, self: Any, coords: Any = None, *args: Any, **kwargs:
     """Targets that would be the labels of a dim, and differ per slice, cannot be an index: a coordinate only."""
     options = {n: kwargs.pop(n) for n in list(kwargs) if n in _INTERP_OPTIONS}
     given = {n: _target(self, n, t) for n, t in {**(coords or {}), **kwargs}.items()}
+    for n, v in self._variables.items():
+        if _is_moving_date(v._data) and not given.keys().isdisjoint(v.dims):
+            raise TraceError(
+                f"interp: {n!r} is of {v.dtype} and being differentiated, and xarray rounds these to whole ticks; "
+                "interpolate numbers, x / np.timedelta64(1, 's')"
+            )
     held = {n: getattr(t, "variable", t) for n, t in given.items() if holds(t)}
     own = {n: v for n, v in held.items() if v.dims == (n,) and v._data.vectorized}
     if not own:
@@ -308,8 +323,10 @@ def _rolling_reduce(original: Call, self: Any, *args: Any, **kwargs: Any) -> Any
 
 
 def _of_dates(original: Call, values: Any, *args: Any, **kwargs: Any) -> Any:
-    """What pandas or cftime say of each date, where dates differ per slice."""
+    """What pandas or cftime say of each date, where dates differ per slice, and seconds that are differentiated."""
     x = values._x
+    if x.level is not None:
+        return values / np.timedelta64(1, "s") if args[:1] == ("total_seconds",) else original(values, *args, **kwargs)
     found = original(x.raw, *args, **kwargs)
     if np.ndim(found) > len(x.names):  # several numbers of each, in front
         return np.stack([wrap(make(part, x.names, x.hidden)) for part in found])
@@ -425,7 +442,7 @@ _OBJECTS = ("dataarray:DataArray", "dataset:Dataset")
 _BY_LABELS = ("drop_sel", "drop_isel", "drop_duplicates")
 
 SEAMS = [
-    Seam("xarray.core.dataset:Dataset.interp", _interp, _arguments_but_self, around=True),
+    Seam("xarray.core.dataset:Dataset.interp", _interp, _interpolated, around=True),
     Seam("xarray.core.missing:_localize", _whole, _targets),
     Seam("xarray.core.missing:interpolate_variable", _later(_HERE + "interpolation", "interpolate")),
     Seam("xarray.core.missing:func_interpolate_na", _gaps("interpolate_gaps")),

@@ -23,10 +23,12 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
+from namedgrad.rules.reductions.dates import as_smooth
 from namedgrad.rules.reductions.norms import powers_stay
 from namedgrad.rules.structure import (
     add,
     cast,
+    counted,
     equal,
     isfinite,
     missing,
@@ -226,7 +228,8 @@ def _mean_of_dates(x: DimArray, groups: _Groups, skipna: bool | None) -> DimArra
     last = groups.reduced(ticks, "amax")
     apart = cast(subtract(ticks, groups.of_cells(last)), "float64")
     middle = e.divide(groups.reduced(select(there, apart), "sum"), e.maximum(n, c(1)))
-    return where(some, cast(add(cast(e.floor(middle), "int64"), last), x.dtype), missing(x))
+    out = where(some, cast(add(cast(e.floor(middle), "int64"), last), x.dtype), missing(x))
+    return as_smooth(out, _mean_of(counted(x), groups, skipna)[0]) if x.level else out
 
 
 @in_single

@@ -8,7 +8,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.reductions.common import _present, count_of, counts, divide_counted
 from namedgrad.rules.reductions.extremes import _max
-from namedgrad.rules.structure import add, cast, missing, select, subtract, total, where
+from namedgrad.rules.structure import add, cast, counted, missing, select, subtract, total, where
 
 
 def mean_of_dates(x: DimArray, dims: Names, skipna: bool | None) -> DimArray:
@@ -22,4 +22,13 @@ def mean_of_dates(x: DimArray, dims: Names, skipna: bool | None) -> DimArray:
     last = _max(ticks, dims)  # doubles hold differences from it, but not nanoseconds since 1970
     middle = divide_counted(total(select(mask, cast(subtract(ticks, last), "float64")), dims), n)
     found = add(cast(e.floor(where(some, middle, c(0.0))), "int64"), last)
-    return where(some, cast(found, x.dtype), missing(x))
+    out = where(some, cast(found, x.dtype), missing(x))
+    return as_smooth(out, divide_counted(total(select(mask, counted(x)), dims), n)) if x.level else out
+
+
+def as_smooth(out: DimArray, ticks: DimArray) -> DimArray:
+    """What is rounded to whole ticks, with the derivative of what is not."""
+    return _AS_SMOOTH(ticks, out)
+
+
+_AS_SMOOTH = e.ordered("known_part", (0,), 1, None)
