@@ -89,7 +89,7 @@ class Elementwise(Primitive):
         out = self.two(a, b)
         d = self.partials[0] if lx is level else None
         e = self.partials[1] if ly is level else None
-        own, home, names = out.dtype, a.dtype, out.names
+        own, home, names = out.dtype, (a if lx is level else b).dtype, out.names
         if own.kind == "m" or home.kind == "m":  # durations, which :meth:`linear` counts
             return apply(self, (x, y))
         terms: Any = ()
