@@ -22,6 +22,7 @@ from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import contraction, control, conveniences, elementwise, indexing, movement, sorting, structure
 from namedgrad.rules.parts import divmod
 from namedgrad.rules.reductions.weighted import weighted
+from namedgrad.rules.values import astype
 from namedgrad.rules.windows.rolling import rolling
 from namedgrad.trace import Traced
 
@@ -162,7 +163,7 @@ def _astype(self: DimArray, dtype: Any, *, casting: Any = "unsafe", copy: bool =
     """The same values with another dtype, if ``casting`` allows it; ``copy`` changes nothing here."""
     if not np.can_cast(self.dtype, dtype, casting):
         raise TypeError(f"cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule casting={casting!r}")
-    return structure.cast(self, np.dtype(dtype))
+    return astype(self, dtype)
 
 
 _method("rolling", rolling)

@@ -172,3 +172,18 @@ def test_spans_that_would_be_rounded_or_have_two_units_say_so():
         POWER.grad(lambda a: (a * SPAN).interp(t=DAYS[:2] + HOUR).sum() / HOUR)
     with pytest.raises(TypeError, match=r"timedelta64\[us\] meets timedelta64\[s\].*x.astype\('timedelta64\[us\]'\)"):
         POWER.grad(lambda a: (a * SPAN + a * SPAN.astype("m8[s]")).sum() / HOUR)
+
+
+@pytest.mark.parametrize("name", ["energy", "weighted", "mean of those there", "seconds", "where", "dates"])
+def test_gradients_pass_lazy_spans_of_time(name):
+    pytest.importorskip("dask")
+    lazy = POWER.chunk(t=3).grad(OF_SPANS[name])
+    assert lazy.chunks is not None
+    np.testing.assert_allclose(lazy.values, POWER.grad(OF_SPANS[name]).values, rtol=1e-14)
+
+
+@pytest.mark.parametrize("how", [lambda x: x, lambda x: ng.positional(x.data)])
+def test_spans_as_integers_keep_their_derivative(how):
+    d = how(ng.DimArray(np.array([1, 2, 3], "m8[h]"), "q"))
+    g = ng.grad(lambda x: ((x * d).astype("int64") * 0.5).sum())(how(ng.DimArray([1.0, 2.0, 3.0], "q")))
+    np.testing.assert_array_equal(g.data, [0.5, 1.0, 1.5])

@@ -15,7 +15,18 @@ from namedgrad.primitive import mask as select_by
 from namedgrad.rules import complex as z
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, stamp, where, zeros_spread
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    counted,
+    equal,
+    isfinite,
+    logical_not,
+    multiply,
+    stamp,
+    where,
+    zeros_spread,
+)
 
 _FAMILY = "elementwise"
 _numbered = elementwise("numbered", lambda _, x, *to: select_by(isfinite.one(x)), None, None, None)
@@ -202,7 +213,8 @@ def astype(x: DimArray, dtype: Any) -> DimArray:
 
     Notes
     -----
-    Linear: the gradient is cast back. To integers and booleans no gradient passes. NumPy: :obj:`numpy.astype`.
+    Linear: the gradient is cast back. To integers and booleans no gradient passes, but durations and dates that are
+    differentiated stay numbers of ticks with fractions, of dtype float64. NumPy: :obj:`numpy.astype`.
 
     Examples
     --------
@@ -210,7 +222,8 @@ def astype(x: DimArray, dtype: Any) -> DimArray:
     >>> ng.astype(ng.DimArray([1.5], ("x",)), "float32").dtype
     dtype('float32')
     """
-    return cast(x, np.dtype(dtype))
+    dtype = np.dtype(dtype)
+    return counted(x) if x.level is not None and x.dtype.kind in "mM" and dtype.kind in "iu" else cast(x, dtype)
 
 
 @operation(sample("real(a,b)", other=constant(2.0)), sample("complex(a,b)", other=constant(1.0)), family=_FAMILY)

@@ -116,7 +116,7 @@ def _is_lazy(*, array: Any, **_: Any) -> bool:
     return isinstance(array.data, PositionalArray) and array.data.backend == "dask" and not array.data.vectorized
 
 
-def _hidden(values: Any, *_: Any, **__: Any) -> bool:
+def _dates_of_ours(values: Any, *_: Any, **__: Any) -> bool:
     there = isinstance(values, PositionalArray) and values.dtype.kind not in "fc"
     return there and (bool(values.vectorized) or values._x.level is not None)
 
@@ -490,7 +490,7 @@ SEAMS = [
     *(Seam(f"xarray.core.duck_array_ops:{n}", _filled, around=True) for n in ("pad", "full_like")),
     Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),
     Seam("xarray.{}.computation:_calc_idxminmax", _lazy_extremes, _is_lazy, around=True),
-    *(Seam(f"xarray.core.{n}", _of_dates, _hidden, around=True) for n in _OF_DATES),
+    *(Seam(f"xarray.core.{n}", _of_dates, _dates_of_ours, around=True) for n in _OF_DATES),
     Seam("xarray.core.parallel:map_blocks", _at_once),
     Seam("xarray:map_blocks", _at_once),
     Seam("xarray.core.duck_array_ops:pandas_isnull", np.isnat, _dates),

@@ -20,7 +20,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules import values
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.special import bessel
-from namedgrad.rules.structure import add, cast, counted, equal, isfinite, logical_not, multiply, not_equal, subtract
+from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, multiply, not_equal, subtract
 from namedgrad.rules.structure import where as choose
 
 # ------------------------------------------------------------------------------------------------ choice
@@ -148,9 +148,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 def cast_to(x: DimArray, dtype: Any) -> DimArray:
     """Another dtype, in memory of its own where the result is a plain array."""
-    out = cast(x, np.dtype(dtype))
-    if x.level is not None and x.dtype.kind in "mM" and out.dtype.kind in "iu":  # ticks, which keep their derivative
-        return counted(x)
+    out = values.astype(x, dtype)
     if x.level is None and out.dtype.kind in "biu" and out.raw is x.raw and backends.is_array(x.raw):
         return make(backends.call(backends.backend_of(x.raw).copy, x.raw), out.names, out.hidden)
     return out
