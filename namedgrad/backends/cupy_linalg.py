@@ -63,9 +63,10 @@ class CupyLinalg(LinalgKernels):
         """Pseudoinverses."""
         return self._of_finite(lambda a: LinalgKernels.pinv(self, a, rtol), a, errors, _SVD)
 
-    def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
+    def eigh_packed(self, a: Raw, lower: bool = True, errors: str = "raise") -> Raw:
         """Vectors, and the values in a last row."""
-        return self._of_finite(super().eigh_packed, self.xp.tril(a), errors, _EIGH)
+        half = self.xp.tril(a) if lower else self.xp.triu(a)
+        return self._of_finite(lambda a: LinalgKernels.eigh_packed(self, a, lower), half, errors, _EIGH)
 
     def eigvalsh(self, a: Raw, errors: str = "raise") -> Raw:
         """Values alone."""

@@ -44,8 +44,8 @@ class DaskLinalg(LinalgKernels):
         k = min(m, n)
         return self._stack("lu_factored", (k + 1, m + k), a, errors=errors)
 
-    def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
-        return self._stack("eigh_packed", (a.shape[-1] + 1, a.shape[-1]), a, errors=errors)
+    def eigh_packed(self, a: Raw, lower: bool = True, errors: str = "raise") -> Raw:
+        return self._stack("eigh_packed", (a.shape[-1] + 1, a.shape[-1]), a, lower=lower, errors=errors)
 
     def eig_packed(self, a: Raw, errors: str = "raise") -> Raw:
         dtype = np.result_type(a.dtype, np.complex64)

@@ -161,9 +161,9 @@ class LinalgKernels:
 
     # ---------------------------------------------------------------- eigenvalues and singular values
 
-    def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
-        """Vectors, and the values in a last row; the lower triangle is read."""
-        return self._stacked(*self.xp.linalg.eigh(a)[::-1])
+    def eigh_packed(self, a: Raw, lower: bool = True, errors: str = "raise") -> Raw:
+        """Vectors, and the values in a last row; one triangle is read."""
+        return self._stacked(*self.xp.linalg.eigh(a, "L" if lower else "U")[::-1])
 
     def eigvalsh(self, a: Raw, errors: str = "raise") -> Raw:
         """Values alone, for which nobody asks the vectors."""

@@ -46,8 +46,8 @@ class NumpyLinalg(LinalgKernels):
     def qr_packed(self, a: Raw, complete: bool, errors: str = "raise") -> Raw:
         return _salvaged(lambda a: super(NumpyLinalg, self).qr_packed(a, complete), errors, a)
 
-    def eigh_packed(self, a: Raw, errors: str = "raise") -> Raw:
-        return _salvaged(super().eigh_packed, errors, a)
+    def eigh_packed(self, a: Raw, lower: bool = True, errors: str = "raise") -> Raw:
+        return _salvaged(lambda a: super(NumpyLinalg, self).eigh_packed(a, lower), errors, a)
 
     def eigvalsh(self, a: Raw, errors: str = "raise") -> Raw:
         return _salvaged(super().eigvalsh, errors, a)

@@ -35,6 +35,8 @@ def write(a: Any, key: Any) -> Any:
 
 
 GIVEN: dict[str, Callable[[Any], Any]] = {
+    "closeness by cell": lambda a: np.isclose(a, 0.5, [0.1, 0.5, 1.0, 0.0], atol=[0.0, 1.0, 0.0, 2.0]),
+    "among knots that are NaN": lambda a: np.interp(0.5, [0.0, np.nan, 1.0], a.ravel()[:3]),
     "pad, empty": lambda a: np.pad(a, ((2, 0), (0, 1)), mode="empty")[2:, :-1],
     "pad, empty of nothing": lambda a: np.pad(a[:0], ((0, 0), (0, 1)), mode="empty"),
     "compared as truth values": lambda a: np.greater(a, 0.5, dtype=bool),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from namedgrad.rules import movement
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
+from namedgrad.rules.reductions import any as some
 from namedgrad.rules.resampling.interp import interp as interpolated
 from namedgrad.rules.signal import convolution
 from namedgrad.rules.signal.calculus import cut, differentiate
 from namedgrad.rules.sorting import argsort_of
-from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, subtract, total
+from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ differences
 
@@ -158,6 +160,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None:
         at, known, values = _periodic(at, known, values, period)
         left = right = None
+    lost = some(not_equal(known, known), KNOT)  # among knots without an order nothing can be found
+    at = where(lost, c(math.nan), at)
     low, high = (movement.slice_of(values, KNOT, i) for i in (0, extent(known, KNOT) - 1))
     fill = (low if left is None else numbered(left), high if right is None else numbered(right))
     return ordered(interpolated(values, at, known, dim=KNOT, fill_value=fill, assume_sorted=True), own)
@@ -192,11 +196,16 @@ def _two(a: Any, v: Any) -> tuple[DimArray, DimArray]:
     return named(x, (LINE,)), named(y, (LINE,))
 
 
+def _mode(mode: str | int) -> str:
+    """NumPy has numbers for them, too."""
+    return mode if isinstance(mode, str) or mode not in range(3) else ("valid", "same", "full")[mode]  # type: ignore[return-value]
+
+
 @implements(np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> DimArray:
-    return convolution.convolve(*_two(a, v), LINE, mode)
+def convolve(a: Any, v: Any, mode: str | int = "full") -> DimArray:
+    return convolution.convolve(*_two(a, v), LINE, _mode(mode))
 
 
 @implements(np.correlate)
-def correlate(a: Any, v: Any, mode: str = "valid") -> DimArray:
-    return convolution.correlate(*_two(a, v), LINE, mode)
+def correlate(a: Any, v: Any, mode: str | int = "valid") -> DimArray:
+    return convolution.correlate(*_two(a, v), LINE, _mode(mode))

@@ -18,12 +18,15 @@ from namedgrad.positional.matrices import COLUMN, NEW, ROW, batch_of, right_hand
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
-from namedgrad.rules import linalg
+from namedgrad.rules import linalg, movement
 from namedgrad.rules import reductions as r
-from namedgrad.rules.complex import absolute
+from namedgrad.rules.complex import absolute, conj_if_complex
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.indexing import gather
 from namedgrad.rules.linalg.matrices import inexact
 from namedgrad.rules.linalg.solving import pinv_of_each
-from namedgrad.rules.structure import contract, multiply, not_equal, subtract
+from namedgrad.rules.sorting import argsort_of
+from namedgrad.rules.structure import cast, contract, multiply, not_equal, relabel, subtract
 from namedgrad.trace import innermost
 
 _EXAMPLE = np.eye(1)
@@ -73,11 +76,32 @@ def eigvals(a: Any) -> DimArray:
 
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    x = (square if hermitian else matrix)(numbered(a), "svd")
+    if hermitian:
+        return _svd_of_hermitian(square(numbered(a), "svd"), compute_uv=compute_uv)
+    x = matrix(numbered(a), "svd")
     if not compute_uv:
         return placed(linalg.svd(x, (ROW, COLUMN), compute_uv=False, new_dim=NEW), NEW)
     u, s, vh = linalg.svd(x, (ROW, COLUMN), full_matrices=full_matrices, new_dim=NEW)
     return SVD(placed(u, ROW, NEW), placed(s, NEW), placed(vh, NEW, COLUMN))
+
+
+def _svd_of_hermitian(x: DimArray, *, compute_uv: bool) -> Any:
+    """From eigenvalues and eigenvectors, as NumPy: vectors have its signs, and values +1 and -1 are apart."""
+    if not compute_uv:
+        s, order = _descending(linalg.eigvalsh(x, (ROW, COLUMN), new_dim=NEW))
+        return placed(s, NEW)
+    w, u = linalg.eigh(x, (ROW, COLUMN), new_dim=NEW)
+    s, order = _descending(w)
+    u, sign = (gather(v, {NEW: order}) for v in (u, cast(e.sign(w), u.dtype)))
+    vh = relabel(conj_if_complex(multiply(u, sign)), {ROW: COLUMN})
+    return SVD(placed(u, ROW, NEW), placed(s, NEW), placed(vh, NEW, COLUMN))
+
+
+def _descending(w: DimArray) -> tuple[DimArray, DimArray]:
+    """Absolute values, the largest first, and where they come from."""
+    size = absolute(w)
+    order = movement.flip(argsort_of(stop_gradient(size), NEW), NEW)
+    return gather(size, {NEW: order}), order
 
 
 @implements(np.linalg.svdvals)
@@ -122,7 +146,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     residuals = r.sum(e.square(off), ROW, skipna=False)
     known = backends.may_look(rank.raw)
     full = extent(x, ROW) > extent(x, COLUMN) and not (known and (rank.raw != extent(x, COLUMN)).any())
-    kept: Any = np.empty(0, x.dtype)
+    kept: Any = np.empty(0, values.dtype)
     if full:
         kept = residuals if rest else reshape(residuals, (1,))
     number = int(rank.raw) if known and not rank.hidden else rank

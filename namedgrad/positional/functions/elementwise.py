@@ -176,23 +176,24 @@ if hasattr(np, "astype"):  # NumPy 2.1
 # ------------------------------------------------------------------------------------------------ closeness
 
 
-def _near(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> DimArray:
-    x, y = (cast(v, "float64") if v.dtype.kind in "biu" else v for v in meet(numbered(a), numbered(b)))  # no overflow
-    close = e.less_equal(z.absolute(subtract(x, y)), add(c(atol), multiply(c(rtol), z.absolute(y))))
+def _near(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> DimArray:
+    x, y, relative, least = meet(*map(numbered, (a, b, rtol, atol)))
+    x, y = (cast(v, "float64") if v.dtype.kind in "biu" else v for v in (x, y))  # no overflow
+    close = e.less_equal(z.absolute(subtract(x, y)), add(least, multiply(relative, z.absolute(y))))
     close = e.logical_or(e.logical_and(close, isfinite(y)), equal(x, y))
     both = e.logical_and(logical_not(equal(x, x)), logical_not(equal(y, y)))
     return e.logical_or(close, both) if equal_nan else close
 
 
 @implements(np.isclose)
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     from namedgrad.rules.control import stop_gradient
 
     return _near(stop_gradient(numbered(a)), stop_gradient(numbered(b)), rtol, atol, equal_nan)
 
 
 @implements(np.allclose)
-def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     from namedgrad.rules.reductions import all as every
 
     near = isclose(a, b, rtol, atol, equal_nan)

@@ -9,7 +9,7 @@ import numpy as np
 from namedgrad import axes, backends, linalg
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import double, named, reshape
+from namedgrad.positional.axis import double, expand, named, reshape
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
@@ -86,7 +86,7 @@ def _covariance(matrix: DimArray, norms: DimArray, off: DimArray, *, unscaled: b
     inverse = e.divide(e.divide(inverse, norms), relabel(norms, {POWER: OTHER}))
     freedom = extent(matrix, LINE) - extent(matrix, POWER)
     if unscaled:
-        return ordered(inverse, (OTHER, POWER))
+        return expand(ordered(inverse, (OTHER, POWER)), [2] if off.dims else [])  # the same for all
     if freedom <= 0:
         raise ValueError("the number of data points must exceed order to scale the covariance matrix")
     variance = e.divide(off, e.c(float(freedom)))

@@ -122,19 +122,11 @@ def eigh(
     (array([1., 3.]), ('i', 'j2'))
     """
     a = inexact(a)
-    x, (row, col), new = _one_triangle(a, dims, lower, new_dim, "eigh")
-    v, w = _eigh_split(_eigh(x, errors=errors), extent(x, ROW))
+    row, col = matrix_dims(a, dims, "eigh")
+    x, new = relabel(a, {row: ROW, col: COLUMN}), inner_name(a, col, new_dim, "eigh")
+    v, w = _eigh_split(_eigh(x, lower=lower, errors=errors), extent(x, ROW))
     vectors = relabel(v, {ROW: row, COLUMN: new})
     return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {col: new})
-
-
-def _one_triangle(
-    a: DimArray, dims: tuple[Name, Name], lower: bool, new_dim: Name | None, what: str
-) -> tuple[DimArray, tuple[Name, Name], Name]:
-    """Core matrices with the triangle to read below the diagonal, their dims, and the name of the new one."""
-    row, col = matrix_dims(a, dims, what)
-    x = relabel(a, {row: ROW, col: COLUMN} if lower else {row: COLUMN, col: ROW})
-    return x if lower else conj_if_complex(x), (row, col), inner_name(a, col, new_dim, what)
 
 
 @operation(sample("spd(i,j)", dims=("i", "j")), sample("hermitian(i,j)", dims=("i", "j")))
@@ -177,7 +169,9 @@ def eigvalsh(
     array([1., 3.])
     """
     a = inexact(a)
-    x, _, new = _one_triangle(a, dims, lower, new_dim, "eigvalsh")
+    row, col = matrix_dims(a, dims, "eigvalsh")
+    below, beside = (row, col) if lower else (col, row)  # values are those of the transpose, too
+    x, new = relabel(a, {below: ROW, beside: COLUMN}), inner_name(a, col, new_dim, "eigvalsh")
     alone = x.level is None
     with said_by("eigvalsh", option=True):
         w = _eigvalsh(x, errors=errors) if alone else _eigh_split(_eigh(x, errors=errors), extent(x, ROW))[1]
