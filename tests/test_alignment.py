@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import namedgrad as ng
 from tests.support.arrays import all_names, values
+from tests.support.samples import CASES, Case, table
 
 RNG = np.random.default_rng(0)
 SIZES = {"x": 2, "y": 3, "z": 4, "b": 5, "c": 6}
@@ -112,6 +114,32 @@ def test_vectorized_and_visible_is_refused_with_the_call_that_reconciles() -> No
         assert "devectorize('b')" in str(info.value)
     with pytest.raises(ng.AxisError, match=r"devectorize\('b'\)"):
         a.isel(x=b.astype(int) * 0)
+
+
+def _beside(case: Case) -> Iterator[tuple[int, str, int]]:
+    """The number of each operand, and a dim with its size that another operand has and it has not."""
+    operands = case.operands()
+    for k, x in enumerate(operands):
+        others = {n: s for y in operands for n, s in y.sizes.items()}
+        yield from ((k, n, s) for n, s in others.items() if n not in x.dims)
+
+
+@table("collisions", [c for c in CASES if c.variant == "distinct" and any(_beside(c))])
+def test_no_operation_meets_a_name_that_is_vectorized_in_one_operand_alone(case: Case) -> None:
+    for k, name, size in _beside(case):
+        operands = case.operands({k: (name,)}, {name: size})
+        operands[k] = operands[k].vectorize(name)
+        with pytest.raises(ng.AxisError, match=r"vectorized in one operand and a visible dim of another|is vectorized"):
+            case(*operands)
+
+
+@table("collisions", [c for c in CASES if c.variant == "distinct" and any(_beside(c))])
+def test_a_dim_that_is_in_the_way_is_named(case: Case) -> None:
+    for k, name, size in _beside(case):
+        try:
+            case(*case.operands({k: (name,)}, {name: size}))
+        except (ng.AxisError, ValueError) as e:
+            assert repr(name) in str(e)
 
 
 def test_reconciled() -> None:

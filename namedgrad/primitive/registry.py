@@ -10,6 +10,7 @@ from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError, Name
 from namedgrad.backends import call
 from namedgrad.linear import Map
+from namedgrad.marks import agreeing
 from namedgrad.trace import apply
 
 
@@ -48,8 +49,8 @@ def operation(
     """
 
     def publish(function: Callable[..., Any]) -> Callable[..., Any]:
-        key = name or function.__name__
-        group = family or function.__module__.split(".")[2]  # of namedgrad.rules.<family>
+        key, group = name or function.__name__, family or function.__module__.split(".")[2]
+        function = agreeing(function) if any(len(s.operands) > 1 for s in samples) else function
         OPERATIONS[key] = Operation(key, function, group, samples, method, differentiable)
         return function
 

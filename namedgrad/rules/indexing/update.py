@@ -234,6 +234,11 @@ def diagonal_scatter(x: DimArray, src: Any, dims: tuple[Name, Name], *, offset: 
     v = relabel(v, {dim: along} if dim in v.names else {})
     if dim in x.names and dim not in (row, column):
         raise AxisError(f"diagonal_scatter: the dim {dim!r} of the diagonal is a dim of the array too; rename it in src")
+    if both := [n for n in (row, column) if n in v.names]:
+        raise AxisError(
+            f"diagonal_scatter: src has the dim {both[0]!r}, which is one of the diagonal's; if it runs along the "
+            f"diagonal pass dim={both[0]!r}, else rename it"
+        )
     if x.names.index(row) > x.names.index(column):  # as they are in memory, where the diagonal is a slice
         row, column, offset = column, row, -offset
     sizes = {n: extent(x, n) for n in (row, column)}

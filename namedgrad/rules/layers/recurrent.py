@@ -47,6 +47,8 @@ def _layers(what: str, x: Any, states: Sequence[Any], given: Sequence[Any], step
         raise ValueError(f"{what}: there is no step along {dim!r}")
     weights = _grouped(what, given, dims, bias=bias, projection=projection, directions=1 + bidirectional)
     _check_states(what, states, layer, len(weights) * (1 + bidirectional))
+    if any(dim in constant(v).names for v in (*states, *given) if v is not None):
+        raise AxisError(f"{what}: a state or a weight has {dim!r}, the dim of the steps of the input; rename it there")
     active = [None] * size if lengths is None else unbind(e.less(positions(size, dim, x), constant(lengths)), dim)
     out, ends = x, []
     for i, layer_weights in enumerate(weights):

@@ -67,7 +67,9 @@ class _Split(Primitive):
         rest = tuple(n for n in x.names if n != name)
         raw = _ordered(x.raw, x.names, (*rest, name))
         raw = call(backends.backend_of(raw).reshape, raw, (*raw.shape[:-1], *sizes.values()))
-        return make(raw, (*rest, *sizes), x.hidden)
+        names = (*rest, *sizes)
+        axes.refuse_repeats(names, "the result would repeat a dim: ")
+        return make(raw, names, x.hidden)
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], name: Name, sizes: dict[Name, int], front: bool

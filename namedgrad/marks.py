@@ -1,0 +1,45 @@
+"""Operands agree on what is vectorized: also on the dims that an operation consumes, which no alignment meets."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+
+
+def agreeing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for operands of which none has vectorized what is visible in another; an AxisError for others."""
+    if inspect.ismethod(function):  # of a primitive that meets all dims
+        return function
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if _any_hidden(args) or (kwargs and _any_hidden(kwargs.values())):
+            found = [*_arrays(args), *_arrays(kwargs.values())]
+            axes.merge_hidden([x.names for x in found], [x.hidden for x in found])
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def _any_hidden(values: Iterable[Any]) -> bool:
+    """Most calls have none: a loop tells in half of the time that it takes to collect the arrays."""
+    for v in values:
+        if isinstance(v, DimArray):
+            if v.hidden:
+                return True
+        elif type(v) in (dict, list, tuple) and any(x.hidden for x in _arrays((v,))):
+            return True
+    return False
+
+
+def _arrays(values: Iterable[Any]) -> Iterator[DimArray]:
+    for v in values:
+        if isinstance(v, DimArray):
+            yield v
+        elif type(v) in (dict, list, tuple):
+            yield from _arrays(v.values() if type(v) is dict else v)
