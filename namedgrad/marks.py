@@ -10,20 +10,34 @@ from typing import Any
 from namedgrad import axes
 from namedgrad.array import DimArray
 
+MAY_HOLD = {"Any", "Mapping[Any, Any]", "Mapping[Any, Any] | None"}
+
 
 def agreeing(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for operands of which none has vectorized what is visible in another; an AxisError for others."""
-    if inspect.ismethod(function):  # of a primitive that meets all dims
+    if inspect.ismethod(function) or not _takes_several(function):  # methods are those of primitives
         return function
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if _any_hidden(args) or (kwargs and _any_hidden(kwargs.values())):
-            found = [*_arrays(args), *_arrays(kwargs.values())]
-            axes.merge_hidden([x.names for x in found], [x.hidden for x in found])
+            agree((args, kwargs))
         return function(*args, **kwargs)
 
     return checked
+
+
+def agree(values: Iterable[Any]) -> None:
+    """Raise an AxisError if one of the arrays in these values has vectorized what is visible in another."""
+    found = list(_arrays(values))
+    axes.merge_hidden([x.names for x in found], [x.hidden for x in found])
+
+
+def _takes_several(function: Callable[..., Any]) -> bool:
+    """Whether several arrays may be given, as far as annotations say; a dim is none."""
+    kinds = [str(kind) for name, kind in function.__annotations__.items() if name not in {"dim", "return"}]
+    many = function.__code__.co_flags & inspect.CO_VARARGS or any("Sequence[DimArray]" in kind for kind in kinds)
+    return bool(many) or sum("DimArray" in kind or kind in MAY_HOLD for kind in kinds) > 1
 
 
 def _any_hidden(values: Iterable[Any]) -> bool:

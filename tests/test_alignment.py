@@ -133,6 +133,15 @@ def test_no_operation_meets_a_name_that_is_vectorized_in_one_operand_alone(case:
             case(*operands)
 
 
+def test_updates_and_values_meet_by_the_same_rule() -> None:
+    a, index = ng.DimArray([1.0, 2.0, 3.0], "b"), ng.DimArray([1, 1, 0], "b", vectorized="b")
+    cells = {"indices": {"x": [0, 1, 1]}, "sizes": {"x": 2}, "dim": "b"}
+    for call in (lambda: a.at[{"b": index}].add(1.0), lambda: a[{"b": index}], lambda: a.isel(b=index),
+                 lambda: ng.coo_to_dense(a.vectorize("b"), **cells)):  # fmt: skip
+        with pytest.raises(ng.AxisError, match=r"'b' is (vectorized in one operand|a vectorized axis)"):
+            call()
+
+
 @table("collisions", [c for c in CASES if c.variant == "distinct" and any(_beside(c))])
 def test_a_dim_that_is_in_the_way_is_named(case: Case) -> None:
     for k, name, size in _beside(case):

@@ -315,7 +315,7 @@ MIXERS: dict[str, Callable[[ng.DimArray], ng.DimArray]] = {
     "sort": lambda a: _back(ng.sort(a, "b")),
     "isel": lambda a: a.isel(b=0),
     "isel by a list": lambda a: _back(a.isel(b=[2, 0, 1])),
-    "isel pointwise": lambda a: a.isel(b=ng.DimArray([1, 1, 0], "b", vectorized="b")),
+    "isel pointwise": lambda a: _back(a.isel(b=ng.DimArray([1, 1, 0], "b"))),
     "slice": lambda a: _back(ng.concat([a.isel(b=slice(1, None)), a.isel(b=slice(0, 1))], "b")),
     "concat": lambda a: _back(ng.concat([a.isel(b=[1]), a.isel(b=[0, 2])], "b")),
     "pad": lambda a: _back(a.isel(b=slice(0, 2)).pad(b=(0, 1), mode="wrap")),

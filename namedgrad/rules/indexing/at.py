@@ -10,6 +10,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name, Names
+from namedgrad.marks import agree
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import divide, maximum, minimum, power
 from namedgrad.rules.indexing.block import cut_out, write_block
@@ -51,6 +52,7 @@ class At:
         table = dict(key) if isinstance(key, Mapping) else by_order(self.x, key if isinstance(key, tuple) else (key,))
         for name in table:
             check(self.x, name, "at")
+        agree((self.x, table))
         table = {n: k for n, k in table.items() if not is_whole(k)}
         return At(self.x, read_all(self.x, table))
 

@@ -12,7 +12,7 @@ from namedgrad.array import DimArray, TraceError, constant, describe, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.dims import new_name, pick
+from namedgrad.rules.dims import check, new_name, pick
 from namedgrad.rules.elementwise import c, less
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.masks import chosen_cells, nonzero_padded
@@ -79,6 +79,8 @@ def coo_to_dense(values: DimArray, indices: Mapping[Any, Any], sizes: Mapping[An
         if not named and values.ndim > 1:
             raise AxisError(f"coo_to_dense: say which dim of {describe(values)} counts the values, with dim=")
         dim = named[0].dims[0] if named else values.dims[0] if values.dims else None
+    if dim in values.vectorized:
+        check(values, dim, "coo_to_dense")
     table = {}
     for d, n in sizes.items():
         found = named_index(indices[d], dim)
