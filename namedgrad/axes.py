@@ -275,6 +275,7 @@ def spread_plan(x: Names, like: Names) -> tuple[Names, Move]:
 @functools.lru_cache(4096)
 def order_plan(source: Names, target: Names) -> tuple[int, ...] | None:
     """The permutation from one stored order to another, ``None`` if they agree."""
+    refuse_repeats(target, "the result would repeat a dim: ")
     return _permutation(source, target)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError
+from namedgrad.marks import agreeing
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
 from namedgrad.rules import contraction, control, conveniences, elementwise, indexing, movement, sorting, structure
@@ -227,7 +228,7 @@ _method("__neg__", _unary(structure.negative.one))
 _method("__pos__", lambda self: self)
 _method("__abs__", complex_numbers.absolute)
 _method("__invert__", _unary(elementwise.invert.one))
-_method("__getitem__", indexing.getitem)
+_method("__getitem__", agreeing(indexing.getitem))
 
 
 def _matmul(self: DimArray, other: Any) -> DimArray:

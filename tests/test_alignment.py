@@ -12,6 +12,7 @@ import pytest
 
 import namedgrad as ng
 from tests.support.arrays import all_names, values
+from tests.support.domains import MATRICES
 from tests.support.samples import CASES, Case, table
 
 RNG = np.random.default_rng(0)
@@ -149,6 +150,30 @@ def test_a_dim_that_is_in_the_way_is_named(case: Case) -> None:
             case(*case.operands({k: (name,)}, {name: size}))
         except (ng.AxisError, ValueError) as e:
             assert repr(name) in str(e)
+
+
+HAVE_OWN_SIZES = {  # along the same dim: of windows, indices, blocks, keys
+    "block_diag", "concat", "conv", "convolve", "correlate", "diagonal_scatter", "fftconvolve", "gather", "index_add", "index_copy", "index_reduce",
+    "index_select", "interp", "istft", "kron", "multi_head_attention", "put_along_axis", "scaled_dot_product_attention", "scatter", "scatter_add",
+    "scatter_reduce", "stft", "take_along_axis", "take_along_dim",
+}  # fmt: skip
+
+
+@table("sizes", [c for c in CASES if c.variant == "distinct" and len(c.sample.operands) > 1])
+def test_sizes_that_differ_are_told_with_their_dims(case: Case) -> None:
+    operands = case.operands()
+    dims = {n for x in operands for n in x.dims}
+    for k, x in enumerate(operands):
+        for name in (n for n in x.dims if any(n in y.dims for y in operands if y is not x)):
+            if any(d in MATRICES and name in y.dims for d, y in zip(case.domains, operands, strict=True)):  # square
+                continue
+            other = case.operands(sizes={name: x.sizes[name] + 1})[k]
+            try:
+                case(*operands[:k], other, *operands[k + 1 :])
+            except (ng.AxisError, ValueError, IndexError) as e:
+                assert any(repr(d) in str(e) for d in dims)
+            else:
+                assert case.name in HAVE_OWN_SIZES
 
 
 def test_reconciled() -> None:

@@ -50,8 +50,7 @@ def operation(
 
     def publish(function: Callable[..., Any]) -> Callable[..., Any]:
         key, group = name or function.__name__, family or function.__module__.split(".")[2]
-        function = agreeing(function)
-        OPERATIONS[key] = Operation(key, function, group, samples, method, differentiable)
+        OPERATIONS[key] = Operation(key, agreeing(function), group, samples, method, differentiable)
         return function
 
     return publish

@@ -17,7 +17,7 @@ from namedgrad.array import DimArray, TraceError, constant, describe, extent, ma
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Like
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.primitive import Primitive, check_sizes, operation, sample
 from namedgrad.rules.dims import new_name, pick
 from namedgrad.rules.elementwise import c, floor_divide, less, logical_and, maximum, minimum
 from namedgrad.rules.indexing.maps import gather, scatter_add
@@ -241,6 +241,7 @@ def masked_scatter(x: DimArray, mask: Any, source: Any, dim: Any = None, *, sour
     array([1., 7., 3., 8.])
     """
     found, source = _mask(mask, "masked_scatter"), constant(source)
+    check_sizes("masked_scatter", (x, found))
     dims = pick(x, dim, "masked_scatter")
     rest = [n for n in x.dims if n not in dims]
     own = tuple(n for n in source.dims if n not in rest) if source_dim is None else pick(source, source_dim, "masked_scatter")

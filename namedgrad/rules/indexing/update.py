@@ -244,5 +244,7 @@ def diagonal_scatter(x: DimArray, src: Any, dims: tuple[Name, Name], *, offset: 
     sizes = {n: extent(x, n) for n in (row, column)}
     first, second, step = max(0, -offset), max(0, offset), sizes[column] + 1
     start, size = first * sizes[column] + second, max(0, min(sizes[row] - first, sizes[column] - second))
+    if along in v.names and extent(v, along) != size:
+        raise AxisError(f"diagonal_scatter: src has {extent(v, along)} cells along {dim!r}, the diagonal has {size}")
     line = At(merge(x, (row, column), along))[{along: slice(start, start + size * step, step)}].set(v)
     return reorder(split(line, along, sizes), (*x.names, *(n for n in v.names if n != along and n not in x.names)))

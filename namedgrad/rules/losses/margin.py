@@ -7,7 +7,7 @@ from typing import Any
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
-from namedgrad.primitive import core, elementwise, operation, sample
+from namedgrad.primitive import check_sizes, core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, relu
 from namedgrad.rules.complex import absolute
@@ -327,6 +327,7 @@ def multilabel_margin_loss(
     if t.dtype.kind not in "iu":
         raise TypeError(f"{what}: the target holds classes, so its dtype is an integer, not {t.dtype}")
     check(t, dim, f"{what}: the target")
+    check_sizes(what, (x, t))
     check_range(t, size, dim, what, low=-(2**62))
     listed = axes.fresh(dim)
     x = cast(x, real_dtype(x))
