@@ -74,12 +74,12 @@ def coo_to_dense(values: DimArray, indices: Mapping[Any, Any], sizes: Mapping[An
     """
     if set(indices) != set(sizes):
         raise AxisError(f"coo_to_dense: coordinates are given for {tuple(indices)}, sizes for {tuple(sizes)}")
+    named = [i for i in indices.values() if isinstance(i, DimArray) and i.dims]
     if dim is None:
-        named = [i for i in indices.values() if isinstance(i, DimArray) and i.dims]
         if not named and values.ndim > 1:
             raise AxisError(f"coo_to_dense: say which dim of {describe(values)} counts the values, with dim=")
         dim = named[0].dims[0] if named else values.dims[0] if values.dims else None
-    if dim in values.vectorized:
+    elif not any(dim in i.dims for i in named):
         check(values, dim, "coo_to_dense")
     table = {}
     for d, n in sizes.items():
