@@ -253,7 +253,7 @@ def test_shared_parameters_of_nothing_are_nan_and_do_not_move():
         return xr.Dataset({"slope": found.params["slope"], "cost": found.cost})
 
     value, tangent = ng.pushforward(both, (y,), (y.fillna(1.0),))
-    xr.testing.assert_identical(value, both(y))
+    xr.testing.assert_allclose(value, both(y), rtol=1e-13)  # the cost is summed in another order
     assert np.isnan(value.slope[0])
     assert tangent.slope[0] == 0
     change = (both(y * (1 + 1e-6)) - both(y)) / 1e-6
