@@ -12,6 +12,7 @@ array([3., 3.])
 
 from __future__ import annotations
 
+import datetime as dt
 import html
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -392,6 +393,8 @@ def constant(value: Any, what: str = "operand") -> DimArray:
         return value
     if isinstance(value, _SCALARS):
         return make(value, (), NONE)
+    if isinstance(value, dt.timedelta):
+        return make(duration(value), (), NONE)
     if backends.is_array(value):
         if value.ndim == 0:
             return make(backends.as_plain(value, what), (), NONE)
@@ -408,6 +411,12 @@ def constant(value: Any, what: str = "operand") -> DimArray:
         f"{what} is a {kind.__module__}.{kind.__qualname__}, which does not combine with a DimArray; "
         "use ng.asdimarray(x) for xarray objects, .to_xarray() on the DimArray, or .name(...) on a positional array"
     )
+
+
+def duration(value: dt.timedelta) -> np.timedelta64:
+    """Python's or pandas' duration as NumPy's; pandas' tells its own unit."""
+    found: np.timedelta64 = getattr(value, "to_timedelta64", lambda: np.timedelta64(value))()
+    return found
 
 
 def named(value: Any) -> Any:

@@ -160,6 +160,14 @@ def test_gradients_pass_spans_of_time(name):
     np.testing.assert_allclose(slope, np.sum(want), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("hour", [dt.timedelta(hours=1), pd.Timedelta("1h")], ids=["Python's", "pandas'"])
+def test_dim_arrays_take_other_spans(hour):
+    x, days = ng.DimArray([1.0, 2.0], "t"), ng.DimArray(DAYS[:2], "t")
+    assert ((x * hour).data == np.array([1, 2], "m8[h]")).all()
+    assert ((days + hour).data == DAYS[:2] + HOUR).all()
+    assert ng.grad(lambda x: (hour * x).sum() / (2 * hour))(x).data.tolist() == [0.5, 0.5]
+
+
 def test_spans_of_slices_and_of_second_order():
     x, d = ng.DimArray([1.0, 2.0, 3.0], "q"), ng.DimArray(np.array([1, 2, 3], "m8[h]"), "q")
     np.testing.assert_allclose(ng.hessian(lambda x: (x * x * d).sum() / HOUR)(x).data, np.diag([2.0, 4.0, 6.0]))

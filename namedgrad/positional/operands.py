@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, make
+from namedgrad.array import DimArray, duration, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, kin_of, numbers, wrap
@@ -79,8 +79,8 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
         return value
     if isinstance(value, SCALARS):
         return make(value, (), NONE)
-    if isinstance(value, dt.timedelta):  # pandas' tells its own unit
-        return make(getattr(value, "to_timedelta64", lambda: np.timedelta64(value))(), (), NONE)
+    if isinstance(value, dt.timedelta):
+        return make(duration(value), (), NONE)
     if not backends.is_array(value):
         if type(value).__module__.partition(".")[0] == "xarray":
             raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
