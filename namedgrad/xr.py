@@ -426,9 +426,9 @@ def polyfit(
     Examples
     --------
     >>> import xarray as xr, namedgrad as ng
-    >>> x = xr.DataArray([0.0, float("nan"), 4.0, 6.0], dims="x", coords={"x": [0, 1, 2, 3]})
+    >>> x = xr.DataArray([1.0, float("nan"), 5.0, 7.0], dims="x", coords={"x": [0, 1, 2, 3]})
     >>> ng.xr.polyfit(x, "x", 1).polyfit_coefficients.round(6).values
-    array([2., 0.])
+    array([2., 1.])
     """
     return _plain(_held(obj).polyfit(dim, deg, skipna=skipna, w=w, full=full, cov=cov))
 
