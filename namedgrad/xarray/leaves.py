@@ -135,7 +135,7 @@ class XarrayAdapter(Adapter):
             return result
         old = self.open(original).data if isinstance(original, type(result)) else {}
         data = {n: show(v, names, _order(v, old.get(n), names)) for n, v in opened.data.items()}
-        dims = tuple(d for v in data.values() for d in v.dims)
+        dims = (*result.dims, *(d for v in data.values() for d in v.dims))  # a Dataset has dims of coordinates alone
         return self.close(result, Opened(data, *shown_coords(opened, dims, names)))
 
     def number(self, leaf: Any, x: DimArray) -> xr.DataArray:
@@ -319,7 +319,8 @@ class DatasetAdapter(XarrayAdapter):
         return leaf.copy(deep=False, data=full)
 
     def result(self, leaf: xr.Dataset, parts: Sequence[DimArray]) -> xr.Dataset:
-        return self.value(leaf[list(self._floats(leaf))], parts)
+        own = self._floats(leaf)  # all coordinates stay, also along dims that no variable of these has
+        return self.value(leaf.drop_vars([n for n in leaf.data_vars if n not in own]), parts)
 
 
 _DATASET = DatasetAdapter()

@@ -504,3 +504,20 @@ def test_a_coordinate_that_differs_per_slice_has_no_index(wrt):
         widths, means = np.diff(t), (y[1:] + y[:-1]) / 2
         np.testing.assert_allclose(slopes[:, i], (np.append(0, widths) + np.append(widths, 0)) / 2, rtol=1e-12)
         np.testing.assert_allclose(shifts[i], np.append(0, means) - np.append(means, 0), rtol=1e-12)
+
+
+def test_coordinates_of_a_dataset_stay_where_no_variable_has_their_dims():
+    places = {"x": [1, 2, 3], "t": ("t", [5, 6]), "u": (("t", "x"), np.ones((2, 3))), "s": 4.0}
+    ds = xr.Dataset({"a": (("e", "x"), np.arange(6.0).reshape(2, 3))}, coords=places)
+    xr.testing.assert_identical(ng.grad(lambda d: (d.a**2).sum())(ds).drop_attrs(), 2 * ds)
+    xr.testing.assert_identical(ng.grad(lambda d: (d.a**2).sum(), over="e")(ds).drop_attrs(), 2 * ds)
+    xr.testing.assert_identical(ng.vmap(lambda d: 2 * d, "e")(ds), 2 * ds)
+    _, tangent = ng.pushforward(lambda d: 3 * d, (ds,), (ds,))
+    xr.testing.assert_identical(tangent, 3 * ds)
+    counted = ds.assign(n=("x", [1, 2, 3]))
+    assert set(ng.grad(lambda d: (d.a * d.n).sum())(counted).data_vars) == {"a"}
+
+
+def test_variables_that_become_coordinates_are_there_per_slice():
+    ds = xr.Dataset({"a": (("e", "x"), np.ones((2, 3))), "height": (("e", "x", "y"), np.arange(12.0).reshape(2, 3, 2))})
+    xr.testing.assert_identical(ng.vmap(lambda d: d.set_coords("height"), "e")(ds), ds.set_coords("height"))
