@@ -10,6 +10,7 @@ from typing import Any
 from namedgrad import axes
 from namedgrad.array import DimArray
 
+# Annotations of parameters that may be arrays or hold some.
 MAY_HOLD = {"Any", "Mapping[Any, Any]", "Mapping[Any, Any] | None"}
 
 
