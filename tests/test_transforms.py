@@ -228,8 +228,9 @@ def test_composition_of_linear_maps() -> None:
     assert_close(both(t).to_numpy(), direct(t).to_numpy(), ROUNDING)
     c = direct(t)
     assert_close(both.T(c).to_numpy(), direct.T(c).to_numpy(), ROUNDING)
-    with pytest.raises(TypeError):
-        inner @ 3
+    assert_close((inner @ t).to_numpy(), inner(t).to_numpy(), EXACT)
+    _, two = ng.linearize(lambda x, y: x * y, x, t)
+    assert_close((two @ (t, x)).to_numpy(), (t * t + x * x).to_numpy(), ROUNDING)
 
 
 def test_linear_maps_in_scipy() -> None:

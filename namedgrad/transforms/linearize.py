@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class LinearMap:
     """The derivative of a function at a point.
 
-    ``L(t)`` pushes a tangent forward, ``L.T(c)`` pulls a cotangent back, ``L @ M`` composes, ``L.dense()`` is the
-    Jacobian, ``L.to_scipy()`` a :class:`scipy.sparse.linalg.LinearOperator` over flattened arrays.
+    ``L(t)`` or ``L @ t`` pushes a tangent forward, ``L.T(c)`` pulls a cotangent back, ``L @ M`` composes two maps,
+    ``L.dense()`` is the Jacobian, ``L.to_scipy()`` a :class:`scipy.sparse.linalg.LinearOperator` over flattened arrays.
 
     ``L.T`` is the adjoint for the real inner product: Re<conj(c), L t> = Re<conj(L.T c), t>, per slice of the
     vectorized axes of the output, summed over all else.
@@ -50,10 +50,10 @@ class LinearMap:
         """The adjoint map."""
         return LinearMap(self._backward, self._forward)
 
-    def __matmul__(self, other: LinearMap) -> LinearMap:
-        """Composition: ``(L @ M)(t)`` is ``L(M(t))``."""
+    def __matmul__(self, other: Any) -> Any:
+        """Composition with another map, ``(L @ M)(t)`` is ``L(M(t))``; the image of a tangent, of several as a tuple, as in SciPy."""
         if not isinstance(other, LinearMap):
-            raise TypeError(f"@ composes linear maps, got {type(other).__name__}; apply a map to an array with L(t)")
+            return self(*other) if self._forward.arity != 1 else self(other)
         return LinearMap(other._forward.then(self._forward), self._backward.then(other._backward))
 
     def dense(self, suffix: str = "_wrt") -> Any:
