@@ -45,10 +45,13 @@ class Level:
         if self.tape is not None:
             self.tape = []
 
-    def record(self, map_: Map, nodes: Sequence[Any], out: Any) -> Any:
+    def record(self, map_: Map, nodes: Sequence[Any], out: Any, captured: DimArray | None = None) -> Any:
         """The traced output of an operation."""
         if self.tape is None:
             return self._forward(map_, nodes, out)
+        if self.borrow and type(map_) is Scale:
+            self.lend(captured, watch=True)
+            map_.terms = [(self.own(f), names, dtype) for f, names, dtype in map_.terms]
         map_.parents = tuple(nodes)
         self.tape.append(map_)
         if type(out) is not tuple:
@@ -63,9 +66,9 @@ class Level:
             return out if ts is None else Traced(out, self, ts)
         return tuple(o if t is None else Traced(o, self, t) for o, t in zip(out, ts or (None,) * len(out), strict=True))
 
-    def lend(self, a: DimArray, *, watch: bool = False) -> None:
+    def lend(self, a: DimArray | None, *, watch: bool = False) -> None:
         """Remember memory of the user's; ``watch``: the program itself may write there between two uses."""
-        if self.borrow and a.level is None and backends.is_array(a.raw):
+        if self.borrow and a is not None and a.level is None and backends.is_array(a.raw):
             root = backends.memory(a.raw)
             self.lent[id(root)] = (root, watch or self.lent.get(id(root), (root, False))[1])
 
@@ -89,15 +92,11 @@ class Level:
 
         def linear(out: Any, ins: list[DimArray], need: list[bool], /, **params: Any) -> Map | None:
             for a, n in zip(ins, need, strict=True):
-                if not n:
-                    self.lend(a, watch=True)
+                self.lend(None if n else a, watch=True)
             some, every = prim.keeps != "factors", prim.keeps == "operands"
             ins = [self.own(a) if every or (some and not n) else a for a, n in zip(ins, need, strict=True)]
             out = self.own(out) if every or prim.keeps == "result" else out
-            map_: Map | None = prim.linear(out, ins, need, **params)
-            if type(map_) is Scale:
-                map_.terms = [(self.own(f), names, dtype) for f, names, dtype in map_.terms]
-            return map_
+            return prim.linear(out, ins, need, **params)
 
         return linear
 

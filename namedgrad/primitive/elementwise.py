@@ -59,7 +59,7 @@ class Elementwise(Primitive):
         level = x.level
         if level is None:
             return self.compute_one(x)
-        if not level.fast or level.borrow:
+        if not level.fast:
             return apply(self, (x,))
         value = x.value
         out = self.one(value)
@@ -82,7 +82,7 @@ class Elementwise(Primitive):
             level = lx if lx.index > ly.index else ly
             if not (lx.fast and ly.fast):
                 return apply(self, (x, y))
-        if not level.fast or level.borrow:
+        if not level.fast:
             return apply(self, (x, y))
         a = x.value if lx is level else x
         b = y.value if ly is level else y
@@ -101,7 +101,8 @@ class Elementwise(Primitive):
             terms += ((e if type(e) is int else e(out, a, b), b.names, None if b.dtype is own else b.dtype),)
             nodes += (y.node,)
         short = like(out) if terms and (terms[0][1] != names or terms[-1][1] != names) else None
-        return level.record(Scale(terms, short), nodes, out) if terms else out
+        captured = None if lx is ly else b if lx is level else a
+        return level.record(Scale(terms, short), nodes, out, captured) if terms else out
 
     def lower(self, args: Sequence[DimArray]) -> DimArray:
         if len(args) == 2:

@@ -51,7 +51,7 @@ class LinearMap:
         return LinearMap(self._backward, self._forward)
 
     def __matmul__(self, other: Any) -> Any:
-        """Composition with another map, ``(L @ M)(t)`` is ``L(M(t))``; the image of a tangent, of several as a tuple, as in SciPy."""
+        """Composition, ``(L @ M)(t)`` is ``L(M(t))``; of a tangent (of several, as a tuple) the image, as in SciPy."""
         if not isinstance(other, LinearMap):
             return self(*other) if self._forward.arity != 1 else self(other)
         return LinearMap(other._forward.then(self._forward), self._backward.then(other._backward))
