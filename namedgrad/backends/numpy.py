@@ -182,15 +182,17 @@ class NumpyBackend(
     def select(self, mask: Raw, x: Raw) -> Raw:
         """``x`` where the mask is true, exactly 0 elsewhere; of many cells bit by bit.
 
-        On an irregular mask ``np.where`` waits for mispredicted branches: 3.6 ms for a million cells, this 0.7 ms.
+        On an irregular mask ``np.where`` waits for mispredicted branches: 6.2 ms for a million cells, this 1.8 ms.
         """
         bits = _BITS.get(getattr(x, "dtype", None))
         if bits is None or np.broadcast(mask, x).size < MANY:
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
             return super().select(mask, x)
-        keep = np.negative(np.ascontiguousarray(mask).view(np.int8)).astype(bits)  # in one step 0.2 ms more
-        return np.bitwise_and(keep, x.view(bits), out=keep if keep.shape == x.shape else None).view(x.dtype)
+        keep = np.negative(np.ascontiguousarray(mask).view(np.int8))
+        if keep.size < x.size:  # else it becomes as wide as x where they meet, in the cache: 0.6 ms less than here
+            keep = keep.astype(bits)
+        return np.bitwise_and(keep, x.view(bits), order="C").view(x.dtype)
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
         """``g * factor``, repaired only if something in it is not finite."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
+from namedgrad import axes
 from namedgrad.array import DimArray
-from namedgrad.primitive import operation, reduction, sample
+from namedgrad.axes import Names
+from namedgrad.linear import Map, like
+from namedgrad.primitive import LinearCore, Reduction, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
 from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, real_dtype, restore
-from namedgrad.rules.structure import cast, equal, select, spread, subtract, total
+from namedgrad.rules.structure import cast, equal, relabel, select, spread, subtract, total
 
 
 def _wide(x: DimArray, dtype: Any) -> Any:
@@ -27,28 +29,43 @@ def _ties(y: DimArray, x: DimArray, nan: bool) -> DimArray:
     return e.logical_or(tie, e.logical_and(e.isnan(x), e.isnan(y))) if nan and x.dtype.kind == "f" and may_have_nan(y) else tie
 
 
-def shared_ties(g: DimArray, y: DimArray, x: DimArray, *, nan: bool = True) -> tuple[DimArray]:
-    """The cotangent of a value that ``x`` has somewhere: its cells equal to it share it."""
+def shared_ties(y: DimArray, x: DimArray, *, nan: bool = True) -> tuple[DimArray, DimArray]:
+    """Which cells of ``x`` share the derivative of a value ``y`` that ``x`` has somewhere, and how many."""
     tie = _ties(y, x, nan)
-    n = counts(tie, tuple(n for n in x.names if n not in y.names), _wide(x, real_dtype(x)))
-    return (select(tie, cast(e.divide(g, e.maximum(n, c(1))), g.dtype)),)
+    n = counts(tie, tuple(axes.without(x.names, y.names)), _wide(x, real_dtype(x)))
+    return tie, e.maximum(n, c(1))
 
 
-def pushed_ties(t: DimArray, y: DimArray, x: DimArray, *, nan: bool = True) -> DimArray:
-    """The tangent of such a value: the mean of those of the cells equal to it."""
-    gone = tuple(n for n in x.names if n not in y.names)
-    tie = _ties(y, x, nan)
-    n = counts(tie, gone, _wide(x, real_dtype(x)))
-    return cast(e.divide(total(cast(select(tie, t), _wide(t, t.dtype)), gone), e.maximum(n, c(1))), t.dtype)
+def pulled_ties(g: DimArray, tie: DimArray, n: DimArray) -> list[DimArray]:
+    """The cotangent of such a value, shared."""
+    return [select(tie, cast(e.divide(g, n), g.dtype))]
 
 
-def _declared(name: str, nan: bool) -> Any:
-    shared, pushed = (functools.partial(f, nan=nan) for f in (shared_ties, pushed_ties))
-    return reduction(name, pullback=shared, pushforward=pushed)
+def pushed_ties(t: DimArray, tie: DimArray, n: DimArray) -> DimArray:
+    """The tangent of such a value: the mean of those of the cells that share."""
+    gone = tuple(axes.without(tie.names, n.names))
+    return cast(e.divide(total(cast(select(tie, t), _wide(t, t.dtype)), gone), n), t.dtype)
 
 
-_max, _min = _declared("max", nan=True), _declared("min", nan=True)
-_max_present, _min_present = _declared("max_present", nan=False), _declared("min_present", nan=False)  # of NaN alone nothing
+class _Extreme(Reduction):
+    """Its map holds which cells tie, in an eighth of the memory of the operand."""
+
+    keeps = "constants"
+
+    def __init__(self, name: str, *, nan: bool) -> None:
+        super().__init__(name, None, None)
+        self.nan = nan
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
+        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
+        ties = shared_ties(out, relabel(ins[0], frame), nan=self.nan)
+        return LinearCore(
+            lambda ts: pushed_ties(ts[0], *ties), lambda g: pulled_ties(g, *ties), [like(ins[0])], [frame], {}
+        )
+
+
+_max, _min = _Extreme("max", nan=True), _Extreme("min", nan=True)
+_max_present, _min_present = _Extreme("max_present", nan=False), _Extreme("min_present", nan=False)  # of NaN alone nothing
 
 
 def _extreme(of_all: Any, of_present: Any, x: DimArray, dim: Any, skipna: bool | None, keepdims: bool) -> DimArray:

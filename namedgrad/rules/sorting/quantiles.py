@@ -23,7 +23,7 @@ from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge
 from namedgrad.rules.reductions.common import counts, present, real_dtype, restore
-from namedgrad.rules.reductions.extremes import max, pushed_ties, shared_ties
+from namedgrad.rules.reductions.extremes import max, pulled_ties, pushed_ties, shared_ties
 from namedgrad.rules.reductions.places import all
 from namedgrad.rules.scans.sums import cumsum
 from namedgrad.rules.sorting.order import argsort_of, sort_axis
@@ -68,7 +68,11 @@ class _Ranked(Primitive):
         frame: dict[Name, Name] = {dim: axes.core(-1)}
         x, y = relabel(ins[0], frame), out
         return CoreMap(
-            lambda ts: pushed_ties(ts[0], y, x), lambda g: shared_ties(g, y, x), [like(ins[0])], [frame], {}
+            lambda ts: pushed_ties(ts[0], *shared_ties(y, x)),
+            lambda g: pulled_ties(g, *shared_ties(y, x)),
+            [like(ins[0])],
+            [frame],
+            {},
         )
 
 
