@@ -142,6 +142,7 @@ class Pick(Map):
     """One output of an operation that has several."""
 
     __slots__ = ("index",)
+    multiplies = False
 
     def __init__(self, source: Map, index: int) -> None:
         self.parents, self.index = (source,), index

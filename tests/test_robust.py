@@ -769,3 +769,28 @@ def test_a_record_known_to_be_finite_is_not_looked_at_again(monkeypatch: pytest.
     for _ in range(3):
         pull(array(3))
     assert len(looked) == 1
+
+
+SELECTING = {
+    "max": lambda x: ng.max(x, "b", skipna=False),
+    "unbind": lambda x: ng.unbind(x, "a")[1],
+    "rolling": lambda x: x.rolling(b=3).max(),
+    "max_pool": lambda x: ng.max_pool(x, {"b": 2}),
+    "segment_max": lambda x: ng.segment_max(x, np.array([0, 1, 0, 1]), "b", 2),
+    "segment_reduce": lambda x: ng.segment_reduce(x, "max", lengths=[3, 1], dim="b"),
+}
+
+
+@pytest.mark.parametrize("name", SELECTING)
+def test_what_selects_multiplies_nothing_and_is_not_looked_at(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ng.DimArray(np.random.default_rng(0).normal(size=(3, 4)), ("a", "b"))
+    out, pull = ng.pullback(SELECTING[name], x)
+    seed = np.full(out.data.shape, np.inf)
+    seed[:1] = 0
+    looked: list[int] = []
+    kind = type(ng.backends.NUMPY)
+    original = kind.isfinite_all
+    monkeypatch.setattr(kind, "isfinite_all", lambda self, x: looked.append(1) or original(self, x))
+    found = pull(ng.DimArray(seed, out.dims)).data
+    assert not looked
+    assert set(np.unique(found)) <= {0, np.inf}  # no cell that is not chosen is 0 times infinity

@@ -66,7 +66,8 @@ class HostFourier(FourierKernels):
 
     def ihfft(self, x: Raw, axis: int, norm: str) -> Raw:
         """By the half spectrum, as NumPy has it."""
-        return self.xp.conj(self.rfft(x, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
+        out = self.rfft(x, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm))
+        return self.xp.conj(out, out=out)
 
 
 def _without_signs(out: Raw, x: Raw) -> Raw:

@@ -17,7 +17,7 @@ LAST = axes.cores(1)
 
 
 class LinearCore(CoreMap):
-    """The map of an operation that is linear itself."""
+    """The map of an operation that is linear itself, or that selects and divides by counts."""
 
     __slots__ = ()
     multiplies = False

@@ -82,7 +82,7 @@ class Relabel(Primitive):
 
     form, signature, keeps = "linear", "()->()", "constants"
 
-    def lower(self, args: Sequence[DimArray], mapping: dict[Name, Name], hide: Names, show: Names) -> DimArray:
+    def lower(self, args: Sequence[DimArray], mapping: Mapping[Name, Name], hide: Names, show: Names) -> DimArray:
         (x,) = args
         names = axes.renamed(x.names, tuple(mapping.items())) if mapping else x.names
         if isinstance(x.hidden, ByName):
@@ -185,6 +185,8 @@ def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: N
     """Rename and mark axes."""
     if not (mapping or hide or show):
         return x
+    if x.level is None:
+        return _RELABEL.lower((x,), mapping, hide, show)
     return apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
 
 

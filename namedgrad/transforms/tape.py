@@ -220,6 +220,8 @@ def cast_to(t: DimArray, dtype: Any) -> DimArray:
 
 def check_cotangent(g: DimArray, out: Any, what: str = "cotangent") -> DimArray:
     """A cotangent (or tangent) aligned with what it belongs to; visible extras and wrong sizes are refused."""
+    if g.names == out.names and g.full_shape == out.full_shape:
+        return g
     extra = [n for n in g.dims if n not in out.names]
     if extra:
         raise AxisError(
@@ -255,7 +257,7 @@ class _Finish:
 
     def _with_all(self, g: DimArray) -> DimArray:
         """With every vectorized axis of the outputs, also those that only other outputs have."""
-        lacks = {n: s for n, s in self.sizes.items() if n not in g.names}
+        lacks = {n: s for n, s in self.sizes.items() if n not in g.names} if self.sizes else None
         if not lacks:
             return g
         wide = spread(g, Like((*lacks, *g.names), (*lacks.values(), *g.full_shape), g.dtype))

@@ -12,8 +12,8 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, Name
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Like, Map, like
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.linear import Like, Map, like
+from namedgrad.primitive import LinearCore, Primitive, operation, sample
 from namedgrad.primitive.linear import LAST, linear
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import new_name, pick_one
@@ -72,7 +72,7 @@ class _RunExtreme(Primitive):
         def pull(g: DimArray) -> list[DimArray]:
             return [select(tie, repeat_runs(shared(g), bounds=bounds))]
 
-        return CoreMap(push, pull, [like(ins[0])], [frame], frame)
+        return LinearCore(push, pull, [like(ins[0])], [frame], frame)
 
 
 _LARGEST, _SMALLEST = _RunExtreme("run_max", "maximum"), _RunExtreme("run_min", "minimum")

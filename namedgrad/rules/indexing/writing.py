@@ -228,7 +228,6 @@ class _ExtremeMap(_AddMap):
     """Cells that tie, those of the array and those written, share equally."""
 
     __slots__ = ("among_values", "in_target", "share")
-    multiplies = True
 
     def prepare(self, out: DimArray, x: DimArray, v: DimArray) -> None:
         out, x, v = (stamp(innermost(a), axes.by_name()) for a in (out, x, v))

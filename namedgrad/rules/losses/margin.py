@@ -182,7 +182,7 @@ def margin_ranking_loss(
     """
     what = "margin_ranking_loss"
     x, y, t = read_real(what, input1, input2=input2, target=target)
-    loss = e.clip_low(add(multiply(negative(t), subtract(x, y)), constant(margin)), c(0))
+    loss = e.clip_low(subtract(constant(margin), multiply(t, subtract(x, y))), c(0))
     return reduced(loss, (x, y, t), dim, reduction, what)
 
 

@@ -13,8 +13,8 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent, make, named
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive, operation, sample
+from namedgrad.linear import Map, like
+from namedgrad.primitive import LinearCore, Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import new_name, pick
 from namedgrad.rules.elementwise import c
@@ -67,7 +67,7 @@ class _Ranked(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
         frame: dict[Name, Name] = {dim: axes.core(-1)}
         x, y = relabel(ins[0], frame), out
-        return CoreMap(
+        return LinearCore(
             lambda ts: pushed_ties(ts[0], *shared_ties(y, x)),
             lambda g: pulled_ties(g, *shared_ties(y, x)),
             [like(ins[0])],

@@ -9,8 +9,8 @@ from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
 from namedgrad.backends.windows import Along, Span
-from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive, core, linear, place
+from namedgrad.linear import Map, like
+from namedgrad.primitive import LinearCore, Primitive, core, linear, place
 from namedgrad.rules.movement import core_size
 from namedgrad.rules.structure import positions, relabel, stamp
 from namedgrad.trace import apply, innermost
@@ -80,7 +80,7 @@ class _Largest(Primitive):
         frame: dict[Name, Name] = {dim: _LAST}
         won = stamp(relabel(winners(x, out, dim, span), frame), axes.by_name())
         size = extent(x, dim)
-        return CoreMap(
+        return LinearCore(
             lambda ts: cells_at(ts[0], won, _LAST, span),
             lambda g: [_put_at(g, won, _LAST, span, size)],
             [like(x)],

@@ -14,8 +14,8 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.backends.windows import Span
-from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import operation, sample
+from namedgrad.linear import Map, like
+from namedgrad.primitive import LinearCore, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import reductions, sorting
 from namedgrad.rules.control import stop_gradient
@@ -273,7 +273,7 @@ class _Peaks(PerWindow):
         lie = {frame[d]: s for d, s in spans.items()}
         new = dict(zip(lie, offsets, strict=True))
         sizes = {frame[d]: extent(x, d) for d in spans}
-        return CoreMap(
+        return LinearCore(
             lambda ts: e.divide(total(select(ties, strided_windows(ts[0], lie, new)), offsets), count),
             lambda g: [add_windows(select(ties, e.divide(g, count)), lie, new, sizes)],
             [like(x)],
