@@ -141,8 +141,7 @@ def push(map_: Map, ins: Sequence[Tangent | None]) -> Any:
 class Pick(Map):
     """One output of an operation that has several."""
 
-    __slots__ = ("index",)
-    multiplies = False
+    __slots__, multiplies = ("index",), False
 
     def __init__(self, source: Map, index: int) -> None:
         self.parents, self.index = (source,), index

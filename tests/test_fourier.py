@@ -59,3 +59,12 @@ def test_angles_of_the_spectrum_of_a_real_array(name, dims):
     got = getattr(ng, name)(ng.DimArray(x, ("a", "b")), dims).data
     real = (want.imag == 0) & (want.real < 0)
     np.testing.assert_array_equal(np.angle(got[real]), np.pi)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 16])
+def test_zeros_of_the_inverse_half_spectrum_have_the_signs_of_numpy(n):
+    x = np.stack([RNG.normal(size=n), np.zeros(n), np.ones(n)])
+    found, expected = ng.ihfft(ng.DimArray(x, ("a", "b")), "b").data, np.fft.ihfft(x, axis=1)
+    real = [0, n // 2] if n % 2 == 0 else [0]  # frequencies that are their own conjugates
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(np.signbit(found.imag[:, real]), np.signbit(expected.imag[:, real]))
