@@ -174,18 +174,25 @@ def digitize(x: Any, bins: DimArray, dim: Name | None = None, *, right: bool = F
     from namedgrad.rules.elementwise import greater
     from namedgrad.rules.movement import slice_of
     from namedgrad.rules.movement.cuts import flip_axes
-    from namedgrad.rules.structure import subtract, where
+    from namedgrad.rules.structure import known_true, logical_not, subtract, where
 
     edges, v = innermost(constant(bins)), innermost(constant(x))
     name = _only(edges, dim, "digitize")
     side = "left" if right else "right"
-    up = searchsorted(edges, v, name, side=side)
     n = extent(edges, name)
+
+    def up() -> DimArray:
+        return searchsorted(edges, v, name, side=side)
+
+    def down() -> DimArray:
+        return subtract(constant(n), searchsorted(flip_axes(edges, (name,)), v, name, side=side))
+
     if n < 2:
-        return up
+        return up()
     falling = greater(slice_of(edges, name, 0), slice_of(edges, name, n - 1))
-    down = subtract(constant(n), searchsorted(flip_axes(edges, (name,)), v, name, side=side))
-    return where(falling, down, up)
+    if not falling.names and (known_true(falling) or known_true(logical_not(falling))):
+        return down() if falling.raw else up()
+    return where(falling, down(), up())
 
 
 def _only(edges: DimArray, dim: Name | None, what: str) -> Name:
