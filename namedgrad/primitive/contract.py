@@ -63,7 +63,7 @@ def _narrow(a: DimArray, other: DimArray, over: Names) -> DimArray:
     The cotangent of a sum is such an array; keeping its repetition would turn one matrix product into many small ones.
     """
     strides = getattr(a.raw, "strides", None)
-    if strides is None or 0 in a.full_shape:
+    if strides is None or 0 not in strides or 0 in a.full_shape:
         return a
     drop = [n for n, s in zip(a.names, strides, strict=True) if s == 0 and n in other.names and n not in over]
     if not drop:

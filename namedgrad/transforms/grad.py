@@ -350,13 +350,15 @@ def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[
         leaf = given if given is None or not n else adapter.along(belonging, given, what)
         own = _parts_of(leaf, n, what)
         belongs = likes[len(parts) : len(parts) + n]
-        parts.extend(constant(leaf, f"the {what}") if _lost_names(p, o) else p for p, o in zip(own, belongs))
+        parts.extend([constant(leaf, f"the {what}") if _lost_names(p, o) else p for p, o in zip(own, belongs)])
     return [None if p is None else check_cotangent(p, o, what) for p, o in zip(parts, likes, strict=True)]
 
 
 def _lost_names(p: DimArray | None, o: Any) -> bool:
     """Whether a plain array is given for one with names."""
-    return p is not None and any(isinstance(n, Axis) and n not in o.names for n in p.names) and bool(o.names)
+    if p is None or p.names == o.names:
+        return False
+    return any(isinstance(n, Axis) and n not in o.names for n in p.names) and bool(o.names)
 
 
 def _parts_of(leaf: Any, count: int, what: str) -> list[DimArray | None]:

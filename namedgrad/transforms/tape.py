@@ -63,12 +63,8 @@ class Tape:
         """Gradients of all inputs, marked and ordered like the inputs with the kept axes in front."""
         kept = frozenset(keep).union(*(o.hidden for o in self.out_like))
         pairs = frozenset((n, n) for n in kept)
-        sizes = {
-            n: extent(a, n)
-            for a in (*self.outs, *(c for c in cotangents if c is not None))
-            for n in a.names
-            if n in kept
-        }
+        given = (*self.outs, *(c for c in cotangents if c is not None)) if kept else ()
+        sizes = {n: extent(a, n) for a in given for n in a.names if n in kept}
         guard = not all(s.backend.may_branch for s in (*self.ins, *self.out_like))
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
@@ -333,9 +329,11 @@ def own_memory(results: Iterable[DimArray], given: Iterable[DimArray | None]) ->
     out = []
     for done in results:
         raw = innermost(done).raw
-        if id(backends.memory(raw)) in taken or not _is_whole(raw):
+        root = backends.memory(raw)
+        if id(root) in taken or not _is_whole(raw):
             done = fresh_copy(done)  # noqa: PLW2901 - the same value
-        taken.add(id(backends.memory(innermost(done).raw)))
+            root = backends.memory(innermost(done).raw)
+        taken.add(id(root))
         out.append(done)
     return out
 
