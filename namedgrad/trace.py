@@ -93,7 +93,7 @@ class Level:
         def linear(out: Any, ins: list[DimArray], need: list[bool], /, **params: Any) -> Map | None:
             for a, n in zip(ins, need, strict=True):
                 self.lend(None if n else a, watch=True)
-            some, every = prim.keeps != "factors", prim.keeps == "operands"
+            some, every = prim.keeps != "factors", sum(need) > 1 if prim.keeps == "others" else prim.keeps == "operands"
             ins = [self.own(a) if every or (some and not n) else a for a, n in zip(ins, need, strict=True)]
             out = self.own(out) if every or prim.keeps == "result" else out
             return prim.linear(out, ins, need, **params)

@@ -794,3 +794,23 @@ def test_what_selects_multiplies_nothing_and_is_not_looked_at(name: str, monkeyp
     found = pull(ng.DimArray(seed, out.dims)).data
     assert not looked
     assert set(np.unique(found)) <= {0, np.inf}  # no cell that is not chosen is 0 times infinity
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_of_a_product_only_the_factors_of_what_is_differentiated_are_copied(
+    both: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    x, y, g = (rng.normal(size=s) for s in ((3, 4), (4, 5), (3, 5)))
+    wants = (g @ y.T, x.T @ g)
+    a, b = ng.DimArray(x, ("i", "k")), ng.DimArray(y, ("k", "j"))
+    copied: list[tuple[int, ...]] = []
+    kind = type(ng.backends.NUMPY)
+    original = kind.copy
+    monkeypatch.setattr(kind, "copy", lambda self, x: copied.append(x.shape) or original(self, x))
+    _, pull = ng.pullback(ng.dot, a, b) if both else ng.pullback(lambda a: ng.dot(a, b), a)
+    assert copied == ([x.shape, y.shape] if both else [y.shape])
+    x[:], y[:] = 7, 8
+    found = pull(ng.DimArray(g, ("i", "j")))
+    for one, want in zip(found if both else (found,), wants, strict=False):
+        np.testing.assert_allclose(one.data, want)

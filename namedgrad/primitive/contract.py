@@ -20,7 +20,7 @@ class Contract(Primitive):
     factor does not count.
     """
 
-    form = "contract"
+    form, keeps = "contract", "others"
 
     def __init__(self, name: str, *, weight: bool = False, guard: bool = False) -> None:
         super().__init__(name)

@@ -61,7 +61,7 @@ class Primitive:
 
     form = ""
     signature = "()"
-    keeps = "operands"  #: what maps hold on to: "constants" among them, "result" also what is computed, or "factors"
+    keeps = "operands"  #: what maps hold: "constants" among them, the "others" of each, also the "result", or "factors"
 
     def __init__(self, name: str, kernel: str | None = None) -> None:
         self.name, self.kernel = name, kernel or name

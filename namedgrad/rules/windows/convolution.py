@@ -32,7 +32,7 @@ class _Convolve(Primitive):
     kernel of 500 cells.
     """
 
-    form, signature = "core", "(n...,k...),(w...,k...)->(m...)"
+    form, signature, keeps = "core", "(n...,k...),(w...,k...)->(m...)", "others"
 
     def lower(self, args: Sequence[DimArray], dims: Names, kernel: Names, over: Names, spans: Spans) -> DimArray:
         x, w = args
