@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.fft
 
 import namedgrad as ng
 
@@ -38,6 +39,40 @@ def test_fft2_along_the_axes_that_numpy_takes():
     x = np.arange(24.0).reshape(2, 3, 4)
     for axes in ((0,), (0, 1, 2), (-1, 0)):
         np.testing.assert_allclose(np.fft.fft2(ng.positional(x), axes=axes).data, np.fft.fft2(x, axes=axes))
+
+
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2"])
+@pytest.mark.parametrize("dim", [(0,), (2, 0, 1), (-1, 0)])
+def test_transforms_of_two_dims_take_any_number_of_them(name, dim):
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    np.testing.assert_allclose(getattr(ng, name)(ng.positional(x), dim).data, getattr(scipy.fft, name)(x, axes=dim), atol=1e-12)
+
+
+def test_masked_scatter_of_an_array_smaller_than_its_mask():
+    x, mask, source = np.arange(3.0), np.array([[True, False, True], [False, True, True]]), np.arange(10.0, 16.0)
+    expected = np.broadcast_to(x, mask.shape).copy()
+    expected[mask] = source[: mask.sum()]
+    np.testing.assert_array_equal(ng.masked_scatter(ng.positional(x), mask, source).data, expected)
+    _, pull = ng.pullback(lambda x, source: ng.masked_scatter(x, mask, source), x, source)
+    cotangent = np.array([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+    into_x, into_source = pull(cotangent)
+    np.testing.assert_array_equal(into_x, np.where(mask, 0, cotangent).sum(0))
+    np.testing.assert_array_equal(into_source, [1, 4, 16, 32, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: ng.hardtanh(x, 0.5, -0.5), "above max_val"),
+        (lambda x: ng.softshrink(x, -0.5), "negative"),
+        (lambda x: ng.celu(x, 0.0), "alpha is 0"),
+        (lambda x: ng.multigammaln(x, 0), "d=0"),
+        (lambda x: ng.multigammaln(x, 1.5), "d=1.5"),
+    ],
+)
+def test_parameters_that_mean_nothing_are_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(ng.positional(np.array([0.5, -0.3])))
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 3), (0, 3, 5), (0, 5, 3), (2, 0, 3), (2, 3, 0)])

@@ -115,7 +115,7 @@ def test_other_coordinates_of_an_object_are_interpolated_too() -> None:
         (lambda: ng.fft(A, "x", n=0), "invalid number"),
         (lambda: ng.rfft(A * 1j, "x"), "real array"),
         (lambda: ng.fft(A, "x", norm="full"), "norm"),
-        (lambda: ng.fft2(A, "x"), "2 dims"),
+        (lambda: ng.fft2(A, ()), "one dim at least"),
         (lambda: ng.convolve(A, A.isel(x=slice(0, 0)), "x"), "empty"),
         (lambda: ng.convolve(A, A, "x", mode="half"), "half"),
         (lambda: ng.differentiate(A.isel(x=[0]), "x"), "2 cells"),

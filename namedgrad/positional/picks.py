@@ -119,8 +119,9 @@ def _masked_select(given: Given) -> Names | None:
 
 
 def _masked_scatter(given: Given) -> Names | None:
-    x = given["x"] = numbered(given["x"])
-    given["mask"] = numbered(np.broadcast_to(given["mask"], x.shape))
+    wide, mask = np.broadcast_arrays(given["x"], given["mask"])
+    x = given["x"] = numbered(wide)
+    given["mask"] = numbered(mask)
     source = given["source"] = _own(numbered(given["source"]), "source")
     given["dim"], given["source_dim"] = names_of(x, given.get("dim")), source.dims
     return x.dims

@@ -56,6 +56,11 @@ _hardswish   = elementwise("hardswish",        lambda y, x: _hardswish_slope(x))
 # fmt: on
 
 
+def _numbers(*parameters: Any) -> bool:
+    """Whether parameters may be looked at: those that are arrays may be lazy, or recorded."""
+    return all(isinstance(p, (int, float)) for p in parameters)
+
+
 def _beyond(x: DimArray, bound: DimArray) -> DimArray:
     return logical_not(e.less_equal(e.absolute_real(x), bound))
 
@@ -322,6 +327,8 @@ def celu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     ------
     AxisError
         If a dim has two sizes, or is vectorized in one operand and visible in another.
+    ValueError
+        If ``alpha`` is the number 0.
 
     Notes
     -----
@@ -335,6 +342,8 @@ def celu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     >>> ng.celu(x, 2.0).data
     array([-0.78693868,  2.        ])
     """
+    if _numbers(alpha) and alpha == 0:
+        raise ValueError("celu: alpha is 0, by which x is divided; its limit is relu(x)")
     a = constant(alpha)
     return multiply(_elu.two(e.divide(comparable(x, "celu"), a), c(1)), a)
 
@@ -388,6 +397,8 @@ def hardtanh(x: DimArray, min_val: DimArray | float = -1.0, max_val: DimArray | 
     ------
     AxisError
         If a dim has two sizes, or is vectorized in one operand and visible in another.
+    ValueError
+        If a number ``min_val`` is above a number ``max_val``.
 
     Notes
     -----
@@ -401,6 +412,8 @@ def hardtanh(x: DimArray, min_val: DimArray | float = -1.0, max_val: DimArray | 
     >>> ng.hardtanh(x, -1.0, 2.0).data
     array([-1. ,  0.5,  2. ])
     """
+    if _numbers(min_val, max_val) and min_val > max_val:
+        raise ValueError(f"hardtanh: min_val={min_val!r} is above max_val={max_val!r}; exchange them")
     return bounded(comparable(x, "hardtanh"), constant(min_val), constant(max_val))
 
 
@@ -456,6 +469,8 @@ def softshrink(x: DimArray, lambd: DimArray | float = 0.5) -> DimArray:
     ------
     AxisError
         If a dim has two sizes, or is vectorized in one operand and visible in another.
+    ValueError
+        If ``lambd`` is a negative number.
 
     Notes
     -----
@@ -469,6 +484,8 @@ def softshrink(x: DimArray, lambd: DimArray | float = 0.5) -> DimArray:
     >>> ng.softshrink(x).data
     array([-1.5 ,  0.  ,  0.25])
     """
+    if _numbers(lambd) and lambd < 0:
+        raise ValueError(f"softshrink: lambd={lambd!r} is negative: there is nothing to move towards 0 by")
     return _softshrink.two(comparable(x, "softshrink"), constant(lambd))
 
 

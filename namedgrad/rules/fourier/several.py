@@ -50,15 +50,15 @@ Examples
 """
 
 
-def plan(x: DimArray, dim: Any, s: Sequence[int] | None, what: str, count: int | None) -> list[tuple[Name, int | None]]:
+def plan(x: DimArray, dim: Any, s: Sequence[int] | None, what: str) -> list[tuple[Name, int | None]]:
     """The dims and their lengths, None where the size is to stay."""
     sizes: Sequence[int | None] | None = s
     if isinstance(dim, Mapping):
         sizes, dim = tuple(dim.values()), tuple(check(x, name, what) for name in dim)
     names = pick(x, dim, what)
     sizes = (None,) * len(names) if sizes is None else tuple(sizes)
-    if not names or len(sizes) != len(names) or (count is not None and len(names) != count):
-        raise ValueError(f"{what}: dims {names} with lengths {sizes}; give {count or 'some'} dims, and a length for each")
+    if not names or len(sizes) != len(names):
+        raise ValueError(f"{what}: dims {names} with lengths {sizes}; give one dim at least, and a length for each")
     return [(name, None if n == -1 else n) for name, n in zip(names, sizes, strict=True)]
 
 
@@ -83,26 +83,25 @@ _WHOLE = {fft: transforms.fft, ifft: transforms.ifft}
 def _declare(
     name: str, summary: str, last: Callable[..., DimArray], other: Callable[..., DimArray], *, first: bool, result: str
 ) -> Callable[..., DimArray]:
-    count = 2 if name.endswith("2") else None
+    two_dims = name.endswith("2")
     domain = "real" if last in {rfft, ihfft} else "complex"
-    required = "" if count else ", optional"
     text = _TEXT.format(
-        name=name, summary=summary, one=last.__name__, result=result, default=required,
+        name=name, summary=summary, one=last.__name__, result=result, default="" if two_dims else ", optional",
         call='("x", "y")' if last not in {irfft, hfft} else '{"x": 2, "y": 2}',
         kind="\n    Real." if domain == "real" else "",
         module="scipy.fft" if "hfft" in name else "numpy.fft",
-        dims=f"{'Two dims' if count else 'Dims, all by default'}; a mapping gives their lengths too.",
+        dims=f"{'Two dims, or any others' if two_dims else 'Dims, all by default'}; a mapping gives their lengths too.",
         returns="Real" if last in {irfft, hfft} else "Complex",
         last="" if last is other else f", :func:`{last.__name__}` along the last",
     )  # fmt: skip
 
     def two(x: DimArray, dim: Any, s: Any = None, norm: str | None = None) -> DimArray:
-        return along(x, plan(x, dim, s, name, count), norm, last, other, first=first)
+        return along(x, plan(x, dim, s, name), norm, last, other, first=first)
 
     def many(x: DimArray, dim: Any = None, s: Any = None, norm: str | None = None) -> DimArray:
-        return along(x, plan(x, dim, s, name, count), norm, last, other, first=first)
+        return along(x, plan(x, dim, s, name), norm, last, other, first=first)
 
-    function = two if count else many
+    function = two if two_dims else many
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
     samples = [

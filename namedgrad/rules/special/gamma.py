@@ -65,10 +65,16 @@ def multigammaln(x: DimArray, d: int) -> DimArray:
     x : DimArray
         Larger than ``(d - 1) / 2``.
     d : int
+        At least 1.
 
     Returns
     -------
     DimArray
+
+    Raises
+    ------
+    ValueError
+        If ``d`` is not a whole number of 1 or more.
 
     Notes
     -----
@@ -81,8 +87,10 @@ def multigammaln(x: DimArray, d: int) -> DimArray:
     >>> math.isclose(ng.multigammaln(ng.DimArray(1.0, ()), 2).item(), math.log(math.pi))
     True
     """
+    if d < 1 or d != int(d):
+        raise ValueError(f"multigammaln: d={d!r} counts dimensions; give 1, 2, 3 or more")
     out = gammaln(x)
-    for j in range(2, d + 1):
+    for j in range(2, int(d) + 1):
         out = add(out, gammaln(add(x, c((1 - j) / 2))))
     return add(out, c(d * (d - 1) / 4 * math.log(math.pi))) if d > 1 else out
 
