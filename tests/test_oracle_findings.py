@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.special
 
 import namedgrad as ng
 
@@ -80,3 +81,32 @@ def test_lu_of_empty_batches_has_its_sizes(shape):
     b, m, n = shape
     p, low, up = ng.lu(ng.DimArray(np.zeros(shape), ("b", "r", "c")), ("r", "c"), new_dim="k")
     assert (p.shape, low.shape, up.shape) == ((b, m), (b, m, min(m, n)), (b, min(m, n), n))
+
+
+NEAR_ZERO = [[0.0, -30.0], [-30.0, 0.0], [0.0, -35.0, -36.0], [1e-9, -25.0, -np.inf], [0.0, 0.0, -30.0], [-np.inf, 0.0]]
+
+
+@pytest.mark.parametrize("x", NEAR_ZERO)
+@pytest.mark.parametrize("how", ["as it is", "compiled", "per slice", "while differentiated"])
+def test_logsumexp_of_one_cell_near_zero_is_what_the_others_add(x, how):
+    x = np.array(x)
+
+    def value(f):
+        if how == "per slice":
+            return f(ng.positional(np.stack([x, x + 3]), vectorized="b")).data[0]
+        if how == "while differentiated":
+            return ng.value_and_grad(lambda x: np.sum(f(x)))(x)[0]
+        return (ng.compile(f) if how == "compiled" else f)(ng.positional(x)).data
+
+    np.testing.assert_allclose(value(lambda x: ng.logsumexp(x, 0)), scipy.special.logsumexp(x), rtol=1e-13)
+    np.testing.assert_allclose(value(np.logaddexp.reduce), scipy.special.logsumexp(x), rtol=1e-13)
+    np.testing.assert_allclose(value(lambda x: ng.logcumsumexp(x, 0)[-1]), np.logaddexp.reduce(x), rtol=1e-13)
+    b = np.arange(len(x)) + 1.0
+    np.testing.assert_allclose(value(lambda x: ng.logsumexp(x, 0, weights=ng.positional(b))), scipy.special.logsumexp(x, b=b), rtol=1e-13)
+
+
+def test_slopes_of_logsumexp_near_zero_stay():
+    x = np.array([0.0, -30.0, -31.0])
+    p = scipy.special.softmax(x)
+    np.testing.assert_allclose(ng.grad(ng.logsumexp)(x), p, rtol=1e-14)
+    np.testing.assert_allclose(ng.hessian(ng.logsumexp)(x)[1:], (np.diag(p) - np.outer(p, p))[1:], rtol=1e-12)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from namedgrad import backends
 from namedgrad.array import DimArray, constant
+from namedgrad.axes import Names
 from namedgrad.backends.softmax import lost_beside_one
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
@@ -17,8 +19,10 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, restore
 from namedgrad.rules.reductions.extremes import max
-from namedgrad.rules.structure import add, contract, equal, isfinite, total, where
+from namedgrad.rules.structure import add, cast, contract, equal, isfinite, subtract, total, where
 from namedgrad.trace import innermost
+
+BESIDE = 2.0**-10  # 1 takes so many digits of what is added to it that a logarithm of the sum lacks them
 
 
 @operation(sample("real(a,b,c)", dim=("a", "b")), sample("real(a,b)"), method=True)
@@ -69,7 +73,36 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
         inside = total(e.exp(e.below_top(x, top)), dims)
     nothing = equal(inside, c(0))
     out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
-    return restore(add(out, top), x, dims, keepdims)
+    fixed = None if weights is None else stop_gradient(constant(weights))
+    return restore(add(regained(out, inside, top, lambda top: _beside(known, top, fixed, dims)), top), x, dims, keepdims)
+
+
+def _beside(x: DimArray, top: DimArray, weights: DimArray | None, dims: Names) -> DimArray:
+    """The sum of exponentials less 1, which is the share of a largest cell that weighs 1."""
+    largest = equal(x, top)
+    parts = where(largest, c(0), e.exp(e.below_top(x, top)))
+    if weights is None:
+        return total(parts, dims)
+    return add(contract(parts, weights, dims), subtract(contract(cast(largest, parts.dtype), weights, dims), c(1)))
+
+
+def regained(out: DimArray, inside: DimArray, top: DimArray, others: Callable[[DimArray], DimArray]) -> DimArray:
+    """``out``, the logarithm of ``inside``, with the digits that the 1 of the largest cell took.
+
+    They are missed where that cell is near 0: the result then consists of what the ``others`` add. Derivatives are of
+    ``inside``, of which they are right.
+    """
+    if out.dtype.kind != "f":
+        return out
+    inside, top = stop_gradient(inside), stop_gradient(top)
+    near = e.less(e.absolute_real(top), c(BESIDE))
+    if _nowhere(near):
+        return out
+    near = e.logical_and(near, e.less(e.absolute_real(subtract(inside, c(1))), c(BESIDE)))
+    if _nowhere(near):
+        return out
+    lost = subtract(e.log1p(others(top)), e.log(where(near, inside, c(1))))
+    return add(out, where(near, lost, c(0)))
 
 
 def may_bend(x: DimArray, inside: DimArray) -> bool:
@@ -79,5 +112,10 @@ def may_bend(x: DimArray, inside: DimArray) -> bool:
     """
     if x.level is None or x.value.level is None or x.dtype.kind != "f":  # differentiated at most once
         return False
-    alone = e.less(innermost(inside), c(1 + lost_beside_one(x.dtype)))
-    return not backends.may_look(alone.raw) or bool(alone.raw.any())
+    return not _nowhere(e.less(innermost(inside), c(1 + lost_beside_one(x.dtype))))
+
+
+def _nowhere(mask: DimArray) -> bool:
+    """Whether no cell is known to be true."""
+    raw = innermost(mask).raw
+    return backends.may_look(raw) and not raw.any()

@@ -13,10 +13,10 @@ from namedgrad.rules.complex import real
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.reductions.exponentials import may_bend
+from namedgrad.rules.reductions.exponentials import may_bend, regained
 from namedgrad.rules.scans.extremes import cummax
 from namedgrad.rules.scans.recurrence import delayed, recurrence
-from namedgrad.rules.structure import add, cast, equal, isfinite, not_equal, select, where
+from namedgrad.rules.structure import add, cast, equal, isfinite, logical_not, not_equal, select, where
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("complex(a,b)", dim="b"))
@@ -60,11 +60,24 @@ def logcumsumexp(x: DimArray, dim: Any = None) -> DimArray:
         top = where(isfinite(stop_gradient(largest)), largest, top)
         inside = _below(x, top, some, name)
     nothing = equal(inside, c(0))
-    return add(where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside))), top)
+    out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
+    return add(regained(out, inside, top, lambda top: _others(stop_gradient(x), top, some, name)), top)
 
 
 def _below(x: DimArray, top: DimArray, some: DimArray, name: Name) -> DimArray:
     """Cumulative sums of exponentials below the running maximum, which is one where there are ``some``."""
-    drop = select(delayed(some, name), e.exp(e.below_top(delayed(top, name), top)))
     parts = e.exp(e.below_top(x, top))
-    return recurrence(cast(drop, parts.dtype), parts, name)
+    return recurrence(cast(_drop(top, some, name), parts.dtype), parts, name)
+
+
+def _others(x: DimArray, top: DimArray, some: DimArray, name: Name) -> DimArray:
+    """The same without the 1 of the cell that is the maximum; it is one of the others where a larger one follows."""
+    drop = _drop(top, some, name)
+    parts = e.exp(e.below_top(x, top))
+    is_next = e.logical_or(e.greater(top, delayed(top, name)), logical_not(delayed(some, name)))
+    return recurrence(cast(drop, parts.dtype), where(is_next, cast(drop, parts.dtype), parts), name)
+
+
+def _drop(top: DimArray, some: DimArray, name: Name) -> DimArray:
+    """By how much sums below the last maximum shrink below the next."""
+    return select(delayed(some, name), e.exp(e.below_top(delayed(top, name), top)))
