@@ -110,3 +110,23 @@ def test_slopes_of_logsumexp_near_zero_stay():
     p = scipy.special.softmax(x)
     np.testing.assert_allclose(ng.grad(ng.logsumexp)(x), p, rtol=1e-14)
     np.testing.assert_allclose(ng.hessian(ng.logsumexp)(x)[1:], (np.diag(p) - np.outer(p, p))[1:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [2.0**-530, 2.0**-570, 2.0**-900, 2.0**600])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_normalisations_without_eps_do_not_ask_for_the_unit(unit, compiled):
+    x = np.array([[1.0, 2.0, 4.0], [3.0, -1.0, 0.5]])
+    through = ng.compile if compiled else lambda f: f
+
+    def layer(x):
+        return ng.layer_norm(x, dim=-1, eps=0.0)
+
+    def rms(x):
+        return ng.rms_norm(x, dim=-1, eps=0.0)
+
+    off = x - x.mean(-1, keepdims=True)
+    np.testing.assert_allclose(through(layer)(ng.positional(x * unit)).data, off / x.std(-1, keepdims=True), rtol=1e-13)
+    size = np.sqrt((x**2).mean(-1, keepdims=True))
+    np.testing.assert_allclose(through(rms)(ng.positional(x * unit)).data, x / size, rtol=1e-13)
+    slope = through(ng.grad(lambda x: rms(x)[..., 0].sum()))(x * unit)
+    np.testing.assert_allclose(slope * unit, np.eye(3)[0] / size - x[:, :1] * x / (3 * size**3), rtol=1e-12)

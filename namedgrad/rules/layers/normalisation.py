@@ -75,11 +75,14 @@ def _standardised(x: DimArray, dims: Names, eps: float) -> DimArray:
 
 def _scaled_by_own(x: DimArray, dims: Names, eps: float, variance: DimArray, again: Callable[[DimArray, Names], DimArray]) -> DimArray:
     """Cells scaled by their own variance: divided first, which changes nothing, where that leaves the range."""
+    info = np.finfo(variance.dtype)
+    floor = float(info.tiny / info.eps)  # squares below it have lost digits
     raw = innermost(variance).raw
-    if not count_of(x, dims) or (may_look(raw) and np.isfinite(raw).all()):
+    if not count_of(x, dims) or (may_look(raw) and np.isfinite(raw).all() and (eps >= floor or (raw + eps >= floor).all())):
         return _scaled(x, variance, eps)
     largest = stop_gradient(largest_of(absolute(x), dims, skipna=False))
-    unit = where(e.logical_and(isfinite(largest), logical_not(isfinite(variance))), largest, c(1.0))
+    fits = e.logical_and(isfinite(variance), e.greater_equal(add(variance, c(float(eps))), c(floor)))
+    unit = where(e.logical_and(e.logical_and(isfinite(largest), e.greater(largest, c(0))), logical_not(fits)), largest, c(1.0))
     x = e.divide(x, unit)
     least = e.divide(e.divide(c(float(eps)), unit), unit)
     return multiply(x, e.reciprocal(e.sqrt(add(again(x, dims), least))))
