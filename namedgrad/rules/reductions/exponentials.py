@@ -19,7 +19,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, restore
 from namedgrad.rules.reductions.extremes import max
-from namedgrad.rules.structure import add, cast, contract, equal, isfinite, subtract, total, where
+from namedgrad.rules.structure import add, cast, contract, equal, isfinite, not_equal, subtract, total, where
 from namedgrad.trace import innermost
 
 BESIDE = 2.0**-10  # 1 takes so many digits of what is added to it that a logarithm of the sum lacks them
@@ -92,15 +92,13 @@ def regained(out: DimArray, inside: DimArray, top: DimArray, others: Callable[[D
     They are missed where that cell is near 0: the result then consists of what the ``others`` add. Derivatives are of
     ``inside``, of which they are right.
     """
-    if out.dtype.kind != "f":
+    if out.dtype.kind != "f" or _nowhere(e.less(innermost(inside), c(1 + BESIDE))):
         return out
     inside, top = stop_gradient(inside), stop_gradient(top)
-    near = e.less(e.absolute_real(top), c(BESIDE))
+    near = e.logical_and(e.less(inside, c(1 + BESIDE)), e.less(e.absolute_real(top), c(BESIDE)))
     if _nowhere(near):
         return out
-    near = e.logical_and(near, e.less(e.absolute_real(subtract(inside, c(1))), c(BESIDE)))
-    if _nowhere(near):
-        return out
+    near = e.logical_and(near, not_equal(inside, c(0)))  # of no cell nothing is lost
     lost = subtract(e.log1p(others(top)), e.log(where(near, inside, c(1))))
     return add(out, where(near, lost, c(0)))
 
