@@ -41,6 +41,7 @@ from namedgrad.positional import positional
 from namedgrad.transforms.tape import quiet
 
 Array = np.ndarray[Any, Any]
+DRAWS = 16  # of candidates, at most
 CANDIDATES, FEWEST = 2048, 256  # four times as many with four parameters that are not linear, and again with six
 ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
 OBSERVATIONS = 512  # that candidates are compared by, at most
@@ -166,8 +167,22 @@ class _Search:
     # ---------------------------------------------------------------- candidates
 
     def _candidates(self) -> Array:
-        """Parameters (parameter, candidate) for the coordinates ``x``."""
-        bent, rng = self.found.bent, np.random.default_rng(1)
+        """Parameters (parameter, candidate) for the coordinates ``x``.
+
+        Drawn again in place of most that oscillate faster than the observations can tell; if all do, they are kept.
+        """
+        drawn, told = [], np.empty(0, bool)
+        for seed in range(1, 1 + DRAWS):
+            drawn.append(self._drawn(np.random.default_rng(seed)))
+            away = elsewhere(self.surface, drawn[-1], self.x, FEWEST)
+            told = np.append(told, ~(away > ELSEWHERE))
+            if told.sum() >= len(away):
+                break
+        points = np.concatenate(drawn, axis=1)
+        return points[:, told] if told.any() else points
+
+    def _drawn(self, rng: np.random.Generator) -> Array:
+        bent = self.found.bent
         size = self.surface.values(self.typical[:, None], self.x).shape[1]
         most = CANDIDATES * 4 ** min(max(len(bent) // 2 - 1, 0), 2)
         count = int(np.clip(ELEMENTS // size, FEWEST, most)) if bent else 1
@@ -388,7 +403,7 @@ class _Judge:
 
     Attributes
     ----------
-    sound : those whose model is finite, and does not oscillate faster than the observations can tell
+    sound : those whose model is finite
     lowest : the parameters for which the model is closest to 0
     """
 
@@ -397,8 +412,7 @@ class _Judge:
         at = _in_turn(search.surface, points, search.x)
         smooth = np.isfinite(at.params[search.free]).all(axis=(0, 2))
         sound = np.isfinite(at.value).all(axis=1) & smooth
-        told = sound & ~(elsewhere(search.surface, points, search.x, FEWEST) > ELSEWHERE)
-        self.sound = np.flatnonzero(told if told.any() else sound)
+        self.sound = np.flatnonzero(sound)
         self.all_seen = at.value.shape[1] <= OBSERVATIONS
         self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
         at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))

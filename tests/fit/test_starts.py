@@ -46,6 +46,10 @@ FAMILIES = {
         lambda x, m, a, f, p: m + a * np.sin(2 * np.pi * (f * x + p)), FROM_ZERO,
         [(-1, 1), (1, 3), (0.2, 2), (-0.5, 0.5)],
     ),
+    "chirp": (  # most rates of rates that may be are faster than the observations can tell
+        lambda x, a, f, k, p: a * np.sin(2 * np.pi * (f + 0.5 * k * x) * x + p), FROM_ZERO,
+        [(1, 3), (0.2, 0.8), (0.03, 0.16), (-3, 3)],
+    ),
     "power": (lambda x, a, b: a * x**b, POSITIVE, [(1, 3), (-1, 2)]),
     "saturation": (lambda x, v, k: v * x / (k + x), POSITIVE, [(1, 3), (0.3, 5)]),
     "hill": (lambda x, a, k, n: a * x**n / (k**n + x**n), POSITIVE, [(1, 3), (1, 6), (1, 5)]),
