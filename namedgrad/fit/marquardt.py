@@ -43,6 +43,7 @@ LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on t
 PATIENCE, HARDLY = 15, 1e-8  # evaluations in which the cost falls by no more of itself: a kink has no end of them
 MELTS = 0.5  # of the cost: a step that promises more leads to a fit without residuals
 VANISHED = 1e-12  # of the square of the length of a column
+NEARLY = 0.999  # of the way to 0
 LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
 
 
@@ -355,7 +356,11 @@ class Marquardt(Batch):
         near = less * small.dot(step, downhill) <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = self._met(tol, self.x**2, scale**2)
-        last = np.clip(self.x + step / scale, self.lower, self.upper)  # it is free
+        ahead = step / scale  # it is free, but what is on the other side of 0 has not been seen, and may be no model
+        crosses = self.linear.damped & (self.x * (self.x + ahead) < 0)
+        if crosses.any():
+            ahead = ahead * np.where(crosses, NEARLY * self.x / -ahead, 1.0).min(axis=0)
+        last = np.clip(self.x + ahead, self.lower, self.upper)
         self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
         return near | still | met
 

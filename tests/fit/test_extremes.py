@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 import threadpoolctl
 import xarray as xr
 
@@ -449,3 +450,28 @@ def test_a_singular_minimum_is_arrived_at():
     assert fit.status.isin([0, 2]).all()  # at 0 nothing tells two of the parameters
     for value in fit.params.values():
         np.testing.assert_allclose(value, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1"])
+def test_no_answer_where_there_is_no_model(loss):
+    """Half of the best widths that noise makes of none are negative, for which Voigt's profile is infinite."""
+    rng, x = np.random.default_rng(0), np.linspace(-10.0, 10.0, 80)
+    size, place, width = (rng.uniform(a, b, (60, 1)) for a, b in ((5, 20), (-3, 3), (1, 3)))
+    y = size * scipy.special.voigt_profile(x - place, 0.0, width)
+    y += 0.01 * np.ptp(y, axis=1, keepdims=True) * rng.normal(size=y.shape)
+
+    def model(x, size, place, spread, width):
+        return size * scipy.special.voigt_profile(x - place, spread, width)
+
+    fit = ng.curvefit(
+        xr.DataArray(y, {"x": x}, ("cell", "x")), "x", model,
+        p0={"size": 10.0, "spread": 0.5, "width": 1.5, "place": 0.0},
+        kwargs={"loss": loss, "max_nfev": 300}, bounds={"size": (0, 100)}, errors="ignore",
+    )  # fmt: skip
+    found = fit.curvefit_coefficients.values
+    answered = np.isfinite(found).all(axis=1)
+    assert answered.mean() > 0.9
+    off = model(x, *found[answered].T[..., None]) - y[answered]
+    assert np.isfinite(off).all()
+    if loss == "linear":
+        np.testing.assert_allclose(fit.curvefit_chi2[answered], np.sum(off**2, axis=1), rtol=1e-8)
