@@ -1,7 +1,9 @@
 """Levenberg-Marquardt for problems whose cells share parameters: all cells of a problem move together.
 
 The steps are those of :mod:`~namedgrad.fit.marquardt` with one damping per problem; the equations are solved by
-:mod:`~namedgrad.fit.arrow`.  Cells without data take no part, and problems that are done leave the batch.
+:mod:`~namedgrad.fit.arrow`.  Cells without data take no part, and problems that are done leave the batch.  Those
+with a robust loss that take long go on with its own curvature, as reweighting does not get near where most residuals
+are outliers.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from namedgrad.fit.arrow import Arrow, Layout
 from namedgrad.fit.batch import Flags, Found
 from namedgrad.fit.cells import Index
-from namedgrad.fit.marquardt import FIRST_DAMPING, MOST_DAMPING, ROUNDING
+from namedgrad.fit.marquardt import FIRST_DAMPING, LONG, MOST_DAMPING, ROUNDING, TRUSTED
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point
@@ -70,6 +72,8 @@ class State:
     damping: Array
     growth: Array
     iterations: Array
+    longest: Pair  # that each column of the Jacobian has been
+    above: Array  # the cost from where on that is remembered
     sums: Point | None = None
     trial: Any = None
     predicted: Any = None
@@ -86,7 +90,7 @@ class State:
         return State(
             self.layout.only(at, np.flatnonzero(mine)), self.problems[keep], self.cells[mine], pair(self.x),
             pair(self.low), pair(self.high), self.cost[keep], self.damping[keep], self.growth[keep],
-            self.iterations[keep], sums,
+            self.iterations[keep], pair(self.longest), self.above[keep], sums,
         )  # fmt: skip
 
     def matrix(self, pair: Pair) -> Array:
@@ -117,7 +121,7 @@ class State:
             for x, g, low, high in zip(self.x, gradient, self.low, self.high, strict=True)
         )  # type: ignore[return-value]
 
-    def per_cell(self, x: Array) -> Pair:
+    def per_cell(self, x: Array | Flags) -> Pair:
         """A number per problem, for each of its parameters."""
         return x[self.layout.problem], x[:, None]
 
@@ -149,7 +153,8 @@ def _solve_some(
 ) -> None:
     state = entered(problem, layout, cells)
     while len(state.problems):
-        learn(state, problem.evaluate(state.matrix(state.trial), state.cells))
+        long = bool((state.iterations > LONG).all())  # all have started together
+        learn(state, problem.evaluate(state.matrix(state.trial), state.cells, bent=long and problem.loss is not None))
         ends = verdict(state, tol, max_iterations, problem.linear[problem.free])
         done = ends >= 0
         if done.any():
@@ -182,7 +187,8 @@ def entered(problem: Residuals, layout: Layout, cells: Index) -> State:
     n = len(problems)
     return State(
         lay, problems, cells, x, (low[lay.local], low_s), (high[lay.local], high_s), np.full(n, np.inf),
-        np.full(n, FIRST_DAMPING), np.full(n, 2.0), np.zeros(n, int), trial=x, predicted=np.zeros(n),
+        np.full(n, FIRST_DAMPING), np.full(n, 2.0), np.zeros(n, int), (np.zeros_like(x[0]), np.zeros_like(x[1])),
+        np.full(n, np.inf), trial=x, predicted=np.zeros(n),
     )  # fmt: skip
 
 
@@ -246,14 +252,27 @@ def verdict(state: State, tol: float, max_iterations: int, linear: Flags) -> np.
     state.x = np.where(mine, last[0], state.x[0]), np.where(near[:, None], last[1], state.x[1])
     status[converged & at_bound] = Status.BOUND
     status[np.isinf(state.cost)] = Status.NOT_FINITE
+    remember(state, sizes)
     state.trial = trial_of(state, arrow, gradient, free, linear)
     return status
 
 
+def remember(state: State, sizes: Pair) -> None:
+    """The longest columns, but not of where the cost was so high that it says nothing of here."""
+    far = state.above > TRUSTED * state.cost
+    state.above = np.where(far, state.cost, state.above)
+    before = zip(state.longest, sizes, state.per_cell(far), strict=True)
+    state.longest = tuple(np.maximum(np.where(f, 0.0, most), now) for most, now, f in before)  # type: ignore[assignment]
+
+
 def trial_of(state: State, arrow: Arrow, gradient: Pair, free: Any, linear: Flags) -> Pair:
-    """The damped step, ended at the bounds that it meets."""
+    """The damped step, ended at the bounds that it meets.
+
+    Damping is in units of the longest columns, so that what has lost its influence does not run away.
+    """
     lay = state.layout
-    inside, outside = state.per_cell(state.damping)
+    ratios = zip(state.per_cell(state.damping), state.longest, arrow.lengths(), strict=True)
+    inside, outside = (d * np.square(most / now) for d, most, now in ratios)
     # not damped, unless the last step failed, as bounds may bend one too much
     own, common = state.per_cell(np.where(state.growth == 2, 0.0, state.damping))
     damping = (

@@ -346,9 +346,7 @@ class Residuals(Problem):
                 workers=workers, leave=self.cells.leave,
             )  # fmt: skip
             self.cells.forget()
-            for index in batches(cells, self.most) if self.loss is not None else ():
-                at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
-                found.arrays["normal"][..., index] = at.normal
+            self._bend(found, cells)
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA
         progress.update(int((~usable).sum()))
@@ -366,9 +364,16 @@ class Residuals(Problem):
             self.precision[rows[row], np.setdiff1d(self.everywhere, first)] = 0.0
         with quiet():
             found = solve_coupled(self, self.layout, usable, tol, max_iterations, progress.update)
+            self._bend(found, self.everywhere[np.isfinite(found.arrays["cost"])])
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA
         return found
+
+    def _bend(self, found: Found, cells: Index) -> None:
+        """Put the true curvature of a robust loss into the normal matrices."""
+        for index in batches(cells, self.most) if self.loss is not None else ():
+            at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
+            found.arrays["normal"][..., index] = at.normal
 
     def linearity(self) -> Linear:
         """What is linear among the rows that are free."""

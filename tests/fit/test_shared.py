@@ -168,6 +168,8 @@ def test_sigma_priors_losses_and_fixed_parameters():
     )
     want = scipy_fit(FLAT, rows_of, loss="soft_l1", f_scale=0.05)
     np.testing.assert_allclose(FLAT.vector(robust.params), want.x, rtol=1e-5, atol=1e-6)
+    cov = np.linalg.inv(want.jac.T @ want.jac) * 2 * want.cost / (Y.size - FLAT.count)
+    np.testing.assert_allclose(FLAT.vector(robust.stderr), np.sqrt(np.diag(cov)), rtol=1e-4)
     held = ng.least_squares(
         residual, {"size": 1.0, "rate": RATE * 1.1, "offset": 0.0}, Y.time, Y, over=OVER, fixed="rate"
     )
@@ -229,6 +231,35 @@ def test_parameters_with_dims_of_their_own():
         lambda p, A, b: (A * p["v"]).sum("k") - b, {"v": xr.zeros_like(many[0])}, many, c, over="cell"
     )
     np.testing.assert_allclose(wide.params["v"], np.linalg.lstsq(many.values, c.values, rcond=None)[0].T, rtol=1e-7)
+
+
+def test_what_has_lost_its_influence_does_not_run_away():
+    """From starts where a step makes one of two peaks so narrow that no observation is within it."""
+    x, sets = np.linspace(0.0, 10.0, 60), 60
+    truth = {"a": [2.0, 3.0], "m": [2.5, 2.6], "s": [0.6, 0.6], "b": [1.6, 5.0], "n": [7.6, 7.3], "r": [0.9, 0.9]}
+
+    def model(p, x):
+        first = p["a"] * np.exp(-(((x - p["m"]) / p["s"]) ** 2) / 2)
+        return first + p["b"] * np.exp(-(((x - p["n"]) / p["r"]) ** 2) / 2)
+
+    known = {n: np.array(v)[:, None] for n, v in truth.items()}
+    y = model(known, x) + 0.02 * np.random.default_rng(0).normal(size=(2, 60))
+    *order, common = truth
+
+    def rows(v):
+        return (model(dict(zip(order, v[:-1].reshape(-1, 2, 1), strict=True)) | {common: v[-1]}, x) - y).ravel()
+
+    want = scipy.optimize.least_squares(rows, [*np.ravel([truth[n] for n in order]), 0.9], method="lm")
+    rng = np.random.default_rng(1)
+    start = {n: np.array(v) * np.exp(0.1 * rng.normal(size=(sets, 2))) for n, v in truth.items()}
+    params = {n: xr.DataArray(v, dims=("set", "cell")) for n, v in start.items()}
+    fit = ng.least_squares(
+        lambda p, x, y: model(p, x) - y, params | {common: params[common][:, 0]}, xr.DataArray(x, dims="x"),
+        xr.DataArray(y, dims=("cell", "x")).expand_dims(set=sets), over=("set", "cell"),
+    )  # fmt: skip
+    there = np.isclose(fit.cost, want.cost, rtol=1e-6)
+    assert there.sum() >= sets - 1
+    assert (fit.status.values[there] == 0).all()
 
 
 def test_the_last_digits_of_the_cost_do_not_decide_whether_it_is_done():
