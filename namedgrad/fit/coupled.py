@@ -121,7 +121,7 @@ class State:
             for x, g, low, high in zip(self.x, gradient, self.low, self.high, strict=True)
         )  # type: ignore[return-value]
 
-    def per_cell(self, x: Array | Flags) -> Pair:
+    def per_cell(self, x: Any) -> tuple[Any, Any]:
         """A number per problem, for each of its parameters."""
         return x[self.layout.problem], x[:, None]
 
