@@ -64,7 +64,7 @@ def scipy_params(y: np.ndarray, low: Any = -np.inf, high: Any = np.inf, **option
     def solve(series: np.ndarray) -> np.ndarray:
         keep = np.isfinite(series)
         misfit = lambda p: residual(vector(p), TIME[keep], series[keep])
-        return scipy.optimize.least_squares(misfit, start, jac="3-point", bounds=(low, high), **EXACT, **options).x
+        return scipy.optimize.least_squares(misfit, start, jac="cs", bounds=(low, high), **EXACT, **options).x
 
     return each(y, solve)
 
