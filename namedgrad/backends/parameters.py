@@ -19,11 +19,18 @@ import numpy as np
 from namedgrad.backends.special import double, is_complex, result_dtype
 
 Raw = Any
-_STEP = 1 / 12
-_NODES = [(math.exp(u - math.exp(-u)), math.exp(u - math.exp(-u)) * (1 + math.exp(-u)) * _STEP)
-          for u in (k * _STEP for k in range(-44, 46))]  # fmt: skip
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
               854513 / 138, -236364091 / 2730)  # fmt: skip
+
+
+def nodes(steps: int) -> list[tuple[float, float]]:
+    """Places and weights of the quadrature, with so many of them to an e-fold."""
+    every = (k / steps for k in range(-11 * steps // 3, 15 * steps // 4 + 1))
+    places = [(u, math.exp(u - math.exp(-u))) for u in every]
+    return [(v, v * (1 + math.exp(-u)) / steps) for u, v in places]
+
+
+_NODES = nodes(12)
 
 
 class ParameterKernels:
@@ -49,7 +56,7 @@ class ParameterKernels:
             return self._near_density(0, a, x)
         big = xp.where(large, a, 20.0)
         d = (x - big) / big
-        stirling = sum(b / (2 * k * (2 * k - 1) * big ** (2 * k - 1)) for k, b in enumerate(_BERNOULLI[:7], 1))
+        stirling = sum(b / (2 * k * (2 * k - 1) * big ** (2 * k - 1)) for k, b in enumerate(BERNOULLI[:7], 1))
         logarithm = xp.where(d < -0.5, xp.log(x / big), xp.log1p(d))
         far = big * (logarithm - d) + 0.5 * xp.log(big / (2 * math.pi)) - stirling - xp.log(x)
         beyond = xp.logical_or(xp.isinf(x), xp.logical_and(xp.isinf(big), xp.equal(x, x)))
@@ -73,10 +80,10 @@ class ParameterKernels:
             rest = math.pi * (x - 2 * xp.rint(0.5 * x))
             waves = [xp.sin(rest), xp.cos(rest)]
             below = sum(
-                math.comb(n, k) * (-1) ** (n - k + k // 2) * math.pi ** (k - 1) * waves[k % 2] * _bell(slopes, n - k)
+                math.comb(n, k) * (-1) ** (n - k + k // 2) * math.pi ** (k - 1) * waves[k % 2] * bell(slopes, n - k)
                 for k in range(n + 1)
             )
-            above = _bell([-s for s in slopes], n)
+            above = bell([-s for s in slopes], n)
             return (xp.where(left, below, above) * self.special.gamma(z) ** xp.where(left, 1.0, -1.0)).astype(dtype)
 
     def gammainc_order(self, n: int, a: Raw, x: Raw) -> Raw:
@@ -101,10 +108,10 @@ class ParameterKernels:
             along = xp.where(left, -sv, xp.log1p(sv / x))  # log(t / x)
             z = sv / x
             drop = xp.where(left, -(b - x) * sv - x * (sv + xp.expm1(-sv)), (b - 1) * (along - z) - (x - b + 1) * z)
-            total = total + w * xp.exp(drop) * _bell([slopes[0] + along, *slopes[1:]], n)
+            total = total + w * xp.exp(drop) * bell([slopes[0] + along, *slopes[1:]], n)
         density = self.gamma_density(b, x)
         out = density * s * total * xp.where(left, x, -1.0)
-        more = self.gamma_density(xp.where(shifted, b, 1.0), x) * _bell(slopes, n)
+        more = self.gamma_density(xp.where(shifted, b, 1.0), x) * bell(slopes, n)
         out = out + xp.where(shifted, more, 0.0)
         return xp.where(ok, out, beside).astype(dtype)
 
@@ -223,7 +230,7 @@ class ParameterKernels:
         counts = [math.comb(n, i) * (-1) ** i * math.factorial(i) for i in range(n + 1)]
         tail = sum(count * slope ** (n - i) / (s - 1) ** (i + 1) for i, count in enumerate(counts))
         out = out + w * power * tail + 0.5 * slope**n * power
-        for j, bernoulli in enumerate(_BERNOULLI, 1):
+        for j, bernoulli in enumerate(BERNOULLI, 1):
             rising = np.polynomial.Polynomial([1.0])
             for r in range(2 * j - 1):
                 rising = rising * np.polynomial.Polynomial([float(r), 1.0])
@@ -283,7 +290,7 @@ class ParameterKernels:
             z = z + 1
         leading = math.factorial(n - 1) / z**n if n else -xp.log(z)
         out = out + sign * (leading + math.factorial(n) / (2 * z ** (n + 1)))
-        for k, bernoulli in enumerate(_BERNOULLI, 1):
+        for k, bernoulli in enumerate(BERNOULLI, 1):
             rising = math.factorial(2 * k + n - 1) / math.factorial(2 * k)
             out = out + sign * bernoulli * rising / z ** (2 * k + n)
         cotangent = xp.cos(math.pi * x) / xp.sin(math.pi * x)  # reflection, DLMF 5.15.6
@@ -291,7 +298,7 @@ class ParameterKernels:
         return xp.where(left, mirrored, out).astype(dtype)
 
 
-def _bell(slopes: list[Raw], n: int) -> Raw:
+def bell(slopes: list[Raw], n: int) -> Raw:
     """The n-th derivative of ``exp(f)`` over ``exp(f)``, from the derivatives of ``f``."""
     found: list[Any] = [1.0]
     for k in range(n):

@@ -32,6 +32,7 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "betainc_order": ("(d/da)**{0} (d/db)**{1} betainc", _PRODUCT),
     "betaprime_order": ("(d/da)**{0} (d/db)**{1} betainc", _PRODUCT),
     "t_density": ("(1 + {1}**2 / {0})**(-({0} + 1) / 2) / (sqrt({0}) * beta(0.5, {0} / 2))", _PRODUCT),
+    "t_drift": ("(d/ddf)**{0} stdtr", _PRODUCT),
     "power_order": ("{2} * {1}**({2} - 1)", _PRODUCT), "log_of_base": ("log({0})", _ATOM),
     "turn": ("{1} / ({0}**2 + {1}**2)", _PRODUCT),
     "arcsin_slope": ("1 / sqrt(1 - {0}**2)", _PRODUCT), "arcsinh_slope": ("1 / sqrt(1 + {0}**2)", _PRODUCT),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, constant
 from namedgrad.primitive import Elementwise, elementwise, operation, sample
 from namedgrad.rules.elementwise import c, ordered, reciprocal
-from namedgrad.rules.structure import cast, multiply
+from namedgrad.rules.structure import add, cast, multiply
 from namedgrad.trace import innermost
 
 Function = Callable[..., DimArray]
@@ -79,6 +81,15 @@ def _of_wide(partial: Function) -> Function:
 def scaled(factor: float, x: DimArray) -> DimArray:
     """A number times an array."""
     return multiply(c(factor), x)
+
+
+def of_exponential(slopes: Sequence[DimArray]) -> DimArray:
+    """A derivative of ``exp(f)`` over it, from all the derivatives of ``f`` up to the same order."""
+    found = [c(1.0)]
+    for k in range(len(slopes)):
+        parts = [multiply(c(float(math.comb(k, j))), multiply(slopes[j], found[k - j])) for j in range(k + 1)]
+        found.append(functools.reduce(add.two, parts))
+    return found[-1]
 
 
 def is_formula(x: DimArray) -> bool:

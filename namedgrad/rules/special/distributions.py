@@ -21,17 +21,17 @@ from namedgrad.rules.elementwise import (
     exp,
     floor,
     greater,
-    log1p,
+    hypot,
     ordered,
     power,
     reciprocal,
-    sign,
+    sqrt,
     square,
 )
 from namedgrad.rules.special import beta as of_beta
 from namedgrad.rules.special import gamma as of_gamma
 from namedgrad.rules.special.beta import beta
-from namedgrad.rules.special.declare import Function, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.declare import Function, is_formula, of_exponential, scaled, special
 from namedgrad.rules.special.gamma import implicit
 from namedgrad.rules.special.normal import ndtri
 from namedgrad.rules.structure import add, cast, multiply, negative, scale, subtract, where
@@ -100,38 +100,61 @@ def _from_the_smaller_side(
 # ------------------------------------------------------------------------------------------------ Student's t
 
 
-def _growth(v: DimArray, t: DimArray) -> DimArray:
-    """The derivative in ``v`` of the logarithm of the density."""
-    squared = square(t)
-    rise = divide(subtract(divide(multiply(add(v, _ONE), squared), add(v, squared)), _ONE), v)
-    return _half(subtract(subtract(rise, log1p(divide(squared, v))), of_beta._against_sum(_half(v), _HALF)))
+@functools.cache
+def _growth(n: int) -> Function:
+    """The derivative of order ``n + 1`` in ``v`` of the logarithm of the density."""
+
+    def in_t(y: DimArray, v: DimArray, t: DimArray) -> DimArray:  # that of t (1 - t**2) / (v + t**2)**2
+        w = reciprocal(hypot(sqrt(v), t))
+        share, below = multiply(t, w), square(w)
+        rest = multiply(multiply(share, w), subtract(below, square(share)))
+        return functools.reduce(multiply, [below] * n, scaled(float((-1) ** n * math.factorial(n + 1)), rest))
+
+    return ordered("t_growth", (n,), lambda y, v, t: _growth(n + 1)(v, t), in_t)
 
 
 _t_density = elementwise(
     "t_density",
-    lambda y, v, t: scale(y, _growth(v, t)),
-    lambda y, v, t: negative(scale(y, divide(multiply(add(v, _ONE), t), add(v, square(t))))),
+    lambda y, v, t: scale(y, _growth(0)(v, t)),
+    lambda y, v, t: scale(y, _t_slope(v, t)),
 )
 
 
-def _t_shift_value(v: DimArray, t: DimArray) -> DimArray:
-    within = scaled(0.25, multiply(sign(t), _odds(0, 1)(_HALF, _half(v), divide(square(t), v))))
-    return subtract(within, scaled(0.5, divide(scale(_t_density(v, t), t), v)))
+def _t_slope(v: DimArray, t: DimArray) -> DimArray:
+    """The derivative in ``t`` of the logarithm of the density."""
+    return negative(divide(multiply(add(v, _ONE), t), add(v, square(t))))
 
 
-def _t_shift_in_v(v: DimArray, t: DimArray) -> DimArray:
-    """In parts that are finite at 0, where the density of the odds is not."""
-    r, density = divide(square(t), v), _t_density(v, t)
-    moved = divide(_odds_flow(0, 1, _HALF, _half(v), r), v)
-    within = multiply(sign(t), subtract(scaled(0.125, _odds(0, 2)(_HALF, _half(v), r)), scaled(0.25, moved)))
-    return subtract(within, scaled(0.5, divide(scale(subtract(scale(density, _growth(v, t)), divide(density, v)), t), v)))
+def _t_products(n: int, v: DimArray, t: DimArray) -> DimArray:
+    """The n-th derivative in ``v`` of the density over it."""
+    return of_exponential([_growth(k)(v, t) for k in range(n)])
 
 
-_t_shift = _in_double(with_slopes(
-    _t_shift_value,
-    lambda y, v, t: _t_shift_in_v(v, t),
-    lambda y, v, t: scale(_t_density(v, t), _growth(v, t)),
-))  # fmt: skip
+@functools.cache
+def _t_drift(n: int) -> Function:
+    """The n-th derivative in ``v`` of the distribution function."""
+    return ordered(
+        "t_drift",
+        (n, 0),
+        lambda y, v, t: _t_drift(n + 1)(v, t),
+        lambda y, v, t: scale(_t_density(v, t), _t_products(n, v, t)),
+    )
+
+
+@functools.cache
+def _t_rate(n: int) -> Function:
+    """The same over the density, which may be too small for a number."""
+    return ordered(
+        "t_drift",
+        (n, 1),
+        lambda y, v, t: subtract(_t_rate(n + 1)(v, t), scale(y, _growth(0)(v, t))),
+        lambda y, v, t: subtract(_t_products(n, v, t), scale(y, _t_slope(v, t))),
+    )
+
+
+def _t_shift(v: DimArray, t: DimArray) -> DimArray:
+    return divide(_t_drift(1)(v, t), _t_density(v, t)) if is_formula(t) else _t_rate(1)(v, t)
+
 
 # ------------------------------------------------------------------------------------------------ slopes of them all
 
@@ -141,11 +164,23 @@ def _f_odds(n: DimArray, d: DimArray, x: DimArray) -> tuple[DimArray, DimArray, 
 
 
 def _f_in(k: int, n: DimArray, d: DimArray, x: DimArray) -> DimArray:
-    """That of the F distribution in a number of degrees of freedom, of which the odds depend on it, too."""
+    """That of the F distribution in a number of degrees of freedom, of which the odds depend on it, too.
+
+    Both parts nearly cancel where that is large; the value is one integral of their sum.
+    """
     a, b, r = _f_odds(n, d, x)
     moved = divide(_odds_flow(0, 0, a, b, r), d if k else n)
     slope = _half(_odds(k == 0, k == 1)(a, b, r))
-    return subtract(slope, moved) if k else add(slope, moved)
+    parts = subtract(slope, moved) if k else add(slope, moved)
+    if is_formula(x):
+        return parts
+    a, b, x = map(innermost, (a, b, x))
+    whole = _f_drift(a, b, x) if k else negative(_f_drift(b, a, reciprocal(x)))
+    return _with_value(parts, _half(whole))
+
+
+_f_drift = elementwise("f_drift", None, None, None)
+_with_value = ordered("known_part", (0,), 1, None)
 
 
 def _f_density(n: DimArray, d: DimArray, x: DimArray) -> DimArray:
@@ -206,11 +241,11 @@ _INVERSE = "Differentiated implicitly."
 _WHOLE = "Counts are rounded down: no gradient passes to them."
 # fmt: off
 stdtr = special(
-    "stdtr", lambda y, v, t: _t_shift(v, t), lambda y, v, t: _t_density(v, t),
+    "stdtr", lambda y, v, t: _t_drift(1)(v, t), lambda y, v, t: _t_density(v, t),
     domain=("positive", "real"), operands=("df", "t"), says="Distribution function of Student's t with df degrees of freedom.",
     source="The derivative in df is one of the incomplete beta function, DLMF 8.17.")
 stdtrit = special(
-    "stdtrit", lambda t, v, p: implicit(t, _t_shift(v, t), _t_density(v, t)), lambda t, v, p: reciprocal(_t_density(v, t)),
+    "stdtrit", lambda t, v, p: implicit(t, _t_shift(v, t), _ONE), lambda t, v, p: reciprocal(_t_density(v, t)),
     domain=("positive", "fraction"), operands=("df", "p"), says="Quantile function of Student's t with df degrees of freedom.",
     source=_INVERSE)
 fdtr = special(

@@ -14,7 +14,16 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import c, divide, isinf, less, log, logical_and, ordered, power, square
-from namedgrad.rules.special.declare import FAMILY, constant_in, inverse, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.declare import (
+    FAMILY,
+    constant_in,
+    inverse,
+    is_formula,
+    of_exponential,
+    scaled,
+    special,
+    with_slopes,
+)
 from namedgrad.rules.structure import (
     add,
     equal,
@@ -112,11 +121,7 @@ def _density(n: int, i: int = 0) -> Callable[[DimArray, DimArray], DimArray]:
     def value(a: DimArray, x: DimArray) -> DimArray:
         y = _density(0, i)(a, x)
         slopes = [subtract(beside(y, log(x)), digamma(a)), *(negative(psi(k)(a)) for k in range(1, n))]
-        found = [c(1.0)]
-        for k in range(n):
-            parts = [multiply(c(float(math.comb(k, j))), multiply(slopes[j], found[k - j])) for j in range(k + 1)]
-            found.append(functools.reduce(add.two, parts))
-        return multiply(y, found[n])
+        return multiply(y, of_exponential(slopes))
 
     partials = (lambda y, a, x: _density(n + 1, i)(a, x), in_x)
     if n:
