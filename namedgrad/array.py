@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -295,6 +295,11 @@ class DimArray:
         if not self.shape:
             raise TypeError("len() of an array without visible dims")
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[DimArray]:
+        if not self.shape:  # Python would find nothing in it
+            raise TypeError(f"iteration over {describe(self)}, an array without visible dims")
+        return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

@@ -333,6 +333,18 @@ class PositionalArray:
         self._refuse_leaving("complex() (as in array[i] = x, cmath.f(x))", _INSTEAD_OF_FLOAT)
         return complex(self._x)
 
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Refused: the functions of statistics, which ask for it, make their results by calling this class."""
+        instead = "np.mean(x), np.var(x, ddof=1) and their like"
+        self._refuse_leaving(".as_integer_ratio() (as in statistics.mean)", instead)
+        raise TypeError(f"the functions of statistics take x.tolist() of a positional array x; use {instead}")
+
+    @property
+    def matvec(self) -> Any:
+        """None: SciPy's iterative solvers, which ask for it, would say that they do not know the type."""
+        self._refuse_leaving("an iterative solver of scipy.sparse.linalg", "np.linalg.eigh, svd, solve and their like")
+        raise AttributeError("a positional array has no attribute 'matvec'")
+
     def item(self, *index: Any) -> Any:
         """The Python scalar of one element."""
         self._refuse_leaving(".item()", "x[index], which stays an array, and NumPy functions on it")

@@ -161,6 +161,8 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     """Cells of an array: a view where NumPy gives one, a number for one cell."""
     if type(key) is tuple and len(key) == 1 and is_truth(key[0]):
         (key,) = key
+    if type(key) is tuple and any(map(is_truth, key)):
+        return p[_room(key)][tuple(np.arange(int(k)) if is_truth(k) else k for k in key)]
     if is_truth(key):  # adds an axis, of size 1 or 0
         return p[None][(key if isinstance(key, PositionalArray) else np.asarray(key))[None]]
     x = p._x
@@ -170,6 +172,18 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     if is_number or read.arrays or (x.level is None and x.dtype.kind in "biu"):
         return box(out, p.kin)
     return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else _alike(key, read)], key)
+
+
+def _room(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key that makes an axis for every truth value in another."""
+    out: list[Any] = []
+    for k in key:
+        if k is Ellipsis or is_truth(k):
+            out.append(k if k is Ellipsis else None)
+        elif k is not None:
+            is_mask = isinstance(k, (list, tuple)) or hasattr(k, "dtype")
+            out.extend([slice(None)] * (index_array(k).ndim if is_mask and index_array(k).dtype.kind == "b" else 1))
+    return tuple(out)
 
 
 def _alike(key: Any, read: Key) -> Any:

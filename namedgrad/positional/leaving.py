@@ -25,10 +25,10 @@ _INSTEAD = {
         "which may call f with every number"
     ),
 }
-_POLYNOMIALS = "numpy.polynomial."
+POLYNOMIALS = "numpy.polynomial."
 _MASKED = "numpy.ma."
-_INSTEAD_OF_MODULES = {
-    _POLYNOMIALS: (
+INSTEAD_OF_MODULES = {
+    POLYNOMIALS: (
         "np.polyval(c[::-1], x), polyval(x, c) with coefficients that are constants, or polyvander(x, n) @ c with "
         "places that are, and so of the other kinds of polynomials"
     ),
@@ -86,7 +86,7 @@ def _text(name: str, qualified: str, module: str) -> str:
         return ".plot()" if name == "__call__" else f".plot.{name}()"
     if qualified in _CLASSES:
         return _CLASSES[qualified]
-    if module.startswith(_POLYNOMIALS):
+    if module.startswith(POLYNOMIALS):
         return "a polynomial of np.polynomial" if "." in qualified else f"np{module.removeprefix('numpy')}.{name}()"
     if qualified.endswith(".__init__"):  # what was called is the class
         name = qualified = qualified.removesuffix(".__init__").rpartition(".")[2]
@@ -120,7 +120,7 @@ def explained(what: str, instead: str) -> tuple[str, str]:
 def _own(by: str, name: str, module: str) -> str:
     if by in _INSTEAD:
         return _INSTEAD[by]
-    for start, instead in _INSTEAD_OF_MODULES.items():
+    for start, instead in INSTEAD_OF_MODULES.items():
         if module.startswith(start):
             return instead
     if module.startswith("numpy."):

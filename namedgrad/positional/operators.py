@@ -12,10 +12,11 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, asked_by_xarray, box, numbers
 from namedgrad.positional.broadcasting import pair
+from namedgrad.positional.leaving import INSTEAD_OF_MODULES, POLYNOMIALS
 from namedgrad.positional.matrices import sparse_matmul
 from namedgrad.positional.operands import kept, unwrap
 from namedgrad.positional.protocol import write_out
-from namedgrad.positional.ufuncs import stranger
+from namedgrad.positional.ufuncs import of_polynomial, stranger
 from namedgrad.rules import complex as complex_rules
 from namedgrad.rules import elementwise, structure
 
@@ -29,6 +30,13 @@ _COMPARISONS = {
 }  # fmt: skip
 
 
+def _declined(self: PositionalArray, other: Any) -> Any:
+    """The answer is left to the other operand, unless it would swallow why there is none."""
+    if type(other).__module__.startswith(POLYNOMIALS):
+        self._refuse_leaving("arithmetic with a polynomial of np.polynomial", INSTEAD_OF_MODULES[POLYNOMIALS])
+    return NotImplemented
+
+
 def _forward(two: Callable[..., DimArray]) -> Callable[..., Any]:
     def forward(self: PositionalArray, other: Any) -> Any:
         kind = self.kin
@@ -36,10 +44,13 @@ def _forward(two: Callable[..., DimArray]) -> Callable[..., Any]:
             y = other._x
             if other.kin is not kind:
                 kind = PositionalArray
-        elif type(other) is float or type(other) is np.ndarray:
-            y = make(kept(other), numbers(getattr(other, "ndim", 0)), NONE)
+        elif type(other) is float:
+            y = make(other, (), NONE)
+        elif type(other) is np.ndarray:
+            other = of_polynomial(other)
+            y = make(kept(other), numbers(other.ndim), NONE)
         elif stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
-            return NotImplemented
+            return _declined(self, other)
         else:
             y = unwrap(other)
         return box(two(*pair(self._x, y)), kind)
@@ -50,7 +61,7 @@ def _forward(two: Callable[..., DimArray]) -> Callable[..., Any]:
 def _backward(two: Callable[..., DimArray], *, product: bool) -> Callable[..., Any]:
     def backward(self: PositionalArray, other: Any) -> Any:
         if stranger(other):
-            return NotImplemented
+            return _declined(self, other)
         if product and backends.is_sparse(other):  # a matrix, whose * is this; a sparse array answers itself
             return sparse_matmul(other, self)
         return box(two(*pair(unwrap(other), self._x)), self.kin)

@@ -71,8 +71,10 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
         axis = kwargs.pop("axis")
         inputs = tuple(np.moveaxis(x, axis, -1) for x in inputs)
     mask = _mask(ufunc, out, kwargs) if kwargs else None
+    if type(inputs[0]) is np.ndarray:
+        inputs = (of_polynomial(inputs[0]), *inputs[1:])
     xs = [unwrap(x) for x in inputs]
-    result = rule(*in_loop(ufunc, xs, **kwargs) if "dtype" in kwargs else xs)
+    result = rule(*in_loop(ufunc, xs, **kwargs) if kwargs else xs)
     if mask is not None:
         (target,) = out
         result = structure.where(*meet(mask, result, unwrap(target)))
@@ -97,11 +99,10 @@ def _mask(ufunc: Any, out: Any, kwargs: dict[str, Any]) -> DimArray | None:
 
 def in_loop(ufunc: Any, xs: list[DimArray], dtype: Any = None, casting: str = "same_kind", **_: Any) -> list[DimArray]:
     """Operands in the dtypes in which NumPy computes, so that the results have ``dtype=``; its error if it does not."""
-    if dtype is None:
+    if dtype is None and casting == "same_kind":
         return xs
-    results, nothing = (np.dtype(dtype),) * ufunc.nout, (None,) * ufunc.nin
-    given = (*map(_kind, xs), *(None for _ in results))
-    kinds = ufunc.resolve_dtypes(given, signature=(*nothing, *results), casting=casting)
+    asked = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)}
+    kinds = ufunc.resolve_dtypes((*map(_kind, xs), *(None,) * ufunc.nout), **asked, casting=casting)
     return [x if _fits(x, kind) else structure.cast(x, kind) for x, kind in zip(xs, kinds)]
 
 
@@ -162,6 +163,19 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
     if method in FOLDS and ufunc.nin == 2 and rule_of(ufunc) is not None:
         return FOLDS[method](ufunc, *inputs, **kwargs, out=None if out is None else out[0])
     raise TypeError(f"{name} is not for positional arrays; use the NumPy function of that meaning with axis=")
+
+
+def of_polynomial(coefficients: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Coefficients of several polynomials, in a function of np.polynomial that was given places of ours.
+
+    Of plain places the function gives them an axis for each of theirs.
+    """
+    frame = sys._getframe(2)
+    if not coefficients.ndim or not frame.f_globals.get("__name__", "").startswith("numpy.polynomial."):
+        return coefficients
+    places = frame.f_locals.get("x") if frame.f_locals.get("tensor") else None
+    added = places.ndim if isinstance(places, PositionalArray) else 0
+    return coefficients.reshape(coefficients.shape + (1,) * added)
 
 
 def stranger(other: Any) -> bool:

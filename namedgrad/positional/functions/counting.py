@@ -56,7 +56,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DimA
 
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> DimArray:
-    return digitized(numbered(x), _line(bins, "np.digitize: bins"), right=right)
+    edges = _line(bins, "np.digitize: bins")
+    if "c" in numbered(x).dtype.kind + edges.dtype.kind:
+        raise TypeError("np.digitize: complex numbers have no order")
+    return digitized(numbered(x), edges, right=right)
 
 
 def _from(function: Any) -> Any:

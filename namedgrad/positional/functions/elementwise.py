@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -52,8 +53,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 @implements(np.clip)
 def clip(
     a: Any,
-    a_min: Any = None,
-    a_max: Any = None,
+    a_min: Any = np._NoValue,
+    a_max: Any = np._NoValue,
     out: Any = None,
     *,
     min: Any = None,
@@ -61,6 +62,9 @@ def clip(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> Any:
+    if (a_min is np._NoValue) != (a_max is np._NoValue):
+        raise TypeError("np.clip takes both bounds, of which one may be None, or min= and max=")
+    a_min, a_max = (None if bound is np._NoValue else bound for bound in (a_min, a_max))
     low, high = (b if c_ is None else c_ for b, c_ in ((a_min, min), (a_max, max)))
     (x,) = in_loop(np.positive, [numbered(a)], dtype, casting)
     if low is not None:
@@ -102,7 +106,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 @implements(np.round, np.around)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    x = numbered(a)
+    x, decimals = numbered(a), operator.index(decimals)
     if x.dtype.kind in "biu" and decimals >= 0:
         return x
     if not decimals:

@@ -206,10 +206,14 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     p, val = _target(a, "np.fill_diagonal"), whole(val)
-    if p.ndim < 2 or (p.ndim > 2 and len(set(p.shape)) > 1) or wrap:
-        raise TypeError("np.fill_diagonal needs a matrix or equal sizes, and no wrap=True, on positional arrays")
-    at = np.arange(min(p.shape))
-    p[(at,) * p.ndim] = np.resize(val, len(at)) if np.ndim(val) else val
+    if p.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if p.ndim > 2 and len(set(p.shape)) > 1:
+        raise ValueError(f"all dimensions of the array must be of equal length, not {p.shape}")
+    step = int(np.sum(np.cumprod((1, *p.shape[:0:-1]))))
+    end = p.shape[1] ** 2 if p.ndim == 2 and not wrap else None
+    at = np.unravel_index(np.arange(p.size)[:end:step], p.shape)
+    p[at] = np.resize(val, len(at[0])) if np.ndim(val) else val
 
 
 def _fill(self: PositionalArray, value: Any) -> None:

@@ -41,7 +41,8 @@ def concatenate(
                 "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
                 + " ".join(str(q.shape) for q in parts)
             )
-    if dtype is not None:
+    if dtype is not None or casting in ("no", "equiv"):
+        dtype = np.result_type(*(p.dtype for p in parts)) if dtype is None else dtype
         parts = [cast_as(p, np.dtype(dtype), casting, "concatenate") for p in parts]
     return ordered(movement.join(parts, name) if len(parts) > 1 else parts[0], first.dims)
 

@@ -70,6 +70,8 @@ def matrix_power(a: Any, n: int) -> DimArray:
 
 
 def _vector_norm(x: DimArray, names: Any, order: Any) -> DimArray:
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order {order!r} for vectors")  # noqa: TRY004 - as NumPy
     return r.vector_norm(x, names, ord=2 if order is None else order)
 
 

@@ -347,11 +347,12 @@ def nanmean(
 def _about(
     plain: Callable[..., DimArray], a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, cells: Any, mean: Any
 ) -> DimArray:
-    """The spread about a mean that is given, of the cells that are not NaN."""
-    x, names = read(a, axis, dtype)
+    """The spread about a mean that is given, or in a real dtype of complex cells, of those that are not NaN."""
+    narrow = None if dtype is None or np.dtype(dtype).kind == "c" or numbered(a).dtype.kind != "c" else dtype
+    x, names = read(a, axis, None if narrow else dtype)
     there = equal(x, x)
     mask = there if cells is True else e.logical_and(*meet(there, numbered(cells)))
-    y = plain(x, axis, None, None, ddof, keepdims, where=mask, mean=mean)
+    y = plain(x, axis, narrow, None, ddof, keepdims, where=mask, mean=mean)
     y = cast(y, r.real_dtype(x))  # whatever that of the mean is
     free = kept(count(x, mask, names, ddof), x, names, keepdims)
     return where(e.greater(free, c(0)), y, c(math.nan))
@@ -373,7 +374,7 @@ def _nan_spread(rule: Callable[..., DimArray], plain: Callable[..., DimArray]) -
         less = ddof if correction is None else correction
         if not _may_be_nan(a, dtype):
             return plain(a, axis, dtype, None, less, keepdims, where=where, mean=mean)
-        if mean is not None:
+        if mean is not None or (dtype is not None and np.dtype(dtype).kind != "c" == numbered(a).dtype.kind):
             return _about(plain, a, axis, dtype, less, keepdims, where, mean)
         kind = _nan(lambda x, names, skipna: rule(x, names, skipna=True, ddof=less))
         return in_dtype(kind(a, axis, dtype, None, keepdims, None, where), dtype)

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
-from namedgrad.positional.array import PositionalArray, numbers, ordered, view_of
+from namedgrad.positional.array import PositionalArray, numbers, ordered, view_of, wrap
 from namedgrad.positional.axis import expand, granted, name_of, names_of, squeeze
 from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.broadcasting import joint_sizes, stretch
@@ -267,6 +267,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DimArray:
     if axis is None:
         return reshaped(roll(reshaped(x, (-1,)), shift, 0), x.shape)
     table: dict[Any, int] = {}
+    if isinstance(shift, PositionalArray) and shift._x.hidden and not np.ndim(axis):  # one per slice
+        size = x.shape[normalize_axis_index(axis, x.ndim)]
+        return numbered(np.take(wrap(x), np.mod(np.arange(size) - shift, size), axis))
     static(shift, "np.roll: shift")
     along = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
     pairs = np.broadcast(np.asarray(shift), along)

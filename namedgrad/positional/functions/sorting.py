@@ -38,14 +38,17 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> DimArray:
     x, name = along(numbered(a), axis)
-    return s.partition(x, name, kth=_places(kth, "np.partition: kth"))
+    at = _places(kth, "np.partition: kth")
+    return s.partition(x, name, kth=at) if extent(x, name) else x
 
 
 @implements(np.argpartition, method=True)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> DimArray:
     x = numbered(a)
     x, name = along(x, granted(x, axis))
-    checked(_places(kth, "np.argpartition: kth"), extent(x, name), "argpartition")
+    at = _places(kth, "np.argpartition: kth")
+    if extent(x, name):
+        checked(at, extent(x, name), "argpartition")
     return argsort(a, axis)
 
 
