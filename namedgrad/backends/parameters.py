@@ -220,7 +220,11 @@ class ParameterKernels:
         xp = self.xp
         dtype, s, q = result_dtype(s, q), double(s), double(q)
         bad = xp.logical_or(xp.less_equal(q, 0), xp.equal(s, 1))
+        endless = xp.equal(s, math.inf)  # of the sum the first term is left, 0, 1 or infinite
+        limit = xp.where(q < 1, math.inf, xp.where(xp.equal(q, 1), float(n == 0), 0.0))
         far = xp.logical_and(xp.equal(q, math.inf), xp.greater(s, 1))
+        limit = xp.where(far, 0.0, limit)
+        far = xp.logical_or(far, endless)
         s, q = xp.where(bad, 2.0, s), xp.where(xp.logical_or(bad, far), 1.0, q)
         out: Any = 0.0
         for k in range(15):
@@ -236,7 +240,7 @@ class ParameterKernels:
                 rising = rising * np.polynomial.Polynomial([float(r), 1.0])
             grown = sum(math.comb(n, i) * slope ** (n - i) * _horner(rising.deriv(i).coef, s) for i in range(n + 1))
             out = out + bernoulli / math.factorial(2 * j) * grown * power * w ** (1 - 2 * j)
-        return xp.where(bad, math.nan, xp.where(far, 0.0, out)).astype(dtype)
+        return xp.where(bad, math.nan, xp.where(far, limit, out)).astype(dtype)
 
     def kve_order(self, n: int, v: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``v`` of ``exp(x) K_v(x)``: the trapezoidal rule on ``exp(v t - x cosh t)``.

@@ -18,6 +18,7 @@ class SymmetricKernels:
     """A part of :class:`namedgrad.backends.base.Backend`."""
 
     xp: Any
+    may_branch: bool
 
     def carlson_integral(self, power: int, *given: Raw) -> Raw:
         """The integral from 0 to infinity of ``t**power`` over each ``(t + x)**(n / 2)``: all ``n``, then all ``x``.
@@ -43,8 +44,10 @@ class SymmetricKernels:
             right = 0.5 * sum(halves) - 1 - power
             width = 0.5 * (high - low) + 2.0
             reach = xp.arcsinh((38.0 / xp.minimum(left, right) + width) / width)
-            middle, step, total = 0.5 * (low + high), reach / _NODES, 0.0
-            for k in range(-_NODES, _NODES + 1):
+            apart = float(np.max(width * reach, initial=0.0)) if self.may_branch else 0.0
+            nodes = max(_NODES, math.ceil(6 * apart))  # operands far apart need more of them in between
+            middle, step, total = 0.5 * (low + high), reach / nodes, 0.0
+            for k in range(-nodes, nodes + 1):
                 w = k * step
                 u = middle + width * xp.sinh(w)
                 fall = (1 + power) * u

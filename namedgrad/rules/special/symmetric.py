@@ -12,7 +12,18 @@ from collections.abc import Callable
 from typing import Any
 
 from namedgrad.array import DimArray, TraceError
-from namedgrad.rules.elementwise import c, divide, greater_equal, less, ordered, reciprocal, sqrt, square
+from namedgrad.rules.elementwise import (
+    c,
+    divide,
+    greater,
+    greater_equal,
+    less,
+    logical_or,
+    ordered,
+    reciprocal,
+    sqrt,
+    square,
+)
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special
 from namedgrad.rules.structure import add, equal, known_true, multiply, negative, subtract, where
 
@@ -55,6 +66,24 @@ def _rc_slope(k: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
     return where(below, there, usual)
 
 
+def _rj_slope(k: int, o: DimArray, *xs: DimArray) -> DimArray:
+    """Of a principal value, where ``p`` is below 0, by partial fractions, and in ``p`` by homogeneity."""
+    usual = _RJ[k](o, *xs)
+    *roots, p = xs
+    if is_formula(p) or known_true(greater_equal(p, c(0))):
+        return usual
+
+    def there(i: int) -> DimArray:
+        x, others = roots[i], roots[:i] + roots[i + 1 :]
+        return divide(subtract(o, elliprd(*others, x)), scaled(2.0, subtract(p, x)))
+
+    if k < 3:
+        return where(less(p, c(0)), there(k), usual)
+    grown = functools.reduce(add.two, [multiply(x, there(i)) for i, x in enumerate(roots)], scaled(1.5, o))
+    return where(less(p, c(0)), negative(divide(grown, p)), usual)
+
+
+_RJ = _slopes("elliprj", 1.5, 0, (1, 1, 1, 2))
 _RC = _slopes("elliprc", 0.5, 0, (1, 2))
 
 
@@ -66,11 +95,23 @@ def _rg_slope(x: DimArray, y: DimArray, z: DimArray) -> DimArray:
     return scaled(0.125, _integral(1, (3, 1, 1))(x, y, z))
 
 
+def _mean_slope_near(mean: DimArray, ratio: DimArray) -> DimArray:
+    return multiply(scaled(2 / (3 * math.pi), square(mean)), elliprd(c(0.0), square(ratio), c(1.0)))
+
+
 def _mean_slope(mean: DimArray, a: DimArray, b: DimArray) -> DimArray:
-    """By homogeneity of the squares' ratio, so that none leaves the range of numbers; infinite where ``a`` alone is 0."""
-    slope = multiply(scaled(2 / (3 * math.pi), square(divide(mean, a))), elliprd(c(0.0), square(divide(b, a)), c(1.0)))
+    """By homogeneity of the squares' ratio; infinite where ``a`` alone is 0.
+
+    Of a ratio so far from 1 only the logarithm counts, which the mean tells (DLMF 19.12.1).
+    """
+    ratio = divide(b, a)
     if is_formula(a):
-        return slope
+        return _mean_slope_near(divide(mean, a), ratio)
+    small, large = less(ratio, c(1e-10)), greater(ratio, c(1e10))
+    slope = _mean_slope_near(divide(mean, a), where(logical_or(small, large), c(1.0), ratio))
+    share = scaled(2 / math.pi, divide(mean, where(large, b, a)))
+    slope = where(small, multiply(divide(mean, a), subtract(c(1.0), share)), slope)
+    slope = where(large, multiply(divide(mean, a), share), slope)
     return where(equal(mean, c(0)), where(equal(a, c(0)), c(math.inf), c(0.0)), slope)
 
 
@@ -89,7 +130,7 @@ elliprg = special(
     "elliprg", lambda o, x, y, z: _rg_slope(x, y, z), lambda o, x, y, z: _rg_slope(y, x, z), lambda o, x, y, z: _rg_slope(z, x, y),
     domain="positive", operands=("x", "y", "z"), says="Carlson's completely symmetric elliptic integral of the second kind.", source=_SOURCE)
 elliprj = special(
-    "elliprj", *_slopes("elliprj", 1.5, 0, (1, 1, 1, 2)),
+    "elliprj", *(functools.partial(_rj_slope, k) for k in range(4)),
     domain="positive", operands=("x", "y", "z", "p"), says="Carlson's symmetric elliptic integral of the third kind.", source=_SOURCE)
 agm = special(
     "agm", lambda y, a, b: _mean_slope(y, a, b), lambda y, a, b: _mean_slope(y, b, a),

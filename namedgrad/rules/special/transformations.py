@@ -93,12 +93,18 @@ _slope_1p: Callable[..., DimArray] = with_slopes(
 
 def _of_inverse(x: DimArray, exponent: DimArray) -> DimArray:
     """The derivative of ``log(1 + exponent * x) / exponent``."""
-    return multiply(square(x), _family("log1p_ratio_order", 1)(multiply(exponent, x)))
+    return multiply(square(x), _family("log1p_ratio_order", 1)(_inner(exponent, x)))
+
+
+def _inner(exponent: DimArray, x: DimArray) -> DimArray:
+    """Their product, 0 where the exponent is, for which the transformation is a logarithm."""
+    product = multiply(exponent, x)
+    return product if is_formula(x) or known_finite(product) else where(equal(exponent, c(0.0)), c(0.0), product)
 
 
 def _stretch(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
     """``(1 + exponent * x)**(1 / exponent - 1)`` from ``y``, the power that is higher by 1; at its ends that is lost."""
-    base = add(c(1.0), multiply(exponent, x))
+    base = add(c(1.0), _inner(exponent, x))
     quotient = divide(y, base)
     if is_formula(x) or (known_finite(quotient) and known_finite(base)):
         return quotient
@@ -108,12 +114,13 @@ def _stretch(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
 
 def _inverse_in_exponent(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
     """The derivative of ``y``, the inverse; where its base is 0 a power of it outweighs its logarithm."""
-    inner, base = multiply(y, _of_inverse(x, exponent)), multiply(exponent, x)
+    inner, base = multiply(y, _of_inverse(x, exponent)), _inner(exponent, x)
     if is_formula(x) or (known_finite(inner) and known_true(less(innermost(base), c(FAR)))):
         return inner
     zero, far = equal(base, c(-1.0)), greater(base, c(FAR))
     inner = where(far, multiply(y, _of_far_inverse(where(far, x, c(FAR)), where(far, exponent, c(1.0)))), inner)
-    return where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
+    inner = where(zero, multiply(_stretch(y, x, exponent), divide(x, exponent)), inner)
+    return where(logical_and(equal(y, c(0.0)), isinf(x)), c(0.0), inner)
 
 
 def _of_far_inverse(x: DimArray, exponent: DimArray) -> DimArray:
