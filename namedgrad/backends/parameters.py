@@ -278,8 +278,16 @@ class ParameterKernels:
         return self.complex_polygamma(int(n), x) if is_complex(x) else self.real_polygamma(n, x).astype(result_dtype(x))
 
     def real_polygamma(self, n: Raw, x: Raw) -> Raw:
-        """SciPy's function."""
-        return self.special.polygamma(n, x)
+        """SciPy's function; far on the left, where that takes as long as the number is large, by reflection."""
+        polygamma, left = self.special.polygamma, np.less(x, -100.0)
+        if np.ndim(n) or not np.any(left):
+            return polygamma(n, x)
+        z, n = np.where(left, x, -100.5), int(n)
+        turn = math.pi * (z - np.round(z))
+        with np.errstate(all="ignore"):
+            slope = math.pi ** (n + 1) * _horner(_cotangent(n), 1 / np.tan(turn))
+            there = np.where(turn == 0, polygamma(n, -1.0), (-1) ** n * polygamma(n, 1 - z) - slope)
+        return np.where(left, there, polygamma(n, np.where(left, 1.0, x)))
 
     def complex_polygamma(self, n: int, x: Raw) -> Raw:
         """Recurrence to the right, there the asymptotic series; reflection on the left."""
