@@ -221,7 +221,7 @@ class ParameterKernels:
         dtype, s, q = result_dtype(s, q), double(s), double(q)
         bad = xp.logical_or(xp.less_equal(q, 0), xp.equal(s, 1))
         endless = xp.equal(s, math.inf)  # of the sum the first term is left, 0, 1 or infinite
-        limit = xp.where(q < 1, math.inf, xp.where(xp.equal(q, 1), float(n == 0), 0.0))
+        limit = xp.where(xp.less(q, 1), math.inf, xp.where(xp.equal(q, 1), float(n == 0), 0.0))
         far = xp.logical_and(xp.equal(q, math.inf), xp.greater(s, 1))
         limit = xp.where(far, 0.0, limit)
         far = xp.logical_or(far, endless)

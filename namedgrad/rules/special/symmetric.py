@@ -62,7 +62,7 @@ def _rc_slope(k: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
         return usual
     below = less(z, c(0))
     first = divide(subtract(reciprocal(sqrt(x)), y), subtract(scaled(2.0, x), scaled(2.0, z)))
-    there = divide(add(scaled(0.5, y), multiply(x, negative(first))), negative(z)) if k else negative(first)
+    there = divide(add(scaled(0.5, y), multiply(x, first)), negative(z)) if k else first
     return where(below, there, usual)
 
 
