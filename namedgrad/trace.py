@@ -46,7 +46,7 @@ class Level:
             self.tape = []
 
     def record(self, map_: Map, nodes: Sequence[Any], out: Any, captured: DimArray | None = None) -> Any:
-        """The traced output of an operation."""
+        """The traced output of an operation; ``captured`` is an operand that is not traced, if there is one."""
         if self.tape is None:
             return self._forward(map_, nodes, out)
         if self.borrow and type(map_) is Scale:

@@ -814,3 +814,27 @@ def test_of_a_product_only_the_factors_of_what_is_differentiated_are_copied(
     found = pull(ng.DimArray(g, ("i", "j")))
     for one, want in zip(found if both else (found,), wants, strict=False):
         np.testing.assert_allclose(one.data, want)
+
+
+KEEPING = {
+    "multiply": (lambda x, a: x * a, lambda x, a: a),
+    "divide": (lambda x, a: a / x, lambda x, a: -a / x**2),
+    "twice": (lambda x, a: (a * x) * (x * a), lambda x, a: 2 * a**2 * x),
+    "exp": (lambda x, a: ng.exp(x), lambda x, a: np.exp(x)),
+    "power": (lambda x, a: x**a, lambda x, a: a * x ** (a - 1)),
+    "where": (lambda x, a: ng.where(a > 0.7, x * a, x), lambda x, a: np.where(a > 0.7, a, 1)),
+    "view": (lambda x, a: x * ng.flip(a, "x"), lambda x, a: a[::-1]),
+}
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_what_is_overwritten_later_is_not_what_pullback_and_linearize_keep(name: str) -> None:
+    f, slope = KEEPING[name]
+    rng = np.random.default_rng(0)
+    x, a, c = rng.uniform(0.5, 1, 6), rng.uniform(0.5, 1, 6), rng.normal(size=6)
+    want, (at, by, seed) = c * slope(x, a), (ng.DimArray(v, ("x",)) for v in (x, a, c))
+    _, pull = ng.pullback(lambda x: f(x, by), at)
+    _, linear = ng.linearize(lambda x: f(x, by), at)
+    x[:], a[:] = 9, 7
+    for found in (pull(seed), linear(seed), linear.T(seed)):
+        assert_close(found.to_numpy(), want, ROUNDING)

@@ -171,7 +171,7 @@ def of_polynomial(coefficients: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     Of plain places the function gives them an axis for each of theirs.
     """
     frame = sys._getframe(2)
-    if not coefficients.ndim or not frame.f_globals.get("__name__", "").startswith("numpy.polynomial."):
+    if frame.f_globals.get("__package__") != "numpy.polynomial" or not coefficients.ndim:
         return coefficients
     places = frame.f_locals.get("x") if frame.f_locals.get("tensor") else None
     added = places.ndim if isinstance(places, PositionalArray) else 0
