@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import dask
 import dask.array as da
 import numpy as np
@@ -186,7 +184,7 @@ def test_numbers_beside_arrays(name, where, monkeypatch):
     call, want = NUMBERS[name]
     array = np.asarray
     if where == "cupy":
-        monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+        fake_cupy.installed(monkeypatch)
         array = fake_cupy.asarray
     x, single = (D(array(X.data.astype(t)), X.dims) for t in ("f8", "f4"))
     compiled = ng.compile(call)

@@ -43,9 +43,9 @@ class CupyLinalg(LinalgKernels):
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
         b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
+        if not b.size:  # CuPy divides by the number of right-hand sides
+            return xp.zeros(b.shape, np.result_type(a.dtype, b.dtype, np.float32))
         x = xp.linalg.solve(a, b)
-        if not x.size:
-            return x
         # Elimination with pivoting leaves a small residual, however ill-conditioned the matrix is.
         error = xp.max(xp.absolute(self.matmul(a, x) - b), axis=-2, keepdims=True)
         bound = xp.max(self.matmul(xp.absolute(a), xp.absolute(x)) + xp.absolute(b), axis=-2, keepdims=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -46,7 +45,7 @@ class On(NamedTuple):
 
 @pytest.fixture(params=["numpy", "cupy", "dask"])
 def on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[On]:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    fake_cupy.installed(monkeypatch)
     with dask.config.set(scheduler="sync"), np.errstate(all="ignore"):
         yield On(request.param)
 

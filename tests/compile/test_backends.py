@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,9 +11,8 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
-from tests.backends.table import placed
+from tests.backends.table import Settled, placed
 from tests.compile.test_table import Counted, derivatives, with_seeds
-from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
 from tests.support.samples import FLOATING, Case, table
 from tests.support.tolerances import MATRIX, ROUNDING, assert_close
@@ -27,6 +25,7 @@ def moved(tree: Any, place: Callable[[Any], Any]) -> Any:
 
 
 def replayed(case: Case, place: Callable[[Any], Any], values: Callable[[list[Any]], list[np.ndarray]]) -> None:
+    case = Settled(*case)
     f = derivatives(case)
     counted = Counted(f)
     compiled = ng.compile(counted)
@@ -39,12 +38,6 @@ def replayed(case: Case, place: Callable[[Any], Any], values: Callable[[list[Any
             assert (x.dims, x.vectorized, x.dtype) == (y.dims, y.vectorized, y.dtype)
             assert_close(data, y.to_numpy(), MATRIX if case.tolerance_is_matrix else 10 * ROUNDING)
     assert counted.runs == 1
-
-
-@pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
-    return fake_cupy
 
 
 @table("compiled on a device", FLOATING)

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 import xarray as xr
 
 import namedgrad as ng
 from tests.fit.problems import START, labelled, named, observations, stacked
-from tests.support import fake_cupy
 
 OVER = ("lat", "lon")
-
-
-@pytest.fixture(params=["stand-in", pytest.param("device", marks=pytest.mark.gpu)])
-def cupy(request, monkeypatch):
-    if request.param == "device":
-        return pytest.importorskip("cupy", exc_type=ImportError)
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
-    return fake_cupy
 
 
 def residual(p, t, y):

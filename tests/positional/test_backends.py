@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +49,7 @@ def check(case: Case, place: Callable[[np.ndarray], Any], fetch: Callable[[Any],
 
 @table
 def test_on_the_stand_in_for_cupy(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    fake_cupy.installed(monkeypatch)
     if case.label in HOST:
         with pytest.raises(TypeError, match="different devices"):
             check(case, fake_cupy.asarray, fake_cupy.asnumpy, fake_cupy.ndarray)
@@ -113,13 +112,13 @@ def constant(function: Callable[[Any], Any], x: Any) -> Any:
 def test_functions_that_the_library_lacks(
     place: Any, name: str, function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    fake_cupy.installed(monkeypatch)
     with dask.config.set(scheduler=refuse), pytest.raises(TypeError, match=rf"{name}.* does not have it; x.to_numpy\(\)"):
         constant(function, place(np.ones((3, 3))))
 
 
 def test_functions_that_the_library_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    fake_cupy.installed(monkeypatch)
     x = np.array([[3.0, 1.0, 2.0], [0.5, 2.0, 4.0]])
     found = constant(lambda v: np.isin(v, [1.0, 2.0], kind="sort"), fake_cupy.asarray(x))
     np.testing.assert_array_equal(found.to_numpy(), np.isin(x, [1.0, 2.0]))
@@ -142,7 +141,7 @@ def test_lines_of_what_is_not_differentiated(function: Any, axis: int) -> None:
 
 @pytest.mark.parametrize("place", [fake_cupy.asarray, lazy])
 def test_written_all_over(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+    fake_cupy.installed(monkeypatch)
     x = place(np.ones((4, 3)))
 
     def program(x: Any) -> Any:

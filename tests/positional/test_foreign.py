@@ -1,7 +1,6 @@
 """Captured arrays of other classes: columns of pandas, masked arrays, matrices, arrays in files, sparse matrices."""
 
 import operator
-import sys
 
 import dask.array
 import numpy as np
@@ -196,7 +195,7 @@ def test_sparse_products_elsewhere(other, monkeypatch):
     if other == "dask":
         x, host = dask.array.from_array(np.outer(X, [1.0, 2.0]), chunks=(2, 1)), lambda a: a.compute(scheduler="sync")
     else:
-        monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+        fake_cupy.installed(monkeypatch)
         x, host = fake_cupy.asarray(np.outer(X, [1.0, 2.0])), fake_cupy.asnumpy
     with dask.config.set(scheduler=_never):
         out, pull = ng.pullback(lambda x: sparse @ x, ng.positional(x))

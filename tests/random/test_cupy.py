@@ -1,6 +1,5 @@
 """Draws on a device, by the methods that CuPy's generator has; on the stand-in."""
 
-import sys
 import types
 
 import numpy as np
@@ -38,8 +37,8 @@ def _special(name):
 
 
 @pytest.fixture
-def cupy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy)
+def stand_in(monkeypatch):
+    fake_cupy.installed(monkeypatch)
     monkeypatch.setattr(fake_cupy, "random", types.SimpleNamespace(default_rng=Generator), raising=False)
     special = types.SimpleNamespace(**{n: _special(n) for n in ("digamma", "polygamma", "i0e", "i1e", "erfcx")})
     monkeypatch.setattr(type(backends.get_backend("cupy")), "special", special)
@@ -60,7 +59,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_draws_and_gradients_stay_on_the_device(cupy, call):
+def test_draws_and_gradients_stay_on_the_device(stand_in, call):
     values = np.array([0.5, 1.5, 4.0])
     x, there = ng.DimArray(values, "x"), ng.DimArray(fake_cupy.asarray(values), "x")
     drawn = call(ng.random, there)
@@ -72,7 +71,7 @@ def test_draws_and_gradients_stay_on_the_device(cupy, call):
     np.testing.assert_allclose(gradient.to_numpy(), expected.data, rtol=1e-10)
 
 
-def test_generators_and_arrays_of_two_devices_are_refused(cupy):
+def test_generators_and_arrays_of_two_devices_are_refused(stand_in):
     there = ng.DimArray(fake_cupy.asarray(np.ones(2)), "x")
     assert ng.random.normal(there, rng=Generator(0)).backend == "cupy"
     assert ng.random.normal(sizes={"x": 2}, rng=Generator(0)).backend == "cupy"
@@ -84,3 +83,16 @@ def test_generators_and_arrays_of_two_devices_are_refused(cupy):
         ng.random.vonmises(there, rng=0)
     with pytest.raises(TypeError, match="inside a checkpoint"):
         ng.grad(ng.checkpoint(lambda s: ng.random.normal(s, rng=Generator(0)).sum()))(there)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("call", CALLS)
+def test_draws_of_a_seed_and_their_gradients_on_a_gpu(call):
+    cupy = pytest.importorskip("cupy", exc_type=ImportError)
+    x = ng.DimArray(cupy.asarray(np.array([0.5, 1.5, 4.0])), "x")
+    drawn, again = call(ng.random, x), call(ng.random, x)
+    assert drawn.backend == "cupy"
+    np.testing.assert_array_equal(drawn.to_numpy(), again.to_numpy())
+    gradient = ng.grad(lambda x: ng.sin(call(ng.random, x)).sum())(x)
+    assert gradient.backend == "cupy"
+    assert np.isfinite(gradient.to_numpy()).all()

@@ -7,14 +7,14 @@ does not exist here either.  The differences from NumPy that a program notices a
 * ufuncs have no ``where=``, few have ``reduce``, ``accumulate`` or ``at``;
 * reductions give 0-d arrays, never scalars;
 * integer arrays wrap where they are out of range; of several writers to one cell any may win;
-* ``linalg.solve`` wants equal batch shapes, and a factorisation that fails gives arbitrary numbers instead of an error.
+* ``linalg.solve`` wants equal batch shapes, and a factorisation that fails gives arbitrary numbers instead of an error;
+  eigenvalues have another order, vectors other directions.
 
 Kernel launches, waits for the device and copies to it are counted in :data:`stats`.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 import types
@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.support.fake_cupy.array import NAMESPACE, ndarray
 from tests.support.fake_cupy.counts import Counts, stats
-from tests.support.fake_cupy.functions import Ufunc, checked, function
+from tests.support.fake_cupy.functions import Ufunc, checked, freely, function
 from tests.support.fake_cupy.special import special_functions
 
 SURFACE: dict[str, Any] = json.loads(Path(__file__).with_name("surface.json").read_text(encoding="utf-8"))
@@ -48,18 +49,25 @@ fft = types.SimpleNamespace(**_functions(np.fft, SURFACE["fft"]))
 linalg = types.SimpleNamespace(**_functions(np.linalg, SURFACE["linalg"]))
 for _name in ("solve", "inv", "cholesky"):
     setattr(linalg, _name, checked(_name))
+for _name in ("eig", "eigh", "eigvals", "qr", "svd"):
+    setattr(linalg, _name, freely(_name))
 NAMESPACE.update(linalg=linalg, fft=fft)
 globals().update(NAMESPACE)
 
 
 SPECIAL = types.ModuleType("cupyx.scipy.special")
 vars(SPECIAL).update(special_functions(SURFACE["at"]))
-if importlib.util.find_spec("cupyx") is None:  # the stand-in stands for this package too
-    for _place, _module in (("cupyx", types.ModuleType("cupyx")), ("cupyx.scipy", types.ModuleType("cupyx.scipy"))):
-        sys.modules[_place] = _module
-    sys.modules["cupyx.scipy.special"] = SPECIAL
-    sys.modules["cupyx"].scipy = sys.modules["cupyx.scipy"]  # type: ignore[attr-defined]
-    sys.modules["cupyx.scipy"].special = SPECIAL  # type: ignore[attr-defined]
+PACKAGES = {"cupyx": types.ModuleType("cupyx"), "cupyx.scipy": types.ModuleType("cupyx.scipy"), SPECIAL.__name__: SPECIAL}
+vars(PACKAGES["cupyx"])["scipy"] = PACKAGES["cupyx.scipy"]
+vars(PACKAGES["cupyx.scipy"])["special"] = SPECIAL
+
+
+def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """This module in place of CuPy, also where there is one; the counts start again."""
+    for name, module in {"cupy": sys.modules[__name__], **PACKAGES}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    stats.reset()
+    return sys.modules[__name__]
 
 
 def asnumpy(x: Any) -> Any:
@@ -67,4 +75,4 @@ def asnumpy(x: Any) -> Any:
     return x.get() if isinstance(x, ndarray) else np.asarray(x)
 
 
-__all__ = ["Counts", "asnumpy", "fft", "linalg", "ndarray", "stats"]
+__all__ = ["Counts", "asnumpy", "fft", "installed", "linalg", "ndarray", "stats"]

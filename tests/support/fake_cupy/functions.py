@@ -111,7 +111,35 @@ def checked(name: str) -> Callable[..., Any]:
         stats.launches += 1
         if name == "solve" and more[0].ndim > 1 and a.shape[:-1] != more[0].shape[:-1]:
             raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+        if name == "solve" and a.ndim > 2 and a.size and not more[0].size:
+            raise ZeroDivisionError("division by zero")
         return device(_each(f, a.host, *map(host, more)))
+
+    call.__name__ = name
+    return call
+
+
+def freely(name: str) -> Callable[..., Any]:
+    """A function of ``numpy.linalg`` whose eigenvalues come in another order, and whose vectors in other directions."""
+    f = getattr(np.linalg, name)
+
+    def call(a: ndarray, *more: Any, **options: Any) -> Any:
+        stats.launches += 1
+        found = f(a.host, *more, **options)
+        if name == "eigvals":
+            return device(found[..., ::-1])
+        if name == "eig":
+            return device((found[0][..., ::-1], found[1][..., ::-1]))
+        if not isinstance(found, tuple):
+            return device(found)
+        first, *_, last = found
+        k = min(a.shape[-2:])
+        signs = np.where(np.arange(k) % 2, 1, -1)
+        if name == "eigh":
+            return device((first, last * signs))
+        first[..., :k] *= signs
+        last[..., :k, :] *= signs[:, None]
+        return device(found)
 
     call.__name__ = name
     return call
