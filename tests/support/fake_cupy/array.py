@@ -83,8 +83,8 @@ class ndarray:  # noqa: N801 - the name that it stands for
         stats.launches += 1
         return ndarray(self.host.copy(order))
 
-    def view(self) -> ndarray:
-        return ndarray(self.host.view())
+    def view(self, dtype: Any = None) -> ndarray:
+        return ndarray(self.host.view(self.dtype if dtype is None else dtype))
 
     def __getitem__(self, key: Any) -> ndarray:
         index = _on_host(key, self.host)
@@ -127,7 +127,7 @@ class ndarray:  # noqa: N801 - the name that it stands for
 _BINARY = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide",
     "mod": "remainder", "pow": "power", "matmul": "matmul",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "rshift": "right_shift",
 }  # fmt: skip
 _COMPARE = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
 _UNARY = {"neg": "negative", "abs": "absolute", "invert": "invert"}

@@ -22,6 +22,8 @@ _WAITING = {
 }  # fmt: skip
 _ATOMIC = {"int32", "int64", "uint32", "uint64", "float32", "float64"}
 
+_IN_SINGLE = {"maximum": np.fmax, "minimum": np.fmin}  # by fmaxf and fminf, for float64 as well
+
 
 class Ufunc:
     """A universal function: no ``where=``, and few methods."""
@@ -49,7 +51,11 @@ class Ufunc:
         if a.dtype.name not in allowed:
             raise TypeError(f"{self.__name__}.at: unsupported dtype {a.dtype}")
         stats.launches += 1
-        self.f.at(a.host, host(index), host(b))
+        at, given = host(index), host(b)
+        if self.__name__ in _IN_SINGLE and a.dtype.kind == "f":
+            given = np.asarray(given, np.float32)
+            a.host[at] = a.host[at].astype(np.float32)
+        _IN_SINGLE.get(self.__name__, self.f).at(a.host, at, given)
 
     def reduce(self, a: ndarray, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         self._only_sums("reduce")
@@ -100,7 +106,21 @@ def _each(f: Callable[..., Any], *stacks: np.ndarray) -> np.ndarray:
             raise
         if stacks[0].ndim > 2:
             return np.array([_each(f, *several) for several in zip(*stacks, strict=True)])
+        if f is np.linalg.cholesky:
+            return _as_far_as_it_goes(*stacks)
         return np.full(stacks[-1].shape, 12345.0, np.result_type(*stacks, np.float32))
+
+
+def _as_far_as_it_goes(a: np.ndarray) -> np.ndarray:
+    """Columns of the Cholesky factor up to the first pivot that is not positive, and what is left of the others."""
+    a = np.tril(a)
+    for k in range(len(a)):
+        if not np.real(a[k, k]) > 0:
+            break
+        a[k, k] = np.sqrt(a[k, k])
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.tril(np.outer(a[k + 1 :, k], a[k + 1 :, k].conj()))
+    return a
 
 
 def checked(name: str) -> Callable[..., Any]:
