@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,6 +136,10 @@ class Backend(
     def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
         """A host copy."""
         raise NotImplementedError
+
+    def several_to_numpy(self, xs: Sequence[Raw]) -> list[np.ndarray[Any, Any]]:
+        """Host copies."""
+        return [self.to_numpy(x) for x in xs]
 
     def copy(self, x: Raw) -> Raw:
         """A contiguous copy that shares nothing."""

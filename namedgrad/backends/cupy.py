@@ -65,6 +65,7 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
         def function(*raw: Raw, **kwargs: Any) -> Raw:
             return kernel(*map(_plain, raw), **kwargs)
 
+        function.__name__ = name  # by which a recording knows it
         return function
 
     # ---------------------------------------------------------------- creation and transfer
@@ -76,6 +77,14 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
     def to_numpy(self, x: Raw) -> np.ndarray[Any, Any]:
         """A host copy."""
         return x.get()
+
+    def several_to_numpy(self, xs: Sequence[Raw]) -> list[np.ndarray[Any, Any]]:
+        """Host copies, by one transfer: the host waits once."""
+        if len({x.dtype for x in xs}) != 1:
+            return super().several_to_numpy(xs)
+        ends = np.cumsum([x.size for x in xs])
+        parts = np.split(self.xp.concatenate([self.reshape(x, (-1,)) for x in xs]).get(), ends[:-1])
+        return [part.reshape(x.shape) for part, x in zip(parts, xs, strict=True)]
 
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast; a scalar gets to the device as the argument of a kernel."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Names
 from namedgrad.compile.program import silently
@@ -157,7 +156,7 @@ class Evaluator:
     ) -> Tile:
         program, layout = known
         found = program(self._raws(matrix, index, masked=masked)[0], len(index), guard=guard)
-        return Tile(layout, [x if type(x) is np.ndarray else self._host(x) for x in found], len(index))
+        return Tile(layout, self._on_host(found), len(index))
 
     def glance(self, start: Matrix) -> Glance | None:
         """Record the program for the first cells and tell what it shows; None where that does not pay, or cannot be."""
@@ -207,8 +206,12 @@ class Evaluator:
                     self._program(start[:, cells], cells, size, masked=masked)
         return self.recordable
 
-    def _host(self, x: Any) -> Any:
-        return backends.backend_of(x).to_numpy(x)
+    def _on_host(self, found: Sequence[Any]) -> list[Any]:
+        away = [x for x in found if type(x) is not np.ndarray]
+        if not away:
+            return [*found]
+        here = iter(self.problem.backend.several_to_numpy(away))
+        return [x if type(x) is np.ndarray else next(here) for x in found]
 
     # ---------------------------------------------------------------- with names
 

@@ -21,7 +21,8 @@ from namedgrad.rules.structure import relabel, reorder, spread
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.tape import Tape, ones_like_output, record
 
-BATCH_ELEMENTS = 1 << 19  # numbers in one batch: small for the cache, large against the cost of a call
+# Numbers in one batch: small for the cache, large against the cost of a call; on a device calls cost more.
+BATCH_ELEMENTS, DEVICE_ELEMENTS = 1 << 19, 1 << 24
 TOLERANCE = 1e-8
 STEERED = "a fit is steered by values, which ng.compile would freeze; call it outside of that"
 
@@ -190,7 +191,8 @@ class Problem:
 
     def batch(self, wanted: int | None, per_cell: float) -> int:
         """How many cells to work on at once."""
-        return max(1, min(self.cells.count, wanted or int(BATCH_ELEMENTS // max(per_cell, 1))))
+        most = BATCH_ELEMENTS if self.backend.may_branch else DEVICE_ELEMENTS
+        return max(1, min(self.cells.count, wanted or int(most // max(per_cell, 1))))
 
     def table(self, x: DimArray, count: int, what: str) -> DimArray:
         """An output with its cells visible and in front: ``(CELL, dims...)``."""

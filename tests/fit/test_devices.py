@@ -8,6 +8,8 @@ import xarray as xr
 
 import namedgrad as ng
 from tests.fit.problems import START, labelled, named, observations, stacked
+from tests.support import fake_cupy
+from tests.support.fake_cupy.counts import stats
 
 OVER = ("lat", "lon")
 
@@ -122,3 +124,20 @@ def test_derivatives_with_respect_to_a_bound_on_the_host(cupy):
 
     want = (float(size(0.7 + 1e-5)) - float(size(0.7 - 1e-5))) / 2e-5
     np.testing.assert_allclose(float(ng.grad(size)(0.7)), want, rtol=1e-4)
+
+
+def test_as_many_iterations_as_on_the_host(cupy):
+    """Which terms are linear is read off the calls, by their names."""
+    host = named(observations())
+    want = ng.least_squares(residual, START, *host, over=OVER)
+    got = ng.least_squares(residual, START, *moved(cupy, *host), over=OVER)
+    np.testing.assert_allclose(got.iterations, want.iterations, atol=1)
+    assert got.iterations.max() < 9
+
+
+def test_an_evaluation_waits_once(monkeypatch):
+    cupy = fake_cupy.installed(monkeypatch)
+    data = moved(cupy, *named(observations()))
+    stats.reset()
+    got = ng.least_squares(residual, START, *data, over=OVER)
+    assert stats.syncs <= int(got.iterations.max()) + 8
