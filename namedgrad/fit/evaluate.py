@@ -95,10 +95,11 @@ class Evaluator:
         return out
 
     def _tiles(self, count: int) -> list[tuple[slice, int]]:
-        """So many cells in large tiles, as far as these go, and small ones."""
-        out, start = list[tuple[slice, int]](), 0
+        """So many cells in large tiles, as far as these go, and small ones; on a device in no more than one of these."""
+        out, start, on_device = list[tuple[slice, int]](), 0, not self.problem.backend.may_branch
         while start < count:
-            size = next((t for t in self.tiles if t <= count - start), self.tiles[-1])
+            left = count - start
+            size = next((t for t in self.tiles if t <= left or (on_device and left > self.tiles[-1])), self.tiles[-1])
             out.append((slice(start, min(start + size, count)), size))
             start += size
         return out

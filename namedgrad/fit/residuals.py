@@ -38,6 +38,7 @@ from namedgrad.transforms.tape import quiet
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 LEAST_TILES = 60  # for a thread that solves: two with 28 each took 1.5 times as long as one that evaluates with another
 MANY = 4  # large tiles that are worth having
+LEFT = 16  # parts of a batch on a device: the last cells take many more iterations than the others
 
 
 class Residuals(Problem):
@@ -173,14 +174,17 @@ class Residuals(Problem):
         return out
 
     def tiles_of(self, per_cell: int, chunk: int | None) -> list[int]:
-        """Cells that are evaluated at once, if there are many and if there are few; on a device all of a batch."""
+        """Cells that are evaluated at once, if there are many and if there are few; on a device all of a batch, or what
+        is left of it.
+        """
         count = self.cells.count
         most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
         most = max(1, min(count, most, chunk or most))
         small = max(1, -(-count // max(1, -(-count // most))))  # all of about the same size
+        if not self.backend.may_branch:
+            return [small, -(-small // LEFT)] if small > LEFT else [small]
         large = LARGER[threads() > 1] * small
-        many = MANY * large <= count and large <= (chunk or count)
-        return [large, small] if many and self.backend.may_branch else [small]
+        return [large, small] if MANY * large <= count and large <= (chunk or count) else [small]
 
     def _skip(self, r: DimArray, index: Index) -> None:
         """Tell missing data from a model that fails at the start values."""
