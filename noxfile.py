@@ -110,6 +110,15 @@ def benchmarks(session: nox.Session) -> None:
 
 @nox.session
 def gpu(session: nox.Session) -> None:
-    """The tests marked gpu, on a machine that has one."""
+    """The tests marked gpu, on a machine that has one: processes share it, each compiles kernels for all."""
     session.install("-e", ".[dev,cupy]", "cupy-cuda13x[ctk]")  # ctk: CUDA itself, for a machine with only a driver
-    session.run("pytest", "-m", "gpu", *session.posargs, env=HEADLESS)
+    session.run("pytest", "-m", "gpu", *WORKERS, *session.posargs, env=HEADLESS | ONE_THREAD)
+
+
+@nox.session
+def gpu_benchmarks(session: nox.Session) -> None:
+    """Fits, gradients and operations on a GPU, beside torch and JAX."""
+    session.install("-e", ".[cupy]", "cupy-cuda13x[ctk]")
+    session.install("torch==2.13.0")
+    session.install("jax[cuda13]")
+    session.run("python", "-m", "benchmarks.gpu", *session.posargs)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
 K = TypeVar("K", bound=Hashable)
-PACKAGES = ("namedgrad", "numpy", "scipy", "xarray", "autograd", "torch", "jax", "jaxlib")
+PACKAGES = ("namedgrad", "numpy", "scipy", "xarray", "autograd", "torch", "jax", "jaxlib", "cupy-cuda13x")
 
 
 def medians(run: Mapping[K, Callable[[], float]], rounds: int) -> dict[K, float]:
