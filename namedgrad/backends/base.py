@@ -137,8 +137,8 @@ class Backend(
         """A host copy."""
         raise NotImplementedError
 
-    def several_to_numpy(self, xs: Sequence[Raw]) -> list[np.ndarray[Any, Any]]:
-        """Host copies."""
+    def all_to_numpy(self, xs: Sequence[Raw]) -> list[np.ndarray[Any, Any]]:
+        """Host copies of several arrays."""
         return [self.to_numpy(x) for x in xs]
 
     def copy(self, x: Raw) -> Raw:

@@ -78,13 +78,13 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
         """A host copy."""
         return x.get()
 
-    def several_to_numpy(self, xs: Sequence[Raw]) -> list[np.ndarray[Any, Any]]:
-        """Host copies, by one transfer: the host waits once."""
-        if len({x.dtype for x in xs}) != 1:
-            return super().several_to_numpy(xs)
+    def all_to_numpy(self, xs: Sequence[Raw]) -> list[np.ndarray[Any, Any]]:
+        """Host copies of several arrays; those of one dtype by one transfer, for which the host waits once."""
+        if len(xs) < 2 or len({x.dtype for x in xs}) > 1:
+            return super().all_to_numpy(xs)
+        flat = self.to_numpy(self.xp.concatenate([self.xp.ravel(x) for x in xs]))
         ends = np.cumsum([x.size for x in xs])
-        parts = np.split(self.xp.concatenate([self.reshape(x, (-1,)) for x in xs]).get(), ends[:-1])
-        return [part.reshape(x.shape) for part, x in zip(parts, xs, strict=True)]
+        return [part.reshape(x.shape) for part, x in zip(np.split(flat, ends[:-1]), xs, strict=True)]
 
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast; a scalar gets to the device as the argument of a kernel."""

@@ -211,7 +211,7 @@ class Evaluator:
         away = [x for x in found if type(x) is not np.ndarray]
         if not away:
             return [*found]
-        here = iter(self.problem.backend.several_to_numpy(away))
+        here = iter(self.problem.backend.all_to_numpy(away))
         return [x if type(x) is np.ndarray else next(here) for x in found]
 
     # ---------------------------------------------------------------- with names

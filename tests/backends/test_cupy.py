@@ -519,3 +519,13 @@ def test_positions_that_the_device_found_pick_there(cupy: Any) -> None:
     ):
         assert isinstance(found.data, cupy.ndarray)
         assert np.array_equal(found.data.get(), expected)
+
+
+def test_several_arrays_come_to_the_host_as_they_are(cupy: Any) -> None:
+    kernels, line = backends.get_backend("cupy"), np.arange(6.0)
+    several = [line, line.reshape(2, 3).T, np.array(7.0), np.zeros((0, 2))]
+    for host in (several, [*several, line.astype(np.float32)], several[:1], []):
+        found = kernels.all_to_numpy([cupy.asarray(x) for x in host])
+        assert [x.dtype for x in found] == [x.dtype for x in host]
+        for x, want in zip(found, host, strict=True):
+            np.testing.assert_array_equal(x, want)
