@@ -93,7 +93,7 @@ def product(g: DimArray, f: Factor) -> DimArray:
     if type(f) is int:
         return g if f == 1 else ops.neg(g)
     guard: bool = g.hidden.guard  # type: ignore[attr-defined]
-    if isinstance(f, (Mask, Weight)):  # what it holds may carry the mark of an inner pass
+    if isinstance(f, tuple):  # what a Mask or Weight holds may carry the mark of an inner pass
         out = ops.select(f.where, g) if isinstance(f, Mask) else (ops.outweighed if guard else ops.weigh)(g, f.g)
         return out if out.hidden is g.hidden else ops.stamp(out, g.hidden)
     return ops.scale(g, f) if guard else ops.weigh(g, f)  # type: ignore[arg-type]
@@ -202,7 +202,9 @@ class Scale(Map):
     def __init__(self, terms: Sequence[tuple[Factor | None, Names, Any]], out: Like | None) -> None:
         self.terms, self.out = terms, out
 
-    def pull(self, g: DimArray) -> list[DimArray | None]:
+    def pull(self, g: DimArray) -> Sequence[DimArray | None]:
+        if len(self.terms) == 1:  # most are
+            return (fold(g, *self.terms[0]),)  # type: ignore[arg-type]
         return [None if f is None else fold(g, f, names, dtype) for f, names, dtype in self.terms]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:

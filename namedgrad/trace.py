@@ -270,17 +270,15 @@ def backward(
     wanted = set(leaves)
     for node in reversed(tape):
         g = cts.pop(node, None)
-        if g is None:
-            continue
-        if type(node) is Pick:
+        if type(node) is Pick and g is not None:
             (source,) = node.parents
             slots = cts.setdefault(source, {})
             slots[node.index] = accumulate(slots.get(node.index), g, node)
-            continue
-        for parent, c in zip(node.parents, node.pull(g), strict=True):
-            if c is not None:
-                old = cts.get(parent)
-                cts[parent] = c if old is None else accumulate(old, c, parent)
+        elif g is not None:
+            for parent, c in zip(node.parents, node.pull(g), strict=True):
+                if c is not None:
+                    old = cts.get(parent)
+                    cts[parent] = c if old is None else accumulate(old, c, parent)
     return [cts.get(n) for n in leaves] if wanted else []
 
 

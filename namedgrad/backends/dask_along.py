@@ -57,32 +57,32 @@ class AlongAxis:
         """Its inverse."""
         return self.along("ifft", x, axis, None, dtype=_complex(x), norm=norm)
 
-    def rfft(self, x: Raw, axis: int, norm: str) -> Raw:
+    def rfft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
         """The non-negative frequencies of a real array."""
-        return self.along("rfft", x, axis, x.shape[axis] // 2 + 1, dtype=_complex(x), norm=norm)
+        return self.along("rfft", x, axis, x.shape[axis[-1]] // 2 + 1, dtype=_complex(x), norm=norm)
 
-    def irfft(self, x: Raw, axis: int, n: int, norm: str) -> Raw:
+    def irfft(self, x: Raw, axis: tuple[int, ...], n: int, norm: str) -> Raw:
         """Its inverse, of size ``n``."""
         return self.along("irfft", x, axis, n, dtype=x.real.dtype, n=n, norm=norm)
 
-    def hfft(self, x: Raw, axis: int, n: int, norm: str) -> Raw:
+    def hfft(self, x: Raw, axis: tuple[int, ...], n: int, norm: str) -> Raw:
         """The frequencies, of size ``n``, of an array with Hermitian symmetry."""
         return self.along("hfft", x, axis, n, dtype=x.real.dtype, n=n, norm=norm)
 
-    def ihfft(self, x: Raw, axis: int, norm: str) -> Raw:
+    def ihfft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
         """Its inverse."""
-        return self.along("ihfft", x, axis, x.shape[axis] // 2 + 1, dtype=_complex(x), norm=norm)
+        return self.along("ihfft", x, axis, x.shape[axis[-1]] // 2 + 1, dtype=_complex(x), norm=norm)
 
     def along(
         self, kernel: str, x: Raw, axis: int | tuple[int, ...], size: int | None, dtype: Any = None, **kwargs: Any
     ) -> Raw:
-        """A kernel of the host that makes an axis one of ``size``; None where sizes stay."""
+        """A kernel of the host that makes an axis, the last of several, one of ``size``; None where sizes stay."""
         from namedgrad.backends import NUMPY
         from namedgrad.backends.dask import Kernel
 
         many = axis if isinstance(axis, tuple) else (axis,)
         whole = x.rechunk({a % x.ndim: -1 for a in many})
-        new = {} if size is None else {a % x.ndim: (int(size),) for a in many}
+        new = {} if size is None else {many[-1] % x.ndim: (int(size),)}
         chunks = tuple(new.get(i, own) for i, own in enumerate(whole.chunks))
         function = Kernel(NUMPY.function(kernel), axis=axis, **kwargs)
         return whole.map_blocks(function, chunks=chunks, dtype=dtype or x.dtype)

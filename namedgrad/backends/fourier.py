@@ -26,27 +26,29 @@ class FourierKernels:
         """Its inverse."""
         return self.fourier.ifftn(x, axes=axis, norm=norm)
 
-    def rfft(self, x: Raw, axis: int, norm: str) -> Raw:
-        """The non-negative frequencies of a real array."""
-        return self.fourier.rfft(x, axis=axis, norm=norm)
+    def rfft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
+        """The frequencies of a real array that are not negative along the last axis."""
+        return self.fourier.rfftn(x, axes=axis, norm=norm)
 
-    def irfft(self, x: Raw, axis: int, n: int, norm: str) -> Raw:
-        """Its inverse, of size ``n``."""
-        return self.fourier.irfft(x, n, axis=axis, norm=norm)
+    def irfft(self, x: Raw, axis: tuple[int, ...], n: int, norm: str) -> Raw:
+        """Its inverse, of size ``n`` along the last axis."""
+        return self.fourier.irfftn(x, _sizes(x, axis, n), axes=axis, norm=norm)
 
-    def hfft(self, x: Raw, axis: int, n: int, norm: str) -> Raw:
-        """The frequencies, of size ``n``, of an array with Hermitian symmetry."""
-        return self.fourier.hfft(x, n, axis=axis, norm=norm)
+    def hfft(self, x: Raw, axis: tuple[int, ...], n: int, norm: str) -> Raw:
+        """The frequencies, of size ``n`` along the last axis, of an array with Hermitian symmetry."""
+        x = self.fft(x, axis[:-1], norm) if axis[:-1] else x
+        return self.fourier.hfft(x, n, axis=axis[-1], norm=norm)
 
-    def ihfft(self, x: Raw, axis: int, norm: str) -> Raw:
+    def ihfft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
         """Its inverse."""
-        return self.fourier.ihfft(x, axis=axis, norm=norm)
+        out = self.fourier.ihfft(x, axis=axis[-1], norm=norm)
+        return self.ifft(out, axis[:-1], norm) if axis[:-1] else out
 
 
 class HostFourier(FourierKernels):
-    """Those of SciPy, which know of a real array, and copy one complex array for all axes.
+    """Those of SciPy, which know of a real array, and make one complex array for all axes.
 
-    A million real numbers along two axes: 28 ms, 50 ms with NumPy.
+    A million real numbers along two axes: 28 ms, 50 ms with NumPy; half of their frequencies 9 ms, 13 axis by axis.
     """
 
     @functools.cached_property
@@ -64,14 +66,25 @@ class HostFourier(FourierKernels):
         """Its inverse."""
         return _without_signs(super().ifft(x, axis, norm), x)
 
-    def ihfft(self, x: Raw, axis: int, norm: str) -> Raw:
+    def hfft(self, x: Raw, axis: tuple[int, ...], n: int, norm: str) -> Raw:
+        """The frequencies, of size ``n`` along the last axis, of an array with Hermitian symmetry."""
+        return self.fourier.hfftn(x, _sizes(x, axis, n), axes=axis, norm=norm)
+
+    def ihfft(self, x: Raw, axis: tuple[int, ...], norm: str) -> Raw:
         """SciPy's, a million numbers in 4.6 ms instead of 6; what is real by symmetry ends on -0, as NumPy has it."""
-        out = super().ihfft(x, axis, norm)
-        ends = self.xp.moveaxis(out.imag, axis, 0)
+        out = self.fourier.ihfftn(x, axes=axis, norm=norm)
+        if len(axis) > 1:
+            return out
+        ends = self.xp.moveaxis(out.imag, axis[0], 0)
         ends[0] = -0.0
-        if x.shape[axis] % 2 == 0:
+        if x.shape[axis[0]] % 2 == 0:
             ends[-1] = -0.0
         return out
+
+
+def _sizes(x: Raw, axis: tuple[int, ...], n: int) -> list[int]:
+    """The sizes of axes, of the last one ``n``."""
+    return [*(x.shape[i] for i in axis[:-1]), n]
 
 
 def _without_signs(out: Raw, x: Raw) -> Raw:

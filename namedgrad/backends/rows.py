@@ -43,7 +43,9 @@ def _short_buffer() -> Iterator[None]:
 
 def total(x: Raw, axis: tuple[int, ...] | None = None) -> Raw:
     """Sum over axes."""
-    if axis != (x.ndim - 1,) or x.size < MANY or not 1 < x.shape[-1] <= SHORT:
+    if x.size < MANY:
+        return np.add.reduce(x, axis=axis)
+    if axis != (x.ndim - 1,) or not 1 < x.shape[-1] <= SHORT:
         lines = _lines(x, axis) if axis else None
         return folded(np.add, x, axis) if lines is None else lines
     if x.dtype.kind != "f" or x.itemsize < 4 or abs(x.strides[-1]) > min(map(abs, x.strides)):
@@ -68,7 +70,7 @@ def _lines(x: Raw, axis: tuple[int, ...]) -> Raw | None:
     count, kept = math.prod(x.shape[start:stop]), math.prod(x.shape[stop:])
     if not (x.flags.c_contiguous and x.dtype.kind == "f" and x.itemsize >= 4 and axis == tuple(range(start, stop))):
         return None
-    if x.size < MANY or not (1 < kept <= FEW_KEPT and SHORT < count <= BLAS_THREADS_FROM // kept):
+    if not (1 < kept <= FEW_KEPT and SHORT < count <= BLAS_THREADS_FROM // kept):
         return None
     out = np.matmul(np.ones(count, x.dtype), x.reshape(*x.shape[:start], count, kept))
     return out.reshape(*x.shape[:start], *x.shape[stop:])
@@ -100,7 +102,7 @@ def _has_lines(x: Raw, axis: tuple[int, ...]) -> bool:
 
 def folded(combine: np.ufunc, x: Raw, axis: tuple[int, ...] | None) -> Raw:
     """A reduction by a ufunc that keeps the dtype."""
-    if not axis or x.dtype.kind != "f" or x.itemsize < 4 or _has_lines(x, axis):
+    if x.size < MANY or not axis or x.dtype.kind != "f" or x.itemsize < 4 or _has_lines(x, axis):
         return combine.reduce(x, axis=axis)
     if (cells := cells_of(x, axis)) is None:
         return combine.reduce(x, axis=axis)

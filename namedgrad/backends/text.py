@@ -41,6 +41,7 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "log1mexp_slope": ("-1 / expm1(-{0})", _PRODUCT),
     "expit_slope": ("expit({0}) * expit(-{0})", _PRODUCT),
     "arccosh_slope": ("1 / sqrt({0}**2 - 1)", _PRODUCT), "arctanh_slope": ("1 / (1 - {0}**2)", _PRODUCT),
+    "tanhshrink_slope": ("tanh({0})**2", _POWER),
     "sech2": ("1 / cosh({0})**2", _PRODUCT), "part_of_length": ("{0} / {2}", _PRODUCT),
     "above": ("where({0} > {1}, 1, 0)", _ATOM), "below": ("where({0} < {1}, 1, 0)", _ATOM),
     "present_above": ("where({0} > {1}, 1, 0)", _ATOM), "present_below": ("where({0} < {1}, 1, 0)", _ATOM),

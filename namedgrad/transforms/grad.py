@@ -39,7 +39,8 @@ class Call:
     ) -> None:
         self.f, self.several = f, isinstance(wrt, (list, tuple, range)) and not _is_part(wrt)
         self.keys = [self._key(w, args, kwargs) for w in (wrt if self.several else (wrt,))]
-        self._refuse_twice(wrt, args, kwargs)
+        if self.several:
+            self._refuse_twice(wrt, args, kwargs)
         self.original = [self._get(k, args, kwargs) for k in self.keys]
         self.over: Names = over_names(over, (args, kwargs))
         if self.over:

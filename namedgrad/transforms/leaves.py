@@ -291,6 +291,8 @@ class Tree:
         return self._map("value", parts)
 
     def _map(self, method: str, parts: Sequence[DimArray]) -> Any:
+        if self.treedef is _single():
+            return getattr(self.adapters[0], method)(self.leaves[0], parts)
         chunks = self._chunks(parts)
         triples = zip(self.adapters, self.leaves, chunks, strict=True)
         return unflatten(self.treedef, [getattr(a, method)(leaf, p) for a, leaf, p in triples])
@@ -327,7 +329,7 @@ def dims_of_tree(tree: Any) -> set[Name]:
 
 def over_names(over: Any, args: Any) -> Names:
     """``over`` as names, refused if no argument has one of them."""
-    if over is None:
+    if over is None or over == ():
         return ()
     names = check_names(over if isinstance(over, (tuple, list, str)) else (over,))
     if not names:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -197,6 +200,35 @@ def test_slopes_of_mantissas(dtype: type) -> None:
         got = ng.grad(lambda x: ng.frexp(x)[0].sum())(ng.DimArray(part, "a")).data
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(got, np.ldexp(np.ones((), dtype), -np.frexp(part)[1]))
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("special", [[], [0.0], [-0.0, 3.0], [np.inf], [-np.inf, 2.0], [np.nan], ["subnormal"]])
+def test_exponents_of_many_numbers(dtype: type, special: list[Any]) -> None:
+    x = (RNG.normal(size=(100, 130)) * 10.0 ** RNG.integers(-30, 30, (100, 130))).astype(dtype)
+    x.flat[: len(special)] = [np.finfo(dtype).smallest_subnormal if s == "subnormal" else s for s in special]
+    for values in (x, x[::-1, ::-1], np.asfortranarray(x)):
+        got, want = NUMPY.frexp_exponent(values), np.frexp(values)[1]
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
+
+
+FAR = [710.0, 720.0, 740.0, 800.0, np.inf]
+NEAR = [*np.geomspace(1e-300, 700, 100), 1.9, 2.0, 2.1, 18.5, 19.5]
+
+
+@pytest.mark.parametrize("x", [NEAR, np.negative(NEAR), [*NEAR, *FAR, *np.negative(FAR), np.nan]])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_slopes_that_values_tell(x: list[float], dtype: type) -> None:
+    given = np.array(x).astype(dtype)
+    kind, exact = np.finfo(dtype), [mpmath.mpf(float(v)) for v in given]
+    with mpmath.workdps(700), np.errstate(all="ignore"):
+        rises = [0 if mpmath.isinf(v) else mpmath.exp(-abs(v)) / (1 + mpmath.exp(-abs(v))) ** 2 for v in exact]
+        squares = [mpmath.tanh(v) ** 2 for v in exact]
+        want = np.array(rises, float), np.array(squares, float)
+        got = NUMPY.expit_slope(given, NUMPY.expit(given)), NUMPY.tanhshrink_slope(given, NUMPY.tanhshrink(given))
+    for mine, theirs in zip(got, want, strict=True):
+        assert mine.dtype == dtype
+        np.testing.assert_allclose(mine, theirs, rtol=4 * kind.eps, atol=4 * kind.smallest_subnormal)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex128, np.int64])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from namedgrad.array import DimArray, extent
@@ -11,6 +12,8 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import pick
 from namedgrad.rules.fourier import transforms as f
 from namedgrad.rules.structure import cast
+
+Steps = Sequence[tuple[Any, int | None]]  # dims and lengths; None stands for the size that there is
 
 
 def checked(norm: Any) -> str:
@@ -48,6 +51,19 @@ def whole(x: DimArray, sizes: Iterable[tuple[Name, int]], norm: Any, transform: 
         x = f.resized(x, n, name)
         names.append(name)
     return transform(x, tuple(names), norm=checked(norm))
+
+
+def of_real(x: DimArray, steps: Steps, norm: Any, transform: Callable[..., DimArray], what: str) -> DimArray:
+    """A transform of a real array along dims, of these lengths: of the last one half is given."""
+    return whole(_real(x, what), [one(x, dim, n, what) for dim, n in steps], norm, transform)
+
+
+def to_real(x: DimArray, steps: Steps, norm: Any, transform: Callable[..., DimArray], what: str) -> DimArray:
+    """A transform to a real array along dims, of these lengths: of the last one half is there."""
+    *rest, (last, n) = steps
+    name, size = _half(x, last, n, what)
+    sizes = [*(one(x, dim, m, what) for dim, m in rest), (name, size // 2 + 1)]
+    return whole(f.to_complex(_numbers(x)), sizes, norm, functools.partial(transform, n=size))
 
 
 @operation(
@@ -177,8 +193,7 @@ def rfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None) 
     >>> ng.rfft(ng.DimArray([1.0, 0.0, -1.0, 0.0], ("time",)), "time").data
     array([0.+0.j, 2.+0.j, 0.+0.j])
     """
-    name, size = one(x, dim, n, "rfft")
-    return f.rfft(f.resized(_real(x, "rfft"), size, name), (name,), norm=checked(norm))
+    return of_real(x, [(dim, n)], norm, f.rfft, "rfft")
 
 
 @operation(
@@ -221,8 +236,7 @@ def irfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None)
     >>> ng.irfft(ng.DimArray([0j, 2, 0], ("frequency",)), "frequency").data
     array([ 1.,  0., -1.,  0.])
     """
-    name, size = _half(x, dim, n, "irfft")
-    return f.irfft(f.resized(f.to_complex(_numbers(x)), size // 2 + 1, name), (name,), n=size, norm=checked(norm))
+    return to_real(x, [(dim, n)], norm, f.irfft, "irfft")
 
 
 def _half(x: DimArray, dim: Any, n: int | None, what: str) -> tuple[Name, int]:
@@ -268,8 +282,7 @@ def hfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None) 
     >>> ng.hfft(ng.DimArray([1.0, 2.0, 3.0], ("time",)), "time").data
     array([ 8., -2.,  0., -2.])
     """
-    name, size = _half(x, dim, n, "hfft")
-    return f.hfft(f.resized(f.to_complex(_numbers(x)), size // 2 + 1, name), (name,), n=size, norm=checked(norm))
+    return to_real(x, [(dim, n)], norm, f.hfft, "hfft")
 
 
 @operation(
@@ -311,5 +324,4 @@ def ihfft(x: DimArray, dim: Name, n: int | None = None, norm: str | None = None)
     >>> ng.ihfft(ng.DimArray([8.0, -2.0, 0.0, -2.0], ("frequency",)), "frequency").data.real
     array([1., 2., 3.])
     """
-    name, size = one(x, dim, n, "ihfft")
-    return f.ihfft(f.resized(_real(x, "ihfft"), size, name), (name,), norm=checked(norm))
+    return of_real(x, [(dim, n)], norm, f.ihfft, "ihfft")

@@ -1,4 +1,4 @@
-"""Fourier transforms along several dims: one after the other.  And the shift that puts frequency 0 in the middle."""
+"""Fourier transforms along several dims.  And the shift that puts frequency 0 in the middle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.fourier import transforms
-from namedgrad.rules.fourier.named import fft, hfft, ifft, ihfft, irfft, one, rfft, whole
+from namedgrad.rules.fourier.named import Steps, fft, hfft, ifft, ihfft, irfft, of_real, one, rfft, to_real, whole
 from namedgrad.rules.movement import roll
 
 _TEXT = """{summary}
@@ -62,27 +62,17 @@ def plan(x: DimArray, dim: Any, s: Sequence[int] | None, what: str) -> list[tupl
     return [(name, None if n == -1 else n) for name, n in zip(names, sizes, strict=True)]
 
 
-def along(
-    x: DimArray, steps: Sequence[tuple[Name, int | None]], norm: Any, last: Callable[..., DimArray],
-    other: Callable[..., DimArray], *, first: bool,
-) -> DimArray:  # fmt: skip
-    """``last`` along the last dim, ``other`` along those before it; the last comes first for forward transforms."""
-    (end, size), rest = steps[-1], steps[:-1]
-    if last is other:
-        rest = steps
-    elif first:
-        x = last(x, end, size, norm)
-    if rest:
-        x = whole(x, [one(x, name, n, "fft") for name, n in rest], norm, _WHOLE[other])
-    return x if first or last is other else last(x, end, size, norm)
+def along(x: DimArray, steps: Steps, norm: Any, kind: Callable[..., DimArray]) -> DimArray:
+    """A transform along several dims at once."""
+    transform, name = getattr(transforms, kind.__name__), kind.__name__
+    if kind in {rfft, ihfft}:
+        return of_real(x, steps, norm, transform, name)
+    if kind in {irfft, hfft}:
+        return to_real(x, steps, norm, transform, name)
+    return whole(x, [one(x, dim, n, name) for dim, n in steps], norm, transform)
 
 
-_WHOLE = {fft: transforms.fft, ifft: transforms.ifft}
-
-
-def _declare(
-    name: str, summary: str, last: Callable[..., DimArray], other: Callable[..., DimArray], *, first: bool, result: str
-) -> Callable[..., DimArray]:
+def _declare(name: str, summary: str, last: Callable[..., DimArray], result: str) -> Callable[..., DimArray]:
     two_dims = name.endswith("2")
     domain = "real" if last in {rfft, ihfft} else "complex"
     text = _TEXT.format(
@@ -92,14 +82,14 @@ def _declare(
         module="scipy.fft" if "hfft" in name else "numpy.fft",
         dims=f"{'Two dims, or any others' if two_dims else 'Dims, all by default'}; a mapping gives their lengths too.",
         returns="Real" if last in {irfft, hfft} else "Complex",
-        last="" if last is other else f", :func:`{last.__name__}` along the last",
+        last="" if last in {fft, ifft} else f", :func:`{last.__name__}` along the last",
     )  # fmt: skip
 
     def two(x: DimArray, dim: Any, s: Any = None, norm: str | None = None) -> DimArray:
-        return along(x, plan(x, dim, s, name), norm, last, other, first=first)
+        return along(x, plan(x, dim, s, name), norm, last)
 
     def many(x: DimArray, dim: Any = None, s: Any = None, norm: str | None = None) -> DimArray:
-        return along(x, plan(x, dim, s, name), norm, last, other, first=first)
+        return along(x, plan(x, dim, s, name), norm, last)
 
     function = two if two_dims else many
     function.__name__ = function.__qualname__ = name
@@ -118,18 +108,18 @@ _HALF = "array([[ 2.75-0.j, -0.75-0.j],\n       [-1.25+0.j,  0.25+0.j]])"
 _REAL = "array([[ 2.75, -0.75],\n       [-1.25,  0.25]])"
 _SYMMETRIC = "array([[11., -3.],\n       [-5.,  1.]])"
 # fmt: off
-fft2   = _declare("fft2",   "Fourier transform along two dims.", fft, fft, first=True, result=_FULL)
-ifft2  = _declare("ifft2",  "Inverse of :func:`fft2`.", ifft, ifft, first=True, result=_BACK)
-rfft2  = _declare("rfft2",  "Fourier transform of a real array along two dims.", rfft, fft, first=True, result=_FULL)
-irfft2 = _declare("irfft2", "Inverse of :func:`rfft2`.", irfft, ifft, first=False, result=_REAL)
-fftn   = _declare("fftn",   "Fourier transform along several dims.", fft, fft, first=True, result=_FULL)
-ifftn  = _declare("ifftn",  "Inverse of :func:`fftn`.", ifft, ifft, first=True, result=_BACK)
-rfftn  = _declare("rfftn",  "Fourier transform of a real array along several dims.", rfft, fft, first=True, result=_FULL)
-hfft2  = _declare("hfft2",  "Fourier transform along two dims of an array with Hermitian symmetry.", hfft, fft, first=False, result=_SYMMETRIC)
-ihfft2 = _declare("ihfft2", "Inverse of :func:`hfft2`.", ihfft, ifft, first=True, result=_HALF)
-hfftn  = _declare("hfftn",  "Fourier transform along several dims of an array with Hermitian symmetry.", hfft, fft, first=False, result=_SYMMETRIC)
-ihfftn = _declare("ihfftn", "Inverse of :func:`hfftn`.", ihfft, ifft, first=True, result=_HALF)
-irfftn = _declare("irfftn", "Inverse of :func:`rfftn`.", irfft, ifft, first=False, result=_REAL)
+fft2   = _declare("fft2",   "Fourier transform along two dims.", fft, _FULL)
+ifft2  = _declare("ifft2",  "Inverse of :func:`fft2`.", ifft, _BACK)
+rfft2  = _declare("rfft2",  "Fourier transform of a real array along two dims.", rfft, _FULL)
+irfft2 = _declare("irfft2", "Inverse of :func:`rfft2`.", irfft, _REAL)
+fftn   = _declare("fftn",   "Fourier transform along several dims.", fft, _FULL)
+ifftn  = _declare("ifftn",  "Inverse of :func:`fftn`.", ifft, _BACK)
+rfftn  = _declare("rfftn",  "Fourier transform of a real array along several dims.", rfft, _FULL)
+hfft2  = _declare("hfft2",  "Fourier transform along two dims of an array with Hermitian symmetry.", hfft, _SYMMETRIC)
+ihfft2 = _declare("ihfft2", "Inverse of :func:`hfft2`.", ihfft, _HALF)
+hfftn  = _declare("hfftn",  "Fourier transform along several dims of an array with Hermitian symmetry.", hfft, _SYMMETRIC)
+ihfftn = _declare("ihfftn", "Inverse of :func:`hfftn`.", ihfft, _HALF)
+irfftn = _declare("irfftn", "Inverse of :func:`rfftn`.", irfft, _REAL)
 # fmt: on
 
 

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms along one dim, as NumPy defines them (no scaling forward, 1/n backward).
+"""Discrete Fourier transforms along dims, as NumPy defines them (no scaling forward, 1/n backward).
 
 The matrices are symmetric, so the full transforms are their own transposes.  Those between real and half-complex arrays
 are linear over the reals; maps are transposed without conjugation (see :mod:`namedgrad.linear`).
@@ -27,6 +27,11 @@ def _once(g: DimArray, n: int) -> DimArray:
     return multiply(g, _weights(g, n, 0.5))
 
 
+def _back(transform: Any, g: DimArray, x: Like, norm: str) -> DimArray:
+    n = core_size(x)
+    return transform(_once(to_complex(g), n), core_dims(x), n=n, norm=norm)
+
+
 def _twice(g: DimArray, n: int) -> DimArray:
     """Twice what stands for a pair of frequencies, of ``n``: one of them and its conjugate."""
     return multiply(g, _weights(g, n, 2.0))
@@ -50,14 +55,14 @@ def _cast(g: DimArray, x: Like) -> DimArray:
 
 
 # Real arrays are transformed as they are. With g^T y for y of x: sums over half of the frequencies are the real parts of
-# sums over all of them, which is where the weights come from.
+# sums over all of them, which is where the weights come from. It is the last dim of which there is half.
 # fmt: off
 fft   = linear("(n)->(n)", "fft",   transpose=lambda g, x, norm: _cast(fft(g, core_dims(x), norm=norm), x), many=True)
 ifft  = linear("(n)->(n)", "ifft",  transpose=lambda g, x, norm: _cast(ifft(g, core_dims(x), norm=norm), x), many=True)
-rfft  = linear("(n)->(n)", "rfft",  transpose=lambda g, x, norm: hfft(_once(to_complex(g), core_size(x)), n=core_size(x), norm=norm))
-hfft  = linear("(n)->(n)", "hfft",  transpose=lambda g, x, n, norm: _twice(rfft(real(g), norm=norm), n))
-irfft = linear("(n)->(n)", "irfft", transpose=lambda g, x, n, norm: _twice(ihfft(real(g), norm=norm), n))
-ihfft = linear("(n)->(n)", "ihfft", transpose=lambda g, x, norm: irfft(_once(to_complex(g), core_size(x)), n=core_size(x), norm=norm))
+rfft  = linear("(n)->(n)", "rfft",  transpose=lambda g, x, norm: _back(hfft, g, x, norm), many=True)
+hfft  = linear("(n)->(n)", "hfft",  transpose=lambda g, x, n, norm: _twice(rfft(real(g), core_dims(x), norm=norm), n), many=True)
+irfft = linear("(n)->(n)", "irfft", transpose=lambda g, x, n, norm: _twice(ihfft(real(g), core_dims(x), norm=norm), n), many=True)
+ihfft = linear("(n)->(n)", "ihfft", transpose=lambda g, x, norm: _back(irfft, g, x, norm), many=True)
 # fmt: on
 
 
