@@ -43,6 +43,8 @@ from namedgrad.trace import apply
 class _Product(Scatter):
     """The product of all writers to a cell, 1 where there is none."""
 
+    keeps = "constants"
+
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, sizes: tuple[int, ...], summed: Names
     ) -> Map:

@@ -49,7 +49,7 @@ class _Running(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
         x, y = (innermost(a) for a in (ins[0], out))
-        nan = _maybe_nan(y)
+        nan = _maybe_nan(slice_of(y, dim, slice(max(extent(y, dim) - 1, 0), None)))  # once met it stays to the end
         new, hits = _new_values(y, dim, nan), equal(x, y)
         if len(ins) > 1:
             hits = e.logical_and(hits, ins[1])  # what is left out ties with nothing
