@@ -301,7 +301,7 @@ def describe_names(names: Names, hidden: frozenset[Name], shape: Sequence[int]) 
 
 def positions(names: Names, dims: Names) -> tuple[int, ...]:
     """Positions of dims among names."""
-    return tuple(names.index(d) for d in dims)
+    return tuple(map(names.index, dims))
 
 
 def invert(mapping: Mapping[Name, Name]) -> dict[Name, Name]:

@@ -225,15 +225,9 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
                 level = own
     if level is None:
         return prim.lower(args, **params)
-    ins, nodes, need = [], [], []
-    for a in args:
-        if a.level is level:
-            ins.append(a.value)
-            nodes.append(a.node)
-            need.append(True)
-        else:
-            ins.append(a)
-            need.append(False)
+    need = [a.level is level for a in args]
+    ins = [a.value if n else a for a, n in zip(args, need, strict=True)]
+    nodes = [a.node for a, n in zip(args, need, strict=True) if n]
     out = apply(prim, ins, **params)
     linear = level.lending(prim) if level.borrow else prim.linear
     map_ = linear(out, ins, need, **params)

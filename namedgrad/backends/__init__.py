@@ -27,6 +27,7 @@ NUMPY = NumpyBackend()
 _BACKENDS: dict[str, Backend] = {"numpy": NUMPY}
 _ON_DEMAND = {"cupy": "CupyBackend", "dask": "DaskBackend"}
 _BY_TYPE: dict[type, Backend | None] = {np.ndarray: NUMPY, np.memmap: NUMPY, np.ma.MaskedArray: NUMPY}
+_PLAIN = {np.ndarray, bool, int, float, complex}  # all that most operations meet
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -185,6 +186,13 @@ def backend_of_type(kind: type) -> Backend | None:
 
 def backend_of(*raw: Any) -> Backend:
     """The backend that computes on these arrays together; scalars join any, NumPy joins dask, nothing else mixes."""
+    for r in raw:
+        if type(r) not in _PLAIN:
+            return _joint_backend(raw)
+    return NUMPY
+
+
+def _joint_backend(raw: tuple[Any, ...]) -> Backend:
     found: Backend = NUMPY
     met: set[Backend] = set()
     for r in raw:

@@ -249,8 +249,11 @@ class NumpyBackend(
     def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
         """A named contraction, guarded only if something in it is not finite."""
         b, m, k, n = plan.counts
-        rows = k and not (m or n) and plan.perms == (None, None) and plan.back is None
-        out = row_products(x, y, b) if rows else contract_windows(x, y, plan)
+        if (b, k, m + n) == (0, 1, 1):
+            out = _matrix_times_vector(x, y, plan)
+        else:
+            rows = k and not (m or n) and plan.perms == (None, None) and plan.back is None
+            out = row_products(x, y, b) if rows else contract_windows(x, y, plan)
         if out is None and is_strewn_matrix(x, y, plan):
             out = self.einsum(x, plan.numbers[0], y, plan.numbers[1], plan.numbers[2])
         if out is None:
@@ -296,6 +299,14 @@ class NumpyBackend(
         for part, value in ((slice(start), 0), (slice(start, stop), g), (slice(stop, None), 0)):
             self.cut(out, axis, part)[...] = value
         return out
+
+
+def _matrix_times_vector(x: Raw, y: Raw, plan: MatmulPlan) -> Raw | None:
+    """Without the detours of larger products, which took as long as that of a million cells; of one block of memory."""
+    matrix, vector, numbers = (x, y, plan.numbers[0]) if x.ndim == 2 else (y, x, plan.numbers[1])
+    if not (matrix.flags.c_contiguous or matrix.flags.f_contiguous):
+        return contract_windows(x, y, plan)
+    return np.dot(matrix if numbers[0] == plan.numbers[2][0] else matrix.T, vector)
 
 
 def _by_offset(windows: Raw, g: Raw, along: int) -> Iterator[tuple[Raw, Raw]]:

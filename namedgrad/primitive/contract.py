@@ -28,7 +28,7 @@ class Contract(Primitive):
 
     def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
         over = tuple(over)
-        x, y = (_presum(a, b, over) for a, b in ((x, y), (y, x)))
+        x, y = _presum(x, y, over), _presum(y, x, over)
         over = tuple(n for n in over if n in x.names and n in y.names)
         if not over:
             return (ops.scale if self.guard else ops.weigh if self.weight else ops.mul)(x, y)

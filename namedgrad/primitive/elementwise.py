@@ -150,10 +150,11 @@ class Elementwise(Primitive):
         return _on_numbers(found) if self.kernel in OPERATORS and all(map(backends.is_number, raw)) else found
 
     def kernel_for_two(self, a: Any, b: Any) -> Callable[..., Any]:
-        """The kernel for two raw operands, remembered if they are of one type."""
-        found = self.kernel_for(a, b)
-        if type(a) is type(b) and backends.backend_of_type(type(a)) is backends.NUMPY:
-            self.kernels[type(a)] = found
+        """The kernel for two raw operands, remembered for their types, or their type."""
+        kind: Any = type(a) if type(a) is type(b) else (type(a), type(b))
+        found = self.kernels.get(kind) or self.kernel_for(a, b)
+        if all(backends.backend_of_type(type(raw)) in (backends.NUMPY, None) for raw in (a, b)):
+            self.kernels[kind] = found
         return found
 
     def align(self, args: Sequence[DimArray]) -> DimArray:

@@ -343,3 +343,27 @@ def test_zeros_have_the_signs_of_scipy(name: str, one: float) -> None:
         exact = getattr(scipy.special, name)(x[keep], y[keep])
         np.testing.assert_allclose(found, exact)
         np.testing.assert_array_equal(np.signbit(found), np.signbit(exact))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.complex128])
+@pytest.mark.parametrize("shape", [(3, 4), (1, 5), (0, 3), (3, 0), (130, 90)])
+def test_matrices_times_vectors(shape: tuple[int, int], dtype: type) -> None:
+    close = 0.05 if dtype is np.float16 else 1e-4
+    whole = (3 * RNG.normal(size=(2 * shape[0], 2 * shape[1]))).astype(dtype)
+    repeated = np.broadcast_to(whole[: shape[0], :1], shape)
+    for x in (np.ascontiguousarray(whole[::2, ::2]), np.asfortranarray(whole[::2, ::2]), whole[::2, ::-2], repeated):
+        matrix = ng.DimArray(x, ("a", "b"))
+        for dim, size, sums in (("a", shape[0], "ab,a->b"), ("b", shape[1], "ab,b->a")):
+            vector = (2 * RNG.normal(size=2 * size)).astype(dtype)[::2]
+            named, want = ng.DimArray(vector, (dim,)), np.einsum(sums, x, vector, dtype=np.result_type(dtype, np.float32))
+            for got in (ng.dot(matrix, named), ng.dot(named, matrix)):
+                assert got.data.dtype == dtype
+                np.testing.assert_allclose(got.data, want, rtol=close, atol=close)
+
+
+def test_matrices_times_vectors_where_zeros_meet_infinity() -> None:
+    a, b = ng.DimArray(np.array([1.0, np.inf, 2.0]), ("a",)), ng.DimArray(np.array([3.0, 4.0]), ("b",))
+    g = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]])
+    along_a, along_b = ng.pullback(ng.outer, a, b)[1](ng.DimArray(g, ("a", "b")))
+    np.testing.assert_array_equal(along_a.data, g @ b.data)
+    np.testing.assert_array_equal(along_b.data, g[::2].T @ a.data[::2])
