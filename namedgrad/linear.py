@@ -105,7 +105,9 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
     kind = type(f)
     own = () if kind is int else f.where.names if kind is Mask else f.names  # type: ignore[union-attr]
     if g.names == names and (own == names or not own):
-        out = product(g, f)
+        if kind is int and f == 1 and dtype is None:
+            return g
+        out = product(g, f) if kind is not DimArray or how.guard else ops.weigh(g, f)  # type: ignore[arg-type]
     else:
         extra = tuple(n for n in dict.fromkeys(g.names + own) if n not in names and n not in how.keep)
         if not extra:
