@@ -104,7 +104,6 @@ def _declare(name: str, summary: str, last: Callable[..., DimArray], result: str
 
 _FULL = "array([[11.+0.j, -3.+0.j],\n       [-5.+0.j,  1.+0.j]])"
 _BACK = "array([[ 2.75+0.j, -0.75+0.j],\n       [-1.25+0.j,  0.25+0.j]])"
-_HALF = "array([[ 2.75-0.j, -0.75-0.j],\n       [-1.25+0.j,  0.25+0.j]])"
 _REAL = "array([[ 2.75, -0.75],\n       [-1.25,  0.25]])"
 _SYMMETRIC = "array([[11., -3.],\n       [-5.,  1.]])"
 # fmt: off
@@ -116,9 +115,9 @@ fftn   = _declare("fftn",   "Fourier transform along several dims.", fft, _FULL)
 ifftn  = _declare("ifftn",  "Inverse of :func:`fftn`.", ifft, _BACK)
 rfftn  = _declare("rfftn",  "Fourier transform of a real array along several dims.", rfft, _FULL)
 hfft2  = _declare("hfft2",  "Fourier transform along two dims of an array with Hermitian symmetry.", hfft, _SYMMETRIC)
-ihfft2 = _declare("ihfft2", "Inverse of :func:`hfft2`.", ihfft, _HALF)
+ihfft2 = _declare("ihfft2", "Inverse of :func:`hfft2`.", ihfft, _BACK)
 hfftn  = _declare("hfftn",  "Fourier transform along several dims of an array with Hermitian symmetry.", hfft, _SYMMETRIC)
-ihfftn = _declare("ihfftn", "Inverse of :func:`hfftn`.", ihfft, _HALF)
+ihfftn = _declare("ihfftn", "Inverse of :func:`hfftn`.", ihfft, _BACK)
 irfftn = _declare("irfftn", "Inverse of :func:`rfftn`.", irfft, _REAL)
 # fmt: on
 
