@@ -1024,3 +1024,73 @@ def test_what_has_a_derivative_at_real_numbers_alone_says_so(name: str) -> None:
     call = {"jve": lambda z: ng.jve(1, z), "elliprd": lambda z: ng.elliprd(z, 1.0, 2.0)}[name]
     with pytest.raises(TypeError, match=f"{name}.* complex"):
         ng.grad(lambda v: np.sum(np.real(call(v))))(z)
+
+
+FAR_OUT: list[tuple[str, complex, Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
+    ("tan", 5 + 20j, lambda mp, z: mp.sec(z) ** 2, lambda mp, z: 2 * mp.tan(z) * mp.sec(z) ** 2),
+    ("tan", -0.5 - 40j, lambda mp, z: mp.sec(z) ** 2, lambda mp, z: 2 * mp.tan(z) * mp.sec(z) ** 2),
+    ("erfcx", 1e5 + 1j, lambda mp, z: mp.diff(lambda z: mp.exp(z * z) * mp.erfc(z), z), lambda mp, z: mp.diff(lambda z: mp.exp(z * z) * mp.erfc(z), z, 2)),
+    ("erfcx", 1e3 - 1e3j, lambda mp, z: mp.diff(lambda z: mp.exp(z * z) * mp.erfc(z), z), lambda mp, z: mp.diff(lambda z: mp.exp(z * z) * mp.erfc(z), z, 2)),
+    ("erfcx", -2 + 0.3j, lambda mp, z: mp.diff(lambda z: mp.exp(z * z) * mp.erfc(z), z), lambda mp, z: mp.diff(lambda z: mp.exp(z * z) * mp.erfc(z), z, 2)),
+    ("arctan", 1e160 + 1e160j, lambda mp, z: 1 / (1 + z * z), lambda mp, z: -2 * z / (1 + z * z) ** 2),
+    ("arctanh", 1e160 + 1e160j, lambda mp, z: 1 / (1 - z * z), lambda mp, z: 2 * z / (1 - z * z) ** 2),
+    ("arcsinh", 1e160 + 1e160j, lambda mp, z: 1 / mp.sqrt(1 + z * z), lambda mp, z: -z / mp.sqrt(1 + z * z) ** 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "z", "slope", "bend"), FAR_OUT)
+def test_slopes_of_complex_functions_far_from_0(name: str, z: complex, slope: Any, bend: Any) -> None:
+    mp = pytest.importorskip("mpmath")
+    x, one, f = ng.DimArray([z], "x"), ng.DimArray([1 + 0j], "x"), getattr(ng, name)
+
+    def first(x: ng.DimArray) -> ng.DimArray:
+        return ng.pushforward(f, (x,), (one,))[1]
+
+    with mp.workdps(60):
+        known = [complex(of(mp, mp.mpmathify(z))) for of in (slope, bend)]
+    np.testing.assert_allclose(first(x).data, known[0], rtol=1e-13)
+    np.testing.assert_allclose(ng.pushforward(first, (x,), (one,))[1].data, known[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "base"), [("log2", 2), ("log10", 10)])
+def test_bends_of_logarithms_of_small_numbers(name: str, base: int) -> None:
+    x = 1e-154 if base == 10 else 1.2e-154
+    found = ng.hessian(lambda x: getattr(ng, name)(x).sum())(ng.DimArray([x], "x")).data
+    np.testing.assert_allclose(found, [[-1 / math.log(base) / x / x]], rtol=1e-14)
+
+
+@pytest.mark.parametrize("z", [1e-9j, 1e-12 + 1e-13j, -0.3 + 0.1j, 2 - 1j])
+def test_derivatives_of_dawsons_integral_of_complex_numbers(z: complex) -> None:
+    mp = pytest.importorskip("mpmath")
+    x, one = ng.DimArray([z], "x"), ng.DimArray([1 + 0j], "x")
+
+    def first(x: ng.DimArray) -> ng.DimArray:
+        return ng.pushforward(ng.dawsn, (x,), (one,))[1]
+
+    def second(x: ng.DimArray) -> ng.DimArray:
+        return ng.pushforward(first, (x,), (one,))[1]
+
+    with mp.workdps(40):
+        at = mp.mpmathify(z)
+        d = mp.sqrt(mp.pi) / 2 * mp.exp(-at * at) * mp.erfi(at)
+        once = 1 - 2 * at * d
+        twice = -2 * d - 2 * at * once
+        known = [complex(v) for v in (once, twice, -4 * once - 2 * at * twice)]
+    found = [first(x).data[0], second(x).data[0], ng.pushforward(second, (x,), (one,))[1].data[0]]
+    np.testing.assert_allclose(found, known, rtol=1e-13)
+
+
+# Derivatives in n, k, n n, n k and k k by mpmath's differences with 50 digits.
+NO_CHOICES = {
+    (2.5, -200.0): [0, -2.8742079702723285e-08, 0, 1.210056026977564e-07, -9.997476531273146e-10],
+    (0.3, -1e5): [0, -2.838045999404764e-07, 0, 3.315440628687715e-06, -7.37890853013202e-12],
+    (1000.0, -3.0): [0, 1.988049820600074e-09, 0, -5.952248924198598e-12, 2.3810733038896565e-08],
+}
+
+
+@pytest.mark.parametrize("at", NO_CHOICES)
+def test_slopes_of_binomial_coefficients_that_are_0(at: tuple[float, float]) -> None:
+    n, k = (ng.DimArray(v, ()) for v in at)
+    first = [ng.grad(ng.binom, i)(n, k).item() for i in (0, 1)]
+    second = [ng.grad(ng.grad(ng.binom, i), j)(n, k).item() for i, j in ((0, 0), (0, 1), (1, 1))]
+    np.testing.assert_allclose([*first, *second], NO_CHOICES[at], rtol=1e-10)

@@ -386,13 +386,28 @@ class FamilyKernels:
     def dawsn_order(self, n: int, x: Raw) -> Raw:
         """The n-th derivative of Dawson's integral, a half of ``√π imag(w)``."""
         if is_complex(x):
-            w = self.wofz_order(n, x)
-            gauss = self.xp.exp(-double(x) ** 2)
+            return self._complex_dawsn_order(n, double(x)).astype(result_dtype(x))
+        return (0.5 * _ROOT_PI * self.xp.imag(self.wofz_order(n, double(x)))).astype(result_dtype(x))
+
+    def _complex_dawsn_order(self, n: int, x: Raw) -> Raw:
+        """By recurrence near 0, where the difference from a Gaussian loses digits."""
+
+        def recurrence(x: Raw) -> Raw:
+            below, now = 0.0, self.function("dawsn")(x)
+            for k in range(n):
+                below, now = now, (-2.0 * k * below if k else 1.0) - 2 * x * now
+            return now
+
+        def difference(x: Raw) -> Raw:
             below, hermite = 0.0, 1.0
             for k in range(n):
                 below, hermite = hermite, 2 * x * hermite - 2 * k * below
-            return (0.5j * _ROOT_PI * ((-1) ** n * hermite * gauss - w)).astype(result_dtype(x))
-        return (0.5 * _ROOT_PI * self.xp.imag(self.wofz_order(n, double(x)))).astype(result_dtype(x))
+            return 0.5j * _ROOT_PI * ((-1) ** n * hermite * self.xp.exp(-x * x) - self.wofz_order(n, x))
+
+        with np.errstate(all="ignore"):
+            if not n:
+                return difference(x)
+            return self._pieces(self.xp.absolute(x) < 1, recurrence, difference, x, (0.5 + 0j, 2 + 0j))
 
     def voigt_order(self, n: int, k: int, x: Raw, s: Raw, g: Raw) -> Raw:
         """The n-th derivative in ``x`` of the real or imaginary part of ``w((x + i g) / (s √2)) / (s √(2π))``."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import double, is_short, result_dtype
+from namedgrad.backends.special import double, is_complex, is_short, result_dtype
 
 Raw = Any
 
@@ -21,12 +21,15 @@ class NormalKernels:
     may_branch: bool
     function: Callable[[str], Callable[..., Raw]]
     polynomial: Callable[..., Raw]
+    wofz_order: Callable[[int, Raw], Raw]
     _given: Callable[[str, Raw], Callable[[Raw], Raw] | None]
     _pieces: Callable[..., Raw]
     _repaired: Callable[..., Raw]
 
     def erfcx_order(self, n: int, x: Raw) -> Raw:
-        """Repeated integrals of erfc, scaled: ``exp(x**2) i^n erfc(x)`` (DLMF 7.18)."""
+        """Repeated integrals of erfc, scaled: ``exp(x**2) i^n erfc(x)`` (DLMF 7.18); ``erfcx(x) = w(i x)``."""
+        if is_complex(x):
+            return (-0.5j) ** n / math.factorial(n) * self.wofz_order(n, 1j * x)
         dtype, x = result_dtype(x), double(x)
 
         def left(z: Raw) -> Raw:

@@ -142,8 +142,9 @@ class SpecialKernels:
         return self.xp.where(self.xp.isinf(y), 2 * math.log(2) * self.xp.exp2(x - 1), out)
 
     def arctan_slope(self, x: Raw) -> Raw:
-        """``1 / (1 + x**2)``."""
-        return self.xp.reciprocal(1.0 + x * x)
+        """``1 / (1 + x**2)``, of complex numbers by factors: their squares would have no sign of infinity."""
+        xp = self.xp
+        return xp.reciprocal(1 + 1j * x) * xp.reciprocal(1 - 1j * x) if is_complex(x) else xp.reciprocal(1.0 + x * x)
 
     def arcsinh_slope(self, x: Raw) -> Raw:
         """``1 / sqrt(1 + x**2)``, of complex numbers on the side of the branch cuts that the sign of a zero says."""
@@ -152,7 +153,7 @@ class SpecialKernels:
             root = xp.sqrt(1.0 + x * x)
             in_range = self.may_branch and self.isfinite_all(root)
             return xp.reciprocal(root if in_range else xp.hypot(x, 1.0))  # which takes ten times as long
-        root = xp.sqrt((1 + 1j * x) * (1 - 1j * x))  # the imaginary part has the sign of that of x**2
+        root = xp.sqrt(1 + 1j * x) * xp.sqrt(1 - 1j * x)  # the imaginary part has the sign of that of x**2
         other = xp.signbit(xp.imag(root)) != xp.signbit(xp.real(x) * xp.imag(x))
         return xp.reciprocal(xp.where(other, xp.conj(root), root))
 
@@ -162,7 +163,8 @@ class SpecialKernels:
 
     def arctanh_slope(self, x: Raw) -> Raw:
         """``1 / (1 - x**2)``."""
-        return self.xp.reciprocal((1 - x) * (1 + x))
+        xp = self.xp
+        return xp.reciprocal(1 - x) * xp.reciprocal(1 + x) if is_complex(x) else xp.reciprocal((1 - x) * (1 + x))
 
     def finite_part(self, x: Raw) -> Raw:
         """0 in place of what is not finite."""

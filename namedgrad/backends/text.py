@@ -23,6 +23,7 @@ _INFIX = {
 }  # fmt: skip
 _NUMBERS = {
     math.log(2): ("log(2)", _ATOM), math.log(10): ("log(10)", _ATOM),
+    1 / math.log(2): ("1 / log(2)", _PRODUCT), 1 / math.log(10): ("1 / log(10)", _PRODUCT),
     math.pi / 180: ("pi / 180", _PRODUCT), 180 / math.pi: ("180 / pi", _PRODUCT),
 }  # fmt: skip
 

@@ -71,17 +71,19 @@ def _of_beta(y: DimArray, a: DimArray, b: DimArray) -> DimArray:
     a_there, b_there = where(zero, a, c(0.5)), where(zero, b, c(-0.5))
     total = add(a_there, b_there)
     mirrored = subtract(c(1.0), total)
-    turn, slope = _sine_and_slope(total)
+    turn, slope = sine_and_slope(total)
     change = add(slope, multiply(turn, subtract(digamma(a_there), digamma(mirrored))))
-    there = multiply(divide(beta(a_there, mirrored), _sine_and_slope(b_there)[0]), change)
+    there = multiply(divide(beta(a_there, mirrored), sine_and_slope(b_there)[0]), change)
     return where(zero, there, scale(y, _against_sum(where(zero, c(1.0), a), where(zero, c(1.0), b))))
 
 
-def _sine_and_slope(x: DimArray) -> tuple[DimArray, DimArray]:
-    """``sin(π x)`` without the rounding of a large ``π x``, and its derivative."""
-    half = scaled(0.5, innermost(x))
-    angle = scaled(math.pi, subtract(x, scaled(2.0, rint(half))))
-    return sin(angle), scaled(math.pi, cos(angle))
+def sine_and_slope(x: DimArray) -> tuple[DimArray, DimArray]:
+    """``sin(π x)``, exactly 0 at whole numbers, and its derivative."""
+    whole = rint(innermost(x))
+    odd = subtract(whole, scaled(2.0, rint(scaled(0.5, whole))))
+    sign = subtract(c(1.0), scaled(2.0, square(odd)))
+    angle = scaled(math.pi, subtract(x, whole))
+    return multiply(sign, sin(angle)), scaled(math.pi, multiply(sign, cos(angle)))
 
 
 @functools.cache

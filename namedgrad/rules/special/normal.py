@@ -35,9 +35,7 @@ _erfcx_by_value = elementwise("erfcx_slope", lambda s, x, y: scaled(8.0, _erfcx(
 
 
 def _erfcx_slope(y: DimArray, x: DimArray) -> DimArray:
-    if x.dtype.kind == "c":
-        return subtract(multiply(scaled(2.0, x), y), c(_TWO_OVER_ROOT_PI))
-    return scaled(-2.0, _erfcx(1)(x)) if is_formula(x) else _erfcx_by_value(x, innermost(y))
+    return scaled(-2.0, _erfcx(1)(x)) if x.dtype.kind == "c" or is_formula(x) else _erfcx_by_value(x, innermost(y))
 
 
 _ratio = elementwise("erfcx_ratio", lambda y, x: subtract(scaled(2.0, multiply(y, add(x, y))), c(1.0)))

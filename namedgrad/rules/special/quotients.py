@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 
 from namedgrad.array import DimArray
 from namedgrad.rules.elementwise import c, greater, less, logical_and, logical_or, ordered, rint
-from namedgrad.rules.special.beta import _against_sum
-from namedgrad.rules.special.declare import Function, is_formula, special
+from namedgrad.rules.special.beta import _against_sum, beta, sine_and_slope
+from namedgrad.rules.special.declare import Function, is_formula, scaled, special
 from namedgrad.rules.special.gamma import digamma, gamma
-from namedgrad.rules.structure import add, equal, multiply, negative, not_equal, scale, subtract, where
+from namedgrad.rules.structure import add, equal, logical_not, multiply, negative, not_equal, scale, subtract, where
 
 _ONE = c(1.0)
 
@@ -42,10 +43,7 @@ def _binom_in_number(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     if is_formula(y):
         return usual
     zero = equal(y, c(0))
-    n, k = where(zero, n, _ONE), where(zero, k, _ONE)
-    rest = add(subtract(n, k), _ONE)
-    slope = add(scale(rgamma(rest), digamma(add(n, _ONE))), _rgamma(1)(rest))
-    return where(zero, scale(poch(add(k, _ONE), subtract(n, k)), slope), usual)
+    return where(zero, _binom_where_0(zero, n, k, in_number=True), usual)
 
 
 def _binom_in_choice(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
@@ -54,11 +52,21 @@ def _binom_in_choice(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     if is_formula(y):
         return usual
     zero = equal(y, c(0))
-    n, k = where(zero, n, _ONE), where(zero, k, _ONE)
-    other = subtract(n, k)
-    rest, after = add(other, _ONE), add(k, _ONE)
-    there = subtract(scale(poch(rest, k), _rgamma(1)(after)), scale(poch(after, other), _rgamma(1)(rest)))
-    return where(zero, there, usual)
+    return where(zero, _binom_where_0(zero, n, k, in_number=False), usual)
+
+
+def _binom_where_0(zero: DimArray, n: DimArray, k: DimArray, *, in_number: bool) -> DimArray:
+    """A derivative by reflection: ``-sin(π q) / π beta(n + 1, -q)``, where q is that of k and n - k that is below 0."""
+    below = logical_or(logical_not(zero), less(k, c(0)))
+    n, k = where(zero, n, _ONE), where(zero, k, c(-1.0))
+    q = where(below, k, subtract(n, k))
+    turn, slope = sine_and_slope(q)
+    top, other = add(n, _ONE), negative(q)
+    size = scaled(1 / math.pi, beta(top, other))
+    in_q = multiply(size, subtract(multiply(turn, _against_sum(other, top)), slope))
+    if not in_number:
+        return where(below, in_q, negative(in_q))
+    return subtract(where(below, c(0.0), in_q), multiply(multiply(size, turn), _against_sum(top, other)))
 
 
 # fmt: off
