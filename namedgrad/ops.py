@@ -311,7 +311,19 @@ def _array_function(self: DimArray, func: Any, types: Any, args: Any, kwargs: An
         kwargs = {"skipna": False, **kwargs}
     if name not in FUNCTIONS:
         raise TypeError(f"np.{func.__name__} has no named counterpart; use ng.* functions, see the reference")
-    return FUNCTIONS[name](*args, **{_ARGUMENTS.get(key, key): value for key, value in kwargs.items()})
+    return FUNCTIONS[name](*args, **_known_arguments(name, func, kwargs))
+
+
+def _known_arguments(name: str, func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    named = {_ARGUMENTS.get(key, key): value for key, value in kwargs.items()}
+    takes = inspect.signature(FUNCTIONS[name])
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in takes.parameters.values())
+    if not open_ended and (unknown := [key for key in named if key not in takes.parameters]):
+        raise TypeError(
+            f"np.{func.__name__}: {unknown[0]}= is not for arrays with names; ng.{name} takes "
+            f"{tuple(takes.parameters)}; ng.where(mask, x, ...) leaves cells out"
+        )
+    return named
 
 
 def _positional_error(name: str) -> TypeError:

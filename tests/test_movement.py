@@ -228,3 +228,31 @@ def test_blocks_of_any_size_on_a_diagonal(backend: str) -> None:
     _, pull = ng.pullback(lambda *b: ng.block_diag(*b, blocks[-1], dims=("i", "j")), *blocks[:-1])
     for got, table in zip(pull(out), tables[:-1], strict=True):
         np.testing.assert_array_equal(got.to_numpy(), table)
+
+
+@pytest.mark.parametrize("names", [("b",), ("c",), ("b", "c")])
+@pytest.mark.parametrize("kind", ["roll", "shift"])
+def test_shifts_that_differ_per_slice(kind, names):
+    """xarray's answer for each slice; of gradients those of the cells that each went to."""
+    rng = np.random.default_rng(3)
+    rows, sizes = rng.normal(size=(2, 5, 3)), {"b": 2, "c": 3}
+    by = rng.integers(-6, 7, [sizes[n] for n in names])
+    x, shift = ng.DimArray(rows, ("b", "x", "y"), vectorized="b"), ng.DimArray(by, names, vectorized=names)
+    out, pull = ng.pullback(lambda x: getattr(x, kind)(x=shift), x)
+    assert out.dims == ("x", "y")
+    g = rng.normal(size=(2, 3, 5, 3))
+    back = pull(ng.DimArray(g, ("b", "c", "x", "y"), vectorized=("b", "c"))).devectorize().transpose("b", "c", "x", "y").data
+    got = out.devectorize().broadcast_like(ng.zeros({"b": 2, "c": 3, "x": 5, "y": 3})).transpose("b", "c", "x", "y").data
+    for b, c in np.ndindex(2, 3):
+        k = int(by[tuple({"b": b, "c": c}[n] for n in names)])
+        row, slope = (xr.DataArray(a, dims=("x", "y")) for a in (rows[b], g[b, c]))
+        np.testing.assert_array_equal(got[b, c], getattr(row, kind)(x=k))
+        np.testing.assert_array_equal(back[b, c], getattr(slope, kind)(x=-k, **({} if kind == "roll" else {"fill_value": 0.0})))
+
+
+def test_arguments_of_numpy_that_named_arrays_do_not_take():
+    x = ng.DimArray(np.ones((2, 3)), ("x", "y"))
+    with pytest.raises(TypeError, match=r"np\.mean: where= .*skipna.*ng\.where"):
+        np.mean(x, axis="x", where=True)
+    with pytest.raises(TypeError, match=r"np\.sum: initial= "):
+        np.sum(x, axis="x", initial=1.0)

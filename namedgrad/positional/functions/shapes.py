@@ -267,7 +267,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DimArray:
     if axis is None:
         return reshaped(roll(reshaped(x, (-1,)), shift, 0), x.shape)
     table: dict[Any, int] = {}
-    if isinstance(shift, PositionalArray) and shift._x.hidden and not np.ndim(axis):  # one per slice
+    if isinstance(shift, PositionalArray) and not (shift.ndim or np.ndim(axis)):  # one per slice
         size = x.shape[normalize_axis_index(axis, x.ndim)]
         return numbered(np.take(wrap(x), np.mod(np.arange(size) - shift, size), axis))
     static(shift, "np.roll: shift")
