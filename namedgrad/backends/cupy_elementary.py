@@ -101,6 +101,32 @@ class CupyElementary:
             out = xp.where(low, reflected, near)
             return xp.where(high, -0.5 * log * log - out, out).astype(dtype)
 
+    # ---------------------------------------------------------------- what CuPy gives less digits of, or no NaN
+
+    def remainder(self, x: Raw, y: Raw) -> Raw:
+        """CuPy subtracts a rounded multiple of the divisor: here no digit is lost, as in NumPy."""
+        xp = self.xp
+        out = xp.fmod(x, y)
+        if out.dtype.kind != "f":
+            return xp.remainder(x, y)
+        other = xp.not_equal(out < 0, y < 0)
+        return xp.where(xp.equal(out, 0), xp.copysign(out, y), xp.where(other, out + y, out))
+
+    def logaddexp2(self, x: Raw, y: Raw) -> Raw:
+        """CuPy adds 1 to what is small before it takes the logarithm."""
+        xp = self.xp
+        more = xp.log1p(xp.exp2(-xp.absolute(x - y))) * (1 / math.log(2))
+        return xp.where(xp.equal(x, y), x + 1.0, xp.maximum(x, y) + more)
+
+    def sinc(self, x: Raw) -> Raw:
+        """CuPy takes NaN for 0."""
+        return self.xp.where(self.xp.isnan(x), x, self.xp.sinc(x))
+
+    def xlog1py(self, x: Raw, y: Raw) -> Raw:
+        """CuPy gives 0 for 0 times NaN."""
+        out = self.special.xlog1py(x, y)
+        return self.xp.where(self.xp.isnan(y), y, out).astype(out.dtype)
+
     # ---------------------------------------------------------------- powers, means, inverses
 
     def pseudo_huber(self, delta: Raw, r: Raw) -> Raw:

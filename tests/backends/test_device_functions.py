@@ -107,3 +107,18 @@ def test_lamberts_function_at_its_branch_point() -> None:
         w = get_backend("numpy").lambert_branch(k, z)
         np.testing.assert_allclose(w[:2].real, [-1, -1 + sign * np.sqrt(2e-12 * np.e)], rtol=0, atol=2e-8)
         np.testing.assert_allclose(w * np.exp(w), z, rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["remainder", "logaddexp2", "sinc", "xlog1py"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_digits_and_nan_of_functions_that_are_written_anew(name: str, dtype: str, kernels: Any) -> None:
+    ends = np.array([0.0, -0.0, 1, -1, 0.5, -2.5, 3, 1e-8, -20, 0.1, 1e6 / 3, np.inf, -np.inf, np.nan], dtype)
+    x, y = (v.ravel() for v in np.meshgrid(ends, ends))
+    function = getattr(np, name, None) or getattr(scipy.special, name)
+    operands = (x,) if name == "sinc" else (x, y)
+    (found,), expected = on_device(kernels.function(name), *operands), function(*operands)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == "f4" else 1e-14, atol=0 if name != "sinc" else 1e-7 if dtype == "f4" else 1e-16)
+    if name == "remainder":
+        np.testing.assert_array_equal(np.signbit(found)[found == 0], np.signbit(expected)[expected == 0])

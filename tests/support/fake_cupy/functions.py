@@ -140,16 +140,12 @@ def checked(name: str) -> Callable[..., Any]:
 
 
 def freely(name: str) -> Callable[..., Any]:
-    """A function of ``numpy.linalg`` whose eigenvalues come in another order, and whose vectors in other directions."""
+    """A function of ``numpy.linalg`` whose vectors have other directions."""
     f = getattr(np.linalg, name)
 
     def call(a: ndarray, *more: Any, **options: Any) -> Any:
         stats.launches += 1
         found = f(a.host, *more, **options)
-        if name == "eigvals":
-            return device(found[..., ::-1])
-        if name == "eig":
-            return device((found[0][..., ::-1], found[1][..., ::-1]))
         if not isinstance(found, tuple):
             return device(found)
         first, *_, last = found
@@ -163,3 +159,21 @@ def freely(name: str) -> Callable[..., Any]:
 
     call.__name__ = name
     return call
+
+
+def of_less(name: str) -> Ufunc:
+    """A function as CuPy writes it, which has less digits than NumPy's, or loses NaN."""
+
+    def remainder(x: Any, y: Any) -> Any:
+        out = x - np.floor_divide(x, y) * y
+        return out if np.asarray(out).dtype.kind == "f" else np.remainder(x, y)
+
+    def logaddexp2(x: Any, y: Any) -> Any:
+        return np.where(np.equal(x, y), x + 1.0, np.maximum(x, y) + np.log2(1 + np.exp2(-np.absolute(x - y))))
+
+    def sinc(x: Any) -> Any:
+        return np.where(np.absolute(x) > 1e-9, np.sinc(x), 1).astype(np.sinc(x).dtype)
+
+    f = {"remainder": remainder, "logaddexp2": logaddexp2, "sinc": sinc}[name]
+    f.__name__ = name
+    return Ufunc(f, [])  # type: ignore[arg-type]
