@@ -28,6 +28,7 @@ class CupyElementary:
     zeta_order: Callable[..., Raw]
     polynomial: Callable[..., Raw]
     ellipk: Callable[[Raw], Raw]
+    logaddexp: Callable[[Raw, Raw], Raw]
 
     # ---------------------------------------------------------------- degrees
 
@@ -114,8 +115,10 @@ class CupyElementary:
 
     def logaddexp2(self, x: Raw, y: Raw) -> Raw:
         """CuPy adds 1 to what is small before it takes the logarithm."""
-        xp = self.xp
-        more = xp.log1p(xp.exp2(-xp.absolute(x - y))) * (1 / math.log(2))
+        xp, base = self.xp, math.log(2)
+        if is_complex(x) or is_complex(y):
+            return self.logaddexp(base * x, base * y) / base
+        more = xp.log1p(xp.exp2(-xp.absolute(x - y))) * (1 / base)
         return xp.where(xp.equal(x, y), x + 1.0, xp.maximum(x, y) + more)
 
     def sinc(self, x: Raw) -> Raw:
