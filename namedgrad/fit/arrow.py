@@ -156,6 +156,11 @@ class Factor:
         local = first - small.times(self.image, self.layout.scattered(shared))
         return local / inner, shared / outer
 
+    def complement(self) -> Array:
+        """The normal matrices of the shared unknowns alone."""
+        outer = self.scale[1]
+        return self.schur * outer[:, :, None] * outer[:, None]
+
     def solve_each(self, x: Array, y: Array) -> tuple[Array, Array]:
         """The same for several right-hand sides, (row, column, cell) and (problem, unknown, column)."""
         lay, (inner, outer) = self.layout, self.scale

@@ -3,7 +3,7 @@
 The steps are those of :mod:`~namedgrad.fit.marquardt` with one damping per problem; the equations are solved by
 :mod:`~namedgrad.fit.arrow`.  Cells without data take no part, and problems that are done leave the batch.  Those
 with a robust loss that take long go on with its own curvature, as reweighting does not get near where most residuals
-are outliers.
+are outliers; and all that take longer cell by cell (:mod:`~namedgrad.fit.nest`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from namedgrad.fit.arrow import Arrow, Layout
 from namedgrad.fit.batch import Flags, Found
 from namedgrad.fit.cells import Index
 from namedgrad.fit.marquardt import FIRST_DAMPING, LONG, MOST_DAMPING, ROUNDING, TRUSTED
+from namedgrad.fit.nest import Nest
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.sums import Point
@@ -26,6 +27,7 @@ from namedgrad.fit.sums import Point
 if TYPE_CHECKING:
     from namedgrad.fit.residuals import Residuals
 
+LONGER = 20  # iterations: one damping for all cells is that of the worst
 BATCH_NUMBERS = 1 << 24  # in the dense systems of the problems that are solved at once
 Pair = tuple[Array, Array]  # local (row, cell) and shared (problem, unknown)
 
@@ -163,9 +165,24 @@ def _solve_some(
             keep, mine = ~done, ~done[state.layout.problem]
             state = state.only(keep)
             state.trial = (trial[0][:, mine], trial[1][keep])
-        elif state.trial is None:
-            break
+        if len(state.problems) and (state.iterations >= LONGER).all():
+            by_cells(problem, state, found, tol, max_iterations)
+            return
         state.predicted = predicted(state)
+
+
+def by_cells(problem: Residuals, state: State, found: Found, tol: float, max_iterations: int) -> None:
+    """Go on with fits of the cells."""
+    shared = state.x[1], state.longest[1]
+    nest = Nest(
+        problem, state.layout, state.cells, state.matrix(state.x), state.matrix(state.longest), shared, state.low[1],
+        state.high[1], tol, max_iterations - LONGER,
+    )  # fmt: skip
+    outer = nest.solve()
+    found.status[state.cells] = nest.statuses(outer)
+    found.arrays["x"][:, state.cells], found.arrays["normal"][..., state.cells] = nest.x, nest.normal
+    found.arrays["cost"][state.cells] = nest.cost[state.layout.problem]
+    found.arrays["iterations"][state.cells] = LONGER + outer.arrays["iterations"][state.layout.problem]
 
 
 def predicted(state: State) -> Array:

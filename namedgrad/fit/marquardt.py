@@ -309,8 +309,7 @@ class Marquardt(Batch):
         return matrix, factor
 
     def _held(self, x: Array, gradient: Array) -> Flags:
-        """Rows that a bound holds back."""
-        return ((x <= self.lower) & (gradient > 0)) | ((x >= self.upper) & (gradient < 0))
+        return held(x, gradient, self.lower, self.upper)
 
     # ---------------------------------------------------------------- whether it is done
 
@@ -417,6 +416,11 @@ class Marquardt(Batch):
 
     def propose(self) -> None:
         """Nothing: the verdict has found the next trial."""
+
+
+def held(x: Array, gradient: Array, lower: Array, upper: Array) -> Flags:
+    """Rows that a bound holds back."""
+    return ((x <= lower) & (gradient > 0)) | ((x >= upper) & (gradient < 0))
 
 
 def secant(bend: Array, step: Array, change: Array, normal: Array) -> tuple[Flags, Array]:

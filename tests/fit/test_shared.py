@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 import xarray as xr
 
 import namedgrad as ng
@@ -326,3 +327,31 @@ def test_predictions_for_data_without_cells_where_all_is_shared():
     assert found.dims == ("time", "site")
     assert found.site.equals(y.site)
     np.testing.assert_allclose(found, np.repeat([[level + 5 * slope], [level + 7 * slope]], 3, axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [3, 5, 6])
+def test_cells_that_are_hard_to_fit_keep_nobody_waiting(seed):
+    """Voigt profiles that are nearly those of Lorentz or Gauss, which one of two widths does not change."""
+    rng, x = np.random.default_rng(seed), np.linspace(-5.0, 5.0, 40)
+
+    def model(p, x):
+        return p["a"] * scipy.special.voigt_profile(x - p["m"], p["s"], p["g"]) + p["c"]
+
+    truth = {n: rng.uniform(a, b, (20, 1)) for n, a, b in (("a", 2, 5), ("m", -1, 1), ("s", 0.7, 1.5))}
+    y = model(truth | {"c": 0.0, "g": 0.6}, x) + 0.2 * rng.normal(size=(20, 40))
+    start = {"a": 3.0, "m": 0.0, "s": 1.0, "c": 0.0, "g": 0.8}
+    fit = ng.least_squares(
+        lambda p, x, y: model(p, x) - y, start, xr.DataArray(x, dims="x"), xr.DataArray(y, dims=("cell", "x")),
+        over="cell", shared="g",
+    )  # fmt: skip
+    assert (fit.status == 0).all()
+    assert fit.iterations < 40
+
+    def rows(v):
+        return (model(dict(zip("amsc", v[:-1].reshape(4, 20, 1), strict=True)) | {"g": v[-1]}, x) - y).ravel()
+
+    found = np.concatenate([*(fit.params[n].values for n in "amsc"), [fit.params["g"].item()]])
+    np.testing.assert_allclose(0.5 * np.sum(rows(found) ** 2), fit.cost, rtol=1e-12)
+    best = scipy.optimize.least_squares(rows, found, method="lm", xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    np.testing.assert_allclose(fit.cost, best.cost, rtol=1e-10)
+    np.testing.assert_allclose(fit.params["g"], best.x[-1], atol=1e-4)
