@@ -21,9 +21,9 @@ from namedgrad.rules.structure import relabel, reorder, spread
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.tape import Tape, ones_like_output, record
 
-BATCH_ELEMENTS = 1 << 19  # numbers in one batch: small for the cache, large against the cost of a call
-# On a device calls cost more; but what is done for each cell is done on the host, where a million cells leave the cache.
-DEVICE_ELEMENTS, DEVICE_CELLS = 1 << 24, 1 << 16
+# Numbers in one batch: small for the cache, large against the cost of a call. On a device calls cost more: a million
+# fits of 25 points take 17.7 s on an H200 instead of 20.7 with 65,536 cells at a time.
+BATCH_ELEMENTS, DEVICE_ELEMENTS = 1 << 19, 1 << 24
 TOLERANCE = 1e-8
 STEERED = "a fit is steered by values, which ng.compile would freeze; call it outside of that"
 
@@ -192,11 +192,8 @@ class Problem:
 
     def batch(self, wanted: int | None, per_cell: float) -> int:
         """How many cells to work on at once."""
-        if self.backend.may_branch:
-            most = int(BATCH_ELEMENTS // max(per_cell, 1))
-        else:
-            most = min(DEVICE_CELLS, int(DEVICE_ELEMENTS // max(per_cell, 1)))
-        return max(1, min(self.cells.count, wanted or most))
+        most = BATCH_ELEMENTS if self.backend.may_branch else DEVICE_ELEMENTS
+        return max(1, min(self.cells.count, wanted or int(most // max(per_cell, 1))))
 
     def table(self, x: DimArray, count: int, what: str) -> DimArray:
         """An output with its cells visible and in front: ``(CELL, dims...)``."""
