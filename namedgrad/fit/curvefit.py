@@ -81,7 +81,8 @@ def curvefit(
     time_origin : date, optional
         What they are counted from; by default the earliest.
     **options
-        More of :func:`namedgrad.least_squares`: ``prior``, ``fixed``, ``tol``, ``max_iterations``, ``chunk`` ...
+        More of :func:`namedgrad.least_squares`: ``sigma``, as among ``kwargs``, ``prior``, ``fixed``, ``tol``,
+        ``max_iterations``, ``chunk`` ...
 
     Returns
     -------
@@ -134,6 +135,8 @@ def curvefit(
         )  # fmt: skip
         return obj.map_over_datasets(lambda ds: one(ds) if ds.data_vars else ds)
     _require_dicts(p0=p0, bounds=bounds, kwargs=kwargs)
+    if "sigma" in options:  # as least_squares takes it
+        kwargs = {"sigma": options.pop("sigma"), **(kwargs or {})}
     skipna = skipna or (kwargs or {}).get("nan_policy") == "omit"
     if errors not in {"raise", "ignore"}:
         raise ValueError('errors must be either "raise" or "ignore"')

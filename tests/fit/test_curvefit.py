@@ -273,6 +273,19 @@ def test_a_datetime_coordinate_has_slopes_per_second(unit):
     )
 
 
+def test_sigma_as_an_option():
+    da = decays()
+    sigma = xr.DataArray(np.random.default_rng(3).uniform(0.05, 0.2, da.shape), coords=da.coords)
+    fit = ng.curvefit(da, "t", exp_decay, p0=P0, sigma=sigma)
+    i, j = 1, 2
+    known = np.isfinite(da.values[:, i, j])
+    want = scipy.optimize.curve_fit(
+        exp_decay, T[known], da.values[known, i, j], [3, 2], sigma.values[known, i, j], **EXACT
+    )
+    np.testing.assert_allclose(fit[COEFFICIENTS][i, j], want[0], rtol=1e-6)
+    np.testing.assert_allclose(fit[COVARIANCE][i, j], want[1], rtol=1e-4)
+
+
 def test_sigma_as_a_dataarray_and_with_missing_observations():
     da = decays()
     da[3, 1, 1] = np.nan
