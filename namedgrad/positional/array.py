@@ -286,10 +286,12 @@ class PositionalArray:
     # ---------------------------------------------------------------- leaving
 
     def _refuse_leaving(self, what: str, instead: str) -> None:
-        if self._x.level is not None:
+        if self._x.level is not None or self._x.hidden:
             from namedgrad.positional.leaving import explained
 
-            raise leaving(*explained(what, instead))
+            what, instead = explained(what, instead)
+        if self._x.level is not None:
+            raise leaving(what, instead)
         if self._x.hidden:
             raise TraceError(
                 f"{what} of an array with vectorized axes {self._x.vectorized} has one answer per slice; "
