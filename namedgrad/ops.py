@@ -316,14 +316,19 @@ def _array_function(self: DimArray, func: Any, types: Any, args: Any, kwargs: An
 
 def _known_arguments(name: str, func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     named = {_ARGUMENTS.get(key, key): value for key, value in kwargs.items()}
-    takes = inspect.signature(FUNCTIONS[name])
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in takes.parameters.values())
-    if not open_ended and (unknown := [key for key in named if key not in takes.parameters]):
+    if named and (takes := _keywords(FUNCTIONS[name])) and (unknown := [key for key in named if key not in takes]):
         raise TypeError(
-            f"np.{func.__name__}: {unknown[0]}= is not for arrays with names; ng.{name} takes "
-            f"{tuple(takes.parameters)}; ng.where(mask, x, ...) leaves cells out"
+            f"np.{func.__name__}: {unknown[0]}= is not for arrays with names; ng.{name} takes {takes}; "
+            "ng.where(mask, x, ...) leaves cells out"
         )
     return named
+
+
+@functools.cache
+def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of its arguments; none if it takes any."""
+    takes = inspect.signature(function).parameters
+    return () if any(p.kind is p.VAR_KEYWORD for p in takes.values()) else tuple(takes)
 
 
 def _positional_error(name: str) -> TypeError:

@@ -135,8 +135,7 @@ def curvefit(
         )  # fmt: skip
         return obj.map_over_datasets(lambda ds: one(ds) if ds.data_vars else ds)
     _require_dicts(p0=p0, bounds=bounds, kwargs=kwargs)
-    if "sigma" in options:  # as least_squares takes it
-        kwargs = {"sigma": options.pop("sigma"), **(kwargs or {})}
+    kwargs = _with_sigma(kwargs, options)
     skipna = skipna or (kwargs or {}).get("nan_policy") == "omit"
     if errors not in {"raise", "ignore"}:
         raise ValueError('errors must be either "raise" or "ignore"')
@@ -173,6 +172,15 @@ def curvefit(
         raise kind("\n".join(map(str, failures)))
     attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
     return xr.Dataset(found).assign_coords(param=names, cov_i=names, cov_j=names).assign_attrs(attrs | plan.attrs)
+
+
+def _with_sigma(kwargs: Mapping[str, Any] | None, options: dict[str, Any]) -> Mapping[str, Any] | None:
+    """``kwargs`` with the sigma that is an option, as in least_squares."""
+    if "sigma" not in options:
+        return kwargs
+    if "sigma" in (kwargs or {}):
+        raise TypeError("sigma is given twice, as an argument and among kwargs; leave out one of them")
+    return {**(kwargs or {}), "sigma": options.pop("sigma")}
 
 
 def _require_dicts(**given: Any) -> None:

@@ -95,7 +95,7 @@ class Evaluator:
         return out
 
     def _tiles(self, count: int) -> list[tuple[slice, int]]:
-        """So many cells in large tiles, as far as these go, and small ones; on a device in one of these, at most."""
+        """So many cells in large tiles, as far as these go, and small ones; on a device in one small one, at most."""
         out, start, on_device = list[tuple[slice, int]](), 0, not self.problem.backend.may_branch
         while start < count:
             left = count - start

@@ -174,7 +174,7 @@ class Residuals(Problem):
         return out
 
     def tiles_of(self, per_cell: int, chunk: int | None) -> list[int]:
-        """Cells that are evaluated at once, if there are many and if there are few; on a device a batch, and few."""
+        """Cells that are evaluated at once, if there are many and if there are few; on a device a batch, or a part."""
         count = self.cells.count
         most = TILE_ELEMENTS // per_cell if self.backend.may_branch else self.size
         most = max(1, min(count, most, chunk or most))

@@ -284,6 +284,8 @@ def test_sigma_as_an_option():
     )
     np.testing.assert_allclose(fit[COEFFICIENTS][i, j], want[0], rtol=1e-6)
     np.testing.assert_allclose(fit[COVARIANCE][i, j], want[1], rtol=1e-4)
+    with pytest.raises(TypeError, match="sigma is given twice"):
+        ng.curvefit(da, "t", exp_decay, p0=P0, sigma=sigma, kwargs={"sigma": 0.1})
 
 
 def test_sigma_as_a_dataarray_and_with_missing_observations():

@@ -141,3 +141,17 @@ def test_an_evaluation_waits_once(monkeypatch):
     stats.reset()
     got = ng.least_squares(residual, START, *data, over=OVER)
     assert stats.syncs <= int(got.iterations.max()) + 8
+
+
+def test_the_last_cells_of_many(cupy):
+    """A few take longer than the others, and are evaluated by themselves; some have missing data."""
+    rng = np.random.default_rng(4)
+    t, slow = np.linspace(0, 4, 30), np.arange(300) % 60 == 7
+    y = rng.uniform(1, 3, (300, 1)) * np.exp(-np.where(slow, 4.0, 0.8)[:, None] * t) + 0.02 * rng.normal(size=(300, 30))
+    y[::50, 3] = np.nan
+    host = [ng.DimArray(t, "t"), ng.DimArray(y, ("cell", "t"))]
+    want = ng.least_squares(residual, START, *host, over="cell")
+    got = ng.least_squares(residual, START, *moved(cupy, *host), over="cell")
+    np.testing.assert_array_equal(got.status, want.status)
+    for name in START:
+        np.testing.assert_allclose(got.params[name].to_numpy(), want.params[name].to_numpy(), rtol=1e-6, atol=1e-9)
