@@ -305,6 +305,6 @@ def test_a_plain_array_cannot_hold_a_traced_value(attempt: Any) -> None:
 def test_a_plain_array_cannot_be_indexed_per_slice() -> None:
     index = ng.positional(np.array([0, 1]), "b")
     for attempt in (lambda: np.arange(3.0)[index], lambda: np.take(np.arange(3.0), index), lambda: [1, 2][index]):
-        with pytest.raises(ng.TraceError, match=r"np\.take\(ng\.positional\(array\), x\)"):
+        with pytest.raises(ng.TraceError, match=r"np\.take\(ng\.positional\(a"):
             attempt()
     np.testing.assert_array_equal(np.take(ng.positional(np.arange(3.0)), index).data, [0.0, 1.0])
