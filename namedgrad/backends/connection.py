@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.jets import ORIGIN, Index, Jet, composed, convolved, exponential, minus, over, times
-from namedgrad.backends.special import is_complex
+from namedgrad.backends.special import BLOCK, is_complex
 
 Raw = Any
 _PI = math.pi
@@ -74,13 +74,17 @@ class ConnectionKernels:
         return out
 
     def _on_circles(self, every: list[Index], radius: Raw, given: list[Jet]) -> Jet:
-        """The mean over points on circles."""
-        real = not is_complex(given[-2][ORIGIN])
+        """The mean over points on circles, those of few cells side by side."""
+        xp, real = self.xp, not is_complex(given[-2][ORIGIN])
+        points = _POINTS // 2 if real else _POINTS  # of conjugate points, one will do
+        turns = [cmath.exp(2j * _PI * (n + 0.5) / _POINTS) for n in range(points)]
         total: Jet = {}
-        for n in range(_POINTS // 2 if real else _POINTS):  # of conjugate points, one will do
-            found = self._two_series(every, radius * cmath.exp(2j * _PI * (n + 0.5) / _POINTS), given)
+        at_once = max(1, BLOCK // max(1, radius.size))
+        for k in range(0, len(turns), at_once):
+            steps = xp.stack([radius * turn for turn in turns[k : k + at_once]])
+            found = self._two_series(every, steps, given)
             for m, v in found.items():
-                total[m] = total.get(m, 0.0) + (2 * self.xp.real(v) if real else v) / _POINTS
+                total[m] = total.get(m, 0.0) + xp.sum(2 * xp.real(v) if real else v, axis=0) / _POINTS
         return total
 
     def _two_series(self, every: list[Index], step: Raw, given: list[Jet]) -> Jet:

@@ -193,6 +193,8 @@ def _is_foreign(x: Any) -> bool:
 
 def device(x: Any) -> Any:
     """What a function of NumPy gave, on the device; a scalar becomes a 0-d array."""
+    if type(x) is np.ndarray:
+        return ndarray(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return ndarray(np.asarray(x))
     if hasattr(x, "_fields"):  # what functions of numpy.linalg give

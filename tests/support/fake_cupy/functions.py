@@ -34,15 +34,20 @@ class Ufunc:
     def __call__(self, *args: Any, out: Any = None, dtype: Any = None, casting: str = "same_kind", **more: Any) -> Any:
         if more:
             raise TypeError(f"Wrong arguments {more}")
-        if any(isinstance(x, (list, tuple)) for x in args):
-            raise TypeError("Unsupported type list")
+        given = [x.host if type(x) is ndarray else self._scalar(x) for x in args]
         stats.launches += 1
         target = out[0] if isinstance(out, tuple) else out
         kwargs = {} if dtype is None else {"dtype": dtype}
         if target is not None:
-            self.f(*map(host, args), out=target.host, casting=casting, **kwargs)
+            self.f(*given, out=target.host, casting=casting, **kwargs)
             return target
-        return device(self.f(*map(host, args), **kwargs))
+        return device(self.f(*given, **kwargs))
+
+    @staticmethod
+    def _scalar(x: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            raise TypeError("Unsupported type list")
+        return host(x)
 
     def at(self, a: ndarray, index: Any, b: Any) -> None:
         allowed = _ATOMIC | ({"float16"} if self.__name__ == "add" else set())
