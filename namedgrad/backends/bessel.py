@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from namedgrad.backends.special import double, is_complex, result_dtype
+from namedgrad.backends.special import double, is_complex, result_dtype, side_by_side
 
 Raw = Any
 _PI = math.pi
@@ -337,13 +337,15 @@ class BesselKernels:
         first, length = xp.stack([xp.zeros_like(cut), cut]), xp.stack([cut, high - cut])
         lift = 1j * rise
         out: list[Any] = [0.0] * (n + 1)
-        for node, weight in _gauss():
-            s = first + node * length
+        every = _gauss()
+        for some in side_by_side(len(every), first.size, on_host=self.may_branch):
+            s = xp.stack([first + every[k][0] * length for k in some])
+            weighted = xp.stack([every[k][1] * length for k in some])
             tanh = xp.tanh(bend * s)
             t = start + way * s + lift * tanh
-            term = xp.exp(exponent(t) - top) * ((way + lift * (bend * (1 - tanh * tanh))) * (weight * length))
+            term = xp.exp(exponent(t) - top) * ((way + lift * (bend * (1 - tanh * tanh))) * weighted)
             for k in range(n + 1):
-                out[k] = out[k] + term
+                out[k] = out[k] + xp.sum(term, axis=0)
                 if k < n:
                     term = term * (sign * (t - centre))
         whole = [total[0] + total[1] for total in out]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.backends.jets import ORIGIN, Index, Jet, composed, convolved, exponential, minus, over, times
-from namedgrad.backends.special import BLOCK, is_complex
+from namedgrad.backends.special import is_complex, side_by_side
 
 Raw = Any
 _PI = math.pi
@@ -79,10 +79,8 @@ class ConnectionKernels:
         points = _POINTS // 2 if real else _POINTS  # of conjugate points, one will do
         turns = [cmath.exp(2j * _PI * (n + 0.5) / _POINTS) for n in range(points)]
         total: Jet = {}
-        at_once = max(1, BLOCK // max(1, radius.size))
-        for k in range(0, len(turns), at_once):
-            steps = xp.stack([radius * turn for turn in turns[k : k + at_once]])
-            found = self._two_series(every, steps, given)
+        for some in side_by_side(points, radius.size, on_host=self.may_branch):
+            found = self._two_series(every, xp.stack([radius * turns[n] for n in some]), given)
             for m, v in found.items():
                 total[m] = total.get(m, 0.0) + xp.sum(2 * xp.real(v) if real else v, axis=0) / _POINTS
         return total

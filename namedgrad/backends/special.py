@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,12 @@ def double(x: Raw) -> Raw:
 def floating(x: Raw) -> Raw:
     """Integers and truth values in double precision, where NumPy would take half of it for small ones."""
     return x.astype("float64") if hasattr(x, "astype") and x.dtype.kind in "biu" else x
+
+
+def side_by_side(points: int, cells: int, *, on_host: bool) -> Iterator[range]:
+    """The points of a sum over each of some cells, as many at a time as fit beside each other."""
+    most = max(1, (BLOCK if on_host else DEVICE_BLOCK) // max(1, cells))
+    return (range(k, min(k + most, points)) for k in range(0, points, most))
 
 
 def result_dtype(*operands: Raw) -> np.dtype[Any]:
@@ -45,6 +51,7 @@ def is_complex(x: Raw) -> bool:
 NEXT_TO_ZERO = 1e-100
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)  # of even order
 BLOCK = 16384  # cells at a time on the host
+DEVICE_BLOCK = 2**20  # cells at a time on a device, where what counts is how many calls there are
 FEW = 1000  # cells that take no longer when every step makes a new array
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import double, result_dtype
+from namedgrad.backends.special import double, result_dtype, side_by_side
 
 Raw = Any
 _NODES = 112  # on either side
@@ -47,13 +47,13 @@ class SymmetricKernels:
             apart = float(np.max(width * reach, initial=0.0)) if self.may_branch else 0.0
             nodes = max(_NODES, math.ceil(6 * apart))  # operands far apart need more of them in between
             middle, step, total = 0.5 * (low + high), reach / nodes, 0.0
-            for k in range(-nodes, nodes + 1):
-                w = k * step
+            for some in side_by_side(2 * nodes + 1, step.size, on_host=self.may_branch):
+                w = xp.stack([(k - nodes) * step for k in some])
                 u = middle + width * xp.sinh(w)
                 fall = (1 + power) * u
                 for n, log in zip(halves, logs, strict=True):
                     fall = fall - 0.5 * n * xp.where(log == log, xp.logaddexp(u, log), u)  # noqa: PLR0124 - NaN
-                total = total + xp.exp(fall) * xp.cosh(w)
+                total = total + xp.sum(xp.exp(fall) * xp.cosh(w), axis=0)
             out = total * step * width
             out = xp.where(none, xp.where(far, 0.0, math.inf), out)
             return xp.where(bad, math.nan, out).astype(dtype)
