@@ -943,6 +943,17 @@ def test_spherical_bessel_functions_of_many_cells_by_series_and_recurrence(order
         np.testing.assert_allclose(bend, (np.cos(some) - np.sin(some) / some) / some, rtol=1e-9, atol=1e-12)
 
 
+def test_sums_over_nodes_of_many_cells_are_cut_into_blocks() -> None:
+    rng = np.random.default_rng(6)
+    x, y, z = rng.uniform(0.1, 3, (3, 3000))
+    found = ng.grad(lambda x: ng.elliprf(x, y, z).sum())(x)
+    np.testing.assert_allclose(found, -scipy.special.elliprd(y, z, x) / 6, rtol=1e-12)  # DLMF 19.18.1
+    found = ng.grad(lambda v: scipy.special.jv(v, y).sum())(x)
+    np.testing.assert_allclose(found, richardson(lambda t: scipy.special.jv(x + t, y)), rtol=1e-7, atol=1e-9)
+    found = ng.grad(lambda a: scipy.special.hyp2f1(a, x + 1.2, x + 2.5, 0.9).sum())(x)
+    np.testing.assert_allclose(found, richardson(lambda t: scipy.special.hyp2f1(x + t, x + 1.2, x + 2.5, 0.9)), rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["exprel", "i1", "i1e", "j1", "dawsn", "erfcx", "log_ndtr"])
 def test_slopes_of_half_precision_are_those_of_double_precision(name: str) -> None:
     f = getattr(ng, name)
