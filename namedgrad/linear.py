@@ -70,7 +70,6 @@ class Vocabulary:
     scale: Callable[[DimArray, DimArray], DimArray]
     select: Callable[[DimArray, DimArray], DimArray]
     total: Callable[[DimArray, Names], DimArray]
-    contract: Callable[[DimArray, DimArray, Names], DimArray]
     weighed_contract: Callable[[DimArray, DimArray, Names], DimArray]
     spread: Callable[[DimArray, Like], DimArray]
     relabel: Callable[..., DimArray]
@@ -185,8 +184,7 @@ def ambiguous(name: Name) -> AxisError:
 class Leaf(Map):
     """An input: the end of every path."""
 
-    __slots__ = ()
-    multiplies = False
+    __slots__, multiplies = (), False
 
     def __init__(self) -> None:
         self.parents = ()
@@ -220,8 +218,7 @@ class Scale(Map):
 class Structural(Map):
     """A linear operation that names its axes itself: push and pull are given as functions."""
 
-    __slots__ = ("_pull", "_push", "mixes")
-    multiplies = False
+    __slots__, multiplies = ("_pull", "_push", "mixes"), False
 
     def __init__(
         self,
@@ -266,6 +263,12 @@ class Bilinear(Map):
         if type(other) is Weight:
             return ops.stamp(ops.guarded_contract(other.g, t, self.mixes), t.hidden)
         return ops.guarded_contract(t, other, self.mixes)  # type: ignore[arg-type]
+
+
+class FiniteBilinear(Bilinear):
+    """Of operands that are known to be finite."""
+
+    __slots__, multiplies = (), False
 
 
 class Pair(NamedTuple):

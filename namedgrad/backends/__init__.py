@@ -95,6 +95,12 @@ def may_look(raw: Any) -> bool:
     return backend_of(raw).may_branch and is_fixed(raw)
 
 
+def known_finite(raw: Any) -> bool:
+    """Whether a value may be looked at, and is finite."""
+    backend = backend_of(raw)
+    return backend.may_branch and not is_recording() and backend.isfinite_all(raw)
+
+
 def call(function: Callable[..., Any], *raw: Any, **kwargs: Any) -> Any:
     """Call a backend function on raw arrays: the one place where that happens.
 

@@ -185,6 +185,10 @@ class Backend(
 
     # ---------------------------------------------------------------- arithmetic helpers
 
+    def expit_and_slope(self, x: Raw) -> tuple[Raw, Raw] | None:
+        """The logistic function with its slope, None where they are found one after the other."""
+        return None
+
     def isfinite_all(self, x: Raw) -> bool:
         """Whether every element is finite; only where ``may_branch``."""
         raise NotImplementedError

@@ -17,6 +17,7 @@ class LineKernels:
 
     xp: Any
     concat: Callable[..., Raw]
+    cut: Callable[[Raw, int, Any], Raw]
     scale: Callable[[Raw, Raw], Raw]
 
     def cumprod(self, x: Raw, axis: int) -> Raw:
@@ -30,6 +31,11 @@ class LineKernels:
     def cummin(self, x: Raw, axis: int) -> Raw:
         """Running minimum."""
         return self._doubled(self.xp.minimum, x, axis)
+
+    def run_starts(self, x: Raw, axis: int) -> Raw:
+        """Where a cell differs from the one before it; the first ones do."""
+        first, later, sooner = (self.cut(x, axis, slice(*ends)) for ends in ((1,), (1, None), (-1,)))
+        return self.xp.concatenate([self.xp.ones_like(first, dtype=bool), self.xp.not_equal(later, sooner)], axis=axis)
 
     def last_true(self, x: Raw, axis: int, none: int) -> Raw:
         """Position of the last true cell up to each one, ``none`` where there is none yet."""

@@ -8,9 +8,9 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
-from namedgrad.linear import Bilinear, Map, Weight, like, ops
+from namedgrad.linear import Bilinear, FiniteBilinear, Map, Weight, like, ops
 from namedgrad.primitive.registry import Primitive, check_sizes
-from namedgrad.trace import apply
+from namedgrad.trace import apply, innermost
 
 
 class Contract(Primitive):
@@ -49,12 +49,17 @@ class Contract(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins
         pairs = [(a, b) for a, b, n in ((x, y, need[0]), (y, Weight(x) if self.weight else x, need[1])) if n]
-        return Bilinear([like(a) for a, _ in pairs], [b for _, b in pairs], over)
+        kind = FiniteBilinear if _shows_all(out, x, y) and backends.known_finite(innermost(out).raw) else Bilinear
+        return kind([like(a) for a, _ in pairs], [b for _, b in pairs], over)
+
+
+def _shows_all(out: DimArray, x: DimArray, y: DimArray) -> bool:
+    """Whether a few sums of products tell of all cells whether they are finite; with matrices BLAS may skip zeros."""
+    return x.size > 100 * out.size and frozenset(x.names) == frozenset(y.names)
 
 
 def _presum(a: DimArray, b: DimArray, over: Names) -> DimArray:
-    own = tuple(n for n in over if n in a.names and n not in b.names)
-    return ops.total(a, own) if own else a
+    return ops.total(a, tuple(n for n in over if n in a.names and n not in b.names))
 
 
 def _narrow(a: DimArray, other: DimArray, over: Names) -> DimArray:

@@ -17,10 +17,9 @@ LAST = axes.cores(1)
 
 
 class LinearCore(CoreMap):
-    """The map of an operation that is linear itself, or that selects and divides by counts."""
+    """The map of an operation that is linear itself, or to which it makes no difference whether a pass is guarded."""
 
-    __slots__ = ()
-    multiplies = False
+    __slots__, multiplies = (), False
 
 
 class Linear(Primitive):

@@ -9,7 +9,8 @@ from namedgrad import axes
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Map, like, ops
+from namedgrad.linear import Map, like, ops
+from namedgrad.primitive.linear import LinearCore
 from namedgrad.primitive.registry import Primitive
 from namedgrad.trace import apply
 
@@ -18,6 +19,7 @@ class Reduction(Primitive):
     """Removes named dims of one operand; the kernel gets their axes and nothing is permuted.
 
     ``pullback(g, y, x)`` and ``pushforward(t, y, x)`` are written on core names; without them there is no derivative.
+    Where what they multiply by may not be finite they see to that themselves: a guarded pass repairs nothing.
     """
 
     form, signature = "core", "(n...)->()"
@@ -39,7 +41,7 @@ class Reduction(Primitive):
             return None
         frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
         x = ops.relabel(ins[0], frame)
-        return CoreMap(
+        return LinearCore(
             lambda ts: self.pushforward(ts[0], out, x), lambda g: self.pullback(g, out, x), [like(ins[0])], [frame], {}
         )
 

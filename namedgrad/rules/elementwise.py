@@ -108,8 +108,8 @@ positive   = elementwise("positive",       1, domain="real")
 divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: divide(y, negative(z)), domain=("real", "nonzero"))
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
 square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
-power      = elementwise("power",          lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
-float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z),     lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+power      = elementwise("power",          lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(whole_quotient(x, z, y)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
@@ -199,13 +199,18 @@ def _secant2(y: DimArray, x: DimArray) -> DimArray:
     return sech2(multiply(c(1j), x)) if _is_complex(x) else add(c(1.0), square(y))
 
 
-def _power_base(x: DimArray, z: DimArray) -> DimArray:
-    """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too."""
+_QUICK_POWERS = (-1, 0, 0.5, 1, 2)  # which NumPy has by other operations
+
+
+def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray:
+    """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too; y is x**z."""
     if z.level is None and not z.names and backends.is_number(z.raw) and backends.is_fixed(z.raw):
         if z.raw in (0, 1, 2):
             return multiply(c(2), x) if z.raw == 2 else c(float(z.raw))
-        return multiply(z, power(x, subtract(z, c(1))))
-    return power_order(1)(x, z if z.dtype.kind in "fc" else structure.cast(z, "float64"))
+        if y is None or z.raw - 1 in _QUICK_POWERS or backends.is_recording():  # then it is one of NumPy's in a chain
+            return multiply(z, power(x, subtract(z, c(1))))
+    z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")
+    return power_order(1)(x, z) if y is None else _power_slope(y, x, z)
 
 
 def _power_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
@@ -221,14 +226,17 @@ def promoted(x: DimArray, y: DimArray) -> DimArray:
 @functools.cache
 def power_order(n: int) -> Callable[..., DimArray]:
     """The n-th derivative of ``x**z`` in ``x``."""
+    return ordered("power_order", (n,), lambda y, x, z: power_order(n + 1)(x, z), functools.partial(_order_in_exponent, n))
 
-    def in_exponent(y: DimArray, x: DimArray, z: DimArray) -> DimArray:
-        factors = [z, *(subtract(z, c(k)) for k in range(1, n))]
-        without = [functools.reduce(multiply.two, factors[:k] + factors[k + 1 :], c(1)) for k in range(n)]
-        rest = subtract(z, c(n))
-        return add(multiply(functools.reduce(add.two, without), power(x, rest)), _power_exponent(y, x, rest))
 
-    return ordered("power_order", (n,), lambda y, x, z: power_order(n + 1)(x, z), in_exponent)
+def _order_in_exponent(n: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
+    factors = [z, *(subtract(z, c(k)) for k in range(1, n))]
+    without = [functools.reduce(multiply.two, factors[:k] + factors[k + 1 :], c(1)) for k in range(n)]
+    rest = subtract(z, c(n))
+    return add(multiply(functools.reduce(add.two, without), power(x, rest)), _power_exponent(y, x, rest))
+
+
+_power_slope = elementwise("power_slope", None, lambda o, y, x, z: power_order(2)(x, z), lambda o, y, x, z: _order_in_exponent(1, o, x, z))
 
 
 def _share2(x: DimArray, z: DimArray) -> DimArray:

@@ -345,9 +345,7 @@ def while_finite(out: DimArray) -> DimArray:
 
 def known_finite(y: DimArray) -> bool:
     """Whether it may be looked at, and is finite."""
-    raw = innermost(y).raw
-    backend = backends.backend_of(raw)
-    return backend.may_branch and not backends.is_recording() and backend.isfinite_all(raw)
+    return backends.known_finite(innermost(y).raw)
 
 
 def known_true(mask: DimArray) -> bool:
@@ -437,7 +435,7 @@ ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
 ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.stamp = total, spread, relabel, stamp
 ops.cast, ops.counted = cast_back, all_counted
-ops.contract, ops.guarded_contract, ops.diagonalize = contract, guarded_contract, diagonalize
+ops.guarded_contract, ops.diagonalize = guarded_contract, diagonalize
 ops.transfer = transfer
 
 __all__ = [

@@ -17,7 +17,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
-from namedgrad.linear import Leaf, Like, Map, Mask, Scale, ambiguous, like
+from namedgrad.linear import FiniteBilinear, Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, backward, forward, innermost
@@ -68,9 +68,15 @@ class Tape:
         guard = not all(s.backend.may_branch for s in (*self.ins, *self.out_like))
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
-            if not (guard or self.finite or all(map(_multiplies_nothing, self.maps))):
+            if not (guard or self.finite or self._is_plain(cotangents)):
                 grads = self._repaired(grads, cotangents, pairs)
             return _Finish(sizes).all(grads, self.ins, cotangents)
+
+    def _is_plain(self, cotangents: Sequence[DimArray | None]) -> bool:
+        """Whether a guarded pass would repair nothing: to see this spares a pass over the gradients."""
+        if not all(map(_multiplies_nothing, self.maps)):
+            return False
+        return not any(type(m) is FiniteBilinear for m in self.maps) or _all_finite(cotangents)  # infinite times 0
 
     def _repaired(
         self, grads: list[DimArray | None], cotangents: Sequence[DimArray | None], pairs: frozenset[tuple[Name, Name]]
@@ -115,7 +121,6 @@ class Tape:
 
 
 def _multiplies_nothing(map_: Map) -> bool:
-    """Whether there is nothing that a guarded pass would repair: to see this spares a pass over the gradients."""
     if type(map_) is Scale:
         return all(isinstance(f, (int, Mask, type(None))) or _is_finite_number(f) for f, _, _ in map_.terms)
     return not map_.multiplies

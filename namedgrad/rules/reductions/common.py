@@ -48,11 +48,14 @@ def present(x: DimArray, skipna: bool | None) -> DimArray | None:
     return _present(x)
 
 
-def over_all(x: DimArray, skipna: bool | None, reduce: Callable[[], DimArray]) -> DimArray | None:
+def over_all(
+    x: DimArray, skipna: bool | None, reduce: Callable[[], DimArray], telling: Callable[[DimArray], DimArray] | None = None
+) -> DimArray | None:
     """``reduce()`` if it may take all cells, or has shown that it may; None if it has to leave some out.
 
     It must give NaN where a NaN takes part: then it is tried, unless a NaN is met at once, and right if there is none
-    in the result.  That is one pass less over the cells than looking for NaN.  NaT is left out if that is asked for.
+    in the result, or in the part of it that is ``telling``.  That is one pass less over the cells than looking for NaN.
+    NaT is left out if that is asked for.
     """
     if skipna is False or x.dtype.kind not in "fc":
         return None if skipna and x.dtype.kind in "mM" else reduce()
@@ -61,15 +64,19 @@ def over_all(x: DimArray, skipna: bool | None, reduce: Callable[[], DimArray]) -
     if not backend.may_branch or backends.is_recording() or backend.shows_nan(raw):
         return None
     out = reduce()
-    result = innermost(out).raw  # which may be elsewhere, where other operands are
-    return out if backends.backend_of(result).may_branch and not has_nan(out) else None
+    result = innermost(out)  # which may be elsewhere, where other operands are
+    looked_at = backends.backend_of(result.raw).may_branch
+    return out if looked_at and not has_nan(result if telling is None else telling(result)) else None
 
 
 def over_present(
-    x: DimArray, skipna: bool | None, reduce: Callable[[DimArray | None], DimArray]
+    x: DimArray,
+    skipna: bool | None,
+    reduce: Callable[[DimArray | None], DimArray],
+    telling: Callable[[DimArray], DimArray] | None = None,
 ) -> tuple[DimArray, DimArray | None]:
     """``reduce(mask)`` of the cells that are present, and the mask; None stands for all of them, see :func:`over_all`."""
-    out = over_all(x, skipna, lambda: reduce(None))
+    out = over_all(x, skipna, lambda: reduce(None), telling)
     if out is not None:
         return out, None
     mask = _present(x)

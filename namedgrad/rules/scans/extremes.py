@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Like, Map, like
+from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive import Primitive, linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
@@ -20,16 +18,13 @@ from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import IndexMap
 from namedgrad.rules.movement.cuts import slice_of
-from namedgrad.rules.movement.joining import join
-from namedgrad.rules.reductions.common import may_have_nan, present, real_dtype
+from namedgrad.rules.reductions.common import may_have_nan, over_present, real_dtype
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.structure import (
     cast,
     equal,
     logical_not,
-    not_equal,
     relabel,
-    reorder,
     select,
     stamp,
     where,
@@ -49,7 +44,7 @@ class _Running(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
         x, y = (innermost(a) for a in (ins[0], out))
-        nan = _maybe_nan(slice_of(y, dim, slice(max(extent(y, dim) - 1, 0), None)))  # once met it stays to the end
+        nan = _maybe_nan(_end(y, dim))
         new, hits = _new_values(y, dim, nan), equal(x, y)
         if len(ins) > 1:
             hits = e.logical_and(hits, ins[1])  # what is left out ties with nothing
@@ -79,10 +74,7 @@ def _tied_map(x: DimArray, new: DimArray, hits: DimArray, dim: Name) -> Map:
 
 def run_starts(y: DimArray, dim: Name) -> DimArray:
     """Where a cell differs from the one before it."""
-    n = extent(y, dim)
-    first = zeros_spread(y, Like((dim,), (min(n, 1),), np.dtype(bool)), value=True)
-    later = not_equal(slice_of(y, dim, slice(1, n)), slice_of(y, dim, slice(0, max(n - 1, 0))))
-    return reorder(join([first, later], dim), y.names)
+    return _run_starts(y, (dim,))
 
 
 def _new_values(y: DimArray, dim: Name, may_be_nan: bool) -> DimArray:
@@ -92,6 +84,11 @@ def _new_values(y: DimArray, dim: Name, may_be_nan: bool) -> DimArray:
         return new
     nan = e.isnan(y)
     return e.logical_and(new, e.logical_or(logical_not(nan), run_starts(nan, dim)))
+
+
+def _end(y: DimArray, dim: Name) -> DimArray:
+    """The last cells, which are NaN wherever one was met."""
+    return slice_of(y, dim, slice(max(extent(y, dim) - 1, 0), None))
 
 
 def _maybe_nan(x: DimArray) -> bool:
@@ -117,7 +114,9 @@ def _any(x: DimArray) -> bool:
 
 
 _CUMMAX, _CUMMIN = _Running("cummax"), _Running("cummin")
-_last_true = linear("(n)->(n)", "last_true", transpose=lambda g, x, none: zeros_spread(g, x))  # of truth values: never pulled
+# Truth values are never pulled.
+_run_starts = linear("(n)->(n)", "run_starts", transpose=lambda g, x: zeros_spread(g, x))
+_last_true = linear("(n)->(n)", "last_true", transpose=lambda g, x, none: zeros_spread(g, x))
 
 _DOC = """{first}
 
@@ -160,8 +159,11 @@ def _declare(prim: _Running, kind: str, fill: float, first: str, result: str) ->
         x: DimArray, dim: Any = None, *, skipna: bool | None = None, return_indices: bool = False
     ) -> DimArray | tuple[DimArray, DimArray]:
         name = pick_one(x, dim, prim.name)
-        mask = present(x, skipna)
-        y = apply(prim, (x,) if mask is None else (where(mask, x, c(fill)), mask), dim=name)
+
+        def run(mask: DimArray | None) -> DimArray:
+            return apply(prim, (x,) if mask is None else (where(mask, x, c(fill)), mask), dim=name)
+
+        y, mask = over_present(x, skipna if x.dtype.kind in "fc" else False, run, lambda y: _end(y, name))
         if mask is not None:
             seen = e.greater_equal(running_position(mask, name, -1), c(0))
             y = where(seen, y, c(math.nan))

@@ -61,9 +61,10 @@ def special(
     source: str = "",
     scipy: str = "",
     kernel: str | None = None,
+    form: type[Special] = Special,
 ) -> Special:
     """Declare a public special function: partials as for :func:`namedgrad.primitive.elementwise`, and a definition."""
-    prim = Special(name, [_of_wide(p) if callable(p) else p for p in partials], kernel)
+    prim = form(name, [_of_wide(p) if callable(p) else p for p in partials], kernel)
     prim.about = About(says, operands, torch, source, scipy or name)
     prim.publish((domain,) * len(partials) if isinstance(domain, str) else domain)
     return prim
