@@ -204,7 +204,8 @@ class Scale(Map):
 
     def pull(self, g: DimArray) -> Sequence[DimArray | None]:
         if len(self.terms) == 1:  # most are
-            return (fold(g, *self.terms[0]),)  # type: ignore[arg-type]
+            ((f, names, dtype),) = self.terms
+            return (fold(g, f, names, dtype),)  # type: ignore[arg-type]
         return [None if f is None else fold(g, f, names, dtype) for f, names, dtype in self.terms]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
@@ -221,10 +222,7 @@ class Structural(Map):
     __slots__, multiplies = ("_pull", "_push", "mixes"), False
 
     def __init__(
-        self,
-        push: Callable[[DimArray], DimArray],
-        pull: Callable[[DimArray], DimArray],
-        mixes: Names = (),
+        self, push: Callable[[DimArray], DimArray], pull: Callable[[DimArray], DimArray], mixes: Names = ()
     ) -> None:
         self._push, self._pull, self.mixes = push, pull, mixes
 

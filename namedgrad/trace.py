@@ -153,7 +153,8 @@ class Traced(DimArray):
     __slots__ = ("level", "node", "value")
 
     def __init__(self, value: DimArray, level: Level, node: Any) -> None:
-        self.value, self.level, self.node, self.hidden = value, level, node, value.hidden
+        self.value, self.level = value, level  # four at once are a tuple first
+        self.node, self.hidden = node, value.hidden
         self.names = node.names = value.names
 
     @property
@@ -269,8 +270,9 @@ def backward(
             slots = cts.setdefault(source, {})
             slots[node.index] = accumulate(slots.get(node.index), g, node)
         elif g is not None:
-            for parent, c in zip(node.parents, node.pull(g), strict=True):
+            for k, c in enumerate(node.pull(g)):  # a strict zip takes 1 us, of 15 that an operation takes
                 if c is not None:
+                    parent = node.parents[k]
                     old = cts.get(parent)
                     cts[parent] = c if old is None else accumulate(old, c, parent)
     return [cts.get(n) for n in leaves] if wanted else []

@@ -185,6 +185,10 @@ class Backend(
 
     # ---------------------------------------------------------------- arithmetic helpers
 
+    def minus_quotient(self, x: Raw, y: Raw) -> Raw:
+        """``-x / y``."""
+        return self.xp.divide(x, self.xp.negative(y))
+
     def expit_and_slope(self, x: Raw) -> tuple[Raw, Raw] | None:
         """The logistic function with its slope, None where they are found one after the other."""
         return None

@@ -16,7 +16,7 @@ from namedgrad.trace import apply
 
 # The operators of Python on numbers, by kernel.
 OPERATORS = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"}
-OPERATORS |= {"negative", "positive", "absolute"}
+OPERATORS |= {"negative", "positive", "absolute", "minus_quotient"}
 
 
 @functools.cache
@@ -62,7 +62,7 @@ class Elementwise(Primitive):
         if not level.fast:
             return apply(self, (x,))
         value = x.value
-        out = self.one(value)
+        out = self.compute_one(value) if value.level is None else self.one(value)
         (d,) = self.partials
         if d is None:
             return out
@@ -86,7 +86,7 @@ class Elementwise(Primitive):
             return apply(self, (x, y))
         a = x.value if lx is level else x
         b = y.value if ly is level else y
-        out = self.two(a, b)
+        out = self.compute_two(a, b) if a.level is b.level is None else self.two(a, b)
         d = self.partials[0] if lx is level else None
         e = self.partials[1] if ly is level else None
         own, home, names = out.dtype, (a if lx is level else b).dtype, out.names

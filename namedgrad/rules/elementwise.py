@@ -105,7 +105,7 @@ whole_quotient = elementwise("whole_quotient", None, None, None)
 
 # ---- arithmetic                          d/dx                                   d/dz
 positive   = elementwise("positive",       1, domain="real")
-divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: divide(y, negative(z)), domain=("real", "nonzero"))
+divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _minus_quotient(y, z),   domain=("real", "nonzero"))
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
 square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
 power      = elementwise("power",          lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
@@ -227,6 +227,14 @@ def promoted(x: DimArray, y: DimArray) -> DimArray:
 def power_order(n: int) -> Callable[..., DimArray]:
     """The n-th derivative of ``x**z`` in ``x``."""
     return ordered("power_order", (n,), lambda y, x, z: power_order(n + 1)(x, z), functools.partial(_order_in_exponent, n))
+
+
+def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:
+    """``-x / y``: a program that is recorded has it in ufuncs, which it joins with others."""
+    return divide(x, negative(y)) if backends.is_recording() else minus_quotient(x, y)
+
+
+minus_quotient = elementwise("minus_quotient", lambda o, x, y: _minus_quotient(c(1.0), y), lambda o, x, y: _minus_quotient(o, y))
 
 
 def _order_in_exponent(n: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
