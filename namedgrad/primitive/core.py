@@ -21,7 +21,8 @@ class CoreOp(Primitive):
 
     ``pullback(g, out, *operands)`` gives one cotangent (or a :class:`~namedgrad.linear.Pair`) per operand, on core
     names, or a function that gives it, called only if it is wanted; ``pushforward(tangents, out, *operands)`` may be
-    given where transposing the pullback is slow.
+    given where transposing the pullback is slow.  Both get zeros that take no memory for ``out`` if they are not
+    ``of_result``, which is not kept then.
     """
 
     form = "core"
@@ -35,9 +36,11 @@ class CoreOp(Primitive):
         pushforward: Callable[..., DimArray] | None = None,
         *,
         columns: int | None = None,
+        of_result: bool = True,
     ) -> None:
         super().__init__(name, kernel)
         self.signature, self.pullback, self.pushforward, self.columns = signature, pullback, pushforward, columns
+        self.of_result = of_result
         left, right = signature.split("->")
         self.ins = tuple(_core_names(group) for group in re.findall(r"\(([^)]*)\)", left))
         (self.out,) = (_core_names(group) for group in re.findall(r"\(([^)]*)\)", right))
@@ -76,7 +79,7 @@ class CoreOp(Primitive):
     ) -> Map:
         frames = [dict(zip(d, c, strict=True)) for d, c in zip(dims, self.ins, strict=True)]
         out_frame = dict(zip(out, self.out, strict=True))
-        y = ops.relabel(out_, out_frame)
+        y = ops.relabel(out_ if self.of_result else zeros_of(out_), out_frame)
         xs = [ops.relabel(x, f) for x, f in zip(ins, frames, strict=True)]
         at = [i for i, n in enumerate(need) if n]
 
@@ -137,6 +140,6 @@ def zeros_of(x: DimArray) -> DimArray:
 
 
 def core(signature: str, name: str, *, pullback: Callable[..., Sequence[Any]], kernel: str | None = None,
-         pushforward: Callable[..., DimArray] | None = None, columns: int | None = None) -> CoreOp:
+         pushforward: Callable[..., Any] | None = None, columns: int | None = None, of_result: bool = True) -> CoreOp:
     """Declare an operation with core dims."""
-    return CoreOp(signature, name, pullback, kernel, pushforward, columns=columns)
+    return CoreOp(signature, name, pullback, kernel, pushforward, columns=columns, of_result=of_result)

@@ -370,6 +370,18 @@ def test_last_true(on: On, shape: tuple[int, ...], share: float) -> None:
             assert got.dtype == want.dtype
 
 
+@pytest.mark.parametrize("shape", [(0,), (1,), (40,), (3, 40), (40, 3), (2, 20, 3), (3, 0)])
+def test_run_starts(on: On, shape: tuple[int, ...]) -> None:
+    numbers = np.random.default_rng(8).integers(0, 3, shape).astype(float)
+    for axis in range(len(shape)):
+        before = np.roll(numbers, 1, axis)
+        first = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1)) == 0
+        for x in (numbers, np.asfortranarray(numbers)):
+            got = on.get(on.kernels.run_starts(on.put(x), axis))
+            np.testing.assert_array_equal(got, (numbers != before) | first)
+            assert got.dtype == bool
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(("dtype", "exact"), [(np.float32, 1e-5), (np.float64, 1e-12), (np.complex128, 1e-12)])
 def test_polynomials_of_many_cells_are_those_of_few(order: Any, dtype: Any, exact: float) -> None:

@@ -93,8 +93,8 @@ def nll_loss(
     """
     x = constant(input)
     t, keep = classes(target, x, dim, "nll_loss", ignore_index)
-    loss = negative(of_class(x, dim, t, keep))
-    return _mean_of_classes(loss, (x, t), x, t, keep, weight, dim, reduce_dim, reduction, "nll_loss")
+    said = of_class(x, dim, t, keep)
+    return negative(_mean_of_classes(said, (x, t), x, t, keep, weight, dim, reduce_dim, reduction, "nll_loss"))
 
 
 def _mean_of_classes(loss: DimArray, order: tuple[DimArray, ...], x: DimArray, t: DimArray, keep: DimArray | None, weight: Any,

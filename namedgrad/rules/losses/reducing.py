@@ -90,10 +90,10 @@ def classes(
         raise TypeError(
             f"{what}: a target without the dim {dim!r} holds classes, so its dtype is an integer, not {t.dtype}"
         )
-    check_range(t, size, dim, what, ignore)
-    if ignore is None:
-        return beside(t, x), None
+    inside = check_range(t, size, dim, what, ignore)
     t = beside(t, x)
+    if ignore is None or (inside and not 0 <= ignore < size):
+        return t, None
     if backends.may_look(t.raw) and not np.any(np.asarray(t.raw) == ignore):
         return t, None
     ignored = equal(t, c(ignore))
@@ -107,13 +107,13 @@ def beside(t: DimArray, x: DimArray) -> DimArray:
     return t if backend is backends.NUMPY else make(backends.call(backend.indices, t.raw), t.names, t.hidden)
 
 
-def check_range(t: DimArray, size: int, dim: Name, what: str, ignore: int | None = None, low: int = 0) -> None:
-    """Refuse positions that ``dim`` does not have, where looking is free."""
+def check_range(t: DimArray, size: int, dim: Name, what: str, ignore: int | None = None, low: int = 0) -> bool:
+    """Refuse positions that ``dim`` does not have, where looking is free; whether it shows that it has all of them."""
     if not backends.may_look(t.raw):
-        return
+        return False
     raw = np.asarray(t.raw)
     if not raw.size or (raw.min() >= low and raw.max() < size):  # in a quarter of the time of what follows
-        return
+        return True
     bad = (raw >= size) | (raw < low)
     if ignore is not None:
         bad &= raw != ignore
@@ -121,6 +121,7 @@ def check_range(t: DimArray, size: int, dim: Name, what: str, ignore: int | None
         raise IndexError(
             f"{what}: the target {int(raw[bad].flat[0])} is none of the {size} classes of {dim!r} in {describe(t)}"
         )
+    return False
 
 
 def of_class(x: DimArray, dim: Name, t: DimArray, keep: DimArray | None) -> DimArray:

@@ -72,7 +72,7 @@ def _flip(x: DimArray) -> DimArray:
     return flip(x, (LAST,))
 
 
-_convolve = core("(n),(m)->(k)", "convolve", pullback=_pullback)
+_convolve = core("(n),(m)->(k)", "convolve", pullback=_pullback, of_result=False)
 _finite_part = elementwise("finite_part", 1)  # of the next order no cell is left out
 
 

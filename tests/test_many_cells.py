@@ -1,0 +1,149 @@
+"""Shorter ways that are taken where there are many cells: as by their definitions, also where a way ends."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+N = 20_000
+RNG = np.random.default_rng(0)
+WEIGHTS = RNG.normal(size=N)
+
+
+def line(x: Any) -> ng.DimArray:
+    return ng.DimArray(np.asarray(x), ("x",))
+
+
+def gradients(f: Any, *arrays: Any) -> list[np.ndarray]:
+    found = ng.grad(lambda *xs: (f(*xs) * line(WEIGHTS)).sum(skipna=False), wrt=tuple(range(len(arrays))))(*map(line, arrays))
+    return [g.data for g in found]
+
+
+@pytest.mark.parametrize("odd", [None, 0.0, 1e-310, 5e-324, -2.0, math.inf, math.nan])
+@pytest.mark.parametrize("exponent", [None, 2.5, -1.0, 4.0])
+def test_slopes_of_powers_are_those_of_the_definition(odd: float | None, exponent: float | None) -> None:
+    x, z = 10 ** RNG.uniform(-30, 30, N), RNG.uniform(-4, 4, N) if exponent is None else np.full(N, exponent)
+    if odd is not None:
+        x[7], z[7] = odd, 3.0 if exponent is None else exponent
+    with np.errstate(all="ignore"):
+        want = WEIGHTS * (z * x ** (z - 1))
+        got = gradients(ng.power, x, z)[0] if exponent is None else gradients(lambda x: x**exponent, x)[0]
+    np.testing.assert_allclose(got, want, rtol=2e-13)
+
+
+def test_slopes_of_powers_that_vanish_or_overflow_keep_their_digits() -> None:
+    x, z = np.full(N, 2.0), np.full(N, 3.0)
+    x[:4], z[:4] = (1e-108, 1e-160, 1e200, 2.0), (3.0, 2.5, 1.6, -1074.0)
+    got, _ = gradients(ng.power, x, z)
+    with np.errstate(all="ignore"):
+        want = WEIGHTS[:4] * z[:4] * x[:4] ** (z[:4] - 1)
+    np.testing.assert_allclose(got[:4], want, rtol=1e-12)
+    np.testing.assert_allclose(got[4:], WEIGHTS[4:] * 12, rtol=1e-15)
+
+
+def test_second_slopes_of_powers() -> None:
+    x, z = RNG.uniform(0.5, 2, N), RNG.uniform(-2, 2, N)
+    slope = ng.grad(lambda x, z: (x**z).sum())
+    in_base, in_exponent = ng.grad(lambda x, z: (slope(x, z) * line(WEIGHTS)).sum(), wrt=(0, 1))(line(x), line(z))
+    np.testing.assert_allclose(in_base.data, WEIGHTS * z * (z - 1) * x ** (z - 2), rtol=1e-12)
+    np.testing.assert_allclose(in_exponent.data, WEIGHTS * x ** (z - 1) * (1 + z * np.log(x)), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("reach", [5, 80, 700, 2000])
+def test_the_logistic_function_and_its_slope(reach: float, dtype: Any) -> None:
+    x = RNG.uniform(-reach, reach, N).astype(dtype)
+    wide, kind = x.astype(np.float64), np.finfo(dtype)
+    fall = np.exp(-np.abs(wide))
+    value, slope = np.where(x < 0, fall, 1) / (1 + fall), fall / (1 + fall) ** 2
+    out, pull = ng.pullback(ng.expit, line(x))
+    g = pull(line(np.ones(N, dtype)))
+    assert out.dtype == g.dtype == dtype
+    for got, want in ((out.data, value), (g.data, slope)):
+        np.testing.assert_allclose(got, want, rtol=8 * kind.eps, atol=4 * kind.tiny)
+    np.testing.assert_array_equal(out.data, ng.expit(line(x)).data)
+    _, pushed = ng.jvp(ng.expit, (line(x),), (line(np.full(N, 2, dtype)),))
+    np.testing.assert_array_equal(pushed.data, 2 * g.data)
+
+
+def test_the_bend_of_the_logistic_function() -> None:
+    x = RNG.uniform(-5, 5, N)
+    slope = ng.grad(lambda x: ng.sigmoid(x).sum())
+    s = 1 / (1 + np.exp(-x))
+    np.testing.assert_allclose(gradients(slope, x)[0], WEIGHTS * s * (1 - s) * (1 - 2 * s), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("fill", ["none", "nan", "nan at the end", "ties", "infinite", "all nan"])
+@pytest.mark.parametrize("skipna", [None, False])
+@pytest.mark.parametrize("dim", ["x", "y"])
+def test_running_maxima_leave_nan_out(fill: str, skipna: bool | None, dim: str) -> None:
+    x = RNG.normal(size=(40, 50))
+    match fill:
+        case "nan":
+            x[RNG.random(x.shape) < 0.2] = math.nan
+        case "nan at the end":
+            x[:, -1] = x[-1] = math.nan
+        case "ties":
+            x = np.round(x)
+        case "infinite":
+            x[3, 4], x[30, 40] = math.inf, -math.inf
+        case "all nan":
+            x[:] = math.nan
+    axis = ("x", "y").index(dim)
+    want = np.maximum.accumulate(x, axis) if skipna is False else np.fmax.accumulate(x, axis)
+    np.testing.assert_array_equal(ng.cummax(ng.DimArray(x, ("x", "y")), dim, skipna=skipna).data, want)
+
+
+@pytest.mark.parametrize("seed", [0.0, 1.5, math.inf])
+@pytest.mark.parametrize("odd", [None, math.inf, math.nan])
+@pytest.mark.parametrize("size", [4, 500])
+def test_where_a_cotangent_is_0_no_factor_of_a_sum_of_products_counts(size: int, odd: float | None, seed: float) -> None:
+    x, y = RNG.normal(size=(2, 30, size))
+    y[3, 2] = 0
+    if odd is not None:
+        x[3, 1] = odd
+    c = RNG.normal(size=30)
+    c[3] = seed
+    _, pull = ng.pullback(lambda x, y: ng.vecdot(x, y, "b"), *(ng.DimArray(a, ("a", "b")) for a in (x, y)))
+    with np.errstate(invalid="ignore"):
+        want = [np.where((c[:, None] == 0) | (a == 0), 0, c[:, None] * a) for a in (y, x)]
+    for got, w in zip(pull(ng.DimArray(c, ("a",))), want, strict=True):
+        np.testing.assert_allclose(got.data, w)
+
+
+@pytest.mark.parametrize("length", [ng.norm, lambda x, dim: ng.prod(x, dim, skipna=False)])
+def test_nothing_is_pulled_into_rows_whose_cotangent_is_0(length: Any) -> None:
+    x = RNG.uniform(0.5, 1, size=(30, 500))
+    x[3, 1] = math.inf
+    _, pull = ng.pullback(lambda x: length(x, "b"), ng.DimArray(x, ("a", "b")))
+    got = pull(ng.DimArray(np.where(np.arange(30) == 3, 0.0, 1.0), ("a",))).data
+    assert not got[3].any()
+    assert np.isfinite(got).all()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_quotient_in_its_denominator(turned: bool) -> None:
+    x, y = RNG.normal(size=(2, 150, 200))
+    y[3, 4], x[5, 6] = -0.0, 0.0
+    other = ng.DimArray(y.T, ("b", "a")) if turned else ng.DimArray(y, ("a", "b"))
+    out, pull = ng.pullback(lambda y: ng.DimArray(x, ("a", "b")) / y, other)
+    with np.errstate(all="ignore"):
+        want = -(x / y) / y
+    got = pull(ng.ones_like(out)).data
+    np.testing.assert_allclose(got.T if turned else got, want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(3,), (30_000,), (150, 200)])
+def test_the_imaginary_part_gives_imaginary_gradients(shape: tuple[int, ...]) -> None:
+    g = RNG.normal(size=shape)
+    g.flat[1] = math.inf
+    z = ng.DimArray(RNG.normal(size=shape) + 1j, ("a", "b")[: len(shape)])
+    _, pull = ng.pullback(lambda z: z.imag, z)
+    got = pull(ng.DimArray(g, z.dims)).data
+    assert not got.real.any()
+    np.testing.assert_array_equal(got.imag, g)
