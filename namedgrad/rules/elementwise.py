@@ -200,6 +200,7 @@ def _secant2(y: DimArray, x: DimArray) -> DimArray:
 
 
 _QUICK_POWERS = (-1, 0, 0.5, 1, 2)  # which NumPy has by other operations
+MANY = 1000  # cells from which on a quotient of powers is less work than a power
 
 
 def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray:
@@ -207,7 +208,7 @@ def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray
     if z.level is None and not z.names and backends.is_number(z.raw) and backends.is_fixed(z.raw):
         if z.raw in (0, 1, 2):
             return multiply(c(2), x) if z.raw == 2 else c(float(z.raw))
-        if y is None or z.raw - 1 in _QUICK_POWERS or backends.is_recording():  # then it is one of NumPy's in a chain
+        if y is None or z.raw - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
     z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")
     return power_order(1)(x, z) if y is None else _power_slope(y, x, z)
