@@ -116,6 +116,16 @@ def test_where_a_cotangent_is_0_no_factor_of_a_sum_of_products_counts(size: int,
         np.testing.assert_allclose(got.data, w)
 
 
+@pytest.mark.parametrize("size", [4, 500])
+def test_a_guarded_sum_of_products_does_not_tell_that_its_cotangents_are_finite(size: int) -> None:
+    """In ``sum(t x)`` an infinite ``t`` that meets 0 is left out, so the sum is finite; its slope in ``x`` is ``c t``."""
+    x, y, t = RNG.normal(size=(3, size))
+    x[1], t[1] = 0, math.inf
+    _, pull = ng.pullback(lambda x: ng.jvp(lambda y: ng.vdot(x, y), (line(y),), (line(t),))[1], line(x))
+    for c, want in ((0.0, np.zeros(size)), (2.0, 2 * t)):
+        np.testing.assert_array_equal(pull(ng.DimArray(np.array(c), ())).data, want)
+
+
 @pytest.mark.parametrize("length", [ng.norm, lambda x, dim: ng.prod(x, dim, skipna=False)])
 def test_nothing_is_pulled_into_rows_whose_cotangent_is_0(length: Any) -> None:
     x = RNG.uniform(0.5, 1, size=(30, 500))

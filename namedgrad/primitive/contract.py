@@ -49,13 +49,13 @@ class Contract(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
         x, y = ins
         pairs = [(a, b) for a, b, n in ((x, y, need[0]), (y, Weight(x) if self.weight else x, need[1])) if n]
-        kind = FiniteBilinear if _shows_all(out, x, y) and backends.known_finite(innermost(out).raw) else Bilinear
+        kind = FiniteBilinear if self._shows_finite(out, x, y) else Bilinear
         return kind([like(a) for a, _ in pairs], [b for _, b in pairs], over)
 
-
-def _shows_all(out: DimArray, x: DimArray, y: DimArray) -> bool:
-    """Whether a few sums of products tell of all cells whether they are finite; with matrices BLAS may skip zeros."""
-    return x.size > 100 * out.size and frozenset(x.names) == frozenset(y.names)
+    def _shows_finite(self, out: DimArray, x: DimArray, y: DimArray) -> bool:
+        """Whether a few sums of products tell that all factors are finite; with matrices BLAS may skip zeros."""
+        few = x.size > 100 * out.size and frozenset(x.names) == frozenset(y.names) and not self.guard
+        return few and backends.known_finite(innermost(out).raw)
 
 
 def _presum(a: DimArray, b: DimArray, over: Names) -> DimArray:

@@ -34,10 +34,8 @@ class CoreOp(Primitive):
         pullback: Callable[..., Sequence[Any]],
         kernel: str | None = None,
         pushforward: Callable[..., DimArray] | None = None,
-        *,
-        columns: int | None = None,
-        of_result: bool = True,
-    ) -> None:
+        *, columns: int | None = None, of_result: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(name, kernel)
         self.signature, self.pullback, self.pushforward, self.columns = signature, pullback, pushforward, columns
         self.of_result = of_result
