@@ -156,6 +156,14 @@ class Factor:
         local = first - small.times(self.image, self.layout.scattered(shared))
         return local / inner, shared / outer
 
+    def reduced(self, x: Array, y: Array, most: Array) -> Array:
+        """A right-hand side of the shared unknowns alone; cells whose own step gains more than ``most`` stay there."""
+        inner, outer = self.scale
+        x = np.where(self.free[0], x / inner, 0.0)
+        first = small.solve(self.lower, x) if len(x) else x
+        first = np.where(small.dot(x, first) <= most, first, 0.0)
+        return y - self.layout.gathered(np.sum(self.b * first[:, None], axis=0)) * outer
+
     def complement(self) -> Array:
         """The normal matrices of the shared unknowns alone."""
         outer = self.scale[1]

@@ -75,7 +75,8 @@ class Nest:
         free = ~held(x, gradient, self.low[:, at], self.high[:, at])[lay.local]
         every = np.ones((lay.count, lay.unknowns), bool)
         factor = Arrow.of(lay, Point(cost, gradient, normal)).factor((free, every), (0.0, 0.0))
-        total, slope = lay.total(cost), lay.gathered(gradient[lay.shared])  # that of the cells' own is 0, or no way out
+        total, close = lay.total(cost), self.tol * cost  # what is left in the cells, unless there is no way out
+        slope = factor.reduced(gradient[lay.local], lay.gathered(gradient[lay.shared]), close)
         self._keep(total <= self.cost[problems], problems, total, lay, at, found)
         return Point(total, slope.T, np.moveaxis(factor.complement(), 0, -1))
 

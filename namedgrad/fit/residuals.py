@@ -357,6 +357,7 @@ class Residuals(Problem):
     def _solve_together(self, tol: float, max_iterations: int, progress: Progress) -> Found:
         """The same where cells share parameters: one prior for each parameter, and cells without data take no part."""
         enough = self.counts > 0
+        self._leave_out_overflows(enough & ~self.unusable)
         usable = enough & ~self.unusable
         self.layout = layout_of(self)
         rows = np.flatnonzero(self.free)
@@ -370,6 +371,12 @@ class Residuals(Problem):
         found.status[self.unusable] = Status.NOT_FINITE
         found.status[~enough] = Status.NO_DATA
         return found
+
+    def _leave_out_overflows(self, usable: Flags) -> None:
+        """Give up cells whose sums are not finite where they start: no other cell could start with them."""
+        for index in batches(self.everywhere[usable & ~self.first.finite], self.most):
+            with quiet():
+                self.unusable[index] = ~finite(self.evaluate(self.start[self.free][:, index], index))
 
     def _bend(self, found: Found, cells: Index) -> None:
         """Put the true curvature of a robust loss into the normal matrices."""
@@ -398,7 +405,7 @@ class First:
     def __init__(self, point: Point, start: Matrix) -> None:
         self.point: Point | None = point
         self.start = start
-        self.finite: Any = np.logical_and.reduce([np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in point])
+        self.finite = finite(point)
 
     def at(self, free: Matrix, index: Index) -> Point | None:
         """The sums of some cells, if all are where they start and have finite sums there."""
@@ -406,6 +413,11 @@ class First:
         if point is None or not self.finite[index].all() or not np.array_equal(free, self.start[:, index]):
             return None
         return Point(*(x[..., index] for x in point))
+
+
+def finite(point: Point) -> Flags:
+    """Cells whose sums are finite."""
+    return np.asarray(np.logical_and.reduce([np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in point]))
 
 
 def only(value: Any) -> DimArray:

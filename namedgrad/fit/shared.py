@@ -105,7 +105,12 @@ class SharedResult(LeastSquaresResult):
         matrix = np.where(self._fitted, problem.start, np.nan)
         matrix[problem.free] = found.arrays["x"]
         FitResult.__init__(self, problem, matrix, found)
-        lost = self._lost[layout.problem] & self._fitted & (found.status != Status.MAX_ITERATIONS)
+        done = np.isin(found.status, (Status.CONVERGED, Status.BOUND))
+        ends = np.where(self._on_bound(found.arrays["x"]), Status.BOUND, Status.CONVERGED)
+        self.status.values[done.reshape(self.status.shape)] = ends[done]
+        lost = np.zeros(len(self._fitted), bool)
+        lost[cells] = self._lost | self._unknown_lost[self._local.problem, self._local.slot].any(axis=0)
+        lost &= found.status != Status.MAX_ITERATIONS
         self.status.values[lost.reshape(self.status.shape)] = Status.SINGULAR
         self.cost, self.iterations = self._of_problems(self.cost), self._of_problems(self.iterations)
         self.cost.attrs["long_name"] = "half the sum of squared residuals at the solution"
@@ -113,6 +118,14 @@ class SharedResult(LeastSquaresResult):
         self.dof = self._of_problems(self.dof)
 
     # ---------------------------------------------------------------- problems
+
+    def _on_bound(self, x: Matrix) -> Any:
+        """Cells with a parameter on its bound; one that is shared has those of all of its cells."""
+        lay, problem = self._layout, self._problem
+        low, high = problem.lower[problem.free], problem.upper[problem.free]
+        low[lay.shared] = lay.scattered(-lay.lowest(-low[lay.shared]))
+        high[lay.shared] = lay.scattered(lay.lowest(high[lay.shared]))
+        return ((x <= low) | (x >= high)).any(axis=0)
 
     def _coupled(self) -> tuple[Name, ...]:
         p, free = self._problem.parameters, self._problem.free
@@ -127,8 +140,16 @@ class SharedResult(LeastSquaresResult):
         """Degrees of freedom of the problem that a cell belongs to."""
         lay, problem = self._layout, self._problem
         rows = lay.total(np.where(self._fitted, problem.rows_of_data(), 0).astype(float))
-        unknowns = len(lay.local) * lay.total(self._fitted.astype(float)) + self._occurs.sum(axis=1)
-        return np.maximum(rows - unknowns, 0)[lay.problem].astype(int)
+        return np.maximum(rows - self._unknowns(), 0)[lay.problem].astype(int)
+
+    def _unknowns(self) -> Any:
+        """How many numbers the data of each problem determine: of a cell that lacks some, the others."""
+        own = np.full(len(self._cells), len(self._local.local))
+        a, scale = self._arrow.a[..., self._lost], self._arrow.lengths()[0][:, self._lost]
+        own[self._lost] = ranks(np.moveaxis(a / scale[:, None] / scale, -1, 0))
+        common, some = self._occurs.sum(axis=1), self._unknown_lost.any(axis=1)
+        common[some] -= self._occurs.shape[1] - ranks(self._schur[some])
+        return self._local.total(own.astype(float)) + common
 
     # ---------------------------------------------------------------- how sure it is
 
@@ -138,6 +159,7 @@ class SharedResult(LeastSquaresResult):
         every = np.ones(self._arrow.a.shape[1:], bool), self._occurs
         factor = self._arrow.factor(every, (0.0, 0.0))
         inner, outer = factor.scale
+        self._schur = factor.schur  # with rows of the identity for what does not occur
         n = lay.unknowns
         eye = np.eye(n)
         columns = [solved(factor.schur, np.broadcast_to(eye[k], (lay.count, n))) for k in range(n)]
@@ -147,21 +169,21 @@ class SharedResult(LeastSquaresResult):
         self._image = factor.image / inner[:, None] * here  # of shared unknowns in local parameters
         eyes = np.broadcast_to(np.eye(len(inner))[:, :, None], self._arrow.a.shape)
         self._inside = small.solve(factor.lower, eyes) / inner[:, None] / inner if len(inner) else self._arrow.a
-        worst = np.max(np.einsum("pii->pi", np.where(self._occurs[:, :, None], inverse, 0.0)) * outer**2, axis=1)
-        self._lost = ~(worst <= DETERMINED)
-        if len(inner):
-            worst_cell = np.max(small.diagonal(self._inside) * inner**2, axis=0)
-            self._lost |= lay.total((~(worst_cell <= DETERMINED)).astype(float)) > 0
+        outside = np.einsum("pii->pi", inverse) * outer**2
+        self._unknown_lost = self._occurs & ~((outside > 0) & (outside <= DETERMINED))
+        block = inverse[lay.problem[None, None], lay.slot[:, None], lay.slot[None]]
+        follows = np.einsum("isc,stc,itc->ic", self._image, block, self._image)
+        self._own_variances = small.diagonal(self._inside) + follows
+        astray = lay.scattered(self._unknown_lost) & (np.abs(factor.image) > DETERMINED**-0.5)
+        self._lost = ~(self._own_variances * inner**2 <= DETERMINED).all(axis=0) | astray.any(axis=(0, 1))
 
     def _variances(self) -> Matrix:
         """Diagonal of the inverse, per free row and cell."""
         lay = self._local
         out = np.full((len(lay.local) + len(lay.shared), self._problem.cells.count), np.nan)
-        block = self._outside[lay.problem[None, None], lay.slot[:, None], lay.slot[None]]
-        spread = np.einsum("isc,stc,itc->ic", self._image, block, self._image)
-        out[np.ix_(lay.local, self._cells)] = small.diagonal(self._inside) + spread if len(lay.local) else 0
-        out[np.ix_(lay.shared, self._cells)] = np.einsum("ssc->sc", block)
-        out[:, self._lost[self._layout.problem] & self._fitted] = np.inf
+        outside = np.where(self._unknown_lost, np.inf, np.einsum("pii->pi", self._outside))
+        out[np.ix_(lay.local, self._cells)] = np.where(self._lost, np.inf, self._own_variances)
+        out[np.ix_(lay.shared, self._cells)] = lay.scattered(outside)
         return out
 
     @property
@@ -216,9 +238,17 @@ class SharedResult(LeastSquaresResult):
                 if i in lay.local and j in lay.local:
                     own = self._inside[np.flatnonzero(lay.local == i)[0], np.flatnonzero(lay.local == j)[0], cells]
                     value[np.arange(len(cells)), np.arange(len(cells))] += own
+                value[self._is_lost(i, cells)] = np.inf
+                value[:, self._is_lost(j, cells)] = np.inf
                 out[g][np.ix_(at_a[cells], at_b[cells])] = value
-        out[self._lost] = np.inf
         return self._named(out, a, b, "unscaled_covariance")
+
+    def _is_lost(self, row: int, cells: Any) -> Any:
+        """Where the data do not determine a row."""
+        lay = self._local
+        if row in lay.local:
+            return self._lost[cells]
+        return self._unknown_lost[lay.problem[cells], lay.slot[np.flatnonzero(lay.shared == row)[0], cells]]
 
     def _scaled_block(self, a: Name, b: Name) -> xr.DataArray:
         """The same, scaled by the residual variance."""
@@ -283,7 +313,7 @@ class SharedResult(LeastSquaresResult):
 
         lay = self._layout
         rows = lay.total(np.where(self._fitted, self._problem.rows_of_data(), 0).astype(float))
-        unknowns = len(lay.local) * lay.total(self._fitted.astype(float)) + self._occurs.sum(axis=1)
+        unknowns = self._unknowns()
         weights = lay.total(np.where(self._fitted, log_weights(self._problem), 0.0))
         cost = np.zeros(lay.count)
         cost[lay.problem[self._fitted]] = self._cost[self._fitted]
@@ -301,6 +331,11 @@ class SharedResult(LeastSquaresResult):
     def bic(self) -> xr.DataArray:
         """The Bayesian information criterion of each problem."""
         return self._criterion("bic", "Bayesian information criterion", lambda k, n: k * np.log(np.maximum(n, 1)))
+
+
+def ranks(matrices: Any) -> Any:
+    """Of scaled symmetric matrices, which come first."""
+    return np.linalg.matrix_rank(np.nan_to_num(matrices), tol=1 / DETERMINED, hermitian=True)
 
 
 def outcome(problem: Residuals, found: Found) -> LeastSquaresResult:

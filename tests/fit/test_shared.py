@@ -354,4 +354,80 @@ def test_cells_that_are_hard_to_fit_keep_nobody_waiting(seed):
     np.testing.assert_allclose(0.5 * np.sum(rows(found) ** 2), fit.cost, rtol=1e-12)
     best = scipy.optimize.least_squares(rows, found, method="lm", xtol=1e-14, ftol=1e-14, gtol=1e-14)
     np.testing.assert_allclose(fit.cost, best.cost, rtol=1e-10)
-    np.testing.assert_allclose(fit.params["g"], best.x[-1], atol=1e-4)
+    np.testing.assert_allclose(fit.params["g"], best.x[-1], rtol=3e-6)
+
+
+def decays(bad):
+    """Six decays to one offset, and a residual function; the first series is replaced."""
+    rng = np.random.default_rng(0)
+    size, rate = rng.uniform(1, 2, (6, 1)), rng.uniform(0.5, 1, (6, 1))
+    y = size * np.exp(-rate * T) + 0.3 + 0.02 * rng.normal(size=(6, 25))
+    y[0] = bad
+    return xr.DataArray(T, dims="time"), xr.DataArray(y, dims=("site", "time"))
+
+
+def offset_of(y, more):
+    """The offset and its standard error by SciPy, from all series but the first, and ``more`` rows of residuals."""
+
+    def rows(v):
+        off = v[:5, None] * np.exp(-v[5:10, None] * T) + v[10] - y.values[1:]
+        return np.concatenate([off.ravel(), more(v[10])])
+
+    best = scipy.optimize.least_squares(rows, [1.5] * 5 + [0.7] * 5 + [0.2], xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    variance = 2 * best.cost / (best.fun.size - 11) * np.linalg.inv(best.jac.T @ best.jac)
+    return best.x[10], np.sqrt(variance[10, 10])
+
+
+ONE_DATUM = np.where(T == 0, 1.0, np.nan)
+AT_ONCE = np.concatenate([[2.0, 0.1], 0.29 + 0.01 * np.cos(np.arange(23))])  # the best rate of such a fall is infinite
+
+
+@pytest.mark.parametrize(
+    ("bad", "status", "rows"),
+    [
+        (ONE_DATUM, 2, lambda c: np.zeros(0)),
+        (AT_ONCE, 2, lambda c: c - AT_ONCE[1:]),
+        (np.full(25, 1e200), 5, lambda c: np.zeros(0)),
+        (np.where(np.arange(25) == 3, -1e180, 0.3), 5, lambda c: np.zeros(0)),
+    ],
+)  # fmt: skip
+def test_a_hopeless_cell_marks_no_other(bad, status, rows):
+    t, y = decays(bad)
+    start = {"size": 1.5, "rate": 0.5, "offset": 0.2}
+    fit = ng.least_squares(residual, start, t, y, over="site", shared="offset")
+    assert fit.status.values.tolist() == [status] + [0] * 5
+    value, error = offset_of(y, rows)
+    np.testing.assert_allclose(fit.params["offset"], value, atol=1e-5 * error)
+    np.testing.assert_allclose(fit.stderr["offset"], error, rtol=1e-5)
+    assert np.isfinite(fit.stderr["rate"][1:]).all()
+    assert not np.isfinite(fit.stderr["rate"][0])
+    blocks = fit.covariance
+    assert np.isfinite(blocks["rate", "size"][1:, 1:]).all()
+    if status == 2:
+        assert np.isinf(blocks["rate", "rate"][0]).all()
+        assert np.isinf(blocks["rate", "offset"][0])
+
+
+def test_a_shared_parameter_that_no_data_determine_marks_its_cells():
+    y = Y.where((Y.lat != 20) | (Y.time == T[1]))  # the size takes what is left there
+    start = {"size": 1.0, "rate": RATE, "offset": OFFSET}
+    t = xr.DataArray(T, dims="time")
+    fit = ng.least_squares(residual, start, t, y, over=OVER)
+    others = ng.least_squares(residual, {**start, "rate": RATE[::2]}, t, y[:, ::2], over=OVER)
+    assert fit.status.values.tolist() == [[0] * 4, [2] * 4, [0] * 4]
+    assert fit.dof == others.dof
+    assert np.isinf(fit.stderr["rate"][1])
+    assert np.isinf(fit.stderr["size"][1]).all()
+    for n in start:
+        here, there = (r[n].sel(lat=others.params.lat) if n != "offset" else r[n] for r in (fit.params, fit.stderr))
+        np.testing.assert_allclose(here, others.params[n], atol=1e-6)
+        np.testing.assert_allclose(there, others.stderr[n], rtol=1e-6)
+
+
+def test_a_bound_marks_the_cells_that_it_holds():
+    t, y = decays(np.exp(-5.0 * T))
+    start = {"size": 1.5, "rate": 0.5, "offset": 0.2}
+    fit = ng.least_squares(residual, start, t, y, over="site", shared="offset", bounds={"rate": (None, 3.0)})
+    assert fit.status.values.tolist() == [3] + [0] * 5
+    fit = ng.least_squares(residual, start, t, y, over="site", shared="offset", bounds={"offset": (0.5, None)})
+    assert (fit.status == 3).all()
