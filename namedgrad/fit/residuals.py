@@ -374,7 +374,7 @@ class Residuals(Problem):
 
     def _leave_out_overflows(self, usable: Flags) -> None:
         """Give up cells whose sums are not finite where they start: no other cell could start with them."""
-        for index in batches(self.everywhere[usable & ~self.first.finite], self.most):
+        for index in batches(self.everywhere[usable & ~self.first.finite], self.size):
             with quiet():
                 self.unusable[index] = ~finite(self.evaluate(self.start[self.free][:, index], index))
 
