@@ -108,9 +108,11 @@ def curvefit(
     Notes
     -----
     Where xarray's fit converges, both agree to about 1e-6, unless xarray's ends in a worse minimum and ``p0`` was left
-    to us. ``func`` runs once per iteration for all cells, on arrays that take part in NumPy's functions. One that
-    cannot be run like this, because it branches on a parameter or calls compiled code, is fitted by SciPy one cell at a
-    time, with a warning if there are many.
+    to us, or ``func`` mixes places, as ``np.convolve`` does, and observations are missing: it gets the coordinates of
+    all of them, from xarray only of those that are there. ``func`` runs once per iteration for all cells, on arrays
+    that take part in NumPy's functions. One that cannot be run like this, because it branches on a parameter or calls
+    compiled code, is fitted by SciPy one cell at a time, with a warning if there are many; it, too, gets only the
+    coordinates of observations that are there.
 
     dask arrays are fitted lazily, chunk by chunk; an error is then raised by ``.compute()``.
 
