@@ -6,6 +6,7 @@ those out of range wrap around.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,14 @@ def _ordered(x: Raw, dtype: Any) -> Raw:
     """Floats as integers in the same order, or these as floats: those below 0 count from the other end."""
     bits = x.view(_BITS.get(x.dtype.name, x.dtype))
     return (bits ^ ((bits >> (8 * bits.itemsize - 1)) & np.iinfo(bits.dtype).max)).view(dtype)
+
+
+@functools.cache
+def _guarded_product(xp: Any) -> Callable[[Raw, Raw, Raw], Raw] | None:
+    """A product that is 0 where a factor is, as one kernel; None where no kernels can be made."""
+    make = getattr(xp, "ElementwiseKernel", None)
+    body = "out = x == X(0) || y == Y(0) ? T(0) : T(T(x) * T(y))"
+    return None if make is None else make("X x, Y y", "T out", body, "namedgrad_guarded_product")
 
 
 def _plain(x: Raw) -> Raw:
@@ -103,6 +112,14 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
 
     def _mask(self, mask: Raw) -> Raw:
         return mask if isinstance(mask, self.xp.ndarray) else self.full((), bool(mask), bool)
+
+    def scale(self, g: Raw, factor: Raw) -> Raw:
+        """``g * factor``, guarded; of arrays by one kernel instead of five."""
+        xp, product = self.xp, _guarded_product(self.xp)
+        if product is None or not (isinstance(g, xp.ndarray) and isinstance(factor, xp.ndarray)):
+            return super().scale(g, factor)
+        shape, dtype = np.broadcast_shapes(g.shape, factor.shape), np.result_type(g.dtype, factor.dtype)
+        return product(g, factor, xp.empty(shape, dtype))
 
     def take(self, x: Raw, index: Raw, axis: int) -> Raw:
         """Positions of one axis; a single one may be of the host."""

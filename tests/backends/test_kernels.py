@@ -216,6 +216,15 @@ def test_scale_and_shield(on: On, g: list[float], f: list[float], dtype: str) ->
         assert_close(on.get(on.kernels.scale(on.put(left), factor)), expected, EXACT)
 
 
+@pytest.mark.parametrize("first", ["bool", "int32", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("second", ["bool", "int64", "float32", "complex128"])
+def test_a_guarded_product_has_the_dtype_of_a_product_and_broadcasts(on: On, first: str, second: str) -> None:
+    left, right = np.array([[0, 1, 3]], first), np.array([[0], [1], [2]], second)
+    got = on.get(on.kernels.scale(on.put(left), on.put(right)))
+    assert got.dtype == np.multiply(left, right).dtype
+    np.testing.assert_array_equal(got, np.multiply(left, right))
+
+
 class Product(NamedTuple):
     """The shape of a batch of matrix products, and its values."""
 
