@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from namedgrad.fit.cells import Index
+from namedgrad.fit.places import beside, here
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.threads import Queue, on_threads
@@ -35,20 +36,32 @@ class Batch:
     @classmethod
     def start(cls, index: Index, x: Array, lower: Array, upper: Array, **own: Any) -> Self:
         """Cells that have not been evaluated: their cost is infinite, and they try the start."""
-        return cls(index, lower, upper, x, x, np.full(len(index), np.inf), np.zeros(len(index), int), **own)
+        cost, iterations = np.full_like(x, np.inf, shape=len(index)), np.zeros_like(x, int, shape=len(index))
+        return cls(index, lower, upper, x, x, cost, iterations, **own)
 
     def only(self, chosen: Index) -> Self:
         """Some of the cells."""
+        return dataclasses.replace(self.part(beside(self.x, chosen)), index=self.index.take(chosen))
+
+    def part(self, chosen: Index) -> Self:
+        """The same but for the index of cells, given positions where the arrays are."""
         return dataclasses.replace(self, **{n: v.take(chosen, axis=-1) for n, v in self._arrays()})
+
+    def placed(self, move: Callable[[Any], Any]) -> Self:
+        """The same somewhere else."""
+        return dataclasses.replace(self, **{n: move(v) for n, v in self._arrays()})
 
     def join(self, other: Self) -> Self:
         """These cells, then those."""
         return dataclasses.replace(
-            self, **{n: np.concatenate([v, getattr(other, n)], axis=-1) for n, v in self._arrays()}
+            self,
+            index=np.concatenate([self.index, other.index]),
+            **{n: np.concatenate([v, getattr(other, n)], axis=-1) for n, v in self._arrays()},
         )
 
     def _arrays(self) -> Iterator[tuple[str, Any]]:
-        return ((n, v) for n, v in vars(self).items() if isinstance(v, np.ndarray))
+        """All but the index."""
+        return ((n, v) for n, v in vars(self).items() if n != "index" and isinstance(v, type(self.x)))
 
     def learn(self, at: Any) -> None:
         """Take in what was found at the trial."""
@@ -64,13 +77,11 @@ class Batch:
 
     def judge(self, converged: Flags, stuck: Flags, max_iterations: int) -> np.ndarray[Any, Any]:
         """The verdict on cells, given which have converged and which cannot go on."""
-        status = np.full(self.cost.shape, -1)
-        status[stuck] = Status.STALLED
-        status[self.iterations >= max_iterations] = Status.MAX_ITERATIONS
-        status[converged] = Status.CONVERGED
-        status[converged & ((self.x <= self.lower) | (self.x >= self.upper)).any(axis=0)] = Status.BOUND
-        status[np.isinf(self.cost)] = Status.NOT_FINITE
-        return status
+        status = np.where(stuck, int(Status.STALLED), -1)
+        status = np.where(self.iterations >= max_iterations, int(Status.MAX_ITERATIONS), status)
+        at_bound = ((self.x <= self.lower) | (self.x >= self.upper)).any(axis=0)
+        ends = np.where(at_bound, int(Status.BOUND), int(Status.CONVERGED))
+        return here(np.where(np.isinf(self.cost), int(Status.NOT_FINITE), np.where(converged, ends, status)))
 
 
 class Found(NamedTuple):
@@ -83,22 +94,31 @@ class Found(NamedTuple):
         """Keep how some cells of a batch ended."""
         index = batch.index[done]
         self.status[index] = ends
+        there, like = next(iter(self.arrays.values())), batch.x
+        at, failed, done = beside(there, index), beside(there, ends == Status.NOT_FINITE), beside(like, done)
         for n, kept in self.arrays.items():
-            kept[..., index] = np.where(ends == Status.NOT_FINITE, np.nan, getattr(batch, n)[..., done])
+            kept[..., at] = np.where(failed, np.nan, beside(kept, getattr(batch, n)[..., done]))
+
+    def here(self) -> Found:
+        """The same on the host."""
+        return Found(self.status, {n: here(x) for n, x in self.arrays.items()})
 
 
 def solve(
     evaluate: Callable[[Array, Index], Any], enter: Callable[[Index], Batch], cells: Index, count: int, *,
     keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any], workers: int = 1,
     watch: Callable[[Any], bool] | None = None, leave: Callable[[Index], Any] = lambda _: None,
+    place: Callable[[Any, int], Any] = lambda batch, _: batch,
 ) -> Found:  # fmt: skip
     """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended.
 
-    Cells ``enter`` when their turn comes, and ``leave`` when they are done.
+    Cells ``enter`` when their turn comes, and ``leave`` when they are done; ``place`` puts a batch of so many where
+    they are worked on.
     """
     queue = Queue(cells)
-    nobody = enter(cells[:0])
-    found = Found(np.full(count, -1), {n: np.full((*getattr(nobody, n).shape[:-1], count), np.nan) for n in keep})
+    nobody = {n: getattr(place(enter(cells[:0]), len(cells)), n) for n in keep}
+    arrays = {n: np.full_like(x, np.nan, float, shape=(*x.shape[:-1], count)) for n, x in nobody.items()}
+    found = Found(np.full(count, -1), arrays)
 
     def work() -> None:
         batch = enter(queue.take(size))
@@ -113,12 +133,12 @@ def solve(
                 found.note(batch, done, ends[done])
                 report(done.size)
                 leave(batch.index[done])
-                batch = batch.only(np.flatnonzero(ends < 0))
-                others = queue.take(done.size)
+                left, others = np.flatnonzero(ends < 0), queue.take(done.size)
+                batch = place(batch.only(left), left.size + others.size)
                 if others.size:
-                    batch = batch.join(enter(others))
+                    batch = batch.join(place(enter(others), left.size + others.size))
             if batch.index.size:
                 batch.propose()
 
     on_threads(work, workers)
-    return found
+    return found.here()

@@ -18,6 +18,7 @@ import xarray as xr
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.axes import AxisError, Name, Names
+from namedgrad.fit.places import follow
 from namedgrad.fit.threads import worker
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder
@@ -252,8 +253,8 @@ class Rows:
                 return shelf.rows[_span(places)]
         if type(self.raw) is np.ndarray:
             return np.ascontiguousarray(self._gathered(index))
-        if _follow(index):
-            return self.raw[_span(index)]
+        if span := follow(index):
+            return self.raw[span]
         return backends.call(self._backend.take, self.raw, backends.call(self._backend.asarray, index), 0)
 
 
@@ -292,12 +293,7 @@ class Shelf:
 
 def _span(index: Index) -> Index | slice:
     """Places as a slice, if they follow each other."""
-    return slice(int(index[0]), int(index[-1]) + 1) if _follow(index) else index
-
-
-def _follow(index: Index) -> bool:
-    """Whether rows follow each other."""
-    return bool(len(index) and index[-1] - index[0] == len(index) - 1 and (index[1:] - index[:-1] == 1).all())
+    return follow(index) or index
 
 
 def _joined(raw: Any, count: int) -> Any:

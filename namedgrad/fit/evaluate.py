@@ -20,6 +20,8 @@ from namedgrad.fit.alike import Alike
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.places import beside, here, is_here
+from namedgrad.fit.places import columns as columns_of
 from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Layout, Point, Sums, Tile, columns, sums, whole
 from namedgrad.fit.threads import even
@@ -67,13 +69,13 @@ class Evaluator:
         return {**vars(self), "programs": {}, "alike": None}
 
     def __call__(self, matrix: Matrix, index: Index, *, quick: bool = False) -> Point:
-        """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back.
+        """Sums over the residuals of some cells; all rows of parameters are given, the free ones come back there.
 
         Where they are not finite, 0 times infinity is tried as 0, unless it has to be ``quick``.
         """
         count = len(index)
         if not count:
-            return Point.empty(int(self.problem.free.sum()), 0)
+            return Point.empty(matrix, int(self.problem.free.sum()), 0)
         hands, spent = self._hands(index), list[float]()
         tiles = [(at, self._most()) for at in even(count, self._most(), hands)] if hands > 1 else self._tiles(count)
         found: list[Any] = [None] * len(tiles)
@@ -106,7 +108,7 @@ class Evaluator:
 
     def _guard(self, out: Point, matrix: Matrix, index: Index, tiles: Sequence[tuple[slice, int]]) -> None:
         """Take 0 times infinity for 0 in the tiles whose sums are not finite."""
-        finite = np.logical_and.reduce([np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in out])
+        finite = here(out.finite())
         for at, size in tiles:
             if not finite[at].all():
                 guarded = self._tile(matrix[:, at], index[at], size, guard=True).point()
@@ -141,7 +143,7 @@ class Evaluator:
         if count > program.size:  # by a program of its own
             return self._tile(matrix, index, size, guard=guard)
         padded = _padded(np.arange(count), program.size)
-        layout, raws, _ = self._replayed(known, matrix[:, padded], index[padded], masked=masked, guard=guard)
+        layout, raws, _ = self._replayed(known, columns_of(matrix, padded), index[padded], masked=masked, guard=guard)
         return Tile(layout, layout.first(raws, count), count)
 
     def _program(self, matrix: Matrix, index: Index, size: int, *, masked: bool) -> tuple[Replay, Layout] | None:
@@ -157,7 +159,7 @@ class Evaluator:
     ) -> Tile:
         program, layout = known
         found = program(self._raws(matrix, index, masked=masked)[0], len(index), guard=guard)
-        return Tile(layout, self._on_host(found), len(index))
+        return Tile(layout, self._beside(matrix, found), len(index))
 
     def glance(self, start: Matrix) -> Glance | None:
         """Record the program for the first cells and tell what it shows; None where that does not pay, or cannot be."""
@@ -196,7 +198,7 @@ class Evaluator:
 
     def at_start(self, start: Matrix, index: Index) -> Point:
         """The sums of some cells where they start."""
-        return self._where_alike(index) or self(start[:, index], index, quick=True)
+        return self._where_alike(index) or self(columns_of(start, index), index, quick=True)
 
     def prepared(self, start: Matrix, index: Index) -> bool:
         """Whether there are programs for all of these cells, which are recorded if need be."""
@@ -207,7 +209,10 @@ class Evaluator:
                     self._program(start[:, cells], cells, size, masked=masked)
         return self.recordable
 
-    def _on_host(self, found: Sequence[Any]) -> list[Any]:
+    def _beside(self, matrix: Matrix, found: Sequence[Any]) -> list[Any]:
+        """What was found where the parameters are."""
+        if not is_here(matrix):
+            return [beside(matrix, x) for x in found]
         away = [x for x in found if type(x) is not np.ndarray]
         if not away:
             return [*found]
@@ -221,7 +226,7 @@ class Evaluator:
         p = self.problem
         parts = p.parameters.parts(matrix, p.backend)
         found, _ = self._sums(parts, p.arguments(index), p.seen(index), len(index), guard=guard)
-        return Tile(found.layout, found.raws(), len(index))
+        return Tile(found.layout, self._beside(matrix, [x.raw for x in found.arrays]), len(index))
 
     def _sums(
         self, parts: Sequence[DimArray], args: Any, seen: DimArray | None, count: int, *, guard: bool
@@ -244,7 +249,7 @@ class Evaluator:
 
     def _record(self, masked: bool, matrix: Matrix, index: Index, size: int) -> tuple[Replay, Layout] | None:
         at = _padded(np.arange(len(index)), size)
-        made = self._recorded(matrix[:, at], index[at], size, masked=masked)
+        made = self._recorded(columns_of(matrix, at), index[at], size, masked=masked)
         if made is None:
             return None
         self.programs[masked, size] = made[0], made[1].layout

@@ -18,7 +18,8 @@ along; other columns that depend on them are computed anew after a large change.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ import numpy as np
 from namedgrad.fit import small
 from namedgrad.fit.batch import Batch, Flags
 from namedgrad.fit.cells import Index
+from namedgrad.fit.places import beside
 from namedgrad.fit.small import Array
 from namedgrad.fit.sums import Point
 
@@ -77,10 +79,15 @@ class Linear(NamedTuple):
         i, j = np.array(scaled, int).reshape(-1, 2).T
         return cls(rows, ~linear[free][:, None], i, j, exact)
 
+    def placed(self, move: Callable[[Any], Any]) -> Self:
+        """The same somewhere else."""
+        return self._replace(**{n: move(x) for n, x in self._asdict().items() if n != "exact"})
+
     def scaled_by_nothing(self, x: Array, normal: Array) -> Flags:
         """Whether a linear row that scales a column is 0 but for rounding: then nothing is known of that column's."""
         parts = np.abs(x) * np.sqrt(small.diagonal(normal))
-        return np.asarray((parts[self.by] <= ROUNDING * parts.max(axis=0)).any(axis=0))
+        out: Flags = (parts[self.by] <= ROUNDING * parts.max(axis=0)).any(axis=0)
+        return out
 
 
 class Seen(NamedTuple):
@@ -134,14 +141,18 @@ class Marquardt(Batch):
     def enter(cls, index: Index, start: Array, lower: Array, upper: Array, linear: Linear) -> Self:
         """Cells that start."""
         p, n = start.shape
-        flat = np.zeros((p, p, n))
+        flat, none = np.zeros_like(start, shape=(p, p, n)), np.zeros_like(start, bool, shape=n)
+        zero, numbers = np.zeros_like(start, shape=n), np.zeros_like(start, int, shape=n)
         return cls.start(
-            index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=np.zeros(n),
-            first=np.zeros(n), largest=flat[0], damping=np.full(n, FIRST_DAMPING), growth=np.full(n, 2.0),
-            predicted=np.zeros(n), stale=np.zeros(n, bool), bare=np.zeros(n, bool), rough=np.zeros(n),
-            unsure=np.zeros(n, bool), bend=flat, bent=np.zeros(n, bool), by_bend=np.zeros(n), before=np.zeros(n),
-            mark=np.full(n, np.inf), since=np.zeros(n, int), linear=linear,
+            index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=zero,
+            first=zero, largest=flat[0], damping=zero + FIRST_DAMPING, growth=zero + 2.0, predicted=zero, stale=none,
+            bare=none, rough=zero, unsure=none, bend=flat, bent=none, by_bend=zero, before=zero, mark=zero + np.inf,
+            since=numbers, linear=linear.placed(functools.partial(beside, start)),
         )  # fmt: skip
+
+    def placed(self, move: Callable[[Any], Any]) -> Self:
+        """The same somewhere else, with what says which rows are linear."""
+        return dataclasses.replace(super().placed(move), linear=self.linear.placed(move))
 
     # ---------------------------------------------------------------- where it is
 
@@ -178,9 +189,8 @@ class Marquardt(Batch):
         """What was gained, relative to what the step promised."""
         noise = ROUNDING * self.cost
         ratio = gain / self.predicted
-        ratio[(np.abs(gain) <= noise) & (np.abs(self.predicted) <= noise)] = 1.0
-        ratio[new | self.stale] = 0.5
-        return ratio
+        ratio = np.where((np.abs(gain) <= noise) & (np.abs(self.predicted) <= noise), 1.0, ratio)
+        return np.where(new | self.stale, 0.5, ratio)
 
     def _move(self, seen: Seen, better: Flags, new: Flags) -> None:
         x, at = seen.x, seen.at
@@ -231,13 +241,14 @@ class Marquardt(Batch):
     def _vanishes(self, squares: Array) -> Flags:
         """Whether a column that a linear parameter scales has become next to nothing: the step was too long."""
         rows = self.linear.rows
-        return np.asarray((squares[rows] < VANISHED * small.diagonal(self.normal)[rows]).any(axis=0))
+        out: Any = (squares[rows] < VANISHED * small.diagonal(self.normal)[rows]).any(axis=0)
+        return out
 
     def _projected(self, x: Array, at: Point, finite: Flags) -> tuple[Array, Point, Array]:
         """The point with the best linear parameters, and the square of their relative change."""
         rows = self.linear.rows
         if not rows.size:
-            return x, at, np.zeros(finite.shape)
+            return x, at, np.zeros_like(at.cost)
         block, slope = at.normal[np.ix_(rows, rows)], at.gradient[rows]
         held = self._held(x, at.gradient)[rows]
         scale = lengths(block)
@@ -263,13 +274,13 @@ class Marquardt(Batch):
         to go.
         """
         rows, by = self.linear.scaled, self.linear.by
-        rough = np.full(x.shape[1], not self.linear.exact)
+        rough = np.full_like(x, not self.linear.exact, bool, shape=x.shape[1])
         if not rows.size:
             return normal, rough
         factor = np.where(moved[by] == x[by], 1.0, moved[by] / x[by])
         size = np.abs(factor)
         follows = (size >= LEAST_SCALED) & (size <= MOST_SCALED)
-        factor[~follows] = 1.0
+        factor = np.where(follows, factor, 1.0)
         gradient[rows] *= factor
         normal = normal.copy()
         normal[rows] *= factor[:, None]
@@ -318,18 +329,18 @@ class Marquardt(Batch):
         tried = np.where(self.linear.damped, self.trial, 0.0)
         self._step()
         self.trial = np.where(self.bare, np.clip(tried, self.lower, self.upper), self.trial)
-        converged = np.zeros(self.cost.shape, bool)
+        converged = np.zeros_like(self.cost, bool)
         stuck = (self.damping > MOST_DAMPING) | (self.iterations - self.since > PATIENCE)
         step = self.trial - self.x
         less = self._contraction(tol)
         maybe = (less * self.predicted <= tol**1.75 * self.cost) | stuck
         maybe |= (np.abs(step) <= tol * np.abs(self.x)).all(axis=0)
         maybe |= self._met(tol, self.x**2, small.diagonal(self.normal))
-        self.stale |= maybe & (self.rough > tol**1.75)
+        self.stale = self.stale | (maybe & (self.rough > tol**1.75))
         self.trial = np.where(self.stale, self.x, self.trial)
         ends = np.flatnonzero(maybe & ~self.stale)
         if ends.size:
-            some = self.only(ends)
+            some = self.part(ends)
             # where no smaller step can be told from none, rounding is in the way, or a kink
             converged[ends] = some.converged(np.where(stuck[ends], np.sqrt(tol), tol), less[ends])
             self.x = self.x.copy()
@@ -369,12 +380,12 @@ class Marquardt(Batch):
         The latter is for a singular minimum, which all parameters approach more and more slowly: each step takes most
         of the cost, but moves none of them by any part of what it was; or none can be told.
         """
-        met = 2 * self.cost <= tol**3 * small.dot(x, normal)
+        met: Flags = 2 * self.cost <= tol**3 * small.dot(x, normal)
         low = self.cost <= tol**4 * self.first
         if low.any():
             still = ~(np.abs(self.trial - self.x) > tol * self.largest).any(axis=0)
-            met |= low & still & ~(self.predicted < MELTS * self.cost)
-        return np.asarray(met)
+            met = met | low & still & ~(self.predicted < MELTS * self.cost)
+        return met
 
     # ---------------------------------------------------------------- where it goes
 
@@ -446,7 +457,7 @@ def cholesky(normal: Array, scale: Array, free: Flags, damping: Any) -> Array:
     """Cholesky factor of the scaled normal matrix plus damping; rows that are not free are those of the identity."""
     inverse = 1 / scale
     a = normal * inverse[:, None]
-    a *= inverse
+    np.multiply(a, inverse, out=a)
     if not free.all():
         a = np.where(free[:, None] & free, a, 0.0)
     on = small.diagonal(a)

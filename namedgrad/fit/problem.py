@@ -15,6 +15,7 @@ from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit.cells import CELL, Cells, Index
 from namedgrad.fit.given import Captured
 from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, names_of
+from namedgrad.fit.places import beside
 from namedgrad.linear import Like
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, reorder, spread
@@ -90,8 +91,8 @@ class Problem:
         """All rows, given those that are free."""
         if self.free.all():
             return free
-        out = self.start[:, index]
-        out[self.free] = free
+        out = beside(free, self.start[:, index])
+        out[beside(free, np.flatnonzero(self.free))] = free
         return out
 
     def arguments(self, index: Index) -> dict[str, Any]:
@@ -192,7 +193,9 @@ class Problem:
 
     def batch(self, wanted: int | None, per_cell: float) -> int:
         """How many cells to work on at once."""
-        most = BATCH_ELEMENTS if self.backend.may_branch else DEVICE_ELEMENTS
+        most = BATCH_ELEMENTS
+        if not self.backend.may_branch:
+            most, per_cell = DEVICE_ELEMENTS, max(per_cell, int(self.free.sum()) ** 2)  # the matrices are there, too
         return max(1, min(self.cells.count, wanted or int(most // max(per_cell, 1))))
 
     def table(self, x: DimArray, count: int, what: str) -> DimArray:

@@ -14,7 +14,7 @@ from namedgrad.array import DimArray, describe, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import Flags, Found, solve
-from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.cells import CELL, Index, Rows
 from namedgrad.fit.coupled import layout_of
 from namedgrad.fit.coupled import solve as solve_coupled
 from namedgrad.fit.evaluate import LARGER, TILE_ELEMENTS, Evaluator, Glance
@@ -23,6 +23,7 @@ from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Linear, Marquardt
 from namedgrad.fit.masks import masked
 from namedgrad.fit.parameters import Matrix, as_floats
+from namedgrad.fit.places import beside, columns, follow, here
 from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.several import divided, is_several, joined
 from namedgrad.fit.status import Status
@@ -38,6 +39,7 @@ from namedgrad.transforms.tape import quiet
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 LEAST_TILES = 60  # for a thread that solves: two with 28 each took 1.5 times as long as one that evaluates with another
 MANY = 4  # large tiles that are worth having
+FEW = 1 << 13  # cells whose algebra takes the host no longer than a device takes to be told of it
 LEFT = 16  # parts of a batch on a device: the last cells take many more iterations than the others
 
 
@@ -95,6 +97,7 @@ class Residuals(Problem):
         per_cell = max(1, math.prod(shape))
         self.size = self.batch(chunk, per_cell)
         self.observed: np.ndarray[Any, Any] | None = None
+        self._observed: Rows | None = None  # where the data are
         self.complete: Flags = np.ones(self.cells.count, bool)
         self.counts = np.full(self.cells.count, math.prod(shape))
         self.unusable: Flags = np.array(np.logical_not(np.isfinite(start).all(axis=0)))
@@ -103,13 +106,15 @@ class Residuals(Problem):
         if not self.evaluators:
             self._evaluate_by(self.tiles_of(per_cell, chunk))
         with quiet():
-            self.first = First(self._at_start(), start[self.free])
+            self.first = First(self._at_start(), self.placed(start[self.free], self.cells.count))
         bad = self.everywhere[~self.first.finite]
         if bad.size and self.cells.count:
             self.observed = np.ones((self.cells.count, *shape), bool)
         with quiet():
             for index in batches(bad, self.size):
                 self._skip(self.residual(start[:, index], index), index)
+        if self.observed is not None:
+            self._observed = Rows(backends.call(self.backend.asarray, self.observed), ())
 
     def _evaluate_by(self, tiles: list[int]) -> None:
         self.evaluators = [Evaluator(self, tiles, bent=bent) for bent in (False, True)]
@@ -156,11 +161,12 @@ class Residuals(Problem):
         evaluator, count = self.evaluators[False], self.cells.count
         if self.size == count:
             self.cells.fetch(self.everywhere)
-        out, queue = Point.empty(int(self.free.sum()), count), Queue(self.everywhere)
+        start = self.placed(self.start, count)
+        out, queue = Point.empty(start, int(self.free.sum()), count), Queue(self.everywhere)
 
         def put(index: Any) -> None:
-            for whole, part in zip(out, evaluator.at_start(self.start, index), strict=True):
-                whole[..., index] = part
+            for whole, part in zip(out, evaluator.at_start(start, index), strict=True):
+                whole[..., follow(index) or index] = part
 
         def work() -> None:
             while (index := queue.take(self.size)).size:
@@ -289,15 +295,21 @@ class Residuals(Problem):
         """What a robust loss makes of residuals; ``bent``: with its true curvature."""
         return None if self.loss is None else functools.partial(self.loss.weigh, bent=bent)
 
+    def placed(self, x: Any, cells: int) -> Any:
+        """An array of so many cells where they are worked on: few of them on the host."""
+        if self.backend.may_branch:
+            return x
+        return backends.call(self.backend.asarray, x) if cells > FEW else here(x)
+
     def is_masked(self, index: Index) -> bool:
         """Whether some residuals of these cells do not count."""
         return self.observed is not None and not self.complete[index].all()
 
     def seen(self, index: Index, *, always: bool = False) -> DimArray | None:
         """Which residuals of some cells count; None if all do, unless it is wanted ``always``."""
-        if self.observed is None or not (always or self.is_masked(index)):
+        if self._observed is None or not (always or self.is_masked(index)):
             return None
-        return make(backends.call(self.backend.asarray, self.observed[index]), (CELL, *self.dims), NONE)
+        return make(self._observed.taken(index), (CELL, *self.dims), NONE)
 
     def evaluate(self, free: Matrix, index: Index, *, bent: bool = False) -> Point:
         """Cost, gradient and normal matrix of some cells; ``bent``: with the true curvature of a robust loss."""
@@ -305,17 +317,20 @@ class Residuals(Problem):
         if at is None:
             with quiet():
                 sums = self.evaluators[bent](self.full(free, index), index)
-            at = Point(*(np.asarray(x, float) for x in sums))  # of long doubles, too
+            at = Point(*(x.astype(float, copy=False) for x in sums))  # of long doubles, too
         return self._with_prior(at, free, index)
 
     def _with_prior(self, at: Point, free: Matrix, index: Index) -> Point:
         if not self.known.any():
             return at
-        precision = self.precision[self.free][:, index]
-        off = free - self.mean[self.free][:, index]
-        rows = np.arange(len(free))
-        at.normal[rows, rows] += precision
-        return Point(at.cost + 0.5 * small.dot(off * off, precision), at.gradient + off * precision, at.normal)
+        precision, mean, rows = (
+            beside(free, x)
+            for x in (self.precision[self.free][:, index], self.mean[self.free][:, index], np.arange(len(free)))
+        )
+        off = free - mean
+        normal = at.normal.copy()
+        normal[rows, rows] += precision
+        return Point(at.cost + 0.5 * small.dot(off * off, precision), at.gradient + off * precision, normal)
 
     # ---------------------------------------------------------------- solution
 
@@ -339,13 +354,15 @@ class Residuals(Problem):
 
         def enter(at: Index) -> Marquardt:
             self.cells.fetch(at)
-            return Marquardt.enter(at, start[:, at], lower[:, at], upper[:, at], linear)
+            first, low, high = (self.placed(m[:, at], len(at)) for m in (start, lower, upper))
+            return Marquardt.enter(at, first, low, high, linear)
 
         with quiet():
             found = solve(
                 self.evaluate, enter, cells, self.cells.count, keep=("x", "cost", "normal", "iterations"),
                 size=shares(cells, self.most, workers), tol=tol, max_iterations=max_iterations, report=progress.update,
                 workers=workers, leave=self.cells.leave,
+                place=lambda batch, count: batch.placed(lambda x: self.placed(x, count)),
             )  # fmt: skip
             self.cells.forget()
             self._bend(found, cells)
@@ -376,7 +393,7 @@ class Residuals(Problem):
         """Give up cells whose sums are not finite where they start: no other cell could start with them."""
         for index in batches(self.everywhere[usable & ~self.first.finite], self.size):
             with quiet():
-                self.unusable[index] = ~finite(self.evaluate(self.start[self.free][:, index], index))
+                self.unusable[index] = ~here(self.evaluate(self.start[self.free][:, index], index).finite())
 
     def _bend(self, found: Found, cells: Index) -> None:
         """Put the true curvature of a robust loss into the normal matrices."""
@@ -405,19 +422,16 @@ class First:
     def __init__(self, point: Point, start: Matrix) -> None:
         self.point: Point | None = point
         self.start = start
-        self.finite = finite(point)
+        self.finite: Any = here(point.finite())
 
     def at(self, free: Matrix, index: Index) -> Point | None:
         """The sums of some cells, if all are where they start and have finite sums there."""
         point = self.point
-        if point is None or not self.finite[index].all() or not np.array_equal(free, self.start[:, index]):
+        if point is None or type(free) is not type(self.start) or not self.finite[index].all():
             return None
-        return Point(*(x[..., index] for x in point))
-
-
-def finite(point: Point) -> Flags:
-    """Cells whose sums are finite."""
-    return np.asarray(np.logical_and.reduce([np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in point]))
+        if not np.array_equal(free, columns(self.start, index)):
+            return None
+        return Point(*(columns(x, index) for x in point))
 
 
 def only(value: Any) -> DimArray:

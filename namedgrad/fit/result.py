@@ -18,6 +18,7 @@ from namedgrad.fit.batch import Found
 from namedgrad.fit.cells import Cells, Index
 from namedgrad.fit.observations import Misfit, log_weights, misfits, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
+from namedgrad.fit.places import here
 from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
@@ -114,7 +115,8 @@ class LeastSquaresResult(FitResult):
         matrix = np.where(np.isnan(cost), np.nan, problem.start)
         matrix[problem.free] = found.arrays["x"]
         self._normal = found.arrays["normal"]
-        self._unscaled, lost = inverses(self._normal, fitted=np.isfinite(cost))
+        there = [problem.placed(x, cost.size) for x in (self._normal, np.isfinite(cost))]
+        self._unscaled, lost = map(here, inverses(*there))
         nowhere = problem.linearity().scaled_by_nothing(found.arrays["x"], self._normal)
         self._unscaled[..., nowhere] = np.inf
         lost |= nowhere
@@ -419,7 +421,7 @@ class LeastSquaresResult(FitResult):
         return out.transpose(*order) if set(order) == set(out.dims) else out
 
 
-def inverses(normal: Matrix, *, fitted: Any) -> tuple[Matrix, Any]:
+def inverses(normal: Matrix, fitted: Any) -> tuple[Matrix, Any]:
     """Inverse normal matrices, and where they are lost to rounding; infinite there."""
     lengths = small.diagonal(normal)
     with np.errstate(all="ignore"):
@@ -427,8 +429,7 @@ def inverses(normal: Matrix, *, fitted: Any) -> tuple[Matrix, Any]:
         inverse = small.inverse(normal / scale[:, None] / scale)
         lost = fitted & ~(np.max(small.diagonal(inverse), axis=0) <= DETERMINED)
         out = inverse / scale[:, None] / scale
-    out[..., lost] = np.inf
-    return out, lost
+    return np.where(lost, np.inf, out) if lost.any() else out, lost
 
 
 def _rounding(x: Matrix, normal: Matrix) -> Matrix:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.fit.places import beside
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -21,12 +23,13 @@ def cholesky(a: Array) -> Array:
     L = a.copy()
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(len(L) - 1):
-            L[k + 1 :, k] /= L[k, k]
-            L[k + 1 :, k + 1 :] -= L[k + 1 :, None, k] * L[None, k, k + 1 :]
+            below, rest = L[k + 1 :, k], L[k + 1 :, k + 1 :]
+            np.divide(below, L[k, k], out=below)
+            np.subtract(rest, below[:, None] * L[None, k, k + 1 :], out=rest)
     pivots = diagonal(L)
     sound = (pivots > 0).all(axis=0)
     if not sound.all():
-        pivots[:, ~sound] = np.nan
+        pivots[:] = np.where(sound, pivots, np.nan)
     return L
 
 
@@ -36,29 +39,31 @@ def solve(L: Array, b: Array) -> Array:
     if x.ndim == 3:
         L = L[:, :, None]
     for k in range(n - 1):
-        x[k + 1 :] -= L[k + 1 :, k] * x[k]
-    x /= diagonal(L)
+        np.subtract(x[k + 1 :], L[k + 1 :, k] * x[k], out=x[k + 1 :])
+    np.divide(x, diagonal(L), out=x)
     for k in reversed(range(1, n)):
-        x[:k] -= L[k, :k] * x[k]
+        np.subtract(x[:k], L[k, :k] * x[k], out=x[:k])
     return x
 
 
 def inverse(a: Array) -> Array:
     """Inverses of symmetric positive definite matrices."""
-    eye = np.broadcast_to(np.eye(len(a))[:, :, None], a.shape)
+    eye = np.broadcast_to(beside(a, np.eye(len(a))[:, :, None]), a.shape)
     return solve(cholesky(a), eye)
 
 
 def times(a: Array, x: Array) -> Array:
     """``a x``."""
-    return np.einsum("ijc,jc->ic", a, x)
+    return np.einsum("ijc,jc->ic", a, x) if type(a) is np.ndarray else (a * x).sum(axis=1)
 
 
 def dot(x: Array, y: Array) -> Array:
     """The inner product in every cell."""
-    return np.einsum("ic,ic->c", x, y)
+    return np.einsum("ic,ic->c", x, y) if type(x) is np.ndarray else (x * y).sum(axis=0)
 
 
 def diagonal(a: Array) -> Array:
     """The diagonal, as a view: (row, ..., cell)."""
-    return np.einsum("ii...->i...", a)
+    if type(a) is np.ndarray:
+        return np.einsum("ii...->i...", a)
+    return a.reshape(len(a) ** 2, *a.shape[2:])[:: len(a) + 1]  # the einsum of CuPy takes ten times as long

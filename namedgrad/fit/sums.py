@@ -6,6 +6,7 @@ common coordinate, is kept once: its sums with the other columns are one matrix 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
@@ -35,9 +36,13 @@ class Point(NamedTuple):
     normal: Any
 
     @classmethod
-    def empty(cls, rows: int, cells: int) -> Self:
-        """Room for so many."""
-        return cls(np.empty(cells), np.empty((rows, cells)), np.empty((rows, rows, cells)))
+    def empty(cls, like: Any, rows: int, cells: int) -> Self:
+        """Room for so many where another array is."""
+        return cls(*(np.empty_like(like, float, shape=(*own, cells)) for own in ((), (rows,), (rows, rows))))
+
+    def finite(self) -> Any:
+        """In which cells all is."""
+        return functools.reduce(np.logical_and, (np.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in self))
 
 
 class Layout(NamedTuple):
@@ -86,7 +91,7 @@ class Sums(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """The sums of some cells as plain arrays on the host."""
+    """The sums of some cells as plain arrays, all on the host or all where the data are."""
 
     layout: Layout
     raws: list[Any]
@@ -248,17 +253,18 @@ def assemble(raws: Sequence[Any], varying: Sequence[int], common: Sequence[int],
     """Sums, in the order in which :func:`sums` gives them, as matrices."""
     v, k = len(varying), len(common)
     p, rest = v + k, iter(raws)
-    gradient, normal = np.empty((p, count)), np.empty((p, p, count))
     cost = 0.5 * next(rest)
+    gradient, normal = (np.empty_like(cost, float, shape=shape) for shape in ((p, count), (p, p, count)))
     for i in varying:
         gradient[i] = next(rest)
     for i, j in _pairs(v):
         normal[varying[i], varying[j]] = normal[varying[j], varying[i]] = next(rest)
     if k:
-        gradient[common] = next(rest).T
+        for i, row in zip(common, next(rest).T, strict=True):
+            gradient[i] = row
         for i in varying:
-            block = next(rest).T
-            normal[i, common], normal[common, i] = block, block
+            for j, row in zip(common, next(rest).T, strict=True):
+                normal[i, j] = normal[j, i] = row
         products = next(rest)
         for n, (i, j) in enumerate(_pairs(k)):
             value = products[..., n]
@@ -271,5 +277,5 @@ def assemble_dense(raws: Sequence[Any], count: int) -> Point:
     cost, gradient, normal = raws
     full = np.broadcast_to(normal, (count, *normal.shape[1:]))
     return Point(
-        0.5 * cost, np.array(np.broadcast_to(gradient, (count, gradient.shape[1])).T), np.moveaxis(full, 0, -1).copy()
+        0.5 * cost, np.broadcast_to(gradient, (count, gradient.shape[1])).T.copy(), np.moveaxis(full, 0, -1).copy()
     )

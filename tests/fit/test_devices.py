@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.fit import residuals
 from tests.fit.problems import START, labelled, named, observations, stacked
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
@@ -24,7 +25,21 @@ def moved(cupy, *arrays):
     return [ng.DimArray(cupy.asarray(a.data), a.dims) for a in arrays]
 
 
-@pytest.mark.parametrize("options", [{}, {"loss": "huber", "sigma": 2.0}, {"bounds": {"rate": (0, 1)}}])
+@pytest.fixture(params=["few", "many"])
+def algebra(request, monkeypatch):
+    """Few cells are worked on by the host, many where their data are."""
+    if request.param == "many":
+        monkeypatch.setattr(residuals, "FEW", 0)
+
+
+OPTIONS = [
+    {}, {"loss": "huber", "sigma": 2.0}, {"bounds": {"rate": (0, 1)}}, {"fixed": ["offset"]},
+    {"prior": {"rate": (0.5, 0.1)}}, {"bounds": {"rate": (0, 1), "size": (2, 3), "offset": (-1, 0.5)}}, {"chunk": 5},
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("algebra")
+@pytest.mark.parametrize("options", OPTIONS)
 def test_least_squares(cupy, options):
     y = observations()
     y[3, 1, 1] = np.nan
@@ -143,15 +158,38 @@ def test_an_evaluation_waits_once(monkeypatch):
     assert stats.syncs <= int(got.iterations.max()) + 8
 
 
-def test_the_last_cells_of_many(cupy):
-    """A few take longer than the others, and are evaluated by themselves; some have missing data."""
+def cells(count):
+    """Exponentials, some of which take long; some have missing data."""
     rng = np.random.default_rng(4)
-    t, slow = np.linspace(0, 4, 30), np.arange(300) % 60 == 7
-    y = rng.uniform(1, 3, (300, 1)) * np.exp(-np.where(slow, 4.0, 0.8)[:, None] * t) + 0.02 * rng.normal(size=(300, 30))
+    t, slow = np.linspace(0, 4, 30), np.arange(count) % 60 == 7
+    noise = 0.02 * rng.normal(size=(count, 30))
+    y = rng.uniform(1, 3, (count, 1)) * np.exp(-np.where(slow, 4.0, 0.8)[:, None] * t) + noise
     y[::50, 3] = np.nan
-    host = [ng.DimArray(t, "t"), ng.DimArray(y, ("cell", "t"))]
+    return [ng.DimArray(t, "t"), ng.DimArray(y, ("cell", "t"))]
+
+
+@pytest.mark.parametrize("few", [0, 40, 1000])
+@pytest.mark.parametrize("chunk", [None, 70])
+def test_the_last_cells_of_many(cupy, monkeypatch, few, chunk):
+    """They are evaluated by themselves, and those that are few are worked on by the host."""
+    monkeypatch.setattr(residuals, "FEW", few)
+    host = cells(300)
     want = ng.least_squares(residual, START, *host, over="cell")
-    got = ng.least_squares(residual, START, *moved(cupy, *host), over="cell")
+    got = ng.least_squares(residual, START, *moved(cupy, *host), over="cell", chunk=chunk)
     np.testing.assert_array_equal(got.status, want.status)
+    np.testing.assert_allclose(got.iterations, want.iterations, atol=1)
     for name in START:
         np.testing.assert_allclose(got.params[name].to_numpy(), want.params[name].to_numpy(), rtol=1e-6, atol=1e-9)
+
+
+def test_what_an_iteration_asks_of_a_device_does_not_grow_with_the_cells(monkeypatch):
+    cupy = fake_cupy.installed(monkeypatch)
+    monkeypatch.setattr(residuals, "FEW", 0)
+    for count in (300, 3000):
+        data = moved(cupy, *cells(count))
+        stats.reset()
+        got = ng.least_squares(residual, START, *data, over="cell")
+        iterations = int(got.iterations.max())
+        assert stats.syncs <= 40 * iterations
+        assert stats.copies <= 30 * iterations
+        assert stats.launches <= 900 * iterations
