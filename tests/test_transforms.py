@@ -864,6 +864,14 @@ def test_a_checkpoint_that_gives_other_values_is_an_error() -> None:
         ng.grad(ng.checkpoint(lambda x: (x * next(count)).sum()))(x)
 
 
+def test_rounding_of_what_cancels_is_no_other_value_of_a_checkpoint() -> None:
+    x, k, noise = ng.DimArray([0.5, 2.0], ("x",)), ng.DimArray([1, 2], ("x",)), itertools.cycle([1e-17, 3e-17])
+    f = ng.checkpoint(lambda x, k: (x * k * next(noise)).sum() + (k * (x - x)).sum())  # 0 but for rounding
+    np.testing.assert_allclose(ng.grad(f)(x, k).data, [1e-17, 2e-17], atol=1e-16)
+    with pytest.raises(ValueError, match="gave other values"):
+        ng.grad(ng.checkpoint(lambda x, k: (k * x * next(noise)).sum() * 1e3))(x, k)
+
+
 def test_derivatives_in_numbers_are_numbers() -> None:
     def f(v):
         return np.exp(2 * v) * v
