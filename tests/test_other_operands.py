@@ -7,6 +7,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.linalg
+from scipy import special
 
 import namedgrad as ng
 from tests.support import fake_cupy
@@ -139,6 +140,19 @@ def test_a_number_as_weight_keeps_the_dtype():
 def test_named_arrays_in_lists_of_positional_ones(f):
     with pytest.raises(TypeError, match=r"DimArray with dims \('x',\), which does not combine with a positional array"):
         f([ng.positional(np.ones(1)), ng.DimArray([2.5], "x")])
+
+
+FIRST = {"maximum": np.maximum, "logaddexp": np.logaddexp, "arctan2": np.arctan2, "power": np.power, "hypot": np.hypot, "clip": lambda v, x: np.clip(v, x, x + 1), "gammainc": lambda v, x: special.gammainc(v, x)}
+
+
+@pytest.mark.parametrize("name", FIRST)
+@pytest.mark.parametrize("hide", [False, True])
+def test_a_number_that_is_differentiated_comes_first_beside_an_array_with_names(name, hide):
+    f, v, x, step = FIRST[name], 1.3, np.array([[0.2, 1.1, 2.5], [0.4, 1.8, 0.7]]), 1e-6
+    named = D(x, ("a", "b")).vectorize("a") if hide else D(x, ("a", "b"))
+    found = ng.grad(lambda v: f(v, named).sum())(v)
+    slopes = (f(v + step, x) - f(v - step, x)) / (2 * step)
+    np.testing.assert_allclose(found.devectorize().data if hide else found, slopes.sum(axis=1 if hide else None), rtol=1e-7)
 
 
 def written(x, v, how):

@@ -16,7 +16,7 @@ from namedgrad.positional.leaving import INSTEAD_OF_MODULES, POLYNOMIALS
 from namedgrad.positional.matrices import sparse_matmul
 from namedgrad.positional.operands import kept, unwrap
 from namedgrad.positional.protocol import write_out
-from namedgrad.positional.ufuncs import of_polynomial, stranger
+from namedgrad.positional.ufuncs import defers, of_polynomial, stranger
 from namedgrad.rules import complex as complex_rules
 from namedgrad.rules import elementwise, structure
 
@@ -49,7 +49,7 @@ def _forward(two: Callable[..., DimArray]) -> Callable[..., Any]:
         elif type(other) is np.ndarray:
             other = of_polynomial(other)
             y = make(kept(other), numbers(other.ndim), NONE)
-        elif stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
+        elif defers(self, other):
             return _declined(self, other)
         else:
             y = unwrap(other)
@@ -103,7 +103,7 @@ def _matmul(a: Any, b: Any) -> Any:
 
 def _through(function: Any, *, reflected: bool = False) -> Callable[..., Any]:
     def through(self: PositionalArray, other: Any) -> Any:
-        if stranger(other) or (isinstance(other, DimArray) and self.nameless is not None):
+        if defers(self, other):
             return NotImplemented
         return function(other, self) if reflected else function(self, other)
 

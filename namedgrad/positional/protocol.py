@@ -84,6 +84,8 @@ def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwar
     if not all(issubclass(t, (PositionalArray, DimArray)) or _known(t) for t in types):
         return NotImplemented
     if any(issubclass(t, DimArray) for t in types):
+        if self.nameless is not None:
+            return NotImplemented
         for named in nested.within((*args, *kwargs.values()), DimArray):
             unwrap(named, f"an operand of np.{func.__name__}")
     kind = kin_of(t for t in types if issubclass(t, PositionalArray))

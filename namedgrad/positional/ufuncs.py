@@ -57,7 +57,7 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
     one = _ONE.get(ufunc)
     if one is not None and out is None and not kwargs and method == "__call__":
         return box(one(self._x), self.kin)
-    if any(stranger(x) for x in inputs):
+    if any(defers(self, x) for x in inputs):
         return NotImplemented
     if method != "__call__":
         return _method(ufunc, method, inputs, out, kwargs)
@@ -176,6 +176,11 @@ def of_polynomial(coefficients: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     places = frame.f_locals.get("x") if frame.f_locals.get("tensor") else None
     added = places.ndim if isinstance(places, PositionalArray) else 0
     return coefficients.reshape(coefficients.shape + (1,) * added)
+
+
+def defers(self: PositionalArray, other: Any) -> bool:
+    """Whether another class should answer; one with names, to which an array without axes is a number, should."""
+    return self.nameless is not None if isinstance(other, DimArray) else stranger(other)
 
 
 def stranger(other: Any) -> bool:
