@@ -71,6 +71,11 @@ def unwrap(value: Any, what: str = "operand") -> DimArray:
     return numbered(value, what)
 
 
+def is_of_xarray(value: Any) -> bool:
+    """Whether it is one of xarray's objects."""
+    return type(value).__module__.partition(".")[0] == "xarray"
+
+
 def numbered(value: Any, what: str = "operand") -> DimArray:
     """As :func:`unwrap`; a DimArray is taken to have numbered axes already."""
     if isinstance(value, PositionalArray):
@@ -82,7 +87,7 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
     if isinstance(value, dt.timedelta):
         return make(duration(value), (), NONE)
     if not backends.is_array(value):
-        if type(value).__module__.partition(".")[0] == "xarray":
+        if is_of_xarray(value):
             raise TypeError(f"{what} is a {type(value).__name__}; combine a positional array with its .data")
         if backends.is_sparse(value):  # of which NumPy makes one cell
             raise TypeError(f"{what} is a sparse array: A @ x and x @ A are products with it; A.toarray() is dense")

@@ -19,7 +19,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
-from namedgrad.positional.operands import unwrap
+from namedgrad.positional.operands import is_of_xarray, unwrap
 from namedgrad.positional.views import view
 from namedgrad.trace import innermost
 
@@ -88,6 +88,8 @@ def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwar
             return NotImplemented
         for named in nested.within((*args, *kwargs.values()), DimArray):
             unwrap(named, f"an operand of np.{func.__name__}")
+    if func is np.clip and args and is_of_xarray(args[0]):  # without such a protocol: NumPy calls its method
+        return args[0].clip(*args[1:], **kwargs)
     kind = kin_of(t for t in types if issubclass(t, PositionalArray))
     declare_all()
     if func not in FUNCTIONS:

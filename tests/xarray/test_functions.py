@@ -351,3 +351,16 @@ def test_polyfit_cuts_off_singular_values_as_xarray_does(rcond, gap):
     value, g = ng.value_and_grad(f)(x)
     np.testing.assert_allclose(value, f(x), rtol=1e-9)
     np.testing.assert_allclose((g * step).sum(), (f(x + 1e-5 * step) - f(x - 1e-5 * step)) / 2e-5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0.37, np.array(0.37), xr.DataArray(0.37)], ids=["number", "array", "DataArray"])
+def test_a_limit_that_is_differentiated_keeps_the_dims_of_what_is_clipped(start):
+    y = xr.DataArray(np.arange(12.0).reshape(4, 3) / 10 + 0.05, dims=("b", "x"))
+
+    def f(limit):
+        clipped = np.clip(y, None, limit)
+        assert clipped.dims == y.dims
+        return (clipped * y.isel(b=0, drop=True)).sum()
+
+    slope = float((y.isel(b=0, drop=True) * (y > 0.37)).sum())
+    assert float(ng.grad(f)(start)) == pytest.approx(slope, rel=1e-13)
