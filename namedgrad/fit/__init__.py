@@ -4,7 +4,8 @@
 as a matrix (:mod:`~namedgrad.fit.parameters`), call the user's function on a batch of cells at a time
 (:mod:`~namedgrad.fit.problem`), and move every cell by the rules of a method (:mod:`~namedgrad.fit.marquardt`,
 :mod:`~namedgrad.fit.descent`) until it is done (:mod:`~namedgrad.fit.batch`).  What is as large as the data stays where
-the data are; the few numbers that a method needs per cell are NumPy arrays.
+the data are; the few numbers that a method needs per cell are NumPy arrays, or, of many cells of ``least_squares`` on a
+GPU, arrays there (:mod:`~namedgrad.fit.places`).
 
 Residuals are recorded for one tile of cells and replayed for the others (:mod:`~namedgrad.fit.evaluate`).  Cells that
 share parameters move together (:mod:`~namedgrad.fit.coupled`), and go on one by one where that takes long
@@ -19,11 +20,12 @@ from namedgrad.fit.hidden import VectorizedResult
 from namedgrad.fit.implicit import DifferentiableResult
 from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
+from namedgrad.fit.minima import MinimizeResult
 from namedgrad.fit.minimize import minimize
 from namedgrad.fit.result import FitResult, LeastSquaresResult
 from namedgrad.fit.shared import BlockResult, SharedResult
 
 __all__ = [
-    "BlockResult", "DifferentiableResult", "FitResult", "LazyResult", "LeastSquaresResult", "SharedResult",
-    "VectorizedResult", "curvefit", "least_squares", "minimize",
+    "BlockResult", "DifferentiableResult", "FitResult", "LazyResult", "LeastSquaresResult", "MinimizeResult",
+    "SharedResult", "VectorizedResult", "curvefit", "least_squares", "minimize",
 ]  # fmt: skip

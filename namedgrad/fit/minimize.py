@@ -19,6 +19,7 @@ from namedgrad.fit.given import Given
 from namedgrad.fit.hidden import as_vectorized
 from namedgrad.fit.implicit import differentiable
 from namedgrad.fit.lazy import fit_lazily, is_lazy
+from namedgrad.fit.minima import MinimizeResult
 from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix, labels_of, pairs_of
 from namedgrad.fit.problem import TOLERANCE, Problem, require_positive, single
@@ -188,7 +189,9 @@ def minimize(
     Returns
     -------
     FitResult
-        ``params``, ``cost``, ``status`` and ``iterations``, labelled, per cell.
+        ``params``, ``cost``, ``status`` and ``iterations``, labelled, per cell; of arrays in memory also what follows
+        from the Hessian, see :class:`MinimizeResult <namedgrad.fit.MinimizeResult>`: ``covariance`` and ``stderr``, if
+        the loss is minus a log-likelihood.
 
     Raises
     ------
@@ -255,7 +258,7 @@ def _fit(
         with Progress(problem.cells.count, "minimize", shown=progress) as bar:
             how = Scheduled if method == "gradient-descent" and learning_rate is not None else METHODS[method]
             found = problem.solve(how, TOLERANCE if tol is None else tol, max_iterations, bar, learning_rate, callback)
-        result = FitResult(problem, found.arrays["x"], found)
+        result = MinimizeResult(problem, found.arrays["x"], found)
         result.params.attrs.update(attrs)
         result.readers, result.read_others = readers, read_others
         return result

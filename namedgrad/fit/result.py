@@ -69,6 +69,16 @@ class FitResult:
         known = cells.coords.assign(coords) if coords else cells.coords
         return xr.DataArray(values, known, (*cells.sizes, *dims), name, attrs)
 
+    def _matrices(self, free: Matrix, name: str, long_name: str) -> xr.DataArray:
+        """A matrix of the free parameters per cell, with zeros for the fixed ones."""
+        p = self._problem.parameters
+        full = np.zeros((p.count, p.count, self._problem.cells.count))
+        full[np.ix_(self._problem.free, self._problem.free)] = free
+        dims = ("param", "param_wrt")
+        require_free(self._problem.cells.sizes, dims, name)
+        coords = {d: (d, _labels(p.names)) for d in dims}
+        return self._grid(np.moveaxis(full, -1, 0), name, long_name, dims, coords)
+
     def _summary(self) -> list[str]:
         cells, ends, tries = self._problem.cells, self.status.values, self.iterations.values
         where = " × ".join(f"{n}: {s}" for n, s in cells.sizes.items())
@@ -163,26 +173,10 @@ class LeastSquaresResult(FitResult):
             unknown = np.isinf(self._unscaled) | np.isinf(self._variance)
             return np.where(unknown, np.inf, self._unscaled * self._variance)
 
-    def _matrices(self, free: Matrix, name: str, long_name: str) -> xr.DataArray:
-        """A matrix of the free parameters per cell, with zeros for the fixed ones."""
-        p = self._problem.parameters
-        full = np.zeros((p.count, p.count, self._problem.cells.count))
-        full[np.ix_(self._problem.free, self._problem.free)] = free
-        dims = ("param", "param_wrt")
-        require_free(self._problem.cells.sizes, dims, name)
-        coords = {d: (d, _labels(p.names)) for d in dims}
-        return self._grid(np.moveaxis(full, -1, 0), name, long_name, dims, coords)
-
     @functools.cached_property
     def stderr(self) -> xr.Dataset:
         """Standard errors, one variable per parameter."""
-        full = np.zeros_like(self._matrix)
-        with np.errstate(invalid="ignore"):
-            full[self._problem.free] = np.sqrt(small.diagonal(self._scaled))
-        out = self._problem.parameters.dataset(full)
-        for name, v in out.items():
-            v.attrs["long_name"] = f"standard error of {v.attrs.get('long_name', name)}"
-        return out
+        return standard_errors(self._problem, self._matrix, self._scaled)
 
     def confint(self, level: float = 0.95) -> xr.Dataset:
         """Confidence intervals of the parameters, along a new dim ``bound`` with the labels ``lower`` and ``upper``.
@@ -419,6 +413,17 @@ class LeastSquaresResult(FitResult):
         out = self._grid(values, name, dims=dims, coords=coords)
         order = getattr(self._problem.data[-1], "dims", ()) if self._problem.data else ()
         return out.transpose(*order) if set(order) == set(out.dims) else out
+
+
+def standard_errors(problem: Problem, matrix: Matrix, covariance: Matrix) -> xr.Dataset:
+    """Roots of variances, given the covariance of the free rows; 0 for fixed parameters."""
+    full = np.zeros_like(matrix)
+    with np.errstate(invalid="ignore"):
+        full[problem.free] = np.sqrt(small.diagonal(covariance))
+    out = problem.parameters.dataset(full)
+    for name, v in out.items():
+        v.attrs["long_name"] = f"standard error of {v.attrs.get('long_name', name)}"
+    return out
 
 
 def inverses(normal: Matrix, fitted: Any) -> tuple[Matrix, Any]:

@@ -350,3 +350,34 @@ def test_steepest_descent_finds_the_length_of_its_steps():
     )  # fmt: skip
     assert (fit.status == 0).all()
     np.testing.assert_allclose(fit.params["x"], place, rtol=1e-5, atol=1e-5)
+
+
+def test_errors_of_maximum_likelihood():
+    rng = np.random.default_rng(3)
+    y = xr.DataArray(rng.normal(2.0, [[1.0], [3.0]], (2, 40)), dims=("cell", "t"), coords={"cell": ["a", "b"]})
+    fit = ng.minimize(lambda p, y: 0.5 * (((y - p["m"]) / p["s"]) ** 2).sum() + 40 * np.log(p["s"]), {"m": 1.0, "s": 2.0}, y, over="cell")
+    m, s = y.mean("t"), y.std("t")
+    want = {"m": s / np.sqrt(40), "s": s / np.sqrt(80)}  # Rao 1973, section 5f
+    for n, error in want.items():
+        np.testing.assert_allclose(fit.stderr[n], error, rtol=1e-6)
+        np.testing.assert_allclose(fit.covariance.sel(param=n, param_wrt=n), error**2, rtol=1e-6)
+        np.testing.assert_allclose(fit.fisher().sel(param=n, param_wrt=n), error**-2, rtol=1e-6)
+        np.testing.assert_allclose(fit.confint()[n].sel(bound="upper"), {"m": m, "s": s}[n] + 1.959963984540054 * error, rtol=1e-6)
+    assert fit.covariance.dims == ("cell", "param", "param_wrt")
+    assert list(fit.stderr.cell.values) == ["a", "b"]
+    np.testing.assert_allclose(fit.propagate(lambda p: p["m"] / p["s"]).stderr, np.sqrt((1 + (m / s) ** 2 / 2) / 40), rtol=1e-5)
+
+
+def test_errors_of_poisson_regression_are_those_of_statsmodels():
+    sm = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(60, 3))
+    n = rng.poisson(np.exp(x @ [0.5, -0.2, 0.1]))
+    fit = ng.minimize(lambda p, x, n: (np.exp((x * p["b"]).sum("k")) - n * (x * p["b"]).sum("k")).sum(), {"b": xr.DataArray(np.zeros(3), dims="k")}, xr.DataArray(x, dims=("i", "k")), xr.DataArray(n * 1.0, dims="i"))
+    np.testing.assert_allclose(fit.stderr["b"], sm.GLM(n, x, family=sm.families.Poisson()).fit().bse, rtol=1e-5)
+
+
+def test_a_loss_that_determines_nothing_and_one_that_is_nowhere_leave_the_errors_of_others():
+    scale = xr.DataArray([1.0, 0.0, np.nan, 4.0], dims="cell")
+    fit = ng.minimize(lambda p, k: 0.5 * k * (p["x"] - 1.0) ** 2 + 0.0 * p["x"], {"x": 3.0}, scale, over="cell")
+    np.testing.assert_allclose(fit.stderr["x"], [1.0, np.inf, np.nan, 0.5])
