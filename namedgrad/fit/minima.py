@@ -29,7 +29,10 @@ class MinimizeResult(FitResult):
     _problem: Loss
 
     def fisher(self) -> xr.DataArray:
-        """The Hessian of the loss at the solution: for minus a log-likelihood, the observed Fisher information."""
+        """The Hessian of the loss at the solution, with the dims ``param`` and ``param_wrt``.
+
+        For minus a log-likelihood it is the observed Fisher information.
+        """
         return self._matrices(self._hessian, "fisher", "Hessian of the loss")
 
     @functools.cached_property
@@ -48,12 +51,8 @@ class MinimizeResult(FitResult):
     def confint(self, level: float = 0.95) -> xr.Dataset:
         """Confidence intervals of the parameters, along a new dim ``bound`` with the labels ``lower`` and ``upper``.
 
-        Quantiles of the normal distribution, times ``stderr``.
-
-        Parameters
-        ----------
-        level : float
-            The probability that an interval holds the parameter, between 0 and 1.
+        Quantiles of the normal distribution, times ``stderr``, for a probability ``level`` between 0 and 1; see
+        :meth:`LeastSquaresResult.confint <namedgrad.fit.LeastSquaresResult.confint>`.
 
         Examples
         --------

@@ -39,7 +39,8 @@ from namedgrad.transforms.tape import quiet
 BATCH_CELLS, BATCH_DATA = 1 << 14, 1 << 22  # at work at once, and numbers that may be laid side by side for them
 LEAST_TILES = 60  # for a thread that solves: two with 28 each took 1.5 times as long as one that evaluates with another
 MANY = 4  # large tiles that are worth having
-FEW = 1 << 13  # cells whose algebra takes the host no longer than a device takes to be told of it
+# Cells whose algebra takes the host no longer than a device takes to be told of it; counted from calls, not measured.
+FEW = 1 << 13
 LEFT = 16  # parts of a batch on a device: the last cells take many more iterations than the others
 
 
