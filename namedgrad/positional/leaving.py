@@ -33,6 +33,14 @@ INSTEAD_OF_MODULES = {
         "places that are, and so of the other kinds of polynomials"
     ),
     _MASKED: "np.where(mask, np.nan, x) with np.nansum and its kin, m.filled(np.nan) of a masked array m",
+    "scipy.stats.": (
+        "the formula with the ufuncs of scipy.special, which take it as it is (those of usual distributions stand in "
+        "the documentation, Coming from elsewhere, SciPy)"
+    ),
+    "scipy.integrate.": (
+        "np.trapezoid(y, t) for samples, ng.scan(step, y, t, dim) or a loop over steps, of Runge and Kutta say, for "
+        "a differential equation"
+    ),
     "scipy.sparse.": "A @ x or x @ A for a product with a sparse A, A.toarray() for all else",
     "pandas.": ".to_numpy() of what is pandas', and NumPy's functions",
 }
