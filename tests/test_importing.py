@@ -34,6 +34,17 @@ def test_it_is_there_when_it_is_the_first_thing_asked_for(asks):
     fresh(head + asks.replace("; ", "\n"))
 
 
+@pytest.mark.parametrize("program", [
+    "(x.where(x.k != 2) * t).interpolate_na('k').sum()", "x.interp(k=t + 0.5)", "x.weighted(x * t).quantile(0.4)",
+    "(x * t).polyfit('k', 1).polyfit_coefficients.sum()", "(x * t).rolling(k=2).mean().sum()",
+])  # fmt: skip
+def test_a_number_may_be_the_first_that_xarray_sees(program):
+    """What xarray imports only when it is used, is ready for it."""
+    head = "import numpy as np, xarray as xr, namedgrad as ng\nx = xr.DataArray([1.0, 3.0, 4.0, 9.0], {'k': np.arange(4.0)}, 'k')\n"
+    tail = f"f = lambda t: {program}\nprint(float(ng.grad(f)(1.0)) - float(f(1.001) - f(0.999)) / 0.002)"
+    assert abs(float(fresh(head + tail))) < 1e-5
+
+
 def test_all_methods_are_there():
     assert not [name for name, op in OPERATIONS.items() if op.method and not hasattr(DimArray, name)]
 

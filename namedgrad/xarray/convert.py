@@ -16,7 +16,6 @@ from namedgrad.array import DimArray, constant, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.positional.array import PositionalArray, numbers, ordered, wrap
 from namedgrad.rules.structure import relabel, reorder
-from namedgrad.xarray.seams import complete
 
 
 def named(variable: xr.Variable) -> DimArray:
@@ -46,7 +45,6 @@ def data_for(x: DimArray, dims: Names) -> Any:
 
 def numbered(x: DimArray, dims: Names) -> PositionalArray:
     """A positional array with the visible axes in the order of ``dims``."""
-    complete()
     return wrap(ordered(x, dims))
 
 

@@ -1,7 +1,7 @@
 """Where xarray calls kernels that take plain arrays only, our arrays take another way.
 
 Each seam is one function or method inside xarray, the narrowest through which such a kernel is reached.  It is wrapped
-once: when the package is imported or, in modules that xarray has not imported by then, before it sees an array of ours.
+once, when the package is imported: a number that is differentiated may be the first array of ours that xarray sees.
 Calls without an array of ours go through to the original at the price of a look at their arguments, and no option of
 xarray's, which are global to the process, is touched.  A seam that another version of xarray does not have is left out
 (:data:`MISSING`): there, the kernel that is reached refuses our arrays.
@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -545,8 +544,8 @@ def _either(original: Call, seam: Seam) -> Call:
     return call
 
 
-def _install(seams: Iterable[Seam]) -> None:
-    for seam in seams:
+def _install() -> None:
+    for seam in SEAMS:
         try:
             owner, name = owner_of(seam.place)
         except AttributeError:
@@ -555,16 +554,4 @@ def _install(seams: Iterable[Seam]) -> None:
             setattr(owner, name, _either(getattr(owner, name), seam))
 
 
-def _is_loaded(seam: Seam) -> bool:
-    module = seam.place.partition(":")[0]
-    return any(module.format(package) in sys.modules for package in _PACKAGES)
-
-
-@functools.cache
-def complete() -> None:
-    """Wrap the seams in modules that xarray imports when they are needed, before it first sees an array of ours."""
-    _install(_LATER)
-
-
-_LATER = [s for s in SEAMS if not _is_loaded(s)]
-_install(s for s in SEAMS if s not in _LATER)
+_install()

@@ -108,7 +108,6 @@ MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "Da
 
 
 def test_all_are_there():
-    seams.complete()
     assert seams.MISSING == []
     assert {s.place.partition(":")[2] for s in seams.SEAMS} == set(REACHED)
 
@@ -116,7 +115,6 @@ def test_all_are_there():
 @pytest.fixture
 def asked(monkeypatch, seam):
     """The answers that a seam gave to the question whether it is meant."""
-    seams.complete()
     owner, name = seams.owner_of(seam.place)
     installed, answers = getattr(owner, name), []
 
