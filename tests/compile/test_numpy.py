@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from tests.positional.cases import CASES, Case
@@ -63,3 +64,21 @@ def test_gradients(case: Case) -> None:
 def test_a_result_whose_size_depends_on_values_is_refused() -> None:
     with pytest.raises(ng.TraceError, match=r"np\.where"):
         ng.compile(lambda a: a[a > 0])(np.array([1.0, -1.0]))
+
+
+FILLS: dict[str, Callable[[Any, Any], Any]] = {
+    "np.full like": lambda u, a: np.full(3, -a, like=u) * u,
+    "np.full_like": lambda u, a: np.full_like(u, a) * u,
+    "np.full_like dtype": lambda u, a: np.full_like(u, a, dtype=np.float32, shape=(2, 3)) * u,
+    "np.diff": lambda u, a: np.diff(u, prepend=a, append=2 * a),
+    "xr.full_like": lambda u, a: xr.full_like(xr.DataArray(u, dims="x"), a).data * u,
+}
+
+
+@pytest.mark.parametrize("f", FILLS.values(), ids=FILLS)
+@pytest.mark.parametrize("number", [float, np.float64, np.array])
+def test_numbers_that_fill_arrays_are_inputs(f: Callable[..., Any], number: Any) -> None:
+    u = np.array([1.0, 3.0, -2.0])
+    compiled = ng.compile(f)
+    for k in (2.0, 3.0, -4.5):
+        np.testing.assert_array_equal(compiled(u * k, number(k)), f(u * k, number(k)))

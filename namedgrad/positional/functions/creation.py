@@ -31,7 +31,7 @@ def filled(shape: Any, value: Any, dtype: Any, x: DimArray) -> DimArray:
     v = numbered(value)
     size = tuple(shape) if np.iterable(shape) else (shape,)
     size = x.shape if size == x.shape else size  # which remembers its chunks
-    if v.level is not None or v.hidden or v.dims:
+    if v.level is not None or v.hidden or v.dims or not backends.may_look(v.raw):
         return stretch(v if dtype is None else cast(v, np.dtype(dtype)), size)
     backend, one = backends.backend_of(innermost(x).raw), np.full((), innermost(v).raw, dtype)
     if backend.name != "dask":
