@@ -17,7 +17,11 @@ _SPECIAL = {"__float__": "float()", "__int__": "int()", "__bool__": "bool()", "_
             "__array__": "np.asarray()", "values": ".values", "data": ".data"}  # fmt: skip
 _CLASSES = {"vectorize.__call__": "np.vectorize()", "AxisConcatenator.__getitem__": "np.r_[] and np.c_[]",
             "ndenumerate.__init__": "np.ndenumerate()"}  # fmt: skip
+_WRITABLE = "out = xr.zeros_like(x) of an x that is differentiated, or xr.DataArray(np.zeros(n, like=x.data), dims=...)"
 _INSTEAD = {
+    ".__setitem__()": f"an array that it can be written into: {_WRITABLE}; or xr.where or xr.concat",
+    "np.full()": "np.full(shape, x, like=x)",
+    "np.poly1d()": "np.polyval(coefficients, x)",
     _CLASSES["AxisConcatenator.__getitem__"]: "np.concatenate([a, b]) or np.column_stack([a, b])",
     _CLASSES["ndenumerate.__init__"]: "np.ndindex(x.shape) and x[index]",
     _CLASSES["vectorize.__call__"]: (
@@ -96,8 +100,8 @@ def _text(name: str, qualified: str, module: str) -> str:
         return _CLASSES[qualified]
     if module.startswith(POLYNOMIALS):
         return "a polynomial of np.polynomial" if "." in qualified else f"np{module.removeprefix('numpy')}.{name}()"
-    if qualified.endswith(".__init__"):  # what was called is the class
-        name = qualified = qualified.removesuffix(".__init__").rpartition(".")[2]
+    if qualified.endswith((".__init__", ".__new__")):  # what was called is the class
+        name = qualified = qualified.split(".")[-2]
     if module.startswith("numpy."):
         return _of_numpy(name, module)
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
@@ -107,7 +111,8 @@ def _text(name: str, qualified: str, module: str) -> str:
 def _of_numpy(name: str, module: str) -> str:
     if module.startswith(_MASKED):
         return "an operator of a masked array" if name.startswith("__") else f"np.ma.{name}()"
-    return f"np.linalg.{name}()" if "linalg" in module else f"np.{name}()"
+    part = next((p for p in ("linalg.", "fft.") if f".{p}" in f"{module}."), "")
+    return f"np.{part}{name}()"
 
 
 def explained(what: str, instead: str) -> tuple[str, str]:

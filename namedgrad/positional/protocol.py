@@ -138,7 +138,8 @@ def write_out(func: Any, target: Any, result: Any) -> Any:
         if isinstance(result, PositionalArray):
             raise TraceError(
                 f"np.{func.__name__}: out= is a plain array, which cannot hold values that are being differentiated or "
-                "vectorized; leave out= away, or make it with np.zeros(shape, like=x) or np.zeros_like(x)"
+                "vectorized; write a = a + b for a += b, leave out= away, or make it with np.zeros(shape, like=x) or "
+                "np.zeros_like(x)"
             )
         np.copyto(target, result, casting="same_kind")
         return target

@@ -173,6 +173,24 @@ def _later(module: str, name: str) -> Call:
     return call
 
 
+def _compatible(original: Call, data: Any, *args: Any, **options: Any) -> Any:
+    """The door through which every array enters xarray; numbers of ours in a list are one array."""
+    if isinstance(data, PositionalArray):
+        complete()
+    try:
+        return original(data, *args, **options)
+    except TraceError:
+        if not isinstance(data, list):
+            raise
+        return _joined(data)
+
+
+def _joined(items: list[Any]) -> Any:
+    """Nested lists as one array of ours."""
+    parts = [_joined(i) if isinstance(i, list) else positional(_numbers(i)) for i in items]
+    return np.stack(parts)
+
+
 def _whole(obj: Any, pairs: Any) -> Any:
     """Targets that are differentiated may lie anywhere: nothing is cut away."""
     return obj, pairs
@@ -226,6 +244,8 @@ _INTERP_OPTIONS = frozenset(("method", "assume_sorted", "kwargs", "method_non_nu
 
 def _target(self: xr.Dataset, name: Any, target: Any) -> Any:
     """Targets with the names of their dims."""
+    if isinstance(target, list) and holds(target):
+        target = _joined(target)
     if not isinstance(target, PositionalArray):
         return target
     return xr.Variable((name,) if np.ndim(target) else (), target, self.coords[name].attrs)
@@ -438,6 +458,7 @@ _OF_DATES = (
     "accessor_dt:_strftime",
 )  # fmt: skip
 _OBJECTS = ("dataarray:DataArray", "dataset:Dataset")
+_HOLDERS = ("variable", "dataarray")
 _BY_LABELS = ("drop_sel", "drop_isel", "drop_duplicates")
 
 SEAMS = [
@@ -495,6 +516,7 @@ SEAMS = [
     Seam("xarray.core.duck_array_ops:pandas_isnull", np.isnat, _dates),
     Seam("xarray.core.duck_array_ops:mean", _mean_of_dates, _dates),
     Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),
+    *(Seam(f"xarray.core.{m}:as_compatible_data", _compatible, _always, around=True) for m in _HOLDERS),
     Seam("xarray.core.variable:Variable.as_numpy", _same),
     Seam("xarray.core.dataset:_maybe_chunk", _uncut, _cut),
     Seam("xarray.core.variable:Variable.chunk", lambda self, *_, **__: self, lambda self, *_, **__: holds(self)),

@@ -164,3 +164,30 @@ def test_chunks_inside_change_nothing():
 def test_the_function_that_xarray_applies_is_named():
     with pytest.raises(ng.TraceError, match=r"^scipy\.signal\.detrend\(\), .* use ng\.detrend"):
         field().grad(lambda x: xr.apply_ufunc(scipy.signal.detrend, x).sum())
+
+
+def _filled(x):
+    out = xr.DataArray(np.zeros(2), dims="t")
+    out[0] = x[0, 0]
+    return out.sum()
+
+
+def _shortened(x):
+    out = xr.DataArray(np.zeros(x.shape), dims=x.dims)
+    out -= x
+    return out.sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "out"),
+    [
+        (_filled, r"xr\.zeros_like\(x\).*np\.zeros\(n, like=x\.data\)"),
+        (_shortened, r"a = a \+ b for a \+= b"),
+        (lambda x: np.full(3, x[0, 0].data).sum(), r"^np\.full\(\).*np\.full\(shape, x, like=x\)"),
+        (lambda x: np.poly1d([x[0, 0].data, 1.0])(2.0), r"^np\.poly1d\(\).*np\.polyval\("),
+        (lambda x: np.fft.rfft(x[0]).sum(), r"^np\.fft\.rfft\(\).*np\.fft\.rfft\(x\.data\)"),
+    ],
+)
+def test_the_way_out_is_shown(f, out):
+    with pytest.raises(ng.TraceError, match=out):
+        ng.grad(f)(field()[0])

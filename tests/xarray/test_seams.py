@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -94,6 +98,7 @@ REACHED = {
     "einsum": lambda x: xr.dot(x, WEIGHTS, dim="lon"),
     "pandas_isnull": lambda x: x * x.time.mean().dt.month,
     "mean": lambda x: x * x.time.mean().dt.month,
+    "as_compatible_data": lambda x: xr.DataArray([x[0, 0, 0], 2.0 * x[1, 0, 0].data], dims="list"),
     "asarray": lambda x: x.to_dataset(name="a").fillna({"a": x.mean("time")}).a,
     "Variable.as_numpy": lambda x: x.as_numpy(),
     "_maybe_chunk": lambda x: x.to_dataset(name="a").chunk(time=4).a.compute(),
@@ -650,3 +655,52 @@ def test_a_branch_by_numpy_on_a_dataarray_names_that_of_xarray() -> None:
     da = xr.DataArray([1.0, -2.0], dims="x")
     with pytest.raises(ng.TraceError, match=r"xr\.where"):
         ng.grad(lambda a: np.where(a > 0, a, 0.0).sum())(da)
+
+
+PARABOLA = xr.DataArray(np.arange(4.0) ** 2, dims="x", coords={"x": np.arange(4.0)})
+OF_NUMBERS = {
+    "interp at one": lambda a: PARABOLA.interp(x=a / 3),
+    "interp at a list": lambda a: PARABOLA.interp(x=[a / 3, 0.1]),
+    "a list": lambda a: PARABOLA * xr.DataArray([a, 1, a**2, 0.5], dims="x"),
+    "a list of lists": lambda a: xr.DataArray([[a, 1.0], [2, a * a]], dims=("x", "y")).sum("x"),
+    "a list of DataArrays": lambda a: xr.DataArray([a * PARABOLA[2], PARABOLA[3], 1.0], dims="x"),
+    "a coordinate": lambda a: PARABOLA.assign_coords(x=[0, a, 2 + a, 5.0]).integrate("x"),
+    "a variable of a Dataset": lambda a: xr.Dataset({"u": ("x", [a, 2.0]), "v": a})["u"],
+    "coefficients": lambda a: xr.polyval(PARABOLA, xr.DataArray([a, 1.0], dims="degree", coords={"degree": [0, 1]})),
+    "values written": lambda a: _written(a * PARABOLA, [a, 2.0]),
+}
+
+
+def _written(x, values):
+    x.loc[{"x": [1.0, 2.0]}] = values
+    return x
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS.values(), ids=OF_NUMBERS)
+def test_numbers_among_plain_arrays(f):
+    loss = lambda a: (f(a) ** 2).sum()
+    value, g = ng.value_and_grad(loss)(1.2)
+    assert float(value) == pytest.approx(float(loss(1.2)), rel=1e-14)
+    assert float(g) == pytest.approx(float(loss(1.2 + 1e-5) - loss(1.2 - 1e-5)) / 2e-5, rel=1e-7)
+    compiled = ng.compile(ng.grad(loss))
+    for a in (1.2, 1.3):
+        assert float(compiled(a)) == pytest.approx(float(ng.grad(loss)(a)), rel=1e-12)
+
+
+def test_a_list_of_numbers_per_slice():
+    a = ng.positional(np.array([1.2, 2.0, -0.5]), vectorized="cell")
+    f = OF_NUMBERS["a list"]
+    g = ng.grad(lambda a: (f(a).data ** 2).sum())(a)
+    np.testing.assert_allclose(g.data, [ng.grad(lambda a: (f(a) ** 2).sum())(float(v)) for v in a.data], rtol=1e-13)
+
+
+def test_seams_of_modules_that_are_loaded_later_need_no_xarray_argument():
+    """A number that is differentiated meets plain DataArrays only; what is called first loads the module."""
+    code = """
+        import numpy as np, xarray as xr, namedgrad as ng
+        d = xr.DataArray(np.arange(4.0) ** 2, dims="x", coords={"x": np.arange(4.0)})
+        print(ng.grad(lambda a: d.interp(x=a))(0.5), ng.grad(lambda a: (d * a).interpolate_na("x").sum())(0.5))
+        print(ng.grad(lambda a: (a * d).weighted(d * 0).std())(1.0), ng.grad(lambda a: (a * d).rolling(x=2).mean().sum())(1.0))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, capture_output=True, text=True)  # noqa: S603 - ours
+    assert done.stdout.split() == ["1.0", "14.0", "0.0", "9.5"]
