@@ -30,7 +30,7 @@ from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions import any as any_of
 from namedgrad.rules.reductions import prod
-from namedgrad.rules.structure import add, cast, constant_like, equal, identity, relabel, where
+from namedgrad.rules.structure import add, cast, constant_like, equal, identity, isfinite, relabel, where
 from namedgrad.xarray.convert import named, numbered
 from namedgrad.xarray.splines import spline
 
@@ -144,11 +144,14 @@ def _linear(x: DimArray, line: Line, *, like_numpy: bool = False, side: str = "l
     at = line.interval("right" if like_numpy else side)
     low, high = gather(x, {line.name: at}), gather(x, {line.name: at + 1})
     start, stop = gather(line.coord, {line.name: at}), gather(line.coord, {line.name: at + 1})
-    out = low + (line.target - start) * ((high - low) / (stop - start))
-    if like_numpy:
-        there = stop_gradient(line.target)
-        out = where(equal(there, stop_gradient(start)), low, where(equal(there, stop_gradient(stop)), high, out))
-    return out
+    slope = (high - low) / (stop - start)
+    if not like_numpy:
+        return low + (line.target - start) * slope
+    there = stop_gradient(line.target)
+    first, last = (equal(there, stop_gradient(node)) for node in (start, stop))
+    lost = (first | last) & ~isfinite(stop_gradient(slope))
+    slope = where(lost, c(0.0), slope)  # of an interval with a missing end
+    return where(last, high + (line.target - stop) * slope, low + (line.target - start) * slope)
 
 
 def _nearest(x: DimArray, line: Line) -> DimArray:

@@ -87,6 +87,28 @@ def test_nodes_of_every_method(method, targets):
     assert np.vdot(g, along) == pytest.approx(slope(f, x, "lon", along), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("along", ["targets", "nodes"])
+@pytest.mark.parametrize(("chosen", "step"), [(slice(-1), 1e-6), (slice(-1, None), -1e-6)])
+def test_targets_on_the_nodes_of_a_single_line(along, chosen, step):
+    line = xr.DataArray([2.0, -1.0, 4.0, 0.5], dims="x", coords={"x": [0.0, 1.0, 2.5, 3.0]})
+    weights = xr.DataArray([1.0, -2.0, 3.0, 0.7], dims="y")[chosen]
+    at = xr.DataArray(line.x.values, dims="y")[chosen]
+    if along == "targets":
+        f = lambda s: (line.interp(x=at + s) * weights).sum()
+    else:
+        f = lambda s: (line.assign_coords(x=line.x - s).interp(x=at) * weights).sum()
+    inwards = (f(step) - f(0.0)) / step  # by NumPy
+    assert ng.grad(f)(xr.DataArray(0.0)).item() == pytest.approx(inwards.item(), rel=1e-6)
+
+
+def test_a_missing_neighbour_does_not_reach_a_target_on_a_node_of_a_single_line():
+    line = xr.DataArray([2.0, -1.0, np.nan, 0.5], dims="x", coords={"x": [0.0, 1.0, 2.5, 3.0]})
+    f = lambda s: line.interp(x=xr.DataArray([0.0, 1.0, 3.0], dims="y") + s)
+    value, tangent = ng.pushforward(f, (xr.DataArray(0.0),), (xr.DataArray(1.0),))
+    np.testing.assert_array_equal(value, f(0.0))
+    np.testing.assert_array_equal(tangent, [-3.0, 0.0, 0.0])
+
+
 GAPS = ["linear", "nearest", "zero", "slinear", "quadratic", "cubic", "polynomial", "barycentric", "krogh", "pchip", "akima", "makima", "spline"]
 
 
