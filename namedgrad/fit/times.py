@@ -84,7 +84,7 @@ def _since_cftime(dates: Any, units: str, origin: Any, name: Any) -> tuple[Any, 
     first = min(dates.flat) if origin is None else origin
     if getattr(first, "calendar", None) != calendar:
         raise _another(f"the calendar {calendar!r}", first)
-    off = dates - first
+    off = np.asarray(dates - first)  # of a single date it is a number
     seconds = np.array([86400.0 * d.days + d.seconds + 1e-6 * d.microseconds for d in off.flat]).reshape(dates.shape)
     per = SECONDS[units] if units != "years" else 86400.0 * _DAYS.get(calendar, 365.2425)
     return seconds / per, {"units": f"{units} since {str(first).split('.')[0]}", "calendar": calendar}

@@ -32,6 +32,7 @@ def test_dates_are_numbers_with_a_stated_origin(calendar):
     np.testing.assert_allclose(fit.params["a"], [3, 2], rtol=1e-6)
     assert fit.params.attrs["time_units"] == "days since 2000-01-01 00:00:00"
     np.testing.assert_allclose(fit.predict(y.time[5:8]).transpose("site", ...), y[:, 5:8], rtol=1e-6)
+    np.testing.assert_allclose(fit.predict(y.time.values[5]), y[:, 5], rtol=1e-6)
     seconds = y.grad.fit(decay, "time", {"a": 1.0, "b": None, "c": 0.0}, over="site")
     np.testing.assert_allclose(seconds.params["b"], np.array([0.01, 0.02]) / 86400, rtol=1e-6)
     if calendar == "360_day":
