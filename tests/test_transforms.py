@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse.linalg
+import scipy.special
 
 import namedgrad as ng
+from namedgrad.transforms.tape import Tape
 from tests.support.arrays import all_names, cut, indices, values
 from tests.support.memory import taken
 from tests.support.oracles import moved, richardson
@@ -189,13 +191,40 @@ def test_hessian_of_several_inputs() -> None:
 
 def test_parts_of_a_hessian_never_form_it() -> None:
     x = ng.DimArray(RNG.normal(size=3000), "x")
-    trace, diagonal = (ng.hessian(lambda x: (x**3).sum(), part=p, chunk=10) for p in ("trace", "diagonal"))
+    mixing = lambda x: (x**3).sum() + x.sum() ** 2
+    trace, diagonal = (ng.hessian(mixing, part=p, chunk=10) for p in ("trace", "diagonal"))
     of_trace, of_diagonal = taken(lambda: trace(x).item()), taken(lambda: diagonal(x))
-    assert math.isclose(of_trace.result, 6 * x.to_numpy().sum(), rel_tol=1e-10)
-    assert_close(of_diagonal.result.to_numpy(), 6 * x.to_numpy(), ROUNDING)
+    assert math.isclose(of_trace.result, (6 * x.to_numpy() + 2).sum(), rel_tol=1e-10)
+    assert_close(of_diagonal.result.to_numpy(), 6 * x.to_numpy() + 2, ROUNDING)
     assert max(of_trace.most, of_diagonal.most) < 3000 * 3000 * 8 / 4
     with pytest.raises(ValueError, match="corner"):
         ng.hessian(loss, part="corner")
+
+
+def of_a_pair(x):
+    out = np.full(x.shape, 2.0)
+    out[3, 4], out[30, 41] = 2 + 2 * x[30, 41] ** 2, 2 + 2 * x[3, 4] ** 2
+    return out
+
+
+@pytest.mark.parametrize(
+    ("f", "diagonal", "passes"),
+    [
+        (lambda x: np.exp(x).sum(), np.exp, 1),
+        (lambda x: (x**4).sum() + (x.sum("x") ** 3).sum(), lambda x: 12 * x**2 + 6 * x.sum(0), 40),
+        (lambda x: (x**4).sum() + (x.sum("y") ** 3).sum(), lambda x: 12 * x**2 + 6 * x.sum(1, keepdims=True), 50),
+        (lambda x: (x**2).sum() + (x * x.roll(x=1)).sum(), lambda x: np.full(x.shape, 2.0), 40),
+        (lambda x: (x**2).sum() + (x.isel(x=3, y=4) * x.isel(x=30, y=41)) ** 2, of_a_pair, 2000),
+        (lambda x: ng.logsumexp(x), lambda x: scipy.special.softmax(x) * (1 - scipy.special.softmax(x)), 2000),
+    ],
+)
+def test_cells_that_do_not_meet_take_one_pass(f, diagonal, passes, monkeypatch) -> None:
+    x = RNG.normal(size=(40, 50))
+    counts, push = [], Tape.push
+    monkeypatch.setattr(Tape, "push", lambda tape, ts: (counts.append(ts[0].full_shape[0]), push(tape, ts))[1])
+    found = ng.hessian(f, part="diagonal")(ng.DimArray(x, ("x", "y")))
+    assert_close(found.to_numpy(), diagonal(x), ROUNDING)
+    assert sum(counts[2:]) == passes  # after a look along either dim
 
 
 # ------------------------------------------------------------------------------------------------ linearize

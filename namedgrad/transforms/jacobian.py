@@ -21,6 +21,7 @@ from namedgrad.rules.movement import join, split
 from namedgrad.rules.structure import add, cast, identity, multiply, relabel, reorder, total
 from namedgrad.transforms.grad import Call, Output, grad, pushforward, restore_tree, run_recorded
 from namedgrad.transforms.leaves import Block, adapter_of, flatten, unflatten
+from namedgrad.transforms.probing import unmixed
 from namedgrad.transforms.progress import Progress
 from namedgrad.transforms.tape import Tape, laid_out
 
@@ -118,7 +119,8 @@ def hessian(
     wrt, over, suffix, chunk, progress
         As for :func:`jacobian`.
     part : {"full", "diagonal", "trace"}
-        ``"diagonal"`` (like the input) and ``"trace"`` never form the matrix: memory is that of ``chunk`` rows.
+        ``"diagonal"`` (like the input) and ``"trace"`` never form the matrix: memory is that of ``chunk`` rows. Along
+        dims whose cells do not meet in the gradient, as in a sum of losses of single cells, one pass serves all.
 
     Returns
     -------
@@ -392,16 +394,17 @@ def _finish(block: DimArray, out_names: Names, table: dict[Name, Name], suffix: 
 
 def _diagonal(tape: Tape, i: int, chunk: int, bar: Progress) -> DimArray:
     """The diagonal of the block of one input with itself."""
-    sizes = _visible(tape.ins[i])
+    x, sizes = tape.ins[i], _visible(tape.ins[i])
+    apart = unmixed(tape, i, sizes) if _count(sizes) > chunk else ()
+    rest = {n: s for n, s in sizes.items() if n not in apart}
     parts = []
-    for seed in _seeds(tape, tape.ins[i], sizes, chunk):
+    for seed in _seeds(tape, x, rest, chunk):
         ts: list[DimArray | None] = [None] * len(tape.ins)
         ts[i] = seed
         pushed = relabel(tape.push(ts)[i], {}, show=(tape.along,))
-        parts.append(total(multiply(pushed, seed), tuple(sizes)))
-        bar.update(extent(seed, tape.along))
-    out = split(_joined(parts, tape.along), tape.along, sizes)
-    x = tape.ins[i]
+        parts.append(total(multiply(pushed, seed), tuple(rest)))
+        bar.update(extent(seed, tape.along) * _count({n: sizes[n] for n in apart}))
+    out = split(_joined(parts, tape.along), tape.along, rest)
     return laid_out(out, x, tuple(n for n in out.names if n not in x.names))
 
 
