@@ -134,7 +134,7 @@ class Marquardt(Batch):
     by_bend: Array  # what using it takes from the prediction, or would take
     before: Array  # what the last step but one promised, if it led here
     mark: Array  # the cost when it last fell by more than next to nothing, once it takes long
-    since: Array  # the iteration of that, or that of the last trial which was not finite
+    since: Array  # the iteration of that, later by the trials since then that were not finite
     linear: Linear
 
     @classmethod
@@ -230,7 +230,7 @@ class Marquardt(Batch):
         if slow.any():
             fell = slow & (self.cost < (1 - HARDLY) * self.mark)
             self.mark = np.where(fell, self.cost, self.mark)
-            self.since = np.where(fell | ~np.isfinite(tried), self.iterations, self.since)
+            self.since = np.where(fell, self.iterations, self.since + (slow & ~np.isfinite(tried)))
 
     def _remember(self, longest: Array, new: Flags, lost: Flags) -> None:
         """The longest columns, but not of where the cost was so high that it says nothing of here."""

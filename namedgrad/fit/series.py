@@ -271,6 +271,7 @@ def is_traceable(func: Callable[..., Any], data: Data, start: Array) -> bool:
         try:
             jvp(lambda *p: func(x, *p) - two.y[0], several, several)
         except Exception:  # noqa: BLE001 - whatever the user's function raises
-            func(two.shown if two.x.ndim < 3 else two.shown[0], *numbers[:, 0])  # raises what the user has to know
+            # raises what the user has to know
+            func(two.shown if two.x.ndim < 3 else two.shown[0], *numbers[:, 0]) - two.y[0]
             return False
     return True

@@ -452,6 +452,17 @@ def test_start_values_outside_of_bounds_are_moved_there_also_cell_by_cell():
         np.testing.assert_allclose(found, [[1.0, 0.5], [1.5, 0.5], want], rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:Covariance of the parameters could not be estimated")
+def test_a_minimum_next_to_where_there_is_no_model():
+    """``0**a`` is 1 at 0 and infinite below."""
+    rng, t = np.random.default_rng(2), np.linspace(0, 6, 31)
+    top, rate, end = (rng.uniform(*ends, (12, 1)) for ends in ((2, 4), (0.5, 1.5), (0.2, 1)))
+    y = xr.DataArray(top * np.exp(-rate * t) + end + 0.03 * rng.normal(size=(12, 31)), {"t": t}, ("x", "t"))
+    with np.errstate(divide="ignore"):
+        want, found = (f("t", np.power, param_names=["a"], kwargs=EXACT) for f in (y.curvefit, y.grad.curvefit))
+    np.testing.assert_allclose(found[COEFFICIENTS], want[COEFFICIENTS], atol=1e-6)
+
+
 def test_what_scipy_is_told_to_leave_out_is_left_out():
     t = np.linspace(0, 3, 10)
     y = xr.DataArray([2.0, 3.0], dims="u") * np.exp(-xr.DataArray(t, {"t": t}, ("t",)))
@@ -507,6 +518,7 @@ def test_nothing_is_changed_and_empty_input_is_fine():
         (ValueError, "is not one of 'linear'", {"kwargs": {"loss": "l1"}}),
         (TypeError, "full_output", {"kwargs": {"full_output": True}}),
         (ValueError, "no parameter to fit", {"func": lambda x: x}),
+        (ValueError, r"broadcast together with shapes \(5,\) \(10,\)", {"func": lambda x, a: a * x[:5]}),
         (ValueError, "lower bound", {"bounds": {"tau": (2, 1)}, "p0": {"tau": 1}}),
         (ValueError, r"bounds for 'tau' must be a pair.*\(0, 1, 2\)", {"bounds": {"tau": (0, 1, 2)}}),
         (ValueError, "time_units='weeks'", {"time_units": "weeks"}),
