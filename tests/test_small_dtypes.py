@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.ndimage
 import scipy.special
 
 import namedgrad as ng
@@ -136,6 +137,56 @@ def test_half_precision_is_accumulated_in_single(name: str) -> None:
     slopes = [ng.grad(lambda x, y: SUMS[name](x, y).sum())(*xs).data.astype(float) for xs in (half, double)]
     size = max(np.abs(slopes[1]).max(), 1e-3)
     assert np.abs(slopes[0] - slopes[1]).max() < 4e-3 * size
+
+
+STEPS = (np.random.default_rng(6).integers(-9, 10, 3000) / 1024 + 1).astype(np.float16)  # exactly
+LONG: dict[str, Callable[[ng.DimArray], Any]] = {
+    "cumsum": lambda x: x.cumsum("x"),
+    "cumprod": lambda x: x.cumprod("x"),
+    "prod": lambda x: x.prod("x"),
+    "np.cumsum": lambda x: ng.asdimarray(np.cumsum(x, axis="x")),
+    "rolling sum": lambda x: x.rolling(x=2500, min_periods=1).sum(),
+    "rolling prod": lambda x: x.rolling(x=2500, min_periods=1).prod(),
+    "rolling max": lambda x: x.rolling(x=2500, min_periods=1).max(),
+    "construct": lambda x: x.rolling(x=3).construct("k", fill_value=0).isel(k=0),
+    "cumulative_trapezoid": lambda x: ng.cumulative_trapezoid(x, dim="x"),
+    "cumulative_integrate": lambda x: ng.cumulative_integrate(x, dim="x"),
+    "lp_pool": lambda x: ng.lp_pool(x * 64, {"x": 3}, p=3.0) / 64,
+    "cdist": lambda x: ng.cdist(x[{"x": slice(1500)}], x[{"x": slice(1500, 3000)}] * 2, dim="x", compute_mode="matmul"),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_grows_cell_by_cell_is_rounded_to_half_precision_once(name: str) -> None:
+    half, double = (ng.DimArray(STEPS.astype(dtype), "x") for dtype in (np.float16, float))
+    found, expected = (LONG[name](x) for x in (half, double))
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found.data.astype(float), expected.data, rtol=1e-3)
+    slopes = [ng.grad(lambda x: LONG[name](x).sum())(x).data.astype(float) for x in (half, double)]
+    assert np.abs(slopes[0] - slopes[1]).max() < 4e-3 * np.abs(slopes[1]).max()
+
+
+@pytest.mark.parametrize("at", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_normalised_positions_on_many_half_cells(mode: str, at: Any) -> None:
+    x = ng.DimArray(STEPS, "x")
+    u = ng.DimArray(np.array([-0.7, 0.123, 0.5, 0.91], np.float16).astype(at), "p")
+    f = lambda x, u: ng.grid_sample(x, {"x": u}, mode, align_corners=True)
+    (value, g), (expected, h) = ((f(*xs), ng.grad(lambda x, u: f(x, u).sum(), (0, 1))(*xs)) for xs in ((x, u), (x.astype(float), u.astype(float))))
+    assert (value.dtype, g[0].dtype, g[1].dtype) == (np.float16, np.float16, at)
+    for a, b in zip((value, *g), (expected, *h), strict=True):
+        np.testing.assert_allclose(a.data.astype(float), b.data, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("at", [np.float16, np.float64])
+def test_positions_among_many_half_cells(at: Any) -> None:
+    p = np.array([3.25, 1001.5, 2500, 2998], at)
+    f = lambda x, p: ng.map_coordinates(x, {"x": p})
+    x, places = ng.DimArray(STEPS, "x"), ng.DimArray(p, "p")
+    exact = scipy.ndimage.map_coordinates(STEPS.astype(float), [p.astype(float)], order=1)
+    np.testing.assert_allclose(f(x, places).data.astype(float), exact, rtol=1e-3)
+    first = np.floor(p).astype(int)
+    np.testing.assert_allclose(ng.grad(lambda p: f(x, p).sum())(places).data, (STEPS[first + 1] - STEPS[first]), rtol=1e-3)
 
 
 def test_half_precision_beside_single_gives_single() -> None:

@@ -22,17 +22,19 @@ def in_single(function: Function) -> Function:
     def through_single(*args: Any, **kwargs: Any) -> Any:
         if not any(getattr(v, "dtype", None) == HALF for v in args[:1] or kwargs.values()):
             return function(*args, **kwargs)
-        out = function(*map(_wide, args), **{k: _wide(v) for k, v in kwargs.items()})
+        out = function(*map(wide, args), **{k: wide(v) for k, v in kwargs.items()})
         if any(getattr(v, "dtype", None) == SINGLE for v in (*args, *kwargs.values())):  # the result is, too
             return out
-        return tuple(map(_narrow, out)) if isinstance(out, tuple) else _narrow(out)
+        return tuple(map(narrow, out)) if isinstance(out, tuple) else narrow(out)
 
     return through_single  # type: ignore[return-value]
 
 
-def _wide(x: Any) -> Any:
+def wide(x: Any) -> Any:
+    """In single precision what is in half."""
     return cast(x, SINGLE) if isinstance(x, DimArray) and x.dtype == HALF else x
 
 
-def _narrow(x: Any) -> Any:
+def narrow(x: Any) -> Any:
+    """In half precision what is in single."""
     return cast(x, HALF) if isinstance(x, DimArray) and x.dtype == SINGLE else x

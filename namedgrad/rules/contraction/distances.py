@@ -19,6 +19,7 @@ from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import isel
 from namedgrad.rules.movement import core_size, merge
 from namedgrad.rules.reductions import max as largest
@@ -110,6 +111,7 @@ _pair_spread = linear("(n)->(n)", "pair_spread", transpose=lambda g, x, n: _pair
 @operation(sample("real(a,c)", "real(b,c)", dim="c"), sample("real(a,c)", "real(b,c)", dim="c", p=1), sample("real(a,c)", "real(b,c)", dim="c", p=math.inf),
            sample("real(a,c)", "real(b,c)", dim="c", p=3), sample("above_one(a,c)", "unit(b,c)", dim="c", p=1.5), sample("real(a,c)", "real(b,c)", dim="c", p=0),
            sample("real(a,c)", "real(b,c)", dim="c", compute_mode="matmul"), sample("complex(a,c)", "complex(a,c,b)", dim="c"))
+@in_single
 def cdist(x: DimArray, y: DimArray, dim: Name, *, p: float = 2.0, compute_mode: str = "direct") -> DimArray:
     """Distances between points, ``sum(|x - y|**p, dim)**(1 / p)``, by name.
 

@@ -22,6 +22,7 @@ from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.losses.reducing import beside, check_range, check_reduction, reduced
 from namedgrad.rules.movement import pad, slice_of
@@ -130,6 +131,7 @@ _scan_back = core("(u,s),(w,t,s)->(u,s)", "ctc_scan_back", pullback=_scan_back_p
         blank=7,
     ),
 )
+@in_single
 def ctc_loss(
     log_probs: DimArray,
     targets: DimArray,

@@ -16,6 +16,7 @@ from namedgrad.rules.complex import absolute
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
@@ -106,6 +107,7 @@ _prod = reduction("prod", pullback=_pulled, pushforward=_pushed)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("missing(a,b)", dim="a"), method=True)
+@in_single
 def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: int | None = None,
          keepdims: bool = False) -> DimArray:
     """Product over dims.

@@ -11,6 +11,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import HALF, narrow, wide
 from namedgrad.rules.resampling.neighbours import Tap, weighted
 from namedgrad.rules.resampling.sampling import (
     clamped,
@@ -107,7 +108,8 @@ def map_coordinates(
     """
     if order not in {0, 1} or mode not in _EXTENSIONS:
         raise ValueError(f"map_coordinates: order {order!r} must be 0 or 1, mode {mode!r} one of {tuple(_EXTENSIONS)}")
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    half = x.dtype == HALF
+    x = wide(x) if x.dtype.kind in "fc" else cast(x, "float64")
     given = positions_of(coordinates, x, dims, coord, "map_coordinates", last_first=False)
     kind = x.dtype.type(0).real.dtype
     places = {d: known_positions(cast(p, kind)) for d, p in given.items()}
@@ -119,7 +121,8 @@ def map_coordinates(
             bare = stop_gradient(p)
             beyond = e.logical_or(e.less(bare, c(0)), e.greater(bare, c(extent(x, d) - 1)))
             out = where(beyond, c(cval), out)
-    return replacing(x, out, given)
+    out = replacing(x, out, given)
+    return narrow(out) if half else out
 
 
 def _cells(p: DimArray, n: int, order: int, mode: str) -> list[Tap]:

@@ -13,6 +13,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import HALF, narrow, wide
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.resampling.neighbours import Tap, weighted
 from namedgrad.rules.structure import (
@@ -49,7 +50,7 @@ def positions_of(given: Any, x: DimArray, dims: Sequence[Name], coord: Name, wha
     for d in found:
         if not extent(x, d):
             raise ValueError(f"{what}: {d!r} is empty in {describe(x)}")
-    return {d: p if p.dtype.kind == "f" else cast(p, "float64") for d, p in found.items()}
+    return {d: wide(p) if p.dtype.kind == "f" else cast(p, "float64") for d, p in found.items()}
 
 
 def unnormalised(u: DimArray, n: int, *, align: bool) -> DimArray:
@@ -187,14 +188,16 @@ def grid_sample(
     """
     if mode not in MODES or padding_mode not in PADDINGS:
         raise ValueError(f"grid_sample: mode {mode!r} must be one of {MODES}, padding_mode {padding_mode!r} one of {PADDINGS}")
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    half = x.dtype == HALF
+    x = wide(x) if x.dtype.kind in "fc" else cast(x, "float64")
     given = positions_of(grid, x, dims, coord, "grid_sample", last_first=True)
     taps = {}
     for d, u in given.items():
         n = extent(x, d)
         p = known_positions(cast(unnormalised(u, n, align=align_corners), x.dtype.type(0).real.dtype))
         taps[d] = _taps(p, n, mode, padding_mode, align=align_corners)
-    return replacing(x, weighted(x, taps), given)
+    out = replacing(x, weighted(x, taps), given)
+    return narrow(out) if half else out
 
 
 def _taps(p: DimArray, n: int, mode: str, padding: str, *, align: bool) -> list[Tap]:

@@ -11,6 +11,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.differences import diff
 from namedgrad.rules.movement.joining import join
@@ -84,6 +85,7 @@ def trapezoid(y: DimArray, x: Any = None, dim: Any = None, *, dx: Any = 1.0) -> 
 
 
 @operation(sample("real(a,b)", dim="b"), sample("real(a,b)", "real(b)"), sample("real(a,b)", dim="a", dx=0.3, initial=0.0))
+@in_single
 def cumulative_trapezoid(y: DimArray, x: Any = None, dim: Any = None, *, dx: Any = 1.0, initial: Any = None) -> DimArray:
     """Running integral along a dim by the trapezoidal rule.
 

@@ -19,6 +19,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.reductions.common import over_present
@@ -103,6 +104,7 @@ def _cumprod(x: DimArray, dim: Name) -> DimArray:
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), method=True)
+@in_single
 def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
     """Cumulative product along dims.
 

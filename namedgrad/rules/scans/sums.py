@@ -8,6 +8,7 @@ from namedgrad.array import DimArray
 from namedgrad.axes import Name
 from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import pick
+from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import flip_axes
 from namedgrad.rules.reductions.common import over_present
 from namedgrad.rules.structure import select
@@ -21,6 +22,7 @@ def cumsum_axis(x: DimArray, dim: Name) -> Any:
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), method=True)
+@in_single
 def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
     """Cumulative sum along dims.
 

@@ -16,6 +16,7 @@ from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import diff, join, pad, slice_of
 from namedgrad.rules.scans import cumsum
 from namedgrad.rules.structure import (
@@ -286,6 +287,7 @@ def _areas(x: DimArray, coord: Any, name: Name, what: str) -> DimArray:
     sample("real(a,b)", dim="b"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,six)", "real(a,six)", dim="six"),
     sample("complex(a,six)", "positive()", dim="six"), method=True,
 )  # fmt: skip
+@in_single
 def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None) -> DimArray:
     """Integral from the first cell of a dim to each, by the trapezoidal rule.
 

@@ -246,6 +246,7 @@ def max_unpool(x: DimArray, indices: DimArray, sizes: Mapping[Any, int]) -> DimA
 
 @operation(sample("positive(a,eight)", window={"eight": 2}, p=3), sample("real(six,nine)", window={"six": 2, "nine": 3}, p=2, stride=2, ceil_mode=True),
            sample("positive(nine)", window={"nine": 2}, p=1.5, stride=1), method=True)  # fmt: skip
+@in_single
 def lp_pool(
     x: DimArray, window: Mapping[Any, int], p: float = 2, *, stride: Any = None, ceil_mode: bool = False
 ) -> DimArray:

@@ -21,7 +21,7 @@ from namedgrad.rules import reductions, sorting
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import mapping
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.half import HALF, SINGLE
+from namedgrad.rules.half import HALF, narrow, wide
 from namedgrad.rules.indexing.reduce import widened
 from namedgrad.rules.movement import broadcast_like, pad
 from namedgrad.rules.structure import (
@@ -65,14 +65,14 @@ class Rolling:
     array([ 3.,  7., 14., 12.])
     """
 
-    __slots__ = ("center", "min_periods", "spans", "x")
+    __slots__ = ("half", "min_periods", "spans", "x")
 
     def __init__(self, x: DimArray, window: Any, min_periods: int | None = None, center: Any = False) -> None:
         size = window_sizes(x, window, "rolling")
         if isinstance(center, Mapping):
             center = {d: center.get(d, False) for d in size} | {d: v for d, v in center.items() if d not in size}
         middle = per_dim(center, size, "rolling: center")
-        self.x = x
+        self.x, self.half = wide(x), x.dtype == HALF
         self.spans = {d: Span(n, extent(x, d), before=n // 2 if middle[d] else n - 1) for d, n in size.items()}
         if min_periods is not None and operator.index(min_periods) <= 0:
             raise ValueError("rolling: min_periods must be greater than 0, or None for a full window")
@@ -117,7 +117,7 @@ class Rolling:
         names = per_dim(given, self.spans, "construct: window_dim")
         if taken := [n for n in axes.check_names(names.values()) if n in self.x.names]:
             raise AxisError(f"construct: the dim {taken[0]!r} exists already; choose another name")
-        return self._constructed(self.x, names, whole(stride, self.spans, "construct: stride"), fill_value)
+        return self._rounded(self._constructed(self.x, names, whole(stride, self.spans, "construct: stride"), fill_value))
 
     def _constructed(self, x: DimArray, names: Mapping[Name, Name], stride: Mapping[Name, int], fill: Any) -> DimArray:
         pads = {d: (s.before, s.size - 1 - s.before) for d, s in self.spans.items()}
@@ -143,7 +143,10 @@ class Rolling:
 
     def _enough(self, out: DimArray, counts: DimArray) -> DimArray:
         """NaN where a window has too few present cells."""
-        return reorder(where(e.greater_equal(counts, c(self.min_periods)), out, c(math.nan)), self.x.names)
+        return self._rounded(reorder(where(e.greater_equal(counts, c(self.min_periods)), out, c(math.nan)), self.x.names))
+
+    def _rounded(self, out: DimArray) -> DimArray:
+        return narrow(out) if self.half else out
 
     # ---------------------------------------------------------------- reductions
 
@@ -157,9 +160,7 @@ class Rolling:
         """Sums of the present cells, of integers as such if ``exact``, and how many there are."""
         mask = reductions.present(self.x, None)
         x = self.x if mask is None else select(mask, self.x)
-        if x.dtype.kind in "fc":
-            x = x if exact or x.dtype != HALF else cast(x, SINGLE)
-        else:
+        if x.dtype.kind not in "fc":
             x = widened(x) if exact else cast(_numbers(x), "float64")
         return window_sums(x, self.spans), self._counts(mask)
 
@@ -171,8 +172,7 @@ class Rolling:
         """Mean of the present cells."""
         out, counts = self._summed(exact=False)
         dtype = reductions.real_dtype(out)
-        out = e.divide(out, cast(e.maximum(counts, c(1)), dtype))
-        return self._enough(cast(out, HALF) if self.x.dtype == HALF else out, counts)
+        return self._enough(e.divide(out, cast(e.maximum(counts, c(1)), dtype)), counts)
 
     def max(self) -> DimArray:
         """Largest present cell; ties share the gradient."""
@@ -225,7 +225,7 @@ class Rolling:
         runs, dims = _offsets_first(strided_windows(self.x, full, names), (*names.values(),))
         out = reduce(runs, dims, skipna=False, **options)
         ends = {d: (s.before, s.size - 1 - s.before) for d, s in self.spans.items()}
-        return pad(out, ends, constant_values=math.nan)
+        return self._rounded(pad(out, ends, constant_values=math.nan))
 
     def var(self, ddof: int = 0) -> DimArray:
         """Variance of the present cells."""
