@@ -345,3 +345,21 @@ def test_counted_loops_of_lazy_bounds_name_the_loop_that_can_do_it():
         ng.fori_loop(0, n, lambda i, s: s * 2, x)
     lazy = ng.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2), (0, x), max_steps=4)[1]
     assert lazy.to_numpy().tolist() == [4.0, 24.0]
+
+
+@pytest.mark.parametrize("hidden", [(), ("b",)])
+def test_a_scan_over_nothing_has_outputs_without_cells(hidden: tuple[str, ...]) -> None:
+    """As ``jax.lax.scan`` has; all that is pulled is the carry's."""
+    w, xs = ng.DimArray([1.0, 2.0], "u"), ng.DimArray(np.zeros((3, 0, 2)), ("b", "t", "u"), vectorized=hidden)
+    run = lambda w, xs: ng.scan(lambda c, x: (c * x, {"y": c / x, "n": None, "whole": x > 0}), w, xs, "t")
+    carry, ys = run(w, xs)
+    np.testing.assert_array_equal(carry.data, w.data)
+    for y, dtype in ((ys["y"], float), (ys["whole"], bool)):
+        assert y.dtype == dtype
+        assert ({**y.vectorized_sizes, **y.sizes}, y.dims[0], y.vectorized) == ({"b": 3, "t": 0, "u": 2}, "t", hidden)
+    assert ys["n"] is None
+    g, h = ng.grad(lambda w, xs: run(w, xs)[0].sum() + run(w, xs)[1]["y"].devectorize().sum(), (0, 1))(w, xs)
+    np.testing.assert_array_equal(g.data, [1, 1])
+    assert h.data.shape == xs.data.shape
+    plain = ng.scan(lambda c, x: (c, c / x), np.ones(2, "f4"), np.zeros((2, 0), "f4"), -1)[1]
+    assert (plain.shape, plain.dtype) == ((0, 2), np.float32)

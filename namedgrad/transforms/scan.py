@@ -15,6 +15,7 @@ from namedgrad.rules.movement.parts import unbind
 from namedgrad.rules.recurrence import scan_rows
 from namedgrad.transforms.checkpoint import checkpoint
 from namedgrad.transforms.leaves import flatten, unflatten
+from namedgrad.transforms.tape import quiet
 
 
 def scan(
@@ -37,7 +38,8 @@ def scan(
     Returns
     -------
     carry, ys
-        The last carry, and the outputs joined along ``dim``, which comes first.
+        The last carry, and the outputs joined along ``dim``, which comes first. Where that is empty, they are, too, and
+        ``step`` is called once, with zeros, for their other dims.
 
     Raises
     ------
@@ -64,7 +66,26 @@ def scan(
     for start in range(0, length, every):
         carry, ys = segment(carry, _slice(xs, dim, slice(start, min(start + every, length))))
         outputs += ys
-    return carry, _labelled(_stack(outputs, dim), xs, dim)
+    ys = _stack(outputs, dim) if length else _no_outputs(step, carry, xs, dim)
+    return carry, _labelled(ys, xs, dim)
+
+
+def _no_outputs(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, dim: Name) -> Any:
+    """The outputs of no steps: what one of zeros gives says their structure, dims and dtypes."""
+    leaves, treedef = flatten(xs)
+    row = unflatten(treedef, [_slice_leaf(_lengthened(x, dim), dim, 0) for x in leaves])
+    with quiet():
+        ys = _stack([step(carry, row)[1]], dim)
+    return _slice(ys, 0 if isinstance(dim, int) else dim, slice(0, 0))
+
+
+def _lengthened(x: Any, dim: Name) -> Any:
+    """With one cell more along the dim, which holds 0."""
+    if _size(x, dim) is None:
+        return x
+    if isinstance(dim, int):
+        return np.pad(x, [(0, int(axis == dim % x.ndim)) for axis in range(x.ndim)])
+    return x.pad({dim: (0, 1)}, constant_values=0)
 
 
 def _size(leaf: Any, dim: Name) -> int | None:
@@ -110,8 +131,6 @@ def _slice_leaf(x: Any, dim: Name, index: Any) -> Any:
 
 
 def _stack(outputs: list[Any], dim: Name) -> Any:
-    if not outputs:
-        return None
     split = [flatten(y) for y in outputs]
     columns = zip(*(leaves for leaves, _ in split), strict=True)
     return unflatten(split[0][1], [None if c[0] is None else _join(c, dim) for c in columns])
