@@ -1105,3 +1105,22 @@ def test_slopes_of_binomial_coefficients_that_are_0(at: tuple[float, float]) -> 
     first = [ng.grad(ng.binom, i)(n, k).item() for i in (0, 1)]
     second = [ng.grad(ng.grad(ng.binom, i), j)(n, k).item() for i, j in ((0, 0), (0, 1), (1, 1))]
     np.testing.assert_allclose([*first, *second], NO_CHOICES[at], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["fdtr", "fdtrc"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_degrees_of_freedom_of_the_f_distribution_at_whole_numbers(name: str, dtype: Any) -> None:
+    x, h, oracle = np.array([1, 2, 5], dtype), 1e-3, getattr(scipy.special, name)
+    found = ng.grad(lambda n, d: getattr(ng, name)(n, d, ng.DimArray(x, "x")).sum(), (0, 1))(2.5, 3.5)
+    for g, at in zip(found, (lambda t: oracle(2.5 + t, 3.5, x).sum(), lambda t: oracle(2.5, 3.5 + t, x).sum()), strict=True):
+        np.testing.assert_allclose(g, (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h), rtol=1e-9)
+
+
+def test_slopes_of_carlsons_second_integral_at_complex_numbers() -> None:
+    x, y, z, h = np.array([0.3 + 0.4j, 1.0 - 2.0j]), np.array([2.0, 0.7 + 1.0j]), np.array([1.5 + 0.2j, 3.0]), 1e-5
+    for k in range(3):
+        at = lambda t, k=k: scipy.special.elliprg(*(v + t * (i == k) for i, v in enumerate((x, y, z))))
+        slope = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
+        _, tangent = ng.pushforward(lambda v, k=k: ng.elliprg(*(v if i == k else ng.DimArray(w, "x") for i, w in enumerate((x, y, z)))),
+                                    (ng.DimArray((x, y, z)[k] + 0j, "x"),), (ng.ones({"x": 2}, dtype=complex),))  # fmt: skip
+        np.testing.assert_allclose(tangent.data, slope, rtol=1e-9)

@@ -175,7 +175,7 @@ def _f_in(k: int, n: DimArray, d: DimArray, x: DimArray) -> DimArray:
     if is_formula(x):
         return parts
     a, b, x = map(innermost, (a, b, x))
-    whole = _f_drift(a, b, x) if k else negative(_f_drift(b, a, reciprocal(x)))
+    whole = _f_drift(a, b, x) if k else negative(_f_drift(b, a, divide(_ONE, x)))
     return _with_value(parts, _half(whole))
 
 

@@ -92,6 +92,9 @@ def _rf_slope(x: DimArray, y: DimArray, z: DimArray) -> DimArray:
 
 
 def _rg_slope(x: DimArray, y: DimArray, z: DimArray) -> DimArray:
+    """Of complex numbers by the two integrals that this one is the difference of."""
+    if any(v.dtype.kind == "c" for v in (x, y, z)):
+        return subtract(scaled(1 / 4, elliprf(x, y, z)), scaled(1 / 12, multiply(x, elliprd(y, z, x))))
     return scaled(0.125, _integral(1, (3, 1, 1))(x, y, z))
 
 
