@@ -175,8 +175,6 @@ def _later(module: str, name: str) -> Call:
 
 def _compatible(original: Call, data: Any, *args: Any, **options: Any) -> Any:
     """The door through which every array enters xarray; numbers of ours in a list are one array."""
-    if isinstance(data, PositionalArray):
-        complete()
     try:
         return original(data, *args, **options)
     except TraceError:
