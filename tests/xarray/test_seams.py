@@ -112,6 +112,13 @@ RECORDED = {"Weighted.__init__"}
 MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like", "interp_na", "get_clean_interp_index", "Aligner.find_matching_indexes"}
 
 
+@pytest.fixture
+def without_flox():
+    """xarray's own sums, where flox 0.11 fails with plain arrays (several groupers, NaT) or adds in another order."""
+    with xr.set_options(use_flox=False):
+        yield
+
+
 def test_all_are_there():
     assert seams.MISSING == []
     assert {s.place.partition(":")[2] for s in seams.SEAMS} == set(REACHED)
@@ -150,6 +157,7 @@ def test_each_is_reached_and_differentiated(seam, asked):
 
 
 @pytest.mark.parametrize("seam", [s for s in seams.SEAMS if s.when is not seams._always], ids=lambda s: s.place.partition(":")[2])
+@pytest.mark.usefixtures("without_flox")
 def test_plain_arrays_go_through(seam, asked):
     x = field().isel(time=slice(0, 8))
     with quiet():
@@ -447,6 +455,7 @@ WEIGHT_OF = xr.DataArray([2.0, 3.0, 5.0], dims="k", coords={"k": [1.5, 4.0, 7.0]
         lambda m, w: _with_coordinate(m.copy(), w) * m.k,
     ],
 )
+@pytest.mark.usefixtures("without_flox")
 def test_labels_of_groups_meet_those_that_stay(program):
     """Which labels are equal is fixed; where they are, the coordinate is that of the groups."""
     rng = np.random.default_rng(4)
@@ -496,6 +505,7 @@ HOUR = np.timedelta64(1, "h")
         lambda d: d.a * (d.gap.groupby(d.y % 2).mean().sum() / HOUR),
     ],
 )
+@pytest.mark.usefixtures("without_flox")
 def test_averages_of_dates_and_durations(program):
     rng = np.random.default_rng(5)
     gaps = (rng.uniform(0, 30, (2, 3, 4)) * 3600).astype("m8[s]")
