@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType
 
 from namedgrad.primitive import OPERATIONS
 from namedgrad.transforms.calls import DECORATORS, is_library
@@ -29,6 +29,7 @@ _INSTEAD = {
         "which may call f with every number"
     ),
 }
+_MATRIX = "or, if it is linear in its array, its matrix, f(np.eye(n), axis=0) @ x"
 POLYNOMIALS = "numpy.polynomial."
 _MASKED = "numpy.ma."
 INSTEAD_OF_MODULES = {
@@ -46,6 +47,18 @@ INSTEAD_OF_MODULES = {
         "a differential equation"
     ),
     "scipy.sparse.": "A @ x or x @ A for a product with a sparse A, A.toarray() for all else",
+    "scipy.linalg.": "np.linalg's functions, on whole matrices",
+    "scipy.signal.": f"ng.convolve or np.fft's functions, {_MATRIX}",
+    "scipy.ndimage.": f"ng.convolve or ng.map_coordinates, {_MATRIX}",
+    "scipy.interpolate.": f"ng.interp or ng.map_coordinates, {_MATRIX}",
+    "scipy.stats.": "its formula, such as that of a density, in NumPy's functions and the ufuncs of scipy.special",
+    "scipy.optimize.": (
+        "ng.minimize or ng.least_squares, which are differentiable, or a step of Newton's method from what it found "
+        "for constants"
+    ),
+    "scipy.integrate.": (
+        "np.trapezoid, a sum at the places of np.polynomial.legendre.leggauss, or a loop of time steps (ng.scan)"
+    ),
     "pandas.": ".to_numpy() of what is pandas', and NumPy's functions",
 }
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
@@ -71,13 +84,31 @@ def called() -> tuple[str, str] | None:
         elif theirs and frame.f_globals.get("__name__") != _BETWEEN:
             return None  # this package asked, for the user
         frame = frame.f_back
+    if frame is None:
+        return None
+    if function := _decorated(theirs[-1:]):
+        return _text(function.__name__, function.__qualname__, function.__module__), function.__module__
     named = [f for f in reversed(theirs) if f.f_code.co_name not in DECORATORS]
-    if frame is None or not named:
+    if not named:
         return None
     first = named[0]
     if first.f_code.co_name in _APPLIES:  # a function that the user gave
         first = next((f for f in named if not _module(f).startswith("xarray.")), first)
     return _text(first.f_code.co_name, _qualified(first), _module(first)), _module(first)
+
+
+def _decorated(frames: list[FrameType]) -> FunctionType | None:
+    """The public function that a decorator is about to call, which may look at arguments before."""
+    for frame in frames:
+        inside = (frame.f_locals.get(n) for n in frame.f_code.co_freevars)
+        for f in inside if frame.f_code.co_name in DECORATORS else ():
+            if isinstance(f, FunctionType) and hasattr(sys.modules.get(_public(f.__module__)), f.__name__):
+                return f
+    return None
+
+
+def _public(module: str) -> str:
+    return ".".join(part for part in module.split(".") if not part.startswith("_"))
 
 
 def _qualified(frame: FrameType) -> str:
@@ -104,8 +135,7 @@ def _text(name: str, qualified: str, module: str) -> str:
         name = qualified = qualified.split(".")[-2]
     if module.startswith("numpy."):
         return _of_numpy(name, module)
-    public = ".".join(part for part in module.split(".") if not part.startswith("_"))
-    return f".{name}()" if "." in qualified else f"{public}.{name}()"
+    return f".{name}()" if "." in qualified else f"{_public(module)}.{name}()"
 
 
 def _of_numpy(name: str, module: str) -> str:
@@ -133,8 +163,10 @@ def explained(what: str, instead: str) -> tuple[str, str]:
 def _own(by: str, name: str, module: str) -> str:
     if by in _INSTEAD:
         return _INSTEAD[by]
+    if module.startswith("scipy.") and (known := _SCIPY.get(by[6:-2], _SCIPY.get(name, name))) in OPERATIONS:
+        return f"ng.{known}(...), which takes positional, named and xarray arrays"
     for start, instead in INSTEAD_OF_MODULES.items():
-        if module.startswith(start):
+        if f"{module}.".startswith(start):
             return instead
     if module.startswith("numpy."):
         function = by.removesuffix("()")
@@ -142,8 +174,6 @@ def _own(by: str, name: str, module: str) -> str:
             f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays, "
             f"{function}(ng.positional(a), ...) for a plain array a beside it"
         )
-    if module.startswith("scipy.") and (name := _SCIPY.get(by[6:-2], _SCIPY.get(name, name))) in OPERATIONS:
-        return f"ng.{name}(...), which takes positional, named and xarray arrays"
     return f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"
 
 

@@ -130,6 +130,9 @@ def _outside(ufunc: Any, kind: Any, inputs: Any, out: Any, kwargs: Any) -> Any:
     if out is None and not any(a._x.level is not None or a._x.hidden for a in arrays) and not backends.is_recording():
         offered(ufunc, arrays, f"the ufunc {ufunc.__name__!r}")
         return rewrapped(ufunc(*bare(inputs), **bare(kwargs)), kind)
+    own = ufunc.__name__.removeprefix("_")  # which SciPy calls for the user
+    if own in OPERATIONS and own != ufunc.__name__:
+        raise TraceError(f"scipy.special.{own}() takes plain arrays only; use ng.{own}(...), with the same arguments")
     raise TraceError(
         f"the ufunc {ufunc.__name__!r} has no rule for arrays that are being differentiated or vectorized; write it "
         "with functions that have one, give it one with ng.custom_pullback, or use ng.stop_gradient(x)"

@@ -47,7 +47,7 @@ ELSEWHERE = ("/site-packages/", "/dist-packages/")  # a user's own, those below 
 
 DECORATORS = {  # names that say nothing
     "__ua_function__", "_call_possibly_missing_method", "_wrapper", "axis_nan_policy_wrapper", "func", "inner",
-    "method", "wrapped", "wrapped_func", "wrapper",
+    "inner_f", "method", "wrapped", "wrapped_func", "wrapper",
 }  # fmt: skip
 
 

@@ -13,10 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.integrate
 import scipy.interpolate
+import scipy.linalg
 import scipy.ndimage
+import scipy.optimize
 import scipy.signal
 import scipy.sparse
+import scipy.special
+import scipy.stats
 import xarray as xr
 
 import namedgrad as ng
@@ -385,7 +390,17 @@ def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
         (lambda x: scipy.interpolate.CubicSpline(range(4), range(4))(x), r"^scipy\.interpolate\.CubicSpline\(\), "),
         (lambda x: scipy.fft.fft(x), r"^scipy\.fft\.fft\(\), .*use ng\.fft"),
         (lambda x: scipy.ndimage.maximum(x), r"use ng\.max\("),
-        (lambda x: scipy.signal.square(x), r"use what has a rule"),  # a wave, where np.square is a power
+        (lambda x: scipy.signal.square(x), r"use ng\.convolve"),  # a wave, where np.square is a power
+        (lambda x: scipy.linalg.cholesky(x), r"^scipy\.linalg\.cholesky\(\), .*use ng\.cholesky\("),
+        (lambda x: scipy.linalg.lstsq(x, x), r"^scipy\.linalg\.lstsq\(\), .*use ng\.lstsq\("),
+        (lambda x: scipy.linalg.toeplitz(x[0]), r"^scipy\.linalg\.toeplitz\(\), .*use np\.linalg's functions"),
+        (lambda x: scipy.signal.lfilter([1.0], [1.0, 0.5], x), r"^scipy\.signal\.lfilter\(\), .*f\(np\.eye\(n\), axis=0\) @ x"),
+        (lambda x: scipy.ndimage.gaussian_filter1d(x, 1.0), r"f\(np\.eye\(n\), axis=0\) @ x"),
+        (lambda x: scipy.special.lambertw(x), r"^scipy\.special\.lambertw\(\) .*use ng\.lambertw\(\.\.\.\)"),
+        (lambda x: scipy.stats.skew(x), r"^scipy\.stats\.skew\(\), .*NumPy's functions and the ufuncs of scipy\.special"),
+        (lambda x: scipy.optimize.brentq(lambda y: y - x[0, 0], 0, 1), r"^scipy\.optimize\.brentq\(\), .*ng\.least_squares"),
+        (lambda x: scipy.optimize.nnls(x, np.ones(3)), r"^scipy\.optimize\.nnls\(\), "),
+        (lambda x: scipy.integrate.odeint(lambda y, t: -x[0, 0] * y, 1.0, [0.0, 1.0]), r"^scipy\.integrate\.odeint\(\), .*ng\.scan"),
         (lambda x: scipy.sparse.eye_array(3) * x, r"use A @ x or x @ A .*A\.toarray\(\)"),
     ],
 )
