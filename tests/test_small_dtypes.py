@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.ndimage
 import scipy.special
 
@@ -176,6 +178,49 @@ def test_normalised_positions_on_many_half_cells(mode: str, at: Any) -> None:
     assert (value.dtype, g[0].dtype, g[1].dtype) == (np.float16, np.float16, at)
     for a, b in zip((value, *g), (expected, *h), strict=True):
         np.testing.assert_allclose(a.data.astype(float), b.data, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("method", ["linear", "cubic", "pchip", "akima", "makima"])
+def test_interpolation_between_half_cells_far_apart(method: str) -> None:
+    """The squares and cubes of their distances leave the range."""
+    x, at, to = STEPS[:6], np.array([-900, -300, 10, 400, 1000, 2100], np.float16), np.array([-500, 700.5, 2000], np.float16)
+    f = lambda x, to: ng.interp(x, {"x": to}, {"x": at}, method)
+    pairs = [(ng.DimArray(x.astype(d), "x"), ng.DimArray(to.astype(d), "p")) for d in (np.float16, float)]
+    oracle = {"cubic": scipy.interpolate.CubicSpline, "pchip": scipy.interpolate.PchipInterpolator}.get(method)
+    values = [f(*p).data for p in pairs]
+    assert values[0].dtype == np.float16
+    np.testing.assert_allclose(values[0], values[1], rtol=2e-3)
+    if oracle:
+        np.testing.assert_allclose(values[0], oracle(at.astype(float), x.astype(float))(to.astype(float)), rtol=2e-3)
+    for a, b in zip(*(ng.grad(lambda x, to: f(x, to).sum(), (0, 1))(*p) for p in pairs), strict=True):
+        assert a.dtype == np.float16
+        np.testing.assert_allclose(a.data.astype(float), b.data, rtol=3e-3, atol=1e-3 * np.abs(b.data).max())
+
+
+@pytest.mark.parametrize("name", ["kv", "kve", "iv", "i0e", "i1e", "k0e", "k1e", "binom", "poch"])
+def test_slopes_of_special_functions_of_half_cells(name: str) -> None:
+    f, x = getattr(ng, name), np.array([0.004, 0.5, 7.0, 30.0, 60.0] if name != "iv" else [0.004, 0.5, 7.0], np.float16)
+    of = lambda x: (f if name[-1] == "e" and name[1] in "01" else functools.partial(f, 1.0) if name[1] == "v" else lambda v: f(v, 0.5))(x)
+    found, exact = (ng.grad(lambda x: of(x).sum())(ng.DimArray(x.astype(d), "x")).data for d in (np.float16, float))
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found.astype(float), exact, rtol=2e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["cosine", "gaussian", "margin", "weighted", "renorm"])
+def test_losses_of_half_cells_whose_squares_leave_the_range(name: str) -> None:
+    x, y, v = (np.array(a, np.float16) for a in ([300, -200, 3e-4], [100, 250, 2e-4], [2000, 900, 1]))
+    f = {
+        "cosine": lambda x, y, v: ng.cosine_embedding_loss(x, y, 1.0, dim="x"),
+        "gaussian": lambda x, y, v: ng.gaussian_nll_loss(x, y, v),
+        "margin": lambda x, y, v: ng.multi_margin_loss(x, ng.DimArray(1, ()), dim="x", p=2, margin=1.0, weight=v / 60000),
+        "weighted": lambda x, y, v: ng.cross_entropy(x / 100, ng.DimArray(1, ()), dim="x", weight=v),
+        "renorm": lambda x, y, v: ng.renorm(x, "x", maxnorm=5.0).sum(),
+    }[name]
+    args = [[ng.DimArray(a.astype(d), "x") for a in (x, y, v)] for d in (np.float16, float)]
+    (value, g), (exact, h) = (ng.value_and_grad(f)(*a) for a in args)
+    assert value.dtype == g.dtype == np.float16
+    np.testing.assert_allclose(value.data, exact.data, rtol=2e-3)
+    np.testing.assert_allclose(g.data.astype(float), h.data, rtol=4e-3, atol=3e-4 * np.abs(h.data).max())
 
 
 @pytest.mark.parametrize("at", [np.float16, np.float64])

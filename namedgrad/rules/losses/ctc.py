@@ -24,6 +24,7 @@ from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
+from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.losses.reducing import beside, check_range, check_reduction, reduced
 from namedgrad.rules.movement import pad, slice_of
 from namedgrad.rules.structure import (
@@ -196,7 +197,7 @@ def ctc_loss(
     """
     check_reduction(reduction, "ctc_loss")
     time, kind, label = dims
-    x, t = constant(log_probs), constant(targets, "ctc_loss: the targets")
+    x, t = floating(constant(log_probs)), constant(targets, "ctc_loss: the targets")
     n = int(extent(t, check(t, label, "ctc_loss: the targets")))
     for name in (time, kind):
         check(x, name, "ctc_loss")

@@ -125,6 +125,7 @@ def pairwise_distance(
 
 @operation(sample("real(a,six)", "real(a,six)", "sign(a)", dim="six"), sample("real(a,six)", "real(c,six)", "sign(a)", dim="six", margin=-0.5),
            sample("real(a,six)", "real(six)", "sign(c)", dim="six", reduction=None, margin=-0.25), sample("real(a,six,c)", "real(six,c)", "sign(a)", dim="six", reduce_dim="a", margin=-0.7))  # fmt: skip
+@in_single
 def cosine_embedding_loss(
     input1: DimArray,
     input2: DimArray,

@@ -13,6 +13,7 @@ from namedgrad.rules.activations import log_sigmoid, relu
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check, comparable
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.losses.probability import bce_logits
 from namedgrad.rules.losses.reducing import (
     check_range,
@@ -198,6 +199,7 @@ _pair_slopes   = core("(n),(m)->(n)", "pair_slopes", pullback=lambda g, out, x, 
 @operation(sample("real(a,b)", "index_b(a)", dim="b"), sample("real(c,b,a)", "index_b(a,c)", dim="b", reduction="sum", p=2, margin=0.9),
            sample("real(a,b)", "index_b(a)", "positive(b)", dim="b", margin=0.4, p=2), sample("real(a,b)", "index_b(c)", "positive(b)", dim="b", reduction=None),
            sample("real(a,b,c)", "index_b(a,c)", dim="b", reduce_dim="c"))  # fmt: skip
+@in_single
 def multi_margin_loss(
     input: DimArray,
     target: DimArray,

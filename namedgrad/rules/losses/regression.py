@@ -268,6 +268,7 @@ def huber_loss(
 
 @operation(sample("real(a,b)", "real(a,b)", "positive(a,b)"), sample("real(a,b)", "real(b)", "positive(a)", dim="b", full=True),
            sample("real(a,b)", "real(a,c)", "positive(b)", reduction=None), sample("real(a,b)", "real(a,b)", var=0.5, eps=0.75))  # fmt: skip
+@in_single
 def gaussian_nll_loss(
     input: DimArray,
     target: DimArray,

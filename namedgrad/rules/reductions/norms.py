@@ -278,6 +278,7 @@ def apart(x: DimArray, y: DimArray) -> DimArray:
 
 
 @operation(sample("real(a,b)", dim="b", maxnorm=1.5), sample("real(a,b,c)", dim=("a", "c"), maxnorm=2.0, ord=1))
+@in_single
 def renorm(x: DimArray, dim: Any = None, *, maxnorm: float, ord: float = 2) -> DimArray:
     """Vectors along dims made shorter, where their norm exceeds a bound.
 

@@ -15,6 +15,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import HALF, narrow, wide
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement import slice_of
@@ -113,7 +114,8 @@ def interp(
         raise ValueError(f"interp: method {method!r} is not one of {', '.join(map(repr, METHODS))}")
     wanted = _table(x, targets, dim, keywords)
     given = {} if coords is None else dict(coords) if isinstance(coords, Mapping) else {_only(wanted): coords}
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    half = x.dtype == HALF
+    x = wide(x) if x.dtype.kind in "fc" else cast(x, "float64")
     order = x.names
     for group in _groups(wanted):
         prepared = {}
@@ -126,7 +128,8 @@ def interp(
         for along in prepared.values():
             x = along.filled(x, fill_value, bounds_error=bounds_error)
         order = _replaced(order, {d: wanted[d] for d in group})
-    return reorder(x, (*(n for n in order if n in x.names), *(n for n in x.names if n not in order)))
+    x = reorder(x, (*(n for n in order if n in x.names), *(n for n in x.names if n not in order)))
+    return narrow(x) if half else x
 
 
 def _table(x: DimArray, targets: Any, dim: Name, keywords: Mapping[str, Any]) -> dict[Name, DimArray]:
@@ -143,7 +146,7 @@ def _target(t: Any, dim: Name) -> DimArray:
     if isinstance(t, (list, tuple)) or (backends.is_array(t) and t.ndim == 1):
         t = make(t if backends.is_array(t) else np.asarray(t, float), (dim,), NONE)
     t = constant(t, f"interp: the targets along {dim!r}")
-    return t if t.dtype.kind == "f" else cast(t, "float64")
+    return wide(t) if t.dtype.kind == "f" else cast(t, "float64")
 
 
 def _only(wanted: Mapping[Name, Any]) -> Name:

@@ -12,6 +12,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, constant
 from namedgrad.primitive import Elementwise, elementwise, operation, sample
+from namedgrad.rules import half
 from namedgrad.rules.elementwise import c, ordered, reciprocal
 from namedgrad.rules.structure import add, cast, multiply
 from namedgrad.trace import innermost
@@ -71,12 +72,13 @@ def special(
 
 
 def _of_wide(partial: Function) -> Function:
-    """The partial of orders in which their neighbours and sums do not wrap around."""
+    """The partial of orders in which their neighbours and sums do not wrap around, and in which half precision suffices."""
 
-    def wide(x: DimArray) -> DimArray:
-        return cast(x, np.int64) if x.dtype.kind in "iu" else x
+    def of_wide(y: DimArray, *operands: DimArray) -> Any:
+        xs = [cast(x, np.int64) if x.dtype.kind in "iu" else half.wide(x) for x in operands]
+        return half.narrow(partial(half.wide(y), *xs)) if y.dtype == half.HALF else partial(y, *xs)
 
-    return lambda y, *operands: partial(y, *map(wide, operands))
+    return of_wide
 
 
 def scaled(factor: float, x: DimArray) -> DimArray:
