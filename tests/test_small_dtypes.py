@@ -206,6 +206,15 @@ def test_slopes_of_special_functions_of_half_cells(name: str) -> None:
     np.testing.assert_allclose(found.astype(float), exact, rtol=2e-3, atol=1e-7)
 
 
+def test_a_unit_vector_of_half_zeros_is_0() -> None:
+    """By the length, or by ``eps``, which has no place in half precision."""
+    x = ng.DimArray(np.zeros((2, 3), np.float16) + np.array([[0], [2]], np.float16), ("a", "x"))
+    out, g = ng.normalize(x, dim="x"), ng.grad(lambda x: ng.normalize(x, dim="x").isel(a=1, x=0).sum())(x)
+    assert out.dtype == g.dtype == np.float16
+    np.testing.assert_allclose(out.data, [[0, 0, 0], [3**-0.5] * 3], rtol=1e-3)
+    np.testing.assert_allclose(g.data, [[0, 0, 0], np.array([2, -1, -1]) / (3 * 3**0.5 * 2)], rtol=2e-3)
+
+
 @pytest.mark.parametrize("name", ["cosine", "gaussian", "margin", "weighted", "renorm"])
 def test_losses_of_half_cells_whose_squares_leave_the_range(name: str) -> None:
     x, y, v = (np.array(a, np.float16) for a in ([300, -200, 3e-4], [100, 250, 2e-4], [2000, 900, 1]))

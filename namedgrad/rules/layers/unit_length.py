@@ -14,6 +14,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import number, pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.reductions.norms import in_range, vector_norm
 from namedgrad.rules.structure import contract, multiply, relabel, reorder, select, subtract
@@ -64,6 +65,7 @@ def unit(x: DimArray, dims: Names, eps: float) -> DimArray:
 
 @operation(sample("real(a,b)", dim="b"), sample("real(a,b)", dim=("a", "b"), p=1), sample("real(a,b)", dim="a", p=float("inf")), sample("real(a,b)", dim="b", p=3),
            sample("real(a,b)", dim="b", eps=100.0), sample("complex(a,b)", dim="b"))
+@in_single
 def normalize(x: DimArray, dim: Any, p: float = 2.0, *, eps: float = 1e-12) -> DimArray:
     """Vectors divided by their length: ``x / max(norm, eps)``.
 
@@ -105,6 +107,7 @@ def normalize(x: DimArray, dim: Any, p: float = 2.0, *, eps: float = 1e-12) -> D
 
 
 @operation(sample("nonzero(a,b)", "real(a)", dim="b"), sample("nonzero(a,b)", "real()", dim=("a", "b")), sample("nonzero(a,b,c)", "real(b)", dim=("a", "c")))
+@in_single
 def weight_norm(direction: DimArray, length: DimArray, *, dim: Any) -> DimArray:
     """Weights given by their direction and their length: ``length * direction / norm(direction, dim)``.
 
