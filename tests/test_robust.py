@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from namedgrad.transforms import tape
 from tests.support.memory import taken
 from tests.support.oracles import moved, richardson
 from tests.support.tolerances import ROUNDING, SECOND, assert_close
@@ -814,6 +815,30 @@ def test_of_a_product_only_the_factors_of_what_is_differentiated_are_copied(
     found = pull(ng.DimArray(g, ("i", "j")))
     for one, want in zip(found if both else (found,), wants, strict=False):
         np.testing.assert_allclose(one.data, want)
+
+
+def test_a_value_without_derivative_is_copied_only_if_somebody_else_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Any] = []
+    x, constant = ng.DimArray([0.4, 1.6, 2.7], "x"), ng.DimArray([1.0, 2.0, 3.0], "x")
+
+    def keep(y: ng.DimArray) -> ng.DimArray:
+        kept.append(y)
+        return y
+
+    programs: dict[Callable[..., Any], int] = {
+        ng.rint: 0, lambda x: (ng.rint(x), ng.sign(x)): 0, lambda x: keep(ng.rint(x)): 1, lambda x: constant: 1, lambda x: constant[1:]: 1,
+        lambda x: keep(ng.rint(x))[1:]: 1, lambda x: [ng.rint(x)] * 2: 2, lambda x: (lambda r: (r, r * x))(ng.rint(x)): 1,
+    }  # fmt: skip
+    copied: list[int] = []
+    original = tape.fresh_copy
+    monkeypatch.setattr(tape, "fresh_copy", lambda a: copied.append(a.size) or original(a))
+    for f, count in programs.items():
+        copied.clear()
+        ng.pullback(f, x)
+        assert len(copied) == count
+        copied.clear()
+        ng.linearize(f, x)
+        assert len(copied) == count
 
 
 KEEPING = {

@@ -333,7 +333,7 @@ def pullback(f: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., Any]
         grads = call.results(tape.pull(seeds, extra), out)
         return grads if len(args) != 1 else grads[0]
 
-    return out.value(tape.values()), pull
+    return out.value(tape.values(out.tree.leaves)), pull
 
 
 def read_like(out: Output, value: Any, likes: Sequence[Any], what: str) -> list[DimArray | None]:

@@ -209,4 +209,4 @@ def linearize(f: Callable[..., Any], *args: Any) -> tuple[Any, LinearMap]:
     call = Call(f, tuple(range(len(args))), (), args, {})
     out, tape = run_for_passes(call, borrow=True)
     recorded = Recorded(call, out, tape)
-    return out.value(tape.values()), recorded.map()
+    return out.value(tape.values(out.tree.leaves)), recorded.map()

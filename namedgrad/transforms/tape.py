@@ -52,10 +52,16 @@ class Tape:
         other.ends, other.outs, other.out_like = [self.ends[k]], [self.outs[k]], [self.out_like[k]]
         return other
 
-    def values(self) -> list[DimArray]:
-        """The outputs as the user's own: copies of those that a map may retain."""
-        held = [sys.getrefcount(self.outs[k]) - 3 for k in range(len(self.outs))]  # here, by its trace, by the call
-        return [o if not h and _is_held_once(o) else fresh_copy(o) for o, h in zip(self.outs, held, strict=True)]
+    def values(self, returned: Sequence[Any]) -> list[DimArray]:
+        """The outputs as the user's own: copies of those that a map, or anybody else, may retain.
+
+        One that is ``returned`` as it is, since nothing in it is differentiated, is held by that list too.
+        """
+        outs = range(len(self.outs))
+        held = [sys.getrefcount(self.outs[k]) - 3 for k in outs]  # here, by its trace or the parts, by the call
+        again = [sum(o is r for r in returned) for o in self.outs]
+        pairs = zip(self.outs, held, again, strict=True)
+        return [o if h <= n and _is_held_once(o) else fresh_copy(o) for o, h, n in pairs]
 
     # ---------------------------------------------------------------- reverse
 
