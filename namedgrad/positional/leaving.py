@@ -38,20 +38,15 @@ INSTEAD_OF_MODULES = {
         "places that are, and so of the other kinds of polynomials"
     ),
     _MASKED: "np.where(mask, np.nan, x) with np.nansum and its kin, m.filled(np.nan) of a masked array m",
-    "scipy.stats.": (
-        "the formula with the ufuncs of scipy.special, which take it as it is (those of usual distributions stand in "
-        "the documentation, Coming from elsewhere, SciPy)"
-    ),
-    "scipy.integrate.": (
-        "np.trapezoid(y, t) for samples, ng.scan(step, y, t, dim) or a loop over steps, of Runge and Kutta say, for "
-        "a differential equation"
-    ),
     "scipy.sparse.": "A @ x or x @ A for a product with a sparse A, A.toarray() for all else",
     "scipy.linalg.": "np.linalg's functions, on whole matrices",
     "scipy.signal.": f"ng.convolve or np.fft's functions, {_MATRIX}",
     "scipy.ndimage.": f"ng.convolve or ng.map_coordinates, {_MATRIX}",
     "scipy.interpolate.": f"ng.interp or ng.map_coordinates, {_MATRIX}",
-    "scipy.stats.": "its formula, such as that of a density, in NumPy's functions and the ufuncs of scipy.special",
+    "scipy.stats.": (
+        "its formula in NumPy's functions and the ufuncs of scipy.special (those of usual distributions stand in the "
+        "documentation, Coming from elsewhere, SciPy)"
+    ),
     "scipy.optimize.": (
         "ng.minimize or ng.least_squares, which are differentiable, or a step of Newton's method from what it found "
         "for constants"

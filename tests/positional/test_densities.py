@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.integrate
 import scipy.special
 import scipy.stats
 
@@ -51,13 +50,5 @@ def test_a_formula_is_the_distribution(theirs: str, ours: str) -> None:
 
 def test_the_error_of_a_distribution_says_where_its_formula_stands() -> None:
     """SciPy's own functions would take the value out of the trace."""
-    with pytest.raises(ng.TraceError, match=r"\.logpdf\(\), which .* the formula with the ufuncs of scipy\.special"):
+    with pytest.raises(ng.TraceError, match=r"\.logpdf\(\), which .* its formula in .* the ufuncs of scipy\.special"):
         ng.grad(lambda m: np.sum(scipy.stats.norm.logpdf(np.ones(3), m, 1.0)))(0.5)
-
-
-def test_the_error_of_an_integration_says_how_to_write_it() -> None:
-    """In time and over samples."""
-    with pytest.raises(ng.TraceError, match=r"odeint\(\), which .* ng\.scan"):
-        ng.grad(lambda z: np.sum(scipy.integrate.odeint(lambda y, t: -z * y, 1.0, np.linspace(0, 1, 3))))(0.5)
-    with pytest.raises(ng.TraceError, match=r"simpson\(\), which .* np\.trapezoid"):
-        ng.grad(lambda y: scipy.integrate.simpson(y))(np.ones(5))
