@@ -323,6 +323,14 @@ def test_selection_where_mask_and_values_are_broadcast(dtype):
             assert got.dtype == values.dtype
 
 
+def test_a_selection_is_laid_out_as_its_values():
+    """A mask of other axes comes first, and with it the order of axes: a batch must not become innermost in memory."""
+    rng = np.random.default_rng(5)
+    x = np.moveaxis(rng.normal(size=(60, 20, 20)), 0, -1)
+    got = backends.NUMPY.select(rng.random((20, 20, 1)) < 0.5, x)
+    assert got.strides == x.strides
+
+
 @pytest.mark.parametrize("shape", [(1,), (2,), (5,), (1, 3), (4, 3), (2, 3, 4)])
 @pytest.mark.parametrize("ends", [(0, 1), (2, 0), (1, 3)])
 def test_steps_joined_to_cells(on: On, shape: tuple[int, ...], ends: tuple[int, int]) -> None:
