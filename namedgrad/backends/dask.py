@@ -17,8 +17,7 @@ from typing import Any, Self
 
 import dask.array as da
 import numpy as np
-from dask.array.core import normalize_chunks, unify_chunks
-from dask.base import tokenize
+from dask.array.core import normalize_chunks
 
 from namedgrad.axes import MatmulPlan
 from namedgrad.backends.activations import ActivationKernels
@@ -26,6 +25,7 @@ from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.bessel import BesselKernels
 from namedgrad.backends.bessel_slopes import BesselSlopes
 from namedgrad.backends.dask_along import AlongAxis
+from namedgrad.backends.dask_chunks import Kernel, Namespace, blockwise, by_tree, elementwise, permuted
 from namedgrad.backends.dask_linalg import DaskLinalg
 from namedgrad.backends.dask_lines import DaskLines
 from namedgrad.backends.dask_losses import LossesOnChunks
@@ -66,37 +66,6 @@ class Size(int):
         return int(self), self.chunks
 
 
-class Kernel:
-    """A function of chunks, as silent about floating-point errors as the place where the operation was called.
-
-    Inside a transform infinite factors are no occasion for warnings, but the chunks are computed later, elsewhere.
-    """
-
-    __slots__ = ("__name__", "function", "kwargs", "silent")
-
-    def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
-        self.function, self.kwargs, self.__name__ = function, kwargs, function.__name__
-        self.silent: dict[str, Any] = {kind: how for kind, how in np.geterr().items() if how == "ignore"}
-
-    def __call__(self, *chunks: Any, **kwargs: Any) -> Any:
-        with np.errstate(**self.silent):
-            return self.function(*chunks, **self.kwargs, **kwargs)
-
-    def __dask_tokenize__(self) -> Any:
-        from dask.base import normalize_token
-
-        return normalize_token((self.function, sorted(self.kwargs.items()), sorted(self.silent)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _kernel, (self.function, self.kwargs, self.silent)
-
-
-def _kernel(function: Callable[..., Any], kwargs: dict[str, Any], silent: dict[str, Any]) -> Kernel:
-    out = Kernel(function, **kwargs)
-    out.silent = silent
-    return out
-
-
 class DaskBackend(
     AlongAxis,
     LossesOnChunks,
@@ -108,12 +77,12 @@ class DaskBackend(
     """Positional functions on :class:`dask.array.Array`."""
 
     name = "dask"
-    xp = da
+    xp = Namespace()
 
     def function(self, name: str) -> Callable[..., Any]:
         """The function called ``name``: a method here, else the NumPy kernel on every chunk."""
         own = None if name in _CELL_BY_CELL else getattr(self, name, None)
-        return own or functools.partial(_elementwise, _HOST.function(name))
+        return own or functools.partial(elementwise, _HOST.function(name))
 
     def offers(self, func: Any) -> bool:
         """Ufuncs are done chunk by chunk; other functions that dask lacks would compute their arguments at once."""
@@ -169,6 +138,10 @@ class DaskBackend(
         chunks = tuple(getattr(n, "chunks", own) for n, own in zip(shape, x.chunks, strict=True))
         return x if chunks == x.chunks else x.rechunk(chunks)
 
+    def transpose(self, x: Raw, perm: tuple[int, ...]) -> Raw:
+        """Permuted axes."""
+        return permuted(self.asarray(x), perm)
+
     def reshape(self, x: Raw, shape: Shape) -> Raw:
         """Another shape, same elements in C order."""
         x, shape = self.asarray(x), _plain(shape)
@@ -211,15 +184,23 @@ class DaskBackend(
 
     def select(self, mask: Raw, x: Raw) -> Raw:
         """``x`` where the mask is true, exactly 0 elsewhere."""
-        return _elementwise(_HOST.select, mask, x)
+        return elementwise(_HOST.select, mask, x)
 
     def shield(self, factor: Raw, g: Raw) -> Raw:
         """The factor with 0 in place of what is not finite where the cotangent is exactly 0."""
-        return _elementwise(_HOST.shield, factor, g)
+        return elementwise(_HOST.shield, factor, g)
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
         """``g * factor``, repaired only in chunks that need it."""
-        return _elementwise(_HOST.scale, g, factor)
+        return elementwise(_HOST.scale, g, factor)
+
+    def present(self, x: Raw) -> Raw:
+        """Where ``x`` is not NaN."""
+        return elementwise(_HOST.present, x)
+
+    def cast(self, x: Raw, dtype: Any) -> Raw:
+        """As the NumPy backend casts."""
+        return x if x.dtype == dtype else elementwise(_HOST.cast, x, dtype=np.dtype(dtype))
 
     def wrap_index(self, index: Raw, size: int) -> Raw:
         """Negative positions counted from the end; one out of range is refused when it is computed."""
@@ -232,22 +213,39 @@ class DaskBackend(
         xs, ys, out = plan.numbers
         over = [i for i in xs if i not in out]
         kernel = Kernel(_contract_chunks, plan=plan, guard=guard, over=len(over))
-        parts = _blockwise(kernel, out, over, np.result_type(x, y), (self.asarray(x), xs), (self.asarray(y), ys))
+        parts = blockwise(kernel, out, over, np.result_type(x, y), (self.asarray(x), xs), (self.asarray(y), ys))
         return self._added(parts, len(over))
 
     def total(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Sum over axes by tree."""
-        add = Kernel(np.sum)
-        dtype = np.sum(np.empty((0,), x.dtype)).dtype
-        return da.reduction(x, chunk=add, aggregate=add, axis=axis, dtype=dtype)
+        return by_tree(x, axis, np.sum(np.empty((0,), x.dtype)).dtype, Kernel(np.sum))
+
+    def count_true(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Number of true cells."""
+        return by_tree(x, axis, np.dtype(np.int64), Kernel(np.sum, dtype=np.int64))
+
+    def any(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Whether any is true over axes."""
+        return by_tree(x, axis, np.dtype(bool), Kernel(np.any))
+
+    def all(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Whether all are true over axes."""
+        return by_tree(x, axis, np.dtype(bool), Kernel(np.all))
+
+    def max(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Largest value over axes."""
+        return by_tree(x, axis, x.dtype, Kernel(np.max), Kernel(_largest_of_chunk))
+
+    def min(self, x: Raw, axis: tuple[int, ...]) -> Raw:
+        """Smallest value over axes."""
+        return by_tree(x, axis, x.dtype, Kernel(np.min), Kernel(_smallest_of_chunk))
 
     def _added(self, parts: Raw, last: int) -> Raw:
         """Partial results, one per chunk along each of the ``last`` axes, added in their own dtype."""
         axis = tuple(range(parts.ndim - last, parts.ndim))
         if all(parts.shape[i] == 1 for i in axis):
             return parts[(..., *(0,) * last)]
-        add = Kernel(np.sum, dtype=parts.dtype)
-        return da.reduction(parts, chunk=add, aggregate=add, axis=axis, dtype=parts.dtype)
+        return by_tree(parts, axis, parts.dtype, Kernel(np.sum, dtype=parts.dtype))
 
     # ---------------------------------------------------------------- movement
 
@@ -295,7 +293,7 @@ class DaskBackend(
         kernel = Kernel(_gather_chunks, count=len(at), shared=shared)
         places = [(i, [*lead[:shared], *new]) for i in at]
         across = ((s, [c]) for s, c in zip(spans, core_axes, strict=True))
-        parts = _blockwise(kernel, [*lead, *new], core_axes, x.dtype, (x, [*lead, *core_axes]), *places, *across)
+        parts = blockwise(kernel, [*lead, *new], core_axes, x.dtype, (x, [*lead, *core_axes]), *places, *across)
         return self._added(parts, len(core_axes))
 
     def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
@@ -313,7 +311,7 @@ class DaskBackend(
         kernel = Kernel(_scatter_chunks, how=how, count=len(at), shared=shared)
         places = [(i, [*lead[:shared], *new]) for i in at]
         across = ((s, [c]) for s, c in zip(spans, core_axes, strict=True))
-        parts = _blockwise(kernel, [*lead, *core_axes], new, g.dtype, (g, [*lead, *new]), *places, *across)
+        parts = blockwise(kernel, [*lead, *core_axes], new, g.dtype, (g, [*lead, *new]), *places, *across)
         return self._combined(how, parts, count)
 
     def _combined(self, how: str, parts: Raw, last: int) -> Raw:
@@ -354,7 +352,7 @@ class DaskBackend(
         at = [i.rechunk(dict.fromkeys(range(shared, i.ndim), -1)) for i in at]
         places = ((i, [*lead[:shared], *new]) for i in at)
         kernel = Kernel(_exclusive_chunks, shared=shared, sizes=_plain(sizes))
-        return _blockwise(kernel, [*lead, *new], [], g.dtype, (g, [*lead, *new]), (whole, [*lead, *cells]), *places)
+        return blockwise(kernel, [*lead, *new], [], g.dtype, (g, [*lead, *new]), (whole, [*lead, *cells]), *places)
 
     def searchsorted(self, edges: Raw, x: Raw, *, right: bool) -> Raw:
         """How many edges lie below each value; the edges of a row are joined."""
@@ -363,7 +361,7 @@ class DaskBackend(
         kernel = Kernel(_search_chunks, right=right)
         whole = edges.rechunk({edges.ndim - 1: -1})
         own = (x, [*batch, x.ndim - 1]) if batch else (x, [0])
-        return _blockwise(kernel, own[1], [], np.dtype(np.intp), (whole, [*batch, -1]), own)
+        return blockwise(kernel, own[1], [], np.dtype(np.intp), (whole, [*batch, -1]), own)
 
     def _lazy(self, index: Sequence[Raw]) -> list[Raw]:
         return list(da.broadcast_arrays(*map(self.asarray, index)))
@@ -421,39 +419,10 @@ def _chunks(shape: Shape, dtype: Any, own: Sequence[tuple[int, ...] | None] | No
     return normalize_chunks(wanted, _plain(shape), dtype=dtype)
 
 
-def _blockwise(
-    kernel: Kernel, out: Sequence[int], joined: Sequence[int], dtype: Any, *operands: tuple[Raw, Sequence[int]]
-) -> Raw:
-    """A call per combination of chunks of arrays with lettered axes; ``joined`` axes come last, of size 1 per chunk."""
-    # What da.blockwise would do itself, less its warning: all pairs of chunks is what a contraction is.
-    _, arrays = unify_chunks(*(part for pair in operands for part in pair), warn=False)
-    pairs = [part for a, (_, letters) in zip(arrays, operands, strict=True) for part in (a, letters)]
-    letters = [*out, *joined]
-    meta = np.empty((0,) * len(letters), dtype)
-    return da.blockwise(
-        kernel, letters, *pairs, adjust_chunks=dict.fromkeys(joined, 1), dtype=dtype, meta=meta, align_arrays=False
-    )
-
-
 def _swapped(x: Raw, at: int, count: int) -> Raw:
     """``count`` axes from ``at`` moved behind all others."""
     rest = [i for i in range(x.ndim) if not at <= i < at + count]
     return da.transpose(x, (*rest, *range(at, at + count)))
-
-
-def _elementwise(kernel: Callable[..., Any], *raw: Raw) -> Raw:
-    """A call per chunk, as dask's ``elemwise``, which calls a kernel twice and reads its signature to learn a dtype."""
-    call, letters = Kernel(kernel), [_letters(x) for x in raw]
-    with np.errstate(all="ignore"):
-        some = call(*(x if i is None else np.ones((1,) * x.ndim, x.dtype) for x, i in zip(raw, letters, strict=True)))
-    pairs = [part for pair in zip(raw, letters, strict=True) for part in pair]
-    name, meta = f"{call.__name__}-{tokenize(call, *raw)}", np.empty((0,) * some.ndim, some.dtype)
-    return da.blockwise(call, _letters(some) or (), *pairs, dtype=some.dtype, meta=meta, name=name)
-
-
-def _letters(x: Raw) -> tuple[int, ...] | None:
-    """Of the axes of an array, counted from the last one; None of a number."""
-    return tuple(range(x.ndim))[::-1] if isinstance(x, da.Array) or np.ndim(x) else None
 
 
 # ------------------------------------------------------------------------------------------------ functions of chunks
@@ -464,6 +433,14 @@ def _wrapped(index: Raw, size: int) -> Raw:
         bad = index.min() if index.min() < -size else index.max()
         raise IndexError(f"index {bad} is out of range for a dim of size {size}")
     return _HOST.wrap_index(index, size)
+
+
+def _largest_of_chunk(x: Raw, **kwargs: Any) -> Raw:
+    return np.max(x, **kwargs) if x.size else x
+
+
+def _smallest_of_chunk(x: Raw, **kwargs: Any) -> Raw:
+    return np.min(x, **kwargs) if x.size else x
 
 
 def _contract_chunks(x: Raw, y: Raw, plan: MatmulPlan, guard: bool, over: int) -> Raw:

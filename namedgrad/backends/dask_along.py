@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.dask_chunks import Kernel, joined, of_whole
 from namedgrad.backends.resampling import Grid
 
 Raw = Any
@@ -78,14 +79,10 @@ class AlongAxis:
     ) -> Raw:
         """A kernel of the host that makes an axis, the last of several, one of ``size``; None where sizes stay."""
         from namedgrad.backends import NUMPY
-        from namedgrad.backends.dask import Kernel
 
         many = axis if isinstance(axis, tuple) else (axis,)
-        whole = x.rechunk({a % x.ndim: -1 for a in many})
-        new = {} if size is None else {many[-1] % x.ndim: (int(size),)}
-        chunks = tuple(new.get(i, own) for i, own in enumerate(whole.chunks))
-        function = Kernel(NUMPY.function(kernel), axis=axis, **kwargs)
-        return whole.map_blocks(function, chunks=chunks, dtype=dtype or x.dtype)
+        new = {} if size is None else {many[-1] % x.ndim: int(size)}
+        return of_whole(Kernel(NUMPY.function(kernel), axis=axis, **kwargs), joined(x, *many), new, dtype or x.dtype)
 
     def convolve(self, x: Raw, y: Raw, *, full: bool) -> Raw:
         """Convolution of last axes."""
@@ -115,7 +112,6 @@ def of_last(kernel: str, signature: str, *raw: Raw, sizes: Any = None, dtype: An
     import dask.array as da
 
     from namedgrad.backends import NUMPY
-    from namedgrad.backends.dask import Kernel
 
     cores = [len(re.findall(r"\w", part)) for part in signature.partition("->")[0].split("),(")]
     whole = [da.asarray(x).rechunk(dict.fromkeys(range(-n, 0), -1)) for x, n in zip(raw, cores, strict=True)]

@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 
 from namedgrad.axes import Names
+from namedgrad.backends.dask_chunks import Kernel
 from namedgrad.backends.failures import CALLED, MatrixError, bad_matrices
 from namedgrad.backends.linalg import LinalgKernels
 
@@ -156,7 +157,6 @@ def _numbers(a: Raw) -> Raw:
 def _located(name: str, a: Raw, how: dict[str, Any]) -> Any:
     """A kernel of chunks that knows where in the whole stack they are, should it have to say so."""
     from namedgrad.backends import NUMPY
-    from namedgrad.backends.dask import Kernel
 
     f = NUMPY.function(name)
     what, names = CALLED.get()

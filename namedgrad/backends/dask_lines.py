@@ -7,6 +7,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from namedgrad.backends.dask_chunks import Kernel
 from namedgrad.backends.lines import LineKernels, Runs
 
 Raw = Any
@@ -52,7 +53,6 @@ class DaskLines(LineKernels):
     def recurrence(self, a: Raw, b: Raw) -> Raw:
         """``s[k] = a[k] s[k - 1] + b[k]`` along the last axis."""
         from namedgrad.backends import NUMPY
-        from namedgrad.backends.dask import Kernel
 
         a, b = (da.asarray(x).rechunk({-1: -1}) for x in da.broadcast_arrays(da.asarray(a), da.asarray(b)))
         return da.map_blocks(Kernel(NUMPY.recurrence), a, b, dtype=np.result_type(a, b))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad.backends.dask_chunks import Kernel
 from namedgrad.backends.windows import Along, Shape, Span
 
 Raw = Any
@@ -52,7 +53,6 @@ class DaskWindowKernels:
         import dask.array as da
 
         from namedgrad.backends import NUMPY
-        from namedgrad.backends.dask import Kernel
 
         letters = list(range(x.ndim))
         others = [i if i != axis else x.ndim for i in letters]
@@ -78,7 +78,6 @@ def _whole(
     ``chunks`` are those that these axes get, and those of new axes.
     """
     from namedgrad.backends import NUMPY
-    from namedgrad.backends.dask import Kernel
 
     whole = x.rechunk(dict.fromkeys((*axis, *drop_axis), -1))
     made = dict(zip(axis, chunks[0], strict=True))
@@ -95,7 +94,6 @@ def _with_offsets(kernel: str, x: Raw, won: Raw, new: int, **params: Any) -> Raw
     import dask.array as da
 
     from namedgrad.backends import NUMPY
-    from namedgrad.backends.dask import Kernel
 
     arrays = [da.asarray(a).rechunk({a.ndim - 1: -1}) for a in (x, won)]
     lead = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
