@@ -139,7 +139,7 @@ _METHODS = {
 
 def _operator(name: str, *, swapped: bool = False) -> Callable[..., Any]:
     def operator(self: ndarray, other: Any) -> Any:
-        if not isinstance(other, (ndarray, bool, int, float, complex, np.generic)):
+        if type(other) is not ndarray and not isinstance(other, (ndarray, bool, int, float, complex, np.generic)):
             return NotImplemented
         return NAMESPACE[name](other, self) if swapped else NAMESPACE[name](self, other)
 

@@ -22,6 +22,7 @@ _WAITING = {
 }  # fmt: skip
 _ATOMIC = {"int32", "int64", "uint32", "uint64", "float32", "float64"}
 
+_NUMBERS = frozenset({bool, int, float, complex})
 _IN_SINGLE = {"maximum": np.fmax, "minimum": np.fmin}  # by fmaxf and fminf, for float64 as well
 
 
@@ -34,14 +35,13 @@ class Ufunc:
     def __call__(self, *args: Any, out: Any = None, dtype: Any = None, casting: str = "same_kind", **more: Any) -> Any:
         if more:
             raise TypeError(f"Wrong arguments {more}")
-        given = [x.host if type(x) is ndarray else self._scalar(x) for x in args]
+        given = [x.host if type(x) is ndarray else x if type(x) in _NUMBERS else self._scalar(x) for x in args]
         stats.launches += 1
         target = out[0] if isinstance(out, tuple) else out
-        kwargs = {} if dtype is None else {"dtype": dtype}
-        if target is not None:
-            self.f(*given, out=target.host, casting=casting, **kwargs)
-            return target
-        return device(self.f(*given, **kwargs))
+        if target is None:
+            return device(self.f(*given) if dtype is None else self.f(*given, dtype=dtype))
+        self.f(*given, out=target.host, casting=casting, **({} if dtype is None else {"dtype": dtype}))
+        return target
 
     @staticmethod
     def _scalar(x: Any) -> Any:
