@@ -144,7 +144,7 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
     declare_all()
     name = f"np.{ufunc.__name__}.{method}"
     if method == "outer" and not kwargs and rule_of(ufunc) is not None:
-        a, b = inputs
+        a, b = (box(unwrap(x), kind_of(inputs)) for x in inputs)
         return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b)
     table = {"reduce": REDUCERS, "accumulate": SCANNERS}.get(method, {})
     if ufunc in table:

@@ -98,6 +98,7 @@ case("np.multiply.reduce", lambda a: np.multiply.reduce(a, axis=(0, 1)), A)
 case("np.add.accumulate", lambda a: np.add.accumulate(a, axis=1), A)
 case("np.multiply.outer", lambda a, b: np.multiply.outer(a, b), W, ROW)
 case("np.subtract.outer", lambda a, b: np.subtract.outer(a, b), A, ROW)
+case("np.subtract.outer lists", lambda a, b: np.subtract.outer(a, [b[0], 1.0, [b[1]][0]]), A, ROW)
 
 # ---- choice
 case("np.where", lambda a, b: np.where(MASK, a, b), A, B)

@@ -47,6 +47,11 @@ def product(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[Name
     """Trailing axes under the names ``left`` and ``right``, the rest broadcast; summed over ``K``."""
     x = named(x, (*x.dims[: x.ndim - len(left)], *left))
     y = named(y, (*y.dims[: y.ndim - len(right)], *right))
+    return _multiplied(x, y, left, right, out)
+
+
+def _multiplied(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[Name], out: Sequence[Name]) -> DimArray:
+    """The same of axes that have their names."""
     for n in {*left} & {*right}:
         if extent(x, n) != extent(y, n):
             raise ValueError(
@@ -63,20 +68,18 @@ def matmul(x: DimArray, y: DimArray) -> DimArray:
     _vector("matmul", x), _vector("matmul", y)
     left = (K,) if x.ndim == 1 else (M, K)
     right = (K,) if y.ndim == 1 else (K, N)
-    x, y = (_shifted(v, len(core)) for v, core in ((x, left), (y, right)))
-    return product(x, y, left, right, (*left[:-1], *right[1:]))
+    return _multiplied(_shifted(x, left), _shifted(y, right), left, right, (*left[:-1], *right[1:]))
 
 
-def _shifted(x: DimArray, core: int) -> DimArray:
+def _shifted(x: DimArray, core: Sequence[Name]) -> DimArray:
     """Batch axes numbered as if there were two core axes, so that those of a vector and a matrix meet."""
-    batch = x.ndim - core
-    return named(x, (*(axes.axis(i - 2) for i in range(-batch, 0)), *(axes.fresh(i) for i in range(core))))
+    return named(x, (*(axes.axis(i - 2) for i in range(len(core) - x.ndim, 0)), *core))
 
 
 def _fixed(left: Sequence[Name], right: Sequence[Name], *, conjugate: bool = False) -> Any:
     def function(x: DimArray, y: DimArray) -> DimArray:
         x = conj_if_complex(x) if conjugate else x
-        return product(_shifted(x, len(left)), _shifted(y, len(right)), left, right, (*left[:-1], *right[1:]))
+        return _multiplied(_shifted(x, left), _shifted(y, right), left, right, (*left[:-1], *right[1:]))
 
     return function
 
