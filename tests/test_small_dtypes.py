@@ -452,3 +452,18 @@ def test_cross_entropy_in_half_precision_is_rounded_once() -> None:
     exact = -scipy.special.log_softmax(x.astype(float), axis=1)[np.arange(500), t]
     assert found.dtype == np.float16
     np.testing.assert_allclose(found.astype(float), exact, rtol=5.1e-4)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min", "prod"])
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i4"])
+def test_runs_of_cells_in_the_other_order_of_bytes(reduce: str, dtype: str) -> None:
+    """As files of netCDF 3 store them."""
+    x = ng.DimArray(np.array([3, 1, 2, 5, 4, 7]).astype(dtype), "x")
+    expected = [getattr(np, reduce)(run) for run in ([3, 1], [2, 5, 4, 7])]
+    np.testing.assert_allclose(ng.segment_reduce(x, reduce, lengths=[2, 4], dim="x").data, expected)
+    np.testing.assert_allclose(getattr(ng, f"segment_{reduce}")(x, [0, 0, 1, 1, 1, 1], "x").data, expected)
+    if dtype != ">i4":
+        g = ng.grad(lambda x: ng.segment_reduce(x, reduce, lengths=[2, 4], dim="x").sum())(x)
+        h = ng.grad(lambda x: ng.segment_reduce(x, reduce, lengths=[2, 4], dim="x").sum())(x.astype(float))
+        np.testing.assert_allclose(g.data, h.data)
+        assert g.dtype == x.dtype

@@ -223,7 +223,7 @@ class NumpyIndex(IndexKernels):
     def reduce_runs(self, x: Raw, axis: int, bounds: Raw, how: str) -> Raw:
         """As :meth:`IndexKernels.reduce_runs`: a thousand runs of a million cells take 0.4 ms, scattered 3 ms."""
         some = bounds[1:] > bounds[:-1]
-        wide = np.float32 if adds_up(how, x) else x.dtype
+        wide = np.float32 if adds_up(how, x) else x.dtype.newbyteorder("=")
         with np.errstate(invalid="ignore"):
             full = getattr(np, how).reduceat(x, bounds[:-1][some], axis=axis, dtype=wide).astype(x.dtype, copy=False)
         if some.all():
