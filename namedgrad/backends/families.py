@@ -319,6 +319,28 @@ class FamilyKernels:
             known = xp.logical_or(xp.isfinite(out), size < 1)
             return xp.where(known, out, xp.copysign(self._growth(size), x)).astype(out.dtype)
 
+    def sine_of_square(self, x: Raw) -> Raw:
+        """``sin(pi x**2 / 2)``."""
+        return self._of_square(self.xp.sin, floating(x))
+
+    def cosine_of_square(self, x: Raw) -> Raw:
+        """``cos(pi x**2 / 2)``."""
+        return self._of_square(self.xp.cos, floating(x))
+
+    def _of_square(self, f: Callable[[Raw], Raw], x: Raw) -> Raw:
+        """At a quarter turn times the square, known modulo 4 from a double and what rounding took from it."""
+        xp = self.xp
+        if is_complex(x):
+            return f(0.5 * np.pi * x * x)
+        with np.errstate(all="ignore"):
+            even = xp.logical_and(xp.absolute(x) >= 2.0**53, xp.isfinite(x))  # all numbers from there on are
+            wide = xp.where(even, 0, x).astype(np.float64)
+            whole, split = wide * wide, 134217729.0 * wide  # 2**27 + 1: Dekker's halves
+            high = split - (split - wide)
+            low = wide - high
+            rest = ((high * high - whole) + 2 * high * low) + low * low
+            return f(0.5 * np.pi * (xp.fmod(whole, 4) + xp.fmod(rest, 4))).astype(result_dtype(x))
+
     def _growth(self, x: Raw) -> Raw:
         """``exp(x) / (2 x)`` of large numbers."""
         half = self.xp.exp(0.5 * x)

@@ -200,10 +200,11 @@ def _all_of(function: str, known: list[Function], x: DimArray) -> list[DimArray]
     return [part(x, *each) for part in known]
 
 
-_quarter = math.pi / 2
 _sici = _known(lambda x, *_: spherical_j(0)(x), lambda x, *_: _ci_slope(x))
 _shichi = _known(lambda x, *_: _shi_slope(x), lambda x, *_: _chi_slope(x))
-_fresnel = _known(lambda x, *_: sin(scaled(_quarter, square(x))), lambda x, *_: cos(scaled(_quarter, square(x))))
+_sine_of_square = elementwise("sine_of_square", lambda y, x: multiply(scaled(math.pi, x), _cosine_of_square(x)))
+_cosine_of_square = elementwise("cosine_of_square", lambda y, x: multiply(scaled(-math.pi, x), _sine_of_square(x)))
+_fresnel = _known(lambda x, *_: _sine_of_square(x), lambda x, *_: _cosine_of_square(x))
 _airy: list[Function] = _known(
     lambda x, *v: _airy[1](x, *v),
     lambda x, *v: scale(_airy[0](x, *v), x),  # 0 at infinity
