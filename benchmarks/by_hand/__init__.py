@@ -16,6 +16,7 @@ import namedgrad as ng
 from benchmarks.by_hand import (
     cells,
     criteria,
+    functions,
     layers,
     lines,
     losses,
@@ -167,7 +168,7 @@ def rows() -> list[Row]:
         Row("diff", lambda x: x.diff("b"), (X,), lambda x: np.diff(x, axis=1), lambda g, z, x: (_undiff(g),)),
     ]  # fmt: skip
     files = (layers, losses, criteria, pointwise, special, lines, cells, places, moves, rolling, nets, windows, models,
-             transforms, matrices, recurrent)  # fmt: skip
+             transforms, matrices, recurrent, functions)  # fmt: skip
     return [*one, *two, *along, *others, *(Row(*row) for file in files for row in file.table())]
 
 
