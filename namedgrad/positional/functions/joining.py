@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.linear import Like
 from namedgrad.positional.array import ordered
@@ -19,7 +19,8 @@ from namedgrad.rules import movement
 from namedgrad.rules.indexing import take
 from namedgrad.rules.movement.padding import STATISTICS, pad_axis
 from namedgrad.rules.movement.repeating import repeat_cells, tile_cells
-from namedgrad.rules.structure import cast, spread
+from namedgrad.rules.structure import cast, constant_like, spread
+from namedgrad.trace import innermost
 
 
 @implements(np.concatenate)
@@ -47,9 +48,18 @@ def concatenate(
     return ordered(movement.join(parts, name) if len(parts) > 1 else parts[0], first.dims)
 
 
+def _beside(arrays: Any) -> list[DimArray]:
+    """Operands; numbers among them are where the arrays are, if those do not meet arrays of the host."""
+    parts = [numbered(a) for a in arrays]
+    away = [p for p in parts if not backends.backend_of(innermost(p).raw).meets_host]
+    if not away:
+        return parts
+    return [constant_like(p.raw, away[0]) if p.level is None and backends.is_number(p.raw) else p for p in parts]
+
+
 @implements(np.stack)
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
-    parts = [numbered(a) for a in arrays]
+    parts = _beside(arrays)
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape" if parts else "need at least one array to stack")
     at = normalize_axis_index(axis, parts[0].ndim + 1)
@@ -80,16 +90,20 @@ def _row(a: Any) -> DimArray:
 
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
-    parts = [_row(a) for a in tup]
+    parts = [_row(a) for a in _beside(tup)]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
+def _stacked(shape: Any, tup: Any, axis: int, **options: Any) -> DimArray:
+    return concatenate([shape(a) for a in _beside(tup)], axis, **options)
+
+
 implements(np.vstack)(
-    lambda tup, *, dtype=None, casting="same_kind": concatenate([_two(a) for a in tup], 0, dtype=dtype, casting=casting)
+    lambda tup, *, dtype=None, casting="same_kind": _stacked(_two, tup, 0, dtype=dtype, casting=casting)
 )
-implements(np.dstack)(lambda tup: concatenate([_deep(a) for a in tup], 2))
-implements(np.column_stack)(lambda tup: concatenate([_column(a) for a in tup], 1))
-implements(np.append)(lambda arr, values, axis=None: concatenate([arr, values], axis))
+implements(np.dstack)(lambda tup: _stacked(_deep, tup, 2))
+implements(np.column_stack)(lambda tup: _stacked(_column, tup, 1))
+implements(np.append)(lambda arr, values, axis=None: concatenate(_beside([arr, values]), axis))
 
 
 @implements(np.block)
