@@ -185,8 +185,7 @@ def _compatible(original: Call, data: Any, *args: Any, **options: Any) -> Any:
 
 def _joined(items: list[Any]) -> Any:
     """Nested lists as one array of ours."""
-    parts = [_joined(i) if isinstance(i, list) else positional(_numbers(i)) for i in items]
-    return np.stack(parts)
+    return np.stack([_joined(i) if isinstance(i, list) else _numbers(i) for i in items])
 
 
 def _whole(obj: Any, pairs: Any) -> Any:

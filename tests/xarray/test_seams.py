@@ -704,6 +704,12 @@ def test_a_list_of_numbers_per_slice():
     np.testing.assert_allclose(g.data, [ng.grad(lambda a: (f(a) ** 2).sum())(float(v)) for v in a.data], rtol=1e-13)
 
 
+def test_a_list_of_numbers_on_a_gpu(cupy):
+    x = xr.DataArray(cupy.asarray([2.0, 3.0]), dims="x")
+    g = ng.grad(lambda x: (xr.DataArray([x[0], 4.0, x[1]], dims="y") ** 2).sum())(x)
+    np.testing.assert_array_equal(g.data.get(), [4.0, 6.0])
+
+
 def test_seams_of_modules_that_are_loaded_later_need_no_xarray_argument():
     """A number that is differentiated meets plain DataArrays only; what is called first loads the module."""
     code = """
