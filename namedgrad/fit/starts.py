@@ -9,6 +9,9 @@
    tells what one step would reach.
 4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start.
 
+Where residuals are no differences of a model and observations, as relative ones and those of angles, no span tells: a
+step takes the place of 3. that evaluates all candidates in all cells.
+
 SciPy's start values, which are all 1, are tried before that. They are kept where they lead to a fit that leaves nothing
 but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do better.
 """
@@ -46,6 +49,7 @@ CANDIDATES, FEWEST = 2048, 256  # four times as many with four parameters that a
 ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
 OBSERVATIONS = 512  # that candidates are compared by, at most
 BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 8, 256  # candidates that a cell tries, and those that count for both
+EVALUATED, SINGLY = 1 << 24, (64, 1024)  # residuals of candidates in all cells, at most, but of so many candidates
 ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
 ONLY = "_only_cell"
 QUICK = 50  # iterations from SciPy's start values, which come first
@@ -254,6 +258,9 @@ class _Search:
             problem.begin_at(self._sound(judge))  # now what is not finite is missing
         usual = usual or _from_usual(problem, self.missing)
         out = usual.x.copy()
+        self.differs = judge.sound.size > 0 and not self.surface.is_difference(
+            judge.lowest, self.points[:, judge.sound[-1:]], problem.everywhere[:FIRST]
+        )
         for index in batches(problem.everywhere[~usual.good], problem.size):
             z = self.surface.observed(judge.lowest, index) if judge.sound.size else np.empty((len(index), 0))
             some = np.isfinite(z).any(axis=1)
@@ -275,22 +282,43 @@ class _Search:
 
     def _search(self, judge: _Judge, out: Array, usual: Usual, index: Index, z: Array) -> None:
         """Put better start values than the usual ones into ``out``, for some cells."""
-        problem = self.problem
         frames = None if self.surface.shared else self._frames_of(index)
-        known = np.isfinite(z).all(axis=1)
-        z = judge.seen(z if frames is None else self._on_grid(index, z, frames))
-        promised, least = judge.promised(z)
-        plain = problem.loss is None and not problem.weighted and frames is None and judge.all_seen
         cost, sound = usual.cost[index], usual.sound[index]
-        some = ~(plain & known & sound & (2 * cost <= least * (1 + ENOUGH)))
+        if self.differs:
+            some = np.ones(len(index), bool)
+        else:
+            z = judge.seen(z if frames is None else self._on_grid(index, z, frames))
+            promised, least = judge.promised(z)
+            known = np.isfinite(z).all(axis=1)
+            some = ~(self._is_plain(judge, frames) & known & sound & (2 * cost <= least * (1 + ENOUGH)))
         if not some.any():
             return
-        chosen, growth = judge(z[some], promised[:, some])
         frames = frames and [Frame(*(v[some] for v in f)) for f in frames]
+        chosen, growth = self._cheapest(judge, index, frames) if self.differs else judge(z[some], promised[:, some])
         x, at = self._trials(index[some], chosen, growth, frames)
         x, found = self._tried(x, at)
         better = found * (1 + EQUAL) < cost[some] * np.where(sound[some], 1.0, 1 + ENOUGH)
         out[:, index[some]] = np.where(better, x, out[:, index[some]])
+
+    def _is_plain(self, judge: _Judge, frames: list[Frame] | None) -> bool:
+        """Whether what candidates promise can be compared with a cost."""
+        return self.problem.loss is None and not self.problem.weighted and frames is None and judge.all_seen
+
+    def _cheapest(self, judge: _Judge, index: Index, frames: list[Frame] | None) -> tuple[Array, Array]:
+        """The candidates (trial, cell) that cost least, by evaluating them."""
+        problem = self.problem
+        size = max(1, int(problem.counts.max()))
+        most = int(np.clip(EVALUATED // (size * problem.cells.count), *SINGLY))
+        most = min(most, len(judge.sound))
+        tried = judge.sound[np.linspace(0, len(judge.sound) - 1, most).astype(int)]
+        chosen = np.repeat(tried[:, None], len(index), axis=1)
+        cost = np.empty(chosen.shape)
+        for some in batches(np.arange(most), max(1, ELEMENTS // (size * len(index)))):
+            several = chosen[some]
+            x, at = self._trials(index, several, np.zeros(several.shape), frames)
+            cost[some] = problem.evaluate(x[problem.free], at).cost.reshape(several.shape)
+        best = _least(np.where(np.isfinite(cost), cost, np.inf), BY_SPAN + BY_SLOPES + BY_BOTH)
+        return np.take_along_axis(chosen, best, 0), np.zeros(best.shape)
 
     def _trials(self, index: Index, chosen: Array, growth: Array, frames: list[Frame] | None) -> tuple[Array, Index]:
         """The start values that cells should try (parameter, trial), and the cell of each."""

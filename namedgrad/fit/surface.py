@@ -22,6 +22,7 @@ from namedgrad.transforms.leaves import Tree, flatten, unflatten
 from namedgrad.transforms.tape import Tape, quiet, record
 
 Array = np.ndarray[Any, Any]
+APART = 1e-6  # of residuals: what is no rounding
 
 
 class Slopes(NamedTuple):
@@ -158,17 +159,30 @@ class Surface:
 
     def observed(self, points: Matrix, index: Index) -> Array:
         """What the model should be (cell, observation), seen from where it is finite; NaN where that is missing."""
+        none, there = self._pair(points, index)
+        return none - there
+
+    def is_difference(self, points: Matrix, others: Matrix, index: Index) -> bool:
+        """Whether what observations add to residuals is the same at other parameters."""
+        (a, b), (c, d) = (self._pair(x, index) for x in (points, others))
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.maximum.reduce([np.abs(x) for x in (a, b, c, d)])
+            return not (np.abs((a - b) - (c - d)) > APART * size).any()
+
+    def _pair(self, points: Matrix, index: Index) -> tuple[Array, Array]:
+        """Residuals (cell, observation) without observations and with them."""
         problem, args = self.problem, self._arguments(index)
         given, last = args["data"][:-1], self._coordinates(args)[1]
         tree = Tree(last)
         none = tree.rebuild([_filled_with(self.nothing, y) for y in tree.parts])
         parts = problem.parameters.parts(np.repeat(points, len(index), axis=1), problem.backend)
-        found = []
+
+        def residual(y: Any) -> Array:
+            out = problem.checked(problem.call(parts, {"data": (*given, y)}), args, weighted=False)
+            return self._table(out.parts[0], len(index))
+
         with quiet():
-            for y in (none, last):
-                out = problem.checked(problem.call(parts, {"data": (*given, y)}), args, weighted=False)
-                found.append(self._table(out.parts[0], len(index)))
-        return found[0] - found[1]
+            return residual(none), residual(last)
 
     def _table(self, x: DimArray, count: int) -> Array:
         return self.problem.table(x, count, "residual").to_numpy().reshape(count, -1)

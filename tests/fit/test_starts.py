@@ -493,3 +493,36 @@ def test_parameters_whose_signs_make_no_difference_are_positive(signs):
     )  # fmt: skip
     found = np.stack([fit.params[n].values for n in fit.params])
     np.testing.assert_allclose(found, truth, atol=0.2)
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "limits", "misfit"),
+    [
+        (
+            lambda x, a, m, w, b: a / (1 + np.exp(-(x - m) / w)) + b, np.linspace(0, 100, 50),
+            [(10, 500), (30, 70), (3, 12), (1, 5)], lambda m, y: (m - y) / y,
+        ),
+        (
+            lambda x, a, m, s, b: a * np.exp(-0.5 * ((x - m) / s) ** 2) + b, np.linspace(400, 700, 60),
+            [(10, 50), (450, 650), (10, 40), (1, 5)], lambda m, y: (m - y) / np.sqrt(abs(m) + 1e-9),
+        ),
+        (
+            lambda x, c, a, w, h: c + a * np.sin(w * x + h), np.linspace(0, 20, 100),
+            [(10, 20), (2, 6), (1, 5), (-3, 3)], lambda m, y: m / y - 1,
+        ),
+    ],
+    ids=["relative", "counts", "ratio"],
+)  # fmt: skip
+def test_residuals_that_are_no_differences(model, x, limits, misfit):
+    rng = np.random.default_rng(7)
+    truth = np.array([rng.uniform(*ends, CELLS) for ends in limits])
+    y = model(x, *truth[..., None])
+    y = y * (1 + 0.02 * rng.normal(size=y.shape))
+    names = [f"p{i}" for i in range(len(limits))]
+    fit = ng.least_squares(
+        lambda p, x, y: misfit(model(x, *p.values()), y), names, xr.DataArray(x, dims="x"),
+        xr.DataArray(y, dims=("cell", "x")), over="cell",
+    )  # fmt: skip
+    for i in range(CELLS):
+        known = scipy.optimize.least_squares(lambda p, i=i: misfit(model(x, *p), y[i]), truth[:, i], x_scale="jac")
+        assert fit.cost[i] <= known.cost * (1 + 1e-6)
