@@ -14,7 +14,7 @@ from namedgrad.backends.base import Backend
 from namedgrad.fit.lazy import LazyResult
 from namedgrad.fit.least_squares import least_squares
 from namedgrad.fit.residuals import Residuals
-from namedgrad.fit.result import LeastSquaresResult
+from namedgrad.fit.result import LeastSquaresResult, in_place_of
 from namedgrad.fit.starts import ONLY, given_starts
 from namedgrad.fit.times import numeric
 from namedgrad.fit.units import parameter_units
@@ -97,16 +97,9 @@ def _read_like(c: Any, read: Callable[[Any], Any], home: Backend, x: Any) -> Any
         return read(x)
     named = hasattr(x, "dims")
     if not named:
-        values = np.asarray(x)
-        if c.dtype.kind == "M" and values.dtype.kind not in "iuf":
-            values = np.asarray(x, "datetime64[ns]" if values.dtype.kind == "O" else "datetime64")
-        if values.ndim and (values.ndim, c.ndim) != (1, 1):
-            raise ValueError(
-                f"predict: {c.name!r} has dims {c.dims}, but what was given in its place has {values.ndim} axes "
-                "without names; give xr.DataArray(values, dims=...)"
-            )
-        dims = c.dims if values.ndim else ()
-        x = xr.DataArray(values, {c.name: values} if c.name in dims else None, dims, c.name)
+        if c.dtype.kind == "M" and np.asarray(x).dtype.kind not in "iuf":
+            x = np.asarray(x, "datetime64[ns]" if np.asarray(x).dtype.kind == "O" else "datetime64")
+        x = in_place_of(c, np.asarray(x))
     number = read(x) if named else _moved(read(x), home)
     return number.assign_coords(x.coords) if isinstance(x, xr.DataArray) else number
 

@@ -325,8 +325,8 @@ class LeastSquaresResult(FitResult):
         ----------
         *data
             The arguments of the residual function after ``params``, without the last, the observations; none for those
-            of the fit. In place of a coordinate of ``.grad.fit`` also numbers, dates, or a list or plain array of them,
-            which then lies along the dim of that coordinate.
+            of the fit. In place of a DataArray also a list or plain array, which then lies along its dim; in place of a
+            coordinate of ``.grad.fit`` also dates.
 
         Raises
         ------
@@ -345,7 +345,8 @@ class LeastSquaresResult(FitResult):
                     f"got {len(data)}"
                 )
             labels = labels_among(data)
-            data = read_all(self.readers, data)
+            read = zip(problem.data, read_all(self.readers, data), strict=False)
+            data = tuple(in_place_of(c, x) if isinstance(c, xr.DataArray) and np.ndim(x) else x for c, x in read)
             args = {"params": dict(self.params), "data": (*data, self._nothing()), "cells": self.status}
             cells = Cells(args, cells.names)  # all parameters may be shared, and the data the same everywhere
 
@@ -413,6 +414,20 @@ class LeastSquaresResult(FitResult):
         out = self._grid(values, name, dims=dims, coords=coords)
         order = getattr(self._problem.data[-1], "dims", ()) if self._problem.data else ()
         return out.transpose(*order) if set(order) == set(out.dims) else out
+
+
+def in_place_of(c: xr.DataArray, x: Any) -> Any:
+    """A plain array along the dim of what it replaces; what has names as it is."""
+    if hasattr(x, "dims"):
+        return x
+    values = np.asarray(x)
+    if values.ndim and (values.ndim, c.ndim) != (1, 1):
+        raise ValueError(
+            f"predict: {c.name!r} has dims {c.dims}, but what was given in its place has {values.ndim} axes without "
+            "names; give xr.DataArray(values, dims=...)"
+        )
+    dims = c.dims if values.ndim else ()
+    return xr.DataArray(values, {c.name: values} if c.name in dims else None, dims, c.name)
 
 
 def standard_errors(problem: Problem, matrix: Matrix, covariance: Matrix) -> xr.Dataset:

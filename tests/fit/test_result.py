@@ -75,6 +75,14 @@ def test_predictions_from_named_and_plain_arrays():
     np.testing.assert_allclose(got.transpose(*want.dims), want)
     one = ng.least_squares(residual, START, TIME, y[:, 0, 0])
     np.testing.assert_allclose(one.predict(np.array([0.0, 1.0])), got[0, 0], rtol=1e-7)
+    da = labelled(y)
+    labels = ng.least_squares(residual, START, da.time, da, over=OVER)
+    for x in ([0.0, 1.0], np.array([0.0, 1.0])):
+        along = labels.predict(x)
+        np.testing.assert_array_equal(along.time, x)
+        np.testing.assert_allclose(along.transpose(*OVER, "time"), got.transpose(*OVER, "s"), rtol=1e-7)
+    with pytest.raises(ValueError, match=r"'time' has dims \('time',\).* 2 axes without names; give xr.DataArray"):
+        labels.predict([[0.0, 1.0]])
 
 
 def test_predictions_need_a_residual_that_is_linear_in_the_observations():
