@@ -1003,6 +1003,9 @@ def test_derivatives_at_numbers_of_python() -> None:
     z = 0.25 + 0.5j
     along = lambda t: np.real(ng.grad(lambda z: np.real(scipy.special.log_ndtr(z)))(z + t))
     assert ng.pushforward(along, (0.0,), (1.0,))[1] == pytest.approx(np.real(-hazard(z) * (z + hazard(z))), rel=1e-12)
+    for w in (0.25 + 0.5j, 30.0 + 1.0j):  # w' = 2i / sqrt(pi) - 2 z w
+        slope = 2j / math.sqrt(math.pi) - 2 * w * scipy.special.wofz(w)
+        assert ng.grad(lambda x, w=w: np.real(scipy.special.wofz(x + 1j * w.imag)))(w.real) == pytest.approx(slope.real, rel=1e-9)
 
 
 # Riemann's function and its first derivative, from mpmath.

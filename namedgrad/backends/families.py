@@ -364,8 +364,8 @@ class FamilyKernels:
         with np.errstate(all="ignore"):
             out = np.asarray(np.multiply(z, w))
             np.add(np.multiply(out, -2.0, out=out), 2j / _ROOT_PI, out=out)
-            far = ~(np.real(z) ** 2 + np.imag(z) ** 2 < _FAR**2) if is_complex(z) else ~(np.absolute(z) < _FAR)
-            return self._repaired(out, far, lambda z: self.wofz_order(1, z), z)
+            near = np.real(z) ** 2 + np.imag(z) ** 2 < _FAR**2 if is_complex(z) else np.absolute(z) < _FAR
+            return self._repaired(out, np.logical_not(near), lambda z: self.wofz_order(1, z), z)
 
     def dawsn_slope(self, x: Raw, y: Raw) -> Raw:
         """The same of Dawson's integral."""
