@@ -84,7 +84,7 @@ class Level:
             return a
         old = self.owned.get(id(a.raw))
         if old is None or (watch and not backends.same(old[1], a.raw)):
-            old = self.owned[id(a.raw)] = (a.raw, backends.call(backends.backend_of(root).copy, a.raw))
+            old = self.owned[id(a.raw)] = (a.raw, backends.call(backends.backend_of(root).keepsake, a.raw))
         return make(old[1], a.names, a.hidden)
 
     def lending(self, prim: Any) -> Callable[..., Map | None]:

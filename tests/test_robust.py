@@ -841,6 +841,19 @@ def test_a_value_without_derivative_is_copied_only_if_somebody_else_has_it(monke
         assert len(copied) == count
 
 
+def test_of_a_captured_array_that_repeats_a_cell_one_cell_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = np.array([2.0, 3.0])
+    x, captured = ng.DimArray(np.ones((50, 2)), ("x", "y")), ng.DimArray(np.broadcast_to(cells, (50, 2)), ("x", "y"))
+    copied: list[int] = []
+    kind = type(ng.backends.NUMPY)
+    original = kind.copy
+    monkeypatch.setattr(kind, "copy", lambda self, x: copied.append(x.size) or original(self, x))
+    _, pull = ng.pullback(lambda x: x * captured, x)
+    assert copied == [2]
+    cells[:] = 7.0
+    np.testing.assert_array_equal(pull(ng.ones_like(x)).data, np.full((50, 2), [2.0, 3.0]))
+
+
 KEEPING = {
     "multiply": (lambda x, a: x * a, lambda x, a: a),
     "divide": (lambda x, a: a / x, lambda x, a: -a / x**2),

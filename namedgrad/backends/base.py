@@ -145,6 +145,10 @@ class Backend(
         """A contiguous copy that shares nothing."""
         return self.xp.array(x, copy=True)
 
+    def keepsake(self, x: Raw) -> Raw:
+        """A copy that shares nothing, to be read only."""
+        return self.copy(x)
+
     def owns(self, x: Raw) -> bool:
         """Whether nothing else can change the memory of ``x``."""
         return bool(x.flags.owndata)
