@@ -1,0 +1,59 @@
+"""Powers at their edges, and branch cuts.
+
+Numbers of many digits are from mpmath 1.3 with 50 digits, by differences of its own functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "arrays"])
+def test_second_derivatives_of_power_at_its_edges(kind: str) -> None:
+    for z, want in ((0.0, [0, 0]), (1.0, [1, 0]), (2.0, [0, 2]), (3.0, [0, 0])):
+        x = ng.DimArray([0.0], "x")
+        exponent = z if kind == "numbers" else ng.DimArray([z], "x")
+        f = lambda x, exponent=exponent: (x**exponent).sum()
+        found = [ng.grad(f)(x), ng.grad(lambda x, f=f: ng.grad(f)(x).sum())(x)]
+        np.testing.assert_array_equal([g.data[0] for g in found], want)
+
+
+def test_the_mixed_derivative_of_power_at_exponent_zero() -> None:
+    x, z = ng.DimArray([2.0, 0.5], "x"), ng.DimArray([0.0, 0.0], "x")
+    mixed = ng.grad(lambda z: ng.grad(lambda x: (x**z).sum())(x).sum())(z)
+    np.testing.assert_allclose(mixed.data, [0.5, 2.0])
+    other = ng.grad(lambda x: ng.grad(lambda z: (x**z).sum())(z).sum())(x)
+    np.testing.assert_allclose(other.data, [0.5, 2.0])
+
+
+def test_integer_exponents_of_any_dtype() -> None:
+    x = ng.DimArray([0.0, -2.0, 3.0], "x")
+    for dtype in ("int64", "uint8", "int32"):
+        n = ng.DimArray(np.array([0, 3, 2], dtype), "x")
+        np.testing.assert_allclose(ng.grad(lambda x, n=n: (x**n).sum())(x).data, [0, 12, 6])
+
+
+def test_a_negative_base_and_a_complex_exponent() -> None:
+    x, z = ng.DimArray([-2.0], "x"), ng.DimArray([0.5 + 0.3j], "x")
+    f = lambda x, z: ng.real(x**z).sum()
+    gx, gz = ng.grad(f, (0, 1))(x, z)
+    h = 1e-6
+    value = lambda x, z: np.real((x + 0j) ** z)[0]
+    np.testing.assert_allclose(gx.data, (value(x.data + h, z.data) - value(x.data - h, z.data)) / (2 * h), rtol=1e-8)
+    along = [(value(x.data, z.data + d * h) - value(x.data, z.data - d * h)) / (2 * h) for d in (1, 1j)]
+    np.testing.assert_allclose(gz.data[0], along[0] + 1j * along[1], rtol=1e-8)
+
+
+@pytest.mark.parametrize("f", [np.arcsin, np.arccos, np.arccosh, np.arctanh, np.arcsinh, np.sqrt, np.log])
+def test_branch_cuts_are_those_of_the_value(f: Any) -> None:
+    at = np.array([2.0 + 0j, -2.0 + 0j, 0.5 + 2j, -0.5 - 2j, 3 + 1e-300j])
+    slope = ng.pushforward(f, (ng.DimArray(at, "x"),), (ng.ones({"x": 5}, dtype=complex),))[1].data
+    h = 1e-6
+    np.testing.assert_allclose(slope, (f(at + h) - f(at - h)) / (2 * h), rtol=1e-7, atol=1e-9)
