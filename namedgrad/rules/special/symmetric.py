@@ -56,9 +56,9 @@ def _slopes(name: str, factor: float, power: int, halves: tuple[int, ...]) -> li
 
 
 def _rc_slope(k: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
-    """Of a principal value, where ``z`` is below 0, by what its equations leave (DLMF 19.18.6)."""
-    usual = _RC[k](y, x, z)
-    if is_formula(x) or known_true(greater_equal(z, c(0))):
+    """As of ``R_F(x, z, z)``; of a principal value, where ``z`` is below 0, by what its equations leave (19.18.6)."""
+    usual = scaled(-1 / 3, elliprd(x, z, z)) if k else scaled(-1 / 6, elliprd(z, z, x))
+    if is_formula(x) or "c" in x.dtype.kind + z.dtype.kind or known_true(greater_equal(z, c(0))):
         return usual
     below = less(z, c(0))
     first = divide(subtract(reciprocal(sqrt(x)), y), subtract(scaled(2.0, x), scaled(2.0, z)))
@@ -84,7 +84,6 @@ def _rj_slope(k: int, o: DimArray, *xs: DimArray) -> DimArray:
 
 
 _RJ = _slopes("elliprj", 1.5, 0, (1, 1, 1, 2))
-_RC = _slopes("elliprc", 0.5, 0, (1, 2))
 
 
 def _rf_slope(x: DimArray, y: DimArray, z: DimArray) -> DimArray:
@@ -122,7 +121,7 @@ _SOURCE = "DLMF 19.16 and 19.18.1, by a trapezoidal rule on a logarithmic scale.
 # fmt: off
 elliprc = special(
     "elliprc", lambda o, x, y: _rc_slope(0, o, x, y), lambda o, x, y: _rc_slope(1, o, x, y),
-    domain="positive", operands=("x", "y"), says="Carlson's degenerate symmetric elliptic integral.", source=_SOURCE)
+    domain="positive", operands=("x", "y"), says="Carlson's degenerate symmetric elliptic integral.", source="DLMF 19.16.6 and 19.18.1.")
 elliprd = special(
     "elliprd", *_slopes("elliprd", 1.5, 0, (1, 1, 3)),
     domain="positive", operands=("x", "y", "z"), says="Carlson's symmetric elliptic integral of the second kind.", source=_SOURCE)
