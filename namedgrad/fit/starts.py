@@ -31,13 +31,14 @@ from namedgrad.axes import Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import solve
 from namedgrad.fit.cells import Index
+from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete, least
 from namedgrad.fit.marquardt import Marquardt
 from namedgrad.fit.noise import ELSEWHERE, elsewhere, looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import inverses
 from namedgrad.fit.status import Status
-from namedgrad.fit.surface import Slopes, Surface
+from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import Symmetry, measure, natural_units
 from namedgrad.fit.threads import shares
 from namedgrad.positional import positional
@@ -45,10 +46,7 @@ from namedgrad.transforms.tape import quiet
 
 Array = np.ndarray[Any, Any]
 DRAWS = 16  # of candidates, at most
-CANDIDATES, FEWEST = 2048, 256  # four times as many with four parameters that are not linear, and again with six
-ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
-OBSERVATIONS = 512  # that candidates are compared by, at most
-BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 8, 256  # candidates that a cell tries, and those that count for both
+CANDIDATES = 2048  # four times as many with four parameters that are not linear, and again with six
 EVALUATED, SINGLY = 1 << 24, (64, 1024)  # residuals of candidates in all cells, at most, but of so many candidates
 ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
 ONLY = "_only_cell"
@@ -59,9 +57,7 @@ SAME, TOGETHER = 1e-9, 3  # those that are rounding; parameters whose signs may 
 FIRST = 16  # cells that tell whether a model depends on a sign
 NEGATIVE, FAR = 0.25, 0.15  # of the candidates of a parameter, and of those of a place, which are beyond the data
 NEXT = 0.05  # of the observations of a coordinate, which are next to 0
-MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
 NEARLY_NONE = 1e-18  # of a linear parameter, which is on one side of 0 then: the derivative of abs(a) in a is 0 there
-SINGULAR, NEARLY = 1e-10, 1e-5  # the latter in 32 bits
 
 
 def given_starts(params: Any) -> tuple[Any, list[Name]]:
@@ -253,7 +249,7 @@ class _Search:
 
     def run(self, usual: Usual | None = None) -> Array:
         """The start values."""
-        problem, judge = self.problem, _Judge(self)
+        problem, judge = self.problem, Judge(self.found, self.points, self.surface, self.x, self.free)
         if problem.unusable.any() and judge.sound.size:
             problem.begin_at(self._sound(judge))  # now what is not finite is missing
         usual = usual or _from_usual(problem, self.missing)
@@ -270,7 +266,7 @@ class _Search:
         out[rows] = problem.start[rows]
         return np.where(np.isfinite(out), out, problem.start)
 
-    def _sound(self, judge: _Judge) -> Array:
+    def _sound(self, judge: Judge) -> Array:
         """Start values at which the model is finite."""
         problem, out = self.problem, self.problem.start.copy()
         for index in batches(problem.everywhere, problem.size):
@@ -280,7 +276,7 @@ class _Search:
             out[np.array(self.missing)[:, None], index] = x[self.missing]
         return out
 
-    def _search(self, judge: _Judge, out: Array, usual: Usual, index: Index, z: Array) -> None:
+    def _search(self, judge: Judge, out: Array, usual: Usual, index: Index, z: Array) -> None:
         """Put better start values than the usual ones into ``out``, for some cells."""
         frames = None if self.surface.shared else self._frames_of(index)
         cost, sound = usual.cost[index], usual.sound[index]
@@ -300,11 +296,11 @@ class _Search:
         better = found * (1 + EQUAL) < cost[some] * np.where(sound[some], 1.0, 1 + ENOUGH)
         out[:, index[some]] = np.where(better, x, out[:, index[some]])
 
-    def _is_plain(self, judge: _Judge, frames: list[Frame] | None) -> bool:
+    def _is_plain(self, judge: Judge, frames: list[Frame] | None) -> bool:
         """Whether what candidates promise can be compared with a cost."""
         return self.problem.loss is None and not self.problem.weighted and frames is None and judge.all_seen
 
-    def _cheapest(self, judge: _Judge, index: Index, frames: list[Frame] | None) -> tuple[Array, Array]:
+    def _cheapest(self, judge: Judge, index: Index, frames: list[Frame] | None) -> tuple[Array, Array]:
         """The candidates (trial, cell) that cost least, by evaluating them."""
         problem = self.problem
         size = max(1, int(problem.counts.max()))
@@ -317,7 +313,7 @@ class _Search:
             several = chosen[some]
             x, at = self._trials(index, several, np.zeros(several.shape), frames)
             cost[some] = problem.evaluate(x[problem.free], at).cost.reshape(several.shape)
-        best = _least(np.where(np.isfinite(cost), cost, np.inf), BY_SPAN + BY_SLOPES + BY_BOTH)
+        best = least(np.where(np.isfinite(cost), cost, np.inf), BY_SPAN + BY_SLOPES + BY_BOTH)
         return np.take_along_axis(chosen, best, 0), np.zeros(best.shape)
 
     def _trials(self, index: Index, chosen: Array, growth: Array, frames: list[Frame] | None) -> tuple[Array, Index]:
@@ -364,7 +360,7 @@ class _Search:
             if left == 1:  # of those that are equally good the one with the fewest negative parameters
                 equal = cost <= cost.min(axis=0) * (1 + EQUAL)
                 order = np.where(equal, (x[self.missing] < 0).sum(axis=0).reshape(-1, cells), np.inf)
-            best = _least(order, left) * cells + np.arange(cells)
+            best = least(order, left) * cells + np.arange(cells)
             x, at, cost = x[:, best.ravel()], at[best.ravel()], cost.ravel()[best.ravel()]
         return x, cost
 
@@ -377,7 +373,7 @@ class _Search:
     def _on_grid(self, index: Index, z: Array, frames: list[Frame]) -> Array:
         """Observations of one coordinate as they would be at ``x``; of several, as they are."""
         if len(self.x) != 1 or self.x[0].size != z.shape[1]:
-            return _complete(z)
+            return complete(z)
         x, grid = self.surface.each(index)[0], self.x[0].ravel()
         out = np.empty_like(z)
         for i, (own, values) in enumerate(zip(x, z, strict=True)):  # interpolation has no batched form
@@ -424,140 +420,6 @@ def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tupl
     cost = problem.evaluate(x[problem.free], at).cost  # the solver rounds its own
     _, lost = inverses(found.arrays["normal"], fitted=found.status != Status.MAX_ITERATIONS)
     return x, np.where(np.isfinite(cost), cost, np.inf), np.where(lost, int(Status.SINGULAR), found.status)
-
-
-class _Judge:
-    """Candidates as directions in the space of observations.
-
-    Attributes
-    ----------
-    sound : those whose model is finite
-    lowest : the parameters for which the model is closest to 0
-    """
-
-    def __init__(self, search: _Search) -> None:
-        found, points = search.found, search.points
-        at = _in_turn(search.surface, points, search.x)
-        smooth = np.isfinite(at.params[search.free]).all(axis=(0, 2))
-        sound = np.isfinite(at.value).all(axis=1) & smooth
-        self.sound = np.flatnonzero(sound)
-        self.all_seen = at.value.shape[1] <= OBSERVATIONS
-        self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
-        at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))
-        linear = at.params[found.linear]
-        left = at.value - np.einsum("kc,kcn->cn", points[found.linear][:, self.sound], linear)
-        self.rises = found.left and found.rise is not None
-        more = left[None] if self.rises else left[None][:0]
-        self.span = _orthonormal(np.concatenate([linear, more]))
-        self.slopes = _orthonormal(np.concatenate([at.params[search.free], more]))
-        self.offset = np.zeros_like(left) if self.rises or not found.left else left
-        self.left = left
-        low = self.sound[np.abs(left).max(axis=1).argsort()[:1]]
-        self.lowest = points[:, low]
-        self.lowest[found.linear] = 0.0
-
-    def seen(self, z: Array) -> Array:
-        """Those of the observations (cell, observation) that count here; NaN where many are missing."""
-        many = self.all_seen & (np.isnan(z).mean(axis=1) > MANY)
-        return np.where(many[:, None], z, _complete(z))[:, self.some]
-
-    def promised(self, z: Array) -> tuple[Array, Array]:
-        """What candidates promise to leave of observations after one step (candidate, cell), in parts; and the least.
-
-        The parts are those of all there is, less 1; the least (cell,) is twice a cost.
-        """
-        left = self._left(self.slopes, z)
-        return left, np.nansum(z * z, axis=1) * (1 + left.min(axis=0))
-
-    def __call__(self, z: Array, promised: Array) -> tuple[Array, Array]:
-        """Candidates for each cell (trial, cell), and how much (in logs) what is left of each should grow."""
-        now = self._left(self.span, z)
-        likely = _least(promised, LIKELY)
-        both = np.take_along_axis(likely, _least(np.take_along_axis(now, likely, 0), BY_BOTH), 0)
-        chosen = np.concatenate([_least(now, BY_SPAN), _least(promised, BY_SLOPES), both])
-        return self.sound[chosen], self._growth(chosen, z)
-
-    def _left(self, basis: Array, z: Array) -> Array:
-        """Squares of what is left (candidate, cell) in parts of all, less 1; for a comparison 32 bits will do."""
-        gaps = ~np.isfinite(z).all(axis=1)
-        if gaps.any():
-            whole = np.empty((len(basis), len(z)), np.float32)
-            whole[:, gaps], whole[:, ~gaps] = self._left_of_some(basis, z[gaps]), self._left(basis, z[~gaps])
-            return whole
-        size = np.linalg.norm(z, axis=1)
-        size = np.where(size > 0, size, 1.0)
-        unit = (z / size[:, None]).astype(np.float32)
-        out = np.empty((len(basis), len(z)), np.float32)
-        for some in batches(np.arange(len(basis)), FEWEST):
-            q = basis[some]
-            seen = (q.reshape(-1, q.shape[2]).astype(np.float32) @ unit.T).reshape(*q.shape[:2], len(z))
-            out[some] = -np.einsum("ckz,ckz->cz", seen, seen)
-            if self.offset.any():
-                off = self.offset[some]
-                off = off - np.einsum("ckn,ck->cn", q, np.einsum("ckn,cn->ck", q, off))
-                out[some] += np.einsum("cn,cn->c", off, off)[:, None] / size**2 - 2 * (off @ z.T) / size**2
-        return out
-
-    def _left_of_some(self, basis: Array, z: Array) -> Array:
-        """The same where observations are missing: there the bases are not orthonormal."""
-        there, z = np.isfinite(z), np.nan_to_num(z)
-        size = np.linalg.norm(z, axis=1)
-        size = np.where(size > 0, size, 1.0)
-        unit, seen = (x.T.astype(np.float32) for x in (z / size[:, None], there))
-        out, rows = np.empty((len(basis), len(z)), np.float32), np.arange(basis.shape[1])
-        for some in batches(np.arange(len(basis)), max(1, ELEMENTS // (max(1, rows.size) ** 2 * len(z)))):
-            q, off = np.swapaxes(basis[some], 0, 1).astype(np.float32), self.offset[some]
-            normal, pull = (q[:, None] * q) @ seen, q @ unit
-            normal[rows, rows] += NEARLY
-            if off.any():
-                pull -= (q * off) @ there.T / size
-            several = (x.reshape(*x.shape[:-2], math.prod(x.shape[-2:])) for x in (normal, pull))
-            out[some] = -_explained(*several).reshape(pull.shape[1:])
-            if off.any():
-                out[some] += (off**2 @ there.T / size - 2 * (off @ unit)) / size
-        return out
-
-    def _growth(self, chosen: Array, z: Array) -> Array:
-        if not self.rises:
-            return np.zeros(chosen.shape)
-        left = np.where(np.isfinite(z), self.left[chosen], 0.0)  # (trial, cell, observation)
-        along = np.einsum("tcn,cn->tc", left, np.nan_to_num(z)) / np.einsum("tcn,tcn->tc", left, left)
-        return np.log(np.where(along > 0, along, 1.0))
-
-
-def _explained(normal: Array, pull: Array) -> Array:
-    """How much less the squares are at the solution of normal equations."""
-    return small.dot(pull, small.solve(small.cholesky(normal), pull))
-
-
-def _least(cost: Array, count: int) -> Array:
-    """The rows with the least cost, per column."""
-    return np.argpartition(cost, min(count, len(cost)) - 1, axis=0)[:count]
-
-
-def _orthonormal(columns: Array) -> Array:
-    """Orthonormal bases (candidate, vector, observation) of the spans of (column, candidate, observation)."""
-    a = np.swapaxes(columns, 0, 1)
-    size = np.linalg.norm(a, axis=2, keepdims=True)
-    a = a / np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(a @ np.swapaxes(a, 1, 2))
-    factor = np.where(values > SINGULAR, 1 / np.sqrt(np.maximum(values, SINGULAR)), 0.0)
-    return np.swapaxes(vectors * factor[:, None], 1, 2) @ a
-
-
-def _in_turn(surface: Surface, points: Array, x: list[Array]) -> Slopes:
-    """Slopes at many points, some at a time."""
-    several = [surface.slopes(points[:, at], x, along=False) for at in batches(np.arange(points.shape[1]), FEWEST)]
-    return Slopes(*(np.concatenate(v, axis=-2) for v in zip(*several, strict=True)))
-
-
-def _complete(z: Array) -> Array:
-    """Observations with missing ones interpolated in their order."""
-    out, n = z.copy(), np.arange(z.shape[1])
-    for i in np.flatnonzero(~np.isfinite(z).all(axis=1)):
-        there = np.isfinite(z[i])
-        out[i] = np.interp(n, n[there], z[i, there])
-    return out
 
 
 def _within(points: Array, low: Array, high: Array, rng: np.random.Generator) -> Array:

@@ -1,0 +1,161 @@
+"""Which candidates for start values promise most, in all cells at once: 3. of :mod:`~namedgrad.fit.starts`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad.fit import small
+from namedgrad.fit.problem import batches
+from namedgrad.fit.surface import Slopes, Surface
+from namedgrad.fit.symmetry import Symmetry
+
+Array = np.ndarray[Any, Any]
+FEWEST = 256  # candidates, at least, that are drawn and seen together
+ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unless they are the fewest
+OBSERVATIONS = 512  # that candidates are compared by, at most
+BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 8, 256  # candidates that a cell tries, and those that count for both
+MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
+SINGULAR, NEARLY = 1e-10, 1e-5  # the latter in 32 bits
+
+
+class Judge:
+    """Candidates as directions in the space of observations.
+
+    Parameters
+    ----------
+    found : the symmetries of the model
+    points : the candidates (parameter, candidate)
+    surface, x : the model, and the coordinates to see it at
+    free : the rows of the parameters that are sought
+
+    Attributes
+    ----------
+    sound : those whose model is finite
+    lowest : the parameters for which the model is closest to 0
+    """
+
+    def __init__(self, found: Symmetry, points: Array, surface: Surface, x: list[Array], free: list[int]) -> None:
+        at = _in_turn(surface, points, x)
+        smooth = np.isfinite(at.params[free]).all(axis=(0, 2))
+        sound = np.isfinite(at.value).all(axis=1) & smooth
+        self.sound = np.flatnonzero(sound)
+        self.all_seen = at.value.shape[1] <= OBSERVATIONS
+        self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
+        at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))
+        linear = at.params[found.linear]
+        left = at.value - np.einsum("kc,kcn->cn", points[found.linear][:, self.sound], linear)
+        self.rises = found.left and found.rise is not None
+        more = left[None] if self.rises else left[None][:0]
+        self.span = _orthonormal(np.concatenate([linear, more]))
+        self.slopes = _orthonormal(np.concatenate([at.params[free], more]))
+        self.offset = np.zeros_like(left) if self.rises or not found.left else left
+        self.left = left
+        low = self.sound[np.abs(left).max(axis=1).argsort()[:1]]
+        self.lowest = points[:, low]
+        self.lowest[found.linear] = 0.0
+
+    def seen(self, z: Array) -> Array:
+        """Those of the observations (cell, observation) that count here; NaN where many are missing."""
+        many = self.all_seen & (np.isnan(z).mean(axis=1) > MANY)
+        return np.where(many[:, None], z, complete(z))[:, self.some]
+
+    def promised(self, z: Array) -> tuple[Array, Array]:
+        """What candidates promise to leave of observations after one step (candidate, cell), in parts; and the least.
+
+        The parts are those of all there is, less 1; the least (cell,) is twice a cost.
+        """
+        left = self._left(self.slopes, z)
+        return left, np.nansum(z * z, axis=1) * (1 + left.min(axis=0))
+
+    def __call__(self, z: Array, promised: Array) -> tuple[Array, Array]:
+        """Candidates for each cell (trial, cell), and how much (in logs) what is left of each should grow."""
+        now = self._left(self.span, z)
+        likely = least(promised, LIKELY)
+        both = np.take_along_axis(likely, least(np.take_along_axis(now, likely, 0), BY_BOTH), 0)
+        chosen = np.concatenate([least(now, BY_SPAN), least(promised, BY_SLOPES), both])
+        return self.sound[chosen], self._growth(chosen, z)
+
+    def _left(self, basis: Array, z: Array) -> Array:
+        """Squares of what is left (candidate, cell) in parts of all, less 1; for a comparison 32 bits will do."""
+        gaps = ~np.isfinite(z).all(axis=1)
+        if gaps.any():
+            whole = np.empty((len(basis), len(z)), np.float32)
+            whole[:, gaps], whole[:, ~gaps] = self._left_of_some(basis, z[gaps]), self._left(basis, z[~gaps])
+            return whole
+        size = np.linalg.norm(z, axis=1)
+        size = np.where(size > 0, size, 1.0)
+        unit = (z / size[:, None]).astype(np.float32)
+        out = np.empty((len(basis), len(z)), np.float32)
+        for some in batches(np.arange(len(basis)), FEWEST):
+            q = basis[some]
+            seen = (q.reshape(-1, q.shape[2]).astype(np.float32) @ unit.T).reshape(*q.shape[:2], len(z))
+            out[some] = -np.einsum("ckz,ckz->cz", seen, seen)
+            if self.offset.any():
+                off = self.offset[some]
+                off = off - np.einsum("ckn,ck->cn", q, np.einsum("ckn,cn->ck", q, off))
+                out[some] += np.einsum("cn,cn->c", off, off)[:, None] / size**2 - 2 * (off @ z.T) / size**2
+        return out
+
+    def _left_of_some(self, basis: Array, z: Array) -> Array:
+        """The same where observations are missing: there the bases are not orthonormal."""
+        there, z = np.isfinite(z), np.nan_to_num(z)
+        size = np.linalg.norm(z, axis=1)
+        size = np.where(size > 0, size, 1.0)
+        unit, seen = (x.T.astype(np.float32) for x in (z / size[:, None], there))
+        out, rows = np.empty((len(basis), len(z)), np.float32), np.arange(basis.shape[1])
+        for some in batches(np.arange(len(basis)), max(1, ELEMENTS // (max(1, rows.size) ** 2 * len(z)))):
+            q, off = np.swapaxes(basis[some], 0, 1).astype(np.float32), self.offset[some]
+            normal, pull = (q[:, None] * q) @ seen, q @ unit
+            normal[rows, rows] += NEARLY
+            if off.any():
+                pull -= (q * off) @ there.T / size
+            several = (x.reshape(*x.shape[:-2], math.prod(x.shape[-2:])) for x in (normal, pull))
+            out[some] = -_explained(*several).reshape(pull.shape[1:])
+            if off.any():
+                out[some] += (off**2 @ there.T / size - 2 * (off @ unit)) / size
+        return out
+
+    def _growth(self, chosen: Array, z: Array) -> Array:
+        if not self.rises:
+            return np.zeros(chosen.shape)
+        left = np.where(np.isfinite(z), self.left[chosen], 0.0)  # (trial, cell, observation)
+        along = np.einsum("tcn,cn->tc", left, np.nan_to_num(z)) / np.einsum("tcn,tcn->tc", left, left)
+        return np.log(np.where(along > 0, along, 1.0))
+
+
+def _explained(normal: Array, pull: Array) -> Array:
+    """How much less the squares are at the solution of normal equations."""
+    return small.dot(pull, small.solve(small.cholesky(normal), pull))
+
+
+def least(cost: Array, count: int) -> Array:
+    """The rows with the least cost, per column."""
+    return np.argpartition(cost, min(count, len(cost)) - 1, axis=0)[:count]
+
+
+def _orthonormal(columns: Array) -> Array:
+    """Orthonormal bases (candidate, vector, observation) of the spans of (column, candidate, observation)."""
+    a = np.swapaxes(columns, 0, 1)
+    size = np.linalg.norm(a, axis=2, keepdims=True)
+    a = a / np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(a @ np.swapaxes(a, 1, 2))
+    factor = np.where(values > SINGULAR, 1 / np.sqrt(np.maximum(values, SINGULAR)), 0.0)
+    return np.swapaxes(vectors * factor[:, None], 1, 2) @ a
+
+
+def _in_turn(surface: Surface, points: Array, x: list[Array]) -> Slopes:
+    """Slopes at many points, some at a time."""
+    several = [surface.slopes(points[:, at], x, along=False) for at in batches(np.arange(points.shape[1]), FEWEST)]
+    return Slopes(*(np.concatenate(v, axis=-2) for v in zip(*several, strict=True)))
+
+
+def complete(z: Array) -> Array:
+    """Observations with missing ones interpolated in their order."""
+    out, n = z.copy(), np.arange(z.shape[1])
+    for i in np.flatnonzero(~np.isfinite(z).all(axis=1)):
+        there = np.isfinite(z[i])
+        out[i] = np.interp(n, n[there], z[i, there])
+    return out
