@@ -391,3 +391,30 @@ def test_slope_next_to_a_branch_point(name):
     x = np.array([1 + 1e-10j])
     got = ng.grad(lambda x: np.sum(np.real(getattr(np, name)(x))))(x)
     np.testing.assert_allclose(abs(got), abs(1 / np.sqrt(1e-10j * (2 + 1e-10j))), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------ numbers of Python
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "var", "std", "cumsum", "cumprod", "nansum", "nanmean"])
+@pytest.mark.parametrize("number", [2.5, 3, 0.5 - 1.5j])
+def test_reductions_of_a_number_of_python(name, number):
+    np.testing.assert_array_equal(getattr(ng, name)(number).data, np.ravel(getattr(np, name)(number))[0])
+
+
+def test_softmax_silu_and_powers_of_a_number_of_python():
+    assert [ng.softmax(0.7).item(), ng.log_softmax(0.7).item()] == [1, 0]
+    z = 0.5 + 0.3j
+    assert ng.silu(z).item() == pytest.approx(z / (1 + np.exp(-z)), rel=1e-14)
+    np.testing.assert_array_equal(ng.vander(0.5, 4).data, np.vander([0.5], 4)[0])
+
+
+@pytest.mark.parametrize(("name", "at", "slope"), [
+    ("frexp", (0.0,), 1), ("frexp", (12.0,), 1 / 16), ("stdtr", (0.0, 1.0), np.nan),
+    ("voigt_profile", (1e200, 1.0, 1.0), 0), ("voigt_profile", (0.5, 0.0, 1.0), -1 / np.pi / 1.25**2),
+])  # fmt: skip
+def test_slopes_at_numbers_of_python(name, at, slope):
+    """They are those at arrays, also where Python refuses to divide by 0."""
+    first = lambda out: out[0] if isinstance(out, tuple) else out
+    found = ng.grad(lambda x: first(getattr(ng, name)(x, *at[1:])))(at[0])
+    np.testing.assert_allclose(found, slope, rtol=1e-12)

@@ -103,7 +103,7 @@ class ActivationKernels:
     def silu(self, x: Raw) -> Raw:
         """``x * sigmoid(x)``."""
         share = self.expit(x)
-        if self.may_branch and isinstance(share, np.ndarray) and share.dtype == x.dtype:
+        if self.may_branch and isinstance(share, np.ndarray) and share.dtype == result_dtype(x):
             return np.multiply(x if np.min(x, initial=0) > -FAR else np.maximum(x, -FAR), share, out=share)
         return self.xp.maximum(x, -FAR) * share
 

@@ -37,7 +37,7 @@ class SoftmaxKernels:
 
     def softmax(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """``exp(x)`` over its sum along axes."""
-        if 0 in x.shape or not axis:
+        if not axis or 0 in x.shape:
             return self.xp.exp(self.xp.subtract(x, x))
         e = self.xp.exp(self.below_max(x, axis))
         e /= self.xp.sum(e, axis=axis, keepdims=True)
@@ -45,7 +45,7 @@ class SoftmaxKernels:
 
     def log_softmax(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Its logarithm."""
-        if 0 in x.shape or not axis:
+        if not axis or 0 in x.shape:
             return self.xp.subtract(x, x) * 1.0
         out = self.below_max(x, axis)
         out -= self._log_sum(out, axis)

@@ -17,8 +17,10 @@ Raw = Any
 
 
 def double(x: Raw) -> Raw:
-    """In double precision, or a plain number as it is."""
-    return x.astype("complex128" if x.dtype.kind == "c" else "float64", copy=False) if hasattr(x, "astype") else x
+    """In double precision; Python's numbers but integers are NumPy's, which may be divided by 0."""
+    if hasattr(x, "astype"):
+        return x.astype("complex128" if x.dtype.kind == "c" else "float64", copy=False)
+    return np.complex128(x) if isinstance(x, complex) else np.float64(x) if isinstance(x, float) else x
 
 
 def floating(x: Raw) -> Raw:
@@ -515,7 +517,7 @@ class SpecialKernels:
 
     def frexp_unit(self, x: Raw, mantissa: Raw) -> Raw:
         """The power of 2 that is the quotient of the mantissa and ``x``, 1 at 0."""
-        return self.xp.ldexp(np.ones((), x.dtype)[()], -self.xp.frexp(x)[1])
+        return self.xp.ldexp(np.ones((), result_dtype(x))[()], -self.xp.frexp(x)[1])
 
     def frexp_exponent(self, x: Raw) -> Raw:
         """The second result of ``frexp``."""
