@@ -88,7 +88,7 @@ def _announced(function: Callable[..., Any], kwargs: Any, *kinds: tuple[Any, Any
 
 
 def _is_number(x: Raw) -> bool:
-    return not hasattr(x, "dtype")
+    return not hasattr(x, "ndim")
 
 
 def _letters(x: Raw) -> tuple[int, ...] | None:

@@ -564,7 +564,8 @@ def _either(original: Call, seam: Seam) -> Call:
 
 
 def _install() -> None:
-    for seam in SEAMS:
+    """Kernels come first: modules that are imported for other seams make methods of them."""
+    for seam in sorted(SEAMS, key=lambda s: "duck_array_ops" not in s.place):
         try:
             owner, name = owner_of(seam.place)
         except AttributeError:
