@@ -157,6 +157,10 @@ def _aligns_moving(self: Any) -> bool:
     return any(map(has_moving, self.objects)) or any(isinstance(i, Moving) for i in self.indexes.values())
 
 
+def _listed(data: Any, *_: Any, **__: Any) -> bool:
+    return isinstance(data, list)
+
+
 def _always(*_: Any, **__: Any) -> bool:
     return True
 
@@ -174,12 +178,10 @@ def _later(module: str, name: str) -> Call:
 
 
 def _compatible(original: Call, data: Any, *args: Any, **options: Any) -> Any:
-    """The door through which every array enters xarray; numbers of ours in a list are one array."""
+    """A list with numbers of ours is one array: it is looked into only where NumPy has failed to."""
     try:
         return original(data, *args, **options)
     except TraceError:
-        if not isinstance(data, list):
-            raise
         return _joined(data)
 
 
@@ -513,7 +515,7 @@ SEAMS = [
     Seam("xarray.core.duck_array_ops:pandas_isnull", np.isnat, _dates),
     Seam("xarray.core.duck_array_ops:mean", _mean_of_dates, _dates),
     Seam("xarray.core.duck_array_ops:asarray", _data_of, _wrapped_first),
-    *(Seam(f"xarray.core.{m}:as_compatible_data", _compatible, _always, around=True) for m in _HOLDERS),
+    *(Seam(f"xarray.core.{m}:as_compatible_data", _compatible, _listed, around=True) for m in _HOLDERS),
     Seam("xarray.core.variable:Variable.as_numpy", _same),
     Seam("xarray.core.dataset:_maybe_chunk", _uncut, _cut),
     Seam("xarray.core.variable:Variable.chunk", lambda self, *_, **__: self, lambda self, *_, **__: holds(self)),

@@ -18,7 +18,6 @@ from tests.support.oracles import richardson
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
-
 # on both sides of where the slope of a Bessel function is found in another way: next to 0, and where the value is 0
 PLACES = (-25.0, -2.5, -9.99e-4, 0.0, 1e-200, 9.99e-4, 1.01e-3, 0.3, 1.8411837813406593, 4.0, 25.0, 300.0, math.nan)
 

@@ -1,7 +1,4 @@
-"""Powers at their edges, and branch cuts.
-
-Numbers of many digits are from mpmath 1.3 with 50 digits, by differences of its own functions.
-"""
+"""Powers at their edges, and branch cuts."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _slopes(name: str, factor: float, power: int, halves: tuple[int, ...]) -> li
 def _rc_slope(k: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
     """As of ``R_F(x, z, z)``; of a principal value, where ``z`` is below 0, by what its equations leave (19.18.6)."""
     usual = scaled(-1 / 3, elliprd(x, z, z)) if k else scaled(-1 / 6, elliprd(z, z, x))
-    if is_formula(x) or "c" in x.dtype.kind + z.dtype.kind or known_true(greater_equal(z, c(0))):
+    if is_formula(x) or any(v.dtype.kind == "c" for v in (x, z)) or known_true(greater_equal(z, c(0))):
         return usual
     below = less(z, c(0))
     first = divide(subtract(reciprocal(sqrt(x)), y), subtract(scaled(2.0, x), scaled(2.0, z)))
