@@ -1,0 +1,273 @@
+"""What users of other systems reported about singular values, eigenvalues and least squares, on our operations.
+
+Answers are closed forms, or finite differences of the value alone; for second derivatives, of the gradient.
+"""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import namedgrad as ng
+from tests.linalg.matrices import (
+    IJ,
+    KINDS,
+    hermitian,
+    named,
+    regular,
+    richardson,
+    right,
+    slopes,
+    some,
+    squared,
+    weighed,
+)
+from tests.support.tolerances import FIRST, MATRIX, assert_close
+
+# ------------------------------------------------------------------------------------------------ singular values
+
+
+@KINDS
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (1, 3), (1, 1)])
+def test_singular_values(shape, kind):
+    right(lambda a: weighed(ng.svd(a, IJ, compute_uv=False)), regular(*shape, kind=kind) + np.eye(*shape) * np.arange(shape[1]))
+
+
+@KINDS
+@pytest.mark.parametrize("shape", [(3, 3), (4, 3), (3, 4)])
+@pytest.mark.parametrize("full", [True, False])
+def test_what_singular_vectors_determine(shape, full, kind):
+    x = regular(*shape, kind=kind) + np.eye(*shape) * np.arange(shape[1])
+
+    def polar(a):
+        u, _, vh = ng.svd(a, IJ, full_matrices=full)
+        k = range(min(shape))
+        return weighed(ng.dot(u.isel(j2=list(k)), vh.isel(j2=list(k)), dim="j2"))
+
+    right(polar, x)
+
+    def low_rank(a):
+        u, s, vh = ng.svd(a, IJ, full_matrices=full)
+        return weighed(ng.dot(u.isel(j2=[0]) * s.isel(j2=[0]), vh.isel(j2=[0]), dim="j2"))
+
+    right(low_rank, x)
+
+
+def test_polar_factor_of_a_batch_in_both_modes():
+    x = np.stack([regular(3, seed=k, kind="complex") for k in range(4)])
+
+    def polar(a):
+        u, _, vh = ng.svd(a, IJ)
+        return ng.dot(u, vh, dim="j2")
+
+    t = some(4, 3, 3, kind="complex")
+    pushed = ng.pushforward(polar, (named(x, "bij", vectorized="b"),), (named(t, "bij", vectorized="b"),))[1].data
+    expected = richardson(lambda s: np.stack([scipy.linalg.polar(m + s * d)[0] for m, d in zip(x, t, strict=True)]), 1e-3)
+    assert_close(pushed, expected, FIRST)
+
+
+@pytest.mark.parametrize("x", [np.eye(3), np.zeros((3, 3)), 2 * np.eye(3)[[2, 0, 1]], np.diag([2.0, 2.0, 0.0]), np.ones((3, 3)), np.eye(4, 3), np.ones((2, 4))], ids=str)
+def test_symmetric_functions_of_coinciding_singular_values(x):
+    total = ng.grad(lambda a: (ng.svd(a, IJ, compute_uv=False) ** 2).sum())(named(x)).data
+    assert_close(total, 2 * x, MATRIX)
+    product = ng.grad(lambda a: (ng.svd(a, IJ)[1] ** 2).sum())(named(x)).data
+    assert_close(product, 2 * x, MATRIX)
+
+
+def test_nuclear_norms():
+    q = np.linalg.qr(some(4, 4))[0]
+    assert_close(ng.grad(lambda a: ng.norm(a, IJ, "nuc"))(named(q)).data, q, MATRIX)
+    low = np.outer(some(4), some(3))
+    expected = low / np.linalg.norm(low)
+    assert_close(ng.grad(lambda a: ng.norm(a, IJ, "nuc"))(named(low)).data, expected, MATRIX)
+    right(lambda a: ng.norm(a, IJ, "nuc"), regular(4, 3))
+    right(lambda a: ng.norm(a, IJ, "nuc"), regular(3, kind="complex"))
+    x = np.stack([regular(3, seed=k) for k in range(3)])
+    g = ng.vmap(ng.grad(lambda a: ng.norm(a, IJ, "nuc")), "b")(named(x, "bij")).data
+    for k in range(3):
+        assert_close(g[k], scipy.linalg.polar(x[k])[0], MATRIX)
+
+
+def test_a_vector_of_coinciding_singular_values_has_no_derivative():
+    g = ng.grad(lambda a: ng.svd(a, IJ)[0].isel(i=1, j2=0))(named(np.eye(3))).data
+    assert np.isnan(g).any()
+    pair = ng.grad(lambda a: ng.svd(a, IJ)[0].isel(i=1, j2=2))(named(np.diag([3.0, 3.0, 1.0]))).data
+    assert np.isfinite(pair).all(), "that of the single value is determined"
+
+
+# ------------------------------------------------------------------------------------------------ eigenvalues
+
+
+@KINDS
+def test_eigenvalues_of_hermitian_matrices(kind):
+    x = hermitian(some(4, 4, kind=kind)) / 4 + np.diag([1.0, 2, 3, 4])
+    right(lambda a: weighed(ng.eigvalsh(a, IJ)), x, symmetric=True)
+    right(lambda a: weighed(ng.log(ng.eigh(a, IJ)[0])), x, symmetric=True)
+
+    def function(a):
+        w, v = ng.eigh(a, IJ)
+        return weighed(ng.dot(v * ng.exp(w), ng.conjugate(v).rename(i="k"), dim="j2"))
+
+    right(function, x, symmetric=True)
+
+
+def test_single_vectors_beside_coinciding_values():
+    m = np.diag([4.0, 1.0, 1.0])
+    for k, column in ((1, 2), (2, 2), (0, 2)):
+        g = ng.grad(lambda a, k=k, c=column: ng.eigh(a, IJ)[1].isel(i=k, j2=c))(named(m)).data
+        expected = slopes(lambda x, k=k: np.linalg.eigh(x)[1][k, 2] * np.sign(np.linalg.eigh(x)[1][0, 2]), m, symmetric=True)
+        assert_close(g, expected, FIRST)
+    assert np.isnan(ng.grad(lambda a: ng.eigh(a, IJ)[1].isel(i=2, j2=0))(named(m)).data).any()
+
+
+def test_the_leading_vector_of_a_dyad():
+    x = np.array([1.0, 2.0, 3.0])
+
+    def leading(x):
+        v = ng.eigh(ng.outer(x, x.rename(i="j")), IJ)[1].isel(j2=2)
+        return v * ng.sign(v.isel(i=0))
+
+    jac = ng.jacobian(leading)(named(x, "i")).data
+    unit = x / np.linalg.norm(x)
+    assert_close(jac, (np.eye(3) - np.outer(unit, unit)) / np.linalg.norm(x), MATRIX)
+
+    def rotated(x):
+        return ng.dot(ng.eigh(ng.outer(x, x.rename(i="j")), IJ)[1], x, dim="i").isel(j2=0)
+
+    assert np.isnan(ng.grad(rotated)(named(x, "i")).data).any(), "any basis of the rest is one of zeros"
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-8, 1e-3])
+def test_values_that_nearly_coincide(scale):
+    x = np.diag(1 + scale * np.array([0.3, -0.9, 1.7]))
+    g = ng.grad(lambda a: (ng.eigh(a, IJ)[0] ** 3).sum())(named(x)).data
+    assert_close(g, 3 * x @ x, MATRIX)
+
+
+@pytest.mark.parametrize("x", [np.eye(3), np.zeros((3, 3)), np.diag([1.0, 1.0, 5.0]), np.ones((3, 3))], ids=str)
+def test_symmetric_functions_of_coinciding_eigenvalues(x):
+    for f in (lambda a: (ng.eigvalsh(a, IJ) ** 2).sum(), lambda a: (ng.eigh(a, IJ)[0] ** 2).sum(), lambda a: (ng.eigvals(a, IJ) ** 2).sum().real):
+        assert_close(ng.grad(f)(named(x)).data, 2 * x, MATRIX)
+
+
+def test_a_second_derivative_at_coinciding_values_is_never_finite_and_wrong():
+    for f in (lambda a: (ng.eigvalsh(a, IJ) ** 2).sum(), lambda a: ng.log(ng.eigvalsh(a, IJ)).sum(), lambda a: (ng.svd(a, IJ, compute_uv=False) ** 2).sum()):
+        h = ng.hessian(f)(named(2 * np.eye(2))).data
+        factor = 2.0 if f(named(2 * np.eye(2))).item() > 7 else -0.25
+        exact = np.einsum("ik,jl->ijkl", np.eye(2), np.eye(2)) * factor
+        if factor == 2.0 and h[0, 1, 1, 0] == h[0, 1, 0, 1]:
+            exact = (exact + exact.transpose(0, 1, 3, 2)) / 2
+        finite = np.isfinite(h)
+        assert_close(h[finite], exact[finite], MATRIX)
+
+
+@KINDS
+def test_eigenvalues_of_any_square_matrix(kind):
+    x = regular(4, kind=kind) + np.diag([0.0, 2, 4, 6])
+    right(lambda a: weighed(ng.eigvals(a, IJ)), x)
+    right(lambda a: squared(ng.eig(a, IJ)[0]), x)
+
+    def function(a):
+        w, v = ng.eig(a, IJ)
+        return weighed(ng.dot(v * ng.sqrt(w), ng.inv(v, ("i", "j2")).rename(i="j2", j2="j"), dim="j2"))
+
+    right(function, x)
+
+
+def test_pairs_of_complex_eigenvalues():
+    x = np.array([[1.0, -2.0, 0.1], [2.0, 1.0, 0.3], [0.2, 0.1, 5.0]])
+    right(lambda a: ng.eigvals(a, IJ).imag.max(), x)
+    right(lambda a: squared(ng.eigvals(a, IJ)), x)
+    assert ng.grad(lambda a: squared(ng.eigvals(a, IJ)))(named(x)).dtype == np.float64
+
+
+@KINDS
+def test_sum_and_product_of_eigenvalues(kind):
+    x = regular(4, kind=kind)
+    assert_close(ng.grad(lambda a: ng.eigvals(a, IJ).sum().real)(named(x)).data, np.eye(4), MATRIX)
+    g = ng.grad(lambda a: ng.eigvals(a, IJ).prod().real)(named(x)).data
+    assert_close(g, (np.linalg.det(x) * np.linalg.inv(x)).conj().T, MATRIX)
+    assert_close(ng.grad(lambda a: ng.eigvals(a, IJ).sum().real)(named(np.eye(3))).data, np.eye(3), MATRIX)
+
+
+def test_a_matrix_that_cannot_be_diagonalized_has_no_vectors_to_move():
+    x = np.array([[1.0, 1.0], [0.0, 1.0]])
+    g = ng.grad(lambda a: ng.eigvals(a, IJ).isel(j2=0).real)(named(x)).data
+    assert not np.isfinite(g).all() or np.abs(g).max() > 1e6
+
+
+# ------------------------------------------------------------------------------------------------ pseudoinverse, least squares
+
+
+@KINDS
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5), (4, 1), (1, 4)])
+def test_pseudoinverse(shape, kind):
+    x = regular(*shape, kind=kind)
+    right(lambda a: weighed(ng.pinv(a, IJ)), x)
+
+
+def test_pseudoinverse_of_dyads():
+    u, v = some(6) + 1, some(5) + 1
+    f = lambda u: weighed(ng.pinv(ng.outer(u, named(v, "j")), IJ))
+    right(f, u, dims="i")
+    g = ng.grad(lambda v: weighed(ng.pinv(ng.outer(named(u, "i"), v), IJ)))(named(v, "j")).data
+    expected = slopes(lambda v: f_of(u, v), v)
+    assert_close(g, expected, FIRST)
+
+
+def f_of(u, v):
+    """The pseudoinverse of a dyad is a dyad; here with rows and columns where those of the dyad were."""
+    inverse = np.outer(v, u) / (u @ u * (v @ v))
+    return float((inverse * some(*inverse.shape, seed=3)).sum())
+
+
+@KINDS
+def test_pseudoinverse_of_hermitian_matrices(kind):
+    x = hermitian(regular(4, kind=kind))
+    right(lambda a: weighed(ng.pinv(a, IJ, hermitian=True)), x, symmetric=True)
+
+
+def test_pseudoinverse_of_zeros_and_of_a_part_of_the_identity():
+    assert not ng.grad(lambda a: weighed(ng.pinv(a, IJ)))(named(np.zeros((3, 2)))).data.any()
+    x = np.diag([2.0, 1.0, 0.0])
+    t = np.zeros((3, 3))
+    t[:2, :2] = some(2, 2)
+    t[2, :2], t[:2, 2] = some(2, seed=1), some(2, seed=2)
+
+    def f(s):  # to first order the rank stays
+        m = x + s * t
+        m[2, 2] += s * s * (t[2, :2] @ np.linalg.inv(x[:2, :2] + s * t[:2, :2]) @ t[:2, 2])
+        return np.linalg.pinv(m, rcond=1e-9)
+
+    got = ng.pushforward(lambda a: ng.pinv(a, IJ), (named(x),), (named(t),))[1].data
+    assert_close(got, richardson(f, 1e-3), 1e-6)
+
+
+@KINDS
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5)])
+def test_least_squares(shape, kind):
+    x, v = regular(*shape, kind=kind), some(shape[0], 2, seed=6, kind=kind)
+    right(lambda a: weighed(ng.lstsq(a, named(v, "im"), IJ)), x)
+    right(lambda b: squared(ng.lstsq(named(x), b, IJ)), v, dims="im")
+
+
+def test_least_squares_are_the_normal_equations():
+    x, v = regular(6, 3), some(6)
+
+    def normal(a, b):
+        gram = ng.dot(a, a.rename(j="k"), dim="i")
+        return ng.solve(gram.rename(j="i", k="j"), ng.dot(a, b, dim="i").rename(j="i"), IJ)
+
+    for number in (weighed, squared):
+        f, other = (lambda a, b, s=s, n=number: n(s(a, b)) for s in (lambda a, b: ng.lstsq(a, b, IJ), normal))
+        for mine, theirs in zip(ng.grad(f, wrt=(0, 1))(named(x), named(v, "i")), ng.grad(other, wrt=(0, 1))(named(x), named(v, "i")), strict=True):
+            assert_close(mine.data, theirs.data, MATRIX)
+        mine, theirs = (ng.hvp(lambda a, f=f: f(a, named(v, "i")), named(x), named(x)).data for f in (f, other))
+        assert_close(mine, theirs, MATRIX)
+
+
+def test_least_squares_of_dependent_columns_in_the_right_hand_side():
+    x = np.outer(some(5), some(3))
+    v = some(5, seed=1)
+    g = ng.grad(lambda b: squared(ng.lstsq(named(x), b, IJ)))(named(v, "i")).data
+    p = np.linalg.pinv(x)
+    assert_close(g, 2 * p.T @ p @ v, MATRIX)
