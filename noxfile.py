@@ -87,7 +87,7 @@ def docs(session: nox.Session) -> None:
     """The pages, warnings as errors, and every example in them."""
     session.install("-e", ".[docs]")
     for builder in ("html", "doctest"):
-        strict = ["-W", "--keep-going", "-n", "-d", "docs/_build/doctrees"]  # read once
+        strict = ["-j", str(CORES), "-W", "--keep-going", "-n", "-d", "docs/_build/doctrees"]  # read once
         session.run(
             "sphinx-build", *strict, "-b", builder, *session.posargs, "docs", f"docs/_build/{builder}", env=HEADLESS
         )
