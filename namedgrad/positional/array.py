@@ -121,7 +121,7 @@ class PositionalArray:
     never touched.
     """
 
-    __slots__ = ("__weakref__", "_array", "_lent", "_view", "_views", "_x")
+    __slots__ = ("__weakref__", "_array", "_lent", "_order", "_view", "_views", "_x")
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
@@ -131,9 +131,10 @@ class PositionalArray:
     _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
     _lent: Lent | None  #: set instead of values while plain arrays show these cells
     _array: bool | None  #: set without axes, on what NumPy would have as an array, not as a number
+    _order: tuple[int, ...] | None  #: axes as they lie in NumPy's memory, widest first; () if unknown, None: as here
 
     def __getattr__(self, name: str) -> Any:  # reached for slots that are not set
-        if name in ("_view", "_views", "_array", "_lent"):
+        if name in ("_view", "_views", "_array", "_lent", "_order"):
             return None
         if name == "_x":
             return self._reread()
@@ -381,7 +382,10 @@ class PositionalArray:
 
     def copy(self, order: str = "C") -> PositionalArray:
         """The same values; writing to the copy leaves this array as it is."""
-        return wrap(self._x, self.kin) if self._is_number else as_array(wrap(self._x, self.kin))
+        p = wrap(self._x, self.kin)
+        if not self._is_number:
+            as_array(p)._order = _order_of_copy(self, order)
+        return p
 
     # ---------------------------------------------------------------- container
 
@@ -502,6 +506,12 @@ def wrap(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Position
     p = _new(kind)
     p._x = x
     return p
+
+
+def _order_of_copy(p: PositionalArray, order: str) -> tuple[int, ...]:
+    """The axes of a copy as NumPy lays them, the widest first, () if that depends on how ``p`` lies."""
+    axes = tuple(range(p.ndim))
+    return {"C": axes, "F": axes[::-1]}.get(order, axes if len(axes) < 2 else ())
 
 
 def as_array(p: PositionalArray) -> PositionalArray:

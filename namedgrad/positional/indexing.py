@@ -13,6 +13,7 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, box, numbers, ordered, view_of
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.operands import unwrap
+from namedgrad.positional.views import in_order
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, spread
@@ -170,8 +171,16 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     out = select(x, read)
     is_number = not out.ndim and not any(k is Ellipsis for k in (key if isinstance(key, tuple) else (key,)))
     if is_number or read.arrays or (x.level is None and x.dtype.kind in "biu"):
-        return box(out, p.kin)
+        result = box(out, p.kin)
+        if out.ndim > 1 and isinstance(result, PositionalArray) and _is_turned(key, p):
+            result._order = ()
+        return result
     return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else _alike(key, read)], key)
+
+
+def _is_turned(key: Any, p: PositionalArray) -> bool:
+    """Whether NumPy may lay the cells that arrays choose in another order than C: it puts axes of arrays first."""
+    return (isinstance(key, tuple) and is_basic(key[0])) or not in_order(p)
 
 
 def _room(key: tuple[Any, ...]) -> tuple[Any, ...]:

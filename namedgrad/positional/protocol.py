@@ -20,7 +20,7 @@ from namedgrad.array import DimArray, TraceError
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
 from namedgrad.positional.operands import is_of_xarray, unwrap
-from namedgrad.positional.views import view
+from namedgrad.positional.views import in_order, told_order, view
 from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -38,6 +38,10 @@ class Function(NamedTuple):
 
 FUNCTIONS: dict[Any, Function] = {}
 _NEW = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}  # arrays to write into
+_TURNED = {  # results that need not lie in C order
+    np.asfortranarray, np.einsum, np.cross, np.nanquantile, np.nanpercentile, np.apply_along_axis, np.linspace,
+    np.logspace, np.geomspace,
+}  # fmt: skip
 _MAKE_ARRAYS = _NEW | {np.copy, np.where, np.select, np.tensordot, np.cov, np.i0, np.pad, np.apply_along_axis}
 
 
@@ -104,15 +108,27 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     target = kwargs.pop("out", None)
     if known.out is not None and len(args) > known.out:
         target, args = args[known.out], (*args[: known.out], None, *args[known.out + 1 :])
+    if known.view == "reshape" and isinstance(args[0], PositionalArray):
+        args = (args[0], *(told_order(args[0], a) for a in args[1:]))
+        kwargs = {k: told_order(args[0], a) for k, a in kwargs.items()}
     result = known.call(self, *args, **kwargs) if known.like else known.call(*args, **kwargs)
     if known.view and isinstance(args[0], PositionalArray):
         return view(args[0], known.view, result, lambda base: func(base, *args[1:], **kwargs))
     if (known.like or func in _NEW) and isinstance(result, DimArray) and _is_vectorized(self):
         result = wrap(renumber(result), kind)  # also of integers: what is written into it differs per slice
     result = boxed(result, kind)
-    if (known.like or func in _MAKE_ARRAYS) and isinstance(result, PositionalArray):
-        as_array(result)
+    if isinstance(result, PositionalArray):
+        if known.like or func in _MAKE_ARRAYS:
+            as_array(result)
+        if result.ndim > 1 and not _keeps_order(func, args, kwargs):
+            result._order = ()
     return result if target is None else write_out(func, target, result)
+
+
+def _keeps_order(func: Any, args: Any, kwargs: Any) -> bool:
+    """Whether NumPy's result is known to lie in C order."""
+    asked = any(type(v) is str and v == "F" for v in (*args, *kwargs.values()))
+    return not asked and func not in _TURNED and all(map(in_order, positional_in((args, kwargs))))
 
 
 def _is_vectorized(p: Any) -> bool:

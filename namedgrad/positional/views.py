@@ -32,10 +32,16 @@ def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any
     if how == "reshape":
         shares = None if _of_uncertain(base) else shares_cells(base, show)
         if shares is False:
-            return wrap(x, base.kin)
+            return _copied(wrap(x, base.kin), show(lying(base)))
         if shares is None:
             return view_of(base, x, _uncertain, locked=UNCERTAIN)
     return view_of(base, x, show, locked={"r": READ_ONLY, "self": ONE_PART}.get(how, ""))
+
+
+def _copied(p: PositionalArray, made: np.ndarray[Any, Any]) -> PositionalArray:
+    """A copy that lies in memory as one that NumPy made."""
+    p._order = tuple(range(p.ndim)) if made.flags.c_contiguous else ()
+    return p
 
 
 def _is_itself(base: PositionalArray, x: DimArray, show: Callable[[Any], Any]) -> bool:
@@ -48,10 +54,11 @@ def _is_itself(base: PositionalArray, x: DimArray, show: Callable[[Any], Any]) -
 
 def shares_cells(base: PositionalArray, show: Callable[[Any], Any]) -> bool | None:
     """Whether NumPy's reshape would give a view; None if that depends on how an array lies in memory."""
+    memory = lying(base)
+    if memory is None:
+        return None
     ideal = _same_memory(_blank(base), show)
-    raw = innermost(base._x).raw
-    known = isinstance(raw, np.ndarray) and not base._x.hidden
-    return ideal if not known or _same_memory(raw, show) is ideal else None
+    return ideal if _same_memory(memory, show) is ideal else None
 
 
 def _blank(p: PositionalArray) -> Any:
@@ -59,11 +66,48 @@ def _blank(p: PositionalArray) -> Any:
     return np.empty(p.shape) if p._view is None else p._view.show(_blank(p._view.base))
 
 
-def layout(p: PositionalArray) -> np.ndarray[Any, Any]:
-    """An array that lies in memory as NumPy's would; it is not read."""
+def lying(p: PositionalArray) -> Any:
+    """An array that lies in memory as NumPy's would, or None if that is not known; it is not read."""
+    if p._view is not None:
+        base = None if p._view.show is _uncertain else lying(p._view.base)
+        return None if base is None else p._view.show(base)
     raw = innermost(p._x).raw
-    given = p._view is None and isinstance(raw, np.ndarray) and not p._x.hidden and raw.flags.f_contiguous
-    return np.empty(p.shape, order="F" if given else "C") if p._view is None else _blank(p)
+    if p._order is None and isinstance(raw, np.ndarray) and not p._x.hidden and 0 not in raw.strides:
+        return raw
+    order = order_of(p)
+    return np.empty([p.shape[i] for i in order]).transpose(np.argsort(order)) if len(order) == p.ndim else None
+
+
+def order_of(p: PositionalArray) -> tuple[int, ...]:
+    """The axes of an array that owns its cells as they lie in NumPy's memory, the widest first; () if unknown.
+
+    What is read from memory here is true of NumPy's as long as it was computed in the same way.  One value for all
+    cells is stored once, which tells nothing.
+    """
+    if p._order is not None:
+        return p._order
+    x = innermost(p._x)
+    steps = dict(zip(x.names, x.raw.strides)) if isinstance(x.raw, np.ndarray) else {}
+    widths = [abs(steps.get(n, 0)) for n in p._x.dims]
+    return tuple(range(p.ndim)) if 0 in widths else tuple(sorted(range(p.ndim), key=lambda i: -widths[i]))
+
+
+def told_order(p: PositionalArray, order: Any) -> Any:
+    """C or F for an order that is told by how an array lies in memory."""
+    if not isinstance(order, str) or order not in ("A", "K"):
+        return order
+    memory = lying(p)
+    if memory is None or (order == "K" and not (memory.flags.c_contiguous or memory.flags.f_contiguous)):
+        raise TypeError("the order in which these cells lie in memory is not known; use order='C' or 'F'")
+    return "F" if memory.flags.f_contiguous and not memory.flags.c_contiguous else "C"
+
+
+def in_order(p: PositionalArray) -> bool:
+    """Whether NumPy's array is known to lie in C order."""
+    if p.ndim < 2:
+        return True
+    memory = lying(p)
+    return memory is not None and bool(memory.flags.c_contiguous)
 
 
 def _same_memory(raw: np.ndarray[Any, Any], show: Callable[[Any], Any]) -> bool:

@@ -20,6 +20,7 @@ from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, 
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
 from namedgrad.positional.operands import numbered, unwrap
+from namedgrad.positional.views import order_of
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.movement.cuts import uncut_slice
@@ -128,6 +129,7 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
 
 def _renew(p: PositionalArray, x: DimArray) -> None:
     if not is_lent(p):
+        p._order = order_of(p)  # which writing does not change, whatever the new values lie in
         renew(p, x)
     elif x.level is not None or x.hidden or backends.is_recording():
         raise TypeError(LENT)

@@ -129,6 +129,73 @@ def test_most_random_programs_are_not_refused() -> None:
     assert refused < 30
 
 
+# ------------------------------------------------------------------------------------------------ order in memory
+
+MADE: dict[str, Callable[[Any], Any]] = {
+    "as they are": lambda x: x * 1.0,
+    "computed in turned order": lambda x: (x.T * 2.0).T,
+    "sum of turned": lambda x: (x.T + x.T).T,
+    "zeros of turned": lambda x: np.zeros_like(x.T).T,
+    "zeros in Fortran's order": lambda x: np.zeros_like(x, order="F") + 0 * x,
+    "a copy in Fortran's order": lambda x: x.copy(order="F"),
+    "a turned copy": lambda x: x.T.copy().T,
+    "a copy of turned": lambda x: x.T.copy()[:3, :3],
+    "columns chosen": lambda x: x[:, [0, 1, 2, 3]],
+    "rows chosen": lambda x: x[[2, 0, 1]],
+    "sorted in turned order": lambda x: np.sort(x.T, axis=0).T,
+    "masked in turned order": lambda x: np.where(x.T > 1, x.T, 0.0).T,
+    "joined in turned order": lambda x: np.concatenate([x[:1].T, x[1:].T], axis=1).T,
+    "a product": lambda x: np.einsum("ij,jk->ki", x, np.eye(4)).T,
+}
+WRITTEN: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda a: None,
+    "a row": lambda a: a.__setitem__(0, 1.0),
+    "one value": lambda a: a.__setitem__(..., 1.0),
+    "all": lambda a: a.__setitem__(..., np.arange(float(a.size)).reshape(a.shape)),
+    "a cell": lambda a: a.__setitem__((1, 2), 3.0),
+    "through a view": lambda a: a.T.__setitem__(0, 5.0),
+    "a factor": lambda a: a.__imul__(2.0),
+}
+SHOWN: dict[str, Callable[[Any], Any]] = {
+    "ravel": lambda a: a.ravel(),
+    "ravel F": lambda a: a.ravel("F"),
+    "ravel K": lambda a: a.ravel("K"),
+    "turned": lambda a: a.T.reshape(-1),
+    "halves": lambda a: a[1:].reshape(2, -1),
+    "one axis more": lambda a: a.reshape(*a.shape, 1),
+    "flatten": lambda a: a.flatten(),
+    "flatten F": lambda a: a.flatten("F"),
+    "ravel of a copy": lambda a: a.copy().ravel(),
+}
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize("made", MADE)
+def test_whether_a_reshape_is_a_view_is_numpys_answer_or_raises(made: str, vectorized: bool) -> None:
+    """Also after writes, for arrays that do not lie in C order, and where axes are hidden."""
+    agreed = 0
+    for write in WRITTEN.values():
+        for show in SHOWN.values():
+
+            def f(x: Any, write: Any = write, show: Any = show) -> Any:
+                a = MADE[made](x)
+                write(a)
+                b = show(a)
+                b[...] = 2.0 * b + 1.0
+                return np.sum(a * np.arange(1.0, 1 + a.size).reshape(a.shape)) + np.sum(b)
+
+            expected = f(X.copy())
+            x = ng.positional(np.stack([X, X + 1]), "b") if vectorized else X.copy()
+            try:
+                got = ng.value_and_grad(f)(x)[0]
+            except TypeError as error:
+                assert "in memory" in str(error)
+                continue
+            agreed += 1
+            np.testing.assert_allclose(np.ravel(got.devectorize().data if vectorized and got.vectorized else got)[0], expected)
+    assert agreed >= (len(WRITTEN) * len(SHOWN) if made in ("as they are", "rows chosen") else 2 * len(WRITTEN))
+
+
 # ------------------------------------------------------------------------------------------------ single cases
 
 

@@ -15,7 +15,7 @@ from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.broadcasting import joint_sizes, stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, run, static
-from namedgrad.positional.views import layout
+from namedgrad.positional.views import told_order
 from namedgrad.rules import movement
 from namedgrad.rules.windows.views import windows
 
@@ -83,17 +83,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DimArray:
 
 @implements(np.reshape, view="reshape")
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> DimArray:
-    return reshaped(numbered(a), shape, _in_memory(a, order))
-
-
-def _in_memory(a: Any, order: str) -> str:
-    """C or F for an order that is told by how an array lies in memory."""
-    if order not in ("A", "K") or not isinstance(a, PositionalArray):
-        return order
-    flags = layout(a).flags
-    if order == "K" and not (flags.c_contiguous or flags.f_contiguous):
-        raise TypeError("the order in which these cells lie in memory is not known; use order='C' or 'F'")
-    return "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+    return reshaped(numbered(a), shape, order)
 
 
 def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
@@ -105,7 +95,7 @@ def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | 
 
 @implements(np.ravel, view="reshape", method=True)
 def ravel(a: Any, order: str = "C") -> DimArray:
-    return reshaped(numbered(a), (-1,), _in_memory(a, order))
+    return reshaped(numbered(a), (-1,), order)
 
 
 def _view(self: PositionalArray, dtype: Any = None) -> Any:
@@ -117,7 +107,7 @@ def _view(self: PositionalArray, dtype: Any = None) -> Any:
 
 def _flatten(self: PositionalArray, order: str = "C") -> Any:
     """A copy with one axis."""
-    return self.copy().ravel(_in_memory(self, order))
+    return self.copy().ravel(told_order(self, order))
 
 
 @implements(np.squeeze, view="rw", method=True)
