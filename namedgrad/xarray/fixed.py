@@ -26,7 +26,27 @@ def is_open(variable: xr.Variable) -> bool:
 
 def about(variable: xr.Variable) -> Hashable:
     """Everything but the values: dims, attributes."""
-    return (type(variable), variable.dims, repr(variable.attrs))
+    return (type(variable), variable.dims, told(variable.attrs))
+
+
+def told(value: Any) -> Hashable:
+    """Everything of attributes; arrays show some of their cells only, and some of their digits."""
+    if backends.is_array(value):
+        return _values(value)
+    if isinstance(value, Mapping):
+        return (type(value), *((k, told(v)) for k, v in value.items()))
+    return (type(value), *map(told, value)) if isinstance(value, (list, tuple)) else repr(value)
+
+
+_OPTIONS = (
+    "arithmetic_broadcast", "arithmetic_compat", "arithmetic_join", "keep_attrs", "use_new_combine_kwarg_defaults",
+)  # fmt: skip
+
+
+def options() -> Hashable:
+    """The options of xarray's on which results depend; not every version has all."""
+    known = xr.get_options()
+    return tuple(known.get(name) for name in _OPTIONS)
 
 
 def content(variable: xr.Variable) -> Hashable:

@@ -21,7 +21,7 @@ from namedgrad.transforms.leaves import Adapter, Block, Over, adapter_of, add_ad
 from namedgrad.xarray.along import along
 from namedgrad.xarray.attrs import derivative_attrs
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named, numbered, settled, whole
-from namedgrad.xarray.fixed import about, content, contents, is_open
+from namedgrad.xarray.fixed import about, content, contents, is_open, options, told
 from namedgrad.xarray.hiding import Known, Opened, hidden_coords, hidden_label, hide, show, shown_coords
 from namedgrad.xarray.jacobians import jacobian, join
 from namedgrad.xarray.labels import Label
@@ -97,7 +97,7 @@ class XarrayAdapter(Adapter):
         computed = _computed(opened.coords)
         coords = {n: v for n, v in opened.coords.items() if n not in computed}
         indexes = tuple((n, type(i)) for n, i in opened.indexes.items())
-        return (getattr(leaf, "name", None), repr(leaf.attrs), data, contents(coords), indexes)
+        return (getattr(leaf, "name", None), told(leaf.attrs), data, contents(coords), indexes, options())
 
     def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
         return self._given(leaf, arrays, numbered)

@@ -86,3 +86,30 @@ def test_places_of_flat_positions(shape: Any, order: Any) -> None:
     for at in (np.array([[3, 59], [0, 17]]), np.array([[1, 40], [21, 8]])):
         for a, b in zip(compiled(ng.positional(at)), f(at), strict=True):
             np.testing.assert_array_equal(a.data, b, strict=True)
+
+
+@pytest.mark.parametrize("option", [{"arithmetic_join": "outer"}, {"keep_attrs": False}, {"arithmetic_join": "left"}])
+def test_options_of_xarray_count(option: dict[str, Any]) -> None:
+    x = xr.DataArray([1.0, 2.0, 3.0], dims="x", coords={"x": [0, 1, 2]}, attrs={"units": "K"})
+
+    def f(x: xr.DataArray) -> xr.DataArray:
+        return x * x.isel(x=slice(1, None)).assign_coords(x=[1, 7])
+
+    compiled = ng.compile(f)
+    xr.testing.assert_identical(compiled(x), f(x))
+    with xr.set_options(**option):
+        xr.testing.assert_identical(compiled(x), f(x))
+    xr.testing.assert_identical(compiled(x), f(x))
+
+
+@pytest.mark.parametrize("other", [np.array([0.123456789012]), np.where(np.arange(2000) == 1000, 7.0, 0.1)])
+@pytest.mark.parametrize("place", [lambda x, w: x.assign_attrs(w=w), lambda x, w: x.assign_attrs(w=[{"of": w}])])
+def test_every_digit_and_cell_of_attributes_counts(other: np.ndarray, place: Callable[..., Any]) -> None:
+    def f(x: xr.DataArray) -> xr.DataArray:
+        w = x.attrs["w"]
+        return x * (w if isinstance(w, np.ndarray) else w[0]["of"]).sum()
+
+    compiled, x = ng.compile(f), xr.DataArray([1.0, 2.0], dims="x")
+    first = np.array([0.123456789013]) if other.size == 1 else np.full(2000, 0.1)
+    for w in (first, other, first):
+        xr.testing.assert_allclose(compiled(place(x, w)), f(place(x, w)), rtol=1e-15)
