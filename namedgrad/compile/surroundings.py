@@ -7,6 +7,7 @@ Installed packages are taken to hold no arrays of their own.
 
 from __future__ import annotations
 
+import collections
 import datetime as dt
 import enum
 import functools
@@ -28,6 +29,7 @@ VALUES = (
     dt.date, dt.timedelta,
 )  # fmt: skip
 FLAGS = (bool, np.bool_)
+DESCRIPTORS = {property: "fget", classmethod: "__func__", staticmethod: "__func__", functools.cached_property: "func"}
 _MISSING = object()
 
 Part = Any  # a hashable part of a key
@@ -212,8 +214,10 @@ class Surroundings:
             self._all(value, (value.func, value.args, value.keywords))
         elif isinstance(value, (dict, list)):
             self._box(value)
-        elif isinstance(value, (tuple, set, frozenset)):
-            self.volatile = self.volatile or isinstance(value, set)
+        elif kind in DESCRIPTORS:
+            self._all(value, [getattr(value, DESCRIPTORS[kind])])
+        elif isinstance(value, (tuple, set, frozenset, collections.deque)):
+            self.volatile = self.volatile or isinstance(value, (set, collections.deque))
             self._parts += [kind, len(value)]
             self._all(value, value)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import deque
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -379,3 +380,33 @@ def test_packages_installed_elsewhere_are_not_looked_into(place, tmp_path, monke
     same(compiled(X), X * 2)
     same(compiled(X), X * 2)
     assert module.TABLE[0] == 1
+
+
+@pytest.mark.parametrize("kind", [property, classmethod, staticmethod])
+def test_what_a_descriptor_reads_counts(kind: Any) -> None:
+    settings = {"scale": 2.0}
+
+    def scale(*_: Any) -> float:
+        return settings["scale"]
+
+    model = type("Model", (), {"scale": kind(scale), "__module__": __name__})()
+
+    def f(x: Any) -> Any:
+        return x * (model.scale if kind is property else model.scale())
+
+    compiled = ng.compile(f)
+    for value in (2.0, 5.0, 2.0):
+        settings["scale"] = value
+        same(compiled(X), f(X))
+
+
+def test_what_a_deque_holds_counts() -> None:
+    latest = deque([2.0, named(1.0, 2.0, 3.0)])
+    f, runs = counting(lambda x: x * latest[0] + latest[1])
+    f(X)
+    latest[1].data[0] = 7.0
+    same(f(X), X * 2.0 + named(7.0, 2.0, 3.0))
+    assert runs.count == 1
+    latest.appendleft(4.0)
+    latest[1] = X
+    same(f(X), X * 4.0 + X)
