@@ -29,6 +29,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, refuse_while_recording
 from namedgrad.axes import AxisError, Name, Names
+from namedgrad.positional.memory import copied, order_of, order_of_copy
 from namedgrad.rules.structure import relabel, reorder
 from namedgrad.trace import innermost, leaving
 
@@ -384,7 +385,7 @@ class PositionalArray:
         """The same values; writing to the copy leaves this array as it is."""
         p = wrap(self._x, self.kin)
         if not self._is_number:
-            as_array(p)._order = _order_of_copy(self, order)
+            as_array(p)._order = order_of_copy(self, order)
         return p
 
     # ---------------------------------------------------------------- container
@@ -463,7 +464,8 @@ def lend(p: PositionalArray) -> np.ndarray[Any, Any]:
         shows.append(owner._view.show)
         owner = owner._view.base
     if not is_lent(owner):
-        owner._lent = Lent(deepcopy(owner._x), [])  # what else has these values, such as a copy, keeps them
+        owner._order = order_of(owner)
+        owner._lent = Lent(copied(owner._x, owner._order), [])  # what else has these values, such as a copy, keeps them
         renew(owner, owner._x)
         owner._forget()
     shown = wrap(owner._lent.cells, owner.kin)  # type: ignore[union-attr]
@@ -472,8 +474,8 @@ def lend(p: PositionalArray) -> np.ndarray[Any, Any]:
     loan = Loan(shown._x.__array__())
     owner._lent.loans.append(weakref.ref(loan))  # type: ignore[union-attr]
     plain = np.asarray(loan)
-    if backends.is_recording():
-        plain.flags.writeable = False  # what is written into it would not be repeated
+    if backends.is_recording() or len(owner._order or ()) < owner.ndim:  # what is written would not be repeated, or
+        plain.flags.writeable = False  # NumPy's own reshape could be a view of one where that of the other is a copy
     return plain
 
 
@@ -506,12 +508,6 @@ def wrap(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Position
     p = _new(kind)
     p._x = x
     return p
-
-
-def _order_of_copy(p: PositionalArray, order: str) -> tuple[int, ...]:
-    """The axes of a copy as NumPy lays them, the widest first, () if that depends on how ``p`` lies."""
-    axes = tuple(range(p.ndim))
-    return {"C": axes, "F": axes[::-1]}.get(order, axes if len(axes) < 2 else ())
 
 
 def as_array(p: PositionalArray) -> PositionalArray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from namedgrad.array import DimArray
 from namedgrad.positional.array import PositionalArray, box, view_of, wrap
+from namedgrad.positional.memory import empty, order_of
 from namedgrad.trace import innermost
 
 READ_ONLY = "assignment destination is read-only, as in NumPy; write to a copy, with .copy()"
@@ -75,21 +76,7 @@ def lying(p: PositionalArray) -> Any:
     if p._order is None and isinstance(raw, np.ndarray) and not p._x.hidden and 0 not in raw.strides:
         return raw
     order = order_of(p)
-    return np.empty([p.shape[i] for i in order]).transpose(np.argsort(order)) if len(order) == p.ndim else None
-
-
-def order_of(p: PositionalArray) -> tuple[int, ...]:
-    """The axes of an array that owns its cells as they lie in NumPy's memory, the widest first; () if unknown.
-
-    What is read from memory here is true of NumPy's as long as it was computed in the same way.  One value for all
-    cells is stored once, which tells nothing.
-    """
-    if p._order is not None:
-        return p._order
-    x = innermost(p._x)
-    steps = dict(zip(x.names, x.raw.strides)) if isinstance(x.raw, np.ndarray) else {}
-    widths = [abs(steps.get(n, 0)) for n in p._x.dims]
-    return tuple(range(p.ndim)) if 0 in widths else tuple(sorted(range(p.ndim), key=lambda i: -widths[i]))
+    return empty(p.shape, order) if len(order) == p.ndim else None
 
 
 def told_order(p: PositionalArray, order: Any) -> Any:

@@ -19,8 +19,8 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, renumber, wrap
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
+from namedgrad.positional.memory import order_of
 from namedgrad.positional.operands import numbered, unwrap
-from namedgrad.positional.views import order_of
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.movement.cuts import uncut_slice

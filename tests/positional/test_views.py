@@ -196,6 +196,20 @@ def test_whether_a_reshape_is_a_view_is_numpys_answer_or_raises(made: str, vecto
     assert agreed >= (len(WRITTEN) * len(SHOWN) if made in ("as they are", "rows chosen") else 2 * len(WRITTEN))
 
 
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("made", [lambda x: x.copy(order="F"), lambda x: x.T.copy().T, lambda x: (x.T * 2.0).T])
+def test_plain_arrays_lie_in_memory_as_numpys_do(made: Any, written: bool) -> None:
+    def cells(x: Any) -> Any:
+        a = made(x)
+        if written:
+            a[0] = 1.0
+        np.asarray(a).ravel()[...] = 5.0
+        np.asarray(a).T.ravel()[0] = 7.0
+        return a
+
+    np.testing.assert_array_equal(np.asarray(cells(ng.positional(X))), cells(X.copy()))
+
+
 # ------------------------------------------------------------------------------------------------ single cases
 
 
