@@ -29,7 +29,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, refuse_while_recording
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.positional.memory import copied, order_of, order_of_copy
+from namedgrad.positional.memory import copied, laid, order_of, order_of_copy
 from namedgrad.rules.structure import relabel, reorder
 from namedgrad.trace import innermost, leaving
 
@@ -385,7 +385,8 @@ class PositionalArray:
         """The same values; writing to the copy leaves this array as it is."""
         p = wrap(self._x, self.kin)
         if not self._is_number:
-            as_array(p)._order = order_of_copy(self, order)
+            as_array(p)._order = asked = order_of_copy(self, order)
+            p._x = laid(self._x, asked)
         return p
 
     # ---------------------------------------------------------------- container

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE
-from namedgrad.trace import innermost
+from namedgrad.trace import Traced, innermost
 
 if TYPE_CHECKING:
     from namedgrad.positional.array import PositionalArray
@@ -20,15 +19,17 @@ Order = tuple[int, ...]
 def order_of(p: PositionalArray) -> Order:
     """The axes of an array that owns its cells as they lie in NumPy's memory, the widest first; () if unknown.
 
-    What is read from memory here is true of NumPy's as long as it was computed in the same way.  One value for all
-    cells is stored once, which tells nothing.
+    What is read from memory here is true of NumPy's as long as it was computed in the same way.
     """
-    if p._order is not None:
-        return p._order
-    x = innermost(p._x)
+    return _order_here(innermost(p._x)) if p._order is None else p._order
+
+
+def _order_here(x: DimArray) -> Order:
+    """The axes as they lie in memory here; one value for all cells is stored once, which tells nothing."""
     steps = dict(zip(x.names, x.raw.strides)) if isinstance(x.raw, np.ndarray) else {}
-    widths = [abs(steps.get(n, 0)) for n in p._x.dims]
-    return tuple(range(p.ndim)) if 0 in widths else tuple(sorted(range(p.ndim), key=lambda i: -widths[i]))
+    widths = [abs(steps.get(n, 0)) for n in x.dims]
+    natural = tuple(range(len(widths)))
+    return natural if 0 in widths else tuple(sorted(natural, key=lambda i: -widths[i]))
 
 
 def order_of_copy(p: PositionalArray, order: str) -> Order:
@@ -42,8 +43,19 @@ def empty(shape: tuple[int, ...], order: Order) -> np.ndarray[Any, Any]:
     return np.empty([shape[i] for i in order]).transpose(np.argsort(order))
 
 
+def laid(x: DimArray, order: Order) -> DimArray:
+    """The same cells stored in an order, if that is known, so that what is computed from them lies as NumPy's does."""
+    if x.level is not None:
+        value = laid(x.value, order)
+        return x if value is x.value else Traced(value, x.level, x.node)
+    if not (order and isinstance(x.raw, np.ndarray)) or order == _order_here(x):
+        return x
+    names = (*(n for n in x.names if n in x.hidden), *(x.dims[i] for i in order))
+    places = [x.names.index(n) for n in names]
+    return make(x.raw.transpose(places).copy(order="C").transpose(np.argsort(places)), x.names, x.hidden)
+
+
 def copied(x: DimArray, order: Order) -> DimArray:
-    """A copy of an untraced array without hidden axes, in an order, or as it is if that is not known."""
-    if not (order and isinstance(x.raw, np.ndarray)):
-        return deepcopy(x)
-    return make(x.raw.transpose(order).copy(order="C").transpose(np.argsort(order)), x.names, NONE)
+    """A copy of an untraced array, in an order, or as it is if that is not known."""
+    out = laid(x, order)
+    return deepcopy(x) if out is x else out

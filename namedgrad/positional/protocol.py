@@ -120,7 +120,7 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     if isinstance(result, PositionalArray):
         if known.like or func in _MAKE_ARRAYS:
             as_array(result)
-        if result.ndim > 1 and not _keeps_order(func, args, kwargs):
+        if result.ndim > 1 and not (func in _NEW or _keeps_order(func, args, kwargs)):
             result._order = ()
     return result if target is None else write_out(func, target, result)
 

@@ -89,6 +89,17 @@ def told_order(p: PositionalArray, order: Any) -> Any:
     return "F" if memory.flags.f_contiguous and not memory.flags.c_contiguous else "C"
 
 
+def order_like(p: Any, order: str, ndim: int) -> tuple[int, ...]:
+    """The axes of a new array like ``p`` as NumPy lays them, the widest first; () if unknown."""
+    natural = tuple(range(ndim))
+    if order in ("C", "F") or not isinstance(p, PositionalArray) or p.ndim != ndim:
+        return natural[::-1] if order == "F" else natural
+    memory = lying(p)
+    if memory is None or order == "A":
+        return () if memory is None else order_like(p, told_order(p, order), ndim)
+    return tuple(sorted(natural, key=lambda i: -abs(memory.strides[i])))
+
+
 def in_order(p: PositionalArray) -> bool:
     """Whether NumPy's array is known to lie in C order."""
     if p.ndim < 2:

@@ -196,6 +196,40 @@ def test_whether_a_reshape_is_a_view_is_numpys_answer_or_raises(made: str, vecto
     assert agreed >= (len(WRITTEN) * len(SHOWN) if made in ("as they are", "rows chosen") else 2 * len(WRITTEN))
 
 
+COMPUTED: dict[str, Callable[[Any], Any]] = {
+    "a product": lambda a: a * 2.0,
+    "a sum": lambda a: a + np.ones(a.shape),
+    "a sine": np.sin,
+    "a choice": lambda a: np.where(a > 1, a, 0.5),
+    "sorted": lambda a: np.sort(a, axis=1),
+    "of another dtype": lambda a: a.astype(np.float32),
+    "zeros": lambda a: np.zeros_like(a) + 0 * a.sum(),
+}
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize("made", [m for m in MADE if m != "columns chosen"])
+def test_so_it_is_with_what_is_computed_from_such_arrays(made: str, vectorized: bool) -> None:
+    for write in WRITTEN.values():
+        for compute in COMPUTED.values():
+
+            def f(x: Any, write: Any = write, compute: Any = compute) -> Any:
+                a = MADE[made](x)
+                write(a)
+                b = compute(a)
+                b.ravel()[...] = 5.0
+                b.T.reshape(-1)[0] = 7.0
+                return np.sum(b * np.arange(1.0, 1 + b.size).reshape(b.shape)) + 0 * np.sum(x)
+
+            x = ng.positional(np.stack([X, X + 1]), "b") if vectorized else X.copy()
+            try:
+                got = ng.value_and_grad(f)(x)[0]
+            except TypeError as error:
+                assert "in memory" in str(error)
+                continue
+            np.testing.assert_allclose(got.data[0] if vectorized else got, f(X.copy()), rtol=1e-6)
+
+
 @pytest.mark.parametrize("written", [False, True])
 @pytest.mark.parametrize("made", [lambda x: x.copy(order="F"), lambda x: x.T.copy().T, lambda x: (x.T * 2.0).T])
 def test_plain_arrays_lie_in_memory_as_numpys_do(made: Any, written: bool) -> None:
