@@ -18,7 +18,7 @@ CLOSE = 1e-9
 
 
 def confint(params: xr.Dataset, stderr: xr.Dataset, dof: xr.DataArray, level: float) -> xr.Dataset:
-    """See :meth:`LeastSquaresResult.confint`."""
+    """See :meth:`~namedgrad.fit.sure.Sure.confint`."""
     from scipy.special import stdtrit
 
     if not isinstance(level, numbers.Real):
@@ -46,8 +46,12 @@ def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: An
     that is needed; else one pass per number of the result or per number of the parameters, whichever is less.
     """
     value = g(params)
+    if isinstance(value, xr.Dataset):
+        parts = {n: propagate(functools.partial(_variable, g, n), params, covariance) for n in value.data_vars}
+        found = {f"{n}_{what}": v for n, part in parts.items() for what, v in part.items()}
+        return xr.Dataset(found, attrs=value.attrs)
     if not isinstance(value, xr.DataArray):
-        raise TypeError(f"propagate: the function must return one DataArray, got {type(value).__name__}")
+        raise TypeError(f"propagate: the function must return a DataArray or Dataset, got {type(value).__name__}")
     if value.chunks is None:
         data = _deviation(g, params, covariance)
     else:
@@ -60,6 +64,10 @@ def propagate(g: Callable[[xr.Dataset], Any], params: xr.Dataset, covariance: An
     if "units" in value.attrs:
         stderr.attrs["units"] = value.attrs["units"]
     return xr.Dataset({"value": value, "stderr": stderr})
+
+
+def _variable(g: Callable[[xr.Dataset], xr.Dataset], name: Name, params: xr.Dataset) -> xr.DataArray:
+    return g(params)[name]
 
 
 def _waiting(x: Any) -> Any:

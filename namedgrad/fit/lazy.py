@@ -16,10 +16,10 @@ import xarray as xr
 from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import Name, Names
 from namedgrad.fit.chunks import Chunks, lazy_labels, waiting, without
-from namedgrad.fit.derived import confint, propagate
 from namedgrad.fit.observations import UnpairedError
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import attributes
+from namedgrad.fit.sure import Sure
 from namedgrad.fit.times import read_all
 from namedgrad.transforms.leaves import adapter_of, flatten
 from namedgrad.transforms.tape import quiet
@@ -39,21 +39,27 @@ PER_CELL = {
 }
 
 
+MATRICES = {
+    "covariance": "covariance of the parameters",
+    "unscaled_covariance": "covariance of the parameters for known sigma",
+}
+
+
 def is_lazy(tree: Any) -> bool:
     """Whether a structure of arrays holds one of dask's."""
     return any(x.backend == "dask" for leaf in flatten(tree)[0] for x in adapter_of(leaf).arrays(leaf))
 
 
-class LazyResult(FitResult):
+class LazyResult(Sure, FitResult):
     """The outcome of a fit of dask arrays: ``params`` and the other results are dask arrays themselves.
 
     Attributes
     ----------
     params, stderr : xarray.Dataset
-    status, iterations, cost : xarray.DataArray
-    dof, chi2, r2, aic, bic, covariance, unscaled_covariance : xarray.DataArray
-        Of :func:`namedgrad.least_squares` only, as are the methods. ``r2`` is NaN where a residual depends on several
-        arrays of the last argument, so that it is not known which are the observations.
+    status, iterations, cost, covariance : xarray.DataArray
+    dof, chi2, r2, aic, bic, unscaled_covariance : xarray.DataArray
+        Of :func:`namedgrad.least_squares` only, as are ``residual``, ``predict`` and ``plot``. ``r2`` is NaN where a
+        residual depends on several arrays of the last argument, so that it is not known which are the observations.
 
     Notes
     -----
@@ -77,31 +83,24 @@ class LazyResult(FitResult):
         done.readers = self.readers
         return done
 
-    def confint(self, level: float = 0.95) -> xr.Dataset:
-        """Confidence intervals; see :meth:`LeastSquaresResult.confint <namedgrad.fit.LeastSquaresResult.confint>`."""
-        return confint(self.params, self.stderr, self.dof, level)
-
-    def propagate(self, g: Callable[[xr.Dataset], xr.DataArray]) -> xr.Dataset:
-        """A quantity that follows from the parameters, and its standard error, which is one task of all chunks.
-
-        See :meth:`LeastSquaresResult.propagate <namedgrad.fit.LeastSquaresResult.propagate>`.
-        """
-        return propagate(g, self.params, self.covariance)
+    @property
+    def _freedom(self) -> xr.DataArray:
+        return self._parts["dof"] if "dof" in self._parts else xr.full_like(self.cost, np.inf)
 
     @functools.cached_property
     def residual(self) -> xr.DataArray | xr.Dataset:
         """The residual function at the solution, not divided by sigma."""
-        return self._found("residual")
+        return self._found("residual", since="dof")
 
     def predict(self, *data: Any) -> xr.DataArray | xr.Dataset:
         """The model; see :meth:`LeastSquaresResult.predict <namedgrad.fit.LeastSquaresResult.predict>`."""
-        return self._found("predict", *read_all(self.readers, data))
+        return self._found("predict", *read_all(self.readers, data), since="dof")
 
     def fisher(self) -> xr.DataArray:
         """Fisher's information; see :meth:`LeastSquaresResult.fisher <namedgrad.fit.LeastSquaresResult.fisher>`."""
         return self._found("fisher", since="covariance")
 
-    def _found(self, what: str, *data: Any, since: str = "stderr") -> Any:
+    def _found(self, what: str, *data: Any, since: str) -> Any:
         if since not in self._parts:
             raise self._lacks(what)
         return self._fits.told(what, data)
@@ -119,7 +118,7 @@ class LazyResult(FitResult):
         """
         from namedgrad.fit.figures import plot, position
 
-        self.stderr  # noqa: B018 - without it there is nothing to draw
+        self.dof  # noqa: B018 - without it there is nothing to draw
         if not at:
             return plot(self.compute(), None)
         return plot(self._fits.cell(position(self.status, dict(at))), at)
@@ -150,9 +149,12 @@ class Fits:
         """The results that every fit has; asked for an array by its key, its own shape and its dtype."""
         from dask.delayed import delayed
 
-        tasks = {i: delayed(_results)(found, self.chunks.over, square, residuals) for i, found in self.found.items()}
+        over = self.chunks.over
+        cells = {i: delayed(_results)(found, over, residuals) for i, found in self.found.items()}
+        errors = {i: delayed(_errors)(found, over, square) for i, found in self.found.items()}
 
         def joined(key: str, own: Sequence[int] = (), dtype: Any = float) -> Any:
+            tasks = errors if key in MATRICES or key.startswith("stderr.") else cells
             return self.chunks.joined({i: task[key] for i, task in tasks.items()}, own, np.dtype(dtype))
 
         return joined
@@ -217,17 +219,18 @@ def fit_lazily(
         )
     chunks = Chunks(args, over, shared, fixed)
     own = any(_own(leaf, chunks.over) for leaf in chunks.entries.values())
-    square = residuals and not own and not chunks.coupled and not {*chunks.over} & {"param", "param_wrt"}
+    square = not own and not chunks.coupled and not {*chunks.over} & {"param", "param_wrt"}
     fits = Fits(fit, chunks)
     joined = fits.results(square, residuals)
     parts: dict[str, Any] = {"params": _entries(chunks, joined, "params")}
     parts |= _per_cell(chunks, joined, residuals)
+    parts["stderr"] = _entries(chunks, joined, "stderr")
     if residuals:
         if _is_known(args.get("since", {})):
             parts["params"].attrs |= fits.attrs()
         parts["cost"].attrs = {"long_name": "half the sum of squared residuals at the solution"}
-        parts["stderr"] = _entries(chunks, joined, "stderr")
-    return LazyResult(parts | (_matrices(chunks, joined) if square else {}), fits)
+    names = list(MATRICES)[: None if residuals else 1] if square else []
+    return LazyResult(parts | _matrices(chunks, joined, names), fits)
 
 
 def _is_known(since: Mapping[Any, Any]) -> bool:
@@ -262,12 +265,12 @@ def _per_cell(chunks: Chunks, joined: Joined, residuals: bool) -> dict[str, xr.D
     return out
 
 
-def _matrices(chunks: Chunks, joined: Joined) -> dict[str, xr.DataArray]:
+def _matrices(chunks: Chunks, joined: Joined, names: Sequence[str]) -> dict[str, xr.DataArray]:
     labels, count = list(chunks.entries), len(chunks.entries)
     coords, dims = chunks.coords.assign(param=labels, param_wrt=labels), (*chunks.over, "param", "param_wrt")
-    says = {"covariance": "covariance of the parameters"}
-    says["unscaled_covariance"] = f"{says['covariance']} for known sigma"
-    return {n: xr.DataArray(joined(n, (count, count)), coords, dims, n, {"long_name": s}) for n, s in says.items()}
+    return {
+        n: xr.DataArray(joined(n, (count, count)), coords, dims, n, {"long_name": MATRICES[n]}) for n in names
+    }
 
 
 def _own(leaf: Any, over: Names) -> dict[Any, int]:
@@ -300,7 +303,7 @@ def _in_front(x: xr.DataArray, found: Any, over: Names) -> Any:
     return x.expand_dims(lacks).transpose(*over, ...).values.copy()
 
 
-def _results(found: Any, over: Names, square: bool, residuals: bool) -> dict[str, Any]:
+def _results(found: Any, over: Names, residuals: bool) -> dict[str, Any]:
     """The results of one chunk as plain arrays, with the cells in front."""
     shape = [found.status.sizes[n] for n in over]
     full = functools.partial(_in_front, found=found, over=over)
@@ -309,8 +312,13 @@ def _results(found: Any, over: Names, square: bool, residuals: bool) -> dict[str
         out[key] = np.full(shape, np.nan)
         with contextlib.suppress(UnpairedError):  # r2 is not known then
             out[key] = full(getattr(found, key))
-    if residuals:
-        out |= {f"stderr.{n}": full(v) for n, v in found.stderr.items()}
+    return out
+
+
+def _errors(found: Any, over: Names, square: bool) -> dict[str, Any]:
+    """How sure the parameters of one chunk are: by minimize that takes a Hessian, which nobody may ask for."""
+    out = {f"stderr.{n}": _in_front(v, found, over) for n, v in found.stderr.items()}
     if square and isinstance(found.covariance, xr.DataArray):
-        out["covariance"], out["unscaled_covariance"] = full(found.covariance), full(found.unscaled_covariance)
+        matrices = {n: getattr(found, n, None) for n in MATRICES}
+        out |= {n: _in_front(x, found, over) for n, x in matrices.items() if x is not None}
     return out

@@ -189,9 +189,9 @@ def minimize(
     Returns
     -------
     FitResult
-        ``params``, ``cost``, ``status`` and ``iterations``, labelled, per cell; of arrays in memory also what follows
-        from the Hessian, see :class:`MinimizeResult <namedgrad.fit.MinimizeResult>`: ``covariance`` and ``stderr``, if
-        the loss is minus a log-likelihood.
+        ``params``, ``cost``, ``status`` and ``iterations``, labelled, per cell, and what follows from the Hessian, see
+        :class:`MinimizeResult <namedgrad.fit.MinimizeResult>`: ``covariance`` and ``stderr``, if the loss is minus a
+        log-likelihood.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Name
 from namedgrad.fit import small
 from namedgrad.fit.batch import Found
+from namedgrad.fit.blocks import blocks_of
 from namedgrad.fit.cells import Cells, Index
 from namedgrad.fit.observations import Misfit, log_weights, misfits, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
@@ -23,6 +24,7 @@ from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
 from namedgrad.fit.status import Status, attributes
+from namedgrad.fit.sure import Sure
 from namedgrad.fit.times import as_given, labels_among, read_all, relabelled
 from namedgrad.transforms.leaves import flatten, unflatten
 from namedgrad.transforms.tape import quiet
@@ -69,9 +71,11 @@ class FitResult:
         known = cells.coords.assign(coords) if coords else cells.coords
         return xr.DataArray(values, known, (*cells.sizes, *dims), name, attrs)
 
-    def _matrices(self, free: Matrix, name: str, long_name: str) -> xr.DataArray:
-        """A matrix of the free parameters per cell, with zeros for the fixed ones."""
+    def _matrices(self, free: Matrix, name: str, long_name: str) -> Any:
+        """A matrix of the free parameters per cell, with zeros for the fixed ones; blocks if some have own dims."""
         p = self._problem.parameters
+        if any(own.names for own in p.own.values()):
+            return blocks_of(self, free, name, long_name)
         full = np.zeros((p.count, p.count, self._problem.cells.count))
         full[np.ix_(self._problem.free, self._problem.free)] = free
         dims = ("param", "param_wrt")
@@ -106,7 +110,7 @@ class FitResult:
         )
 
 
-class LeastSquaresResult(FitResult):
+class LeastSquaresResult(Sure, FitResult):
     """The outcome of :func:`namedgrad.least_squares`: a :class:`~namedgrad.FitResult` that knows how good the fit is.
 
     What is said of *observations* means the last argument of the residual function.
@@ -173,63 +177,9 @@ class LeastSquaresResult(FitResult):
             unknown = np.isinf(self._unscaled) | np.isinf(self._variance)
             return np.where(unknown, np.inf, self._unscaled * self._variance)
 
-    @functools.cached_property
-    def stderr(self) -> xr.Dataset:
-        """Standard errors, one variable per parameter."""
-        return standard_errors(self._problem, self._matrix, self._scaled)
-
-    def confint(self, level: float = 0.95) -> xr.Dataset:
-        """Confidence intervals of the parameters, along a new dim ``bound`` with the labels ``lower`` and ``upper``.
-
-        They are symmetric: quantiles of Student's t distribution with ``dof`` degrees of freedom, times ``stderr``, as
-        from linear regression (Seber and Wild 1989, *Nonlinear regression*, section 2.1.2).
-
-        Parameters
-        ----------
-        level : float
-            The probability that an interval holds the parameter, between 0 and 1.
-
-        Examples
-        --------
-        >>> import numpy as np, namedgrad as ng
-        >>> x, y = np.arange(5.0), np.array([0.1, 0.9, 2.2, 2.9, 4.1])
-        >>> fit = ng.least_squares(lambda p, x, y: p["slope"] * x - y, {"slope": 1.0}, x, y)
-        >>> fit.confint()["slope"].round(3).values
-        array([0.944, 1.083])
-        """
-        from namedgrad.fit.derived import confint
-
-        return confint(self.params, self.stderr, self.dof, level)
-
-    def propagate(self, g: Callable[[xr.Dataset], xr.DataArray]) -> xr.Dataset:
-        """A quantity that follows from the parameters, and its standard error, to first order (the delta method).
-
-        Parameters
-        ----------
-        g : callable
-            ``g(params)``, given ``params``. It may take means over cells, which count as independent, and add dims.
-
-        Returns
-        -------
-        Dataset
-            ``value`` and ``stderr``.
-
-        Notes
-        -----
-        The variance is ``J C J.T`` for the Jacobian ``J`` of ``g`` and the covariance ``C`` of the parameters (Rao
-        1973, *Linear statistical inference*, section 6a.2). Neither ``J`` nor the result's covariance is formed.
-
-        Examples
-        --------
-        >>> import numpy as np, namedgrad as ng
-        >>> x, y = np.arange(5.0), np.array([0.1, 0.9, 2.2, 2.9, 4.1])
-        >>> fit = ng.least_squares(lambda p, x, y: p["slope"] * x - y, {"slope": 1.0}, x, y)
-        >>> fit.propagate(lambda p: 1 / p["slope"]).round(4).stderr.item()
-        0.0243
-        """
-        from namedgrad.fit.derived import propagate
-
-        return propagate(g, self.params, self.covariance)
+    @property
+    def _freedom(self) -> xr.DataArray:
+        return self.dof
 
     # ---------------------------------------------------------------- how good it is
 
@@ -428,17 +378,6 @@ def in_place_of(c: xr.DataArray, x: Any) -> Any:
         )
     dims = c.dims if values.ndim else ()
     return xr.DataArray(values, {c.name: values} if c.name in dims else None, dims, c.name)
-
-
-def standard_errors(problem: Problem, matrix: Matrix, covariance: Matrix) -> xr.Dataset:
-    """Roots of variances, given the covariance of the free rows; 0 for fixed parameters."""
-    full = np.zeros_like(matrix)
-    with np.errstate(invalid="ignore"):
-        full[problem.free] = np.sqrt(small.diagonal(covariance))
-    out = problem.parameters.dataset(full)
-    for name, v in out.items():
-        v.attrs["long_name"] = f"standard error of {v.attrs.get('long_name', name)}"
-    return out
 
 
 def inverses(normal: Matrix, fitted: Any) -> tuple[Matrix, Any]:

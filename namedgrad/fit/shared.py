@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from namedgrad.axes import Name
 from namedgrad.fit import small
 from namedgrad.fit.arrow import Arrow, Layout, solved
 from namedgrad.fit.batch import Found
+from namedgrad.fit.blocks import Blocks
 from namedgrad.fit.coupled import number
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.residuals import Residuals
@@ -23,65 +24,8 @@ from namedgrad.fit.sums import Point
 from namedgrad.xarray.convert import some_of
 
 
-class Blocks(Mapping[Any, Any]):
-    """Matrices by pairs of parameters: ``blocks["a", "b"]`` or ``blocks["a"]["b"]``, each made when it is asked for.
-
-    A block has the dims along which problems are independent, those of the first parameter, and those of the second
-    with ``_wrt`` appended.
-    """
-
-    def __init__(self, names: list[Name], block: Callable[[Name, Name], xr.DataArray]) -> None:
-        self.names, self._block = names, block
-        self._made: dict[tuple[Name, Name], xr.DataArray] = {}
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple) and len(key) == 2 and key not in self.names:
-            if set(key) <= set(self.names):
-                if key not in self._made:
-                    self._made[key] = self._block(*key)
-                return self._made[key]
-        elif key in self.names:
-            return {n: self[key, n] for n in self.names}
-        raise KeyError(f"no block {key!r}: give two of the parameters {tuple(self.names)}")
-
-    def __iter__(self) -> Iterator[Any]:
-        return ((a, b) for a in self.names for b in self.names)
-
-    def __len__(self) -> int:
-        return len(self.names) ** 2
-
-    def __repr__(self) -> str:
-        return f"<Blocks of {', '.join(map(repr, self.names))}: take one with [first, second]>"
-
-
 class BlockResult(LeastSquaresResult):
     """The outcome of a fit with parameters that have dims of their own: ``covariance`` is a mapping of named blocks."""
-
-    def _matrices(self, free: Matrix, name: str, long_name: str) -> Any:
-        problem, p = self._problem, self._problem.parameters
-        block = functools.partial(self._block, free, name, long_name)
-        return Blocks([n for n in p.names if problem.free[p.rows[n]].any()], block)
-
-    def _block(self, free: Matrix, name: str, long_name: str, a: Name, b: Name) -> xr.DataArray:
-        """One block of a matrix of the free parameters."""
-        p, order = self._problem.parameters, np.cumsum(self._problem.free) - 1
-        rows, columns = ([order[i] for i in range(p.rows[n].start, p.rows[n].stop)] for n in (a, b))
-        x = free[np.ix_(rows, columns)].reshape((*p.own[a].full_shape, *p.own[b].full_shape, -1))
-        dims, coords = own_dims(self, a, b)
-        return self._grid(np.moveaxis(x, -1, 0), name, long_name, dims, coords)
-
-
-def own_dims(result: LeastSquaresResult, a: Name, b: Name) -> tuple[tuple[Any, ...], dict[Any, Any]]:
-    """The dims that two parameters have in one cell, and their coordinates."""
-    dims, coords = [], {}
-    for n, suffix in ((a, ""), (b, "_wrt")):
-        v = result.params[n]
-        for d in v.dims:
-            if d not in result._problem.cells.sizes:
-                dims.append(f"{d}{suffix}")
-                if d in v.coords:
-                    coords[f"{d}{suffix}"] = (f"{d}{suffix}", v.coords[d].values)
-    return tuple(dims), coords
 
 
 class SharedResult(LeastSquaresResult):

@@ -184,6 +184,46 @@ def test_what_follows_from_lazy_parameters_is_fitted_once(g):
     assert counts[1:] == counts[:1] * 2
 
 
+def test_errors_of_maximum_likelihood_are_lazy():
+    """The Hessian is taken where somebody asks for it."""
+    n = xr.DataArray(np.random.default_rng(0).poisson(5.0, (6, 40)) * 1.0, {"lat": 10.0 * np.arange(6)}, ("lat", "t"))
+    loss = lambda p, n: (p["m"] - n * np.log(p["m"])).sum()
+    with dask.config.set(scheduler=refuse):
+        fit = ng.minimize(loss, {"m": 1.0}, n.chunk({"lat": 2}), over="lat")
+        follows = fit.propagate(lambda p: xr.Dataset({"rest": 1 / p["m"], "mean": p["m"].mean()}))
+        fisher, interval = fit.fisher(), fit.confint()
+    mean = n.mean("t")
+    error = np.sqrt(mean / 40)  # of a Poisson mean
+    np.testing.assert_allclose(fit.stderr["m"].compute(), error, rtol=1e-5)
+    np.testing.assert_allclose(fit.covariance.compute()[:, 0, 0], error**2, rtol=1e-5)
+    np.testing.assert_allclose(fisher.compute()[:, 0, 0], error**-2, rtol=1e-5)
+    np.testing.assert_allclose(interval["m"].compute().sel(bound="lower"), mean - 1.959963984540054 * error, rtol=1e-5)
+    np.testing.assert_allclose(follows["rest_stderr"].compute(), error / mean**2, rtol=1e-5)
+    np.testing.assert_allclose(follows["mean_stderr"].compute(), np.sqrt((error**2).sum()) / 6, rtol=1e-5)
+    assert fit.compute().stderr["m"].chunks is None
+    with pytest.raises(AttributeError, match="'predict'"):
+        fit.predict()
+
+
+PLACES = np.array([0.0, 1.0, 2.5])
+
+
+@pytest.mark.parametrize(
+    "places",
+    [PLACES, [0, 1, 2], 1.5, PLACES[:0], xr.DataArray(PLACES, dims="z"), xr.Variable("time", PLACES),
+     da.from_array(PLACES, chunks=2), xr.DataArray(np.arange(9.0).reshape(3, 3), dims=("lat", "time")).chunk({"lat": 1})],
+    ids=["array", "list", "number", "none", "other dim", "Variable", "dask", "per cell"],
+)  # fmt: skip
+def test_predictions_at_places_in_other_forms(places):
+    y = labelled(observations())
+    fit = ng.least_squares(residual, START, y.time, y.chunk(CHUNKS), over=OVER)
+    found, p = fit.predict(places).compute(), fit.params.compute()
+    x = places.compute() if hasattr(places, "chunks") else places
+    x = x if hasattr(x, "dims") or np.ndim(x) == 0 else xr.DataArray(x, dims="time")
+    want = p["size"] * np.exp(-p["rate"] * x) + p["offset"]
+    np.testing.assert_allclose(found.transpose(*want.dims), want, rtol=1e-12)
+
+
 def test_named_arrays_and_minimize():
     t, y = named(observations())
     lazy = ng.DimArray(da.from_array(y.data, chunks=(30, 1, 4)), y.dims)

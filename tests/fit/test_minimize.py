@@ -379,6 +379,10 @@ def test_errors_of_poisson_regression_are_those_of_scoring():
         b = b + np.linalg.solve(information, x.T @ (n - np.exp(x @ b)))
     np.testing.assert_allclose(fit.params["b"], b, rtol=1e-5)
     np.testing.assert_allclose(fit.stderr["b"], np.sqrt(np.diagonal(np.linalg.inv(information))), rtol=1e-5)
+    np.testing.assert_allclose(fit.covariance["b", "b"], np.linalg.inv(information), rtol=1e-4)
+    np.testing.assert_allclose(fit.fisher()["b", "b"], information, rtol=1e-4)
+    error = np.sqrt(np.linalg.inv(information).sum())
+    np.testing.assert_allclose(fit.propagate(lambda p: p["b"].sum()).stderr, error, rtol=1e-5)
 
 
 def test_a_loss_that_determines_nothing_and_one_that_is_nowhere_leave_the_errors_of_others():

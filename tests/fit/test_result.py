@@ -238,8 +238,21 @@ def test_propagated_errors_have_units_and_missing_cells_stay_missing():
     assert found.stderr.attrs == {"units": "d", "long_name": "standard error of half-life"}
     np.testing.assert_array_equal(np.isnan(found.stderr), np.isnan(fit.params["rate"]))
     assert np.isnan(found.stderr).sum() == 1
-    with pytest.raises(TypeError, match="must return one DataArray"):
-        fit.propagate(lambda p: p)
+    with pytest.raises(TypeError, match="must return a DataArray or Dataset"):
+        fit.propagate(lambda p: p["rate"].values)
+
+
+def test_errors_of_several_quantities():
+    da = labelled(observations())
+    fit = ng.least_squares(residual, START, da.time, da, over=OVER)
+    several = {"half_life": lambda p: np.log(2) / p["rate"], "first": lambda p: (p["size"] + p["offset"]).mean("lat")}
+    found = fit.propagate(lambda p: xr.Dataset({n: g(p) for n, g in several.items()} | {"three": 3}, attrs={"of": "y"}))
+    assert found.attrs == {"of": "y"}
+    assert float(found["three_stderr"]) == 0.0
+    for n, g in several.items():
+        xr.testing.assert_allclose(found[f"{n}_value"], g(fit.params))
+        want = finite_differences(g, fit.params, fit.covariance)
+        np.testing.assert_allclose(found[f"{n}_stderr"], want.transpose(*found[f"{n}_stderr"].dims), rtol=1e-6)
 
 
 @pytest.mark.parametrize("rate", [1.0, xr.DataArray(np.ones(3), dims="lat")], ids=["own", "shared"])
