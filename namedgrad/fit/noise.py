@@ -73,11 +73,26 @@ def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> 
             v[order[:-1]] += part * np.diff(v[order])
     for at in batches(np.arange(len(out)), size):
         with np.errstate(all="ignore"):
-            on, off = (surface.values(points[:, at], v)[:, order] for v in (x, between))
-            away = off[:, :-1] - on[:, :-1] - part * np.diff(on)
+            on, (step, whole) = _steps(surface, points[:, at], (x, between), order)
+            away = step - part * whole
             varies = on.var(axis=1) * on.shape[1] + ROUNDING * np.vecdot(on, on)  # a constant does so by its rounding
             out[at] = np.vecdot(away, away) / varies
     return out
+
+
+def _steps(surface: Surface, points: Matrix, x: Sequence[Any], order: Any) -> tuple[Any, tuple[Any, Any]]:
+    """Models in the order of their coordinate, and how far they go from there to between observations and to the next.
+
+    Where residuals are no differences, as those of angles, these are residuals whose observations are the model itself.
+    """
+    on = surface.values(points, x[0])
+    if not surface.differs:
+        off = surface.values(points, x[1])
+        return on[:, order], (off[:, order[:-1]] - on[:, order[:-1]], np.diff(on[:, order]))
+    before = on.copy()
+    before[:, order[1:]] = on[:, order[:-1]]
+    here, off, then = (surface.values(points, v, y) for v, y in ((x[0], on), (x[1], on), (x[0], before)))
+    return on[:, order], (off[:, order[:-1]] - here[:, order[:-1]], then[:, order[1:]] - here[:, order[:-1]])
 
 
 def _slow(r: np.ndarray[Any, Any], count: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

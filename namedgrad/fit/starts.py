@@ -39,7 +39,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import inverses
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
-from namedgrad.fit.symmetry import Symmetry, measure, natural_units
+from namedgrad.fit.symmetry import NEGATIVE, Symmetry, latin, measure, natural_units, of_any_size
 from namedgrad.fit.threads import shares
 from namedgrad.positional import positional
 from namedgrad.transforms.tape import quiet
@@ -55,7 +55,9 @@ ENOUGH = 0.003  # of the cost: a fit that no candidate promises to better by mor
 EQUAL = 1e-4  # relative differences of the cost that do not count
 SAME, TOGETHER = 1e-9, 3  # those that are rounding; parameters whose signs may belong together
 FIRST = 16  # cells that tell whether a model depends on a sign
-NEGATIVE, FAR = 0.25, 0.15  # of the candidates of a parameter, and of those of a place, which are beyond the data
+FAR = 0.15  # of the candidates of a place, which are beyond the data
+# Of so many candidates one has lengths of up to so many ranges: energies may count in other units than temperatures.
+LONG, LONGEST = 8, 1e3
 NEXT = 0.05  # of the observations of a coordinate, which are next to 0
 NEARLY_NONE = 1e-18  # of a linear parameter, which is on one side of 0 then: the derivative of abs(a) in a is 0 there
 
@@ -154,8 +156,7 @@ class _Search:
         self.free = [int(k) for k in np.flatnonzero(problem.free)]  # what is given, but not fixed, moves too
         self.typical = np.array([np.nanmedian(row) if np.isfinite(row).any() else 1.0 for row in problem.start])
         self.surface = Surface(problem)
-        if not np.isfinite(self.surface.values(self.typical[:, None])).any():
-            self.surface.nothing = 1.0
+        self.surface.show(self.free, self.typical)
         self.surface.units = natural_units(self.surface, self.free, self.typical)
         self.found: Symmetry = measure(self.surface, self.free, self.typical)
         self.x = self.surface.x
@@ -219,7 +220,7 @@ class _Search:
 
     def _spread(self, i: int, size: int, count: int, rng: np.random.Generator) -> Array:
         """Candidates for one parameter, where coordinates are between -1 and 1 and there are ``size`` of them."""
-        u, kind, sign = _latin(3, count, rng)
+        u, kind, sign = latin(3, count, rng)
         signs = np.where(sign < NEGATIVE, -1.0, 1.0)
         scaled = ((k, f.weights[1 + i, i]) for k, f in enumerate(self.found.scale) if f is not None)
         at, power = next((pair for pair in scaled if pair[1]), (0, 0.0))
@@ -233,10 +234,11 @@ class _Search:
         if power < 0:  # a rate
             return signs * np.where(kind < 0.5, most * u, 0.1 * (far / 0.1) ** u) ** -power
         if power > 0:  # a length
-            return signs * np.where(kind < 0.5, 2 * u, 10 * (10 * far) ** -u) ** power
+            long = np.arange(count) % LONG == 0  # all lengths of a candidate are
+            longest = np.where(long, LONGEST, 10.0)
+            return signs * np.where((kind < 0.5) & ~long, 2 * u, longest * (longest * far) ** -u) ** power
         if any(f is None for f in self.found.scale):  # of unknown size
-            ranges = [np.ptp(x) for x in self.x if np.ptp(x) > 0] or [1.0]
-            return signs * 10.0 ** (6 * u - 3) * ranges[0] ** np.floor(3 * kind - 1)
+            return of_any_size(self.x, count, rng)
         wide = np.sinh(7 * (u - 0.5)) * np.where(kind < 0.3, 0.2, 1.0)  # a pure number: a phase, an exponent, a log
         return np.where(kind < 0.6, wide, signs * 10.0 ** (2 * u - 1))
 
@@ -426,11 +428,5 @@ def _within(points: Array, low: Array, high: Array, rng: np.random.Generator) ->
     """Points with those outside of the bounds drawn again between them, if there are two."""
     outside, both = (points < low) | (points > high), np.isfinite(low) & np.isfinite(high)
     width = np.where(both, high - low, 0.0)
-    drawn = np.where(both, low, points) + _latin(len(points), points.shape[1], rng) * width
+    drawn = np.where(both, low, points) + latin(len(points), points.shape[1], rng) * width
     return np.clip(np.where(outside, drawn, points), low, high)
-
-
-def _latin(rows: int, count: int, rng: np.random.Generator) -> Array:
-    """Rows of numbers between 0 and 1, evenly spread in each: a Latin hypercube."""
-    order = np.array([rng.permutation(count) for _ in range(rows)]).reshape(rows, count)
-    return (order + rng.random((rows, count))) / count

@@ -23,6 +23,7 @@ from namedgrad.transforms.tape import Tape, quiet, record
 
 Array = np.ndarray[Any, Any]
 APART = 1e-6  # of residuals: what is no rounding
+FIRST = 16  # cells that tell whether residuals are differences
 
 
 class Slopes(NamedTuple):
@@ -45,7 +46,8 @@ class Surface:
     units : of each coordinate, in which all coordinates here are counted; 1 until somebody knows better
     x : the coordinates of that cell, floating-point arrays
     shared : whether all cells have the same
-    nothing : observations that are none: 0, or 1 where the residual takes their logarithm
+    nothing : observations that are none: 0, or 1 where the residual takes their logarithm, or is relative to them
+    differs : whether residuals are known to be no differences of model and observations
     """
 
     def __init__(self, problem: Residuals, cell: int = 0) -> None:
@@ -56,7 +58,7 @@ class Surface:
         self.given: list[Array] = [np.asarray(self._visible(x)) for x in parts]
         self.units = [1.0] * len(parts)
         self.shared = not any(CELL in x.names for x in parts)
-        self.nothing = 0.0
+        self.nothing, self.differs = 0.0, False
         self.kept = [tuple(n for n in x.names if n is not CELL) for x in parts]
 
     @property
@@ -106,9 +108,22 @@ class Surface:
         tables = [self.problem.table(x, len(index), "coordinate").to_numpy() for x in parts]
         return [x.reshape(len(index), -1) / unit for x, unit in zip(tables, self.units, strict=True)]
 
-    def values(self, points: Matrix, x: Sequence[Array] | None = None) -> Array:
-        """The model at some parameters (parameter, point)."""
-        return self._table(self._tape(points, x, along=False).outs[0], points.shape[1])
+    def values(self, points: Matrix, x: Sequence[Array] | None = None, observed: Array | None = None) -> Array:
+        """The model at some parameters (parameter, point), less what is observed (point, observation)."""
+        return self._table(self._tape(points, x, along=False, observed=observed).outs[0], points.shape[1])
+
+    def show(self, free: Sequence[int], typical: Array) -> None:
+        """Choose observations of 1 for 0 where the model shows only, or more, from there; see what residuals are."""
+        seen = []
+        for self.nothing in (0.0, 1.0):
+            at = self.slopes(typical[:, None], along=False)
+            moves = (np.where(np.isfinite(at.params), at.params, 0.0)[list(free)] != 0).any(axis=2).sum()
+            seen.append((np.isfinite(at.value).any(), moves))
+        self.nothing = float(seen[1] > seen[0])
+        some = np.repeat(typical[None, :, None], 2, axis=0)
+        some[:, free] *= np.random.default_rng(0).uniform(0.5, 2.0, (2, len(free), 1))
+        alone = len(Tree(self._coordinates(self._arguments(np.array([self.cell])))[1]).parts) == 1
+        self.differs = alone and not self.is_difference(some[0], some[1], self.problem.everywhere[:FIRST])
 
     def slopes(self, points: Matrix, x: Sequence[Array] | None = None, *, along: bool = True) -> Slopes:
         """The model and its derivatives at some parameters (parameter, point); without ``along``, in those alone."""
@@ -123,12 +138,19 @@ class Surface:
         shape = (-1, *value.shape)
         return Slopes(value, *(np.reshape(v, shape) for v in (several, scaled, shifted)))
 
-    def _tape(self, points: Matrix, x: Sequence[Array] | None, *, along: bool) -> Tape:
+    def _tape(
+        self, points: Matrix, x: Sequence[Array] | None, *, along: bool, observed: Array | None = None
+    ) -> Tape:
         problem, count = self.problem, points.shape[1]
         args = self._arguments(np.full(count, self.cell))
         tree, last = self._coordinates(args)
-        observed = Tree(last)
-        nothing = observed.rebuild([_filled_with(self.nothing, y) for y in observed.parts])
+        seen = Tree(last)
+        if observed is None:
+            nothing = seen.rebuild([_filled_with(self.nothing, y) for y in seen.parts])
+        else:
+            (y,) = seen.parts
+            names = (CELL, *(n for n in y.names if n is not CELL))
+            nothing = seen.rebuild([stamp(self._made(observed, names), y.hidden)])
         own = tree.parts
         if x is not None:
             own = [self._replaced(part, v * unit) for part, v, unit in zip(own, x, self.units, strict=True)]

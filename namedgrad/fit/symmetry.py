@@ -9,6 +9,7 @@ coordinate between -1 and 1 can be carried to any other.  Nothing is known of th
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ CLOSED = 1e-6  # what may be left of a derivative that is a combination of other
 ROUNDING, DISTINCT = 1e-14, 1e-6  # of derivatives, and of the velocities that follow from them
 MOST_SUBSETS = 12  # parameters of which all subsets are tried
 STEPS = 1024  # of an integration
+STREWN = 32  # times so many points of any size, among which are some where all parameters make a difference
+NEGATIVE, PLACES = 0.25, 0.25  # of the candidates for a parameter, and of those for one of which nothing is known
 DECADES, DECADE_SAMPLES = 12, 24  # units that are tried, and the parameters that they are judged by
 CLEAR, CLEARER = 1e-3, 3.0  # derivatives are told apart; and by how much better for another unit to be taken
 
@@ -131,16 +134,30 @@ def natural_units(surface: Surface, free: list[int], start: Array) -> list[float
 
 def measure(surface: Surface, free: list[int], start: Array) -> Symmetry:
     """Measure the symmetries of a model in its ``free`` parameters; the others are at ``start``."""
-    rng = np.random.default_rng(0)
-    for x in _probes(surface, rng):
-        points = _samples(len(start), rng)
-        rest = [k for k in range(len(start)) if k not in free]
+    rng, unsure = np.random.default_rng(0), list[tuple[Array, list[Array], Slopes]]()
+    rest = [k for k in range(len(start)) if k not in free]
+    for points, x in _probes(surface, len(start), rng):
         points[rest] = start[rest, None]
         at = _slopes(surface, points, x)
-        usable = np.isfinite(at.value) & np.isfinite(at.params).all(axis=0)
-        if usable.any(axis=1).sum() > SAMPLES // 2:
-            return _measured(surface, free, points, x, at)
+        if _is_usable(at).sum() > SAMPLES // 2:
+            unsure.append((points, x, at))
+            if (_moves(at)[free].sum(axis=1) > SAMPLES // 2).all():
+                return _measured(surface, free, points, x, at)
+    if unsure:  # some parameters make no difference anywhere
+        return _measured(surface, free, *unsure[0])
     return Symmetry([], list(free), [None] * len(surface.x), [None] * len(surface.x), None, left=True)
+
+
+def _is_usable(at: Slopes) -> Array:
+    """The points where the model and all derivatives are finite, at some observation."""
+    usable = np.isfinite(at.value) & np.isfinite(at.params).all(axis=0)
+    return np.asarray(usable.any(axis=1))
+
+
+def _moves(at: Slopes) -> Array:
+    """Whether a parameter makes a difference to the model (parameter, point)."""
+    finite = np.isfinite(at.value) & np.isfinite(at.params).all(axis=0)
+    return np.asarray((np.where(finite, at.params, 0.0) != 0).any(axis=2))
 
 
 def _slopes(surface: Surface, points: Array, x: list[Array]) -> Slopes:
@@ -153,11 +170,32 @@ def _slopes(surface: Surface, points: Array, x: list[Array]) -> Slopes:
         return at._replace(scaled=unknown, shifted=unknown)
 
 
-def _probes(surface: Surface, rng: np.random.Generator) -> Any:
-    """Coordinates of order 1, then of both signs, then those of the data."""
-    yield [rng.uniform(0.5, 2.0, x.shape) for x in surface.x]
-    yield [rng.uniform(-2.0, 2.0, x.shape) for x in surface.x]
-    yield surface.x
+def _probes(surface: Surface, count: int, rng: np.random.Generator) -> Iterator[tuple[Array, list[Array]]]:
+    """Parameters and coordinates: of order 1, coordinates of both signs, those of the data, parameters of any size.
+
+    The last is for models with constants of their own, such as a temperature that others are compared with.
+    """
+    for low, high in ((0.5, 2.0), (-2.0, 2.0)):
+        yield _samples(count, rng), [np.asarray(rng.uniform(low, high, x.shape)) for x in surface.x]
+    yield _samples(count, rng), surface.x
+    found = [np.empty((count, 0))]
+    for _ in range(STREWN):
+        points = np.array([of_any_size(surface.x, SAMPLES, rng) for _ in range(count)])
+        at = surface.slopes(points, along=False)
+        found.append(points[:, _is_usable(at) & _moves(at).all(axis=0)])
+    points = np.concatenate(found, axis=1)[:, :SAMPLES]
+    if points.size:
+        yield points, surface.x
+
+
+def of_any_size(x: list[Array], count: int, rng: np.random.Generator) -> Array:
+    """Values of a parameter of which nothing is known: of any size, or a place among the coordinates."""
+    ranges = [v for v in x if np.ptp(v) > 0] or [np.array([0.0, 1.0])]
+    of = ranges[rng.integers(len(ranges))]
+    u, kind, sign = latin(3, count, rng)
+    size = np.where(sign < NEGATIVE, -1.0, 1.0) * 10.0 ** (6 * u - 3) * np.ptp(of) ** np.floor(3 * kind - 1)
+    place = of.min() + np.ptp(of) * (1.2 * u - 0.1)
+    return np.where(rng.random(count) < PLACES, place, size)
 
 
 def _samples(count: int, rng: np.random.Generator) -> Array:
@@ -188,9 +226,14 @@ def _linear(surface: Surface, free: list[int], points: Array, x: list[Array], at
     for i, k in enumerate(free):
         other = points.copy()
         other[k] *= 1.3
-        change = surface.slopes(other, x, along=False).params[free] - at.params[free]
+        there = surface.slopes(other, x, along=False)
+        change = there.params[free] - at.params[free]
         moved = np.abs(change).max(axis=2, initial=0.0, where=np.isfinite(change))
         meet[:, i] = (moved > CLOSED**1.5 * size).any(axis=1)
+        along = (other[k] - points[k])[:, None] * at.params[k]  # what is wrapped has slopes as if it were not
+        off = there.value - at.value - along
+        with np.errstate(invalid="ignore"):
+            meet[i, i] |= bool((np.abs(off) > CLOSED * (np.abs(at.value) + np.abs(along))).any())
     meet |= meet.T
     alone = [i for i in range(len(free)) if not meet[i, i]]
     if len(alone) <= MOST_SUBSETS:
@@ -268,8 +311,7 @@ def exponents(surface: Surface, start: Array) -> Exponents:
     """Measure how all parameters follow changes of units."""
     rng, every = np.random.default_rng(0), list(range(len(start)))
     unknown = np.full((1 + len(surface.x), len(start)), np.nan)
-    for x in _probes(surface, rng):
-        points = _samples(len(start), rng)
+    for points, x in _probes(surface, len(start), rng):
         at = _slopes(surface, points, x)
         if np.isfinite(at.value).any(axis=1).sum() > SAMPLES // 2:
             scales = [flow(at.params, t, points, every) for t in (at.value, *-at.scaled)]
@@ -290,3 +332,9 @@ def _powers(flow: Flow) -> Array:
     rest[1 + np.arange(q), np.arange(q)] = 0.0
     powers[rest.any(axis=0)] = np.nan
     return powers
+
+
+def latin(rows: int, count: int, rng: np.random.Generator) -> Array:
+    """Rows of numbers between 0 and 1, evenly spread in each: a Latin hypercube."""
+    order = np.array([rng.permutation(count) for _ in range(rows)]).reshape(rows, count)
+    return np.asarray((order + rng.random((rows, count))) / count)

@@ -118,6 +118,33 @@ def test_models_that_convert_their_coordinate_themselves(family, unit):
     assert (2 * fit.cost.values < 1.05 * squares).mean() >= 0.95
 
 
+KELVIN = 8.617e-5
+
+
+@pytest.mark.parametrize(
+    ("rate", "limits"),
+    [
+        (  # Schoolfield et al. (1981): 0 or nowhere with parameters of order 1, all of which were taken for linear
+            lambda t, r, e, d, h: r * np.exp(-e / KELVIN * (1 / t - 1 / 293.15)) / (1 + np.exp(d / KELVIN * (1 / h - 1 / t))),
+            [(1, 3), (0.5, 0.8), (2, 3.5), (308, 315)],
+        ),
+        (  # Lloyd and Taylor (1994): an energy that is many times the range of temperatures
+            lambda t, r, z, e: r * np.exp(e * (1 / 56.02 - 1 / (t - z))), [(1, 4), (220, 235), (250, 350)]
+        ),
+    ],
+    ids=["schoolfield", "lloyd"],
+)  # fmt: skip
+def test_models_with_constants_of_their_own(rate, limits):
+    rng, t = np.random.default_rng(11), np.linspace(278, 318, 60)
+    y = rate(t, *(rng.uniform(*ends, (CELLS, 1)) for ends in limits))
+    noise = 0.02 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, t, y: rate(t, *p.values()) - y, [f"q{i}" for i in range(len(limits))], xr.DataArray(t, dims="t"),
+        xr.DataArray(y + noise, dims=("cell", "t")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
 def test_a_spot_in_micrometres_on_coordinates_in_metres():
     rng, x, y = np.random.default_rng(0), np.linspace(0, 10, 16)[:, None], np.linspace(-3, 3, 14)
     limits = [(1, 3), (3, 7), (-1, 1), (1, 2), (0.5, 1.2), (-0.5, 0.5)]
@@ -510,8 +537,16 @@ def test_parameters_whose_signs_make_no_difference_are_positive(signs):
             lambda x, c, a, w, h: c + a * np.sin(w * x + h), np.linspace(0, 20, 100),
             [(10, 20), (2, 6), (1, 5), (-3, 3)], lambda m, y: m / y - 1,
         ),
+        (
+            lambda x, a, b, c: a * np.exp(-b * x) + c, np.linspace(0, 10, 60), [(5, 20), (0.2, 1), (1, 3)],
+            lambda m, y: (m - y) / (abs(m) + abs(y)),
+        ),
+        (  # those of a line have the slopes of the line, but its values are no sums of its terms
+            lambda x, a, b: a + b * x, np.linspace(0, 10, 60), [(-3, 3), (2, 8)],
+            lambda m, y: np.arctan2(np.sin(m - y), np.cos(m - y)),
+        ),
     ],
-    ids=["relative", "counts", "ratio"],
+    ids=["relative", "counts", "ratio", "to both", "phases"],
 )  # fmt: skip
 def test_residuals_that_are_no_differences(model, x, limits, misfit):
     rng = np.random.default_rng(7)
