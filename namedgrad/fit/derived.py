@@ -104,7 +104,7 @@ def _variance(g: Callable[..., Any], params: xr.Dataset, covariance: Any, value:
         return _form(covariance, columns)
     if value.size <= sum(v.size for v in params.values()):
         return _by_rows(g, params, functools.partial(_form, covariance), value)
-    return _by_columns(g, params, covariance, cells)
+    return _by_columns(g, params, covariance, cells, value)
 
 
 def _along(g: Callable[..., Any], params: xr.Dataset, tangents: dict[Any, xr.DataArray]) -> xr.DataArray:
@@ -171,10 +171,10 @@ def _by_rows(g: Callable[..., Any], params: xr.Dataset, form: Callable[..., Any]
 
 
 def _by_columns(
-    g: Callable[..., Any], params: xr.Dataset, covariance: xr.DataArray, cells: Sequence[Name]
+    g: Callable[..., Any], params: xr.Dataset, covariance: xr.DataArray, cells: Sequence[Name], value: xr.DataArray
 ) -> xr.DataArray:
     """Variances of many numbers of parameters of few cells, by forward passes."""
-    total: Any = 0.0
+    total = xr.zeros_like(_bare(value), float)
     for at in np.ndindex(*(params.sizes[d] for d in cells)):
         here = dict(zip(cells, at, strict=True))
         columns = []

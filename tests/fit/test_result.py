@@ -242,6 +242,15 @@ def test_propagated_errors_have_units_and_missing_cells_stay_missing():
         fit.propagate(lambda p: p["rate"].values)
 
 
+@pytest.mark.parametrize("chunks", [None, {}])
+def test_errors_of_what_follows_from_no_cells(chunks):
+    da = labelled(observations())[:, :0]
+    fit = ng.least_squares(residual, START, da.time, da if chunks is None else da.chunk(chunks), over=OVER)
+    assert np.isnan(fit.propagate(lambda p: p["rate"].mean()).compute().stderr)
+    assert fit.propagate(lambda p: p["rate"] ** 2).compute().stderr.shape == (0, 4)
+    assert float(fit.propagate(lambda p: p["rate"].sum()).compute().stderr) == 0.0
+
+
 def test_errors_of_several_quantities():
     da = labelled(observations())
     fit = ng.least_squares(residual, START, da.time, da, over=OVER)
