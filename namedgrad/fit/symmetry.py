@@ -24,7 +24,7 @@ ROUNDING, DISTINCT = 1e-14, 1e-6  # of derivatives, and of the velocities that f
 MOST_SUBSETS = 12  # parameters of which all subsets are tried
 STEPS = 1024  # of an integration
 STREWN = 32  # times so many points of any size, among which are some where all parameters make a difference
-NEGATIVE, PLACES = 0.25, 0.25  # of the candidates for a parameter, and of those for one of which nothing is known
+NEGATIVE, PLACES = 0.25, 0.125  # of candidates for a parameter; those for one of which nothing is known that are places
 DECADES, DECADE_SAMPLES = 12, 24  # units that are tried, and the parameters that they are judged by
 CLEAR, CLEARER = 1e-3, 3.0  # derivatives are told apart; and by how much better for another unit to be taken
 
