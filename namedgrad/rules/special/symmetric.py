@@ -1,7 +1,7 @@
 """Carlson's symmetric elliptic integrals and the arithmetic-geometric mean.
 
 Each is an integral from 0 to infinity of powers of ``t + x``, one for every operand, and of ``t``.  A derivative is such
-an integral with another power (DLMF 19.18, 19.23), computed by a trapezoidal rule on a logarithmic scale.
+an integral with another power (DLMF 19.18, 19.23), computed by quadrature.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _mean_slope(mean: DimArray, a: DimArray, b: DimArray) -> DimArray:
     return where(equal(mean, c(0)), where(equal(a, c(0)), c(math.inf), c(0.0)), slope)
 
 
-_SOURCE = "DLMF 19.16 and 19.18.1, by a trapezoidal rule on a logarithmic scale."
+_SOURCE = "DLMF 19.16 and 19.18.1; integrals by quadrature, accurate where operands coincide."
 # fmt: off
 elliprc = special(
     "elliprc", lambda o, x, y: _rc_slope(0, o, x, y), lambda o, x, y: _rc_slope(1, o, x, y),
