@@ -51,7 +51,9 @@ class SymmetricKernels:
 
     xp: Any
     may_branch: bool
+    isfinite_all: Callable[[Raw], bool]
     _in_blocks: Callable[..., Raw]
+    _repaired: Callable[..., Raw]
 
     def carlson_integral(self, power: int, *given: Raw) -> Raw:
         """The integral from 0 to infinity of ``t**power`` over each ``(t + x)**(n / 2)``: all ``n``, then all ``x``."""
@@ -63,6 +65,24 @@ class SymmetricKernels:
             else:
                 out = self._by_logarithms(power, halves, *operands)
         return out.astype(result_dtype(*given[count:]))
+
+    def elliprc_slope(self, k: int, x: Raw, z: Raw, y: Raw) -> Raw:
+        """The derivative of R_C in its operand ``k``; on the host from the value, ``y``, where no digits cancel.
+
+        By parts, and by homogeneity.
+        """
+        by_integral = functools.partial(self.carlson_integral, 0, *((1, 4) if k else (3, 2)))
+        factor = -0.5 if k else -0.25
+        if not self.may_branch or y.dtype != np.float64:
+            return factor * by_integral(x, z)
+        with np.errstate(all="ignore"):
+            apart = z - x
+            first = (y - 1 / np.sqrt(x)) / (2 * apart)
+            out = (0.5 * y + x * first) / -z if k else first
+            lost = np.absolute(apart) <= 0.1 * z
+            if not self.isfinite_all(out):
+                lost = lost | ~np.isfinite(out)
+        return self._repaired(out, lost, lambda x, z: factor * by_integral(x, z), x, z)
 
     def _by_spread(self, power: int, halves: tuple[int, ...], *operands: Raw) -> Raw:
         """On the host cells whose operands lie about as far apart share nodes: a million in 0.3 s instead of 20.

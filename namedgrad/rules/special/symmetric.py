@@ -26,6 +26,7 @@ from namedgrad.rules.elementwise import (
 )
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special
 from namedgrad.rules.structure import add, equal, known_true, multiply, negative, subtract, where
+from namedgrad.trace import innermost
 
 
 @functools.cache
@@ -55,10 +56,19 @@ def _slopes(name: str, factor: float, power: int, halves: tuple[int, ...]) -> li
     return [partial(k) for k in range(len(halves))]
 
 
+@functools.cache
+def _rc_slope_by_value(k: int) -> Function:
+    factor, halves = (-0.5, (1, 4)) if k else (-0.25, (3, 2))
+    partials = _slopes("elliprc", factor, 0, halves)
+    return ordered("elliprc_slope", (k,), *(lambda s, x, z, y, p=p: p(s, x, z) for p in partials), None)
+
+
 def _rc_slope(k: int, y: DimArray, x: DimArray, z: DimArray) -> DimArray:
-    """As of ``R_F(x, z, z)``; of a principal value, where ``z`` is below 0, by what its equations leave (19.18.6)."""
-    usual = scaled(-1 / 3, elliprd(x, z, z)) if k else scaled(-1 / 6, elliprd(z, z, x))
-    if is_formula(x) or any(v.dtype.kind == "c" for v in (x, z)) or known_true(greater_equal(z, c(0))):
+    """Of complex numbers as of ``R_F(x, z, z)``; of a principal value, ``z`` below 0, by what equations leave (19.18.6)."""
+    if is_formula(x) or any(v.dtype.kind == "c" for v in (x, z)):
+        return scaled(-1 / 3, elliprd(x, z, z)) if k else scaled(-1 / 6, elliprd(z, z, x))
+    usual = _rc_slope_by_value(k)(x, z, innermost(y))
+    if known_true(greater_equal(z, c(0))):
         return usual
     below = less(z, c(0))
     first = divide(subtract(reciprocal(sqrt(x)), y), subtract(scaled(2.0, x), scaled(2.0, z)))
