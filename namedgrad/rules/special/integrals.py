@@ -37,9 +37,9 @@ from namedgrad.trace import apply, innermost
 
 
 @functools.cache
-def _elliptic(kernel: str, n: int) -> Function:
+def elliptic(kernel: str, n: int) -> Function:
     """The n-th derivative of K or E in the parameter, at one minus it."""
-    return ordered(kernel, (n,), lambda y, p: negative(_elliptic(kernel, n + 1)(p)))
+    return ordered(kernel, (n,), lambda y, p: negative(elliptic(kernel, n + 1)(p)))
 
 
 @functools.cache
@@ -107,14 +107,14 @@ _ci_slope = elementwise("cos_ratio", lambda y, x: spherical_yn(c(1), x))
 
 # fmt: off
 ellipk = special(
-    "ellipk", lambda y, m: _elliptic("ellipk_order", 1)(_rest(m)),
+    "ellipk", lambda y, m: elliptic("ellipk_order", 1)(_rest(m)),
     domain="unit", operands=("m",), says="Complete elliptic integral of the first kind of parameter m.",
     source="The first derivative near 0 by the arithmetic-geometric mean, higher ones by their series, else by Legendre's equation, DLMF 19.8 and 19.4.")
 ellipkm1 = special(
-    "ellipkm1", lambda y, p: negative(_elliptic("ellipk_order", 1)(p)),
+    "ellipkm1", lambda y, p: negative(elliptic("ellipk_order", 1)(p)),
     domain="fraction", operands=("p",), says="Complete elliptic integral of the first kind of parameter 1 - p, for small p.")
 ellipe = special(
-    "ellipe", lambda y, m: _elliptic("ellipe_order", 1)(_rest(m)),
+    "ellipe", lambda y, m: elliptic("ellipe_order", 1)(_rest(m)),
     domain="unit", operands=("m",), says="Complete elliptic integral of the second kind of parameter m.")
 ellipkinc = special(
     "ellipkinc", lambda y, phi, m: _arc(0, 0.5, phi, m), lambda y, phi, m: _incomplete("ellipkinc_order", 0.5, 1)(phi, m),

@@ -22,9 +22,9 @@ from namedgrad.rules.elementwise import (
     ordered,
     reciprocal,
     sqrt,
-    square,
 )
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special
+from namedgrad.rules.special.integrals import elliptic
 from namedgrad.rules.structure import add, equal, known_true, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
@@ -107,20 +107,24 @@ def _rg_slope(x: DimArray, y: DimArray, z: DimArray) -> DimArray:
     return scaled(0.125, _integral(1, (3, 1, 1))(x, y, z))
 
 
-def _mean_slope_near(mean: DimArray, ratio: DimArray) -> DimArray:
-    return multiply(scaled(2 / (3 * math.pi), square(mean)), elliprd(c(0.0), square(ratio), c(1.0)))
+def _mean_slope_near(u: DimArray, share: DimArray, apart: DimArray, p: DimArray) -> DimArray:
+    turned = multiply(scaled(2 / math.pi, multiply(u, multiply(share, apart))), elliptic("ellipk_order", 1)(p))
+    return scaled(0.5, multiply(u, subtract(c(1.0), turned)))
 
 
 def _mean_slope(mean: DimArray, a: DimArray, b: DimArray) -> DimArray:
-    """By homogeneity of the squares' ratio; infinite where ``a`` alone is 0.
+    """From ``π/2 m / K``, where ``m`` is the usual mean; infinite where ``a`` alone is 0.
 
-    Of a ratio so far from 1 only the logarithm counts, which the mean tells (DLMF 19.12.1).
+    Of operands so far apart that only their logarithms count, which the mean tells (DLMF 19.12.1).
     """
+    half = add(scaled(0.5, a), scaled(0.5, b))
+    u, x, z = (divide(v, half) for v in (mean, a, b))
+    p, apart = multiply(x, z), subtract(x, z)
+    if is_formula(a) or known_true(greater(p, c(4e-10))):
+        return _mean_slope_near(u, z, apart, p)
     ratio = divide(b, a)
-    if is_formula(a):
-        return _mean_slope_near(divide(mean, a), ratio)
     small, large = less(ratio, c(1e-10)), greater(ratio, c(1e10))
-    slope = _mean_slope_near(divide(mean, a), where(logical_or(small, large), c(1.0), ratio))
+    slope = _mean_slope_near(u, z, apart, where(logical_or(small, large), c(1.0), p))
     share = scaled(2 / math.pi, divide(mean, where(large, b, a)))
     slope = where(small, multiply(divide(mean, a), subtract(c(1.0), share)), slope)
     slope = where(large, multiply(divide(mean, a), share), slope)
@@ -146,5 +150,5 @@ elliprj = special(
     domain="positive", operands=("x", "y", "z", "p"), says="Carlson's symmetric elliptic integral of the third kind.", source=_SOURCE)
 agm = special(
     "agm", lambda y, a, b: _mean_slope(y, a, b), lambda y, a, b: _mean_slope(y, b, a),
-    domain="positive", operands=("a", "b"), says="Arithmetic-geometric mean.", source="DLMF 19.8.5, as Carlson's integral 19.25.1.")
+    domain="positive", operands=("a", "b"), says="Arithmetic-geometric mean.", source="DLMF 19.8.5.")
 # fmt: on
