@@ -147,3 +147,15 @@ def test_sums_over_nodes_of_many_cells_are_cut_into_blocks() -> None:
     np.testing.assert_allclose(found, richardson(lambda t: scipy.special.jv(x + t, y)), rtol=1e-7, atol=1e-9)
     found = ng.grad(lambda a: scipy.special.hyp2f1(a, x + 1.2, x + 2.5, 0.9).sum())(x)
     np.testing.assert_allclose(found, richardson(lambda t: scipy.special.hyp2f1(x + t, x + 1.2, x + 2.5, 0.9)), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated")
+@pytest.mark.parametrize("name", ["kn", "yn"])
+@pytest.mark.parametrize("order", [0, 1, -2, 3, 2.5, -1.5])
+def test_slopes_of_functions_of_whole_order(name: str, order: float) -> None:
+    """SciPy takes the whole part of an order; next to 0 the value is that of a power."""
+    x, h, f = np.array([0.01, 0.3, 0.9, 2.2, 17.0, 80.0]), 1e-4, getattr(scipy.special, name)
+    at = lambda t: f(order, x * (1 + t))
+    expected = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h * x)
+    found = ng.grad(lambda x: getattr(ng, name)(order, x).sum())(ng.DimArray(x, "x"))
+    np.testing.assert_allclose(found.data, expected, rtol=1e-9)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 from namedgrad.array import DimArray, TraceError
-from namedgrad.rules.elementwise import absolute_real, c, divide, less
+from namedgrad.rules.elementwise import absolute_real, c, divide, less, trunc
 from namedgrad.rules.special.bessel import (
     _in_order,
     _jv_slope,
@@ -15,7 +15,7 @@ from namedgrad.rules.special.bessel import (
     _of_waves,
     _yv_slope,
 )
-from namedgrad.rules.special.declare import Function, constant_in, is_formula, special
+from namedgrad.rules.special.declare import Function, constant_in, is_formula, slope_by_value, special
 from namedgrad.rules.structure import add, multiply, negative, subtract, where
 from namedgrad.trace import innermost
 
@@ -38,19 +38,17 @@ def _of_real(slope: Function, name: str) -> Function:
     return partial
 
 
-def _hankel_in_order(sign: int) -> Any:
-    def partial(y: DimArray, v: DimArray, z: DimArray) -> DimArray:
-        return add(_J_ORDER(v, z), multiply(c(sign * 1j), _Y_ORDER(v, z)))
-
-    return partial
+def _hankel_in_order(sign: int) -> Function:
+    return lambda v, z: add(_J_ORDER(v, z), multiply(c(sign * 1j), _Y_ORDER(v, z)))
 
 
-def _hankel_slope(f: Any) -> Any:
-    return lambda y, v, z: _neighbours(f(), v, z, -1)
+def _between(f: Function, y: DimArray, v: DimArray, z: DimArray) -> DimArray:
+    return _neighbours(f, v, z, -1)
 
 
-def _scaled_hankel_slope(f: Any, sign: int) -> Any:
-    return lambda y, v, z: subtract(_neighbours(f(), v, z, -1), multiply(c(sign * 1j), y))
+def _turned(sign: int) -> Callable[..., DimArray]:
+    """The slope of a function of waves with a factor ``exp(-sign i z)``."""
+    return lambda f, y, v, z: subtract(_neighbours(f, v, z, -1), multiply(c(sign * 1j), y))
 
 
 def _bend(y: DimArray, other: DimArray, x: DimArray, limit: float) -> DimArray:
@@ -62,12 +60,19 @@ def _bend(y: DimArray, other: DimArray, x: DimArray, limit: float) -> DimArray:
     return where(tiny, c(limit), usual)
 
 
+_yn_slope = slope_by_value("yn", lambda: yn, _of_waves)
+_hankel1_slope = slope_by_value("hankel1", lambda: hankel1, _between, _hankel_in_order(1))
+_hankel2_slope = slope_by_value("hankel2", lambda: hankel2, _between, _hankel_in_order(-1))
+_hankel1e_slope = slope_by_value("hankel1e", lambda: hankel1e, _turned(1))
+_hankel2e_slope = slope_by_value("hankel2e", lambda: hankel2e, _turned(-1))
+
+
 # fmt: off
 kn = special(
-    "kn", _order("kn(n, x)"), lambda y, n, x: _kv_slope(y, n, x),
+    "kn", _order("kn(n, x)"), lambda y, n, x: _kv_slope(y, trunc(n), x),
     domain=_ORDERS, operands=("n", "x"), says="Modified Bessel function of the second kind and whole order n.", source="DLMF 10.29.1.")
 yn = special(
-    "yn", _order("yn(n, x)"), lambda y, n, x: _yv_slope(y, n, x),
+    "yn", _order("yn(n, x)"), lambda y, n, x: _yn_slope(y, trunc(n), x),
     domain=_ORDERS, operands=("n", "x"), says="Bessel function of the second kind and whole order n.", source="DLMF 10.6.1.")
 jve = special(
     "jve", _of_real(lambda y, v, z: _J_ORDER(v, z), "jve"), _of_real(lambda y, v, z: _jv_slope(y, v, z), "jve"),
@@ -78,16 +83,16 @@ yve = special(
     domain=_ORDERS, operands=_V, says="Bessel function of the second kind and real order v, scaled by exp(-abs(imag(z))).",
     source="At real numbers, where the factor is 1, DLMF 10.6.1.")
 hankel1 = special(
-    "hankel1", _hankel_in_order(1), _hankel_slope(lambda: hankel1),
+    "hankel1", lambda y, v, z: _hankel_in_order(1)(v, z), lambda y, v, z: _hankel1_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the first kind and real order v, J + i Y.", source="DLMF 10.6.1.")
 hankel2 = special(
-    "hankel2", _hankel_in_order(-1), _hankel_slope(lambda: hankel2),
+    "hankel2", lambda y, v, z: _hankel_in_order(-1)(v, z), lambda y, v, z: _hankel2_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the second kind and real order v, J - i Y.", source="DLMF 10.6.1.")
 hankel1e = special(
-    "hankel1e", _order("hankel1e(v, z)"), _scaled_hankel_slope(lambda: hankel1e, 1),
+    "hankel1e", _order("hankel1e(v, z)"), lambda y, v, z: _hankel1e_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the first kind, times exp(-i z).", source="DLMF 10.6.1.")
 hankel2e = special(
-    "hankel2e", _order("hankel2e(v, z)"), _scaled_hankel_slope(lambda: hankel2e, -1),
+    "hankel2e", _order("hankel2e(v, z)"), lambda y, v, z: _hankel2e_slope(y, v, z),
     domain=_ORDERS, operands=_V, says="Hankel function of the second kind, times exp(i z).", source="DLMF 10.6.1.")
 ber = special("ber", lambda y, x: berp(x), domain="real", says="Kelvin function ber.")
 bei = special("bei", lambda y, x: beip(x), domain="real", says="Kelvin function bei.")
