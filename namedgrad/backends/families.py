@@ -295,6 +295,18 @@ class FamilyKernels:
 
         return self._in_blocks(both, x).astype(dtype, copy=False)
 
+    def spence_slope(self, z: Raw) -> Raw:
+        """``log(z) / (1 - z)``, of complex numbers near 1 by the logarithm of what is beyond it."""
+        xp, dtype, z = self.xp, result_dtype(z), double(z)
+        with np.errstate(all="ignore"):
+            out = xp.log(z) / (1 - z)
+            if is_complex(z):
+                near = xp.absolute(z - 1) < 0.5
+                out = xp.where(near, -self.log1p_ratio_order(0, xp.where(near, z - 1, 0.0)), out)
+            elif not (self.may_branch and self.isfinite_all(out)):
+                out = xp.where(xp.equal(z, 1), -1.0, out)
+        return out.astype(dtype, copy=False)
+
     # ---------------------------------------------------------------- hyperbolic functions and cosine by their argument
 
     def sinh_ratio(self, x: Raw) -> Raw:

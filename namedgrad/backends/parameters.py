@@ -39,6 +39,7 @@ class ParameterKernels:
     xp: Any
     special: Any
     may_branch: bool
+    _repaired: Callable[..., Raw]
     _in_blocks: Callable[..., Raw]
     complex_kve_order: Callable[..., Raw]
 
@@ -85,6 +86,15 @@ class ParameterKernels:
             )
             above = bell([-s for s in slopes], n)
             return (xp.where(left, below, above) * self.special.gamma(z) ** xp.where(left, 1.0, -1.0)).astype(dtype)
+
+    def rgamma_slope(self, x: Raw, y: Raw) -> Raw:
+        """The first one, on the host from the value, ``y``, where it has no zeros."""
+        if not self.may_branch:
+            return self.rgamma_order(1, x)
+        with np.errstate(all="ignore"):
+            out = -y * self.special.digamma(x)
+            lost = ~((x > 0) & np.isfinite(out))
+        return self._repaired(out, lost, functools.partial(self.rgamma_order, 1), x).astype(y.dtype, copy=False)
 
     def gammainc_order(self, n: int, a: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``a`` of the regularized lower incomplete gamma function."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from namedgrad.array import DimArray
+from namedgrad.primitive import elementwise
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.elementwise import (
     _power_base,
@@ -37,14 +38,20 @@ def _log1p_ratio(n: int, x: DimArray) -> DimArray:
     return ordered("log1p_ratio_order", (n,), lambda y, x: _log1p_ratio(n + 1, x))(x)
 
 
-def _spence_slope(z: DimArray) -> DimArray:
-    """``log(z) / (1 - z)``, near 1 by the logarithm of what is beyond it."""
-    if is_formula(z):
-        return divide(log(z), subtract(_ONE, z))
+def _spence_bend(s: DimArray, z: DimArray) -> DimArray:
+    """The derivative of the slope ``s``, near 1 that of a logarithm of what is beyond it."""
     beyond = subtract(z, _ONE)
     near = less(absolute(innermost(beyond)), c(0.5))
     away = where(near, c(2.0), z)
-    return where(near, negative(_log1p_ratio(0, where(near, beyond, c(0.0)))), divide(log(away), subtract(_ONE, away)))
+    usual = divide(add(reciprocal(away), s), subtract(_ONE, away))
+    return where(near, negative(_log1p_ratio(1, where(near, beyond, c(0.0)))), usual)
+
+
+_spence_slope_of = elementwise("spence_slope", _spence_bend)
+
+
+def _spence_slope(z: DimArray) -> DimArray:
+    return divide(log(z), subtract(_ONE, z)) if is_formula(z) else _spence_slope_of(z)
 
 
 def _omega_slope(y: DimArray) -> DimArray:

@@ -6,11 +6,24 @@ import functools
 import math
 
 from namedgrad.array import DimArray
-from namedgrad.rules.elementwise import c, greater, less, logical_and, logical_or, ordered, rint
+from namedgrad.primitive import elementwise
+from namedgrad.rules.elementwise import absolute_real, c, greater, less, logical_and, logical_or, ordered, rint
 from namedgrad.rules.special.beta import _against_sum, beta, sine_and_slope
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special
 from namedgrad.rules.special.gamma import digamma, gamma
-from namedgrad.rules.structure import add, equal, logical_not, multiply, negative, not_equal, scale, subtract, where
+from namedgrad.rules.structure import (
+    add,
+    equal,
+    known_true,
+    logical_not,
+    multiply,
+    negative,
+    not_equal,
+    scale,
+    subtract,
+    where,
+)
+from namedgrad.trace import innermost
 
 _ONE = c(1.0)
 
@@ -21,18 +34,28 @@ def _rgamma(n: int) -> Function:
     return ordered("rgamma_order", (n,), lambda y, x: _rgamma(n + 1)(x))
 
 
+_rgamma_by_value = elementwise("rgamma_slope", lambda s, x, y: _rgamma(2)(x), None)
+
+
 def _rgamma_slope(y: DimArray, x: DimArray) -> DimArray:
     plain = x.dtype.kind == "c" or is_formula(x)
-    return negative(multiply(y, digamma(x))) if plain else _rgamma(1)(x)
+    return negative(multiply(y, digamma(x))) if plain else _rgamma_by_value(x, innermost(y))
 
 
 def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
-    """By the logarithm; next to the poles of ``Γ(a)``, where that nearly cancels, by the product with ``1 / Γ(a)``."""
+    """By the logarithm; next to the poles of ``Γ(a)``, where that nearly cancels, by the product with ``1 / Γ(a)``.
+
+    Next to that at 0 only its derivatives cancel.
+    """
     usual = negative(scale(y, _against_sum(a, m)))
     if is_formula(y):
         return usual
-    low = logical_and(logical_and(less(a, c(0.5)), greater(a, c(-100.0))), not_equal(a, rint(a)))
-    there = logical_or(equal(y, c(0)), low)
+    last = a.level is None and m.level is None
+    beyond = greater(absolute_real(m), absolute_real(subtract(a, rint(a))))  # or that would be the more exact one there
+    low = logical_and(logical_and(less(a, c(0.0 if last else 0.5)), greater(a, c(-100.0))), not_equal(a, rint(a)))
+    there = logical_or(equal(y, c(0)), logical_and(low, beyond))
+    if known_true(logical_not(there)):
+        return usual
     base, top = where(there, a, _ONE), where(there, add(a, m), _ONE)
     return where(there, multiply(gamma(top), add(scale(rgamma(base), digamma(top)), _rgamma(1)(base))), usual)
 
@@ -40,7 +63,7 @@ def _poch_in_base(y: DimArray, a: DimArray, m: DimArray) -> DimArray:
 def _binom_in_number(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     rest = add(subtract(n, k), _ONE)
     usual = negative(scale(y, _against_sum(rest, k)))
-    if is_formula(y):
+    if is_formula(y) or known_true(not_equal(y, c(0))):
         return usual
     zero = equal(y, c(0))
     return where(zero, _binom_where_0(zero, n, k, in_number=True), usual)
@@ -49,7 +72,7 @@ def _binom_in_number(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
 def _binom_in_choice(y: DimArray, n: DimArray, k: DimArray) -> DimArray:
     rest, after = add(subtract(n, k), _ONE), add(k, _ONE)
     usual = negative(scale(y, _against_sum(after, subtract(rest, after))))
-    if is_formula(y):
+    if is_formula(y) or known_true(not_equal(y, c(0))):
         return usual
     zero = equal(y, c(0))
     return where(zero, _binom_where_0(zero, n, k, in_number=False), usual)
