@@ -6,6 +6,7 @@ labels that the coordinate has.  The index takes the traced values along whereve
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -270,12 +271,17 @@ def _to_index_variable(self: xr.Variable) -> xr.Variable:
     return self if _moves(self) else _plain_variable(self)
 
 
-def _to_index(self: xr.Variable) -> pd.Index:
+def _refusing(plain: Callable[[xr.Variable], pd.Index]) -> Callable[[xr.Variable], pd.Index]:
     """A pandas index holds no traced values."""
-    if _moves(self):
-        refuse_while_recording("a pandas index", "the coordinate itself, x[name],", _raw(self))
-        raise _left("a pandas index")
-    return _plain_labels(self)
+
+    @functools.wraps(plain)
+    def index(self: xr.Variable) -> pd.Index:
+        if _moves(self):
+            refuse_while_recording("a pandas index", "the coordinate itself, x[name],", _raw(self))
+            raise _left("a pandas index")
+        return plain(self)
+
+    return index
 
 
 def _left(what: str) -> TraceError:
@@ -287,9 +293,9 @@ def _left(what: str) -> TraceError:
 
 _INDEX: Any = PandasIndex
 _VARIABLE: Any = xr.Variable
-_plain_index, _plain_labels = _INDEX.from_variables.__func__, _VARIABLE.to_index
+_plain_index = _INDEX.from_variables.__func__
 _plain_variable = _VARIABLE.to_index_variable
 _INDEX.__new__ = _new_index
 _INDEX.from_variables = classmethod(_from_variables)
-_VARIABLE.to_index = _VARIABLE._to_index = _to_index
+_VARIABLE.to_index, _VARIABLE._to_index = map(_refusing, (_VARIABLE.to_index, _VARIABLE._to_index))
 _VARIABLE.to_index_variable = _to_index_variable

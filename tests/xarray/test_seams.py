@@ -174,6 +174,14 @@ def test_options_of_xarray_stay():
     assert dict(xr.get_options()) == before == seen
 
 
+def test_a_level_of_plain_labels_knows_all_of_them():
+    """As in xarray, `_to_index` gives the index with all levels and `to_index` one of them."""
+    level = STACKED["a"].variable.to_base_variable()
+    assert level._to_index().equals(STACKED.indexes["z"])
+    assert level.to_index().equals(STACKED.indexes["z"].get_level_values("a"))
+    xr.testing.assert_equal(xr.Dataset({"y": STACKED}, {n: c.variable.to_base_variable() for n, c in STACKED.coords.items()}).y, STACKED)
+
+
 def test_a_loop_of_slices_is_one_call():
     calls = []
     x = xr.DataArray(np.random.default_rng(0).normal(size=(5, 7)), dims=("cell", "time"))
