@@ -25,6 +25,8 @@ class DistributionKernels:
     special: Any
     polynomial: Callable[..., Raw]
     real_polygamma: Callable[..., Raw]
+    _in_blocks: Callable[..., Raw]
+    _pieces: Callable[..., Raw]
 
     # ---------------------------------------------------------------- degrees of freedom
 
@@ -165,21 +167,29 @@ class DistributionKernels:
     def kolmogorov_order(self, n: int, x: Raw) -> Raw:
         """The n-th derivative of Kolmogorov's survival function, 1 up to 0: far from 0 and near it by other series."""
         xp, dtype, x = self.xp, result_dtype(x), double(x)
-        far = x > _MEET
-        with np.errstate(all="ignore"):
-            right = xp.where(far, xp.minimum(x, 40.0), 1.0)  # beyond these all is 0
-            left = xp.where(far, 1.0, xp.maximum(x, 0.01))
-            total = 0.0
-            for k in range(1, 11):
+
+        def far(x: Raw) -> Raw:
+            x, total = xp.minimum(x, 40.0), 0.0  # beyond all is 0
+            for k in range(1, 7 + n // 2):
                 root = math.sqrt(2) * k
-                top = self.polynomial(_hermite(n), root * right)
-                total = total - 2 * (-1) ** k * (-root) ** n * top * xp.exp(-((root * right) ** 2))
-            near = 0.0
-            for k in range(1, 9, 2):
-                s = (k * math.pi) ** 2 / 8 / (left * left)
-                near = near + xp.where(s > 700, 0.0, self.polynomial(_theta(n), s) * xp.exp(-s))
-            near = math.sqrt(2 * math.pi) * near / left ** (n + 1)
-            return xp.where(far, total, -near if n else 1.0 - near).astype(dtype)
+                top = self.polynomial(_hermite(n), root * x)
+                total = total - 2 * (-1) ** k * (-root) ** n * top * xp.exp(-((root * x) ** 2))
+            return total
+
+        def near(x: Raw) -> Raw:
+            x, total = xp.maximum(x, 0.01), 0.0  # here, too
+            first = math.pi**2 / 8 / (x * x)
+            for k in range(1, 7 + n // 4 * 2, 2):
+                s = k * k * first
+                total = total + self.polynomial(_theta(n), s) * xp.exp(-s)
+            total = math.sqrt(2 * math.pi) * total / x ** (n + 1)
+            return -total if n else 1.0 - total
+
+        def both(x: Raw) -> Raw:
+            return self._pieces(x > _MEET, far, near, x, (1.0, 0.5))
+
+        with np.errstate(all="ignore"):
+            return self._in_blocks(both, x).astype(dtype, copy=False)
 
 
 @functools.cache

@@ -11,10 +11,10 @@ from namedgrad.rules.elementwise import (
     _power_base,
     absolute_real,
     c,
+    clip_both,
     divide,
     hypot,
     less,
-    less_equal,
     log,
     log_of_base,
     maximum,
@@ -23,7 +23,6 @@ from namedgrad.rules.elementwise import (
     power,
     promoted,
     reciprocal,
-    sign,
     square,
 )
 from namedgrad.rules.special.declare import is_formula, scaled, special
@@ -63,10 +62,6 @@ def _omega_slope(y: DimArray) -> DimArray:
     return where(small, divide(low, add(_ONE, low)), reciprocal(add(_ONE, reciprocal(high))))
 
 
-def _clipped(delta: DimArray, r: DimArray) -> DimArray:
-    return where(less_equal(absolute_real(r), delta), r, multiply(delta, sign(r)))
-
-
 def _pseudo_huber_in_delta(delta: DimArray, r: DimArray) -> DimArray:
     """``(t - delta)**2 / t`` of the length ``t``, without that difference."""
     length = hypot(delta, r)
@@ -94,7 +89,7 @@ powm1 = special(
     "powm1", lambda o, x, y: _power_base(x, y), lambda o, x, y: multiply(power(x, y), log_of_base(promoted(x, o), y)),
     domain=("positive", "real"), operands=("x", "y"), says="x**y - 1, accurate where the power is near 1.")
 huber = special(
-    "huber", lambda y, delta, r: maximum(subtract(absolute_real(r), delta), c(0)), lambda y, delta, r: _clipped(delta, r),
+    "huber", lambda y, delta, r: maximum(subtract(absolute_real(r), delta), c(0)), lambda y, delta, r: clip_both(r, negative(delta), delta),
     domain=("quarters", "real"), operands=("delta", "r"), says="Huber's loss, r²/2 up to the size delta, beyond linear.",
     kernel="huber_of_delta")
 pseudo_huber = special(

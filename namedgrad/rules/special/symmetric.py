@@ -22,6 +22,7 @@ from namedgrad.rules.elementwise import (
     ordered,
     reciprocal,
     sqrt,
+    square,
 )
 from namedgrad.rules.special.declare import Function, is_formula, scaled, special
 from namedgrad.rules.special.integrals import elliptic
@@ -117,10 +118,13 @@ def _mean_slope(mean: DimArray, a: DimArray, b: DimArray) -> DimArray:
 
     Of operands so far apart that only their logarithms count, which the mean tells (DLMF 19.12.1).
     """
+    if is_formula(a):  # the same as a value of Carlson's, DLMF 19.25.1
+        ratio = divide(b, a)
+        return multiply(scaled(2 / (3 * math.pi), square(divide(mean, a))), elliprd(c(0.0), square(ratio), c(1.0)))
     half = add(scaled(0.5, a), scaled(0.5, b))
     u, x, z = (divide(v, half) for v in (mean, a, b))
     p, apart = multiply(x, z), subtract(x, z)
-    if is_formula(a) or known_true(greater(p, c(4e-10))):
+    if known_true(greater(p, c(4e-10))):
         return _mean_slope_near(u, z, apart, p)
     ratio = divide(b, a)
     small, large = less(ratio, c(1e-10)), greater(ratio, c(1e10))
