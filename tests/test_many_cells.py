@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import namedgrad as ng
 
@@ -157,3 +158,86 @@ def test_the_imaginary_part_gives_imaginary_gradients(shape: tuple[int, ...]) ->
     got = pull(ng.DimArray(g, z.dims)).data
     assert not got.real.any()
     np.testing.assert_array_equal(got.imag, g)
+
+
+@pytest.mark.parametrize("odd", [None, "tie", math.nan, math.inf])
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+def test_shares_in_the_larger_and_the_smaller(name: str, odd: Any) -> None:
+    f, sign, (x, z) = getattr(ng, name), 1 if name in ("maximum", "fmax") else -1, RNG.normal(size=(2, N))
+    if odd is not None:
+        x[5] = z[5] if odd == "tie" else odd
+    share = (sign * x > sign * z) + 0.5 * (x == z)
+    share[np.isnan(x)] = name in ("maximum", "minimum")
+    for got, want in zip(gradients(f, x, z), (share, 1 - share), strict=True):
+        np.testing.assert_array_equal(got, WEIGHTS * want)
+    np.testing.assert_array_equal(gradients(lambda x: f(x, 0.25), x)[0][6:], (WEIGHTS * (sign * x > sign * 0.25))[6:])
+
+
+@pytest.mark.parametrize("name", ["maximum", "fmin"])
+def test_shares_of_an_array_that_is_met_by_name(name: str) -> None:
+    x, z, c = RNG.normal(size=(60, 50)), RNG.normal(size=60), RNG.normal(size=(60, 50))
+    _, pull = ng.pullback(getattr(ng, name), ng.DimArray(x, ("a", "b")), ng.DimArray(z, ("a",)))
+    over = c * (x > z[:, None] if name == "maximum" else x < z[:, None])
+    first, second = pull(ng.DimArray(c, ("a", "b")))
+    np.testing.assert_array_equal(first.data, over)
+    np.testing.assert_allclose(second.data, (c - over).sum(1), rtol=1e-12)
+    each = ng.grad(lambda x, z: (getattr(ng, name)(x, z) ** 2).sum(), over="b")(ng.DimArray(x, ("a", "b")), ng.DimArray(z, ("a",)))
+    np.testing.assert_array_equal(each.transpose("a", "b").data, 2 * x * (over != 0))
+
+
+@pytest.mark.parametrize("reach", [0.9, 1.1, 6.0])
+def test_slopes_of_sinc(reach: float) -> None:
+    x = RNG.uniform(-reach, reach, N)
+    x[:6] = 0, 1e-9, -0.3, 1, -0.5, 4.5
+    wide = x.astype(np.longdouble)
+    z = wide * np.longdouble("3.14159265358979323846264338327950288")
+    with np.errstate(invalid="ignore"):
+        far = (np.cos(z) - np.sin(z) / z) / wide
+    near = np.pi * z * (-1 / 3 + z**2 * (1 / 30 + z**2 * (-1 / 840 + z**2 * (1 / 45360 - z**2 / 3991680))))
+    want = np.where(np.abs(x) < 0.05, near, far).astype(float)
+    np.testing.assert_allclose(gradients(ng.sinc, x)[0], WEIGHTS * want, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("twice", [(), (0, 1), (3, -1), (-2, -1)])
+def test_of_several_writers_to_a_cell_the_last_one_counts(twice: tuple[int, ...]) -> None:
+    at, x, y = RNG.permutation(2 * N)[:N], RNG.normal(size=2 * N), RNG.normal(size=N)
+    if twice:
+        at[twice[1]] = at[twice[0]]
+    c, want = RNG.normal(size=2 * N), x.copy()
+    out, pull = ng.pullback(lambda x, y: ng.put(x, ng.DimArray(at, ("p",)), y), line(x), ng.DimArray(y, ("p",)))
+    first, second = (g.data for g in pull(line(c)))
+    for place, value in zip(at, y, strict=True):
+        want[place] = value
+    np.testing.assert_array_equal(out.data, want)
+    passed = c[at]
+    if twice:
+        passed[twice[0]] = 0
+    np.testing.assert_array_equal(second, passed)
+    np.testing.assert_array_equal(first, np.where(np.isin(np.arange(2 * N), at), 0, c))
+
+
+@pytest.mark.parametrize("dim", ["x", "y"])
+def test_running_minima_pass_to_where_they_were_met(dim: str) -> None:
+    x, c, t = RNG.normal(size=(3, 40, 50))
+    x[:, :3] -= 5  # runs that are long
+    axis = ("x", "y").index(dim)
+    lines, weights = (np.moveaxis(a, axis, -1) for a in (x, c))
+    met = np.array([[int(np.argmin(row[: k + 1])) for k in range(row.size)] for row in lines])
+    want = np.zeros(lines.shape)
+    np.add.at(want, (np.arange(len(lines))[:, None], met), weights)
+    names = ("x", "y")
+    _, pull = ng.pullback(lambda x: ng.cummin(x, dim), ng.DimArray(x, names))
+    np.testing.assert_allclose(pull(ng.DimArray(c, names)).data, np.moveaxis(want, -1, axis), rtol=1e-12)
+    _, pushed = ng.jvp(lambda x: ng.cummin(x, dim), (ng.DimArray(x, names),), (ng.DimArray(t, names),))
+    np.testing.assert_array_equal(pushed.data, np.take_along_axis(t, np.moveaxis(met, -1, axis), axis))
+    table = ng.jacobian(lambda x: ng.cummin(x, dim).sum("y" if dim == "x" else "x"))(ng.DimArray(x, names)).data
+    np.testing.assert_array_equal(table.sum(0), np.moveaxis([np.bincount(m, minlength=len(m)) for m in met], -1, axis))
+
+
+@pytest.mark.parametrize("degree", [2, 3, 9, 32])
+@pytest.mark.parametrize("parameter", [0.5, 2, 3.5])
+def test_gegenbauer_polynomials_are_those_of_single_cells(degree: int, parameter: float) -> None:
+    x = np.concatenate([RNG.uniform(-1, 1, N), RNG.uniform(-3, 3, N), [1, -1, 0, math.inf, -math.inf, math.nan]])
+    with np.errstate(all="ignore"):
+        want = scipy.special.eval_gegenbauer(degree, parameter, x)
+    np.testing.assert_allclose(ng.eval_gegenbauer(degree, parameter, line(x)).data, want, rtol=1e-13, atol=1e-15)

@@ -13,6 +13,7 @@ from namedgrad.backends.runs import ascending_sums
 from namedgrad.backends.scatter import IndexKernels, Raw, Shape, adds_up, neutral
 
 FEW = 16  # of positions that are not evenly spaced these show it
+MANY = 64  # of this many positions one may show that one is there twice
 SPARSE = 4  # cells for each that is written up to which a mask pays
 
 
@@ -45,6 +46,15 @@ def _all_differ(index: Sequence[Raw], g: Raw, sizes: Shape) -> bool:
     if others or i.ndim != 1 or g.size < SPARSE * i.size or not i.size:
         return False
     return bool(i.min() >= 0 and i.max() < sizes[0] and np.bincount(i.astype(np.intp, copy=False)).max() == 1)
+
+
+def _are_alone(at: Raw, size: int) -> bool:
+    """Whether no position is there twice, which some show: a million in 2 ms."""
+    if at.size > size or (at.size > MANY and not _are_alone(at[: at.size // MANY], size)):
+        return False
+    met = np.zeros(size, bool)
+    met[at] = True
+    return bool(np.count_nonzero(met) == at.size)
 
 
 def _is_zero(x: Raw) -> bool:
@@ -204,8 +214,10 @@ class NumpyIndex(IndexKernels):
         """By short numbers, which are written where they are read only: a million in 8 ms instead of 15."""
         shape = np.broadcast_shapes(*(i.shape for i in index))
         count, cells = math.prod(shape), (*shape[:shared], *sizes)
-        number = np.arange(count, dtype=np.int32 if count < 2**31 else np.intp).reshape(shape)
         at = np.broadcast_to(self.places(index, cells, shared, shared, 0), shape)
+        if _are_alone(at.reshape(-1), math.prod(cells)):
+            return np.ones(shape, bool)
+        number = np.arange(count, dtype=np.int32 if count < 2**31 else np.intp).reshape(shape)
         last = np.empty(math.prod(cells), number.dtype)
         last[at] = number
         return np.equal(np.take(last, at), number)

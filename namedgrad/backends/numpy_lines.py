@@ -81,6 +81,21 @@ class NumpyLines(LineKernels):
         last = np.where(lines.reshape(-1)[at], at % lines.shape[-1], none)
         return np.moveaxis(np.repeat(last, np.diff(at, append=x.size)).reshape(lines.shape), -1, axis)
 
+    def along_runs(self, x: Raw, new: Raw) -> Raw:
+        """The first cell of each run for all of its cells; a row begins one."""
+        shape = np.broadcast_shapes(x.shape, new.shape)
+        at = np.flatnonzero(np.broadcast_to(new, shape))
+        cells = np.broadcast_to(x, shape).reshape(-1)
+        return np.repeat(cells[at], np.diff(at, append=cells.size)).reshape(shape)
+
+    def into_starts(self, g: Raw, new: Raw) -> Raw:
+        """Its transpose: the sum of each run in its first cell, zeros elsewhere."""
+        shape = np.broadcast_shapes(g.shape, new.shape)
+        at, out = np.flatnonzero(np.broadcast_to(new, shape)), np.zeros(shape, g.dtype)
+        wide = np.float32 if g.dtype == np.float16 else g.dtype
+        out.reshape(-1)[at] = np.add.reduceat(np.broadcast_to(g, shape).reshape(-1), at, dtype=wide)
+        return out
+
     def recurrence(self, a: Raw, b: Raw) -> Raw:
         """As :meth:`LineKernels.recurrence`; gates of 0 are looked for only if something is not finite."""
         a, b = self._both(a, b)

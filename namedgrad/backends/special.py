@@ -234,6 +234,10 @@ class SpecialKernels:
         """The same of ``pi x``; sine and cosine see the rest of ``x`` after whole turns, which is exact."""
         return self._spherical(n, x, math.pi)
 
+    def sinc_slope(self, x: Raw, y: Raw) -> Raw:
+        """That of ``sinc``, whose value is ``y``."""
+        return -math.pi * self.spherical_j_pi(1, x)
+
     def _spherical(self, n: int, x: Raw, unit: float) -> Raw:
         xp = self.xp
         if not n:
@@ -336,10 +340,11 @@ class SpecialKernels:
         return xp.where(where, one(xp.where(where, x, safe[0])), other(xp.where(where, safe[1], x)))
 
     def _repaired(self, out: Raw, lost: Raw, again: Callable[..., Raw], *operands: Raw) -> Raw:
-        """``out``, on the host, where cells that were ``lost`` are computed again."""
-        out, lost = np.asarray(out), np.asarray(lost)
-        if lost.any():
-            out[lost] = again(*(np.broadcast_to(a, out.shape)[lost] for a in operands))
+        """``out``, on the host, where cells that were ``lost`` are computed again: by positions, as :meth:`_pieces`."""
+        out, at = np.asarray(out), np.flatnonzero(lost)
+        if at.size:
+            cells = (np.broadcast_to(a, out.shape).take(at) if np.ndim(a) else np.full(at.size, a) for a in operands)
+            out.put(at, again(*cells))
         return out[()]
 
     def power_order(self, n: int, x: Raw, z: Raw) -> Raw:

@@ -57,6 +57,7 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "gamma_flattened": ("{2}**({1} - 1 - {0}) * exp(-{2}) / gamma({1})", _PRODUCT),
     "beta_flattened": ("{4}**({2} - 1 - {0}) * (1 - {4})**({3} - 1 - {1}) / beta({2}, {3})", _PRODUCT),
     "spherical_j": ("(sin({1}) / {1} - cos({1})) / {1}", _PRODUCT),
+    "sinc_slope": ("(cos(pi * {0}) - {1}) / {0}", _PRODUCT),
     "spherical_j_pi": ("(sin(pi * {1}) / (pi * {1}) - cos(pi * {1})) / (pi * {1})", _PRODUCT),
 }  # fmt: skip
 

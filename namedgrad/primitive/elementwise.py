@@ -49,10 +49,9 @@ class Elementwise(Primitive):
         return self(*(a if isinstance(a, DimArray) else constant(a) for a in args))
 
     def __call__(self, *args: DimArray) -> DimArray:
-        count = len(args)
-        if count == 2:
+        if len(args) == 2:
             return self.two(*args)
-        return self.one(*args) if count == 1 else apply(self, args)
+        return self.one(*args) if len(args) == 1 else apply(self, args)
 
     def one(self, x: DimArray) -> DimArray:
         """Apply to one operand: :func:`namedgrad.trace.apply`, unrolled because this is the hottest path there is."""
@@ -100,6 +99,8 @@ class Elementwise(Primitive):
         if e is not None:
             terms += ((e if type(e) is int else e(out, a, b), b.names, None if b.dtype is own else b.dtype),)
             nodes += (y.node,)
+        if x is y and len(terms) == 2 and type(terms[0][0]) is type(terms[1][0]) is DimArray:  # one factor
+            terms, nodes = ((ops.add(terms[0][0], terms[1][0]), *terms[0][1:]),), nodes[:1]
         short = like(out) if terms and (terms[0][1] != names or terms[-1][1] != names) else None
         captured = None if lx is ly else b if lx is level else a
         return level.record(Scale(terms, short), nodes, out, captured) if terms else out

@@ -73,7 +73,8 @@ def _near(x: DimArray) -> DimArray:
 
 
 def _elu_slope(x: DimArray, alpha: DimArray) -> DimArray:
-    return where(e.greater(x, c(0)), c(1), multiply(alpha, e.exp(bounded(x, c(-math.inf), c(0)))))
+    fall = e.exp(bounded(x, c(-math.inf), c(0)))
+    return fall if e.known_number(alpha) == 1 else where(e.greater(x, c(0)), c(1), multiply(alpha, fall))
 
 
 def _gated_bend(x: DimArray, v: DimArray, first: DimArray, second: DimArray) -> DimArray:
@@ -345,8 +346,8 @@ def celu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     """
     if _numbers(alpha) and alpha == 0:
         raise ValueError("celu: alpha is 0, by which x is divided; its limit is relu(x)")
-    a = constant(alpha)
-    return multiply(_elu.two(e.divide(comparable(x, "celu"), a), c(1)), a)
+    a, x = constant(alpha), comparable(x, "celu")
+    return _elu.two(x, a) if e.known_number(a) == 1 else multiply(_elu.two(e.divide(x, a), c(1)), a)
 
 
 @operation(sample("real(a,b)"))

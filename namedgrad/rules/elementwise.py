@@ -50,12 +50,13 @@ def ordered(kernel: str, orders: Sequence[int], *partials: Any) -> Callable[...,
 @functools.cache
 def spherical_j(n: int, unit: float = 1.0) -> Callable[..., DimArray]:
     """The spherical Bessel function of the first kind and order ``n``, of ``unit * x``; that of order 0 is sin(x) / x."""
+    return ordered("spherical_j" if unit == 1.0 else "spherical_j_pi", (n,), lambda y, x: _spherical_slope(n, unit, x))
 
-    def slope(y: DimArray, x: DimArray) -> DimArray:  # DLMF 10.51.2
-        after = multiply(c(-unit * (n + 1) / (2 * n + 1)), spherical_j(n + 1, unit)(x))
-        return add(multiply(c(unit * n / (2 * n + 1)), spherical_j(n - 1, unit)(x)), after) if n else after
 
-    return ordered("spherical_j" if unit == 1.0 else "spherical_j_pi", (n,), slope)
+def _spherical_slope(n: int, unit: float, x: DimArray) -> DimArray:
+    """That of order ``n``, DLMF 10.51.2."""
+    after = multiply(c(-unit * (n + 1) / (2 * n + 1)), spherical_j(n + 1, unit)(x))
+    return add(multiply(c(unit * n / (2 * n + 1)), spherical_j(n - 1, unit)(x)), after) if n else after
 
 
 def _beside_1(x: DimArray) -> DimArray:
@@ -123,10 +124,10 @@ turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), str
 part_of_length = elementwise("part_of_length", lambda y, x, z, h: at_zero(h, divide(square(part_of_length(z, x, h)), h)), lambda y, x, z, h: at_zero(h, negative(multiply(y, divide(part_of_length(z, x, h), h)))), None)
 
 # ---- ties share                          d/dx                                   d/dz
-maximum    = elementwise("maximum",        lambda y, x, z: above(x, z),           lambda y, x, z: above(z, x), domain="real")
-minimum    = elementwise("minimum",        lambda y, x, z: below(x, z),           lambda y, x, z: below(z, x), domain="real")
-fmax       = elementwise("fmax",           lambda y, x, z: present_above(x, z),   lambda y, x, z: present_above(z, x), domain="real")
-fmin       = elementwise("fmin",           lambda y, x, z: present_below(x, z),   lambda y, x, z: present_below(z, x), domain="real")
+maximum    = elementwise("maximum",        lambda y, x, z: _won(above, x, z),          lambda y, x, z: _won(above, z, x), domain="real")
+minimum    = elementwise("minimum",        lambda y, x, z: _won(below, x, z),          lambda y, x, z: _won(below, z, x), domain="real")
+fmax       = elementwise("fmax",           lambda y, x, z: _won(present_above, x, z),  lambda y, x, z: _won(present_above, z, x), domain="real")
+fmin       = elementwise("fmin",           lambda y, x, z: _won(present_below, x, z),  lambda y, x, z: _won(present_below, z, x), domain="real")
 above      = elementwise("above",          None, None)
 below      = elementwise("below",          None, None)
 present_above = elementwise("present_above", None, None)
@@ -169,7 +170,8 @@ arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(scal
 arccosh_slope = elementwise("arccosh_slope", lambda y, x: multiply(multiply(c(-0.5), y), _beside_1(x)))
 arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
 sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
-sinc       = elementwise("sinc",           lambda y, x: multiply(c(-math.pi), spherical_j(1, math.pi)(x)), domain="nonzero")
+sinc       = elementwise("sinc",           lambda y, x: sinc_slope(x, y), domain="nonzero")
+sinc_slope = elementwise("sinc_slope",     lambda s, x, y: multiply(c(-math.pi), _spherical_slope(1, math.pi, x)), None)
 deg2rad    = elementwise("deg2rad",        lambda y, x: c(math.pi / 180), domain="real")
 rad2deg    = elementwise("rad2deg",        lambda y, x: c(180 / math.pi), domain="real")
 
@@ -190,6 +192,16 @@ def _as_precise(x: DimArray, y: DimArray) -> DimArray:
     return structure.cast(x, dtype) if dtype.itemsize > x.dtype.itemsize else x
 
 
+def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
+    """The share of ``x`` in the larger or smaller: of many cells of which none ties or is NaN, where it is that one."""
+    if max(x.size, z.size) >= MANY and all(backends.may_look(innermost(a).raw) for a in (x, z)):
+        beats, loses = (greater, less) if share in (above, present_above) else (less, greater)
+        wins = beats(x, z)
+        if logical_or(wins, loses(x, z)).raw.all():
+            return mask(wins)
+    return share(x, z)
+
+
 def _is_complex(x: DimArray) -> bool:
     return x.dtype.kind == "c"
 
@@ -200,15 +212,21 @@ def _secant2(y: DimArray, x: DimArray) -> DimArray:
 
 
 _QUICK_POWERS = (-1, 0, 0.5, 1, 2)  # which NumPy has by other operations
-MANY = 1000  # cells from which on a quotient of powers is less work than a power
+MANY = 1000  # cells from which on it pays to look at them, and a quotient of powers is less work than a power
+
+
+def known_number(x: DimArray) -> Any:
+    """The number that an operand is; None of an array, and of what is differentiated or left open."""
+    known = x.level is None and not x.names and backends.is_number(x.raw) and backends.is_fixed(x.raw)
+    return x.raw if known else None
 
 
 def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray:
     """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too; y is x**z."""
-    if z.level is None and not z.names and backends.is_number(z.raw) and backends.is_fixed(z.raw):
-        if z.raw in (0, 1, 2):
-            return multiply(c(2), x) if z.raw == 2 else c(float(z.raw))
-        if y is None or z.raw - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
+    if (number := known_number(z)) is not None:
+        if number in (0, 1, 2):
+            return multiply(c(2), x) if number == 2 else c(float(number))
+        if y is None or number - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
     z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")
     return power_order(1)(x, z) if y is None else _power_slope(y, x, z)

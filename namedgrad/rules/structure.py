@@ -29,7 +29,32 @@ shield   = elementwise("shield",      lambda o, f, g: mask(equal(o, f)), None)
 equal    = elementwise("equal",       None, None)
 # fmt: on
 _ZERO = make(0, (), axes.NONE)
-contract = Contract("contract")
+
+
+class _Contract(Contract):
+    """A product by name summed over names; of an array with itself it has one factor, twice the array."""
+
+    def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
+        if x is y and x.level is not None and (own := tuple(n for n in over if n in x.names)):
+            return apply(_OWN, (x,), over=own)
+        return super().__call__(x, y, over)
+
+
+class _Own(Primitive):
+    """An array times itself, summed over names."""
+
+    form, keeps = "contract", "factors"
+
+    def lower(self, args: Sequence[DimArray], over: Names) -> DimArray:
+        (x,) = args
+        return contract(x, x, over)
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names) -> Map:
+        (x,) = ins
+        return contract.linear(out, [x, add.two(x, x)], [True, False], over)
+
+
+contract, _OWN = _Contract("contract"), _Own("own_product")
 weighed_contract = Contract("weighed_contract", weight=True)
 
 

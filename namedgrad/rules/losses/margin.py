@@ -189,9 +189,10 @@ def margin_ranking_loss(
 
 # fmt: off
 _beyond_target = core("(n),()->(n)", "beyond_target", pullback=lambda g, out, x, t, margin: (_from_target(g, t), None),
-                      pushforward=lambda ts, out, x, t, margin: _beyond_target(ts[0], t, margin=0))
+                      pushforward=lambda ts, out, x, t, margin: _beyond_target(ts[0], t, margin=0), of_result=False)
 _from_target   = core("(n),()->(n)", "from_target", pullback=lambda g, out, x, t: (_beyond_target(g, t, margin=0), None),
-                      pushforward=lambda ts, out, x, t: _from_target(ts[0], t))
+                      pushforward=lambda ts, out, x, t: _from_target(ts[0], t), of_result=False)
+_beyond_target.keeps = _from_target.keeps = "constants"
 _pair_slopes   = core("(n),(m)->(n)", "pair_slopes", pullback=lambda g, out, x, t: (None, None))
 # fmt: on
 

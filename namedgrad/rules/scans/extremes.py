@@ -11,12 +11,11 @@ from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
 from namedgrad.linear import CoreMap, Map, like
-from namedgrad.primitive import Primitive, linear, operation, sample
+from namedgrad.primitive import LinearCore, Primitive, core, linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick_one
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.indexing.maps import IndexMap
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.reductions.common import may_have_nan, over_present, real_dtype
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
@@ -51,9 +50,15 @@ class _Running(Primitive):
         elif nan:
             hits = e.logical_or(hits, e.logical_and(e.isnan(x), e.isnan(y)))
         if _known(y) and not nan and not _any(e.logical_and(hits, logical_not(new))):
-            start = stamp(_running_start(new, dim), axes.by_name())
-            return IndexMap(like(ins[0]), [start], (dim,))
+            return _untied_map(ins[0], new, dim)
         return _tied_map(ins[0], new, hits, dim)
+
+
+def _untied_map(x: DimArray, new: DimArray, dim: Name) -> Map:
+    """Of each run the cell that begins it."""
+    frame: dict[Name, Name] = {dim: LINE}
+    new = relabel(stamp(new, axes.by_name()), frame)
+    return LinearCore(lambda ts: _along_runs(ts[0], new), lambda g: [_into_starts(g, new)], [like(x)], [frame], frame)
 
 
 def _tied_map(x: DimArray, new: DimArray, hits: DimArray, dim: Name) -> Map:
@@ -95,11 +100,6 @@ def _maybe_nan(x: DimArray) -> bool:
     return x.dtype.kind == "f" and may_have_nan(x)
 
 
-def _running_start(new: DimArray, dim: Name) -> DimArray:
-    """Position of the last true cell up to each one."""
-    return running_position(new, dim, 0)
-
-
 def running_position(true: DimArray, dim: Name, none: int) -> DimArray:
     """Position of the last true cell up to each one, ``none`` where there is none yet."""
     return _last_true(true, (dim,), none=none)
@@ -114,6 +114,11 @@ def _any(x: DimArray) -> bool:
 
 
 _CUMMAX, _CUMMIN = _Running("cummax"), _Running("cummin")
+_along_runs = core("(n),(n)->(n)", "along_runs", pullback=lambda g, out, x, new: (_into_starts(g, new), None),
+                   pushforward=lambda ts, out, x, new: _along_runs(ts[0], new), of_result=False)
+_into_starts = core("(n),(n)->(n)", "into_starts", pullback=lambda g, out, x, new: (_along_runs(g, new), None),
+                    pushforward=lambda ts, out, x, new: _into_starts(ts[0], new), of_result=False)
+_along_runs.keeps = _into_starts.keeps = "constants"
 # Truth values are never pulled.
 _run_starts = linear("(n)->(n)", "run_starts", transpose=lambda g, x: zeros_spread(g, x))
 _last_true = linear("(n)->(n)", "last_true", transpose=lambda g, x, none: zeros_spread(g, x))
@@ -170,7 +175,7 @@ def _declare(prim: _Running, kind: str, fill: float, first: str, result: str) ->
         if not return_indices:
             return y
         fixed = stop_gradient(y)
-        return y, _running_start(_new_values(fixed, name, _maybe_nan(fixed)), name)
+        return y, running_position(_new_values(fixed, name, _maybe_nan(fixed)), name, 0)
 
     function.__name__ = function.__qualname__ = prim.name
     function.__doc__ = _DOC.format(first=first, kind=kind, name=prim.name, ufunc=f"{kind}imum", result=result)
