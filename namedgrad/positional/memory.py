@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.trace import Traced, innermost
 
@@ -44,7 +45,12 @@ def empty(shape: tuple[int, ...], order: Order) -> np.ndarray[Any, Any]:
 
 
 def laid(x: DimArray, order: Order) -> DimArray:
-    """The same cells stored in an order, if that is known, so that what is computed from them lies as NumPy's does."""
+    """The same cells stored in an order, if that is known, so that what is computed from them lies as NumPy's does.
+
+    While a program is recorded they stay as they lie: a copy made here would not be part of it.
+    """
+    if backends.is_recording():
+        return x
     if x.level is not None:
         value = laid(x.value, order)
         return x if value is x.value else Traced(value, x.level, x.node)

@@ -410,3 +410,26 @@ def test_what_a_deque_holds_counts() -> None:
     latest.appendleft(4.0)
     latest[1] = X
     same(f(X), X * 4.0 + X)
+
+
+def _written_transposed(a: Any) -> Any:
+    b = (a.T * 2).T
+    b[0] = 1.0
+    return np.sum(b * b)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda a: np.sum(a.T.copy() ** 2), lambda a: np.sum(a.copy("F") ** 3), lambda a: np.sum(np.copy(a.T) ** 2),
+        lambda a: np.sum(np.full_like(a.T, a[0, 0]) * a.T), lambda a: np.sum((np.zeros_like(a.T) + a.T) ** 2),
+        _written_transposed,
+    ],
+)  # fmt: skip
+def test_copies_in_another_order_are_part_of_the_program(program: Any) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    for f in (program, ng.grad(program)):
+        compiled = ng.compile(f)
+        for a in (x, 1.7 * x + 0.3):
+            found, expected = compiled(ng.positional(a)), f(ng.positional(a))
+            np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-13)
