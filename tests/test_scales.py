@@ -67,6 +67,32 @@ def test_scaled(name, exponent):
     np.testing.assert_allclose(far_pull(seed).data, np.ldexp(g, (degree - 1) * exponent), rtol=1e-7, atol=tolerance)
 
 
+BEYOND = {
+    "pinv that cuts off": (lambda a: ng.pinv(a, D, rtol=0.3), TALL, -1),
+    "lstsq that cuts off": (lambda a: ng.lstsq(a, RIGHT, D, rtol=0.3), TALL, -1),
+    "cdist": (lambda a: ng.cdist(a, ng.zeros({"k": 2, "j": 3}, dtype=a.dtype), "j"), TALL, 1),
+    "cdist of order 3": (lambda a: ng.cdist(a, ng.zeros({"k": 2, "j": 3}, dtype=a.dtype), "j", p=3), TALL, 1),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in (*DEGREES, *BEYOND) if name != "arctan2"])  # which squares its operand
+@pytest.mark.parametrize(("dtype", "exponent"), [("f8", -560), ("f8", 560), ("f4", -84), ("f4", 84)])
+def test_there_and_back(name, dtype, exponent):
+    """A program that scales its input and, by as much, its output again: cotangents and tangents are as far from 1."""
+    f, a, degree = (DEGREES | BEYOND)[name]
+    x, t = (ng.DimArray(v.astype(dtype), D) for v in (a, np.cos(np.arange(a.size)).reshape(a.shape)))
+
+    def loss(x, exponent):
+        out = ng.ldexp(f(ng.ldexp(x, exponent)), -degree * exponent)
+        return (out * ng.DimArray(np.sin(1 + np.arange(out.size)).reshape(out.shape).astype(dtype), out.dims)).sum()
+
+    near, far = (ng.grad(lambda x, e=e: loss(x, e))(x).data for e in (0, exponent))
+    tolerance = 1e-9 if dtype == "f8" else 2e-4
+    np.testing.assert_allclose(far, near, rtol=tolerance, atol=tolerance * np.abs(near).max())
+    pushed = ng.pushforward(lambda x: loss(x, exponent), (x,), (t,))[1].data
+    np.testing.assert_allclose(pushed, np.sum(near * t.data), rtol=0, atol=10 * tolerance * np.abs(near).max())
+
+
 FAR = [(name, far) for name in ("corr", "weighted corr", "lp_pool", "lp_pool of order 3") for far in (1e-200, 1e200)]
 FAR += [("local_response_norm", far) for far in (1e-120, 1e120)]  # farther out its Hessian vanishes
 

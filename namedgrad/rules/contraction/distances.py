@@ -49,7 +49,7 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
     """
     if p == 2:
         half = _root_slope(out)
-        if not _overflows(half):
+        if not _is_far(half):
             return multiply(c(2.0), half), d
     some = not_equal(out, c(0))
     safe = where(some, out, c(1.0))
@@ -61,10 +61,13 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
     return cast(some, out.dtype), select(moved, multiply(e.sign(d), e.power(ratio, c(p - 1.0))))
 
 
-def _overflows(half: DimArray) -> bool:
-    """Whether it is known that the reciprocals of distances do; those below the normal numbers have none."""
+def _is_far(half: DimArray) -> bool:
+    """Whether it is known that a product of a distance, or of its reciprocal, with another may be out of range."""
     raw = innermost(half).raw
-    return backends.may_look(raw) and bool((raw > np.finfo(raw.dtype).max / 2).any())
+    if not backends.may_look(raw):
+        return False
+    edge = float(np.finfo(raw.dtype).max) ** 0.4
+    return bool((raw > edge).any() or ((raw < 1 / edge) & (raw != 0)).any())
 
 
 def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, p: float) -> list[Pair]:
@@ -81,7 +84,7 @@ def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: 
 
 
 def _pairs_pullback(g: DimArray, out: DimArray, x: DimArray, p: float) -> list[DimArray]:
-    if p == 2 and not _overflows(half := _root_slope(out)):
+    if p == 2 and not _is_far(half := _root_slope(out)):
         weight = relabel(multiply(g, multiply(c(2.0), half)), {CELL: PAIR})
         return [_pair_pull(weight, x, dims=((PAIR,), POINTS), out=POINTS)]
     scale, factor = slope(_pair_difference(x), out, p)

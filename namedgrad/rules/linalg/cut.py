@@ -9,6 +9,9 @@ singular values need no care, and derivatives of any order are right.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 
 from namedgrad import axes
@@ -21,6 +24,7 @@ from namedgrad.rules.elementwise import c, divide, greater, reciprocal, square
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, MatrixOp, mH, mm, typed
 from namedgrad.rules.linalg.singular import svd, values_of
 from namedgrad.rules.reductions import max as max_
+from namedgrad.rules.reductions.norms import size_of
 from namedgrad.rules.structure import add, contract, multiply, negative, reorder, subtract, where
 from namedgrad.trace import innermost
 
@@ -64,6 +68,18 @@ def cut_pinv(a: DimArray, dims: tuple[Name, Name], least: DimArray) -> DimArray:
     return _at_value(a, y, dims=(dims, (column, row)), out=(column, row))
 
 
+def _near_1(way: Callable[..., DimArray]) -> Callable[..., DimArray]:
+    """A rule for matrices whose largest cell is 1: the squares of others may be out of range."""
+
+    @functools.wraps(way)
+    def scaled(x: DimArray, y: DimArray, a: DimArray) -> DimArray:
+        long = size_of(a, (ROW, COLUMN), skipna=False)
+        return divide(way(divide(x, long), multiply(y, long), divide(a, long)), long)
+
+    return scaled
+
+
+@_near_1
 def cut_gradient(g: DimArray, y: DimArray, a: DimArray) -> DimArray:
     """The transpose of :func:`cut_tangent`, in which the solutions stand for what is solved for."""
     e, gh = _rest(y, a), mH(g)
@@ -77,6 +93,7 @@ def cut_gradient(g: DimArray, y: DimArray, a: DimArray) -> DimArray:
     return add(add(first, second), inner)
 
 
+@_near_1
 def cut_tangent(t: DimArray, y: DimArray, a: DimArray) -> DimArray:
     """``-y t y``, and the turn of the kept spaces on both sides."""
     e, th = _rest(y, a), mH(t)

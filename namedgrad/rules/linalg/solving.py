@@ -169,9 +169,9 @@ def _pinv_gradient(g: DimArray, y: DimArray, a: DimArray, rtol: float | None, **
     """
     if is_cut(rtol, a):
         return (cut_gradient(g, y, a),)
-    yh, gh = mH(y), mH(g)
+    yh, gh, long = mH(y), mH(g), size_of(a, (ROW, COLUMN), skipna=False)  # the square of y may be out of range
     t = mm(y, gh)  # stands in all three terms: seven products instead of ten
-    first = mm(subtract(gh, mm(a, t)), mm(y, yh))
+    first = mm(divide(subtract(gh, mm(a, t)), long), mm(multiply(y, long), yh))
     rest = mm(yh, subtract(subtract(t, mm(t, mm(y, a))), mH(t)))
     return (add(first, rest),)
 
@@ -276,9 +276,9 @@ def _lstsq_pullback(g: DimArray, x: DimArray, a: DimArray, b: DimArray, y: DimAr
     back = contract(yh, down(g), (ROW,))
     long = size_of(a, (ROW, COLUMN), skipna=False)  # which the inverse of a square may be too short to meet
     rest, twice = divide(subtract(b, _times(a, x)), long), _times(y, multiply(back, long))
-    short, left = contract(yh, down(x), (ROW,)), subtract(g, contract(ah, down(back), (ROW,)))
+    short, left = contract(yh, down(multiply(x, long)), (ROW,)), subtract(g, contract(ah, down(back), (ROW,)))
     rows = relabel(join([as_row(v) for v in (rest, short, negative(back))], ROW), {ROW: INNER, COLUMN: ROW})
-    columns = relabel(join([as_row(v) for v in (twice, left, x)], ROW), {ROW: INNER})
+    columns = relabel(join([as_row(v) for v in (twice, divide(left, long), x)], ROW), {ROW: INNER})
     return Pair(conj_if_complex(rows), columns), conj_if_complex(back), None
 
 
