@@ -60,6 +60,55 @@ def test_special_point(f, at, want):
         np.testing.assert_allclose(pushed.data, want, atol=1e-15)
 
 
+def under(x):
+    return ((x - x.rename(i="j")) ** 2).sum("k")
+
+
+POINTS = ng.DimArray([[1.0, 2.0], [1.0, 2.0], [3.0, 5.0]], ("i", "k"))  # two of which meet
+SQUARES = {  # a square of a length, and the same without a root
+    "abs": (lambda x: abs(x) ** 2, lambda x: x * x),
+    "product": (lambda x: (lambda d: d * d)(abs(x - x[{"i": 0}])), lambda x: (x - x[{"i": 0}]) ** 2),
+    "complex abs": (lambda x: np.square(abs((x - 1) * (1 + 2j))), lambda x: 5 * (x - 1) ** 2),
+    "sqrt": (lambda x: np.sqrt(x - 1) ** 2, lambda x: x - 1),
+    "hypot": (lambda x: ng.hypot(x - 1, 2 * (x - 1)) ** 2.0, lambda x: 5 * (x - 1) ** 2),
+    "norm": (lambda x: ng.norm(x - x.rename(i="j"), "k") ** 2, under),
+    "kernel": (lambda x: np.exp(-(ng.norm(x - x.rename(i="j"), "k", keepdims=True) ** 2)), lambda x: np.exp(-under(x))),
+    "std": (lambda x: x.std("i") ** 2 + (x - x[{"i": [0, 0, 0]}]).std("i") ** 2, lambda x: 2 * x.var("i")),
+    "cdist": (lambda x: ng.cdist(x, x.rename(i="j"), "k") ** 2, under),
+    "cdist by products": (lambda x: ng.cdist(x, x.rename(i="j"), "k", compute_mode="matmul") ** 2, under),
+    "pdist": (lambda x: ng.pdist(x, ("i", "k")) ** 2, lambda x: under(x) / 2),
+}
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_of_lengths_are_smooth_where_these_are_0(name):
+    rooted, plain = ((lambda x, f=f: f(x).sum()) for f in SQUARES[name])
+    compiled = ng.compile(ng.grad(lambda x: (ng.grad(rooted)(x) * POINTS).sum()))
+    np.testing.assert_allclose(rooted(POINTS).item(), plain(POINTS).item(), rtol=1e-14)
+    assert ng.value_and_grad(rooted)(POINTS)[0].item() == rooted(POINTS).item()
+    np.testing.assert_allclose(ng.grad(rooted)(POINTS).data, ng.grad(plain)(POINTS).data, atol=1e-14)
+    want = ng.hessian(plain)(POINTS).data
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(ng.jacobian(ng.grad(rooted), mode=mode)(POINTS).data, want, atol=1e-13)
+    np.testing.assert_allclose(compiled(POINTS).data, ng.hvp(plain, POINTS, POINTS).data, atol=1e-13)
+    np.testing.assert_allclose(compiled(POINTS + 1).data, ng.hvp(plain, POINTS + 1, POINTS).data, atol=1e-13)
+    both = ng.DimArray(np.stack([POINTS.data, 2 * POINTS.data - 1]), ("b", "i", "k")).vectorize("b")
+    slices = ng.hvp(rooted, both, both).devectorize().data
+    for got, x in zip(slices, (POINTS, POINTS * 2 - 1), strict=True):
+        np.testing.assert_allclose(got, ng.hvp(plain, x, x).data, atol=1e-13)
+
+
+def test_squares_of_lengths_in_numpy_programs():
+    x = np.random.default_rng(0).normal(size=16)
+    rbf = lambda x, y: np.exp(-np.linalg.norm(x - y) ** 2)
+    np.testing.assert_allclose(ng.jacobian(ng.grad(rbf, 0), 1)(x, x), 2 * np.eye(16), atol=1e-15)
+    pairs = lambda x: (np.linalg.norm(x[:, None] - x[None], axis=-1) ** 2).sum()
+    y = x.reshape(8, 2)
+    np.testing.assert_allclose(ng.hvp(pairs, y, y), 4 * (8 * y - y.sum(0)), atol=1e-13)
+    assert ng.grad(ng.grad(lambda t: np.abs(t) ** 2))(0.0) == 2.0
+    assert ng.grad(lambda t: np.sqrt(t) ** 2)(0.0) == 1.0
+
+
 def test_second_order_of_prod_at_zeros():
     x = ng.DimArray([0.0, 0.0, 4.0], ("x",))
     np.testing.assert_array_equal(ng.hessian(lambda x: x.prod())(x).data, [[0, 4, 0], [4, 0, 0], [0, 0, 0]])

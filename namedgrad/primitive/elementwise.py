@@ -12,6 +12,7 @@ from namedgrad.axes import AxisError
 from namedgrad.backends import call
 from namedgrad.linear import Map, Mask, Scale, like, ops
 from namedgrad.primitive.registry import Primitive, check_sizes, mismatch, operation, place, sample
+from namedgrad.squares import Length
 from namedgrad.trace import apply
 
 # The operators of Python on numbers, by kernel.
@@ -103,7 +104,8 @@ class Elementwise(Primitive):
             terms, nodes = ((ops.add(terms[0][0], terms[1][0]), *terms[0][1:]),), nodes[:1]
         short = like(out) if terms and (terms[0][1] != names or terms[-1][1] != names) else None
         captured = None if lx is ly else b if lx is level else a
-        return level.record(Scale(terms, short), nodes, out, captured) if terms else out
+        traced = level.record(Scale(terms, short), nodes, out, captured) if terms else out
+        return x.squared(traced) if x is y and type(x) is Length and self.kernel == "multiply" else traced
 
     def lower(self, args: Sequence[DimArray]) -> DimArray:
         if len(args) == 2:

@@ -17,6 +17,7 @@ from namedgrad.linear import Map, Structural, like, product
 from namedgrad.primitive import Elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.structure import add, cast, equal, multiply, stamp, where, zeros_spread
+from namedgrad.squares import as_length
 from namedgrad.trace import apply
 
 
@@ -59,6 +60,10 @@ class _Modulus(Elementwise):
             lambda t: add(product(_real.one(t), p), product(_imag.one(t), q)),
             lambda g: add(cast(product(g, p), home), _from_imag.one(product(g, q))),
         )
+
+
+def _square_of_modulus(z: DimArray) -> DimArray:
+    return add(e.square(_real.one(z)), e.square(_imag.one(z)))
 
 
 class _Products(Structural):
@@ -193,7 +198,7 @@ def absolute(x: DimArray) -> DimArray:
     >>> ng.grad(lambda x: abs(x).sum())(ng.DimArray([-2.0, 0.0], ("x",))).data
     array([-1.,  0.])
     """
-    return _modulus.one(x) if _is_complex(x) else e.absolute_real(x)
+    return as_length(_modulus.one(x), lambda: _square_of_modulus(x)) if _is_complex(x) else e.absolute_real(x)
 
 
 @operation(sample("complex(a,b)"))

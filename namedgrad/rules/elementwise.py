@@ -18,6 +18,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
+from namedgrad.rules.lengths import length_of, squaring
 from namedgrad.rules.structure import add, equal, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
 
@@ -108,13 +109,13 @@ whole_quotient = elementwise("whole_quotient", None, None, None)
 positive   = elementwise("positive",       1, domain="real")
 divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _minus_quotient(y, z),   domain=("real", "nonzero"))
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
-square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
-power      = elementwise("power",          lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
-float_power = elementwise("float_power",   lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+square     = squaring("square",            lambda y, x: multiply(c(2), x), domain=("real",))
+power      = squaring("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+float_power = squaring("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(whole_quotient(x, z, y)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
-hypot      = elementwise("hypot",          lambda y, x, z: part_of_length(x, z, y), lambda y, x, z: part_of_length(z, x, y), domain="nonzero")
+hypot      = length_of("hypot",            lambda y, x, z: part_of_length(x, z, y), lambda y, x, z: part_of_length(z, x, y), domain="nonzero", radicand=lambda x, z: add(square(x), square(z)))
 arctan2    = elementwise("arctan2",        lambda y, x, z: turn(x, z),            lambda y, x, z: negative(turn(z, x)), domain="nonzero")
 copysign   = elementwise("copysign",       lambda y, x, z: multiply(sign(x), copysign(c(1.0), z)), None, domain="nonzero")
 nextafter  = elementwise("nextafter",      1,                                     None, domain="real")
@@ -146,9 +147,9 @@ logaddexp  = elementwise("logaddexp",      lambda y, x, z: log_share(x, z),     
 logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
 below_top  = elementwise("below_top",      1,                                     -1)
 log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
-sqrt       = elementwise("sqrt",           lambda y, x: divide(c(0.5), y), domain="positive")
+sqrt       = length_of("sqrt",             lambda y, x: divide(c(0.5), y), domain="positive", radicand=lambda x: x)
 cbrt       = elementwise("cbrt",           lambda y, x: reciprocal(multiply(c(3.0), square(y))), domain="nonzero")
-length     = elementwise("length",         lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt")
+length     = length_of("length",           lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt", radicand=lambda x: x)
 
 # ---- trigonometric and hyperbolic
 sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")
@@ -176,8 +177,8 @@ deg2rad    = elementwise("deg2rad",        lambda y, x: c(math.pi / 180), domain
 rad2deg    = elementwise("rad2deg",        lambda y, x: c(180 / math.pi), domain="real")
 
 # ---- length of a number; complex numbers are split below
-absolute_real = elementwise("absolute_real", lambda y, x: sign(structure.counted(x)), kernel="absolute")
-fabs       = elementwise("fabs",           lambda y, x: sign(x), domain="nonzero")
+absolute_real = length_of("absolute_real", lambda y, x: sign(structure.counted(x)), kernel="absolute", radicand=lambda x: square(x))
+fabs       = length_of("fabs",             lambda y, x: sign(x), domain="nonzero", radicand=lambda x: square(x))
 # fmt: on
 
 

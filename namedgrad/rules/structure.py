@@ -14,6 +14,7 @@ from namedgrad.axes import AxisError, ByName, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Bilinear, Like, Map, Structural, Weight, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
+from namedgrad.squares import Length, as_length
 from namedgrad.trace import Traced, apply, innermost
 
 # fmt: off
@@ -212,7 +213,8 @@ def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: N
         return x
     if x.level is None:
         return _RELABEL.lower((x,), mapping, hide, show)
-    return apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
+    out = apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
+    return as_length(out, lambda: relabel(x.radicand(), mapping, hide, show)) if type(x) is Length else out
 
 
 def cast(x: DimArray, dtype: Any) -> DimArray:

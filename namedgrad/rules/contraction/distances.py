@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from namedgrad.primitive import core, elementwise, linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
+from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import as_names, check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
@@ -37,6 +39,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
+from namedgrad.squares import as_length
 from namedgrad.trace import innermost
 
 CELL, PAIR, POINTS = axes.core(-1), axes.fresh("pair"), axes.cores(2)
@@ -177,8 +180,8 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
     if not extent(x, dim):
         return total(absolute(subtract(x, y)), (dim,))
     if mode == "matmul":
-        squares = [total(e.square(absolute(v)), (dim,)) for v in (x, y)]
-        return _root_above_zero(add(add(*squares), _real_dot(multiply(c(-2.0), x), y, dim)))
+        squared = _squared(x, y, dim)
+        return as_length(_root_above_zero(squared), lambda: _from_zero(squared))
     if p == math.inf:
         return largest(absolute(subtract(x, y)), dim, skipna=False)
     if "c" in (x.dtype.kind, y.dtype.kind):
@@ -186,7 +189,19 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
         y = multiply(c(0.0), x)
     if x.dtype.kind != "f":
         x = cast(x, real_dtype(subtract(x, y)))
-    return _distance(x, y, dims=((dim,), (dim,)), p=p)
+    out = _distance(x, y, dims=((dim,), (dim,)), p=p)
+    return as_length(out, lambda: _from_zero(_squared(x, y, dim))) if p == 2 else out
+
+
+def _squared(x: DimArray, y: DimArray, dim: Name) -> DimArray:
+    """By matrix products."""
+    squares = [total(e.square(absolute(v)), (dim,)) for v in (x, y)]
+    return add(add(*squares), _real_dot(multiply(c(-2.0), x), y, dim))
+
+
+def _from_zero(x: DimArray) -> DimArray:
+    """What is 0 but for rounding, as 0."""
+    return subtract(x, stop_gradient(x))
 
 
 def _real_dot(x: DimArray, y: DimArray, dim: Name) -> DimArray:
@@ -244,6 +259,8 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     if 0 < p < math.inf and x.dtype.kind in "fiub" and extent(x, cell):
         x = x if x.dtype.kind == "f" else cast(x, "float64")
         out = _pair_distance(x, dims=((cell, point),), out=(inside,), p=float(p))
+        apart = functools.partial(_pair_difference, x, dims=(point,))
+        out = as_length(out, lambda: relabel(total(e.square(apart()), (cell,)), {point: inside})) if p == 2 else out
     else:
         square = merge(cdist(x, relabel(x, {point: other}), cell, p=p), (point, other), inside)
         backend = backends.backend_of(innermost(x).raw)

@@ -35,6 +35,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
+from namedgrad.squares import as_length
 from namedgrad.trace import innermost
 
 
@@ -108,7 +109,8 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
         raise ValueError(f"norm: ord is an array of shape {np.shape(ord)}; one order serves all vectors")
     if str(ord) in {"fro", "nuc"}:
         raise ValueError(f"norm: ord={ord!r} is no norm of vectors, but of matrices; choose a number, or two dims")
-    return restore(_norm(x, dims, float(ord)), x, dims, keepdims)
+    out = restore(_norm(x, dims, float(ord)), x, dims, keepdims)
+    return as_length(out, lambda: restore(total(real(multiply(x, conjugate(x))), dims), x, dims, keepdims)) if ord == 2 else out
 
 
 def _norm(x: DimArray, dims: Names, order: float) -> DimArray:

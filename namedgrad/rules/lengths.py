@@ -1,0 +1,59 @@
+"""Elementwise operations that are lengths, and those that may be the square of one: see :mod:`namedgrad.squares`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from namedgrad import backends
+from namedgrad.array import DimArray
+from namedgrad.primitive import Elementwise
+from namedgrad.squares import Length, as_length
+
+
+class LengthOf(Elementwise):
+    """A length; ``radicand(*operands)`` is its square."""
+
+    radicand: Callable[..., DimArray]
+
+    def one(self, x: DimArray) -> DimArray:
+        return self.compute_one(x) if x.level is None else as_length(super().one(x), lambda: self.radicand(x))
+
+    def two(self, x: DimArray, y: DimArray) -> DimArray:
+        return as_length(super().two(x, y), lambda: self.radicand(x, y))
+
+
+class Squaring(Elementwise):
+    """Squares, and powers of which the exponent may be 2."""
+
+    def one(self, x: DimArray) -> DimArray:
+        if x.level is None:
+            return self.compute_one(x)
+        out = super().one(x)
+        return x.squared(out) if type(x) is Length else out
+
+    def two(self, x: DimArray, y: DimArray) -> DimArray:
+        out = super().two(x, y)
+        return x.squared(out) if type(x) is Length and _is_2(y) else out
+
+
+def _is_2(y: DimArray) -> bool:
+    return y.level is None and not y.names and backends.may_look(y.raw) and bool(y.raw == 2)
+
+
+def length_of(
+    name: str, *partials: Any, radicand: Callable[..., DimArray], kernel: str | None = None, domain: str = ""
+) -> LengthOf:
+    """Declare an elementwise operation that is a length."""
+    prim = LengthOf(name, partials, kernel)
+    prim.radicand = radicand
+    if domain:
+        prim.publish((domain,) * len(partials))
+    return prim
+
+
+def squaring(name: str, *partials: Any, domain: tuple[str, ...]) -> Squaring:
+    """Declare an elementwise operation that may be a square."""
+    prim = Squaring(name, partials)
+    prim.publish(domain)
+    return prim
