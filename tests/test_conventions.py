@@ -70,6 +70,7 @@ SQUARES = {  # a square of a length, and the same without a root
     "product": (lambda x: (lambda d: d * d)(abs(x - x[{"i": 0}])), lambda x: (x - x[{"i": 0}]) ** 2),
     "complex abs": (lambda x: np.square(abs((x - 1) * (1 + 2j))), lambda x: 5 * (x - 1) ** 2),
     "sqrt": (lambda x: np.sqrt(x - 1) ** 2, lambda x: x - 1),
+    "power": (lambda x: (((x - x.rename(i="j")) ** 2).sum("k") ** 0.5) ** 2, under),
     "hypot": (lambda x: ng.hypot(x - 1, 2 * (x - 1)) ** 2.0, lambda x: 5 * (x - 1) ** 2),
     "norm": (lambda x: ng.norm(x - x.rename(i="j"), "k") ** 2, under),
     "kernel": (lambda x: np.exp(-(ng.norm(x - x.rename(i="j"), "k", keepdims=True) ** 2)), lambda x: np.exp(-under(x))),

@@ -24,7 +24,7 @@ class LengthOf(Elementwise):
 
 
 class Squaring(Elementwise):
-    """Squares, and powers of which the exponent may be 2."""
+    """Squares, and powers, of which the exponent may be 2, or 0.5."""
 
     def one(self, x: DimArray) -> DimArray:
         if x.level is None:
@@ -34,11 +34,11 @@ class Squaring(Elementwise):
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
         out = super().two(x, y)
-        return x.squared(out) if type(x) is Length and _is_2(y) else out
-
-
-def _is_2(y: DimArray) -> bool:
-    return y.level is None and not y.names and backends.may_look(y.raw) and bool(y.raw == 2)
+        if out.level is None or y.level is not None or y.names or not backends.may_look(y.raw):
+            return out
+        if y.raw == 0.5:
+            return as_length(out, lambda: x)
+        return x.squared(out) if type(x) is Length and y.raw == 2 else out
 
 
 def length_of(
