@@ -21,11 +21,11 @@ class Length(Traced):
 
     def squared(self, out: DimArray) -> DimArray:
         """Its square ``out``, with the derivatives of what it is the root of where it is 0."""
-        from namedgrad.rules.structure import _ZERO, equal, where
-
         raw = innermost(self).raw
         if backends.may_look(raw) and (bool(raw) if backends.is_number(raw) else raw.all()):
             return out
+        from namedgrad.rules.structure import _ZERO, equal, where
+
         return where(equal(self, _ZERO), self.radicand(), out)
 
 

@@ -33,8 +33,10 @@ class Squaring(Elementwise):
         return x.squared(out) if type(x) is Length else out
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
+        if x.level is None and y.level is None:
+            return self.compute_two(x, y)
         out = super().two(x, y)
-        if out.level is None or y.level is not None or y.names or not backends.may_look(y.raw):
+        if y.level is not None or y.names or not backends.may_look(y.raw):
             return out
         if y.raw == 0.5:
             return as_length(out, lambda: x)
