@@ -157,7 +157,7 @@ def _solve_some(
     while len(state.problems):
         long = bool((state.iterations > LONG).all())  # all have started together
         learn(state, problem.evaluate(state.matrix(state.trial), state.cells, bent=long and problem.loss is not None))
-        ends = verdict(state, tol, max_iterations, problem.linear[problem.free])
+        ends = verdict(state, tol, max_iterations, problem)
         done = ends >= 0
         if done.any():
             note(found, state.only(done), ends[done])
@@ -243,7 +243,7 @@ def gain_by_slopes(state: State, at: Point) -> Array:
         return -0.5 * (state.dot(step, state.gradient()) + state.dot(step, state.gradient(at)))
 
 
-def verdict(state: State, tol: float, max_iterations: int, linear: Flags) -> np.ndarray[Any, Any]:
+def verdict(state: State, tol: float, max_iterations: int, problem: Residuals) -> np.ndarray[Any, Any]:
     """A status for problems that are done, -1 for the others, which get their next trial."""
     gradient = state.gradient()
     sums = Point(*(np.where(np.isfinite(v), v, 0.0) for v in state.sums))  # type: ignore[union-attr]
@@ -252,26 +252,35 @@ def verdict(state: State, tol: float, max_iterations: int, linear: Flags) -> np.
     free = state.free(gradient)
     undamped = arrow.factor(free, (0.0, 0.0)).solve(-gradient[0], -gradient[1])
     wanted = np.where(stuck, np.sqrt(tol), tol)
-    near = -state.dot(undamped, gradient) <= wanted**1.75 * state.cost
+    gain = -state.dot(undamped, gradient)
+    near = gain <= wanted**1.75 * state.cost
     limit = state.per_cell(wanted)
     still = state.every(*(np.abs(s) <= w * np.abs(x) for s, x, w in zip(undamped, state.x, limit, strict=True)))
     sizes = arrow.lengths()
-    scaled = state.x[0] * sizes[0], state.x[1] * sizes[1]
-    met = 2 * state.cost <= wanted**3 * state.dot(scaled, scaled)
-    converged = near | still | met
+    met = 2 * state.cost <= wanted**3 * parts(state, sizes, problem.prior(state.cells))
+    converged = near | still & (stuck | (gain <= tol * state.cost)) | met  # the cost is not evaluated again
     status = np.full(state.cost.shape, -1)
     status[stuck] = Status.STALLED
     status[state.iterations >= max_iterations] = Status.MAX_ITERATIONS
     status[converged] = Status.CONVERGED
     at_bound = ~state.every(*((x > lo) & (x < hi) for x, lo, hi in zip(state.x, state.low, state.high, strict=True)))
     last = tuple(np.clip(x + s, lo, hi) for x, s, lo, hi in zip(state.x, undamped, state.low, state.high, strict=True))
-    mine = near[state.layout.problem]
-    state.x = np.where(mine, last[0], state.x[0]), np.where(near[:, None], last[1], state.x[1])
+    moved = near | still
+    mine = moved[state.layout.problem]
+    state.x = np.where(mine, last[0], state.x[0]), np.where(moved[:, None], last[1], state.x[1])
     status[converged & at_bound] = Status.BOUND
     status[np.isinf(state.cost)] = Status.NOT_FINITE
     remember(state, sizes)
-    state.trial = trial_of(state, arrow, gradient, free, linear)
+    state.trial = trial_of(state, arrow, gradient, free, problem.linear[problem.free])
     return status
+
+
+def parts(state: State, sizes: Pair, prior: Array | None) -> Array:
+    """The sum of squares of what each parameter contributes to the model, without priors."""
+    lay, squares = state.layout, [s**2 for s in sizes]
+    if prior is not None:
+        squares = [s - p for s, p in zip(squares, (prior[lay.local], lay.gathered(prior[lay.shared])), strict=True)]
+    return state.dot((state.x[0] ** 2, state.x[1] ** 2), (squares[0], squares[1]))
 
 
 def remember(state: State, sizes: Pair) -> None:

@@ -77,8 +77,8 @@ def least_squares(
         Parameters that are the same in all cells, for which no dims can say so.
     tol : float
         A cell has converged when an undamped step is predicted to lower the cost by less than ``tol**1.75`` of itself,
-        which for 1e-8 is to move by less than about 1e-6 standard errors, or to move every parameter by less than
-        ``tol`` of itself. That step is taken.
+        which for 1e-8 is to move by less than about 1e-6 standard errors, or to move every parameter, and lower the
+        cost, by less than ``tol`` of itself. That step is taken.
     max_iterations : int
         Evaluations per cell after the first.
     chunk : int, optional

@@ -136,9 +136,12 @@ class Marquardt(Batch):
     mark: Array  # the cost when it last fell by more than next to nothing, once it takes long
     since: Array  # the iteration of that, later by the trials since then that were not finite
     linear: Linear
+    prior: Array | None  # what it adds to the diagonal of the normal matrix
 
     @classmethod
-    def enter(cls, index: Index, start: Array, lower: Array, upper: Array, linear: Linear) -> Self:
+    def enter(
+        cls, index: Index, start: Array, lower: Array, upper: Array, linear: Linear, prior: Array | None = None
+    ) -> Self:
         """Cells that start."""
         p, n = start.shape
         flat, none = np.zeros_like(start, shape=(p, p, n)), np.zeros_like(start, bool, shape=n)
@@ -147,7 +150,7 @@ class Marquardt(Batch):
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=zero,
             first=zero, largest=flat[0], damping=zero + FIRST_DAMPING, growth=zero + 2.0, predicted=zero, stale=none,
             bare=none, rough=zero, unsure=none, bend=flat, bent=none, by_bend=zero, before=zero, mark=zero + np.inf,
-            since=numbers, linear=linear.placed(functools.partial(beside, start)),
+            since=numbers, linear=linear.placed(functools.partial(beside, start)), prior=prior,
         )  # fmt: skip
 
     def placed(self, move: Callable[[Any], Any]) -> Self:
@@ -335,14 +338,14 @@ class Marquardt(Batch):
         less = self._contraction(tol)
         maybe = (less * self.predicted <= tol**1.75 * self.cost) | stuck
         maybe |= (np.abs(step) <= tol * np.abs(self.x)).all(axis=0)
-        maybe |= self._met(tol, self.x**2, small.diagonal(self.normal))
+        maybe |= self._met(tol)
         self.stale = self.stale | (maybe & (self.rough > tol**1.75))
         self.trial = np.where(self.stale, self.x, self.trial)
         ends = np.flatnonzero(maybe & ~self.stale)
         if ends.size:
             some = self.part(ends)
             # where no smaller step can be told from none, rounding is in the way, or a kink
-            converged[ends] = some.converged(np.where(stuck[ends], np.sqrt(tol), tol), less[ends])
+            converged[ends] = some.converged(np.where(stuck[ends], np.sqrt(tol), tol), less[ends], stuck[ends])
             self.x = self.x.copy()
             self.x[:, ends] = some.x
         return self.judge(converged, stuck, max_iterations)
@@ -352,35 +355,39 @@ class Marquardt(Batch):
         known = (self.before > 0) & (self.before <= self.cost) & (self.predicted <= tol**1.5 * self.cost)
         return np.where(known, np.minimum(1.0, self.predicted / self.before), 1.0)
 
-    def converged(self, tol: Any, less: Any) -> Flags:
+    def converged(self, tol: Any, less: Any, stuck: Flags) -> Flags:
         """Whether the undamped step leaves next to nothing to gain, or the data are met to rounding.
 
         It would lower the cost by ``tol**1.75`` of itself, or the one after it would, which is expected to gain
-        ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself.
+        ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself, and lowers
+        the cost, which is not evaluated again, by no more than that, or no step does.
         """
         scale, free = lengths(self.normal), ~self._held(self.x, self.gradient)
         downhill = np.where(free, -self.gradient, 0.0) / scale
         plain = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
         step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self.bent.any() else plain
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
-        near = less * small.dot(step, downhill) <= tol**1.75 * self.cost
+        gain = small.dot(step, downhill)
+        near = less * gain <= tol**1.75 * self.cost
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
-        met = self._met(tol, self.x**2, scale**2)
+        met = self._met(tol)
         ahead = step / scale  # it is free, but what is on the other side of 0 has not been seen, and may be no model
         crosses = self.linear.damped & (self.x * (self.x + ahead) < 0)
         if crosses.any():
             ahead = ahead * np.where(crosses, NEARLY * self.x / -ahead, 1.0).min(axis=0)
         last = np.clip(self.x + ahead, self.lower, self.upper)
         self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
-        return near | still | met
+        return near | still & (stuck | (gain <= tol * self.cost)) | met
 
-    def _met(self, tol: Any, x: Array, normal: Array) -> Flags:
+    def _met(self, tol: Any) -> Flags:
         """Whether the data are met to rounding: that of what they are made of, or that of the start.
 
         The latter is for a singular minimum, which all parameters approach more and more slowly: each step takes most
         of the cost, but moves none of them by any part of what it was; or none can be told.
         """
-        met: Flags = 2 * self.cost <= tol**3 * small.dot(x, normal)
+        squares = small.diagonal(self.normal)
+        squares = squares if self.prior is None else squares - self.prior
+        met: Flags = 2 * self.cost <= tol**3 * small.dot(self.x**2, squares)
         low = self.cost <= tol**4 * self.first
         if low.any():
             still = ~(np.abs(self.trial - self.x) > tol * self.largest).any(axis=0)

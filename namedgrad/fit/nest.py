@@ -50,11 +50,11 @@ class Nest:
 
     def solve(self) -> Found:
         """The fit of what is shared, after which the cells are where they are best for that."""
-        lay, none = self.layout, np.zeros(0, int)
+        lay, none, prior = self.layout, np.zeros(0, int), self.problem.prior(self.cells)
         linear = Linear(none, np.ones((lay.unknowns, 1), bool), none, none, exact=True)
         found = self._solve(
             self.evaluate, lay.count, lay.count, [v.T for v in (*self.shared, self.lower, self.upper)], linear,
-            ("x", "cost", "iterations"),
+            ("x", "cost", "iterations"), prior if prior is None else lay.gathered(prior[lay.shared]).T,
         )  # fmt: skip
         self.evaluate(found.arrays["x"], np.arange(lay.count))  # the last step, which has not been seen
         bound = lay.total(((self.x <= self.low) | (self.x >= self.high)).any(axis=0).astype(float)) > 0
@@ -96,17 +96,19 @@ class Nest:
         return self._solve(
             lambda y, k: self.problem.evaluate(y, self.cells[at[k]]), len(at), self.problem.most,
             (x, longest, low, high), self.problem.linearity(), ("x", "cost", "gradient", "normal", "longest"),
+            self.problem.prior(self.cells[at]),
         )  # fmt: skip
 
     def _solve(
         self, evaluate: Callable[[Array, Index], Point], count: int, size: int, start: Sequence[Array],
-        linear: Linear, keep: Sequence[str],
+        linear: Linear, keep: Sequence[str], prior: Array | None,
     ) -> Found:  # fmt: skip
         """Levenberg-Marquardt from somewhere, with the longest columns so far, between bounds."""
 
         def enter(at: Index) -> Marquardt:
             x, longest, low, high = (v[:, at] for v in start)
-            return dataclasses.replace(Marquardt.enter(at, x, low, high, linear), longest=longest)
+            known = prior if prior is None else prior[:, at]
+            return dataclasses.replace(Marquardt.enter(at, x, low, high, linear, known), longest=longest)
 
         return solve(
             evaluate, enter, np.arange(count), count, keep=keep, size=size, tol=self.tol,

@@ -321,12 +321,16 @@ class Residuals(Problem):
             at = Point(*(x.astype(float, copy=False) for x in sums))  # of long doubles, too
         return self._with_prior(at, free, index)
 
+    def prior(self, index: Index) -> Matrix | None:
+        """What priors add to the diagonal of the normal matrix of some cells."""
+        return self.precision[self.free][:, index] if self.known.any() else None
+
     def _with_prior(self, at: Point, free: Matrix, index: Index) -> Point:
-        if not self.known.any():
+        prior = self.prior(index)
+        if prior is None:
             return at
         precision, mean, rows = (
-            beside(free, x)
-            for x in (self.precision[self.free][:, index], self.mean[self.free][:, index], np.arange(len(free)))
+            beside(free, x) for x in (prior, self.mean[self.free][:, index], np.arange(len(free)))
         )
         off = free - mean
         normal = at.normal.copy()
@@ -356,7 +360,9 @@ class Residuals(Problem):
         def enter(at: Index) -> Marquardt:
             self.cells.fetch(at)
             first, low, high = (self.placed(m[:, at], len(at)) for m in (start, lower, upper))
-            return Marquardt.enter(at, first, low, high, linear)
+            prior = self.prior(at)
+            prior = prior if prior is None else self.placed(prior, len(at))
+            return Marquardt.enter(at, first, low, high, linear, prior)
 
         with quiet():
             found = solve(

@@ -410,7 +410,8 @@ def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tupl
     trials, workers = np.arange(len(at)), problem.workers(at)
 
     def enter(index: Index) -> Marquardt:
-        return Marquardt.enter(index, free[:, index], low[:, at[index]], high[:, at[index]], linear)
+        cells = at[index]
+        return Marquardt.enter(index, free[:, index], low[:, cells], high[:, cells], linear, problem.prior(cells))
 
     found = solve(
         lambda trial, index: problem.evaluate(trial, at[index]), enter, trials, len(at), keep=("x", "normal"),

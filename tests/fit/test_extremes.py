@@ -99,6 +99,35 @@ def test_precise_data_keep_their_small_errors():
     np.testing.assert_allclose(found.stderr["slope"], np.sqrt((r**2).sum() / (TIME.size - 2) / spread), rtol=1e-5)
 
 
+@pytest.mark.parametrize("shared", [(), ("offset",)])
+@pytest.mark.parametrize("noise", [1e-8, 1e-10, 1e-11])
+def test_the_cost_of_precise_data_is_that_of_the_last_step(noise, shared):
+    rates = np.linspace(0.5, 1.5, 20)
+    y = 2 * np.exp(-rates[:, None] * TIME) + 0.3 + noise * np.random.default_rng(0).normal(size=(20, TIME.size))
+    y = ng.DimArray(y, ("cell", "time"))
+    start = {"size": 2.1, "rate": 0.6, "offset": 0.3}
+    found = ng.least_squares(residual, start, ng.DimArray(TIME, ("time",)), y, over="cell", shared=shared)
+    size, rate, offset = (found.params[n].values[..., None] for n in START)
+    cost = 0.5 * np.square(size * np.exp(-rate * TIME) + offset - y.to_numpy()).sum(axis=1)
+    np.testing.assert_allclose(found.cost, cost.sum() if shared else cost, rtol=1e-4)
+
+
+@pytest.mark.parametrize("shared", [(), ("offset",)])
+@pytest.mark.parametrize("deviation", [1e-7, 1e-9, 1e-12, 1e-14])
+def test_a_narrow_prior_holds_a_parameter(deviation, shared):
+    prior, sigma = {"rate": (1.0, deviation)}, {"over": "cell", "sigma": 0.05, "shared": shared}
+    y = observations(3).reshape(TIME.size, -1).T
+    args = ng.DimArray(TIME, ("time",)), ng.DimArray(y, ("cell", "time"))
+    found = ng.least_squares(residual, START | {"rate": 0.7}, *args, prior=prior, **sigma)
+    held = ng.least_squares(residual, START | {"rate": 1.0}, *args, fixed="rate", **sigma)
+    np.testing.assert_allclose(found.cost, held.cost, rtol=1e-5)
+    for name in ("size", "offset"):
+        np.testing.assert_allclose(found.params[name], held.params[name], rtol=1e-5)
+        np.testing.assert_allclose(found.stderr[name], held.stderr[name], rtol=1e-5)
+    spread = np.sqrt(2 * held.cost / held.dof)
+    np.testing.assert_array_less(found.stderr["rate"], 1.00001 * deviation * spread)
+
+
 @pytest.mark.parametrize("unit", [1e6, 1e-6, 1e12, 1e-12])
 def test_units_do_not_matter(unit):
     y = observations(1)
