@@ -87,7 +87,7 @@ class Descent(Batch):
         self.tried = np.where(decreases & steep, self.tried, length)
         self.first = np.where(good & new, at.cost, self.first)
         self.x = np.where(good, self.trial, self.x)
-        self.origin = np.where(self.origin != 0, self.origin, self.x)
+        self.settle()
         self.cost = np.where(good, at.cost, self.cost)
         self.gradient = np.where(good, at.gradient, self.gradient)
         self._search(good)
@@ -150,6 +150,10 @@ class Descent(Batch):
     def is_zero(self) -> Flags:
         """Whether changes of the parameters by their rounding may change the cost by all of itself, to first order."""
         return np.asarray(np.abs(self.cost) <= SAME * small.dot(np.abs(self.gradient), self.size()))
+
+    def settle(self) -> None:
+        """Note where parameters that started at 0 have gone first."""
+        self.origin = np.where(self.origin != 0, self.origin, self.x)
 
     def size(self) -> Array:
         """How large parameters are: now, or at the start, or, where that is 0, soon after it."""

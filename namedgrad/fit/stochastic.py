@@ -50,6 +50,7 @@ class Scheduled(Descent):
         self.iterations = self.iterations + ~new
         good = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
         self.x = np.where(good, self.trial, self.x)
+        self.settle()
         self.cost = np.where(good, at.cost, self.cost)
         self.gradient = np.where(good, at.gradient, self.gradient)
         self.shorter = np.where(good, self.shorter, 0.5 * self.shorter)

@@ -154,6 +154,20 @@ def test_adam_finds_a_minimum_in_any_units_and_in_bounds(scale):
     np.testing.assert_allclose(held.params["x"] / scale, [0.2, 1.0, 1.1], atol=1e-3)
 
 
+def test_parameters_that_cross_the_zero_they_start_at_do_not_stay_there():
+    """Where one is next to 0, its own size says nothing of how far it may go, nor of what a slope is worth."""
+    rng, t = np.random.default_rng(6), np.linspace(0, 4, 16)
+    size, rate, rest = (rng.uniform(*ends, (12, 1)) for ends in ((1, 3), (0.4, 1.2), (-0.5, 0.5)))
+    y = size * np.exp(-rate * t) + rest + 0.03 * rng.normal(size=(12, 16))
+    loss = lambda p, t, y: np.log(np.cosh((p["a"] * np.exp(-p["k"] * t) + p["o"] - y) * 10)).sum()
+    data = xr.DataArray(t, dims="t"), xr.DataArray(y, dims=("cell", "t"))
+    fit = ng.minimize(loss, {"a": 2.0, "k": 0.8, "o": 0.0}, *data, over="cell", method="adam", max_iterations=5000)
+    for i in range(12):
+        one = lambda p, i=i: float(loss(dict(zip("ako", p, strict=True)), t, y[i]))
+        best = scipy.optimize.minimize(one, [2.0, 0.8, 0.0], options={"gtol": 1e-6})
+        np.testing.assert_allclose(fit.cost[i], best.fun, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("method", "rate"), [("adam", None), ("adam", 0.02), ("gradient-descent", lambda k: 0.5 / (1 + 0.05 * k))]
 )
