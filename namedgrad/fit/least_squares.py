@@ -177,15 +177,21 @@ def _fit(
         def begin(data: Sequence[Any], others: Mapping[str, Any], over: Any = over) -> Residuals:
             return Residuals(residual, data=data, over=over, **others, **options)
 
+        def start_values(problem: Residuals, over: Any, others: Mapping[str, Any]) -> Any:
+            def plain(function: Callable[..., Any]) -> Residuals:
+                return Residuals(function, data=problem.data, over=over, **others, **(options | {"loss": None}))
+
+            return find_starts(problem, [problem.parameters.rows[n].start for n in missing], plain)
+
         problem, attrs, readers, read_others = with_dates(begin, residual, plain["data"], others, over, since)
         if readers:
             problem.parameters.relabel(plain["params"])
         if missing:
-            same = problem
+            same, dims, read = problem, over, read_others(others)
             if not problem.cells.names:
-                cell, dim = in_a_cell(problem.data)
-                same = begin(cell, read_others(others), dim)
-            problem.begin_at(find_starts(same, [problem.parameters.rows[n].start for n in missing]))
+                cell, dims = in_a_cell(problem.data)
+                same = begin(cell, read, dims)
+            problem.begin_at(start_values(same, dims, read))
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
             found = outcome(problem, problem.solve(tol, max_iterations, bar))
         found.params.attrs.update(attrs)

@@ -10,7 +10,9 @@
 4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start.
 
 Where residuals are no differences of a model and observations, as relative ones and those of angles, no span tells: a
-step takes the place of 3. that evaluates all candidates in all cells.
+step takes the place of 3. that evaluates all candidates in all cells. Multiples of a difference, as those weighted by
+the model, become one when they are divided by their slope in the observations; what is found for that is taken where it
+leads to less.
 
 SciPy's start values, which are all 1, are tried before that. They are kept where they lead to a fit that leaves nothing
 but noise (:mod:`~namedgrad.fit.noise`), or where no candidate promises to do better.
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +44,7 @@ from namedgrad.fit.surface import Surface
 from namedgrad.fit.symmetry import NEGATIVE, Symmetry, latin, measure, natural_units, of_any_size
 from namedgrad.fit.threads import shares
 from namedgrad.positional import positional
+from namedgrad.transforms.grad import pushforward
 from namedgrad.transforms.tape import quiet
 
 Array = np.ndarray[Any, Any]
@@ -74,24 +77,55 @@ def given_starts(params: Any) -> tuple[Any, list[Name]]:
     return ({n: 1.0 if v is None else v for n, v in params.items()} if missing else params), missing
 
 
-def find_starts(problem: Residuals, missing: list[int]) -> Array:
-    """Start values (parameter, cell): those of the problem, with the rows ``missing`` replaced."""
+def find_starts(
+    problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals] | None = None
+) -> Array:
+    """Start values (parameter, cell): those of the problem, with the rows ``missing`` replaced.
+
+    ``begin`` makes the same problem of another residual function.
+    """
     missing = [k for k in missing if problem.free[k]]
     if not missing or not (problem.counts.any() or problem.unusable.any()):
         return problem.start
     with quiet():
-        return _positive(problem, missing, _found(problem, missing))
+        x, differs = _found(problem, missing)
+        if differs and begin is not None and (plain := _as_difference(problem, begin)) is not None:
+            other, differs = _found(plain, missing)
+            x = x if differs else _cheaper(problem, x, other)
+        return _positive(problem, missing, x)
 
 
-def _found(problem: Residuals, missing: list[int]) -> Array:
-    if problem.unusable.any():
-        return _Search(problem, missing).run()
-    usual = _from_usual(problem, missing)
-    if not usual.good.all():
-        return _Search(problem, missing).run(usual)
+def _found(problem: Residuals, missing: list[int]) -> tuple[Array, bool]:
+    """Start values, and whether residuals have been seen to be no differences."""
+    usual = None if problem.unusable.any() else _from_usual(problem, missing)
+    if usual is None or not usual.good.all():
+        search = _Search(problem, missing)
+        return search.run(usual), search.differs
     rest = [k for k in range(len(usual.x)) if k not in missing]
     usual.x[rest] = problem.start[rest]
-    return usual.x
+    return usual.x, False
+
+
+def _as_difference(problem: Residuals, begin: Callable[[Callable[..., Any]], Residuals]) -> Residuals | None:
+    """The problem with residuals divided by their slope in the observations; None if there is no such thing."""
+
+    def quotient(params: Any, *data: Any) -> Any:
+        *given, y = data
+        y = 1.0 * y
+        one = lambda y: problem.function(params, *given, y)
+        value, slope = pushforward(one, (y,), (0.0 * y + 1.0,))
+        return value / slope
+
+    try:
+        return begin(quotient)
+    except Exception:  # noqa: BLE001 - residuals or observations may be structures, or not be differentiable in these
+        return None
+
+
+def _cheaper(problem: Residuals, x: Array, other: Array) -> Array:
+    """Of two start values for each cell the one that leads to less."""
+    now, then = (_descended(problem, v, problem.everywhere, QUICK)[1] for v in (x, other))
+    return np.where(then < now * (1 - EQUAL), other, x)
 
 
 def _positive(problem: Residuals, missing: list[int], x: Array) -> Array:
@@ -164,6 +198,7 @@ class _Search:
             lowest = [0.0 if f is None else -1.0 for f in self.found.shift]
             self.x = [np.linspace(low, 1.0, x.size).reshape(x.shape) for low, x in zip(lowest, self.x, strict=True)]
         self.points = self._candidates()
+        self.differs = False
 
     # ---------------------------------------------------------------- candidates
 

@@ -541,12 +541,16 @@ def test_parameters_whose_signs_make_no_difference_are_positive(signs):
             lambda x, a, b, c: a * np.exp(-b * x) + c, np.linspace(0, 10, 60), [(5, 20), (0.2, 1), (1, 3)],
             lambda m, y: (m - y) / (abs(m) + abs(y)),
         ),
+        (  # the cost has many more minima than that of the difference that it is a multiple of
+            lambda x, c, a, w, h: c + a * np.sin(w * x + h), np.linspace(0, 20, 100),
+            [(10, 20), (2, 6), (1, 5), (-3, 3)], lambda m, y: (m - y) / np.sqrt(abs(m) + 1e-9),
+        ),
         (  # those of a line have the slopes of the line, but its values are no sums of its terms
             lambda x, a, b: a + b * x, np.linspace(0, 10, 60), [(-3, 3), (2, 8)],
             lambda m, y: np.arctan2(np.sin(m - y), np.cos(m - y)),
         ),
     ],
-    ids=["relative", "counts", "ratio", "to both", "phases"],
+    ids=["relative", "counts", "ratio", "to both", "counts of waves", "phases"],
 )  # fmt: skip
 def test_residuals_that_are_no_differences(model, x, limits, misfit):
     rng = np.random.default_rng(7)
