@@ -79,6 +79,36 @@ def test_the_bend_of_the_logistic_function() -> None:
     np.testing.assert_allclose(gradients(slope, x)[0], WEIGHTS * s * (1 - s) * (1 - 2 * s), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("odd", [None, (math.inf, 1), (-math.inf, 1), (math.inf, math.inf), (-math.inf, -math.inf), (math.nan, 1), (2, 2)])
+@pytest.mark.parametrize("reach", [5, 700, 2000])
+def test_both_shares_of_a_logarithmic_sum(reach: float, odd: tuple[float, float] | None, dtype: Any) -> None:
+    x, z = RNG.uniform(-reach, reach, (2, N)).astype(dtype)
+    if odd is not None:
+        x[7], z[7] = odd
+    with np.errstate(all="ignore"):
+        value, want = np.logaddexp(x, z), [scipy.special.expit((a - b).astype(float)) for a, b in ((x, z), (z, x))]
+    if odd is not None and odd[0] == odd[1]:
+        want[0][7] = want[1][7] = 0 if odd[0] < 0 else 0.5
+    out, pull = ng.pullback(ng.logaddexp, line(x), line(z))
+    np.testing.assert_array_equal(out.data, value)
+    for got, share in zip(pull(line(WEIGHTS.astype(dtype))), want, strict=True):
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got.data, WEIGHTS.astype(dtype) * share, rtol=8 * np.finfo(dtype).eps, atol=8 * np.finfo(dtype).tiny)
+    if odd is None:
+        _, pushed = ng.jvp(ng.logaddexp, (line(x), line(z)), (line(np.ones(N, dtype)),) * 2)
+        np.testing.assert_allclose(pushed.data, 1, rtol=8 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(ng.grad(lambda x: ng.logaddexp(x, line(z)).sum())(line(x)).data, want[0], rtol=8 * np.finfo(dtype).eps, atol=8 * np.finfo(dtype).tiny)
+
+
+def test_the_bend_of_a_logarithmic_sum() -> None:
+    x, z = RNG.uniform(-5, 5, (2, N))
+    slope = ng.grad(lambda x, z: ng.logaddexp(x, z).sum())
+    bend = WEIGHTS * scipy.special.expit(x - z) * scipy.special.expit(z - x)
+    for got, want in zip(gradients(slope, x, z), (bend, -bend), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("fill", ["none", "nan", "nan at the end", "ties", "infinite", "all nan"])
 @pytest.mark.parametrize("skipna", [None, False])
 @pytest.mark.parametrize("dim", ["x", "y"])

@@ -197,6 +197,10 @@ class Backend(
         """The logistic function with its slope, None where they are found one after the other."""
         return None
 
+    def log_sum_and_shares(self, x: Raw, y: Raw) -> tuple[Raw, Raw, Raw] | None:
+        """``logaddexp`` with the share of either operand, None where they are found one after the other."""
+        return None
+
     def isfinite_all(self, x: Raw) -> bool:
         """Whether every element is finite; only where ``may_branch``."""
         raise NotImplementedError

@@ -23,7 +23,7 @@ from namedgrad.backends.numpy_index import NumpyIndex
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_search import NumpySearch
-from namedgrad.backends.numpy_special import NumpySpecial
+from namedgrad.backends.numpy_special import BITS, NumpySpecial, blocks
 from namedgrad.backends.numpy_statistics import NumpyStatistics
 from namedgrad.backends.overlapping import contract_windows, in_memory_order, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
@@ -54,7 +54,6 @@ _keep_freed_memory()
 
 SHORT_WINDOW = 8
 MANY = 10_000  # cells from which on a detour over their bits pays
-_BITS: dict[Any, Any] = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
 
 
 class NumpyBackend(
@@ -127,7 +126,7 @@ class NumpyBackend(
 
     def modf_fraction(self, x: Raw, whole: Raw) -> Raw:
         """The first result of ``modf``, whose second one is known; both of a million numbers take 2 ms instead of 6."""
-        bits = _BITS.get(getattr(x, "dtype", None))
+        bits = BITS.get(getattr(x, "dtype", None))
         if bits is None or x.size < MANY:
             return np.modf(x)[0]
         with np.errstate(invalid="ignore"):
@@ -140,7 +139,7 @@ class NumpyBackend(
 
     def frexp_exponent(self, x: Raw) -> Raw:
         """From the bits of numbers that are neither 0 nor subnormal nor infinite: a million in 2.2 ms, not 3.7."""
-        bits = _BITS.get(getattr(x, "dtype", None))
+        bits = BITS.get(getattr(x, "dtype", None))
         if bits is None or x.size < MANY:
             return super().frexp_exponent(x)
         kind = np.finfo(x.dtype)
@@ -158,7 +157,7 @@ class NumpyBackend(
 
     def whole_quotient(self, x: Raw, y: Raw, rest: Raw) -> Raw:
         """From the remainder, where that tells every digit of it: a million in 4 ms instead of 20."""
-        if _BITS.get(getattr(rest, "dtype", None)) is None or rest.size < MANY or rest.dtype != np.result_type(x, y):
+        if BITS.get(getattr(rest, "dtype", None)) is None or rest.size < MANY or rest.dtype != np.result_type(x, y):
             return np.floor_divide(x, y)
         with np.errstate(all="ignore"):
             out = np.subtract(x, rest)
@@ -204,7 +203,7 @@ class NumpyBackend(
         On an irregular mask ``np.where`` waits for mispredicted branches: 6.2 ms for a million cells, this 1.8 ms.  The
         result is laid out as ``x`` is: products of its matrices take 9 ms instead of 14, as no batch becomes innermost.
         """
-        bits = _BITS.get(getattr(x, "dtype", None))
+        bits = BITS.get(getattr(x, "dtype", None))
         if bits is None or np.broadcast(mask, x).size < MANY:
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
@@ -224,7 +223,7 @@ class NumpyBackend(
         if np.size(x) <= BLOCK or np.shape(x) != np.shape(y) or not (x.flags.c_contiguous and y.flags.c_contiguous):
             return np.negative(np.divide(x, y))
         out = np.empty(x.shape, np.result_type(x, y))
-        for some, other, to in _blocks(x, y, out):
+        for some, other, to in blocks(x, y, out):
             np.negative(np.divide(some, other, out=to), out=to)
         return out
 
@@ -233,7 +232,7 @@ class NumpyBackend(
         if np.size(x) <= BLOCK or not x.flags.c_contiguous:
             return super().from_imag(x)
         out = np.empty(x.shape, np.result_type(x, np.complex64))
-        for cells, to in _blocks(x, out):
+        for cells, to in blocks(x, out):
             to.fill(0)
             np.negative(cells, out=to.imag)
         return out
@@ -326,13 +325,6 @@ class NumpyBackend(
         for part, value in ((slice(start), 0), (slice(start, stop), g), (slice(stop, None), 0)):
             self.cut(out, axis, part)[...] = value
         return out
-
-
-def _blocks(*arrays: Raw) -> Iterator[tuple[Raw, ...]]:
-    """Contiguous arrays of one size, as many cells at a time as the cache holds."""
-    flat = [a.reshape(-1) for a in arrays]
-    for i in range(0, flat[0].size, BLOCK):
-        yield tuple(a[i : i + BLOCK] for a in flat)
 
 
 def _matrix_times_vector(x: Raw, y: Raw, plan: MatmulPlan) -> Raw | None:

@@ -117,14 +117,19 @@ class NumpyLines(LineKernels):
         return np.moveaxis(out, 0, -1)
 
     def argsort(self, x: Raw, axis: int) -> Raw:
-        """The fast order of NumPy, which is the stable one unless two cells are equal: these are looked for."""
+        """The fast order of NumPy, which is the stable one in lines of which no two cells are equal."""
         if x.dtype.kind not in "iuf" or x.dtype.itemsize < 4:
             return np.argsort(x, axis=axis, kind="stable")
         line = np.moveaxis(np.sort(x, axis=axis), axis, -1)
-        tied = (line[..., 1:] == line[..., :-1]).any()
-        if not tied and x.dtype.kind == "f":
-            tied = np.isnan(line[..., -2:-1]).any()
-        return np.argsort(x, axis=axis, kind="stable" if tied else None)
+        tied = (line[..., 1:] == line[..., :-1]).any(-1)
+        if x.dtype.kind == "f":
+            tied |= np.isnan(line[..., -2:-1]).any(-1)
+        if 2 * np.count_nonzero(tied) > tied.size:
+            return np.argsort(x, axis=axis, kind="stable")
+        out = np.argsort(x, axis=axis)
+        if tied.any():
+            np.moveaxis(out, axis, -1)[tied] = np.argsort(np.moveaxis(x, axis, -1)[tied], axis=-1, kind="stable")
+        return out
 
     def inverse_order(self, order: Raw, axis: int) -> Raw:
         """Written where the order says: a thousand rows of a thousand in 3 ms, sorted in 11."""

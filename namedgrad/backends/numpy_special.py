@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from namedgrad.backends.special import BLOCK, FEW, NEXT_TO_ZERO, double, is_comp
 
 Raw = Any
 SMALL_DEGREE = 32
+BITS: dict[Any, Any] = {np.dtype(np.float64): np.int64, np.dtype(np.float32): np.int32}
 
 
 class NumpySpecial:
@@ -45,13 +46,12 @@ class NumpySpecial:
 
     def expit_and_slope(self, x: Raw) -> tuple[Raw, Raw] | None:
         """Both from one exponential: of a million cells in 11 ms instead of 20; None of few, and out of its range."""
-        if not (isinstance(x, np.ndarray) and x.dtype.char in "fd" and x.size > BLOCK and x.flags.c_contiguous):
+        if not _are_many(x):
             return None
         out, slope = np.empty_like(x), np.empty_like(x)
-        cells, tiny = [a.reshape(-1) for a in (x, out, slope)], np.finfo(x.dtype).tiny
+        tiny = np.finfo(x.dtype).tiny
         with np.errstate(all="ignore"):
-            for start in range(0, x.size, BLOCK):
-                some, y, s = (a[start : start + BLOCK] for a in cells)
+            for some, y, s in blocks(x, out, slope):
                 np.exp(np.negative(some, out=y), out=y)
                 s[:] = y
                 np.reciprocal(np.add(y, 1, out=y), out=y)
@@ -59,6 +59,23 @@ class NumpySpecial:
                 if not np.minimum.reduce(s) >= tiny:
                     return None
         return out, slope
+
+    def log_sum_and_shares(self, x: Raw, y: Raw) -> tuple[Raw, Raw, Raw] | None:
+        """Both shares from one exponential: of a million cells in 12 ms instead of 34; None of few, and with NaN."""
+        if not (_are_many(x) and _are_many(y) and x.shape == y.shape and x.dtype == y.dtype):
+            return None
+        share, other = np.empty_like(x), np.empty_like(x)
+        with np.errstate(all="ignore"):
+            for a, b, p, q in blocks(x, y, share, other):
+                np.subtract(a, b, out=q)
+                first = np.negative((q >= 0).view(np.int8))
+                np.exp(np.negative(np.absolute(q, out=p), out=p), out=p)
+                if not np.maximum.reduce(p) <= 1:  # of equal infinities the difference is NaN
+                    return None
+                np.reciprocal(np.add(p, 1, out=q), out=q)
+                np.multiply(p, q, out=p)
+                _exchange(p.view(BITS[p.dtype]), q.view(BITS[q.dtype]), first)  # the share of what is larger is in q
+        return np.logaddexp(x, y), share, other
 
     def sinc_slope(self, x: Raw, y: Raw) -> Raw:
         """From the sine in ``y`` where most are close enough to 0 for its digits: a million in 20 ms instead of 50."""
@@ -235,3 +252,21 @@ def _divergence(x: Raw, y: Raw) -> Raw:
     if not np.min(x) > 0:  # of two negative numbers too the quotient has a logarithm
         raise FloatingPointError
     return x * np.log(x / y) - x + y
+
+
+def blocks(*arrays: Raw) -> Iterator[tuple[Raw, ...]]:
+    """Contiguous arrays of one size, as many cells at a time as the cache holds."""
+    flat = [a.reshape(-1) for a in arrays]
+    for i in range(0, flat[0].size, BLOCK):
+        yield tuple(a[i : i + BLOCK] for a in flat)
+
+
+def _are_many(x: Raw) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype in BITS and x.size > BLOCK and x.flags.c_contiguous
+
+
+def _exchange(x: Raw, y: Raw, where: Raw) -> None:
+    """Exchange bits of integers where another one is -1: a mask that is irregular would be mispredicted."""
+    change = np.bitwise_and(np.bitwise_xor(x, y), where)
+    np.bitwise_xor(x, change, out=x)
+    np.bitwise_xor(y, change, out=y)

@@ -27,19 +27,19 @@ class Contract(Primitive):
         self.weight, self.guard = weight, guard
 
     def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
-        over = tuple(over)
-        x, y = _presum(x, y, over), _presum(y, x, over)
-        over = tuple(n for n in over if n in x.names and n in y.names)
-        if not over:
+        shared = tuple([n for n in over if n in x.names and n in y.names])
+        if len(shared) < len(over):
+            x, y = _presum(x, y, over), _presum(y, x, over)
+        if not shared:
             return (ops.scale if self.guard else ops.weigh if self.weight else ops.mul)(x, y)
-        return apply(self, (x, y), over=over)
+        return apply(self, (x, y), over=shared)
 
     def lower(self, args: Sequence[DimArray], over: Names) -> DimArray:
         x, y = args
         check_sizes(self.name, args)
-        hidden = axes.merge_hidden((x.names, y.names), (x.hidden, y.hidden))
+        names, hidden, _ = axes.elementwise_plan((x.names, y.names), (x.hidden, y.hidden))
         out = hidden if type(hidden) is axes.ByName else hidden.difference(over)
-        order = axes.in_order(n for n in (*x.names, *y.names) if n not in over)
+        order = tuple([n for n in names if n not in over])
         x = _narrow(x, y, over)
         y = _narrow(y, x, over)  # an axis that both repeat must stay in one of them
         plan = axes.matmul_plan(x.names, y.names, over, order)

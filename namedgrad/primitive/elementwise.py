@@ -155,10 +155,9 @@ class Elementwise(Primitive):
     def kernel_for_two(self, a: Any, b: Any) -> Callable[..., Any]:
         """The kernel for two raw operands, remembered for their types, or their type."""
         kind: Any = type(a) if type(a) is type(b) else (type(a), type(b))
-        found = self.kernels.get(kind) or self.kernel_for(a, b)
-        if all(backends.backend_of_type(type(raw)) in (backends.NUMPY, None) for raw in (a, b)):
-            self.kernels[kind] = found
-        return found
+        if kind not in self.kernels and {backends.backend_of_type(type(x)) for x in (a, b)} <= {backends.NUMPY, None}:
+            self.kernels[kind] = self.kernel_for(a, b)
+        return self.kernels.get(kind) or self.kernel_for(a, b)
 
     def align(self, args: Sequence[DimArray]) -> DimArray:
         """The general path: align by name, then compute."""
@@ -168,7 +167,7 @@ class Elementwise(Primitive):
         except AxisError as error:
             raise AxisError(f"{self.name}: {error}; operands {', '.join(map(describe, args))}") from None
         raw = [place(a.raw, m) if a.names else a.raw for a, m in zip(args, moves, strict=True)]
-        return make(call(self.kernel_for(*raw), *raw), names, hidden)
+        return make(call((self.kernel_for_two if len(raw) == 2 else self.kernel_for)(*raw), *raw), names, hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map | None:
         terms = []

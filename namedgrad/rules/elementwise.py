@@ -18,6 +18,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
+from namedgrad.rules.jointly import Joint
 from namedgrad.rules.lengths import length_of, squaring
 from namedgrad.rules.structure import add, equal, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
@@ -73,6 +74,12 @@ def _squares_apart(x: DimArray, y: DimArray) -> DimArray:
 def at_zero(x: DimArray, factor: DimArray) -> DimArray:
     """The factor, with 0 where ``x`` is 0: the subgradient of length-like functions."""
     return select(structure.not_equal(x, c(0)), factor)
+
+
+class _LogSum(Joint):
+    """With the shares of both operands: all are found from one exponential."""
+
+    joint = "log_sum_and_shares"
 
 
 # ---- comparisons and other functions without derivative
@@ -143,13 +150,15 @@ log        = elementwise("log",            lambda y, x: reciprocal(x), domain="p
 log2       = elementwise("log2",           lambda y, x: divide(c(1 / math.log(2)), x), domain="positive")
 log10      = elementwise("log10",          lambda y, x: divide(c(1 / math.log(10)), x), domain="positive")
 log1p      = elementwise("log1p",          lambda y, x: reciprocal(add(c(1.0), x)), domain="positive")
-logaddexp  = elementwise("logaddexp",      lambda y, x, z: log_share(x, z),       lambda y, x, z: log_share(z, x), domain="real")
+logaddexp  = _LogSum("logaddexp",         (lambda y, x, z: log_share(x, z),       lambda y, x, z: log_share(z, x)))
 logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
 below_top  = elementwise("below_top",      1,                                     -1)
 log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
 sqrt       = length_of("sqrt",             lambda y, x: divide(c(0.5), y), domain="positive", radicand=lambda x: x)
 cbrt       = elementwise("cbrt",           lambda y, x: reciprocal(multiply(c(3.0), square(y))), domain="nonzero")
 length     = length_of("length",           lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt", radicand=lambda x: x)
+
+logaddexp.publish(("real", "real"))
 
 # ---- trigonometric and hyperbolic
 sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")

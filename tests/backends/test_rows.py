@@ -84,7 +84,7 @@ def test_extremes_of_what_is_present():
     np.testing.assert_array_equal(low.data, -high.data)
 
 
-@pytest.mark.parametrize("kind", ["distinct", "ties", "missing", "integers"])
+@pytest.mark.parametrize("kind", ["distinct", "ties", "few ties", "missing", "few missing", "integers"])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_ranks_among_many(axis, kind):
     x = RNG.permutation(24 * 25 * 26).reshape(24, 25, 26).astype(float) - 999.0
@@ -92,6 +92,8 @@ def test_ranks_among_many(axis, kind):
         x = np.floor(x / 700)
     elif kind == "missing":
         x[RNG.random(x.shape) < 0.3] = np.nan
+    elif kind.startswith("few"):  # in a few lines of every axis
+        x[3, 4, 5:9] = x[3, 9:12, 5] = x[8:11, 4, 5] = 7000.5 if kind == "few ties" else np.nan
     elif kind == "integers":
         x = (x // 3).astype(np.int64)
     order = np.argsort(x, axis=axis, kind="stable")

@@ -112,6 +112,8 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     if len(operands) == 1:
         return total(operands[0], over)
     operands = _inexact(operands)
+    if len(operands) == 2:
+        return contract(*operands, over)
     for group in _path(operands, over):
         rest = tuple(o for i, o in enumerate(operands) if i not in group)
         needed = {n for o in rest for n in o.names}
@@ -126,15 +128,15 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
 
 def _inexact(operands: tuple[DimArray, ...]) -> tuple[DimArray, ...]:
     """Whole numbers among others in the dtype of the product: summed before, they would be of 64 bits."""
-    kind = np.result_type(*(o.dtype for o in operands))
     whole = [o.dtype.kind in "biu" for o in operands]
-    return tuple(cast(o, kind) if w else o for o, w in zip(operands, whole)) if any(whole) and not all(whole) else operands
+    if not any(whole) or all(whole):
+        return operands
+    kind = np.result_type(*(o.dtype for o in operands))
+    return tuple(cast(o, kind) if w else o for o, w in zip(operands, whole))
 
 
 def _path(operands: tuple[DimArray, ...], over: Names) -> Path:
     """Which operands to contract, step by step; a result goes to the end of those that are left."""
-    if len(operands) == 2:
-        return ((0, 1),)
     return _cheapest(tuple(o.names for o in operands), tuple(tuple(map(int, o.full_shape)) for o in operands), over)
 
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from namedgrad import backends
-from namedgrad.array import DimArray, make
-from namedgrad.linear import Scale
+from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules.elementwise import c, clip, tanh
+from namedgrad.rules.jointly import Joint
 from namedgrad.rules.special.declare import FAMILY, Special, scaled, special
 from namedgrad.rules.structure import multiply, negative, subtract
 
 
-class _Logistic(Special):
-    """With its slope where many cells are differentiated: both are found from one exponential."""
+class _Logistic(Joint, Special):
+    """With its slope: both are found from one exponential."""
 
-    def one(self, x: DimArray) -> DimArray:
-        level = x.level
-        if level is None or not level.fast or x.value.level is not None or backends.is_recording():
-            return super().one(x)
-        found = backends.backend_of(x.value.raw).expit_and_slope(x.value.raw)
-        if found is None:
-            return super().one(x)
-        out, slope = (make(a, x.names, x.value.hidden) for a in found)
-        return level.record(Scale(((slope, x.names, None),), None), (x.node,), out)
+    joint = "expit_and_slope"
 
 
 # fmt: off
