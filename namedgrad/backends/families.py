@@ -344,14 +344,19 @@ class FamilyKernels:
         xp = self.xp
         if is_complex(x):
             return f(0.5 * np.pi * x * x)
-        with np.errstate(all="ignore"):
+
+        def some(x: Raw) -> Raw:
             even = xp.logical_and(xp.absolute(x) >= 2.0**53, xp.isfinite(x))  # all numbers from there on are
             wide = xp.where(even, 0, x).astype(np.float64)
             whole, split = wide * wide, 134217729.0 * wide  # 2**27 + 1: Dekker's halves
             high = split - (split - wide)
             low = wide - high
             rest = ((high * high - whole) + 2 * high * low) + low * low
-            return f(0.5 * np.pi * (xp.fmod(whole, 4) + xp.fmod(rest, 4))).astype(result_dtype(x))
+            quarters = (v - 4 * xp.trunc(0.25 * v) for v in (whole, rest))  # fmod of 4, in a tenth of the time
+            return f(0.5 * np.pi * sum(quarters)).astype(result_dtype(x))
+
+        with np.errstate(all="ignore"):
+            return self._in_blocks(some, x)
 
     def _growth(self, x: Raw) -> Raw:
         """``exp(x) / (2 x)`` of large numbers."""
