@@ -27,7 +27,7 @@ NUMPY = NumpyBackend()
 _BACKENDS: dict[str, Backend] = {"numpy": NUMPY}
 _ON_DEMAND = {"cupy": "CupyBackend", "dask": "DaskBackend"}
 _BY_TYPE: dict[type, Backend | None] = {np.ndarray: NUMPY, np.memmap: NUMPY, np.ma.MaskedArray: NUMPY}
-_PLAIN = {np.ndarray, bool, int, float, complex}  # all that most operations meet
+_PLAIN = {np.ndarray, bool, int, float, complex, np.float64, np.float32}  # all that most operations meet
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
