@@ -141,9 +141,9 @@ class Backend(
         """Host copies of several arrays."""
         return [self.to_numpy(x) for x in xs]
 
-    def copy(self, x: Raw) -> Raw:
-        """A contiguous copy that shares nothing."""
-        return self.xp.array(x, copy=True)
+    def copy(self, x: Raw, order: str = "K") -> Raw:
+        """A contiguous copy that shares nothing; its axes lie in memory as those of ``x``, or in an order."""
+        return self.xp.array(x, copy=True, order=order)
 
     def keepsake(self, x: Raw) -> Raw:
         """A copy that shares nothing, to be read only."""

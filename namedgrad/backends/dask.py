@@ -116,7 +116,7 @@ class DaskBackend(
         """The computed values."""
         return np.array(x.compute())
 
-    def copy(self, x: Raw) -> Raw:
+    def copy(self, x: Raw, order: str = "K") -> Raw:
         """Lazy arrays are values: nobody can write into them."""
         return x
 

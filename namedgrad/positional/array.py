@@ -29,7 +29,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, refuse_while_recording
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.positional.memory import copied, laid, order_of, order_of_copy
+from namedgrad.positional.memory import copied, lying, order_of_copy, shown
 from namedgrad.rules.structure import relabel, reorder
 from namedgrad.trace import innermost, leaving
 
@@ -122,7 +122,7 @@ class PositionalArray:
     never touched.
     """
 
-    __slots__ = ("__weakref__", "_array", "_lent", "_order", "_view", "_views", "_x")
+    __slots__ = ("__weakref__", "_array", "_lent", "_memory", "_view", "_views", "_x")
     __namedgrad_operand__ = True  # DimArray's operators leave the answer to this class
     __hash__ = None  # type: ignore[assignment]  # == is elementwise
 
@@ -132,10 +132,10 @@ class PositionalArray:
     _views: list[weakref.ref[PositionalArray]] | None  #: the views of this array that are alive
     _lent: Lent | None  #: set instead of values while plain arrays show these cells
     _array: bool | None  #: set without axes, on what NumPy would have as an array, not as a number
-    _order: tuple[int, ...] | None  #: axes as they lie in NumPy's memory, widest first; () if unknown, None: as here
+    _memory: Any  #: what lies in memory as NumPy's array does; None where axes are in the order of C
 
     def __getattr__(self, name: str) -> Any:  # reached for slots that are not set
-        if name in ("_view", "_views", "_array", "_lent", "_order"):
+        if name in ("_view", "_views", "_array", "_lent"):
             return None
         if name == "_x":
             return self._reread()
@@ -385,8 +385,7 @@ class PositionalArray:
         """The same values; writing to the copy leaves this array as it is."""
         p = wrap(self._x, self.kin)
         if not self._is_number:
-            as_array(p)._order = asked = order_of_copy(self, order)
-            p._x = laid(self._x, asked)
+            as_array(p)._memory = None if order == "C" else order_of_copy(self, order)
         return p
 
     # ---------------------------------------------------------------- container
@@ -464,9 +463,9 @@ def lend(p: PositionalArray) -> np.ndarray[Any, Any]:
     while owner._view is not None:
         shows.append(owner._view.show)
         owner = owner._view.base
+    memory = lying(owner)
     if not is_lent(owner):
-        owner._order = order_of(owner)
-        owner._lent = Lent(copied(owner._x, owner._order), [])  # what else has these values, such as a copy, keeps them
+        owner._lent = Lent(copied(owner._x, memory), [])  # what else has these values, such as a copy, keeps them
         renew(owner, owner._x)
         owner._forget()
     shown = wrap(owner._lent.cells, owner.kin)  # type: ignore[union-attr]
@@ -475,7 +474,7 @@ def lend(p: PositionalArray) -> np.ndarray[Any, Any]:
     loan = Loan(shown._x.__array__())
     owner._lent.loans.append(weakref.ref(loan))  # type: ignore[union-attr]
     plain = np.asarray(loan)
-    if backends.is_recording() or len(owner._order or ()) < owner.ndim:  # what is written would not be repeated, or
+    if backends.is_recording() or memory is None:  # what is written would not be repeated, or
         plain.flags.writeable = False  # NumPy's own reshape could be a view of one where that of the other is a copy
     return plain
 
@@ -507,7 +506,7 @@ def renew(p: PositionalArray, x: DimArray) -> None:
 def wrap(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> PositionalArray:
     """A positional array of a DimArray whose visible names are ``numbers(ndim)``; see :func:`renumber`."""
     p = _new(kind)
-    p._x = x
+    p._x, p._memory = x, None
     return p
 
 
@@ -536,7 +535,7 @@ def box(x: DimArray, kind: type[PositionalArray] = PositionalArray) -> Any:
     if leaves and backends.backend_of(x.raw).defers:
         return _plain(x.raw)
     p = _new(kind)
-    p._x = x
+    p._x, p._memory = x, None
     return p
 
 
@@ -560,4 +559,4 @@ def view_of(
         p._forget()  # it is lent
     alive = [r for r in base._views or () if r() is not None]
     base._views = [*alive, weakref.ref(p)]
-    return p
+    return p if x.ndim < 2 or (key is not None and base._memory is None) else shown(p)

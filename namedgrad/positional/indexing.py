@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,9 @@ from namedgrad.axes import NONE, Name, Names
 from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, box, numbers, ordered, view_of
 from namedgrad.positional.broadcasting import meet
+from namedgrad.positional.memory import is_plain, turned
 from namedgrad.positional.operands import unwrap
-from namedgrad.positional.views import in_order
+from namedgrad.positional.protocol import as_numpys, operands_in
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, spread
@@ -173,14 +175,14 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     if is_number or read.arrays or (x.level is None and x.dtype.kind in "biu"):
         result = box(out, p.kin)
         if out.ndim > 1 and isinstance(result, PositionalArray) and _is_turned(key, p):
-            result._order = ()
+            result._memory = turned(as_numpys(operator.getitem, p, key), result.shape)
         return result
     return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else _alike(key, read)], key)
 
 
 def _is_turned(key: Any, p: PositionalArray) -> bool:
     """Whether NumPy may lay the cells that arrays choose in another order than C: it puts axes of arrays first."""
-    return (isinstance(key, tuple) and is_basic(key[0])) or not in_order(p)
+    return (isinstance(key, tuple) and is_basic(key[0])) or not all(map(is_plain, operands_in((p, key))))
 
 
 def _room(key: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,67 +1,102 @@
-"""In which order axes lie in memory, as NumPy would have it: whether a reshape is a view depends on it."""
+"""How the cells of an array lie in memory if it is NumPy's: whether a reshape is a view depends on it.
+
+Where that is not simply C order, an array keeps one that lies as NumPy's does, which nobody reads or writes: its cells
+are stored here as it suits, and NumPy's own functions, called on the other, tell how what they make lies.
+"""
 
 from __future__ import annotations
 
-from copy import deepcopy
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.trace import Traced, innermost
+from namedgrad.rules.structure import reorder
 
 if TYPE_CHECKING:
     from namedgrad.positional.array import PositionalArray
 
-Order = tuple[int, ...]
+Raw = np.ndarray[Any, Any]
+UNKNOWN: Any = "unknown"  #: in place of such an array
 
 
-def order_of(p: PositionalArray) -> Order:
-    """The axes of an array that owns its cells as they lie in NumPy's memory, the widest first; () if unknown.
-
-    What is read from memory here is true of NumPy's as long as it was computed in the same way.
-    """
-    return _order_here(innermost(p._x)) if p._order is None else p._order
-
-
-def _order_here(x: DimArray) -> Order:
-    """The axes as they lie in memory here; one value for all cells is stored once, which tells nothing."""
-    steps = dict(zip(x.names, x.raw.strides)) if isinstance(x.raw, np.ndarray) else {}
-    widths = [abs(steps.get(n, 0)) for n in x.dims]
-    natural = tuple(range(len(widths)))
-    return natural if 0 in widths else tuple(sorted(natural, key=lambda i: -widths[i]))
+def lying(p: PositionalArray) -> Raw | None:
+    """An array that lies in memory as NumPy's would, or None if that is not known."""
+    shows = []
+    while p._memory is None and p._view is not None:
+        shows.append(p._view.show)
+        p = p._view.base
+    memory: Any = np.zeros(p.shape, p.dtype) if p._memory is None else p._memory
+    if memory is UNKNOWN:
+        return None
+    for show in reversed(shows):
+        memory = show(memory)
+    return memory
 
 
-def order_of_copy(p: PositionalArray, order: str) -> Order:
-    """The axes of a copy as NumPy lays them, the widest first, () if that depends on how ``p`` lies."""
-    axes = tuple(range(p.ndim))
-    return {"C": axes, "F": axes[::-1]}.get(order, axes if len(axes) < 2 else ())
+def turned(memory: Any, shape: tuple[int, ...]) -> Any:
+    """What an array of this shape keeps: nothing where it lies in C order."""
+    if not isinstance(memory, np.ndarray) or memory.shape != shape:
+        return UNKNOWN if len(shape) > 1 else None
+    return None if memory.flags.c_contiguous else memory
 
 
-def empty(shape: tuple[int, ...], order: Order) -> np.ndarray[Any, Any]:
-    """An array whose axes lie in an order, which is not read."""
-    return np.empty([shape[i] for i in order]).transpose(np.argsort(order))
+def given(p: PositionalArray, leaf: Any) -> PositionalArray:
+    """An array in the place of one that was given, or of a slice along its first axes."""
+    memory = lying(leaf) if hasattr(leaf, "_memory") else leaf
+    if isinstance(memory, np.ndarray) and memory.ndim >= p.ndim > 0 and memory.size:
+        p._memory = turned(memory[(0,) * (memory.ndim - p.ndim)], p.shape)
+    return p
 
 
-def laid(x: DimArray, order: Order) -> DimArray:
-    """The same cells stored in an order, if that is known, so that what is computed from them lies as NumPy's does.
-
-    While a program is recorded they stay as they lie: a copy made here would not be part of it.
-    """
-    if backends.is_recording():
-        return x
-    if x.level is not None:
-        value = laid(x.value, order)
-        return x if value is x.value else Traced(value, x.level, x.node)
-    if not (order and isinstance(x.raw, np.ndarray)) or order == _order_here(x):
-        return x
-    names = (*(n for n in x.names if n in x.hidden), *(x.dims[i] for i in order))
-    places = [x.names.index(n) for n in names]
-    return make(x.raw.transpose(places).copy(order="C").transpose(np.argsort(places)), x.names, x.hidden)
+def order_of_copy(p: PositionalArray, order: Any) -> Any:
+    """What a copy keeps."""
+    memory = lying(p)
+    return UNKNOWN if memory is None else turned(memory.copy(order), p.shape)
 
 
-def copied(x: DimArray, order: Order) -> DimArray:
-    """A copy of an untraced array, in an order, or as it is if that is not known."""
-    out = laid(x, order)
-    return deepcopy(x) if out is x else out
+def shown(p: PositionalArray) -> PositionalArray:
+    """A view, which keeps how it lies unless its axes are in the order of C, with or without gaps."""
+    memory = lying(p)
+    steps = [] if memory is None else [abs(step) for step, n in zip(memory.strides, memory.shape) if n > 1]
+    if memory is None or any(a < b for a, b in pairwise(steps)):
+        p._memory = UNKNOWN if memory is None else memory
+    return p
+
+
+def is_plain(operand: Any) -> bool:
+    """Whether the axes of an operand are in the order of C; they are if it is no array."""
+    if type(operand) is np.ndarray:
+        return operand.ndim < 2 or operand.flags.c_contiguous
+    return getattr(operand, "_memory", None) is None
+
+
+def lie_as(result: Any, *operands: Any, signature: str | None = None) -> Any:
+    """Results of a ufunc, which lie as its operands do; their core axes are last, in C order."""
+    for p in result if isinstance(result, tuple) else (result,):
+        if getattr(p, "ndim", 0) < 2 or not hasattr(p, "_memory"):
+            continue
+        if signature is not None:
+            core = signature.rpartition("(")[2].strip(")")
+            p._memory = UNKNOWN if p.ndim > 1 + len(core.split(",") if core else ()) else None
+        else:
+            p._memory = _as_operands([lying(x) if hasattr(x, "_memory") else np.asarray(x) for x in operands], p.shape)
+    return result
+
+
+def _as_operands(operands: list[Any], shape: tuple[int, ...]) -> Any:
+    if any(x is None for x in operands):
+        return UNKNOWN
+    flags: Any = [*([["readonly"]] * len(operands)), ["writeonly", "allocate"]]
+    with np.nditer([*operands, None], ["zerosize_ok"], flags, op_dtypes=[*(x.dtype for x in operands), bool]) as cells:
+        return turned(cells.operands[-1], shape)
+
+
+def copied(x: DimArray, memory: Raw | None) -> DimArray:
+    """A copy of an array, its axes as they lie in memory elsewhere, if that is known."""
+    steps = {} if memory is None else dict(zip(x.dims, memory.strides, strict=True))
+    wide = sorted(x.dims, key=lambda n: -abs(steps.get(n, 0)))
+    y = reorder(x, (*(n for n in x.names if n in x.hidden), *wide))
+    return reorder(make(backends.call(backends.backend_of(y.raw).copy, y.raw, order="C"), y.names, y.hidden), x.names)

@@ -13,6 +13,7 @@ from namedgrad.array import DimArray, duration, make
 from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, kin_of, numbers, wrap
+from namedgrad.positional.memory import given
 
 SCALARS = (bool, int, float, complex, np.generic)
 
@@ -51,7 +52,7 @@ def positional(data: Any, vectorized: Iterable[Name] | str = ()) -> PositionalAr
         raise TypeError(f"cannot make an array of numbers from {type(data).__name__}; lists must be rectangular")
     if len(names) > raw.ndim:
         raise AxisError(f"positional: {len(names)} vectorized names {names} for data of shape {raw.shape}")
-    out = wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names)))
+    out = given(wrap(make(raw, (*names, *numbers(raw.ndim - len(names))), frozenset(names))), raw)
     return as_array(out) if backends.is_array(data) else out
 
 

@@ -14,6 +14,7 @@ from namedgrad.positional.array import PositionalArray, asked_by_xarray, box, nu
 from namedgrad.positional.broadcasting import pair
 from namedgrad.positional.leaving import INSTEAD_OF_MODULES, POLYNOMIALS
 from namedgrad.positional.matrices import sparse_matmul
+from namedgrad.positional.memory import is_plain, lie_as
 from namedgrad.positional.operands import kept, unwrap
 from namedgrad.positional.protocol import write_out
 from namedgrad.positional.ufuncs import defers, of_polynomial, stranger
@@ -39,21 +40,23 @@ def _declined(self: PositionalArray, other: Any) -> Any:
 
 def _forward(two: Callable[..., DimArray]) -> Callable[..., Any]:
     def forward(self: PositionalArray, other: Any) -> Any:
-        kind = self.kin
+        kind, plain = self.kin, self._memory is None
         if isinstance(other, PositionalArray):
-            y = other._x
+            y, plain = other._x, plain and other._memory is None
             if other.kin is not kind:
                 kind = PositionalArray
         elif type(other) is float:
             y = make(other, (), NONE)
         elif type(other) is np.ndarray:
             other = of_polynomial(other)
+            plain = plain and is_plain(other)
             y = make(kept(other), numbers(other.ndim), NONE)
         elif defers(self, other):
             return _declined(self, other)
         else:
             y = unwrap(other)
-        return box(two(*pair(self._x, y)), kind)
+        out = box(two(*pair(self._x, y)), kind)
+        return out if plain else lie_as(out, self, other)
 
     return forward
 
@@ -64,7 +67,8 @@ def _backward(two: Callable[..., DimArray], *, product: bool) -> Callable[..., A
             return _declined(self, other)
         if product and backends.is_sparse(other):  # a matrix, whose * is this; a sparse array answers itself
             return sparse_matmul(other, self)
-        return box(two(*pair(unwrap(other), self._x)), self.kin)
+        out = box(two(*pair(unwrap(other), self._x)), self.kin)
+        return out if self._memory is None and is_plain(other) else lie_as(out, other, self)
 
     return backward
 
@@ -94,7 +98,11 @@ for _python, _name in _COMPARISONS.items():
 
 
 def _unary(prim: Callable[[DimArray], DimArray]) -> Callable[[PositionalArray], Any]:
-    return lambda self: box(prim(self._x), self.kin)
+    def unary(self: PositionalArray) -> Any:
+        out = box(prim(self._x), self.kin)
+        return out if self._memory is None else lie_as(out, self)
+
+    return unary
 
 
 def _matmul(a: Any, b: Any) -> Any:
@@ -119,7 +127,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "__rmatmul__": _through(_matmul, reflected=True),
     "__divmod__": _through(np.divmod),
     "__rdivmod__": _through(np.divmod, reflected=True),
-    "__round__": lambda self, decimals=None: box(elementwise.rounded(self._x, decimals), self.kin),
+    "__round__": lambda self, decimals=None: _unary(lambda x: elementwise.rounded(x, decimals))(self),
 }
 for _name, _function in _OTHERS.items():
     setattr(PositionalArray, _name, _function)

@@ -19,8 +19,9 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
+from namedgrad.positional.memory import UNKNOWN, is_plain, lying, turned
 from namedgrad.positional.operands import is_of_xarray, unwrap
-from namedgrad.positional.views import in_order, told_order, view
+from namedgrad.positional.views import told_order, view
 from namedgrad.trace import innermost
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -40,7 +41,7 @@ FUNCTIONS: dict[Any, Function] = {}
 _NEW = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}  # arrays to write into
 _TURNED = {  # results that need not lie in C order
     np.asfortranarray, np.einsum, np.cross, np.nanquantile, np.nanpercentile, np.apply_along_axis, np.linspace,
-    np.logspace, np.geomspace,
+    np.logspace, np.geomspace, np.linalg.eig, np.linalg.matrix_power,
 }  # fmt: skip
 _MAKE_ARRAYS = _NEW | {np.copy, np.where, np.select, np.tensordot, np.cov, np.i0, np.pad, np.apply_along_axis}
 
@@ -117,18 +118,52 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     if (known.like or func in _NEW) and isinstance(result, DimArray) and _is_vectorized(self):
         result = wrap(renumber(result), kind)  # also of integers: what is written into it differs per slice
     result = boxed(result, kind)
-    if isinstance(result, PositionalArray):
-        if known.like or func in _MAKE_ARRAYS:
-            as_array(result)
-        if result.ndim > 1 and not (func in _NEW or _keeps_order(func, args, kwargs)):
-            result._order = ()
+    if isinstance(result, PositionalArray) and (known.like or func in _MAKE_ARRAYS):
+        as_array(result)
+    if not _keeps_order(func, result, args, kwargs):
+        _settle(result, as_numpys(func, *args, **kwargs))
     return result if target is None else write_out(func, target, result)
 
 
-def _keeps_order(func: Any, args: Any, kwargs: Any) -> bool:
+def _keeps_order(func: Any, result: Any, args: Any, kwargs: Any) -> bool:
     """Whether NumPy's result is known to lie in C order."""
-    asked = any(type(v) is str and v == "F" for v in (*args, *kwargs.values()))
-    return not asked and func not in _TURNED and all(map(in_order, positional_in((args, kwargs))))
+    if isinstance(result, PositionalArray) and result.ndim < 2:
+        return True
+    asked = any(type(v) is str and v in ("F", "A") for v in (*args, *kwargs.values()))
+    return not asked and func not in _TURNED and all(map(is_plain, operands_in((args, kwargs))))
+
+
+def as_numpys(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """What NumPy's function makes of arrays that lie in memory as its own do, from which nothing else can be read."""
+    if func.__module__ == "numpy.linalg":  # the axes in front of matrices are those of a ufunc's result
+        return UNKNOWN if func in _TURNED or any(np.ndim(a) > 3 for a in operands_in((args, kwargs))) else None
+    if any(callable(a) and not isinstance(a, type) for a in (*args, *kwargs.values())):
+        return UNKNOWN
+    try:
+        with np.errstate(all="ignore"):
+            return func(*_as_lying(args), **_as_lying(kwargs))
+    except Exception:  # noqa: BLE001 - values decide, of which there are none
+        return UNKNOWN
+
+
+def _as_lying(value: Any) -> Any:
+    if isinstance(value, PositionalArray):
+        if (memory := lying(value)) is None:
+            raise TypeError(UNKNOWN)
+        return memory
+    if isinstance(value, dict):
+        return {k: _as_lying(v) for k, v in value.items()}
+    return type(value)(map(_as_lying, value)) if type(value) in (tuple, list) else value
+
+
+def _settle(result: Any, made: Any) -> None:
+    """Results lie in memory as what NumPy made in their place."""
+    if isinstance(result, (tuple, list)):
+        parts = made if isinstance(made, (tuple, list)) and len(made) == len(result) else [made] * len(result)
+        for r, m in zip(result, parts):
+            _settle(r, m)
+    elif isinstance(result, PositionalArray) and result._view is None and result.ndim > 1:
+        result._memory = None if made is None else turned(made, result.shape)
 
 
 def _is_vectorized(p: Any) -> bool:
@@ -222,6 +257,15 @@ def positional_in(value: Any) -> list[PositionalArray]:
     if isinstance(value, dict):
         value = tuple(value.values())
     return [p for v in value for p in positional_in(v)] if isinstance(value, (tuple, list)) else []
+
+
+def operands_in(value: Any) -> list[Any]:
+    """Positional and plain arrays in nested arguments."""
+    if isinstance(value, (PositionalArray, np.ndarray)):
+        return [value]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return [p for v in value for p in operands_in(v)] if isinstance(value, (tuple, list)) else []
 
 
 def read_only(raw: Any) -> Any:

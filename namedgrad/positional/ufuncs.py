@@ -14,6 +14,7 @@ from namedgrad.array import DimArray, TraceError
 from namedgrad.positional.array import PositionalArray, box
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.folds import FOLDS
+from namedgrad.positional.memory import is_plain, lie_as
 from namedgrad.positional.missing import Missing
 from namedgrad.positional.operands import SCALARS, unwrap
 from namedgrad.positional.protocol import (
@@ -56,7 +57,8 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
     """NumPy's and SciPy's ufuncs, and those methods of them that have a counterpart."""
     one = _ONE.get(ufunc)
     if one is not None and out is None and not kwargs and method == "__call__":
-        return box(one(self._x), self.kin)
+        found = box(one(self._x), self.kin)
+        return found if self._memory is None else lie_as(found, self)
     if any(defers(self, x) for x in inputs):
         return NotImplemented
     if method != "__call__":
@@ -79,7 +81,9 @@ def array_ufunc(self: PositionalArray, ufunc: Any, method: str, *inputs: Any, ou
         (target,) = out
         result = structure.where(*meet(mask, result, unwrap(target)))
     result = boxed(result, kind)
-    return result if out is None else _write_all(ufunc, out, result)
+    if out is not None:
+        return _write_all(ufunc, out, result)
+    return result if all(map(is_plain, inputs)) else lie_as(result, *inputs, signature=ufunc.signature)
 
 
 def _mask(ufunc: Any, out: Any, kwargs: dict[str, Any]) -> DimArray | None:

@@ -19,7 +19,6 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, renumber, wrap
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
-from namedgrad.positional.memory import laid, order_of
 from namedgrad.positional.operands import numbered, unwrap
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import merge, split
@@ -129,8 +128,7 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
 
 def _renew(p: PositionalArray, x: DimArray) -> None:
     if not is_lent(p):
-        p._order = order_of(p)  # which writing does not change
-        renew(p, laid(x, p._order))
+        renew(p, x)
     elif x.level is not None or x.hidden or backends.is_recording():
         raise TypeError(LENT)
     else:

@@ -13,10 +13,8 @@ from namedgrad.positional.array import PositionalArray, numbers
 from namedgrad.positional.broadcasting import stretch
 from namedgrad.positional.functions.elementwise import cast_to
 from namedgrad.positional.functions.joining import stack
-from namedgrad.positional.memory import laid
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
-from namedgrad.positional.views import order_like
 from namedgrad.rules.structure import cast
 from namedgrad.trace import innermost
 
@@ -45,15 +43,10 @@ def _like(value: Any) -> Any:
     def function(
         a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
     ) -> DimArray:
-        return _alike(a, value, dtype, order, shape)
+        x = numbered(a)
+        return filled(x.shape if shape is None else shape, value, dtype or x.dtype, x)
 
     return function
-
-
-def _alike(a: Any, value: Any, dtype: Any, order: str, shape: Any) -> DimArray:
-    x = numbered(a)
-    out = filled(x.shape if shape is None else shape, value, dtype or x.dtype, x)
-    return laid(out, order_like(a, order, out.ndim))
 
 
 zeros_like = implements(np.zeros_like, np.empty_like)(_like(0))
@@ -71,7 +64,8 @@ def full_like(
     *,
     device: Any = None,
 ) -> DimArray:
-    return _alike(a, fill_value, dtype, order, shape)
+    x = numbered(a)
+    return filled(x.shape if shape is None else shape, fill_value, dtype or x.dtype, x)
 
 
 # ------------------------------------------------------------------------------------------------ like=

@@ -169,6 +169,8 @@ def _astype(
     if not copy and self.dtype == np.dtype(dtype):
         return self
     out = box(cast_to(self._x, dtype), self.kin)
+    if isinstance(out, PositionalArray) and (order != "K" or self._memory is not None):
+        out._memory = self.copy(order)._memory
     return out if self._is_number or not isinstance(out, PositionalArray) else as_array(out)
 
 
