@@ -13,7 +13,7 @@ from namedgrad.axes import NONE, Name, Names
 from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, box, numbers, ordered, view_of
 from namedgrad.positional.broadcasting import meet
-from namedgrad.positional.memory import is_plain, turned
+from namedgrad.positional.memory import is_plain, laid
 from namedgrad.positional.operands import unwrap
 from namedgrad.positional.protocol import as_numpys, operands_in
 from namedgrad.rules import indexing
@@ -175,7 +175,7 @@ def getitem(p: PositionalArray, key: Any) -> Any:
     if is_number or read.arrays or (x.level is None and x.dtype.kind in "biu"):
         result = box(out, p.kin)
         if out.ndim > 1 and isinstance(result, PositionalArray) and _is_turned(key, p):
-            result._memory = turned(as_numpys(operator.getitem, p, key), result.shape)
+            laid(result, as_numpys(operator.getitem, p, key))
         return result
     return view_of(p, out, lambda base: base[key if isinstance(base, PositionalArray) else _alike(key, read)], key)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
+from namedgrad.axes import NONE
 from namedgrad.rules.structure import reorder
 
 if TYPE_CHECKING:
@@ -75,23 +76,32 @@ def is_plain(operand: Any) -> bool:
 
 def lie_as(result: Any, *operands: Any, signature: str | None = None) -> Any:
     """Results of a ufunc, which lie as its operands do; their core axes are last, in C order."""
-    for p in result if isinstance(result, tuple) else (result,):
-        if getattr(p, "ndim", 0) < 2 or not hasattr(p, "_memory"):
-            continue
-        if signature is not None:
-            core = signature.rpartition("(")[2].strip(")")
-            p._memory = UNKNOWN if p.ndim > 1 + len(core.split(",") if core else ()) else None
-        else:
-            p._memory = _as_operands([lying(x) if hasattr(x, "_memory") else np.asarray(x) for x in operands], p.shape)
-    return result
+    if isinstance(result, tuple):
+        return tuple(lie_as(r, *operands, signature=signature) for r in result)
+    if result.ndim < 2:
+        return result
+    if signature is None:
+        own = [lying(x) if hasattr(x, "_memory") else np.asarray(x) for x in operands]
+        return laid(result, UNKNOWN if any(x is None for x in own) else _as_operands(own, result.dtype))
+    core = signature.rpartition("(")[2].strip(")")
+    matrices = len(core.split(",") if core else ()) - ("?" in core and min(map(np.ndim, operands)) == 1)
+    return laid(result, UNKNOWN if result.ndim > 1 + matrices else None)
 
 
-def _as_operands(operands: list[Any], shape: tuple[int, ...]) -> Any:
-    if any(x is None for x in operands):
-        return UNKNOWN
+def _as_operands(operands: list[Any], dtype: Any) -> Any:
     flags: Any = [*([["readonly"]] * len(operands)), ["writeonly", "allocate"]]
-    with np.nditer([*operands, None], ["zerosize_ok"], flags, op_dtypes=[*(x.dtype for x in operands), bool]) as cells:
-        return turned(cells.operands[-1], shape)
+    kinds = [*(x.dtype for x in operands), dtype]
+    with np.nditer([*operands, None], ["zerosize_ok", "refs_ok"], flags, op_dtypes=kinds) as cells:
+        return cells.operands[-1]
+
+
+def laid(result: Any, memory: Any) -> Any:
+    """A result that lies as one of NumPy's does; None: in C order."""
+    if hasattr(result, "_memory"):
+        result._memory = None if memory is None else turned(memory, result.shape)
+    elif memory is not None and isinstance(turned(memory, result.shape), np.ndarray):
+        return copied(make(result, tuple(range(result.ndim)), NONE), memory).raw
+    return result
 
 
 def copied(x: DimArray, memory: Raw | None) -> DimArray:

@@ -19,7 +19,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
-from namedgrad.positional.memory import UNKNOWN, is_plain, lying, turned
+from namedgrad.positional.memory import UNKNOWN, is_plain, laid, lying
 from namedgrad.positional.operands import is_of_xarray, unwrap
 from namedgrad.positional.views import told_order, view
 from namedgrad.trace import innermost
@@ -43,6 +43,7 @@ _TURNED = {  # results that need not lie in C order
     np.asfortranarray, np.einsum, np.cross, np.nanquantile, np.nanpercentile, np.apply_along_axis, np.linspace,
     np.logspace, np.geomspace, np.linalg.eig, np.linalg.matrix_power,
 }  # fmt: skip
+_CHEAP = {np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm, np.linalg.cross}  # do not follow that
 _MAKE_ARRAYS = _NEW | {np.copy, np.where, np.select, np.tensordot, np.cov, np.i0, np.pad, np.apply_along_axis}
 
 
@@ -114,14 +115,16 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
         kwargs = {k: told_order(args[0], a) for k, a in kwargs.items()}
     result = known.call(self, *args, **kwargs) if known.like else known.call(*args, **kwargs)
     if known.view and isinstance(args[0], PositionalArray):
-        return view(args[0], known.view, result, lambda base: func(base, *args[1:], **kwargs))
+        result = view(args[0], known.view, result, lambda base: func(base, *args[1:], **kwargs))
+        if known.view != "self" or result is args[0]:
+            return result
     if (known.like or func in _NEW) and isinstance(result, DimArray) and _is_vectorized(self):
         result = wrap(renumber(result), kind)  # also of integers: what is written into it differs per slice
     result = boxed(result, kind)
     if isinstance(result, PositionalArray) and (known.like or func in _MAKE_ARRAYS):
         as_array(result)
     if not _keeps_order(func, result, args, kwargs):
-        _settle(result, as_numpys(func, *args, **kwargs))
+        result = _laid(result, as_numpys(func, *args, **kwargs))
     return result if target is None else write_out(func, target, result)
 
 
@@ -135,7 +138,7 @@ def _keeps_order(func: Any, result: Any, args: Any, kwargs: Any) -> bool:
 
 def as_numpys(func: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function makes of arrays that lie in memory as its own do, from which nothing else can be read."""
-    if func.__module__ == "numpy.linalg":  # the axes in front of matrices are those of a ufunc's result
+    if getattr(func, "__module__", "") == "numpy.linalg" and func not in _CHEAP:  # matrices lie in C order each
         return UNKNOWN if func in _TURNED or any(np.ndim(a) > 3 for a in operands_in((args, kwargs))) else None
     if any(callable(a) and not isinstance(a, type) for a in (*args, *kwargs.values())):
         return UNKNOWN
@@ -156,14 +159,14 @@ def _as_lying(value: Any) -> Any:
     return type(value)(map(_as_lying, value)) if type(value) in (tuple, list) else value
 
 
-def _settle(result: Any, made: Any) -> None:
-    """Results lie in memory as what NumPy made in their place."""
+def _laid(result: Any, made: Any) -> Any:
+    """Results that lie in memory as what NumPy made in their place."""
     if isinstance(result, (tuple, list)):
         parts = made if isinstance(made, (tuple, list)) and len(made) == len(result) else [made] * len(result)
-        for r, m in zip(result, parts):
-            _settle(r, m)
-    elif isinstance(result, PositionalArray) and result._view is None and result.ndim > 1:
-        result._memory = None if made is None else turned(made, result.shape)
+        laid_out = [_laid(r, m) for r, m in zip(result, parts)]
+        return type(result)(*laid_out) if hasattr(result, "_fields") else type(result)(laid_out)
+    owns = not isinstance(result, PositionalArray) or result._view is None
+    return laid(result, made) if owns and np.ndim(result) > 1 else result
 
 
 def _is_vectorized(p: Any) -> bool:

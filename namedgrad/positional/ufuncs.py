@@ -14,10 +14,11 @@ from namedgrad.array import DimArray, TraceError
 from namedgrad.positional.array import PositionalArray, box
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.folds import FOLDS
-from namedgrad.positional.memory import is_plain, lie_as
+from namedgrad.positional.memory import is_plain, laid, lie_as
 from namedgrad.positional.missing import Missing
 from namedgrad.positional.operands import SCALARS, unwrap
 from namedgrad.positional.protocol import (
+    as_numpys,
     bare,
     boxed,
     declare_all,
@@ -148,7 +149,7 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
     declare_all()
     name = f"np.{ufunc.__name__}.{method}"
     if method == "outer" and not kwargs and rule_of(ufunc) is not None:
-        a, b = (box(unwrap(x), kind_of(inputs)) for x in inputs)
+        a, b = (x if isinstance(x, PositionalArray) else box(unwrap(x), kind_of(inputs)) for x in inputs)
         return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b)
     table = {"reduce": REDUCERS, "accumulate": SCANNERS}.get(method, {})
     if ufunc in table:
@@ -157,7 +158,8 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
             kwargs["out"] = out[0]
         return table[ufunc](*inputs, **kwargs)
     if method == "reduceat" and ufunc in RUNNERS:
-        return boxed(RUNNERS[ufunc](*inputs, **kwargs), kind_of(inputs))
+        found = boxed(RUNNERS[ufunc](*inputs, **kwargs), kind_of(inputs))
+        return found if all(map(is_plain, inputs)) else laid(found, as_numpys(ufunc.reduceat, *inputs, **kwargs))
     if method == "at" and ufunc in WRITERS:
         target, key, value = inputs
         if not isinstance(target, PositionalArray):
