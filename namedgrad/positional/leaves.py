@@ -11,7 +11,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Names
 from namedgrad.positional.array import Lifted, PositionalArray, as_array, numbers, renumber, wrap
-from namedgrad.positional.memory import given
+from namedgrad.positional.memory import given, steps
 from namedgrad.transforms.leaves import Adapter, Block, add_adapter
 
 
@@ -22,6 +22,9 @@ class Positional(Adapter):
 
     def parts(self, leaf: PositionalArray) -> tuple[DimArray, ...]:
         return (leaf._x,) if leaf.dtype.kind in "fc" else ()
+
+    def fixed(self, leaf: Any) -> Hashable:
+        return steps(leaf)
 
     def rebuild(self, leaf: PositionalArray, parts: Sequence[DimArray]) -> Any:
         return _alike(leaf, parts[0]) if parts else leaf
@@ -83,7 +86,7 @@ class Plain(Positional):
         return make(backends.as_plain(leaf, "an argument"), numbers(leaf.ndim), NONE)
 
     def fixed(self, leaf: Any) -> Hashable:
-        return () if leaf.dtype.kind in "biufc" else (leaf.shape, str(leaf.dtype), repr(leaf.tolist()))
+        return steps(leaf) if leaf.dtype.kind in "biufc" else (leaf.shape, str(leaf.dtype), repr(leaf.tolist()))
 
     def seen(self, leaf: Any, arrays: Sequence[DimArray]) -> Any:
         return _lifted(leaf, arrays[0]) if arrays else leaf

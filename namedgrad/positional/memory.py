@@ -52,6 +52,13 @@ def given(p: PositionalArray, leaf: Any) -> PositionalArray:
     return p
 
 
+def steps(leaf: Any) -> Any:
+    """What tells arrays apart that lie in another way: widths of steps in memory, None in C order."""
+    ours = hasattr(leaf, "_memory") and (leaf._memory is not None or leaf._view is not None)
+    lies = lying(leaf) if ours else leaf
+    return None if not isinstance(lies, np.ndarray) or lies.ndim < 2 or lies.flags.c_contiguous else lies.strides
+
+
 def order_of_copy(p: PositionalArray, order: Any) -> Any:
     """What a copy keeps."""
     memory = lying(p)
