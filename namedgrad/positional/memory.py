@@ -6,10 +6,12 @@ are stored here as it suits, and NumPy's own functions, called on the other, tel
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
@@ -29,12 +31,17 @@ def lying(p: PositionalArray) -> Raw | None:
     while p._memory is None and p._view is not None:
         shows.append(p._view.show)
         p = p._view.base
-    memory: Any = np.zeros(p.shape, p.dtype) if p._memory is None else p._memory
+    memory = _in_order(p._x.shape, p._x.dtype) if p._memory is None else p._memory
     if memory is UNKNOWN:
         return None
     for show in reversed(shows):
         memory = show(memory)
     return memory
+
+
+@functools.lru_cache(64)
+def _in_order(shape: tuple[int, ...], dtype: Any) -> Raw:
+    return np.zeros(shape, dtype)
 
 
 def turned(memory: Any, shape: tuple[int, ...]) -> Any:
@@ -89,16 +96,19 @@ def lie_as(result: Any, *operands: Any, signature: str | None = None) -> Any:
         return result
     if signature is None:
         own = [lying(x) if hasattr(x, "_memory") else np.asarray(x) for x in operands]
-        return laid(result, UNKNOWN if any(x is None for x in own) else _as_operands(own, result.dtype))
+        known = tuple((x.shape, x.strides) for x in own if x is not None)
+        return laid(result, _as_operands(known, result.dtype) if len(known) == len(own) else UNKNOWN)
     core = signature.rpartition("(")[2].strip(")")
     matrices = len(core.split(",") if core else ()) - ("?" in core and min(map(np.ndim, operands)) == 1)
     return laid(result, UNKNOWN if result.ndim > 1 + matrices else None)
 
 
-def _as_operands(operands: list[Any], dtype: Any) -> Any:
-    flags: Any = [*([["readonly"]] * len(operands)), ["writeonly", "allocate"]]
-    kinds = [*(x.dtype for x in operands), dtype]
-    with np.nditer([*operands, None], ["zerosize_ok", "refs_ok"], flags, op_dtypes=kinds) as cells:
+@functools.lru_cache(256)
+def _as_operands(operands: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], dtype: Any) -> Any:
+    """What NumPy allocates for the result of operands of these shapes and strides."""
+    arrays = [as_strided(np.zeros(1, bool), *lies) for lies in operands]
+    flags: Any = [*([["readonly"]] * len(arrays)), ["writeonly", "allocate"]]
+    with np.nditer([*arrays, None], ["zerosize_ok"], flags, op_dtypes=[*(bool for _ in arrays), dtype]) as cells:
         return cells.operands[-1]
 
 
