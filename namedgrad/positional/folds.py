@@ -1,4 +1,4 @@
-"""``reduce`` and ``accumulate`` of ufuncs that no reduction or scan stands for, one cell after the other.
+"""``reduce``, ``accumulate`` and ``at`` of ufuncs that no reduction or scan stands for, one cell after the other.
 
 As NumPy does it.  The calls grow with the axis, never with what lies beside it.
 """
@@ -64,6 +64,24 @@ def accumulate(ufunc: Any, a: Any, *, axis: int = 0, dtype: Any = None, out: Any
         found.append(ufunc(found[-1], cells[k]))
     result = np.stack(found, axis) if found else a
     return result if out is None else write_out(ufunc, out, result)
+
+
+def at(ufunc: Any, a: Any, key: Any, *values: Any) -> None:
+    """``ufunc.at``: a cell that the key names several times is operated on as often."""
+    cells = np.arange(a.size).reshape(a.shape)[key]
+    given = [np.copy(np.broadcast_to(v, cells.shape)) for v in values]
+    turns = _occurrence(cells.ravel()).reshape(cells.shape)
+    for k in range(turns.max(initial=-1) + 1):
+        now = turns == k
+        np.put(a, cells[now], ufunc(np.take(a, cells[now]), *(v[now] for v in given)))
+
+
+def _occurrence(cells: Any) -> Any:
+    """How many of the cells before each are the same."""
+    order = np.argsort(cells, kind="stable")
+    turns = np.empty_like(cells)
+    turns[order] = np.arange(cells.size) - np.searchsorted(cells[order], cells[order])
+    return turns
 
 
 def _dtype(ufunc: Any, a: Any, dtype: Any, method: str) -> Any:

@@ -115,7 +115,8 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
         kwargs = {k: told_order(args[0], a) for k, a in kwargs.items()}
     result = known.call(self, *args, **kwargs) if known.like else known.call(*args, **kwargs)
     if known.view and isinstance(args[0], PositionalArray):
-        result = view(args[0], known.view, result, lambda base: func(base, *args[1:], **kwargs))
+        how = "rw" if kwargs.get("writeable") else known.view
+        result = view(args[0], how, result, lambda base: func(base, *args[1:], **kwargs))
         if known.view != "self" or result is args[0]:
             return result
     if (known.like or func in _NEW) and isinstance(result, DimArray) and _is_vectorized(self):

@@ -13,7 +13,7 @@ from namedgrad import backends, ops
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional.array import PositionalArray, box
 from namedgrad.positional.broadcasting import meet
-from namedgrad.positional.folds import FOLDS
+from namedgrad.positional.folds import FOLDS, at
 from namedgrad.positional.memory import is_plain, laid, lie_as
 from namedgrad.positional.missing import Missing
 from namedgrad.positional.operands import SCALARS, unwrap
@@ -148,9 +148,10 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
     """``np.add.reduce`` and its kin."""
     declare_all()
     name = f"np.{ufunc.__name__}.{method}"
-    if method == "outer" and not kwargs and rule_of(ufunc) is not None:
+    if method == "outer" and rule_of(ufunc) is not None:
         a, b = (x if isinstance(x, PositionalArray) else box(unwrap(x), kind_of(inputs)) for x in inputs)
-        return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b)
+        options = kwargs if out is None else {**kwargs, "out": out}
+        return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b, **options)
     table = {"reduce": REDUCERS, "accumulate": SCANNERS}.get(method, {})
     if ufunc in table:
         kwargs = {"axis": 0, **kwargs}
@@ -159,15 +160,20 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
         return table[ufunc](*inputs, **kwargs)
     if method == "reduceat" and ufunc in RUNNERS:
         found = boxed(RUNNERS[ufunc](*inputs, **kwargs), kind_of(inputs))
+        if out is not None:
+            return _write_all(ufunc, out, found)
         return found if all(map(is_plain, inputs)) else laid(found, as_numpys(ufunc.reduceat, *inputs, **kwargs))
-    if method == "at" and ufunc in WRITERS:
-        target, key, value = inputs
+    if method == "at" and rule_of(ufunc) is not None:
+        target, key, *values = inputs
         if not isinstance(target, PositionalArray):
             raise TraceError(
                 f"{name} would write values that are being differentiated or vectorized into a plain array; make the "
                 "array with np.zeros(shape, like=x)"
             )
-        target._update(key, value, WRITERS[ufunc])
+        if ufunc in WRITERS:
+            target._update(key, *values, WRITERS[ufunc])
+        else:
+            at(ufunc, target, key, *values)
         return None
     if method in FOLDS and ufunc.nin == 2 and rule_of(ufunc) is not None:
         return FOLDS[method](ufunc, *inputs, **kwargs, out=None if out is None else out[0])

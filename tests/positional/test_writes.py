@@ -1,0 +1,134 @@
+"""Programs that write in place, by ufuncs above all: what NumPy does with plain arrays, and its slopes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+import namedgrad as ng
+
+X = np.random.default_rng(5).uniform(0.5, 1.5, size=(6, 6))
+WEIGHTS = np.random.default_rng(6).uniform(0.5, 1.5, size=(6, 6))
+
+
+def outer(x: Any) -> Any:
+    w, v = np.zeros_like(x), np.zeros_like(x)
+    np.multiply.outer(x[0], x[1], out=w)
+    np.subtract.outer(x[2], x[3], out=v.T)
+    return w + v
+
+
+def pieces(x: Any) -> Any:
+    w = np.zeros_like(x)
+    np.add.reduceat(x, [0, 2, 4], axis=0, out=w[:3])
+    np.multiply.reduceat(x, [0, 2, 4], axis=1, out=w.T[:3].T[::-1])
+    return w * x
+
+
+def at_cells_named_twice(x: Any) -> Any:
+    w = x * 1
+    np.hypot.at(w, ([0, 0, 1], [1, 1, 2]), x[2, :3])
+    np.logaddexp.at(w, [0, 2, 2], x[3])
+    np.arctan2.at(w.T, [1], x[:1])
+    np.exp.at(w, [3, 3])
+    np.sqrt.at(w[::2], ([1, 1, 1], [0, -6, 3]))
+    np.copysign.at(w, [0], -1.0)
+    np.fmax.at(w[::2], [0, 0], x[:2])
+    np.hypot.at(w, [1, 1], w[:2])
+    return w
+
+
+def windows(x: Any) -> Any:
+    w = np.concatenate([x, x[:, :2]], axis=1)
+    v = sliding_window_view(w, 3, axis=1, writeable=True)
+    v[:, 0] = x[:, 3:] ** 2
+    v[:, 3] *= x[:, :3]
+    v[0, ::3] += 1
+    return v.sum(axis=-1)
+
+
+def rows_swapped(x: Any) -> Any:
+    w = x * 1
+    w[[0, 3]] = w[[3, 0]]
+    w[[0, 1, 2]], w[[3, 4, 5]] = w[[3, 4, 5]], w[[0, 1, 2]]
+    w[[1, 2, 3]] = w[[0, 1, 2]]
+    w[0], w[1] = w[1], w[0]
+    return w
+
+
+def overlapping(x: Any) -> Any:
+    w = x * 1
+    w[1:] = w[:-1]
+    w[:-1] *= w[1:]
+    np.add(w[1:], w[:-1], out=w[1:])
+    np.multiply(w[:, ::-1], w, out=w)
+    w += w.T
+    w[:] = w[::-1]
+    return w
+
+
+def eliminated(x: Any) -> Any:
+    a = np.hstack([x + 3 * np.eye(6), np.eye(6)])
+    for k in range(6):
+        a[k] /= a[k, k]
+        for i in range(6):
+            if i != k:
+                a[i] -= a[i, k] * a[k]
+    return a[:, 6:]
+
+
+def swept(x: Any) -> Any:
+    u = x.copy()
+    for i in range(1, 5):
+        for j in range(1, 5):
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+    return u
+
+
+def butterflies(x: Any) -> Any:
+    a = x[:, :4] + 0j
+    for half in (1, 2):
+        v = a.reshape(6, -1, 2 * half)
+        even, odd = v[..., :half], v[..., half:]
+        turned = np.exp(-1j * np.pi * np.arange(half) / half) * odd
+        odd[...] = even - turned
+        even += turned
+    return np.concatenate([np.abs(a), x[:, :2]], axis=1)
+
+
+def split_and_moved(x: Any) -> Any:
+    w = x * 1
+    a, b, c = np.split(w, 3)
+    a *= 2
+    b[...] = c
+    left, right = np.hsplit(w, 2)
+    left[...] = right
+    v = np.moveaxis(w.reshape(2, 3, 6), 0, -1)
+    v[0, 0] = x[0, :2]
+    v[..., 1] *= 3
+    np.rot90(w)[0] = x[0]
+    return w
+
+
+PROGRAMS: list[Callable[[Any], Any]] = [
+    outer, pieces, at_cells_named_twice, windows, rows_swapped, overlapping, eliminated, swept, butterflies, split_and_moved,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_programs_that_write_in_place(f: Callable[[Any], Any]) -> None:
+    def total(x: Any) -> Any:
+        return np.sum(f(x) * WEIGHTS)
+
+    out, pull = ng.pullback(f, X)
+    np.testing.assert_allclose(out, f(X), rtol=1e-14)
+    t = np.random.default_rng(7).normal(size=X.shape)
+    near, far = (total(X + h * t) - total(X - h * t) for h in (1e-4, 2e-4))
+    np.testing.assert_allclose(np.sum(pull(WEIGHTS) * t), (8 * near - far) / 12e-4, rtol=1e-7, atol=1e-7)
+    compiled = ng.compile(ng.grad(total))
+    rows = np.stack([X, X[::-1] + 0.1])
+    slopes = [ng.grad(total)(x) for x in rows]
+    np.testing.assert_allclose([compiled(x) for x in rows], slopes, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ng.grad(total)(ng.positional(rows, "b")).data, slopes, rtol=1e-12, atol=1e-12)
