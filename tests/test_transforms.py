@@ -891,6 +891,11 @@ def test_a_checkpoint_that_gives_other_values_is_an_error() -> None:
     x = ng.DimArray([1.0, 2.0], ("x",))
     with pytest.raises(ValueError, match="gave other values when it ran again"):
         ng.grad(ng.checkpoint(lambda x: (x * next(count)).sum()))(x)
+    captured = ng.DimArray(np.array([1.0, 2.0]), ("x",))
+    pull = ng.pullback(ng.checkpoint(lambda x: (x * captured).sum()), x)[1]
+    captured.data[:] = 5.0
+    with pytest.raises(ValueError, match=r"a captured array that was written .*\.copy\(\)"):
+        pull(1.0)
 
 
 def test_rounding_of_what_cancels_is_no_other_value_of_a_checkpoint() -> None:

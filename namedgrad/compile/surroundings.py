@@ -8,10 +8,12 @@ Installed packages are taken to hold no arrays of their own.
 from __future__ import annotations
 
 import collections
+import contextvars
 import datetime as dt
 import enum
 import functools
 import operator
+import os
 import sys
 import types
 from collections.abc import Iterable
@@ -206,7 +208,9 @@ class Surroundings:
 
     def _inside(self, value: Any) -> None:
         kind = type(value)
-        if kind is types.FunctionType:
+        if kind is contextvars.ContextVar or value is os.environ or value is os.getenv:
+            self._context(value)
+        elif kind is types.FunctionType:
             self._function(value)
         elif kind is types.MethodType:
             self._all(value, (value.__func__, value.__self__))
@@ -226,6 +230,15 @@ class Surroundings:
                 self._classes(value)
             elif callable(value) or kind is types.SimpleNamespace or not _is_library(kind):
                 self._attributes(value)
+
+    def _context(self, value: Any) -> None:
+        """What Python code asks for a value: a variable of the context, or the environment."""
+        self.volatile = True
+        if isinstance(value, contextvars.ContextVar):
+            self._parts.append(Same(value))
+            self._visit(value.get(_MISSING), (id(value), None))
+        else:
+            self._parts.append(tuple(os.environ.items()))
 
     def _all(self, owner: Any, values: Iterable[Any]) -> None:
         for i, value in enumerate(values):
@@ -287,6 +300,8 @@ class Surroundings:
                 file = getattr(value, "__file__", None)
                 if file and not is_library(file):
                     self._globals(code, vars(value))  # module.name
+                elif value is os and not {"environ", "getenv"}.isdisjoint(code.co_names):
+                    self._visit(os.environ, (id(os), "environ"))
             elif name in table:
                 self._name(table, name, table)
         for inner in code.co_consts:

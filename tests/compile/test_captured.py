@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
+import os
 import threading
 from collections import deque
 from dataclasses import dataclass
+from os import getenv
 from types import SimpleNamespace
 from typing import Any
 
@@ -433,3 +436,30 @@ def test_copies_in_another_order_are_part_of_the_program(program: Any) -> None:
         for a in (x, 1.7 * x + 0.3):
             found, expected = compiled(ng.positional(a)), f(ng.positional(a))
             np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-13)
+
+
+SCALE: contextvars.ContextVar[Any] = contextvars.ContextVar("SCALE", default=2.0)
+
+
+def test_context_variables_count() -> None:
+    f = ng.compile(lambda x: x * SCALE.get())
+    same(f(X), X * 2.0)
+    token = SCALE.set(5.0)
+    same(f(X), X * 5.0)
+    SCALE.set(factors := named(7.0, 8.0, 9.0))
+    same(f(X), X * factors)
+    factors.data[:] = 4.0
+    same(f(X), X * 4.0)
+    SCALE.reset(token)
+    same(f(X), X * 2.0)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda: os.environ["NG_SCALE"], lambda: os.environ.get("NG_SCALE"), lambda: os.getenv("NG_SCALE"), lambda: getenv("NG_SCALE")],
+)  # fmt: skip
+def test_variables_of_the_environment_count(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = ng.compile(lambda x: x * float(read()))
+    for scale in ("2", "5", "2"):
+        monkeypatch.setenv("NG_SCALE", scale)
+        same(f(X), X * float(scale))
