@@ -78,8 +78,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
                 raise ValueError(
                     f"checkpoint: {getattr(f, '__name__', 'the function')} gave other values when it ran again for its "
                     "derivative: it changes with something that is no argument, such as a captured array that was "
-                    "written in between, a counter, or a generator out of sight; pass what changes as an argument (of an "
-                    "array that is written later a .copy()), or draw before and pass the draws"
+                    "written in between, a counter, or a generator out of sight; pass what changes as an argument (of "
+                    "an array that is written later a .copy()), or draw before and pass the draws"
                 )
             prints[:] = prints or found
             return tuple(out.parts)
