@@ -41,7 +41,8 @@ class Positional(Adapter):
         return _alike(leaf, arrays[0])
 
     def returned(self, leaf: PositionalArray, arrays: Sequence[DimArray]) -> Any:
-        return _as_number(leaf, leave(arrays[0])) if type(leaf) is Lifted else wrap(arrays[0])
+        out = _as_number(leaf, leave(arrays[0])) if type(leaf) is Lifted else wrap(arrays[0])
+        return given(out, leaf) if isinstance(out, PositionalArray) else out
 
     def number(self, leaf: Any, x: DimArray) -> Any:
         return wrap(x) if type(leaf) is PositionalArray else leave(x)

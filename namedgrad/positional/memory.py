@@ -54,7 +54,9 @@ def turned(memory: Any, shape: tuple[int, ...]) -> Any:
 def given(p: PositionalArray, leaf: Any) -> PositionalArray:
     """An array in the place of one that was given, or of a slice along its first axes."""
     memory = lying(leaf) if hasattr(leaf, "_memory") else leaf
-    if isinstance(memory, np.ndarray) and memory.ndim >= p.ndim > 0 and memory.size:
+    if memory is None:
+        p._memory = UNKNOWN
+    elif isinstance(memory, np.ndarray) and memory.size and memory.shape[memory.ndim - p.ndim :] == p.shape:
         p._memory = turned(memory[(0,) * (memory.ndim - p.ndim)], p.shape)
     return p
 
