@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 def compile(f: Callable[..., Any]) -> Compiled:
     """Function with the results of ``f`` that runs ``f`` once and then replays its array calls.
 
-    ``f`` is recorded once per structure of its arguments, dims, vectorized names, shapes, dtypes, backend and values
-    of coordinates.  Later calls run straight-line array calls: constants are computed ahead, what does not reach a
-    result is left out, every buffer is freed or written over after its last use.
+    ``f`` is recorded once per structure of its arguments, dims, vectorized names, shapes, dtypes, backend, values of
+    coordinates, and the order in which arrays without names lie in memory.  Later calls run straight-line array calls:
+    constants are computed ahead, what does not reach a result is left out, every buffer is freed or written over after
+    its last use.
 
     Parameters
     ----------
