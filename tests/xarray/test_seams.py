@@ -108,13 +108,6 @@ RECORDED = {"Weighted.__init__"}
 MOVED = {"Dataset.drop_sel", "Dataset.drop_isel", "Dataset.drop_duplicates", "DataArray._to_dataset_split", "reindex", "reindex_like", "interp_na", "get_clean_interp_index", "Aligner.find_matching_indexes"}
 
 
-@pytest.fixture
-def without_flox():
-    """xarray's own sums, where flox 0.11 fails with plain arrays (several groupers, NaT) or adds in another order."""
-    with xr.set_options(use_flox=False):
-        yield
-
-
 def test_all_are_there():
     assert seams.MISSING == []
     assert {s.place.partition(":")[2] for s in seams.SEAMS} == set(REACHED)
