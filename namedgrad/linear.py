@@ -69,6 +69,7 @@ class Vocabulary:
     outweighed: Callable[[DimArray, DimArray], DimArray]
     scale: Callable[[DimArray, DimArray], DimArray]
     select: Callable[[DimArray, DimArray], DimArray]
+    where_zero: Callable[[DimArray, DimArray, DimArray], DimArray]
     total: Callable[[DimArray, Names], DimArray]
     weighed_contract: Callable[[DimArray, DimArray, Names], DimArray]
     spread: Callable[[DimArray, Like], DimArray]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from namedgrad import backends
 from namedgrad.array import DimArray
+from namedgrad.linear import ops
 from namedgrad.trace import Traced, innermost
 
 
@@ -24,9 +25,7 @@ class Length(Traced):
         raw = innermost(self).raw
         if backends.may_look(raw) and (bool(raw) if backends.is_number(raw) else raw.all()):
             return out
-        from namedgrad.rules.structure import _ZERO, equal, where
-
-        return where(equal(self, _ZERO), self.radicand(), out)
+        return ops.where_zero(self, self.radicand(), out)
 
 
 def as_length(y: DimArray, radicand: Callable[[], DimArray]) -> DimArray:

@@ -13,6 +13,7 @@ LAYERS = [
     {"array"},
     {"linear", "marks"},
     {"trace"},
+    {"squares"},
     {"primitive"},
     {"rules", "docstrings"},
     {"ops"},

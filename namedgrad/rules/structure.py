@@ -456,6 +456,12 @@ class Order(Primitive):
 
 _ORDER = Order("order")
 
+
+def where_zero(x: DimArray, there: DimArray, elsewhere: DimArray) -> DimArray:
+    """One of two where ``x`` is 0, the other elsewhere."""
+    return where(equal(x, _ZERO), there, elsewhere)
+
+
 ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
     add.two, negative.one, multiply.two, weigh.two, scale.two, select.two,
 )  # fmt: skip
@@ -463,7 +469,7 @@ ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.stamp = total, spread, relabel, stamp
 ops.cast, ops.counted = cast_back, all_counted
 ops.guarded_contract, ops.diagonalize = guarded_contract, diagonalize
-ops.transfer = transfer
+ops.transfer, ops.where_zero = transfer, where_zero
 
 __all__ = [
     "AxisError", "Elementwise", "add", "cast", "constant_like", "contract", "diagonalize", "equal", "identity",

@@ -438,19 +438,19 @@ def test_copies_in_another_order_are_part_of_the_program(program: Any) -> None:
             np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-13)
 
 
-SCALE: contextvars.ContextVar[Any] = contextvars.ContextVar("SCALE", default=2.0)
+UNIT: contextvars.ContextVar[Any] = contextvars.ContextVar("UNIT", default=2.0)
 
 
 def test_context_variables_count() -> None:
-    f = ng.compile(lambda x: x * SCALE.get())
+    f = ng.compile(lambda x: x * UNIT.get())
     same(f(X), X * 2.0)
-    token = SCALE.set(5.0)
+    token = UNIT.set(5.0)
     same(f(X), X * 5.0)
-    SCALE.set(factors := named(7.0, 8.0, 9.0))
+    UNIT.set(factors := named(7.0, 8.0, 9.0))
     same(f(X), X * factors)
     factors.data[:] = 4.0
     same(f(X), X * 4.0)
-    SCALE.reset(token)
+    UNIT.reset(token)
     same(f(X), X * 2.0)
 
 
