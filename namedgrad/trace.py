@@ -255,12 +255,12 @@ def demote(level: Level, args: Sequence[DimArray]) -> list[DimArray]:
 # ------------------------------------------------------------------------------------------------ passes
 
 
-def backward(tape: Sequence[Map], seeds: Sequence[tuple[Map, DimArray]], ends: Sequence[Map]) -> list[DimArray | None]:
-    """Pull cotangents from the seeded nodes to the ends, visiting every node at most once."""
+def backward(tape: Sequence[Map], seeds: list[tuple[Map, DimArray]], leaves: Sequence[Map]) -> list[DimArray | None]:
+    """Pull cotangents from the seeded nodes to the leaves, visiting every node at most once."""
     cts: dict[Map, Any] = {}
     for node, g in seeds:
         cts[node] = accumulate(cts.get(node), g, node)
-    wanted = set(ends)
+    wanted = set(leaves)
     for node in reversed(tape):
         g = cts.pop(node, None)
         if type(node) is Pick and g is not None:
@@ -273,7 +273,7 @@ def backward(tape: Sequence[Map], seeds: Sequence[tuple[Map, DimArray]], ends: S
                     parent = node.parents[k]
                     old = cts.get(parent)
                     cts[parent] = c if old is None else accumulate(old, c, parent)
-    return [cts.get(n) for n in ends] if wanted else []
+    return [cts.get(n) for n in leaves] if wanted else []
 
 
 def accumulate(old: DimArray | None, new: DimArray, node: Map) -> DimArray:

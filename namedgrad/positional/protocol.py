@@ -43,6 +43,7 @@ _TURNED = {  # results that need not lie in C order
     np.asfortranarray, np.einsum, np.cross, np.nanquantile, np.nanpercentile, np.apply_along_axis, np.linspace,
     np.logspace, np.geomspace, np.linalg.eig, np.linalg.matrix_power,
 }  # fmt: skip
+_IN_ORDER = {np.dot, np.inner, np.outer, np.tensordot}  # in C order always; to ask NumPy would be to compute them twice
 _CHEAP = {np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm, np.linalg.cross}  # do not follow that
 _MAKE_ARRAYS = _NEW | {np.copy, np.where, np.select, np.tensordot, np.cov, np.i0, np.pad, np.apply_along_axis}
 
@@ -131,7 +132,7 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
 
 def _keeps_order(func: Any, result: Any, args: Any, kwargs: Any) -> bool:
     """Whether NumPy's result is known to lie in C order."""
-    if isinstance(result, PositionalArray) and result.ndim < 2:
+    if func in _IN_ORDER or (isinstance(result, PositionalArray) and result.ndim < 2):
         return True
     asked = any(type(v) is str and v in ("F", "A") for v in (*args, *kwargs.values()))
     return not asked and func not in _TURNED and all(map(is_plain, operands_in((args, kwargs))))
