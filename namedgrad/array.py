@@ -14,7 +14,11 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+import sys
+import threading
+import types
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +43,28 @@ class TraceError(TypeError):
         ...
     namedgrad.array.TraceError: float() ... would take a value that is being differentiated out of the trace; ...
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        REFUSAL.last = (message, *_line_outside())
+
+
+def _line_outside() -> tuple[types.CodeType, int]:
+    """The code and line, the innermost one outside of this package, that asked."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame.f_code, frame.f_lineno
+
+
+class _Refusal(threading.local):
+    """The last TraceError's message, and where it arose: compiled code may drop it and raise an error of its own."""
+
+    last: tuple[str, types.CodeType, int] | None = None
+
+
+REFUSAL = _Refusal()
+_PACKAGE = str(Path(__file__).parent)
 
 
 class DimArray:

@@ -23,6 +23,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray
+from namedgrad.primitive import Primitive
 from namedgrad.transforms.calls import is_library
 from namedgrad.transforms.leaves import adapter_of, is_leaf
 
@@ -256,6 +257,8 @@ class Surroundings:
 
     def _attributes(self, value: Any) -> None:
         if hasattr(value, "__dict__"):
+            if isinstance(value, Primitive):  # a table that calls fill
+                self._visited.add((id(vars(value)), "kernels"))
             self._box(vars(value))
         kind = type(value)
         self._classes(kind)

@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import functools
 import linecache
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from namedgrad.array import TraceError
+from namedgrad.array import REFUSAL, TraceError
 
 
 def run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``f(*args, **kwargs)``; a TraceError comes out as itself.
 
-    NumPy turns it into "setting an array element", and compiled code that went on with it has a SystemError.
+    NumPy turns it into "setting an array element", and compiled code that went on with it has a SystemError, or drops
+    it and has a ValueError.
     An error from within a library gets a note that names the user's line, and a TraceError, which is about that line,
     ends there.
     """
+    REFUSAL.last = None
     try:
         return f(*args, **kwargs)
     except Exception as error:
-        cause = error.__cause__
-        if not (isinstance(error, (ValueError, SystemError)) and isinstance(cause, TraceError)):
+        cause = _refusal(error) if isinstance(error, (ValueError, SystemError)) else None
+        if cause is None:
             _point(error, error.__traceback__)
             raise
         _point(cause, error.__traceback__)
     raise cause from None  # out here, or each would be in the chain of the other
+
+
+def _refusal(error: BaseException) -> TraceError | None:
+    """What an error stands for: its cause, or the last one, if that was asked for on the very line of the error."""
+    if isinstance(error.__cause__, TraceError):
+        return error.__cause__
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    message, *place = REFUSAL.last or ("",)
+    return TraceError(message) if place == [frame.f_code, line] else None
 
 
 _NOTE = "in your function, "
@@ -59,9 +71,9 @@ def is_library(file: str) -> bool:
     return any(place in file.replace("\\", "/") for place in ELSEWHERE)
 
 
-def _point(error: BaseException, traceback: TracebackType | None) -> None:
+def _point(error: BaseException, tb: TracebackType | None) -> None:
     """Note the user's line, the last one outside of libraries, on an error that arose below it."""
-    last, tb = None, traceback
+    last = None
     while tb is not None:
         if not is_library(tb.tb_frame.f_code.co_filename):
             last = tb

@@ -409,6 +409,20 @@ def test_what_to_do_instead_is_said(leave: Any, instead: str) -> None:
         ng.grad(lambda x: np.sum(leave(x)))(X)
 
 
+def test_what_compiled_code_drops_is_said() -> None:
+    """Brent's method in C takes -1 for what is no number, goes on, and finds no change of sign."""
+
+    def root(x: Any) -> Any:
+        constant, options = x[0, 0], (1e-12, 1e-12, 9, (), False, True)
+        return scipy.optimize._zeros._brentq(lambda y: constant, 0.0, 1.0, *options)
+
+    with pytest.raises(ng.TraceError, match=r"^float\(\)"):
+        ng.grad(root)(X)
+    with pytest.raises(ValueError, match="different signs"):  # of plain numbers, after it
+        ng.grad(lambda x: root(np.ones((1, 1))) * x.sum())(X)
+
+
+
 def test_who_asks_for_the_memory_is_told() -> None:
     grid = np.arange(4.0)
     with pytest.raises(AttributeError, match=r"'flags'; functions that ask for the memory .* np\.asarray"):
