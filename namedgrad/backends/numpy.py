@@ -219,8 +219,13 @@ class NumpyBackend(
         return out if self.isfinite_all(out) else super().scale(g, factor)
 
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
-        """In place, of as many cells at a time as the cache holds: of a million in 1.7 ms instead of 2.7."""
-        if np.size(x) <= BLOCK or np.shape(x) != np.shape(y) or not (x.flags.c_contiguous and y.flags.c_contiguous):
+        """In place, of as many cells at a time as the cache holds: of a million in 1.7 ms instead of 2.7.
+
+        The sign is that of the fewer cells: a matrix by a row takes as long as the quotient alone.
+        """
+        if np.size(x) <= BLOCK or np.size(y) < np.size(x):
+            return np.divide(x, np.negative(y))
+        if np.shape(x) != np.shape(y) or not (x.flags.c_contiguous and y.flags.c_contiguous):
             return np.negative(np.divide(x, y))
         out = np.empty(x.shape, np.result_type(x, y))
         for some, other, to in blocks(x, y, out):
