@@ -5,6 +5,9 @@ import sys
 import urllib.request
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -100,3 +103,13 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#7fb7dd", "color-brand-content": "#7fb7dd"},
 }
 html_show_sphinx = False
+
+
+def setup(app: Sphinx) -> None:
+    """Fold the sidebar's branches that a page is not in: all 700 pages on each took two thirds of the build."""
+    app.connect("html-page-context", _fold, priority=100)  # before the theme's
+
+
+def _fold(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object) -> None:
+    whole = context["toctree"]
+    context["toctree"] = lambda **options: whole(**options | {"collapse": True})
