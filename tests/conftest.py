@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+import types
+import zlib
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What a test draws is decided by its name, not by the tests that ran before it in its process."""
+    state = np.random.default_rng(zlib.crc32(item.nodeid.encode())).bit_generator.state
+    for generator in _generators(getattr(item, "module", None)):
+        generator.bit_generator.state = state
+
+
+@functools.cache
+def _generators(module: types.ModuleType | None) -> list[np.random.Generator]:
+    shared = [m for name, m in sys.modules.items() if name.startswith("tests.support")]
+    modules = shared if module is None else [module, *shared]
+    found = [x for m in modules for x in vars(m).values() if isinstance(x, np.random.Generator)]
+    return list({id(x): x for x in found}.values())
 
 
 @pytest.fixture(params=["stand-in", pytest.param("device", marks=pytest.mark.gpu)])

@@ -18,7 +18,7 @@ NAMED = ng.DimArray(IMAGE, ("n", "c", "h", "w"))
 
 
 def same(found: Any, expected: Any) -> None:
-    assert np.allclose(found.data, expected, rtol=0, atol=1e-12)
+    assert np.allclose(found.data, expected, rtol=0, atol=1e-14 * np.abs(expected).max(initial=100.0))
 
 
 def test_sizes_of_spatial_axes() -> None:
