@@ -14,7 +14,6 @@ from namedgrad.backends.special import double, result_dtype
 
 Raw = Any
 _STIRLING = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336, -31 / 18432, 691 / 180224)  # of log(Γ(z + 1/2) / Γ(z)) - log(z) / 2
-_FINE = nodes(24)
 _MEET = 0.8  # where both series of Kolmogorov's distribution converge fast
 
 
@@ -23,6 +22,7 @@ class DistributionKernels:
 
     xp: Any
     special: Any
+    may_branch: bool
     polynomial: Callable[..., Raw]
     real_polygamma: Callable[..., Raw]
     _in_blocks: Callable[..., Raw]
@@ -81,12 +81,12 @@ class DistributionKernels:
         bend = xp.where(right, xp.maximum(a - 1, 0.0) * turned / share, (a + b) * share * rest)
         s = xp.maximum(2 / (fall + xp.sqrt(fall * fall + 2 * bend)), 1 / xp.where(right, b, a))
         growth, total = self._drifting(n, a, b), 0.0
-        for node, weight in _FINE:
+        for node, weight in nodes(xp, 24, s, on_host=self.may_branch):
             y = s * node
             along = xp.where(right, log + y, xp.log1p(z * xp.exp(-y)))
             down = -a * y - (a + b) * xp.log1p(share * xp.expm1(-y))
             drop = xp.where(right, (a - 1) * xp.log1p(-turned * xp.expm1(-y)) - b * y, down)
-            total = total + weight * xp.exp(drop) * bell(growth(along), n)
+            total = total + xp.sum(weight * xp.exp(drop) * bell(growth(along), n), axis=0)
         out = s * total * xp.where(right, -1 / share, 1.0)
         return out if relative else out * self._flow(a, b, x, log)
 

@@ -11,26 +11,30 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import double, is_complex, result_dtype
+from namedgrad.backends.special import double, is_complex, result_dtype, side_by_side
 
 Raw = Any
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
               854513 / 138, -236364091 / 2730)  # fmt: skip
 
 
-def nodes(steps: int) -> list[tuple[float, float]]:
-    """Places and weights of the quadrature, with so many of them to an e-fold."""
-    every = (k / steps for k in range(-11 * steps // 3, 15 * steps // 4 + 1))
-    places = [(u, math.exp(u - math.exp(-u))) for u in every]
-    return [(v, v * (1 + math.exp(-u)) / steps) for u, v in places]
+def rows(xp: Any, first: int, last: int, cells: Raw, *, on_host: bool) -> Iterator[Raw]:
+    """The numbers from ``first`` to ``last``, one after the other beside some cells, as many at a time as fit."""
+    for some in side_by_side(last + 1 - first, 4 * cells.size, on_host=on_host):
+        yield xp.reshape(xp.arange(first + some.start, first + some.stop), (-1, *(1,) * cells.ndim))
 
 
-_NODES = nodes(12)
+def nodes(xp: Any, steps: int, cells: Raw, *, on_host: bool) -> Iterator[tuple[Raw, Raw]]:
+    """Places and weights of the quadrature, with so many of them to an e-fold, beside some cells."""
+    for numbers in rows(xp, -11 * steps // 3, 15 * steps // 4, cells, on_host=on_host):
+        u = numbers / steps
+        v = xp.exp(u - xp.exp(-u))
+        yield v, v * (1 + xp.exp(-u)) / steps
 
 
 class ParameterKernels:
@@ -113,12 +117,12 @@ class ParameterKernels:
         c = xp.where(left, x, (b - 1) / (x * x))
         s = 2 / (k + xp.sqrt(k * k + 2 * c))
         total: Any = 0.0
-        for v, w in _NODES:
+        for v, w in nodes(xp, 12, s, on_host=self.may_branch):
             sv = s * v
             along = xp.where(left, -sv, xp.log1p(sv / x))  # log(t / x)
             z = sv / x
             drop = xp.where(left, -(b - x) * sv - x * (sv + xp.expm1(-sv)), (b - 1) * (along - z) - (x - b + 1) * z)
-            total = total + w * xp.exp(drop) * bell([slopes[0] + along, *slopes[1:]], n)
+            total = total + xp.sum(w * xp.exp(drop) * bell([slopes[0] + along, *slopes[1:]], n), axis=0)
         density = self.gamma_density(b, x)
         out = density * s * total * xp.where(left, x, -1.0)
         more = self.gamma_density(xp.where(shifted, b, 1.0), x) * bell(slopes, n)
@@ -214,12 +218,12 @@ class ParameterKernels:
         k, c = (p * w - (q - 1) * u) / w, (q - 1) * u / (w * w)
         s = 2 / (k + xp.sqrt(k * k + 2 * c))
         total: Any = 0.0
-        for v, weight in _NODES:
+        for v, weight in nodes(xp, 12, s, on_host=self.may_branch):
             sv = s * v
             other = xp.log1p(-u * xp.expm1(-sv) / w)
             log_t, log_rest = log_u - sv, log_w + other
             factor = _bell2(slope, m, n, xp.where(left, log_t, log_rest), xp.where(left, log_rest, log_t))
-            total = total + weight * xp.exp((q - 1) * other - p * sv) * factor
+            total = total + xp.sum(weight * xp.exp((q - 1) * other - p * sv) * factor, axis=0)
         front = xp.exp(p * log_u + (q - 1) * log_w - self.special.betaln(a, b))
         return front * s * total * xp.where(left, 1.0, -1.0)
 
@@ -237,18 +241,18 @@ class ParameterKernels:
         far = xp.logical_or(far, endless)
         s, q = xp.where(bad, 2.0, s), xp.where(xp.logical_or(bad, far), 1.0, q)
         out: Any = 0.0
-        for k in range(15):
-            out = out + (-xp.log(q + k)) ** n * (q + k) ** -s
+        for k in rows(xp, 0, 14, s + q, on_host=self.may_branch):
+            out = out + xp.sum((-xp.log(q + k)) ** n * (q + k) ** -s, axis=0)
         w = q + 15
         slope, power = -xp.log(w), w**-s
         counts = [math.comb(n, i) * (-1) ** i * math.factorial(i) for i in range(n + 1)]
         tail = sum(count * slope ** (n - i) / (s - 1) ** (i + 1) for i, count in enumerate(counts))
         out = out + w * power * tail + 0.5 * slope**n * power
+        rising: list[Any] = [1.0] + [0.0] * n  # s (s + 1) (s + 2) ... and its derivatives
         for j, bernoulli in enumerate(BERNOULLI, 1):
-            rising = np.polynomial.Polynomial([1.0])
-            for r in range(2 * j - 1):
-                rising = rising * np.polynomial.Polynomial([float(r), 1.0])
-            grown = sum(math.comb(n, i) * slope ** (n - i) * _horner(rising.deriv(i).coef, s) for i in range(n + 1))
+            for r in range(max(0, 2 * j - 3), 2 * j - 1):
+                rising = [(s + r) * rising[i] + (i * rising[i - 1] if i else 0.0) for i in range(n + 1)]
+            grown = sum(math.comb(n, i) * slope ** (n - i) * rising[i] for i in range(n + 1))
             out = out + bernoulli / math.factorial(2 * j) * grown * power * w ** (1 - 2 * j)
         return xp.where(bad, math.nan, xp.where(far, limit, out)).astype(dtype)
 
@@ -275,11 +279,12 @@ class ParameterKernels:
         at_zero = xp.equal(low, 0)
         top = v * peak - 2 * x * xp.sinh(peak / 2) ** 2
         total: Any = 0.0
-        for j in range(count + 1):
+        for j in rows(xp, 0, count, step, on_host=self.may_branch):
             t = low + j * step
             wave = 1 + (-1) ** n * xp.exp(-2 * v * t)  # 2 cosh(v t) exp(-v t), or sinh
-            weight = xp.where(at_zero, 0.5, 1.0) if j == 0 else 1.0
-            total = total + weight * t**n * 0.5 * wave * xp.exp(v * t - 2 * x * xp.sinh(t / 2) ** 2 - top)
+            weight = xp.where(xp.logical_and(at_zero, xp.equal(j, 0)), 0.5, 1.0)
+            term = weight * t**n * 0.5 * wave * xp.exp(v * t - 2 * x * xp.sinh(t / 2) ** 2 - top)
+            total = total + xp.sum(term, axis=0)
         out = xp.where(ok, sign * step * total * xp.exp(top), math.nan)
         return xp.where(far, 0.0 * v, out).astype(dtype)
 
