@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import pytest
 
 import namedgrad as ng
 from tests.support.arrays import all_names, values
-from tests.support.domains import MATRICES
-from tests.support.samples import CASES, Case, table
+from tests.support.domains import MATRICES, parse
+from tests.support.samples import CASES, VARIANTS, Case, table
 
 RNG = np.random.default_rng(0)
 SIZES = {"x": 2, "y": 3, "z": 4, "b": 5, "c": 6}
@@ -117,15 +116,17 @@ def test_vectorized_and_visible_is_refused_with_the_call_that_reconciles() -> No
         a.isel(x=b.astype(int) * 0)
 
 
-def _beside(case: Case) -> Iterator[tuple[int, str, int]]:
+def _beside(case: Case) -> list[tuple[int, str, int]]:
     """The number of each operand, and a dim with its size that another operand has and it has not."""
-    operands = case.operands()
-    for k, x in enumerate(operands):
-        others = {n: s for y in operands for n, s in y.sizes.items()}
-        yield from ((k, n, s) for n, s in others.items() if n not in x.dims)
+    dims = [parse(operand)[1] for operand in case.sample.operands]
+    every = dict.fromkeys(n for own in dims for n in own)
+    return [(k, n, VARIANTS[case.variant][n]) for k, own in enumerate(dims) for n in every if n not in own]
 
 
-@table("collisions", [c for c in CASES if c.variant == "distinct" and any(_beside(c))])
+COLLIDING = [c for c in CASES if c.variant == "distinct" and _beside(c)]
+
+
+@table("collisions", COLLIDING)
 def test_no_operation_meets_a_name_that_is_vectorized_in_one_operand_alone(case: Case) -> None:
     for k, name, size in _beside(case):
         operands = case.operands({k: (name,)}, {name: size})
@@ -143,7 +144,7 @@ def test_updates_and_values_meet_by_the_same_rule() -> None:
             call()
 
 
-@table("collisions", [c for c in CASES if c.variant == "distinct" and any(_beside(c))])
+@table("collisions", COLLIDING)
 def test_a_dim_that_is_in_the_way_is_named(case: Case) -> None:
     for k, name, size in _beside(case):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -98,3 +99,9 @@ def draw(domain: str, dims: Sequence[str], sizes: Mapping[str, int], rng: Rng, m
     order = [*(d for d in dims if d not in matrix), *matrix]
     x = DOMAINS[domain](rng, tuple(sizes[d] for d in order))
     return np.ascontiguousarray(np.transpose(x, [order.index(d) for d in dims]))
+
+
+@functools.cache
+def of_complex(domain: str) -> bool:
+    """Whether the values of a domain are complex."""
+    return domain in DOMAINS and DOMAINS[domain](np.random.default_rng(0), (3, 3)).dtype.kind == "c"

@@ -16,7 +16,7 @@ import pytest
 import namedgrad as ng
 import tests.grid  # noqa: F401 - importing it fills the grid
 from namedgrad.primitive import OPERATIONS, Operation, Sample
-from tests.support.domains import MATRICES, draw, parse
+from tests.support.domains import MATRICES, draw, of_complex, parse
 from tests.support.grid import GRID
 
 FULL = os.environ.get("NAMEDGRAD_GRID") == "1"
@@ -55,6 +55,11 @@ class Case(NamedTuple):
     @property
     def tolerance_is_matrix(self) -> bool:
         return self.name in SOLVES or any(d in MATRICES for d in self.domains)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether one of its operands is."""
+        return any(map(of_complex, self.domains))
 
     @property
     def batch_sizes(self) -> dict[str, int]:
