@@ -10,6 +10,7 @@ import numpy as np
 from tests.support.fake_cupy.counts import stats
 
 NAMESPACE: dict[str, Any] = {}  # the functions of the stand-in, filled in by the package
+NUMBERS = frozenset({bool, int, float, complex})  # what most functions are given besides arrays
 _SHUFFLE = np.random.default_rng(0)
 
 
@@ -139,9 +140,13 @@ _METHODS = {
 
 def _operator(name: str, *, swapped: bool = False) -> Callable[..., Any]:
     def operator(self: ndarray, other: Any) -> Any:
-        if type(other) is not ndarray and not isinstance(other, (ndarray, bool, int, float, complex, np.generic)):
+        if type(other) is ndarray:
+            other = other.host
+        elif type(other) not in NUMBERS and not isinstance(other, (bool, int, float, complex, np.generic)):
             return NotImplemented
-        return NAMESPACE[name](other, self) if swapped else NAMESPACE[name](self, other)
+        stats.launches += 1
+        f = NAMESPACE[name].f
+        return device(f(other, self.host) if swapped else f(self.host, other))
 
     return operator
 
@@ -177,8 +182,10 @@ for _name in _METHODS:
 
 def host(x: Any) -> Any:
     """What a function of NumPy may see: the host side of arrays, scalars, nests of them; host arrays are refused."""
-    if isinstance(x, ndarray):
+    if type(x) is ndarray:
         return x.host
+    if x is None or type(x) in NUMBERS:
+        return x
     if isinstance(x, (tuple, list)):
         return type(x)(host(v) for v in x)
     if isinstance(x, np.ndarray) or _is_foreign(x):

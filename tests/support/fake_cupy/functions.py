@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.fake_cupy.array import device, host, ndarray
+from tests.support.fake_cupy.array import NUMBERS, device, host, ndarray
 from tests.support.fake_cupy.counts import stats
 
 _MAKERS = {"array", "asarray", "asanyarray", "ascontiguousarray"}
@@ -22,7 +22,6 @@ _WAITING = {
 }  # fmt: skip
 _ATOMIC = {"int32", "int64", "uint32", "uint64", "float32", "float64"}
 
-_NUMBERS = frozenset({bool, int, float, complex})
 _IN_SINGLE = {"maximum": np.fmax, "minimum": np.fmin}  # by fmaxf and fminf, for float64 as well
 
 
@@ -35,7 +34,7 @@ class Ufunc:
     def __call__(self, *args: Any, out: Any = None, dtype: Any = None, casting: str = "same_kind", **more: Any) -> Any:
         if more:
             raise TypeError(f"Wrong arguments {more}")
-        given = [x.host if type(x) is ndarray else x if type(x) in _NUMBERS else self._scalar(x) for x in args]
+        given = [x.host if type(x) is ndarray else x if type(x) in NUMBERS else self._scalar(x) for x in args]
         stats.launches += 1
         target = out[0] if isinstance(out, tuple) else out
         if target is None:
@@ -82,20 +81,20 @@ class Ufunc:
 
 def function(f: Callable[..., Any], name: str, parameters: Any) -> Callable[..., Any]:
     """``f`` with CuPy's parameters."""
+    makes, waits, launches, is_where = name in _MAKERS, name in _WAITING, name not in _VIEWS, name == "where"
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        unknown = set(kwargs) - set(parameters) if isinstance(parameters, list) else set()
-        if unknown:
+        if kwargs and isinstance(parameters, list) and (unknown := set(kwargs) - set(parameters)):
             raise TypeError(f"{name}() got an unexpected keyword argument {min(unknown)!r}")
-        if name in _MAKERS and not isinstance(args[0], ndarray):
+        if makes and not isinstance(args[0], ndarray):
             stats.copies += 1
             return ndarray(np.array(args[0], *args[1:], **kwargs))
-        if name in _MAKERS and name != "array" and len(args) == 1 and not kwargs:
+        if makes and name != "array" and len(args) == 1 and not kwargs:
             return args[0]
-        if name == "where" and not isinstance(args[0], ndarray):
+        if is_where and not isinstance(args[0], ndarray):
             raise AttributeError(f"{type(args[0]).__name__!r} object has no attribute 'astype'")
-        stats.syncs += name in _WAITING or (name == "where" and len(args) == 1)
-        stats.launches += name not in _VIEWS
+        stats.syncs += waits or (is_where and len(args) == 1)
+        stats.launches += launches
         return device(f(*map(host, args), **{k: host(v) for k, v in kwargs.items()}))
 
     call.__name__ = name
