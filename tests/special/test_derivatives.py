@@ -232,3 +232,27 @@ def test_derivatives_at_half_orders(name: str, x: float) -> None:
 def test_an_order_without_derivative_is_refused() -> None:
     with pytest.raises(ng.TraceError, match=r"order n.*stop_gradient"):
         ng.grad(lambda n: ng.polygamma(n, 1.5))(ng.DimArray(2.0, ()))
+
+
+PARAMETERS = {
+    "gammainc": (scipy.special.gammainc, 0, (0.5, 3.0), (0.2, 4.0)),
+    "betainc": (scipy.special.betainc, 1, (0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+    "zeta": (scipy.special.zeta, 0, (1.5, 4.0), (0.5, 3.0)),
+    "kv": (scipy.special.kv, 0, (0.3, 3.0), (0.5, 3.0)),
+    "stdtr": (scipy.special.stdtr, 0, (1.0, 9.0), (-3.0, 3.0)),
+    "fdtr": (scipy.special.fdtr, 1, (1.0, 9.0), (1.0, 9.0), (0.2, 3.0)),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_derivatives_in_parameters_of_few_and_of_many_cells(name):
+    """Of few cells the terms of a sum are computed at once, of many one after the other."""
+    function, k, *limits = PARAMETERS[name]
+    rng = np.random.default_rng(0)
+    xs = [rng.uniform(*ends, 6000) for ends in limits]
+    up, down = ([x + h * (i == k) for i, x in enumerate(xs)] for h in (1e-5, -1e-5))
+    want = (function(*up) - function(*down)) / 2e-5
+    for cells in (1, 40, 700, 6000):
+        operands = [ng.DimArray(x[:cells], "cell") for x in xs]
+        found = ng.grad(lambda *xs: getattr(ng, name)(*xs).sum(), k)(*operands)
+        np.testing.assert_allclose(found.to_numpy(), want[:cells], rtol=1e-6, atol=1e-9)
