@@ -21,6 +21,8 @@ CASES = [
     ("ties of minimum", lambda x: ng.minimum(x, 2.0), [1.0, 2.0, 3.0], [1, 0.5, 0]),
     ("ties of median", lambda x: x.median(), [1.0, 4.0, 4.0, 4.0, 9.0], [0, 1 / 3, 1 / 3, 1 / 3, 0]),
     ("clip at its bounds", lambda x: ng.clip(x, 1.0, 2.0), [0.5, 1.0, 2.0, 2.5], [0, 1, 1, 0]),
+    ("clip at bounds that are crossed", lambda x: ng.clip(x, 2.0, 1.0), [0.5, 1.0, 2.0, 2.5], [0, 0, 0, 0]),
+    ("np.clip at bounds that are crossed", lambda x: np.clip(x, 2.0, 1.0), [0.5, 1.0, 2.0, 2.5], [0, 0, 0, 0]),
     ("ties of sort", lambda x: x.sort("x") * ng.arange("x", 3.0), [2.0, 2.0, 1.0], [1, 2, 0]),
     ("floor, ceil, rint, sign", lambda x: ng.floor(x) + ng.ceil(x) + ng.rint(x) + ng.sign(x), [0.4, 1.0], [0, 0]),
     ("remainder in its divisor", lambda x: 7.0 % x, [2.0, -3.0], [-3, 3]),

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
@@ -354,14 +356,24 @@ def clip(x: DimArray, min: DimArray | float | None = None, max: DimArray | float
     """
     from namedgrad.array import constant
 
+    min, max = (None if bounds_nothing(bound, x.dtype, side) else bound for bound, side in ((min, -1), (max, 1)))
     if min is None:
         return x if max is None else clip_high(x, constant(max))
     return clip_low(x, constant(min)) if max is None else clip_both(x, constant(min), constant(max))
 
 
+def bounds_nothing(bound: Any, dtype: np.dtype[Any], side: int) -> bool:
+    """Whether a number of Python's bounds no integer of a dtype from that side; the dtype may not even hold it."""
+    if type(bound) is not int or dtype.kind not in "iu":
+        return False
+    limits = np.iinfo(dtype)
+    return bound >= limits.max if side > 0 else bound <= limits.min
+
+
 # fmt: off
 clip_low  = elementwise("clip_low",  lambda y, x, z: mask(greater_equal(x, z)), lambda y, x, z: mask(less(x, z)), kernel="maximum")
 clip_high = elementwise("clip_high", lambda y, x, z: mask(less_equal(x, z)),    lambda y, x, z: mask(greater(x, z)), kernel="minimum")
-clip_both = elementwise("clip_both", lambda y, x, a, b: mask(equal(y, x)), lambda y, x, a, b: mask(logical_and(less(x, a), equal(y, a))),
+clip_both = elementwise("clip_both", lambda y, x, a, b: mask(logical_and(greater_equal(x, a), less_equal(x, b))),
+                        lambda y, x, a, b: mask(logical_and(less(x, a), equal(y, a))),
                         lambda y, x, a, b: mask(logical_and(equal(y, b), greater(maximum(x, a), b))), kernel="clip")
 # fmt: on

@@ -66,13 +66,21 @@ def clip(
         raise TypeError("np.clip takes both bounds, of which one may be None, or min= and max=")
     a_min, a_max = (None if bound is np._NoValue else bound for bound in (a_min, a_max))
     low, high = (b if c_ is None else c_ for b, c_ in ((a_min, min), (a_max, max)))
-    (x,) = in_loop(np.positive, [numbered(a)], dtype, casting)
-    if low is not None:
-        x = e.clip_low(*meet(*in_loop(np.maximum, [x, numbered(low)], dtype, casting)))
-    return x if high is None else e.clip_high(*meet(*in_loop(np.minimum, [x, numbered(high)], dtype, casting)))
+    x = numbered(a)
+    low, high = (None if e.bounds_nothing(bound, x.dtype, side) else bound for bound, side in ((low, -1), (high, 1)))
+    rule, ufunc = _CLIPS[low is not None, high is not None]
+    given = [x, *(numbered(bound) for bound in (low, high) if bound is not None)]
+    return rule(*meet(*in_loop(ufunc, given, dtype, casting)))
 
 
-UFUNCS[vars(sys.modules["numpy._core.umath"])["clip"]] = clip  # what the method of plain arrays calls
+_CLIP = vars(sys.modules["numpy._core.umath"])["clip"]  # what the method of plain arrays calls
+_CLIPS: dict[tuple[bool, bool], tuple[Callable[..., DimArray], Any]] = {
+    (False, False): (lambda x: x, np.positive),
+    (True, False): (e.clip_low, np.maximum),
+    (False, True): (e.clip_high, np.minimum),
+    (True, True): (e.clip_both, _CLIP),
+}
+UFUNCS[_CLIP] = clip
 
 
 def _isnat(x: DimArray) -> DimArray:
