@@ -7,17 +7,21 @@ those out of range wrap around.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from namedgrad.axes import MatmulPlan
 from namedgrad.backends.base import Backend, Raw, Shape
 from namedgrad.backends.cupy_linalg import CupyLinalg
 from namedgrad.backends.cupy_special import CupySpecial, NoFunctions
 
 # What ``add.at`` does not take is accumulated in one of the dtypes that it does.
 _WIDER = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
+_SUMMED = {"float32", "float64", "complex64", "complex128"}
+MANY_SUMS = 1 << 10  # from here on each may be left to a few threads
 _EXTREME = {"maximum": 1.0, "minimum": -1.0}  # the sign of the NaN that is beyond all numbers
 _BITS = {"float32": np.dtype("int32"), "float64": np.dtype("int64")}
 
@@ -36,11 +40,32 @@ def _guarded_product(xp: Any) -> Callable[[Raw, Raw, Raw], Raw] | None:
     return None if make is None else make("X x, Y y", "T out", body, "namedgrad_guarded_product")
 
 
+@functools.cache
+def _sum_of_products(xp: Any) -> Callable[..., Raw]:
+    """The sum over axes of a product, as one kernel where kernels can be made."""
+    make = getattr(xp, "ReductionKernel", None)
+    if make is None:
+        return lambda x, y, axis: xp.sum(xp.multiply(x, y), axis=axis)
+    kernel: Callable[..., Raw] = make("T x, T y", "T out", "x * y", "a + b", "out = a", "0", "namedgrad_products")
+    return kernel
+
+
 def _plain(x: Raw) -> Raw:
     """What a 0-d NumPy array holds, and an integer of a class of its own as an ``int``."""
     if type(x) is np.ndarray:
         return x[()]
     return int(x) if isinstance(x, int) and type(x) is not bool else x
+
+
+@functools.cache
+def _of_plain(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function that gives scalars as the plain ones; the same one each time, by which recordings are compared."""
+
+    def function(*raw: Raw, **kwargs: Any) -> Raw:
+        return kernel(*map(_plain, raw), **kwargs)
+
+    function.__name__ = name  # by which a recording knows it
+    return function
 
 
 class CupyBackend(CupySpecial, CupyLinalg, Backend):
@@ -69,13 +94,7 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
 
     def function(self, name: str) -> Callable[..., Any]:
         """The function called ``name``; scalars are given as the plain ones, since CuPy refuses all others."""
-        kernel = super().function(name)
-
-        def function(*raw: Raw, **kwargs: Any) -> Raw:
-            return kernel(*map(_plain, raw), **kwargs)
-
-        function.__name__ = name  # by which a recording knows it
-        return function
+        return _of_plain(super().function(name), name)
 
     # ---------------------------------------------------------------- creation and transfer
 
@@ -120,6 +139,17 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
             return super().scale(g, factor)
         shape, dtype = np.broadcast_shapes(g.shape, factor.shape), np.result_type(g.dtype, factor.dtype)
         return product(g, factor, xp.empty(shape, dtype))
+
+    def contract(self, x: Raw, y: Raw, plan: MatmulPlan, *, guard: bool = False) -> Raw:
+        """Many inner products by one kernel: CuPy multiplies as many pairs of matrices of one row."""
+        (xs, ys, out), dtype = plan.numbers, np.result_type(x, y)
+        batch, *more = plan.counts
+        sums = math.prod(n for n, i in zip(x.shape, xs, strict=True) if i in out)
+        if guard or not batch or more[0] or more[2] or sums < MANY_SUMS or dtype.name not in _SUMMED:
+            return super().contract(x, y, plan, guard=guard)
+        x, y = (v.astype(dtype, copy=False) for v in (x, self.transpose(y, tuple(map(ys.index, xs)))))
+        found = _sum_of_products(self.xp)(x, y, axis=tuple(k for k, i in enumerate(xs) if i not in out))
+        return self.transpose(found, tuple(map([i for i in xs if i in out].index, out)))
 
     def take(self, x: Raw, index: Raw, axis: int) -> Raw:
         """Positions of one axis; a single one may be of the host."""

@@ -7,7 +7,7 @@ no cell's answer depends on its neighbours.  Arrays have their cells last: ``x``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,15 +26,15 @@ class Batch:
     """The cells at work: where each is, and where it tries to go; a method adds its own arrays."""
 
     index: Index
-    lower: Array
-    upper: Array
+    lower: Any  # (row, cell); None if nothing has bounds
+    upper: Any
     x: Array
     trial: Array
     cost: Array
     iterations: Array
 
     @classmethod
-    def start(cls, index: Index, x: Array, lower: Array, upper: Array, **own: Any) -> Self:
+    def start(cls, index: Index, x: Array, lower: Any, upper: Any, **own: Any) -> Self:
         """Cells that have not been evaluated: their cost is infinite, and they try the start."""
         cost, iterations = np.full_like(x, np.inf, shape=len(index)), np.zeros_like(x, int, shape=len(index))
         return cls(index, lower, upper, x, x, cost, iterations, **own)
@@ -79,9 +79,14 @@ class Batch:
         """The verdict on cells, given which have converged and which cannot go on."""
         status = np.where(stuck, int(Status.STALLED), -1)
         status = np.where(self.iterations >= max_iterations, int(Status.MAX_ITERATIONS), status)
-        at_bound = ((self.x <= self.lower) | (self.x >= self.upper)).any(axis=0)
-        ends = np.where(at_bound, int(Status.BOUND), int(Status.CONVERGED))
+        ends: Any = int(Status.CONVERGED)
+        if self.lower is not None:
+            ends = np.where(((self.x <= self.lower) | (self.x >= self.upper)).any(axis=0), int(Status.BOUND), ends)
         return here(np.where(np.isinf(self.cost), int(Status.NOT_FINITE), np.where(converged, ends, status)))
+
+    def within(self, x: Array) -> Array:
+        """The nearest point within the bounds."""
+        return x if self.lower is None else np.clip(x, self.lower, self.upper)
 
 
 class Found(NamedTuple):
@@ -99,21 +104,21 @@ class Found(NamedTuple):
         for n, kept in self.arrays.items():
             kept[..., at] = np.where(failed, np.nan, beside(kept, getattr(batch, n)[..., done]))
 
-    def here(self) -> Found:
-        """The same on the host."""
-        return Found(self.status, {n: here(x) for n, x in self.arrays.items()})
+    def here(self, stay: Collection[str]) -> Found:
+        """The same on the host, but for arrays that stay where the cells were worked on."""
+        return Found(self.status, {n: x if n in stay else here(x) for n, x in self.arrays.items()})
 
 
 def solve(
     evaluate: Callable[[Array, Index], Any], enter: Callable[[Index], Batch], cells: Index, count: int, *,
     keep: Sequence[str], size: int, tol: float, max_iterations: int, report: Callable[[int], Any], workers: int = 1,
     watch: Callable[[Any], bool] | None = None, leave: Callable[[Index], Any] = lambda _: None,
-    place: Callable[[Any, int], Any] = lambda batch, _: batch,
+    place: Callable[[Any, int], Any] = lambda batch, _: batch, stay: Collection[str] = (),
 ) -> Found:  # fmt: skip
     """Solve the given cells (of ``count``), ``size`` at a time, and keep the named arrays of how each ended.
 
     Cells ``enter`` when their turn comes, and ``leave`` when they are done; ``place`` puts a batch of so many where
-    they are worked on.
+    they are worked on, where arrays that ``stay`` are left.
     """
     queue = Queue(cells)
     nobody = {n: getattr(place(enter(cells[:0]), len(cells)), n) for n in keep}
@@ -134,11 +139,12 @@ def solve(
                 report(done.size)
                 leave(batch.index[done])
                 left, others = np.flatnonzero(ends < 0), queue.take(done.size)
+                if not left.size + others.size:
+                    break
                 batch = place(batch.only(left), left.size + others.size)
                 if others.size:
                     batch = batch.join(place(enter(others), left.size + others.size))
-            if batch.index.size:
-                batch.propose()
+            batch.propose()
 
     on_threads(work, workers)
-    return found.here()
+    return found.here(stay)

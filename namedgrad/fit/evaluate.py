@@ -20,7 +20,7 @@ from namedgrad.fit.alike import Alike
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
-from namedgrad.fit.places import beside, here, is_here
+from namedgrad.fit.places import beside, here, is_here, truths
 from namedgrad.fit.places import columns as columns_of
 from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Layout, Point, Sums, Tile, columns, sums, whole
@@ -92,7 +92,7 @@ class Evaluator:
                 put(k)
         self.pace = sum(spent) / count
         out = whole(found)
-        if not quick and not all(np.isfinite(x).all() for x in out):
+        if not quick and not all(truths(*(np.isfinite(x).all() for x in out))):
             self._guard(out, matrix, index, tiles)
         return out
 
@@ -178,7 +178,7 @@ class Evaluator:
         """Let cells that all start alike share what they can, if the first ones show that this gives the same."""
         p, (program, layout) = self.problem, self.programs[False, self.tiles[-1]]
         size = program.size
-        if not program.flexible or not 1 < size <= p.cells.count:
+        if not (p.backend.may_branch and program.flexible and 1 < size <= p.cells.count):
             return
         self.alike = Alike(program, p.parameters.raws(start[:, :1], p.backend))
         at = self._where_alike(p.everywhere[: _fewer(size)])

@@ -27,7 +27,7 @@ import numpy as np
 from namedgrad.fit import small
 from namedgrad.fit.batch import Batch, Flags
 from namedgrad.fit.cells import Index
-from namedgrad.fit.places import beside
+from namedgrad.fit.places import beside, may_matter, truths
 from namedgrad.fit.small import Array
 from namedgrad.fit.sums import Point
 
@@ -83,9 +83,9 @@ class Linear(NamedTuple):
         """The same somewhere else."""
         return self._replace(**{n: move(x) for n, x in self._asdict().items() if n != "exact"})
 
-    def scaled_by_nothing(self, x: Array, normal: Array) -> Flags:
+    def scaled_by_nothing(self, x: Array, squares: Array) -> Flags:
         """Whether a linear row that scales a column is 0 but for rounding: then nothing is known of that column's."""
-        parts = np.abs(x) * np.sqrt(small.diagonal(normal))
+        parts = np.abs(x) * np.sqrt(squares)
         out: Flags = (parts[self.by] <= ROUNDING * parts.max(axis=0)).any(axis=0)
         return out
 
@@ -136,11 +136,13 @@ class Marquardt(Batch):
     mark: Array  # the cost when it last fell by more than next to nothing, once it takes long
     since: Array  # the iteration of that, later by the trials since then that were not finite
     linear: Linear
+    rounds: int  # evaluations of the batch: no cell has had more
+    curved: bool  # whether the estimate is used in any cell; on a device, whether it has been
     prior: Array | None  # what it adds to the diagonal of the normal matrix
 
     @classmethod
     def enter(
-        cls, index: Index, start: Array, lower: Array, upper: Array, linear: Linear, prior: Array | None = None
+        cls, index: Index, start: Array, lower: Any, upper: Any, linear: Linear, prior: Array | None = None
     ) -> Self:
         """Cells that start."""
         p, n = start.shape
@@ -150,7 +152,7 @@ class Marquardt(Batch):
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=zero,
             first=zero, largest=flat[0], damping=zero + FIRST_DAMPING, growth=zero + 2.0, predicted=zero, stale=none,
             bare=none, rough=zero, unsure=none, bend=flat, bent=none, by_bend=zero, before=zero, mark=zero + np.inf,
-            since=numbers, linear=linear.placed(functools.partial(beside, start)), prior=prior,
+            since=numbers, rounds=0, curved=False, linear=linear.placed(functools.partial(beside, start)), prior=prior,
         )  # fmt: skip
 
     def placed(self, move: Callable[[Any], Any]) -> Self:
@@ -162,6 +164,7 @@ class Marquardt(Batch):
     def learn(self, at: Point) -> None:
         """Go to the trial where it is better, and set the damping by how well the step was predicted."""
         new = np.isinf(self.cost)
+        self.rounds += 1
         self.iterations = self.iterations + ~new
         seen = self._seen(at, new)
         gain = self.cost - seen.at.cost
@@ -198,11 +201,12 @@ class Marquardt(Batch):
     def _move(self, seen: Seen, better: Flags, new: Flags) -> None:
         x, at = seen.x, seen.at
         fell = better & (TRUSTED * at.cost <= self.cost)  # all at once: what was there before says nothing
-        if fell.any():
+        any_fell, all_better = truths(fell.any(), better.all())
+        if any_fell:
             self.first = np.where(fell, at.cost, self.first)
             self.largest = np.where(fell, 0.0, self.largest)
         self.largest = np.maximum(self.largest, np.where(better, np.abs(x), 0.0))
-        if better.all():
+        if all_better:
             self.x, self.cost, self.gradient, self.normal = x, at.cost, at.gradient, at.normal
         else:
             self.x = np.where(better, x, self.x)
@@ -230,7 +234,7 @@ class Marquardt(Batch):
     def _wait(self, tried: Array) -> None:
         """Note, in cells that take long, when something was gained last, or the trial was where there is no cost."""
         slow = self.iterations > LONG
-        if slow.any():
+        if self.rounds > LONG and may_matter(slow):
             fell = slow & (self.cost < (1 - HARDLY) * self.mark)
             self.mark = np.where(fell, self.cost, self.mark)
             self.since = np.where(fell, self.iterations, self.since + (slow & ~np.isfinite(tried)))
@@ -253,14 +257,14 @@ class Marquardt(Batch):
         if not rows.size:
             return x, at, np.zeros_like(at.cost)
         block, slope = at.normal[np.ix_(rows, rows)], at.gradient[rows]
-        held = self._held(x, at.gradient)[rows]
-        scale = lengths(block)
-        change = np.where(held, 0.0, -slope)
-        change = small.solve(cholesky(block, scale, ~held, ALMOST_UNDAMPED), change / scale) / scale
+        scale, free = lengths(block), self._free(x, at.gradient)
+        free = None if free is None else free[rows]
+        change = small.solve(cholesky(block, scale, free, ALMOST_UNDAMPED), where(free, -slope, 0.0) / scale) / scale
         image = small.times(block, change)
         gain = -small.dot(change, slope + 0.5 * image)
-        beyond = ((x[rows] + change < self.lower[rows]) | (x[rows] + change > self.upper[rows])).any(axis=0)
-        use = finite & (gain > 0) & ~beyond
+        use = finite & (gain > 0)
+        if self.lower is not None:
+            use &= ~((x[rows] + change < self.lower[rows]) | (x[rows] + change > self.upper[rows])).any(axis=0)
         change = np.where(use, change, 0.0)
         moved = x.copy()
         moved[rows] += change
@@ -306,24 +310,31 @@ class Marquardt(Batch):
         good, bend = secant(known, step, change, at.normal.take(old, axis=2))
         self.bent, self.bend = self.bent.copy(), self.bend.copy()
         self.bent[old] = used | near[old]
+        self.curved = bool(self.bent.any())
         self.bend[..., old] = np.where(moved[old], np.where(good, bend, 0.0), known)
 
     def _matrix(self) -> Array:
         """The normal matrix, with the curvature of the residuals where that is used."""
-        return np.where(self.bent, self.normal + self.bend, self.normal) if self.bent.any() else self.normal
+        return np.where(self.bent, self.normal + self.bend, self.normal) if self._is_bent() else self.normal
 
-    def _factor(self, scale: Array, free: Flags, damping: Any) -> tuple[Array, Array]:
+    def _is_bent(self) -> bool:
+        return self.curved and may_matter(self.bent)
+
+    def _factor(self, scale: Array, free: Flags | None, damping: Any) -> tuple[Array, Array]:
         """The matrix of the step and its factor; without the estimate where that is not positive definite."""
         matrix = self._matrix()
         factor = cholesky(matrix, scale, free, damping)
+        if not self._is_bent():
+            return matrix, factor
         wrong = self.bent & ~np.isfinite(small.diagonal(factor)).all(axis=0)
         if wrong.any():
             matrix = np.where(wrong, self.normal, matrix)
             factor = np.where(wrong, cholesky(self.normal, scale, free, damping), factor)
         return matrix, factor
 
-    def _held(self, x: Array, gradient: Array) -> Flags:
-        return held(x, gradient, self.lower, self.upper)
+    def _free(self, x: Array, gradient: Array) -> Flags | None:
+        """Rows that no bound holds back; None if there are none."""
+        return None if self.lower is None else ~held(x, gradient, self.lower, self.upper)
 
     # ---------------------------------------------------------------- whether it is done
 
@@ -331,7 +342,7 @@ class Marquardt(Batch):
         """A status for cells that are done, -1 for the others, which get their next trial."""
         tried = np.where(self.linear.damped, self.trial, 0.0)
         self._step()
-        self.trial = np.where(self.bare, np.clip(tried, self.lower, self.upper), self.trial)
+        self.trial = np.where(self.bare, self.within(tried), self.trial)
         converged = np.zeros_like(self.cost, bool)
         stuck = (self.damping > MOST_DAMPING) | (self.iterations - self.since > PATIENCE)
         step = self.trial - self.x
@@ -362,10 +373,10 @@ class Marquardt(Batch):
         ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself, and lowers
         the cost, which is not evaluated again, by no more than that, or no step does.
         """
-        scale, free = lengths(self.normal), ~self._held(self.x, self.gradient)
-        downhill = np.where(free, -self.gradient, 0.0) / scale
+        scale, free = lengths(self.normal), self._free(self.x, self.gradient)
+        downhill = where(free, -self.gradient, 0.0) / scale
         plain = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
-        step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self.bent.any() else plain
+        step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self._is_bent() else plain
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         gain = small.dot(step, downhill)
         near = less * gain <= tol**1.75 * self.cost
@@ -373,9 +384,9 @@ class Marquardt(Batch):
         met = self._met(tol)
         ahead = step / scale  # it is free, but what is on the other side of 0 has not been seen, and may be no model
         crosses = self.linear.damped & (self.x * (self.x + ahead) < 0)
-        if crosses.any():
+        if may_matter(crosses):
             ahead = ahead * np.where(crosses, NEARLY * self.x / -ahead, 1.0).min(axis=0)
-        last = np.clip(self.x + ahead, self.lower, self.upper)
+        last = self.within(self.x + ahead)
         self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
         return near | still & (stuck | (gain <= tol * self.cost)) | met
 
@@ -389,7 +400,7 @@ class Marquardt(Batch):
         squares = squares if self.prior is None else squares - self.prior
         met: Flags = 2 * self.cost <= tol**3 * small.dot(self.x**2, squares)
         low = self.cost <= tol**4 * self.first
-        if low.any():
+        if may_matter(low):
             still = ~(np.abs(self.trial - self.x) > tol * self.largest).any(axis=0)
             met = met | low & still & ~(self.predicted < MELTS * self.cost)
         return met
@@ -407,7 +418,22 @@ class Marquardt(Batch):
         own = self.linear.damped
         scale = np.where(own & (self.longest > 0), self.longest, lengths(self.normal))
         damping = np.where(own, self.damping, ALMOST_UNDAMPED)
-        free, trial = ~self._held(self.x, self.gradient), self.x
+        free = self._free(self.x, self.gradient)
+        if free is None:
+            matrix, factor = self._factor(scale, free, damping)
+            self.trial = self.x + small.solve(factor, -self.gradient / scale) / scale
+        else:
+            self.trial, matrix = self._along_bounds(scale, damping, free)
+        step = self.trial - self.x
+        self.predicted = -small.dot(step, self.gradient + 0.5 * small.times(self.normal, step))
+        if self._is_bent() or (self.rounds > LONG and may_matter(self.iterations >= LONG)):
+            self.by_bend = 0.5 * small.dot(step, small.times(self.bend, step))
+            self.bent = self.bent & (matrix != self.normal).any(axis=(0, 1))
+            self.predicted = self.predicted - np.where(self.bent, self.by_bend, 0.0)
+
+    def _along_bounds(self, scale: Array, damping: Array, free: Flags) -> tuple[Array, Array]:
+        """Where such a step ends, and the last matrix that it was computed with."""
+        trial = self.x
         for _ in range(len(trial)):
             stopped = np.where(free, 0.0, trial - self.x)
             matrix, factor = self._factor(scale, free, damping)
@@ -425,12 +451,7 @@ class Marquardt(Batch):
             trial = np.where(stops, inside, np.where(least < 1, trial + least * (aim - trial), aim))
             trial = np.clip(trial, self.lower, self.upper)  # rounding
             free = free & ~stops
-        self.trial, step = trial, trial - self.x
-        self.predicted = -small.dot(step, self.gradient + 0.5 * small.times(self.normal, step))
-        if self.bent.any() or (self.iterations >= LONG).any():
-            self.by_bend = 0.5 * small.dot(step, small.times(self.bend, step))
-            self.bent = self.bent & (matrix != self.normal).any(axis=(0, 1))
-            self.predicted = self.predicted - np.where(self.bent, self.by_bend, 0.0)
+        return trial, matrix
 
     def propose(self) -> None:
         """Nothing: the verdict has found the next trial."""
@@ -460,13 +481,18 @@ def lengths(normal: Array) -> Array:
     return np.sqrt(np.where(squares > 0, squares, 1.0))
 
 
-def cholesky(normal: Array, scale: Array, free: Flags, damping: Any) -> Array:
+def where(free: Flags | None, x: Array, other: Any) -> Array:
+    """What is free, and something else in the place of the rest, if there is any."""
+    return x if free is None else np.where(free, x, other)
+
+
+def cholesky(normal: Array, scale: Array, free: Flags | None, damping: Any) -> Array:
     """Cholesky factor of the scaled normal matrix plus damping; rows that are not free are those of the identity."""
     inverse = 1 / scale
     a = normal * inverse[:, None]
     np.multiply(a, inverse, out=a)
-    if not free.all():
+    if free is not None and not free.all():
         a = np.where(free[:, None] & free, a, 0.0)
     on = small.diagonal(a)
-    on[:] = np.where(free, on + damping, 1.0)
+    on[:] = where(free, on + damping, 1.0)
     return small.cholesky(a)

@@ -28,6 +28,16 @@ def here(x: Any) -> Any:
     return x if is_here(x) else backends.backend_of(x).to_numpy(x)
 
 
+def truths(*flags: Any) -> list[bool]:
+    """Which of some flags are true; a device is waited for once."""
+    return [bool(x) for x in flags] if is_here(flags[0]) else here(np.stack(flags)).tolist()
+
+
+def may_matter(flags: Any) -> bool:
+    """Whether any flag is true; of those on a device this is not asked, since the answer takes longer than the work."""
+    return not is_here(flags) or bool(flags.any())
+
+
 def columns(matrix: Any, index: Any) -> Any:
     """Some cells of an array that has them last; the index is of the host."""
     if is_here(matrix):

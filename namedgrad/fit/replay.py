@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from namedgrad.compile.program import silently
 from namedgrad.compile.record import Recorder
 from namedgrad.compile.rewrite import Constant
 from namedgrad.fit.factors import factored
+from namedgrad.fit.places import is_here
 from namedgrad.fit.regroup import regrouped
 from namedgrad.transforms.tape import quiet
 
@@ -62,10 +63,10 @@ class Replay:
         captured = [v for v in recorder.elsewhere if isinstance(v.array, np.ndarray)]
         self._elsewhere = {v: Constant(v.array) for v in captured}  # a fit leaves them as they are
         self.recorder = recorder  # arrays from elsewhere are known by reference
-        self.size, self.flexible, self._may_bend = size, False, backends.backend_of(*raws).may_branch
+        self.size, self.flexible, self._grows = size, False, False
         self._twin: Replay | None = None
         self._plans: dict[frozenset[int], Plan] = {}
-        self._texts: dict[frozenset[int], tuple[str, dict[str, Any]]] = {}
+        self._texts: dict[frozenset[int], _Text] = {}
         self._runs: dict[frozenset[int], Run] = {}
         self._rigid: set[frozenset[int]] = set()
 
@@ -75,9 +76,10 @@ class Replay:
         It is where it does not mention their number.  Where it does, the number may mean something else that happens to
         be the same: ``other`` records the program for another number of cells, and that must be all that differs.
         """
-        if self._may_bend:
-            self._twin = other() if _mentions(*self._written(frozenset()), self.size) else None
-            self.flexible = self.bends(frozenset())
+        written = self._written(frozenset())
+        self._twin = other() if written.mentions(self.size) else None
+        self.flexible = self.bends(frozenset())
+        self._grows = not any(type(x) is np.ndarray and self.size in x.shape for x in written.known.values())
 
     def plan(self, lost: frozenset[int]) -> Plan:
         """What the program does without some bets."""
@@ -87,42 +89,40 @@ class Replay:
         return self._plans[lost]
 
     def serves(self, size: int) -> bool:
-        """Whether the program runs for up to so many cells: for more than its own if it does not mention them."""
-        return size == self.size or (self.flexible and (size < self.size or self._twin is None))
+        """Whether the program runs for up to so many cells: for more than its own if no constant has a number each."""
+        return size == self.size or (self.flexible and (size < self.size or self._grows))
 
     def bends(self, lost: frozenset[int]) -> bool:
         """Whether the program without some bets is one for any number of cells."""
         self._run(lost)
         return lost not in self._rigid
 
-    def _written(self, lost: frozenset[int]) -> tuple[str, dict[str, Any]]:
+    def _written(self, lost: frozenset[int]) -> _Text:
         if lost not in self._texts:
             made = self.plan(lost) if GUARD in lost else factored(self.plan(lost), self.size)
-            self._texts[lost] = write(made, self.inputs, lambda _, names: f"({', '.join(names)},)")
+            self._texts[lost] = _Text.of(*write(made, self.inputs, lambda _, names: f"({', '.join(names)},)"))
         return self._texts[lost]
 
     def _run(self, lost: frozenset[int]) -> Run:
         """The program as a function of the number of cells and the inputs."""
         if lost not in self._runs:
-            text, names = self._written(lost)
-            general = self._general(lost, text, names)
+            written = self._written(lost)
+            general = self._general(lost, written)
             if general is None:
                 self._rigid.add(lost)
-            self._runs[lost] = _made(general or text.replace("def run(", "def run(_, ", 1), names)
+            self._runs[lost] = _made(general or written.text.replace("def run(", "def run(_, ", 1), written.names)
         return self._runs[lost]
 
-    def _general(self, lost: frozenset[int], text: str, names: dict[str, Any]) -> str | None:
+    def _general(self, lost: frozenset[int], written: _Text) -> str | None:
         """The text for any number of cells; None if it is not known to be one."""
-        if not self._may_bend:
-            return None
-        found = _for_any(text, names, self.size)
-        if not _mentions(text, names, self.size):
+        found, known = written.for_any(self.size), written.known
+        if not written.mentions(self.size):
             return found
         if found is None or self._twin is None:
             return None
         others, size = self._twin._written(lost), self._twin.size
-        same = found == _for_any(*others, size) and names.keys() == others[1].keys()
-        return found if same and all(_agree(x, self.size, others[1][n], size) for n, x in names.items()) else None
+        same = found == others.for_any(size) and known.keys() == others.known.keys()
+        return found if same and all(_agree(x, self.size, others.known[n], size) for n, x in known.items()) else None
 
     def __call__(self, raws: list[Any], count: int | None = None, *, guard: bool = False) -> Sequence[Any]:
         """The results for other arrays of the same shapes; unless asked to ``guard``, 0 times infinity is not 0.
@@ -149,12 +149,39 @@ class RigidError(Exception):
     """A program is one for so many cells only."""
 
 
-def _mentions(text: str, names: dict[str, Any], size: int) -> bool:
-    """Whether a number occurs in a program or in its constants."""
-    known = rf"\b{size}\b"
-    return bool(re.search(known, text)) or any(
-        size in x.shape if type(x) is np.ndarray else re.search(known, repr(x)) for x in names.values()
-    )
+class _Text(NamedTuple):
+    """A program as text, with what its names stand for, and with the same on the host."""
+
+    text: str
+    names: dict[str, Any]
+    known: dict[str, Any]
+
+    @classmethod
+    def of(cls, text: str, names: dict[str, Any]) -> Self:
+        """Constants are fetched from a device together."""
+        away = {n: x for n, x in names.items() if type(x) is not type and hasattr(x, "strides") and not is_here(x)}
+        found = backends.backend_of(*away.values()).all_to_numpy([*away.values()]) if away else []
+        return cls(text, names, names | dict(zip(away, found, strict=True)))
+
+    def mentions(self, size: int) -> bool:
+        """Whether a number occurs in the program or in its constants."""
+        known = rf"\b{size}\b"
+        return bool(re.search(known, self.text)) or any(
+            size in x.shape if type(x) is np.ndarray else re.search(known, repr(x)) for x in self.known.values()
+        )
+
+    def for_any(self, size: int) -> str | None:
+        """The program with the number of cells, ``n``, as its first argument: the same text with ``n`` for ``size``.
+
+        Constants are cut to it; None if one of them differs from cell to cell.
+        """
+        text = re.sub(rf"\b{size}\b", "n", self.text).replace("def run(", "def run(n, ", 1)
+        for name, x in self.known.items():
+            if type(x) is np.ndarray and size in x.shape:
+                if one_cell(x, size) is None:
+                    return None
+                text = re.sub(rf"\b{name}\b", f"{name}[{', '.join(':n' if m == size else ':' for m in x.shape)}]", text)
+        return text
 
 
 def _agree(x: Any, size: int, y: Any, other: int) -> bool:
@@ -163,20 +190,6 @@ def _agree(x: Any, size: int, y: Any, other: int) -> bool:
         x, y = (one_cell(v, n) if n in v.shape else v for v, n in ((x, size), (y, other)))
         return np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
     return bool(x is y or x == y)
-
-
-def _for_any(text: str, names: dict[str, Any], size: int) -> str | None:
-    """A program with the number of cells, ``n``, as its first argument: the same text with ``n`` for ``size``.
-
-    Constants are cut to it; None if one of them differs from cell to cell.
-    """
-    text = re.sub(rf"\b{size}\b", "n", text).replace("def run(", "def run(n, ", 1)
-    for name, value in names.items():
-        if type(value) is np.ndarray and size in value.shape:
-            if one_cell(value, size) is None:
-                return None
-            text = re.sub(rf"\b{name}\b", f"{name}[{', '.join(':n' if m == size else ':' for m in value.shape)}]", text)
-    return text
 
 
 def one_cell(x: Any, size: int) -> Any:

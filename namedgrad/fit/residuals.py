@@ -107,7 +107,9 @@ class Residuals(Problem):
         if not self.evaluators:
             self._evaluate_by(self.tiles_of(per_cell, chunk))
         with quiet():
-            self.first = First(self._at_start(), self.placed(start[self.free], self.cells.count))
+            there = self.placed(start, self.cells.count)
+            free = there if self.free.all() else there[beside(there, np.flatnonzero(self.free))]
+            self.first = First(self._at_start(there), free)
         bad = self.everywhere[~self.first.finite]
         if bad.size and self.cells.count:
             self.observed = np.ones((self.cells.count, *shape), bool)
@@ -157,12 +159,11 @@ class Residuals(Problem):
         own = {i: r.start for i, r in enumerate(rows) if r.stop == r.start + 1}
         return linear, {own[i]: None if j is None else own[j] for i, j in known.items() if {i, j} <= {*own, None}}
 
-    def _at_start(self) -> Point:
-        """The sums of all cells at the start values."""
+    def _at_start(self, start: Matrix) -> Point:
+        """The sums of all cells at the start values, given where they are worked on."""
         evaluator, count = self.evaluators[False], self.cells.count
         if self.size == count:
             self.cells.fetch(self.everywhere)
-        start = self.placed(self.start, count)
         out, queue = Point.empty(start, int(self.free.sum()), count), Queue(self.everywhere)
 
         def put(index: Any) -> None:
@@ -352,14 +353,16 @@ class Residuals(Problem):
         """The same where every cell is a problem of its own."""
         enough = self.rows_of_data() >= self.free.sum()
         usable = enough & ~self.unusable
-        start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
+        lower, upper = (m[self.free] for m in (self.lower, self.upper))
+        is_open = bool(np.isinf(lower).all() and np.isinf(upper).all())
         cells = self.everywhere[usable]
         workers = self.workers(cells)
         linear = self.linearity()
 
         def enter(at: Index) -> Marquardt:
             self.cells.fetch(at)
-            first, low, high = (self.placed(m[:, at], len(at)) for m in (start, lower, upper))
+            first = self.placed(columns(self.first.start, at), len(at))
+            low, high = (None, None) if is_open else (self.placed(m[:, at], len(at)) for m in (lower, upper))
             prior = self.prior(at)
             prior = prior if prior is None else self.placed(prior, len(at))
             return Marquardt.enter(at, first, low, high, linear, prior)
@@ -367,8 +370,8 @@ class Residuals(Problem):
         with quiet():
             found = solve(
                 self.evaluate, enter, cells, self.cells.count, keep=("x", "cost", "normal", "iterations"),
-                size=shares(cells, self.most, workers), tol=tol, max_iterations=max_iterations, report=progress.update,
-                workers=workers, leave=self.cells.leave,
+                stay=("normal",), size=shares(cells, self.most, workers), tol=tol, max_iterations=max_iterations,
+                report=progress.update, workers=workers, leave=self.cells.leave,
                 place=lambda batch, count: batch.placed(lambda x: self.placed(x, count)),
             )  # fmt: skip
             self.cells.forget()
@@ -406,7 +409,8 @@ class Residuals(Problem):
         """Put the true curvature of a robust loss into the normal matrices."""
         for index in batches(cells, self.most) if self.loss is not None else ():
             at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
-            found.arrays["normal"][..., index] = at.normal
+            normal = found.arrays["normal"]
+            normal[..., beside(normal, index)] = beside(normal, at.normal)
 
     def linearity(self) -> Linear:
         """What is linear among the rows that are free."""

@@ -19,7 +19,7 @@ from namedgrad.fit.blocks import blocks_of
 from namedgrad.fit.cells import Cells, Index
 from namedgrad.fit.observations import Misfit, log_weights, misfits, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
-from namedgrad.fit.places import here
+from namedgrad.fit.places import beside, here
 from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
@@ -128,14 +128,16 @@ class LeastSquaresResult(Sure, FitResult):
         cost, dof = found.arrays["cost"], problem.rows_of_data() - problem.free.sum()
         matrix = np.where(np.isnan(cost), np.nan, problem.start)
         matrix[problem.free] = found.arrays["x"]
-        self._normal = found.arrays["normal"]
-        there = [problem.placed(x, cost.size) for x in (self._normal, np.isfinite(cost))]
-        self._unscaled, lost = map(here, inverses(*there))
-        nowhere = problem.linearity().scaled_by_nothing(found.arrays["x"], self._normal)
-        self._unscaled[..., nowhere] = np.inf
+        normal = found.arrays["normal"]
+        unscaled, lost = inverses(normal, beside(normal, np.isfinite(cost)))
+        squares, lost = here(small.diagonal(normal)), here(lost)
+        nowhere = problem.linearity().scaled_by_nothing(found.arrays["x"], squares)
+        if nowhere.any():
+            unscaled[..., beside(normal, np.flatnonzero(nowhere))] = np.inf
+        self._there = normal, unscaled  # of many cells these are where the data are, until somebody asks for them
         lost |= nowhere
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            rounding = _rounding(found.arrays["x"], self._normal) / np.maximum(problem.rows_of_data(), 1)
+            rounding = _rounding(found.arrays["x"], squares) / np.maximum(problem.rows_of_data(), 1)
             variance = np.fmax(2 * cost / np.maximum(dof, 1), rounding)
             self._variance = np.where(np.isfinite(cost) & (dof <= 0), np.inf, variance)
         ended = (found.status != Status.MAX_ITERATIONS) & np.isfinite(cost)
@@ -145,6 +147,14 @@ class LeastSquaresResult(Sure, FitResult):
         self.dof = self._grid(np.maximum(dof, 0), "dof", "degrees of freedom")
 
     # ---------------------------------------------------------------- how sure it is
+
+    @functools.cached_property
+    def _normal(self) -> Matrix:
+        return here(self._there[0])
+
+    @functools.cached_property
+    def _unscaled(self) -> Matrix:
+        return here(self._there[1])
 
     @functools.cached_property
     def covariance(self) -> xr.DataArray:
@@ -391,9 +401,9 @@ def inverses(normal: Matrix, fitted: Any) -> tuple[Matrix, Any]:
     return np.where(lost, np.inf, out) if lost.any() else out, lost
 
 
-def _rounding(x: Matrix, normal: Matrix) -> Matrix:
+def _rounding(x: Matrix, squares: Matrix) -> Matrix:
     """The sum of squares that rounding alone makes of what the parameters add up to."""
-    return np.square(EPS * np.max(np.abs(x) * np.sqrt(small.diagonal(normal)), axis=0))
+    return np.square(EPS * np.max(np.abs(x) * np.sqrt(squares), axis=0))
 
 
 def _labels(names: list[Name]) -> Any:

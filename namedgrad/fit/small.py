@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.fit.places import beside
+from namedgrad.fit.places import beside, may_matter
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -28,7 +28,7 @@ def cholesky(a: Array) -> Array:
             np.subtract(rest, below[:, None] * L[None, k, k + 1 :], out=rest)
     pivots = diagonal(L)
     sound = (pivots > 0).all(axis=0)
-    if not sound.all():
+    if may_matter(~sound):
         pivots[:] = np.where(sound, pivots, np.nan)
     return L
 

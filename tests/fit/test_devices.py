@@ -190,6 +190,23 @@ def test_what_an_iteration_asks_of_a_device_does_not_grow_with_the_cells(monkeyp
         stats.reset()
         got = ng.least_squares(residual, START, *data, over="cell")
         iterations = int(got.iterations.max())
-        assert stats.syncs <= 40 * iterations
+        assert stats.syncs <= 14 * iterations
         assert stats.copies <= 30 * iterations
         assert stats.launches <= 900 * iterations
+        assert stats.sent <= 130 * count, "the start, and where the cells are that go on"
+
+
+def test_one_recording_serves_all_sizes(monkeypatch):
+    """The function is not called for the cells that are left, and these are not padded."""
+    cupy = fake_cupy.installed(monkeypatch)
+    monkeypatch.setattr(residuals, "FEW", 0)
+    sizes = []
+
+    def seen(p, t, y):
+        sizes.append(p["rate"].full_shape[0] if p["rate"].full_shape else 0)
+        return residual(p, t, y)
+
+    t, y = cells(3000)
+    ng.least_squares(seen, START, *moved(cupy, t, ng.DimArray(np.nan_to_num(y.data), y.dims)), over="cell")
+    assert sizes
+    assert max(sizes) < 100

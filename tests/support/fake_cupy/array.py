@@ -233,8 +233,7 @@ def _on_host(key: Any, target: np.ndarray) -> tuple[Any, ...]:
     axis = 0
     for k in _parts(key):
         if isinstance(k, (list, np.ndarray)):
-            stats.copies += 1
-            k = ndarray(np.asarray(k))  # noqa: PLW2901 - accepted at the price of a copy
+            k = ndarray(stats.copy(np.asarray(k)))  # noqa: PLW2901 - accepted at the price of a copy
         if k is Ellipsis:
             axis += target.ndim - used
         stats.syncs += _is_mask(k)

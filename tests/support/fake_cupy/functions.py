@@ -87,8 +87,7 @@ def function(f: Callable[..., Any], name: str, parameters: Any) -> Callable[...,
         if kwargs and isinstance(parameters, list) and (unknown := set(kwargs) - set(parameters)):
             raise TypeError(f"{name}() got an unexpected keyword argument {min(unknown)!r}")
         if makes and not isinstance(args[0], ndarray):
-            stats.copies += 1
-            return ndarray(np.array(args[0], *args[1:], **kwargs))
+            return ndarray(stats.copy(np.array(args[0], *args[1:], **kwargs)))
         if makes and name != "array" and len(args) == 1 and not kwargs:
             return args[0]
         if is_where and not isinstance(args[0], ndarray):
