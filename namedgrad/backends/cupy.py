@@ -147,7 +147,7 @@ class CupyBackend(CupySpecial, CupyLinalg, Backend):
         sums = math.prod(n for n, i in zip(x.shape, xs, strict=True) if i in out)
         if guard or not batch or more[0] or more[2] or sums < MANY_SUMS or dtype.name not in _SUMMED:
             return super().contract(x, y, plan, guard=guard)
-        x, y = (v.astype(dtype, copy=False) for v in (x, self.transpose(y, tuple(map(ys.index, xs)))))
+        x, y = (v if v.dtype == dtype else v.astype(dtype) for v in (x, self.transpose(y, tuple(map(ys.index, xs)))))
         found = _sum_of_products(self.xp)(x, y, axis=tuple(k for k, i in enumerate(xs) if i not in out))
         return self.transpose(found, tuple(map([i for i in xs if i in out].index, out)))
 

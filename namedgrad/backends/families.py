@@ -450,19 +450,58 @@ class FamilyKernels:
 
     def voigt_order(self, n: int, k: int, x: Raw, s: Raw, g: Raw) -> Raw:
         """The n-th derivative in ``x`` of the real or imaginary part of ``w((x + i g) / (s √2)) / (s √(2π))``."""
-        xp, dtype = self.xp, result_dtype(x, s, g)
+        out = self._complex_voigt(n, x, s, g)
+        return (self.xp.imag(out) if k else self.xp.real(out)).astype(result_dtype(x, s, g))
+
+    def _complex_voigt(self, n: int, x: Raw, s: Raw, g: Raw) -> Raw:
+        """Both parts."""
+        xp = self.xp
         z, s = double(x) + 1j * double(g), double(s) + 0.0 * double(x)
         sharp = xp.equal(s, 0)
         width = math.sqrt(2) * xp.where(sharp, 1.0, s)
         with np.errstate(all="ignore"):
             wide = self.wofz_order(n, z / width) / (width ** (n + 1) * _ROOT_PI)
             out = xp.where(sharp, 1j / math.pi * (-1) ** n * math.factorial(n) / z ** (n + 1), wide)
-            out = xp.where(xp.isinf(xp.absolute(z)), 0.0, out)
-        return (xp.imag(out) if k else xp.real(out)).astype(dtype)
+            return xp.where(xp.isinf(xp.absolute(z)), 0.0, out)
 
     def voigt_profile(self, x: Raw, s: Raw, g: Raw) -> Raw:
         """SciPy's function."""
         return self.special.voigt_profile(x, s, g) if self.may_branch else self.voigt_order(0, 0, x, s, g)
+
+    def voigt_parts(self, x: Raw, s: Raw, g: Raw) -> Raw:
+        """The profile and what is conjugate to it, as one complex number: its slopes follow from both."""
+        if not self.may_branch:
+            return self._complex_voigt(0, x, s, g)
+        width, z = math.sqrt(2) * double(s), double(x) + 1j * double(g)
+        with np.errstate(all="ignore"):
+            out = self.special.wofz(z / width) / (width * _ROOT_PI)
+            return self._repaired(out, ~(np.isfinite(out) & (width != 0)), self._few_voigt_parts, x, s, g)
+
+    def _few_voigt_parts(self, x: Raw, s: Raw, g: Raw) -> Raw:
+        """Where the profile is no quotient; SciPy has its value there."""
+        out = self._complex_voigt(0, x, s, g)
+        out.real = self.special.voigt_profile(double(x), double(s), double(g))
+        return out
+
+    def voigt_value(self, x: Raw, s: Raw, g: Raw, parts: Raw) -> Raw:
+        """The profile, given both."""
+        return self.xp.real(parts).astype(result_dtype(x, s, g))
+
+    def voigt_slope(self, n: int, k: int, *known: Raw) -> Raw:
+        """A first or second derivative, given both: ``w' = 2i/√π - 2 z w`` where not too much cancels."""
+        x, s, g, parts = known
+        if not self.may_branch:
+            return self.voigt_order(n, k, x, s, g)
+        dtype, v, other = result_dtype(x, s, g), np.real(parts), np.imag(parts)
+        x, s, g = double(x), double(s), double(g)
+        with np.errstate(all="ignore"):
+            square = s * s
+            far = ~(x * x + g * g < 2 * _FAR**2 * square)
+            rise, turn = g * other - x * v, 1 / math.pi - x * other - g * v
+            out = (turn if k else rise) / square
+            if n == 2:
+                out = (g * turn - x * rise) / square**2 - v / square
+            return self._repaired(out, far, functools.partial(self.voigt_order, n, k), x, s, g).astype(dtype)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ Numbers of many digits are from mpmath 1.3 with 50 digits, by differences of its
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -256,3 +257,33 @@ def test_derivatives_in_parameters_of_few_and_of_many_cells(name):
         operands = [ng.DimArray(x[:cells], "cell") for x in xs]
         found = ng.grad(lambda *xs: getattr(ng, name)(*xs).sum(), k)(*operands)
         np.testing.assert_allclose(found.to_numpy(), want[:cells], rtol=1e-6, atol=1e-9)
+
+
+def _voigt_by_mpmath(x: float, s: float, g: float) -> list[float]:
+    """Voigt's profile and its slopes, with as many digits as cancel."""
+    mpmath: Any = pytest.importorskip("mpmath")
+    with mpmath.workdps(400):
+        x, s, g = map(mpmath.mpf, (x, s, g))
+        root, pi = mpmath.sqrt(2), mpmath.pi
+        z = (x + 1j * g) / (s * root)
+        w = mpmath.exp(-z * z) * mpmath.erfc(-1j * z)
+        first = 2j / mpmath.sqrt(pi) - 2 * z * w
+        second = -2 * w - 2 * z * first
+        parts = [part / (s * root) ** n / (s * mpmath.sqrt(2 * pi)) for n, part in enumerate((w, first, second))]
+        return [float(v) for v in (parts[0].real, parts[1].real, s * parts[2].real, -parts[1].imag)]
+
+
+def test_voigt_profile_and_its_slopes_from_the_centre_to_the_wings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them follow from one value of Faddeeva's function; far away, where that cancels, from its series."""
+    radius, angle = np.meshgrid([1e-3, 0.5, 2.0, 6.9, 7.1, 12.0], [1e-3, 0.2, 0.9, 1.5])
+    s = np.resize([0.3, 1.0, 4.0], radius.size)
+    x, g = (math.sqrt(2) * s * (radius * turn(angle)).ravel() for turn in (np.cos, np.sin))
+    made, wofz = [], scipy.special.wofz
+    monkeypatch.setattr(scipy.special, "wofz", lambda z: made.append(np.size(z)) or wofz(z))
+    value, back = ng.pullback(ng.voigt_profile, *(ng.DimArray(v, "cell") for v in (x, s, g)))
+    slopes = back(ng.ones_like(value))
+    assert sum(made) == x.size
+    want = np.array([_voigt_by_mpmath(*point) for point in zip(x, s, g, strict=True)]).T
+    np.testing.assert_allclose(value.to_numpy(), want[0], rtol=1e-13)
+    for got, slope in zip(slopes, want[1:], strict=True):
+        np.testing.assert_allclose(got.to_numpy(), slope, rtol=1e-10, atol=1e-14)

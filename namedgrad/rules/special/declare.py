@@ -65,20 +65,20 @@ def special(
     form: type[Special] = Special,
 ) -> Special:
     """Declare a public special function: partials as for :func:`namedgrad.primitive.elementwise`, and a definition."""
-    prim = form(name, [_of_wide(p) if callable(p) else p for p in partials], kernel)
+    prim = form(name, [of_wide(p) if callable(p) else p for p in partials], kernel)
     prim.about = About(says, operands, torch, source, scipy or name)
     prim.publish((domain,) * len(partials) if isinstance(domain, str) else domain)
     return prim
 
 
-def _of_wide(partial: Function) -> Function:
+def of_wide(partial: Function) -> Function:
     """The partial of orders in which their neighbours and sums do not wrap around, and in which half precision suffices."""
 
-    def of_wide(y: DimArray, *operands: DimArray) -> Any:
+    def wide(y: DimArray, *operands: DimArray) -> Any:
         xs = [cast(x, np.int64) if x.dtype.kind in "iu" else half.wide(x) for x in operands]
         return half.narrow(partial(half.wide(y), *xs)) if y.dtype == half.HALF else partial(y, *xs)
 
-    return of_wide
+    return wide
 
 
 def scaled(factor: float, x: DimArray) -> DimArray:

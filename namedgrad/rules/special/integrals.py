@@ -11,7 +11,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, make
 from namedgrad.backends import call
-from namedgrad.primitive import Primitive, elementwise, operation, sample
+from namedgrad.primitive import Elementwise, Primitive, elementwise, operation, sample
 from namedgrad.rules.elementwise import (
     c,
     copysign,
@@ -30,7 +30,17 @@ from namedgrad.rules.elementwise import (
     trunc,
 )
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.special.declare import FAMILY, Function, constant_in, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.declare import (
+    FAMILY,
+    Function,
+    Special,
+    constant_in,
+    is_formula,
+    of_wide,
+    scaled,
+    special,
+    with_slopes,
+)
 from namedgrad.rules.special.spherical import spherical_in, spherical_yn
 from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
 from namedgrad.trace import apply, innermost
@@ -147,15 +157,37 @@ wofz = special(
 
 
 @functools.cache
-def _voigt(n: int, k: int) -> Function:
-    """The n-th derivative of Voigt's profile in ``x``, or what is conjugate to it; in ``s`` by the equation of heat."""
+def _voigt(n: int, k: int, *, known: bool = False) -> Function:
+    """The n-th derivative of Voigt's profile in ``x``, or what is conjugate to it; in ``s`` by the equation of heat.
+
+    Where both are ``known``, they are a last operand.
+    """
     return ordered(
-        "voigt_order",
+        "voigt_slope" if known else "voigt_order",
         (n, k),
-        lambda y, x, s, g: _voigt(n + 1, k)(x, s, g),
-        lambda y, x, s, g: multiply(s, _voigt(n + 2, k)(x, s, g)),
-        lambda y, x, s, g: _voigt(n + 1, 0)(x, s, g) if k else negative(_voigt(n + 1, 1)(x, s, g)),
+        lambda y, x, s, g, *_: _voigt(n + 1, k)(x, s, g),
+        lambda y, x, s, g, *_: multiply(s, _voigt(n + 2, k)(x, s, g)),
+        lambda y, x, s, g, *_: _voigt(n + 1, 0)(x, s, g) if k else negative(_voigt(n + 1, 1)(x, s, g)),
+        *[None] * known,
     )
+
+
+class _Voigt(Special):
+    """The value and all slopes follow from one value of Faddeeva's function."""
+
+    def __call__(self, *args: DimArray) -> DimArray:
+        if any(map(is_formula, args)):
+            return super().__call__(*args)
+        return _voigt_value(*args, _voigt_parts(*map(innermost, args)))
+
+
+_voigt_parts = elementwise("voigt_parts", None, None, None)
+_voigt_value = Elementwise("voigt_profile", [
+    of_wide(lambda y, *xs: _voigt(1, 0, known=True)(*xs)),
+    of_wide(lambda y, x, s, *more: multiply(s, _voigt(2, 0, known=True)(x, s, *more))),
+    of_wide(lambda y, *xs: negative(_voigt(1, 1, known=True)(*xs))),
+    None,
+], "voigt_value")  # fmt: skip
 
 
 # fmt: off
@@ -164,7 +196,8 @@ voigt_profile = special(
     lambda y, x, s, g: negative(_voigt(1, 1)(x, s, g)),
     domain=("real", "positive", "positive"), operands=("x", "sigma", "gamma"),
     says="Voigt's profile: a normal density of deviation sigma, convolved with a Cauchy density of width gamma.",
-    source="The real part of Faddeeva's function; the derivative in sigma is sigma times the second one in x.")
+    source="The real part of Faddeeva's function; the derivative in sigma is sigma times the second one in x.",
+    form=_Voigt)
 # fmt: on
 
 
