@@ -443,7 +443,8 @@ def test_dtypes_of_products_with_whole_numbers(subscripts, whole, dtype):
     y = RNG.normal(size=[sizes[n] for n in second]).astype(dtype)
     found, want = np.einsum(subscripts, ng.positional(x), ng.positional(y)), np.einsum(subscripts, x, y)
     assert np.asarray(found).dtype == want.dtype
-    np.testing.assert_allclose(np.asarray(found), want, rtol=1e-2 if dtype is np.float16 else 1e-5)
+    tolerance = 1e-2 if dtype is np.float16 else 1e-5
+    np.testing.assert_allclose(np.asarray(found), want, rtol=tolerance, atol=tolerance)
 
 
 def test_cross_entropy_in_half_precision_is_rounded_once() -> None:
