@@ -14,6 +14,11 @@ import numpy as np
 
 Raw = Any
 SMALL = 1e-3  # below, SciPy's error grows with the order times the logarithm of the argument
+OWN = {
+    "jv": ("j0", "j1"), "yv": ("y0", "y1"), "iv": ("i0", "i1"), "kv": ("k0", "k1"),
+    "ive": ("i0e", "i1e"), "kve": ("k0e", "k1e"),
+}  # fmt: skip
+DISTANT = 50.0  # from here on the phases of functions of their own lose digits
 NEXT_TO_ZERO = 1e-8  # here ``y / x`` is half of the function of order 0 to the last digit
 
 
@@ -31,11 +36,18 @@ class BesselSlopes:
     isfinite_all: Callable[[Raw], bool]
     _repaired: Callable[..., Raw]
 
+    def _next(self, name: str, v: Raw, x: Raw) -> Raw:
+        """A neighbour; of the order 0 or 1 by a function of its own, which takes SciPy a tenth of the time and less."""
+        is_own = name in OWN and np.ndim(v) == 0 and v in {0, 1} and np.asarray(x).dtype.kind == "f"
+        if not is_own or (np.absolute(x) >= DISTANT).any():
+            return self.function(name)(v, x)
+        return self.function(OWN[name][int(v)])(np.asarray(x, np.result_type(v, x)))
+
     # ---------------------------------------------------------------- of real order
 
     def jv_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
         """That of J."""
-        beside = lambda v, x, y: v / x * y - self.function("jv")(v + 1, x)
+        beside = lambda v, x, y: v / x * y - self._next("jv", v + 1, x)
         return self._by_value(beside, lambda v, x, y: self._neighbours("jv", v, x, -1), v, x, y)
 
     def yv_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
@@ -51,7 +63,7 @@ class BesselSlopes:
 
         def beside(v: Raw, x: Raw, y: Raw) -> Raw:
             side = self._side(v)
-            out = side * (self.function(name)(v - side, x) - v / x * y)
+            out = side * (self._next(name, v - side, x) - v / x * y)
             return out - turn * y if turn else out
 
         def between(v: Raw, x: Raw, y: Raw) -> Raw:
@@ -78,12 +90,12 @@ class BesselSlopes:
 
     def iv_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
         """That of I."""
-        beside = lambda v, x, y: v / x * y + self.function("iv")(v + 1, x)
+        beside = lambda v, x, y: v / x * y + self._next("iv", v + 1, x)
         return self._by_value(beside, lambda v, x, y: self._neighbours("iv", v, x, 1), v, x, y)
 
     def ive_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
         """That of ``exp(-abs(x)) I``."""
-        beside = lambda v, x, y: (v / x - np.sign(x)) * y + self.function("ive")(v + 1, x)
+        beside = lambda v, x, y: (v / x - np.sign(x)) * y + self._next("ive", v + 1, x)
 
         def between(v: Raw, x: Raw, y: Raw) -> Raw:
             around = self._neighbours("ive", v, x, 1)
@@ -93,12 +105,12 @@ class BesselSlopes:
 
     def kv_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
         """That of K."""
-        beside = lambda v, x, y: -(abs(v) / x * y + self.function("kv")(abs(v) - 1, x))
+        beside = lambda v, x, y: -(abs(v) / x * y + self._next("kv", abs(v) - 1, x))
         return self._by_value(beside, lambda v, x, y: -self._neighbours("kv", v, x, 1), v, x, y)
 
     def kve_slope(self, v: Raw, x: Raw, y: Raw) -> Raw:
         """That of ``exp(x) K``."""
-        beside = lambda v, x, y: (1 - abs(v) / x) * y - self.function("kve")(abs(v) - 1, x)
+        beside = lambda v, x, y: (1 - abs(v) / x) * y - self._next("kve", abs(v) - 1, x)
 
         def between(v: Raw, x: Raw, y: Raw) -> Raw:
             around = self._neighbours("kve", v, x, 1)

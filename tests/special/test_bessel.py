@@ -159,3 +159,17 @@ def test_slopes_of_functions_of_whole_order(name: str, order: float) -> None:
     expected = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h * x)
     found = ng.grad(lambda x: getattr(ng, name)(order, x).sum())(ng.DimArray(x, "x"))
     np.testing.assert_allclose(found.data, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "order", "own"), [("jv", 0, "j1"), ("yv", 1, "y0"), ("iv", 0, "i1"), ("kve", 1, "k0e")])
+def test_slopes_beside_the_orders_0_and_1_are_as_exact_by_their_own_functions(
+    monkeypatch: pytest.MonkeyPatch, name: str, order: int, own: str
+) -> None:
+    mp: Any = pytest.importorskip("mpmath")
+    x, calls, function = np.linspace(0.02, 49.0, 60), [], getattr(scipy.special, own)
+    monkeypatch.setattr(scipy.special, own, lambda x: calls.append(np.size(x)) or function(x))
+    found = ng.grad(lambda x: getattr(ng, name)(order, x).sum())(ng.DimArray(x, "x")).data
+    assert calls == [x.size]
+    exact = {"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kve": lambda v, t: mp.exp(t) * mp.besselk(v, t)}[name]
+    want = [float(mp.diff(lambda t: exact(order, t), mp.mpf(v))) for v in x]
+    np.testing.assert_allclose(found, want, rtol=1e-14, atol=1e-15)
