@@ -409,6 +409,7 @@ case(
     "np.interp knots", lambda x, xp, fp: np.interp(x, xp, fp, left=0.1, right=0.2), np.linspace(-0.11, 1.13, 6), GRID, V
 )
 case("np.polyval", np.polyval, W, A)
+case("np.polyval of columns", lambda p, x: np.polyval(p, 1.3) * np.polyval(p, x[:, :1]), A, B)
 case("np.polyfit full", lambda x, y, w: [np.polyfit(x, y, 2, w=w, full=True)[i] for i in (0, 1, 3)], SPOTS, SERIES, WEIGHTS)
 case("np.polyfit cut", lambda x, y: np.polyfit(x, y, 3, rcond=0.2, full=True)[0], SPOTS, SERIES)
 case("np.polyfit full several", lambda x, y: [np.polyfit(x, y, 1, full=True)[i] for i in (0, 1, 3)], SPOTS, SERIES[:, None] * W)

@@ -8,8 +8,9 @@ import numpy as np
 
 from namedgrad import axes, backends, linalg
 from namedgrad.array import DimArray, extent
-from namedgrad.positional.array import ordered
+from namedgrad.positional.array import numbers, ordered
 from namedgrad.positional.axis import double, expand, named, reshape
+from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
@@ -23,9 +24,14 @@ POWER, OTHER, VALUE, LINE = (axes.fresh(n) for n in ("power", "other", "value", 
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> DimArray:
-    coefficients, at = numbered(p), numbered(x)
-    own = tuple(axes.fresh(n) for n in at.dims)
-    return ordered(polynomials.polyval(named(at, own), named(coefficients, (POWER,)), POWER), own)
+    coefficients, at = numbered(p), numbered(np.asarray(x) if isinstance(x, (int, float, complex)) else x)
+    if not coefficients.ndim:
+        raise TypeError("np.polyval expects coefficients along an axis, not a number")
+    if not coefficients.shape[0]:
+        return multiply(at, e.c(0))
+    at, coefficients = meet(at, named(coefficients, (POWER, *coefficients.dims[1:])))
+    out = polynomials.polyval(at, coefficients, POWER)
+    return ordered(out, numbers(out.ndim))
 
 
 @implements(np.vander)
