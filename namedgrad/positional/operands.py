@@ -98,6 +98,11 @@ def numbered(value: Any, what: str = "operand") -> DimArray:
     return make(kept(backends.as_plain(value, what)), numbers(value.ndim), NONE)
 
 
+def arrayed(value: Any) -> DimArray:
+    """As :func:`numbered`, for functions that make arrays of what they take: to them Python's numbers have a dtype."""
+    return numbered(np.asarray(value) if isinstance(value, (int, float, complex)) else value)
+
+
 def whole(value: Any) -> Any:
     """A list or tuple that holds positional arrays as one of them, which NumPy's functions then take; else as it is."""
     found = list(nested.within(value, PositionalArray))

@@ -16,7 +16,7 @@ from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.folds import FOLDS, at
 from namedgrad.positional.memory import is_plain, laid, lie_as
 from namedgrad.positional.missing import Missing
-from namedgrad.positional.operands import SCALARS, unwrap
+from namedgrad.positional.operands import SCALARS, arrayed, unwrap
 from namedgrad.positional.protocol import (
     as_numpys,
     bare,
@@ -149,7 +149,7 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
     declare_all()
     name = f"np.{ufunc.__name__}.{method}"
     if method == "outer" and rule_of(ufunc) is not None:
-        a, b = (x if isinstance(x, PositionalArray) else box(unwrap(x), kind_of(inputs)) for x in inputs)
+        a, b = (x if isinstance(x, PositionalArray) else box(arrayed(x), kind_of(inputs)) for x in inputs)
         options = kwargs if out is None else {**kwargs, "out": out}
         return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b, **options)
     table = {"reduce": REDUCERS, "accumulate": SCANNERS}.get(method, {})

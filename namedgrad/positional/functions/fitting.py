@@ -11,7 +11,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import numbers, ordered
 from namedgrad.positional.axis import double, expand, named, reshape
 from namedgrad.positional.broadcasting import meet
-from namedgrad.positional.operands import numbered
+from namedgrad.positional.operands import arrayed, numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
@@ -24,7 +24,7 @@ POWER, OTHER, VALUE, LINE = (axes.fresh(n) for n in ("power", "other", "value", 
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> DimArray:
-    coefficients, at = numbered(p), numbered(np.asarray(x) if isinstance(x, (int, float, complex)) else x)
+    coefficients, at = numbered(p), arrayed(x)
     if not coefficients.ndim:
         raise TypeError("np.polyval expects coefficients along an axis, not a number")
     if not coefficients.shape[0]:

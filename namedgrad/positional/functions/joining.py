@@ -235,7 +235,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> D
             raise ValueError("index can't contain negative values")
         if before or after:
             x = ordered(pad_axis(x, name_of(x, axis), (int(before), int(after)), mode, sides[axis], odd=odd), x.dims)
-    return cast(x, kind) if kind.kind in "biu" and x.level is None else x  # of a value that does not fit, too
+    return x if x.dtype == kind or (kind.kind in "biu" and x.level is not None) else cast(x, kind)  # of any value
 
 
 # ------------------------------------------------------------------------------------------------ grids

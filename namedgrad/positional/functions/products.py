@@ -17,7 +17,7 @@ from namedgrad.positional.array import PositionalArray, ordered
 from namedgrad.positional.axis import cast_as, expand, flat, named, reshape
 from namedgrad.positional.broadcasting import meet, pair
 from namedgrad.positional.functions.shapes import diagonal_of
-from namedgrad.positional.operands import numbered
+from namedgrad.positional.operands import arrayed, numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.positional.views import view
@@ -112,7 +112,7 @@ def _last(x: DimArray, axis: int) -> DimArray:
 
 @implements(np.dot, method=True)
 def dot(a: Any, b: Any, out: Any = None) -> DimArray:
-    x, y = numbered(a), numbered(b)
+    x, y = arrayed(a), arrayed(b)
     if not x.ndim or not y.ndim:
         return multiply(x, y)
     return tensordot(x, y, ((-1,), (-min(y.ndim, 2),)))
@@ -120,7 +120,7 @@ def dot(a: Any, b: Any, out: Any = None) -> DimArray:
 
 @implements(np.tensordot, np.linalg.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> DimArray:
-    x, y = numbered(a), numbered(b)
+    x, y = arrayed(a), arrayed(b)
     if isinstance(axes, (int, np.integer)):
         left, right = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
@@ -144,7 +144,7 @@ def _summed(x: DimArray, y: DimArray, left: Sequence[int], right: Sequence[int])
 
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> DimArray:
-    x, y = numbered(a), numbered(b)
+    x, y = arrayed(a), arrayed(b)
     return multiply(x, y) if not x.ndim or not y.ndim else tensordot(x, y, ((-1,), (-1,)))
 
 
