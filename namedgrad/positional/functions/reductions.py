@@ -196,6 +196,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     else:
         x = cast(x, "float64") if x.dtype.kind in "biu" else x
         w = numbered(weights)
+        w = cast(w, np.result_type(w.dtype, x.dtype)) if w.dtype.kind in "biu" else w
         if w.shape != x.shape:  # one weight per cell of the axes that are averaged
             w = w if w.dims == names else _renamed(w, names)
         scale = r.sum(w, tuple(n for n in names if n in w.names), skipna=False)

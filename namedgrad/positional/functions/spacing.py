@@ -32,10 +32,18 @@ def linspace(
     points = places * (step if parts > 0 else apart) + first
     if endpoint and count > 1:
         points = _with_ends(points, None, last)
-    if dtype is not None:
+    if dtype is None:
+        points = points.astype(_inexact(start, stop), copy=False)
+    else:
         points = (np.floor(points) if np.issubdtype(dtype, np.integer) else points).astype(dtype)
     points = np.moveaxis(points, 0, axis) if axis else points
     return (points, step) if retstep else points
+
+
+def _inexact(*bounds: Any) -> np.dtype[Any]:
+    """The dtype of points between bounds, to which numbers of Python's add their kind alone."""
+    kinds = (x if isinstance(x, (int, float, complex)) else numbered(x).dtype for x in bounds)
+    return np.result_type(*kinds, 0.0)
 
 
 @implements(np.logspace)
