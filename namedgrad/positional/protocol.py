@@ -32,7 +32,7 @@ class Function(NamedTuple):
 
     call: Callable[..., Any]
     view: str | None  #: None: a new array; "rw": a view of the first argument; "r": read-only; "reshape": if it can be;
-    #: "self": the first argument itself, if it is what the result has to be
+    #: "self": the first argument itself, if it is what the result has to be; "part": that, or one part of complex ones
     out: int | None  #: position of ``out``
     like: bool  #: called for ``like=``, with the array that was given there first
 
@@ -118,7 +118,7 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     if known.view and isinstance(args[0], PositionalArray):
         how = "rw" if kwargs.get("writeable") else known.view
         result = view(args[0], how, result, lambda base: func(base, *args[1:], **kwargs))
-        if known.view != "self" or result is args[0]:
+        if known.view not in ("self", "part") or result is args[0]:
             return result
     if (known.like or func in _NEW) and isinstance(result, DimArray) and _is_vectorized(self):
         result = wrap(renumber(result), kind)  # also of integers: what is written into it differs per slice

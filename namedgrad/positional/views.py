@@ -23,9 +23,9 @@ UNCERTAIN = (
 
 def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any]) -> Any:
     """The result of a function that gives views of its first argument."""
-    if how == "self" and _is_itself(base, x, show):
+    if how in ("self", "part") and _is_itself(base, x, show):
         return base
-    if how == "self" and base.dtype.kind != "c":
+    if how == "self" or (how == "part" and base.dtype.kind != "c"):
         return box(x, base.kin)
     if x.level is None and x.dtype.kind in "biu":
         return box(x, base.kin)
@@ -38,7 +38,7 @@ def view(base: PositionalArray, how: str, x: DimArray, show: Callable[[Any], Any
             p = wrap(x, base.kin)
             p._memory = turned(made, p.shape)
             return p
-    return view_of(base, x, show, locked={"r": READ_ONLY, "self": ONE_PART}.get(how, ""))
+    return view_of(base, x, show, locked={"r": READ_ONLY, "part": ONE_PART}.get(how, ""))
 
 
 def _is_itself(base: PositionalArray, x: DimArray, show: Callable[[Any], Any]) -> bool:

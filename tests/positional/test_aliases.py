@@ -383,3 +383,23 @@ def test_dtypes_of_what_is_sorted_unwrapped_and_folded_on_the_way(dtype):
         found, want = np.asarray(f(ng.positional(x))), f(x)
         np.testing.assert_allclose(found, want, rtol=2e-3 if want.dtype == np.float16 else 1e-6)
         assert found.dtype == want.dtype
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_differences_of_complex_numbers_are_their_own(n, axis):
+    """Not a part of the numbers; with more of them at an end."""
+    rng = np.random.default_rng(0)
+    z, ends = rng.normal(size=(2, 4, 4)) + 1j * rng.normal(size=(2, 4, 4))
+
+    def program(z, ends):
+        made = np.diff(z * 1.0, n, axis=axis, append=ends)
+        made[0] = 2.0
+        return made * np.diff(z, n, axis=axis)[0, 0]
+
+    want = program(z, ends)
+    np.testing.assert_allclose(np.asarray(program(ng.positional(z), ng.positional(ends))), want, rtol=1e-14)
+    along = rng.normal(size=z.shape) + 1j * rng.normal(size=z.shape)
+    slope = ng.grad(lambda z: np.sum(np.abs(program(z, ends)) ** 2))(z)
+    cost = [np.sum(np.abs(program(z + h * along, ends)) ** 2) for h in (1e-5, -1e-5)]
+    np.testing.assert_allclose(np.sum((np.conj(slope) * along).real), (cost[0] - cost[1]) / 2e-5, rtol=1e-7)
