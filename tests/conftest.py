@@ -17,9 +17,9 @@ from tests.support.fake_cupy.counts import stats
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """What a test draws is decided by its name, not by the tests that ran before it in its process."""
-    state = np.random.default_rng(zlib.crc32(item.nodeid.encode())).bit_generator.state
-    for generator in _generators(getattr(item, "module", None)):
-        generator.bit_generator.state = state
+    name = zlib.crc32(item.nodeid.encode())
+    for k, generator in enumerate(_generators(getattr(item, "module", None))):
+        generator.bit_generator.state = np.random.default_rng([name, k]).bit_generator.state
 
 
 @functools.cache
