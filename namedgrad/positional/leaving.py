@@ -166,8 +166,8 @@ def _own(by: str, name: str, module: str) -> str:
     if module.startswith("numpy."):
         function = by.removesuffix("()")
         return (
-            f"{function}(x.data) for a DataArray x, {function}(np.stack([a, b])) for a list of arrays, "
-            f"{function}(ng.positional(a), ...) for a plain array a beside it"
+            f"{function}(np.stack([a, b])) for a list of arrays, {function}(ng.positional(a), ...) for a plain array a "
+            "beside it"
         )
     return f"ng.xr.{name}(...)" if name in _replacements() else "what has a rule, of xarray, NumPy or namedgrad"
 

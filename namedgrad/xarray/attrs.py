@@ -8,6 +8,8 @@ import tokenize
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import xarray as xr
+
 Attrs = Mapping[str, Any]
 
 
@@ -22,7 +24,7 @@ def derivative_attrs(out: Any, name: Any, attrs: Attrs, f: Callable[..., Any]) -
     made.pop("units", None)
     if (units := quotient(own.get("units"), attrs.get("units"))) is not None:
         made["units"] = units
-    of, by = _label(getattr(out, "name", None), own), _label(name, attrs)
+    of, by = _label(out.name if isinstance(out, xr.DataArray) else None, own), _label(name, attrs)
     if of or by:
         made["long_name"] = f"d({of or _function_name(f)})/d({by or 'input'})"
     return made

@@ -246,13 +246,6 @@ def test_residuals_of_complex_observations_are_real(gaps):
     assert np.vdot(g.fillna(0), move).real == pytest.approx((value(1e-6) - value(-1e-6)) / 2e-6, rel=1e-6)
 
 
-def test_a_branch_by_numpy_on_a_dataarray_names_that_of_xarray() -> None:
-    """NumPy asks a DataArray for nothing but its numbers."""
-    da = xr.DataArray([1.0, -2.0], dims="x")
-    with pytest.raises(ng.TraceError, match=r"xr\.where"):
-        ng.grad(lambda a: np.where(a > 0, a, 0.0).sum())(da)
-
-
 PARABOLA = xr.DataArray(np.arange(4.0) ** 2, dims="x", coords={"x": np.arange(4.0)})
 OF_NUMBERS = {
     "interp at one": lambda a: PARABOLA.interp(x=a / 3),
