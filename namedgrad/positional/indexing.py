@@ -14,7 +14,7 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, box, numbers, ordered, view_of
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.memory import is_plain, laid
-from namedgrad.positional.operands import unwrap
+from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, operands_in
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import slice_of
@@ -68,7 +68,7 @@ def entries(x: DimArray, key: Any) -> list[Any]:
 
 def index_array(k: Any) -> DimArray:
     """An array of positions or truth values."""
-    i = unwrap(np.asarray(k) if isinstance(k, (list, tuple)) else k, "index")
+    i = unwrap(np.asarray(k) if isinstance(k, (list, tuple)) else nameless(k), "index")
     if i.level is None and i.full_shape == (0,) and i.dtype.kind == "f":
         return make(np.empty(0, np.intp), i.names, NONE)
     if i.dtype.kind not in "iub":

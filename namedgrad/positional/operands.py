@@ -77,6 +77,11 @@ def is_of_xarray(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "xarray"
 
 
+def nameless(value: Any) -> Any:
+    """The array of a DataArray or Variable, of which NumPy sees no names; all else as it is."""
+    return value.data if is_of_xarray(value) and hasattr(value, "ndim") else value
+
+
 def numbered(value: Any, what: str = "operand") -> DimArray:
     """As :func:`unwrap`; a DimArray is taken to have numbered axes already."""
     if isinstance(value, PositionalArray):

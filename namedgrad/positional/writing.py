@@ -19,7 +19,7 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, renumber, wrap
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
-from namedgrad.positional.operands import numbered, unwrap
+from namedgrad.positional.operands import nameless, numbered, unwrap
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.movement.cuts import uncut_slice
@@ -31,6 +31,7 @@ from namedgrad.rules.structure import cast, constant_like, relabel, spread, wher
 
 def setitem(p: PositionalArray, key: Any, value: Any) -> None:
     """Write ``value`` (broadcast) into the cells that a key names."""
+    value = nameless(value)
     if isinstance(value, PositionalArray) and _is_own_view(value._view, p, key):
         return  # p[i] += 1 has written through the view already
     _write(p, key, unwrap(value, "the value written"), "set")
@@ -153,13 +154,32 @@ def _written(x: DimArray, key: Any, v: DimArray, how: str) -> DimArray:
 
 
 def _mask(x: DimArray, key: Any) -> DimArray | None:
-    """A key that is one array of truth values, over the leading axes of ``x``."""
-    if is_basic(key) or isinstance(key, (tuple, list, bool, np.bool_)):
+    """A key that is one array of truth values, over the leading axes of ``x``, or the cells of one among others."""
+    if isinstance(key, tuple):
+        return _mask_among(x, key)
+    if is_basic(key) or isinstance(key, (list, bool, np.bool_)):
         return None
-    mask = unwrap(key, "index")
+    mask = unwrap(nameless(key), "index")
     if mask.dtype.kind != "b" or mask.shape != x.shape[: mask.ndim]:
         return None
     return relabel(indexing.beside(mask, x), dict(zip(mask.dims, x.dims)))
+
+
+def _mask_among(x: DimArray, key: tuple[Any, ...]) -> DimArray | None:
+    """The cells of a key of numbers, slices and one array of truth values per slice, which are not counted."""
+    arrays = [i for i, k in enumerate(key) if not (isinstance(k, slice) or is_basic(k))]
+    if len(arrays) != 1 or any(k is None or k is Ellipsis for k in key):
+        return None
+    at = arrays[0]
+    mask = nameless(key[at])
+    if not (isinstance(mask, PositionalArray) and mask.dtype.kind == "b" and mask.ndim):
+        return None
+    if mask.shape != x.shape[at : at + mask.ndim]:
+        return None
+    whole = (*key[:at], *(slice(None),) * mask.ndim, *key[at + 1 :])
+    after = x.ndim - at - mask.ndim - sum(not isinstance(k, slice) for k in key[at + 1 :])
+    none = wrap(constant_like(np.zeros(x.shape, bool), x, x.dims))
+    return _written(unwrap(none), whole, unwrap(mask[(..., *(None,) * after)]), "set")
 
 
 def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:

@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 from namedgrad.array import REFUSAL
+from namedgrad.positional.array import PositionalArray
 from namedgrad.xarray.seams import holds
 
 _OBJECTS = (xr.DataArray, xr.Variable)
@@ -36,13 +37,19 @@ def _array_function(_: Any, func: Callable[..., Any], __: Any, args: Any, kwargs
     try:
         return func(*args, **kwargs)  # as if there were no such protocol
     except Exception:
-        if REFUSAL.last is refused or not holds((args, kwargs)):
+        of_ours = holds(args) or holds(kwargs)
+        if not of_ours or (REFUSAL.last is refused and not _among(args)):
             raise
     finally:
         _hidden.reset(token)
     out = func(*_arrays(args), **_arrays(kwargs))
     operand = args[_GIVEN_BACK.get(func.__name__, len(args)) :][:1]
     return _given_back(out, *operand) if operand and isinstance(operand[0], _OBJECTS) else out
+
+
+def _among(args: Any) -> bool:
+    """Whether arrays of ours, which refuse to meet names, are among the operands."""
+    return any(isinstance(a, PositionalArray) or (isinstance(a, (list, tuple)) and _among(a)) for a in args)
 
 
 def _arrays(given: Any) -> Any:

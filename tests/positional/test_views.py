@@ -369,6 +369,38 @@ def test_a_vectorized_mask_writes_per_slice() -> None:
     np.testing.assert_allclose(got.data, [ng.grad(lambda x: np.sum(f(x)))(row) for row in data])
 
 
+_KEYS_WITH_A_MASK = {
+    "after a number": lambda x: (1, x[1, :, 0] > 0),
+    "after a slice": lambda x: (slice(None, None, 2), x[0] > 0),
+    "before a number": lambda x: (x[:, 0, 0] > 0, 0),
+    "of two axes, before a slice": lambda x: (x[:, :, 0] > 0, slice(1, 3)),
+    "between": lambda x: (slice(0, 2), x[0, :, 0] > 0, -1),
+    "alone": lambda x: (x[:, 0, 0] > 0,),
+}
+
+
+@pytest.mark.parametrize("name", _KEYS_WITH_A_MASK)
+def test_a_vectorized_mask_among_other_keys(name: str) -> None:
+    data = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
+
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[_KEYS_WITH_A_MASK[name](x)] = x.max()
+        return y
+
+    x = ng.positional(data, "b")
+    np.testing.assert_array_equal(f(x).data, np.stack([f(row) for row in data]))
+    w = np.cos(np.arange(60.0)).reshape(3, 4, 5)
+    got = ng.grad(lambda x: np.sum(w * f(x)))(x)
+    np.testing.assert_allclose(got.data, [ng.grad(lambda x: np.sum(w * f(x)))(row) for row in data], atol=1e-14)
+
+
+def test_a_vectorized_mask_of_another_size_is_no_mask() -> None:
+    x = ng.positional(np.ones((2, 3, 4)), "b")
+    with pytest.raises(ng.TraceError, match=r"boolean index .*axis -1: 1"):
+        x.copy()[0, x[0, :1] > 0] = 0.0
+
+
 def _squared_where_positive(x: Any) -> Any:
     out = np.zeros_like(x)
     out[x > 0] = x[x > 0] ** 2
