@@ -106,7 +106,8 @@ class NumpySpecial:
 
         factor = self.special.binom(n + 2 * a - 1, n)
         with np.errstate(all="ignore"):
-            return self._in_blocks(some, x)
+            out = self._in_blocks(some, x)
+        return self._repaired(out, ~np.isfinite(x), lambda x: known(n, a, x), x)
 
     def xlogy(self, x: Raw, y: Raw) -> Raw:
         """``x log(y)``, and 0 where ``x`` is 0."""
