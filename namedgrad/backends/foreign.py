@@ -46,7 +46,7 @@ def without_mask(raw: Any) -> Any:
     if not isinstance(raw, np.ma.MaskedArray) or raw.dtype.kind not in "iufcmM" or not np.ma.is_masked(raw):
         return raw
     raw = raw.astype(float) if raw.dtype.kind in "iu" else raw
-    return raw.filled(raw.dtype.type("NaT" if raw.dtype.kind in "mM" else "nan"))
+    return raw.filled(np.array("NaT" if raw.dtype.kind in "mM" else "nan", raw.dtype)[()])
 
 
 def is_table(value: Any) -> bool:

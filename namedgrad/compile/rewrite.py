@@ -78,6 +78,8 @@ def is_all(x: Any, what: float) -> bool:
     value = x.value if type(x) is Constant else x
     if isinstance(value, np.ndarray) and value.size and not any(value.strides):
         value = value[(0,) * value.ndim]
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "mM":  # has a unit, and no number equals it
+        return False
     return isinstance(value, (int, float, np.generic, np.ndarray)) and bool(np.all(value == what))
 
 

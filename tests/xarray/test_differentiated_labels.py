@@ -304,7 +304,7 @@ HOUR = np.timedelta64(1, "h")
 def test_averages_of_dates_and_durations(program):
     rng = np.random.default_rng(5)
     gaps = (rng.uniform(0, 30, (2, 3, 4)) * 3600).astype("m8[s]")
-    gaps[0, 1, :2] = np.timedelta64("NaT")
+    gaps[0, 1, :2] = np.timedelta64("NaT", "s")
     ds = xr.Dataset(
         {"a": (("r", "x", "y"), rng.normal(size=(2, 3, 4))), "gap": (("r", "x", "y"), gaps), "at": (("r", "x", "y"), np.datetime64("2011-03-04") + gaps)},
         {"y": [1, 2, 3, 4]},
