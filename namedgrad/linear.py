@@ -16,6 +16,7 @@ Conventions that make every map short:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -56,7 +57,17 @@ class Weight(NamedTuple):
         return self.g.names
 
 
-Factor = DimArray | Mask | Weight | int
+class Pair(NamedTuple):
+    """A cotangent, or a factor, given as a product, so that :func:`fold` can sum the first by a contraction.
+
+    Of a factor the second has only axes of the operand: it is multiplied with what is left of the sum.
+    """
+
+    g: DimArray
+    factor: DimArray
+
+
+Factor = DimArray | Mask | Weight | Pair | int
 
 
 class Vocabulary:
@@ -92,6 +103,8 @@ def product(g: DimArray, f: Factor) -> DimArray:
     """``g * f`` by name, guarded if the mark of ``g`` asks for it."""
     if type(f) is int:
         return g if f == 1 else ops.neg(g)
+    if type(f) is Pair:
+        return product(product(g, f.g), f.factor)
     guard: bool = g.hidden.guard  # type: ignore[attr-defined]
     if isinstance(f, tuple):  # what a Mask or Weight holds may carry the mark of an inner pass
         out = ops.select(f.where, g) if isinstance(f, Mask) else (ops.outweighed if guard else ops.weigh)(g, f.g)
@@ -103,6 +116,8 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
     """The cotangent ``g * f`` of an operand with these names: axes that it lacks are summed unless they are kept."""
     how: Any = g.hidden
     kind = type(f)
+    if kind is Pair:
+        return fold(fold(g, f.g, names), f.factor, names, dtype)  # type: ignore[union-attr]
     own = () if kind is int else f.where.names if kind is Mask else f.names  # type: ignore[union-attr]
     if g.names == names and (own == names or not own):
         if kind is int and f == 1 and dtype is None:
@@ -124,10 +139,7 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
 
 def add_all(parts: Sequence[DimArray]) -> DimArray:
     """Sum of one or more arrays."""
-    out = parts[0]
-    for part in parts[1:]:
-        out = ops.add(out, part)
-    return out
+    return functools.reduce(ops.add, parts)
 
 
 # ------------------------------------------------------------------------------------------------ maps
@@ -234,8 +246,7 @@ class Structural(Map):
         return [out if type(out.hidden) is axes.ByName else ops.stamp(out, g.hidden)]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
-        (t,) = ts
-        return None if t is None else self._push(t)
+        return None if ts[0] is None else self._push(ts[0])
 
 
 class Bilinear(Map):
@@ -268,13 +279,6 @@ class FiniteBilinear(Bilinear):
     """Of operands that are known to be finite."""
 
     __slots__, multiplies = (), False
-
-
-class Pair(NamedTuple):
-    """A cotangent given as a product, so that :func:`fold` can sum it by a contraction instead of forming it."""
-
-    g: DimArray
-    factor: DimArray
 
 
 class CoreMap(Map):

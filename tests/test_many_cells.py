@@ -179,6 +179,39 @@ def test_a_quotient_in_its_denominator(turned: bool) -> None:
     np.testing.assert_allclose(got.T if turned else got, want, rtol=1e-14)
 
 
+@pytest.mark.parametrize("least", [0.0, 1.0])
+@pytest.mark.parametrize("names", [("a",), ("b",), ()])
+def test_a_quotient_in_a_denominator_of_fewer_dims(names: tuple[str, ...], least: float) -> None:
+    x, g = RNG.normal(size=(2, 150, 200))
+    y = RNG.uniform(1, 2, [{"a": 150, "b": 200}[n] for n in names])
+    y.flat[0] = least
+    wide = ng.DimArray(y, names).expand_dims(**{n: 1 for n in "ab" if n not in names}).transpose("a", "b").data
+    g[np.broadcast_to(wide == 0, g.shape)] = 0  # what counts for nothing is divided by 0
+    x[0, 0] = math.inf
+    g[0, 0] = 0
+    with np.errstate(all="ignore"):
+        factor, twice = -x / wide**2, 2 * x / wide**3
+    gone = tuple(i for i, n in enumerate("ab") if n not in names)
+    want, bent = (np.where(g == 0, 0, g * np.where(g == 0, 0, f)).sum(gone) for f in (factor, twice))
+    quotient = lambda y: ng.DimArray(x, ("a", "b")) / y
+    _, pull = ng.pullback(quotient, ng.DimArray(y, names))
+    np.testing.assert_allclose(pull(ng.DimArray(g, ("a", "b"))).data, want, rtol=1e-11, atol=1e-11)
+    slope = ng.grad(lambda y: (ng.DimArray(g, ("a", "b")) * quotient(y)).sum(skipna=False))
+    some = ng.DimArray(np.where(y == 0, 1.5, y), names)
+    got = ng.grad(lambda y: slope(y).sum(skipna=False))(some).data
+    np.testing.assert_allclose(got[y != 0], bent[y != 0], rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan, 0.0, 1e-310])
+def test_a_quotient_in_a_denominator_of_fewer_dims_that_is_odd(odd: float) -> None:
+    x, y = np.where(np.arange(150) == 2, math.nan, RNG.normal(size=(200, 150)) * 1e-300), np.full(150, 2.0)
+    y[1:3] = odd
+    _, pull = ng.pullback(lambda y: ng.DimArray(x, ("a", "b")) / y, ng.DimArray(y, ("b",)))
+    with np.errstate(all="ignore"):
+        want = (-(x / y) / y).sum(0)
+    np.testing.assert_allclose(pull(ng.ones({"a": 200, "b": 150})).data, want, rtol=1e-9)
+
+
 @pytest.mark.parametrize("shape", [(3,), (30_000,), (150, 200)])
 def test_the_imaginary_part_gives_imaginary_gradients(shape: tuple[int, ...]) -> None:
     g = RNG.normal(size=shape)

@@ -124,8 +124,7 @@ def _transposed(
         if c.level is not level:
             return None
         seed = ops.stamp(ops.spread(t, like(c)), axes.by_name(fresh))
-        (g,) = backward(level.tape or (), [(c.node, seed)], [leaf])
-        return g
+        return backward(level.tape or (), [(c.node, seed)], [leaf])[0]
     finally:
         level.close()
 

@@ -18,11 +18,12 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
+from namedgrad.linear import Pair
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.jointly import Joint
 from namedgrad.rules.lengths import length_of, squaring
-from namedgrad.rules.structure import add, equal, multiply, negative, scale, select, subtract, where
+from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
 
 for _prim in (add, subtract, multiply):
@@ -116,7 +117,7 @@ whole_quotient = elementwise("whole_quotient", None, None, None)
 
 # ---- arithmetic                          d/dx                                   d/dz
 positive   = elementwise("positive",       1, domain="real")
-divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _minus_quotient(y, z),   domain=("real", "nonzero"))
+divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _slope_in_divisor(y, z), domain=("real", "nonzero"))
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
 square     = squaring("square",            lambda y, x: multiply(c(2), x), domain=("real",))
 power      = squaring("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
@@ -258,6 +259,15 @@ def promoted(x: DimArray, y: DimArray) -> DimArray:
 def power_order(n: int) -> Callable[..., DimArray]:
     """The n-th derivative of ``x**z`` in ``x``."""
     return ordered("power_order", (n,), lambda y, x, z: power_order(n + 1)(x, z), functools.partial(_order_in_exponent, n))
+
+
+def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
+    """``-y / z``; by a divisor of fewer dims in two parts, whose large one is at hand, unless it is 0 or infinite."""
+    if len(z.names) < len(y.names) and known_finite(z):
+        part = minus_quotient(c(1.0), _as_precise(z, y))
+        if known_finite(part):
+            return Pair(y, part)
+    return _minus_quotient(y, z)
 
 
 def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:
