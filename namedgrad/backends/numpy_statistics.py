@@ -84,8 +84,10 @@ class NumpyStatistics(StatisticKernels):
             return _squares(cells, sum(cells[1:], cells[0]) / count) / x.dtype.type(count - ddof)
         middle = np.add.reduce(x, axis=axis, keepdims=True)
         off = np.subtract(x, np.true_divide(middle, count, dtype=middle.dtype, casting="unsafe"))
-        np.multiply(off, off, out=off)
-        out = np.add.reduce(off, axis=axis)
+        start = x.ndim - len(axis)
+        out = row_products(off, off, start) if axis and axis == tuple(range(start, x.ndim)) else None
+        if out is None:
+            out = np.add.reduce(np.multiply(off, off, out=off), axis=axis)
         return np.true_divide(out, count - ddof).astype(x.dtype, copy=False)
 
 

@@ -25,6 +25,7 @@ from namedgrad.rules.reductions.common import (
     counts,
     divide_counted,
     mean_of,
+    over_all,
     present,
     ratio,
     real_dtype,
@@ -52,7 +53,7 @@ from namedgrad.trace import apply, innermost
 class _Variance(Primitive):
     """Of real numbers, all of which take part: its gradient is ``2 / n`` times the distance from the mean."""
 
-    form, signature = "core", "(n...)->()"
+    form, signature, keeps = "core", "(n...)->()", "factors"
 
     def lower(self, args: Sequence[DimArray], dims: Names, ddof: float) -> DimArray:
         (x,) = args
@@ -62,16 +63,14 @@ class _Variance(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, ddof: float) -> Map:
         frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
         x, inner = relabel(ins[0], frame), axes.cores(len(dims))
-        double = e.divide(c(2.0), c(count_of(ins[0], dims) - ddof))
-
-        def off() -> DimArray:
-            mean = mean_of(x, inner, None)
-            away = subtract(x, mean)
-            return away if _outlasts_rounding(out, mean) else subtract(away, mean_of(away, inner, None))
-
+        double, target = e.divide(c(2.0), c(count_of(ins[0], dims) - ddof)), like(x)
+        mean = mean_of(x, inner, None)
+        off = subtract(x, mean)
+        if not _outlasts_rounding(out, mean):
+            off = subtract(off, mean_of(off, inner, None))
         return CoreMap(
-            lambda ts: scale(contract(ts[0], off(), inner), double),
-            lambda g: [Pair(spread(scale(g, double), x), off())],
+            lambda ts: scale(contract(ts[0], off, inner), double),
+            lambda g: [Pair(spread(scale(g, double), target), off)],
             [like(ins[0])],
             [frame],
             {},
@@ -126,9 +125,11 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     1.0
     """
     dims, ddof = pick(x, dim, "var"), number(ddof, "var: ddof")
+    if x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
+        plain = over_all(x, skipna, lambda: apply(_VARIANCE, (x,), dims=dims, ddof=ddof))
+        if plain is not None:
+            return restore(plain, x, dims, keepdims)
     mask = present(x, skipna)
-    if mask is None and x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
-        return restore(apply(_VARIANCE, (x,), dims=dims, ddof=ddof), x, dims, keepdims)
     n = None if mask is None else counts(mask, dims, real_dtype(x))
     off = _off(x, dims, mask, n)
     squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
