@@ -92,25 +92,33 @@ class LossKernels:
 
     def bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         """``(1 - target) softplus(x) + weight target softplus(-x)``; a product with 0 is 0 at infinity too."""
-        return self._in_blocks(self._bce_logits, x, target, weight)
+        return self._unless_finite(self._bce_logits_plain, self._bce_logits, x, target, weight)
+
+    def _unless_finite(self, plain: Callable[..., Raw], careful: Callable[..., Raw], *operands: Raw) -> Raw:
+        """What is plain, where values may be looked at, and of cells that are not finite with care."""
+        if self.may_branch:
+            with np.errstate(over="ignore", invalid="ignore"):
+                out = self._in_blocks(plain, *operands)
+            if self.isfinite_all(out):
+                return out
+        return self._in_blocks(careful, *operands)
+
+    def _bce_logits_plain(self, x: Raw, target: Raw, weight: Raw) -> Raw:
+        bend = self.log1p_of_fall(x)
+        if type(weight) is int:  # 1: half of the work
+            return np.maximum(x, 0) - target * x + bend
+        other, own = 1 - target, weight * target
+        return other * np.maximum(x, 0) - own * np.minimum(x, 0) + (other + own) * bend
 
     def _bce_logits(self, x: Raw, target: Raw, weight: Raw) -> Raw:
-        xp, bend = self.xp, self.log1p_of_fall(x)
+        xp, other, own = self.xp, 1 - target, weight * target
         with np.errstate(invalid="ignore"):
-            if self.may_branch and type(weight) is int:  # 1: half of the work
-                out = xp.maximum(x, 0) - target * x + bend
-                if self.isfinite_all(out):
-                    return out
-            other, own = 1 - target, weight * target
-            up, down = xp.maximum(x, 0), xp.minimum(x, 0)
-            if self.may_branch and self.isfinite_all(out := other * up - own * down + (other + own) * bend):
-                return out
-            line = self.scale(other, up) - self.scale(own, down)
-        return line + (other + own) * bend
+            line = self.scale(other, xp.maximum(x, 0)) - self.scale(own, xp.minimum(x, 0))
+        return line + (other + own) * self.log1p_of_fall(x)
 
     def bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         """Its derivative, ``(1 - target) expit(x) - weight target expit(-x)``: both tails by the smaller of the two."""
-        return self._in_blocks(self._bce_logits_slope, x, target, weight)
+        return self._unless_finite(self._bce_logits_slope_plain, self._bce_logits_slope, x, target, weight)
 
     def bce_logits_odds(self, x: Raw, weight: Raw) -> Raw:
         """Its derivative in the target, ``log_expit(-x) - weight log_expit(x)``."""
@@ -123,14 +131,12 @@ class LossKernels:
 
         return self._in_blocks(odds, x, weight)
 
+    def _bce_logits_slope_plain(self, x: Raw, target: Raw, weight: Raw) -> Raw:
+        fall = np.exp(-x)
+        return ((1 - target) - weight * target * fall) / (1 + fall)
+
     def _bce_logits_slope(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         xp, other, own = self.xp, 1 - target, weight * target
-        if self.may_branch:
-            with np.errstate(over="ignore", invalid="ignore"):
-                fall = np.exp(-x)
-                out = (other - own * fall) / (1 + fall)
-            if self.isfinite_all(out):
-                return out
         fall, right = xp.exp(-xp.absolute(x)), xp.greater(x, 0)
         most = 1 / (1 + fall)
         least = fall * most
