@@ -212,6 +212,15 @@ def test_a_quotient_in_a_denominator_of_fewer_dims_that_is_odd(odd: float) -> No
     np.testing.assert_allclose(pull(ng.ones({"a": 200, "b": 150})).data, want, rtol=1e-9)
 
 
+def test_gradients_of_the_largest_lie_in_memory_as_the_cells_do() -> None:
+    x, g = RNG.normal(size=(200, 150)).T, RNG.normal(size=150)
+    x[3, 5:7] = 9
+    _, pull = ng.pullback(lambda x: x.max("b"), ng.DimArray(x, ("a", "b")))
+    got, top = pull(ng.DimArray(g, ("a",))).data, x == x.max(1, keepdims=True)
+    np.testing.assert_allclose(got, top * (g / top.sum(1))[:, None], rtol=1e-15)
+    assert got.flags.f_contiguous
+
+
 @pytest.mark.parametrize("shape", [(3,), (30_000,), (150, 200)])
 def test_the_imaginary_part_gives_imaginary_gradients(shape: tuple[int, ...]) -> None:
     g = RNG.normal(size=shape)

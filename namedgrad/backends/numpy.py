@@ -208,7 +208,7 @@ class NumpyBackend(
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
             return super().select(mask, x)
-        keep = np.negative(np.ascontiguousarray(mask).view(np.int8))
+        keep = np.negative(np.asarray(mask if 0 in x.strides else np.ascontiguousarray(mask)).view(np.int8))
         if keep.size < x.size:  # else it becomes as wide as x where they meet, in the cache: 0.6 ms less than here
             keep = keep.astype(bits)
         return np.bitwise_and(keep, x.view(bits)).view(x.dtype)
