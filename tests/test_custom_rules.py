@@ -215,3 +215,20 @@ def test_custom_rules_of_structures() -> None:
     g = ng.grad(lambda p: (lambda r: (r[0] * r[0]).sum() * r[1])(both(p, 3)))(p)
     np.testing.assert_allclose(g["a"].data, 18 * p["a"].data * p["b"].data.sum(), rtol=1e-12)
     np.testing.assert_allclose(g["b"].data, np.full(4, 9 * (p["a"].data ** 2).sum()), rtol=1e-12)
+
+
+def test_what_a_rule_keeps_is_not_conjugated_in_its_place() -> None:
+    kept = ng.DimArray(RNG.normal(size=3) + 1j * RNG.normal(size=3), "x")
+    before = kept.to_numpy()
+
+    @ng.custom_pullback
+    def f(z: ng.DimArray) -> ng.DimArray:
+        return z * 2
+
+    f.pullback(lambda c, out, z: kept)
+    _, pull = ng.pullback(f, kept + 1)
+    first, again = (pull(ng.DimArray(np.ones(3, complex), "x")).data for _ in range(2))
+    np.testing.assert_array_equal(kept.data, before)
+    np.testing.assert_array_equal(first, again)
+    first[0] = 7
+    np.testing.assert_array_equal(kept.data, before)

@@ -135,7 +135,8 @@ def _multiplies_nothing(map_: Map) -> bool:
 def _is_finite_number(factor: Any) -> bool:
     if type(factor) is not DimArray or factor.names:
         return False
-    return backends.is_number(factor.raw) and cmath.isfinite(factor.raw)
+    raw = factor.raw
+    return cmath.isfinite(raw) if backends.is_number(raw) else backends.known_finite(raw)
 
 
 def _all_finite(arrays: Sequence[DimArray | None]) -> bool:
@@ -256,11 +257,15 @@ class _Finish:
         self.sizes = sizes
 
     def all(
-        self, grads: Sequence[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]
+        self, grads: list[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]
     ) -> list[DimArray]:
-        pairs = zip(grads, ins, strict=True)
-        done = (x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x)) for g, x in pairs)
-        return own_memory(done, seeds)
+        finished = (
+            x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x))
+            for g, x in zip(grads, ins, strict=True)
+        )
+        done = own_memory(finished, seeds)
+        grads.clear()  # so that what is done is held once
+        return [_conjugated(g) if g.dtype.kind == "c" else g for g in done]
 
     def _with_all(self, g: DimArray) -> DimArray:
         """With every vectorized axis of the outputs, also those that only other outputs have."""
@@ -271,12 +276,19 @@ class _Finish:
         return relabel(wide, {}, hide=tuple(lacks))
 
 
+def _conjugated(g: DimArray) -> DimArray:
+    """The conjugate of a gradient, in its own memory where nobody else, a rule of the user's for one, has it."""
+    if backends.is_recording() or not _is_held_once(g):
+        return conj_if_complex(g)
+    return make(backends.NUMPY.conjugate_own(g.raw), g.names, g.hidden)
+
+
 def finish_gradient(g: DimArray, x: Any) -> DimArray:
-    """A cotangent at an input: the input's names and mark, kept axes in front."""
+    """A cotangent at an input, not conjugated yet: the input's names and mark, kept axes in front."""
     if g.hidden.final:  # type: ignore[attr-defined]
         g = _with_final_names(g, x)
     extra = tuple(n for n in g.names if n not in x.names)
-    g = stamp(conj_if_complex(g), x.hidden.union(extra) if extra else x.hidden)
+    g = stamp(g, x.hidden.union(extra) if extra else x.hidden)
     return laid_out(cast(g, x.dtype), x, extra)
 
 
