@@ -264,8 +264,9 @@ class _Finish:
             for g, x in zip(grads, ins, strict=True)
         )
         done = own_memory(finished, seeds)
+        turned = [g is not None and g.dtype.kind == d.dtype.kind == "c" for g, d in zip(grads, done, strict=True)]
         grads.clear()  # so that what is done is held once
-        return [_conjugated(g) if g.dtype.kind == "c" else g for g in done]
+        return [_conjugated(d) if t else d for d, t in zip(done, turned, strict=True)]
 
     def _with_all(self, g: DimArray) -> DimArray:
         """With every vectorized axis of the outputs, also those that only other outputs have."""
