@@ -260,3 +260,14 @@ def test_what_is_added_along_an_index_leaves_the_sign_of_other_zeros(index, more
     found = ng.index_add(*(ng.DimArray(v, ("a",)) for v in (x, index, more)), "a").data
     np.testing.assert_array_equal(found, want)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(want))
+
+
+@pytest.mark.parametrize("factors", [(1e-310, 1e300), (0.0, 3.0), (1e-200, 1e200), (1e200, 1e-150), (-2.0, 0.5)])
+def test_factors_of_products_whose_reciprocals_leave_the_range(factors: tuple[float, float]) -> None:
+    x, to = ng.DimArray([*factors, 3.0, 4.0], "a"), [0, 0, 1, 1]
+    _, pull = ng.pullback(lambda x: ng.segment_prod(x, to, "a", 2), x)
+    want = np.array([factors[1], factors[0], 4.0, 3.0])
+    np.testing.assert_allclose(pull(ng.DimArray([2.0, -1.0], "a")).data, want * [2, 2, -1, -1], rtol=1e-14)
+    for k, t in enumerate(np.eye(4)):
+        _, pushed = ng.pushforward(lambda x: ng.segment_prod(x, to, "a", 2), (x,), (ng.DimArray(t, "a"),))
+        np.testing.assert_allclose(pushed.data, [want[k], 0] if k < 2 else [0, want[k]], rtol=1e-14)
