@@ -67,6 +67,7 @@ def under(x):
 
 
 POINTS = ng.DimArray([[1.0, 2.0], [1.0, 2.0], [3.0, 5.0]], ("i", "k"))  # two of which meet
+SCALES = ng.DimArray([0.5, 3.0], "s")
 SQUARES = {  # a square of a length, and the same without a root
     "abs": (lambda x: abs(x) ** 2, lambda x: x * x),
     "product": (lambda x: (lambda d: d * d)(abs(x - x[{"i": 0}])), lambda x: (x - x[{"i": 0}]) ** 2),
@@ -76,6 +77,10 @@ SQUARES = {  # a square of a length, and the same without a root
     "hypot": (lambda x: ng.hypot(x - 1, 2 * (x - 1)) ** 2.0, lambda x: 5 * (x - 1) ** 2),
     "norm": (lambda x: ng.norm(x - x.rename(i="j"), "k") ** 2, under),
     "kernel": (lambda x: np.exp(-(ng.norm(x - x.rename(i="j"), "k", keepdims=True) ** 2)), lambda x: np.exp(-under(x))),
+    "negative": (lambda x: np.exp((lambda d: -d * d)(ng.norm(x - x.rename(i="j"), "k"))), lambda x: np.exp(-under(x))),
+    "scaled": (lambda x: np.exp(-0.5 * (ng.norm(x - x.rename(i="j"), "k") / 3) ** 2), lambda x: np.exp(-under(x) / 18)),
+    "several scales": (lambda x: (lambda d: SCALES * d * d)(abs(x - x[{"i": 0}])), lambda x: SCALES * (x - x[{"i": 0}]) ** 2),
+    "own scale": (lambda x: ((x.sum() * abs(x - x[{"i": 0}])) ** 2), lambda x: (x.sum() * (x - x[{"i": 0}])) ** 2),
     "std": (lambda x: x.std("i") ** 2 + (x - x[{"i": [0, 0, 0]}]).std("i") ** 2, lambda x: 2 * x.var("i")),
     "cdist": (lambda x: ng.cdist(x, x.rename(i="j"), "k") ** 2, under),
     "cdist by products": (lambda x: ng.cdist(x, x.rename(i="j"), "k", compute_mode="matmul") ** 2, under),
@@ -105,6 +110,8 @@ def test_squares_of_lengths_in_numpy_programs():
     x = np.random.default_rng(0).normal(size=16)
     rbf = lambda x, y: np.exp(-np.linalg.norm(x - y) ** 2)
     np.testing.assert_allclose(ng.jacobian(ng.grad(rbf, 0), 1)(x, x), 2 * np.eye(16), atol=1e-15)
+    by_products = lambda x, y: (lambda d: np.exp(-0.5 * d * d))(np.linalg.norm(x / 3 - y / 3))
+    np.testing.assert_allclose(ng.jacobian(ng.grad(by_products, 0), 1)(x, x), np.eye(16) / 9, atol=1e-15)
     pairs = lambda x: (np.linalg.norm(x[:, None] - x[None], axis=-1) ** 2).sum()
     y = x.reshape(8, 2)
     np.testing.assert_allclose(ng.hvp(pairs, y, y), 4 * (8 * y - y.sum(0)), atol=1e-13)

@@ -12,7 +12,7 @@ from namedgrad.axes import AxisError
 from namedgrad.backends import call
 from namedgrad.linear import Map, Mask, Scale, like, ops
 from namedgrad.primitive.registry import Primitive, check_sizes, mismatch, operation, place, sample
-from namedgrad.squares import Length
+from namedgrad.squares import Length, of_lengths
 from namedgrad.trace import apply
 
 # The operators of Python on numbers, by kernel.
@@ -105,7 +105,7 @@ class Elementwise(Primitive):
         short = like(out) if terms and (terms[0][1] != names or terms[-1][1] != names) else None
         captured = None if lx is ly else b if lx is level else a
         traced = level.record(Scale(terms, short), nodes, out, captured) if terms else out
-        return x.squared(traced) if x is y and type(x) is Length and self.kernel == "multiply" else traced
+        return of_lengths(self.name, self.two, x, y, traced) if type(x) is Length or type(y) is Length else traced
 
     def lower(self, args: Sequence[DimArray]) -> DimArray:
         if len(args) == 2:

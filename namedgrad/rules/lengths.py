@@ -8,7 +8,7 @@ from typing import Any
 from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.primitive import Elementwise
-from namedgrad.squares import Length, as_length
+from namedgrad.squares import Length, as_length, as_multiple
 
 
 class LengthOf(Elementwise):
@@ -21,6 +21,14 @@ class LengthOf(Elementwise):
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
         return as_length(super().two(x, y), lambda: self.radicand(x, y))
+
+
+class Negation(Elementwise):
+    """The negative, which is a multiple if it is one of a length."""
+
+    def one(self, x: DimArray) -> DimArray:
+        out = super().one(x)
+        return as_multiple(out, x, self.one) if type(x) is Length else out
 
 
 class Squaring(Elementwise):

@@ -14,6 +14,7 @@ from namedgrad.axes import AxisError, ByName, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Bilinear, Like, Map, Structural, Weight, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
+from namedgrad.rules.lengths import Negation
 from namedgrad.squares import Length, as_length
 from namedgrad.trace import Traced, apply, innermost
 
@@ -21,7 +22,7 @@ from namedgrad.trace import Traced, apply, innermost
 #                       name          d/dx                        d/dy
 add      = elementwise("add",         1,                          1)
 subtract = elementwise("subtract",    1,                          -1)
-negative = elementwise("negative",    -1)
+negative = Negation("negative",       (-1,))
 multiply = elementwise("multiply",    lambda o, x, y: y,          lambda o, x, y: x)
 weigh    = elementwise("weigh",       lambda o, g, f: f,          lambda o, g, f: Weight(g), kernel="multiply")
 scale    = elementwise("scale",       lambda o, g, f: shield(f, g), lambda o, g, f: Weight(g))
@@ -214,7 +215,7 @@ def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: N
     if x.level is None:
         return _RELABEL.lower((x,), mapping, hide, show)
     out = apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
-    return as_length(out, lambda: relabel(x.radicand(), mapping, hide, show)) if type(x) is Length else out
+    return as_length(out, lambda: relabel(x.under(), mapping, hide, show)) if type(x) is Length else out
 
 
 def cast(x: DimArray, dtype: Any) -> DimArray:
@@ -459,7 +460,7 @@ _ORDER = Order("order")
 
 def where_zero(x: DimArray, there: DimArray, elsewhere: DimArray) -> DimArray:
     """One of two where ``x`` is 0, the other elsewhere."""
-    return where(equal(x, _ZERO), there, elsewhere)
+    return reorder(where(equal(x, _ZERO), there, elsewhere), elsewhere.names)
 
 
 ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
