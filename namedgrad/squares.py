@@ -71,6 +71,11 @@ def as_length(y: DimArray, radicand: Callable[[], DimArray]) -> DimArray:
     return out
 
 
+def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> DimArray:
+    """``y``, which is ``move(x)`` and holds cells of ``x``: a length if that is one."""
+    return as_length(y, lambda: move(x.under())) if type(x) is Length else y
+
+
 def as_multiple(y: DimArray, x: Length, again: Callable[[DimArray], DimArray]) -> DimArray:
     """``y``, which is ``again(x)``, as a multiple of a length."""
     out = as_length(y, x.under)

@@ -119,6 +119,31 @@ def test_squares_of_lengths_in_numpy_programs():
     assert ng.grad(lambda t: np.sqrt(t) ** 2)(0.0) == 1.0
 
 
+MOVES = {
+    "position": lambda d: d[0],
+    "positions": lambda d: d[np.array([0, 0])] / np.sqrt(2),
+    "slice": lambda d: d[:1],
+    "mask": lambda d: d[np.array([True, False])],
+    "another shape": lambda d: d.reshape(2, 1)[:1],
+    "another order": lambda d: d[None].T[:1],
+    "more axes": lambda d: (d[:, None] * np.array([0.6, 0.8]))[0],
+    "broadcast": lambda d: np.broadcast_to(d / 3, (9, 2))[:, 0],
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_lengths_stay_lengths_wherever_their_cells_go(name, vectorized):
+    squared = lambda x: (MOVES[name](np.linalg.norm(np.stack([x, x + 1]), axis=-1)) ** 2).sum()
+    v = np.array([0.3, -1.2])
+    if vectorized:
+        zero = ng.positional(np.zeros((3, 2)), vectorized="b")
+        np.testing.assert_allclose(ng.hvp(squared, zero, v).data, np.tile(2 * v, (3, 1)), rtol=1e-14)
+    else:
+        np.testing.assert_allclose(ng.hessian(squared)(np.zeros(2)), 2 * np.eye(2), rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(ng.compile(ng.grad(lambda x: (ng.grad(squared)(x) * v).sum()))(np.zeros(2)), 2 * v, rtol=1e-14)
+
+
 def test_second_order_of_prod_at_zeros():
     x = ng.DimArray([0.0, 0.0, 4.0], ("x",))
     np.testing.assert_array_equal(ng.hessian(lambda x: x.prod())(x).data, [[0, 4, 0], [4, 0, 0], [0, 0, 0]])

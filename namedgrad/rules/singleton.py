@@ -11,6 +11,7 @@ from namedgrad.backends import call
 from namedgrad.linear import Map, Structural, like
 from namedgrad.primitive import Primitive
 from namedgrad.rules.structure import spread
+from namedgrad.squares import moved
 from namedgrad.trace import apply
 
 
@@ -37,4 +38,4 @@ _DROP = _Drop("drop")
 
 def drop(x: DimArray, dims: Names) -> DimArray:
     """``x`` without these axes, each of size 1."""
-    return apply(_DROP, (x,), dims=dims) if dims else x
+    return moved(apply(_DROP, (x,), dims=dims), x, lambda square: drop(square, dims)) if dims else x

@@ -15,7 +15,7 @@ from namedgrad.backends import call
 from namedgrad.linear import Bilinear, Like, Map, Structural, Weight, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
 from namedgrad.rules.lengths import Negation
-from namedgrad.squares import Length, as_length
+from namedgrad.squares import moved
 from namedgrad.trace import Traced, apply, innermost
 
 # fmt: off
@@ -205,7 +205,9 @@ def spread(x: DimArray, target: Like | DimArray) -> DimArray:
     """Broadcast to at least the names of ``target``."""
     if type(target) is not Like:
         target = like(target)  # type: ignore[arg-type]
-    return x if x.names == target.names else apply(_SPREAD, (x,), target=target)
+    if x.names == target.names:
+        return x
+    return moved(apply(_SPREAD, (x,), target=target), x, lambda square: spread(square, target))
 
 
 def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: Names = ()) -> DimArray:
@@ -215,7 +217,7 @@ def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: N
     if x.level is None:
         return _RELABEL.lower((x,), mapping, hide, show)
     out = apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
-    return as_length(out, lambda: relabel(x.under(), mapping, hide, show)) if type(x) is Length else out
+    return moved(out, x, lambda square: relabel(square, mapping, hide, show))
 
 
 def cast(x: DimArray, dtype: Any) -> DimArray:
@@ -438,7 +440,9 @@ def choose(fast: DimArray, safe: DimArray) -> DimArray:
 
 def reorder(x: DimArray, names: Names) -> DimArray:
     """The same array stored in another order of its axes."""
-    return x if x.names == names else apply(_ORDER, (x,), names=names)
+    if x.names == names:
+        return x
+    return moved(apply(_ORDER, (x,), names=names), x, lambda square: reorder(square, names))
 
 
 class Order(Primitive):

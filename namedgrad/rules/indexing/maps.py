@@ -21,6 +21,7 @@ from namedgrad.linear import Like, Map, fold, like
 from namedgrad.primitive import Primitive, check_sizes, place
 from namedgrad.rules.dims import without
 from namedgrad.rules.structure import relabel, spread, stamp
+from namedgrad.squares import moved
 from namedgrad.trace import apply
 
 
@@ -210,7 +211,8 @@ _GATHER, _SCATTER = _Gather("gather"), _ScatterAdd("scatter_add")
 
 def gather(x: DimArray, index: Mapping[Name, DimArray]) -> DimArray:
     """Index several dims of ``x`` pointwise."""
-    return apply(_GATHER, (x, *index.values()), dims=tuple(index))
+    out = apply(_GATHER, (x, *index.values()), dims=tuple(index))
+    return moved(out, x, lambda square: gather(square, index))
 
 
 def scatter_add(g: DimArray, index: Sequence[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names) -> DimArray:

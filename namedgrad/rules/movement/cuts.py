@@ -7,6 +7,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
 from namedgrad.primitive.linear import linear
+from namedgrad.squares import moved
 
 
 def core_size(x: Like) -> int:
@@ -32,7 +33,7 @@ def core_dims(x: Like) -> Names:
 
 def slice_of(x: DimArray, dim: Name, index: slice | int) -> DimArray:
     """A slice, or one position, of one dim."""
-    if isinstance(index, int):
-        return _cut_one(x, (dim,), index=index)
-    full = index.indices(extent(x, dim))
-    return x if full == (0, extent(x, dim), 1) else _cut_slice(x, (dim,), index=index)
+    if not isinstance(index, int) and index.indices(extent(x, dim)) == (0, extent(x, dim), 1):
+        return x
+    out = _cut_one(x, (dim,), index=index) if isinstance(index, int) else _cut_slice(x, (dim,), index=index)
+    return moved(out, x, lambda square: slice_of(square, dim, index))
