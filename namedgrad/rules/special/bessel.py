@@ -133,7 +133,7 @@ def _of_order_one(kernel: str, zero: Function, bend: Callable[..., DimArray]) ->
 
 
 _j1_slope = _of_order_one("j1_slope", lambda x: j0(x), lambda s, x, y: scaled(0.25, subtract(jv(c(3), x), scaled(3.0, j1(x)))))
-_i1_slope = _of_order_one("i1_slope", lambda x: i0(x), lambda s, x, y: scaled(0.25, add(iv(c(3), x), scaled(3.0, i1(x)))))
+_i1_slope = _of_order_one("i1_slope", lambda x: i0(x), lambda s, x, y: add(scaled(0.25, iv(c(3), x)), scaled(0.75, i1(x))))
 _i1e_slope = _of_order_one("i1e_slope", lambda x: i0e(x), _bend_of_scaled_first)
 
 
