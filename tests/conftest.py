@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import types
 import zlib
@@ -13,6 +14,14 @@ import pytest
 
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
+
+gc.disable()  # what is collected here, a million and a half objects, stays to the end of the run
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector need not look at the tests themselves: each of its passes would take most of a second."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
