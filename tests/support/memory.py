@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import tracemalloc
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,8 +20,9 @@ class Taken(NamedTuple):
 
 
 def taken(work: Callable[[], Any]) -> Taken:
-    """The least of a few runs, as threads that other libraries left (those of a cluster) allocate, too, at any time."""
-    return min((_once(work) for _ in range(ROUNDS)), key=lambda taken: taken.most)
+    """Of a run after another, which may import; the least of a few where threads that others left allocate at any time."""
+    work()
+    return min((_once(work) for _ in range(ROUNDS if threading.active_count() > 1 else 1)), key=lambda taken: taken.most)
 
 
 def peak(work: Callable[[], Any]) -> int:
