@@ -202,6 +202,8 @@ print(f"{found.nit} iterations, {found.nfev} gradients in {seconds:.1f} s: cost 
 print(f"diffusivity: {diffusivity.item():.0f} m2/s, truly {TRUE_DIFFUSIVITY:.0f}")
 for name, field in (("first guess", background), ("analysis", analysis)):
     print(f"{name:12} wrong by {np.sqrt(((field - truth) ** 2).mean()).item():.2f} K on average")
+assert ((analysis - truth) ** 2).mean() < ((background - truth) ** 2).mean() / 9
+assert 12_000 < diffusivity < 25_000
 
 # %%
 # The sea two weeks ago

@@ -104,6 +104,8 @@ for i in range(theta.sizes["lon"]):
     apart.append(abs(alone.params - fit.params.isel(here)).to_array().max().item())
 loop = (time.perf_counter() - clock) / len(apart)
 print(f"largest difference of a parameter: {max(apart):.1e}")
+assert (fit.status == 0).all()
+assert max(apart) < 1e-5  # both stop where a step is less than 1e-6
 print(f"{1000 * together / 48:.0f} ms for a station together with all others, {1000 * loop:.0f} ms alone")
 print(f"{loop * 48 / together:.1f} times as fast")
 
@@ -165,6 +167,8 @@ linear = np.sqrt(variance / slope**2).isel(at=abs(depth - thermocline).argmin("a
 print(f"thermocline: {float(thermocline.min()):.0f} m to {float(thermocline.max()):.0f} m")
 print(f"standard deviation: {float(uncertainty.min()):.1f} m to {float(uncertainty.max()):.1f} m")
 print(f"to first order it is {float((linear / uncertainty).median()):.2f} times that at the median station")
+assert 40 < thermocline.min() < thermocline.max() < 300
+assert 0.5 < (linear / uncertainty).median() < 1.5
 
 # %%
 # The least certain station: measurements, draws, the slope, and the depth of 16 °C in nine of ten draws. And all of

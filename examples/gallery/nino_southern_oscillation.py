@@ -94,6 +94,8 @@ difference = (correlation(sst + step * along) - correlation(sst - step * along))
 print(f"by finite differences {difference:.12f}")
 print(f"by the gradient       {(gradient * along).sum().item():.12f}")
 print("largest sensitivity on land:", abs(sensitivity.where(sst.isnull())).max().item())
+assert abs(difference / (gradient * along).sum() - 1) < 1e-6
+assert abs(sensitivity.where(sst.isnull())).max() == 0.0
 
 # %%
 # What a kelvin would do, and what the sea did
