@@ -24,7 +24,7 @@ from namedgrad import backends
 from tests.backends.table import LABELLED, labelled_data, placed, results, tolerance
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
-from tests.support.samples import FLOATING, Case, table
+from tests.support.samples import FLOATING, Case, chosen, table
 from tests.support.tolerances import EXACT, ROUNDING, assert_close
 
 
@@ -45,13 +45,18 @@ def quietly(call: Callable[[], Any]) -> Any:
 # ------------------------------------------------------------------------------------------------ the table
 
 
+# Second derivatives, which take longer than all else, of one sample of each operation.
+TWICE = {case.label for case in chosen("twice", chosen("cupy test_every_operation_is_that_of_numpy", every_sample=True))}
+
+
 @table("cupy test_every_operation_is_that_of_numpy", every_sample=True)
 def test_every_operation_is_that_of_numpy(case: Case, cupy: Any) -> None:
     def place(x: ng.DimArray) -> ng.DimArray:
         return placed(x, cupy.asarray)
 
-    expected = results(case, lambda x: x)
-    for what, found in results(case, place, quietly).items():
+    second = case.label in TWICE
+    expected = results(case, lambda x: x, second=second)
+    for what, found in results(case, place, quietly, second=second).items():
         for y, e in zip(found, expected[what], strict=True):
             assert y.backend == "cupy"
             assert isinstance(y.data, cupy.ndarray), "a scalar is a 0-d array"
