@@ -7,6 +7,7 @@ import gc
 import sys
 import types
 import zlib
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,16 @@ import pytest
 from tests.support import fake_cupy
 from tests.support.fake_cupy.counts import stats
 
-gc.disable()  # what is collected here, a million and a half objects, stays to the end of the run
 
-
-def pytest_collection_finish() -> None:
-    """The garbage collector need not look at the tests themselves: each of its passes would take most of a second."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the tests themselves, a million and a half objects, from the collector: a pass would take most of a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
