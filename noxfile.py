@@ -13,7 +13,8 @@ DEV = nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"
 CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 WORKERS = ["-n", "auto", f"--maxprocesses={CORES}", "--dist=worksteal"]
 WORKERS += ["--capture=sys", "-p", "no:logging"]  # no test logs, and 70,000 times nothing takes half a minute
-HEADLESS = {"MPLBACKEND": "Agg"}
+#: Interpreters that tests and pages start read compiled modules, whatever the caller's shell says of these.
+HEADLESS = {"MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": ""}
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 

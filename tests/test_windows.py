@@ -405,6 +405,8 @@ P = np.ones((2, 3, 8))
         (lambda: ng.conv1d(A, np.ones((4, 3, 2))), TypeError, "DimArray"),
         (lambda: ng.fractional_max_pool2d(P, 2, 2), ValueError, "_random_samples"),
         (lambda: ng.col2im(P, (4, 4), 2), ValueError, "columns"),
+        (lambda: ng.fold(ng.positional(P), (4, 4), (2, 2)), TypeError, "dim of offsets.*col2im"),
+        (lambda: ng.diagonal_scatter(A, np.ones(3), 1), ng.AxisError, "rows and of the columns"),
     ],
 )
 def test_errors_name_the_way_out(call: Any, error: Any, message: str) -> None:

@@ -16,7 +16,7 @@ from namedgrad.positional.operands import unwrap
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.structure import add, relabel
 from namedgrad.rules.windows import convolution, folding
-from namedgrad.rules.windows.geometry import private_name
+from namedgrad.rules.windows.geometry import private_name, with_offsets
 
 _GROUP, _IN, _OUT = private_name("group"), private_name("in"), private_name("out")
 
@@ -292,7 +292,7 @@ def _by_number(by: Callable[..., DimArray]) -> Callable[..., Any]:
 
 def _fold(x: Any, dims: Mapping[int, int], sizes: Mapping[int, int], **options: Any) -> Any:
     a = unwrap(x)
-    pairs = {numbered(d, a.ndim): numbered(k, a.ndim) for d, k in dims.items()}
+    pairs = {numbered(d, a.ndim): numbered(k, a.ndim) for d, k in with_offsets(dims).items()}
     read = {k: numbered(v, a.ndim) if isinstance(v, Mapping) else v for k, v in options.items()}
     y = folding.fold(a, pairs, numbered(sizes, a.ndim), **read)
     return leave(ordered(y, tuple(n for n in a.dims if n in y.names)), x)

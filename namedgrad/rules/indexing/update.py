@@ -11,12 +11,13 @@ from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.primitive import operation, sample
-from namedgrad.rules.dims import as_names, check, pick
+from namedgrad.rules.dims import check, pick
 from namedgrad.rules.indexing.at import At
 from namedgrad.rules.indexing.positions import beside, joined, named_index, wrapped
 from namedgrad.rules.indexing.reduce import spot
 from namedgrad.rules.indexing.writing import write_into
 from namedgrad.rules.movement import merge, slice_of, split
+from namedgrad.rules.movement.triangles import two_dims
 from namedgrad.rules.structure import relabel, reorder
 
 
@@ -229,7 +230,7 @@ def diagonal_scatter(x: DimArray, src: Any, dims: tuple[Name, Name], *, offset: 
     array([[1., 0.],
            [0., 2.]])
     """
-    row, column = (check(x, d, "diagonal_scatter") for d in as_names(x, dims))
+    row, column = two_dims(x, dims, "diagonal_scatter")
     v, along = constant(src), axes.fresh("diagonal")
     v = relabel(v, {dim: along} if dim in v.names else {})
     if dim in x.names and dim not in (row, column):

@@ -10,7 +10,7 @@ from namedgrad.axes import AxisError
 from namedgrad.backends.windows import Span
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check
-from namedgrad.rules.windows.geometry import new_names, sides, span, whole, window_sizes
+from namedgrad.rules.windows.geometry import new_names, sides, span, whole, window_sizes, with_offsets
 from namedgrad.rules.windows.views import add_windows, strided_windows
 
 
@@ -109,6 +109,7 @@ def fold(
     array([1., 2., 2., 1.])
     """
     x = constant(x)
+    dims = with_offsets(dims)
     for d, k in dims.items():
         check(x, d, "fold")
         check(x, k, "fold")

@@ -47,6 +47,16 @@ def whole(value: Any, dims: Mapping[Name, Any], what: str, least: int = 1) -> di
     return found
 
 
+def with_offsets(dims: Any) -> Mapping[Any, Any]:
+    """Dims, each with its dim of offsets in the windows that are folded."""
+    if not isinstance(dims, Mapping):
+        raise TypeError(
+            f"fold: give each dim its dim of offsets, such as {{'x': 'offset'}}, and the sizes as {{'x': 5}}, not {dims!r}; "
+            "ng.col2im takes all windows along one dim"
+        )
+    return dims
+
+
 def window_sizes(x: DimArray, window: Any, what: str) -> dict[Name, int]:
     """``{dim: size}`` of the windows, every dim checked."""
     if not isinstance(window, Mapping):
