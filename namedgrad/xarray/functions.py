@@ -31,13 +31,15 @@ _GIVEN_BACK = {
 _hidden = ContextVar("hidden", default=False)
 
 
-def _array_function(_: Any, func: Callable[..., Any], __: Any, args: Any, kwargs: Any) -> Any:
+def _array_function(self: Any, func: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
+    of_ours = holds(args) or holds(kwargs)
+    if holds(self) and not of_ours:  # np.zeros(n, like=x)
+        return func(*args, **kwargs, like=self.data)
     refused = REFUSAL.last
     token = _hidden.set(True)
     try:
         return func(*args, **kwargs)  # as if there were no such protocol
     except Exception:
-        of_ours = holds(args) or holds(kwargs)
         if not of_ours or (REFUSAL.last is refused and not _among(args)):
             raise
     finally:
@@ -78,5 +80,5 @@ class _Shown:
         return _array_function
 
 
-for _kind in _OBJECTS:
+for _kind in (k for k in _OBJECTS if not hasattr(k, "__array_function__")):
     setattr(_kind, "__array_function__", _Shown())  # noqa: B010 - mypy knows the attributes that xarray gives it

@@ -156,6 +156,18 @@ def test_a_gradient_of_an_array_without_a_name_is_named_after_the_function():
     assert series()[0].grad(lambda x: np.median(x)).attrs["long_name"] == "d(f)/d(a)"
 
 
+def test_an_array_like_one_that_is_differentiated_takes_its_cells():
+    def f(x):
+        out = np.zeros(3, like=x)
+        out[1] = x[0, 0] ** 2
+        return out.sum() + np.full((2,), 2.0, like=x.variable).sum()
+
+    x = series()[0]
+    want = np.zeros(x.shape)
+    want[0, 0] = 2 * x[0, 0]
+    np.testing.assert_allclose(ng.grad(f)(x), want)
+
+
 def test_errors_are_those_of_the_arrays():
     x = series()[0]
     for program in (lambda x: np.concatenate([x, x[0]]).sum(), lambda x: np.median(x, axis=3), lambda x: np.fft.fft(x, norm="a")):
