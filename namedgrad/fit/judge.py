@@ -38,13 +38,15 @@ class Judge:
     """
 
     def __init__(self, found: Symmetry, points: Array, surface: Surface, x: list[Array], free: list[int]) -> None:
+        self.points = points
         at = _in_turn(surface, points, x)
         smooth = np.isfinite(at.params[free]).all(axis=(0, 2))
         sound = np.isfinite(at.value).all(axis=1) & smooth
         self.sound = np.flatnonzero(sound)
         self.all_seen = at.value.shape[1] <= OBSERVATIONS
         self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
-        at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))
+        if not (sound.all() and self.all_seen):  # they are large
+            at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))
         linear = at.params[found.linear]
         left = at.value - np.einsum("kc,kcn->cn", points[found.linear][:, self.sound], linear)
         self.rises = found.left and found.rise is not None
@@ -70,12 +72,15 @@ class Judge:
         left = self._left(self.slopes, z)
         return left, np.nansum(z * z, axis=1) * (1 + left.min(axis=0))
 
-    def __call__(self, z: Array, promised: Array) -> tuple[Array, Array]:
-        """Candidates for each cell (trial, cell), and how much (in logs) what is left of each should grow."""
+    def __call__(self, z: Array, promised: Array, times: int = 1) -> tuple[Array, Array]:
+        """Candidates for each cell (trial, cell), and how much (in logs) what is left of each should grow.
+
+        They are so many times as many as usual.
+        """
         now = self._left(self.span, z)
         likely = least(promised, LIKELY)
-        both = np.take_along_axis(likely, least(np.take_along_axis(now, likely, 0), BY_BOTH), 0)
-        chosen = np.concatenate([least(now, BY_SPAN), least(promised, BY_SLOPES), both])
+        both = np.take_along_axis(likely, least(np.take_along_axis(now, likely, 0), times * BY_BOTH), 0)
+        chosen = np.concatenate([least(now, times * BY_SPAN), least(promised, times * BY_SLOPES), both])
         return self.sound[chosen], self._growth(chosen, z)
 
     def _left(self, basis: Array, z: Array) -> Array:

@@ -20,31 +20,53 @@ from namedgrad.fit.surface import Surface
 from namedgrad.transforms.tape import quiet
 
 LAGS, SLOW = 10, 8  # oscillations, of half a period up to so many halves
-FEWEST = 8 * LAGS  # observations: with fewer much could hide
+FEWEST, FEW = 8 * LAGS, 3 * LAGS  # observations: with fewer much could hide; some, of what has been searched for
 UNLIKELY = 1e-4  # probability that noise fails
 ELSEWHERE = 0.7  # of the variance of a model
 ROUNDING = 1e-24  # of the square of a model: what varies by no more is constant
+SAMPLES, APART = 128, 2.0  # curves that tell whether any may be taken for noise, and decades that parameters differ by
 
 
-def looks_like_noise(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
+def looks_like_noise(problem: Residuals, matrix: Matrix, fewest: int = FEWEST) -> np.ndarray[Any, Any]:
     """The cells (cell,) in which nothing but noise is left at these parameters; none if that cannot be told.
 
-    Nor on a device: residuals stay there.
+    Nor on a device: residuals stay there. It cannot be told of models that make curves like noise themselves.
     """
     out = np.zeros(problem.cells.count, bool)
     if problem.loss is not None or not problem.backend.may_branch or not _in_order(problem):
         return out
-    good = np.isfinite(matrix).all(axis=0) & (problem.counts >= FEWEST) & ~problem.unusable
-    # a fit has taken about as many slow oscillations out as it has parameters
-    limits = [float(chdtri(n, UNLIKELY)) for n in (LAGS, max(1, SLOW - int(problem.free.sum())))]
+    good = np.isfinite(matrix).all(axis=0) & (problem.counts >= fewest) & ~problem.unusable
     for index in batches(problem.everywhere[good], problem.size):
         with quiet():
             table = problem.counted(problem.residual(matrix[:, index], index), index)
             r, count = table.to_numpy().reshape(len(index), -1), problem.counts[index]
-            # of the residuals, and of their signs, among which no single large one stands out
-            related = np.maximum(_relation(r, count), _relation(np.sign(r), count))
-            out[index] = (related < limits[0]) & (_slow(r, count) < limits[1])
-    return out
+            out[index] = _is_noise(r, count, int(problem.free.sum()))
+    return out & (not (out.any() and _imitates(problem, matrix[:, out])))
+
+
+def _is_noise(r: np.ndarray[Any, Any], count: Any, taken: int) -> np.ndarray[Any, Any]:
+    """Whether rows of residuals, out of which about ``taken`` slow oscillations have been taken, look like noise."""
+    limits = [float(chdtri(n, UNLIKELY)) for n in (LAGS, max(1, SLOW - taken))]
+    # of the residuals, and of their signs, among which no single large one stands out
+    related = np.maximum(_relation(r, count), _relation(np.sign(r), count))
+    return np.asarray((related < limits[0]) & (_slow(r, count) < limits[1]))
+
+
+def _imitates(problem: Residuals, matrix: Matrix) -> bool:
+    """Whether a curve of the model looks like noise at parameters anything like these.
+
+    Chirps do, and waves where the distances between observations differ.
+    """
+    rng, surface = np.random.default_rng(0), Surface(problem)
+    points = matrix[:, rng.integers(matrix.shape[1], size=SAMPLES)]
+    points[problem.free] *= 10 ** rng.uniform(-APART, APART, (int(problem.free.sum()), SAMPLES))
+    with np.errstate(all="ignore"):
+        curves = surface.values(points)
+        away = curves - curves.mean(axis=1, keepdims=True)
+        seen = np.vecdot(away, away) > ROUNDING**0.5 * np.vecdot(curves, curves)  # not constant
+        like = _is_noise(away, away.shape[1], 0) & seen
+    told = elsewhere(surface, points[:, like], surface.x, problem.size) <= ELSEWHERE
+    return bool(told.any())
 
 
 def swings(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:

@@ -7,7 +7,8 @@
 3. All candidates are compared with all cells by one matrix product: how much of the observations is in the span of the
    linear parameters (variable projection, Golub and Pereyra 1973), and how much in that of all derivatives, which
    tells what one step would reach.
-4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start.
+4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start. With several
+   parameters that are not linear, 2. to 4. are done again, with more candidates, where that leaves more than noise.
 
 Where residuals are no differences of a model and observations, as relative ones and those of angles, no span tells: a
 step takes the place of 3. that evaluates all candidates in all cells. Multiples of a difference, as those weighted by
@@ -35,7 +36,7 @@ from namedgrad.fit.batch import solve
 from namedgrad.fit.cells import Index
 from namedgrad.fit.judge import BY_BOTH, BY_SLOPES, BY_SPAN, ELEMENTS, FEWEST, SINGULAR, Judge, complete, least
 from namedgrad.fit.marquardt import Marquardt
-from namedgrad.fit.noise import ELSEWHERE, elsewhere, looks_like_noise, swings
+from namedgrad.fit.noise import ELSEWHERE, FEW, elsewhere, looks_like_noise, swings
 from namedgrad.fit.problem import batches
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import inverses
@@ -49,6 +50,13 @@ from namedgrad.transforms.tape import quiet
 
 Array = np.ndarray[Any, Any]
 DRAWS = 16  # of candidates, at most
+# With so many parameters that are not linear minima are told from each other later, and cells in which more than noise
+# is left are searched again, among other candidates: at least so many times as many as with fewer, and with waves.
+WIDE, MORE, MORE_WAVES = 3, 4, 8
+WAVY = 0.05  # of the candidates: a model of which more oscillate faster than the observations can tell makes waves
+LATER = ((8, 5), (4, 10), (1, 10))
+# With bounds of linear parameters so many times as many are tried: what is best beyond them may be nothing within.
+BOUNDED, FIRST_BOUNDED = 4, (16, 1)
 CANDIDATES = 2048  # four times as many with four parameters that are not linear, and again with six
 EVALUATED, SINGLY = 1 << 24, (64, 1024)  # residuals of candidates in all cells, at most, but of so many candidates
 ROUNDS = ((4, 5), (1, 10))  # how many are left after how many more iterations
@@ -161,7 +169,7 @@ def in_a_cell(data: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
 
 
 class Usual(NamedTuple):
-    """Where SciPy's start values lead to.
+    """Where SciPy's start values lead to, and later what is better.
 
     Attributes
     ----------
@@ -197,30 +205,31 @@ class _Search:
         if not self.surface.shared:  # cells are compared where all of them have coordinates between -1, or 0, and 1
             lowest = [0.0 if f is None else -1.0 for f in self.found.shift]
             self.x = [np.linspace(low, 1.0, x.size).reshape(x.shape) for low, x in zip(lowest, self.x, strict=True)]
-        self.points = self._candidates()
-        self.differs = False
+        self.differs, self.wide, self.wavy = False, len(self.found.bent) >= WIDE, False
+        self.bounded = bool(np.isfinite([problem.lower, problem.upper])[:, self.found.linear].any())
 
     # ---------------------------------------------------------------- candidates
 
-    def _candidates(self) -> Array:
-        """Parameters (parameter, candidate) for the coordinates ``x``.
+    def _candidates(self, turn: int) -> Array:
+        """Parameters (parameter, candidate) for the coordinates ``x``, others each time, and more.
 
         Drawn again in place of most that oscillate faster than the observations can tell; if all do, they are kept.
         """
-        drawn, told = [], np.empty(0, bool)
+        drawn, told, times = [], np.empty(0, bool), (MORE_WAVES if self.wavy else MORE) if turn else 1
         for seed in range(1, 1 + DRAWS):
-            drawn.append(self._drawn(np.random.default_rng(seed)))
+            drawn.append(self._drawn(np.random.default_rng([turn, seed] if turn else seed), times))
             away = elsewhere(self.surface, drawn[-1], self.x, FEWEST)
             told = np.append(told, ~(away > ELSEWHERE))
             if told.sum() >= len(away):
                 break
+        self.wavy = bool(told.mean() < 1 - WAVY)
         points = np.concatenate(drawn, axis=1)
         return points[:, told] if told.any() else points
 
-    def _drawn(self, rng: np.random.Generator) -> Array:
+    def _drawn(self, rng: np.random.Generator, times: int) -> Array:
         bent = self.found.bent
         size = self.surface.values(self.typical[:, None], self.x).shape[1]
-        most = CANDIDATES * 4 ** min(max(len(bent) // 2 - 1, 0), 2)
+        most = CANDIDATES * max(times, 4 ** min(max(len(bent) // 2 - 1, 0), 2))
         count = int(np.clip(ELEMENTS // size, FEWEST, most)) if bent else 1
         points = np.repeat(self.typical[:, None], count, axis=1)
         points[self.found.linear] = np.where(rng.random((len(self.found.linear), count)) < 0.5, 1.0, -1.0)
@@ -264,18 +273,24 @@ class _Search:
                 half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(self.x[k])
                 far = kind < FAR  # such as that of a pole
                 return np.where(far, signs * 1.2 * 30**u, 2.4 * u - 1.2) * half
-        most = 0.5 * math.pi * size  # the rate of what is as fast as the observations can tell
+        most = math.pi * size / self._width(at)  # the rate of what is as fast as the observations can tell
         far = max(most, self._reach(at)) if power else most
         if power < 0:  # a rate
             return signs * np.where(kind < 0.5, most * u, 0.1 * (far / 0.1) ** u) ** -power
         if power > 0:  # a length
             long = np.arange(count) % LONG == 0  # all lengths of a candidate are
             longest = np.where(long, LONGEST, 10.0)
-            return signs * np.where((kind < 0.5) & ~long, 2 * u, longest * (longest * far) ** -u) ** power
+            even = np.where(kind < 0.25, 2 * u, 1 / (0.1 + most * u))  # lengths, or rates as of periods
+            return signs * np.where((kind < 0.5) & ~long, even, longest * (longest * far) ** -u) ** power
         if any(f is None for f in self.found.scale):  # of unknown size
             return of_any_size(self.x, count, rng)
         wide = np.sinh(7 * (u - 0.5)) * np.where(kind < 0.3, 0.2, 1.0)  # a pure number: a phase, an exponent, a log
         return np.where(kind < 0.6, wide, signs * 10.0 ** (2 * u - 1))
+
+    def _width(self, k: int) -> float:
+        """The range of a coordinate in the unit of candidates."""
+        unit = self._frame(k, self.x[k], None).unit
+        return float(np.ptp(self.x[k]) / unit) or 2.0
 
     def _reach(self, k: int) -> float:
         """How much larger than those next to 0 a coordinate with a fixed origin becomes: it may go by powers."""
@@ -286,22 +301,32 @@ class _Search:
 
     def run(self, usual: Usual | None = None) -> Array:
         """The start values."""
-        problem, judge = self.problem, Judge(self.found, self.points, self.surface, self.x, self.free)
+        problem, judge = self.problem, self._judge(0)
         if problem.unusable.any() and judge.sound.size:
             problem.begin_at(self._sound(judge))  # now what is not finite is missing
-        usual = usual or _from_usual(problem, self.missing)
-        out = usual.x.copy()
+        best = usual or _from_usual(problem, self.missing)
         self.differs = judge.sound.size > 0 and not self.surface.is_difference(
-            judge.lowest, self.points[:, judge.sound[-1:]], problem.everywhere[:FIRST]
+            judge.lowest, judge.points[:, judge.sound[-1:]], problem.everywhere[:FIRST]
         )
-        for index in batches(problem.everywhere[~usual.good], problem.size):
+        self._searched(judge, best, problem.everywhere[~best.good])
+        if self.wide and judge.sound.size and not self.differs:
+            again = problem.everywhere[~best.good & ~looks_like_noise(problem, best.x, FEW)]
+            if again.size:
+                self._searched(self._judge(1), best, again)
+        rows = [k for k in range(len(best.x)) if k not in self.missing]
+        best.x[rows] = problem.start[rows]
+        return np.where(np.isfinite(best.x), best.x, problem.start)
+
+    def _judge(self, turn: int) -> Judge:
+        return Judge(self.found, self._candidates(turn), self.surface, self.x, self.free)
+
+    def _searched(self, judge: Judge, best: Usual, cells: Index) -> None:
+        """Put better start values into ``best``."""
+        for index in batches(cells, self.problem.size):
             z = self.surface.observed(judge.lowest, index) if judge.sound.size else np.empty((len(index), 0))
             some = np.isfinite(z).any(axis=1)
             if some.any():
-                self._search(judge, out, usual, index[some], z[some])
-        rows = [k for k in range(len(out)) if k not in self.missing]
-        out[rows] = problem.start[rows]
-        return np.where(np.isfinite(out), out, problem.start)
+                self._search(judge, best, index[some], z[some])
 
     def _sound(self, judge: Judge) -> Array:
         """Start values at which the model is finite."""
@@ -313,10 +338,9 @@ class _Search:
             out[np.array(self.missing)[:, None], index] = x[self.missing]
         return out
 
-    def _search(self, judge: Judge, out: Array, usual: Usual, index: Index, z: Array) -> None:
-        """Put better start values than the usual ones into ``out``, for some cells."""
+    def _search(self, judge: Judge, best: Usual, index: Index, z: Array) -> None:
         frames = None if self.surface.shared else self._frames_of(index)
-        cost, sound = usual.cost[index], usual.sound[index]
+        cost, sound = best.cost[index], best.sound[index]
         if self.differs:
             some = np.ones(len(index), bool)
         else:
@@ -327,11 +351,15 @@ class _Search:
         if not some.any():
             return
         frames = frames and [Frame(*(v[some] for v in f)) for f in frames]
-        chosen, growth = self._cheapest(judge, index, frames) if self.differs else judge(z[some], promised[:, some])
-        x, at = self._trials(index[some], chosen, growth, frames)
+        if self.differs:
+            chosen, growth = self._cheapest(judge, index, frames)
+        else:
+            chosen, growth = judge(z[some], promised[:, some], BOUNDED if self.bounded else 1)
+        x, at = self._trials(judge, index[some], chosen, growth, frames)
         x, found = self._tried(x, at)
         better = found * (1 + EQUAL) < cost[some] * np.where(sound[some], 1.0, 1 + ENOUGH)
-        out[:, index[some]] = np.where(better, x, out[:, index[some]])
+        at = index[some][better]
+        best.x[:, at], best.cost[at], best.sound[at] = x[:, better], found[better], True
 
     def _is_plain(self, judge: Judge, frames: list[Frame] | None) -> bool:
         """Whether what candidates promise can be compared with a cost."""
@@ -348,16 +376,18 @@ class _Search:
         cost = np.empty(chosen.shape)
         for some in batches(np.arange(most), max(1, ELEMENTS // (size * len(index)))):
             several = chosen[some]
-            x, at = self._trials(index, several, np.zeros(several.shape), frames)
+            x, at = self._trials(judge, index, several, np.zeros(several.shape), frames)
             cost[some] = problem.evaluate(x[problem.free], at).cost.reshape(several.shape)
         best = least(np.where(np.isfinite(cost), cost, np.inf), BY_SPAN + BY_SLOPES + BY_BOTH)
         return np.take_along_axis(chosen, best, 0), np.zeros(best.shape)
 
-    def _trials(self, index: Index, chosen: Array, growth: Array, frames: list[Frame] | None) -> tuple[Array, Index]:
+    def _trials(
+        self, judge: Judge, index: Index, chosen: Array, growth: Array, frames: list[Frame] | None
+    ) -> tuple[Array, Index]:
         """The start values that cells should try (parameter, trial), and the cell of each."""
         problem, bent = self.problem, self.found.bent
         at, which = np.tile(index, len(chosen)), chosen.ravel()
-        x = self.points[:, which]
+        x = judge.points[:, which]
         x[self.found.linear] *= NEARLY_NONE
         if frames is not None:
             wide = [Frame(*(np.tile(v, len(chosen)) for v in f)) for f in frames]
@@ -390,7 +420,8 @@ class _Search:
     def _tried(self, x: Array, at: Index) -> tuple[Array, Array]:
         """The best of the trials of each cell, after some iterations, and its cost."""
         cells = len(np.unique(at))
-        for left, iterations in ROUNDS:
+        rounds = LATER if self.wide else ROUNDS
+        for left, iterations in (FIRST_BOUNDED, *rounds) if self.bounded else rounds:
             x, cost, _ = _descended(self.problem, x, at, iterations)
             cost = cost.reshape(-1, cells)
             order = cost
@@ -434,8 +465,9 @@ def _usual(problem: Residuals, missing: list[int]) -> Array:
 def _from_usual(problem: Residuals, missing: list[int]) -> Usual:
     usual, cost, status = _descended(problem, _usual(problem, missing), problem.everywhere, QUICK)
     sound = (status != Status.MAX_ITERATIONS) & ~swings(problem, usual)
-    # of parameters that take the same part in the model, none has left the others
-    return Usual(usual, cost, sound, looks_like_noise(problem, usual) & sound & (status != Status.SINGULAR))
+    # of parameters that take the same part in the model, none has left the others; a bound may be in the way
+    ended = ~np.isin(status, (Status.SINGULAR, Status.BOUND))
+    return Usual(usual, cost, sound, looks_like_noise(problem, usual) & sound & ended)
 
 
 def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array, Array]:
@@ -461,8 +493,9 @@ def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tupl
 
 
 def _within(points: Array, low: Array, high: Array, rng: np.random.Generator) -> Array:
-    """Points with those outside of the bounds drawn again between them, if there are two."""
+    """Points with those outside of the bounds drawn again between them, or as far on the other side of a single one."""
     outside, both = (points < low) | (points > high), np.isfinite(low) & np.isfinite(high)
-    width = np.where(both, high - low, 0.0)
-    drawn = np.where(both, low, points) + latin(len(points), points.shape[1], rng) * width
+    width, bound = np.where(both, high - low, 0.0), np.where(points < low, low, high)
+    inside = np.where(outside, 2 * np.where(outside, bound, 0.0) - points, points)
+    drawn = np.where(both, low, inside) + latin(len(points), points.shape[1], rng) * width
     return np.clip(np.where(outside, drawn, points), low, high)

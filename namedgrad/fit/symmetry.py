@@ -30,9 +30,14 @@ CLEAR, CLEARER = 1e-3, 3.0  # derivatives are told apart; and by how much better
 
 
 class Flow(NamedTuple):
-    """How some parameters move, as polynomials of second degree in them: (feature, parameter)."""
+    """How some parameters move, as polynomials of second degree in them: (feature, parameter).
+
+    Those that are ``turned``, which do not move, are there by their reciprocals: a phase moves by what is left of a
+    period.
+    """
 
     weights: Array
+    turned: tuple[int, ...] = ()
 
     @property
     def affine(self) -> bool:
@@ -46,6 +51,8 @@ class Flow(NamedTuple):
         time = np.broadcast_to(np.asarray(time, dtype=float), points.shape[1:])
         if not self.weights.any():
             return points
+        if self.turned:
+            return turned(self._replace(turned=()).moved(turned(points, self.turned), time), self.turned)
         with np.errstate(all="ignore"):
             if self.affine:
                 generator = np.zeros((q + 1, q + 1))
@@ -67,6 +74,13 @@ class Flow(NamedTuple):
             c = speed(points + 0.5 * step * b)
             points = points + step / 6 * (a + 2 * b + 2 * c + speed(points + step * c))
         return points
+
+
+def turned(points: Array, rows: tuple[int, ...]) -> Array:
+    """Points with the reciprocals of some parameters."""
+    out = points.copy()
+    out[list(rows)] = 1 / out[list(rows)]
+    return out
 
 
 def features(points: Array) -> Array:
@@ -211,7 +225,13 @@ def _measured(surface: Surface, free: list[int], points: Array, x: list[Array], 
     scale, shift = (
         [flow(at.params[free], -t, points[bent], rows) for t in several] for several in (at.scaled, at.shifted)
     )
-    left = at.value - np.einsum("kp,kpn->pn", points[linear], at.params[linear])
+    shift = [
+        _by_lengths(of, at.params[free], -t, points[bent], rows) if f is None and of is not None else f
+        for f, of, t in zip(shift, scale, at.shifted, strict=True)
+    ]
+    none = points.copy()
+    none[linear] = 0.0
+    left = surface.values(none, x)  # a difference would lose what is small beside the linear terms
     size = np.nanmax(np.where(np.isfinite(at.value), np.abs(at.value), np.nan), axis=1, initial=0.0)
     there = np.abs(left) > CLOSED * (size[:, None] + np.finfo(float).tiny)
     something = bool((there & np.isfinite(left)).any())
@@ -248,16 +268,31 @@ def _linear(surface: Surface, free: list[int], points: Array, x: list[Array], at
     return [free[i] for i in best]
 
 
+def _by_lengths(scale: Flow, columns: Array, target: Array, points: Array, rows: list[int]) -> Flow | None:
+    """A shift whose velocities follow the reciprocals of parameters that grow with the unit, such as a period."""
+    lengths = [i for i in range(len(rows)) if scale.weights[1 + i, i] > 0]
+    for some in (c for n in range(1, 1 + len(lengths)) for c in itertools.combinations(lengths, n)):
+        found = flow(columns, target, turned(points, some), rows)
+        if found is not None and not found.weights[:, list(some)].any():
+            return found._replace(turned=some)
+    return None
+
+
 def flow(columns: Array, target: Array, points: Array, rows: list[int]) -> Flow | None:
     """The velocities with which columns (parameter, point, observation) make up a target; None if they cannot.
 
     Where one observation outgrows all others, as near a pole in an exponent, that shows if all of them count the same.
+    A column of no ``rows`` may be proportional to one, as of the size of what begins at once and decays: without it
+    there is only one answer.
     """
     found = _flow(columns, target, points, rows)
     if found is None:
         size = np.abs(columns).max(axis=0, initial=0.0)
         with np.errstate(all="ignore"):
             found = _flow(columns / size, target / size, points, rows)
+    for k in (k for k in range(len(columns)) if found is None and k not in rows and rows):
+        less = [i - (i > k) for i in rows]
+        found = _flow(np.delete(columns, k, axis=0), target, points, less) if found is None else found
     return found
 
 

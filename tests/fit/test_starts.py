@@ -20,6 +20,7 @@ from namedgrad.fit.symmetry import measure
 CELLS = 20
 FROM_ZERO, POSITIVE, YEARS = np.linspace(0, 10, 80), np.linspace(0.1, 10, 80), np.linspace(1860, 2100, 120)
 WARM, DECADES = np.linspace(280, 400, 80), np.logspace(-4, 3, 50)
+MONTHS, UNEVEN = 1900 + np.arange(240) / 12, np.sort(np.random.default_rng(0).uniform(0, 10, 120))
 # The model, its coordinates, and between which limits its parameters lie.
 FAMILIES = {
     "line": (lambda x, a, b: a + b * x, FROM_ZERO, [(1, 3), (-2, 2)]),
@@ -49,6 +50,16 @@ FAMILIES = {
     "chirp": (  # most rates of rates that may be are faster than the observations can tell
         lambda x, a, f, k, p: a * np.sin(2 * np.pi * (f + 0.5 * k * x) * x + p), FROM_ZERO,
         [(1, 3), (0.2, 0.8), (0.03, 0.16), (-3, 3)],
+    ),
+    "two rates of turn": (
+        lambda x, a, w, b, p, c: a * np.sin(w * x + b * x**2 + p) + c, np.linspace(0, 10, 240),
+        [(1, 3), (2, 10), (0.2, 2), (-3, 3), (-1, 1)],
+    ),
+    "period among years": (  # the phase is that of the year 0
+        lambda x, a, t, p, c: a * np.sin(2 * np.pi * x / t + p) + c, MONTHS, [(1, 3), (0.5, 8), (-3, 3), (-1, 1)]
+    ),
+    "wave at odd times": (  # of which another wave leaves what looks like noise
+        lambda x, a, f, p, c: a * np.sin(2 * np.pi * f * x + p) + c, UNEVEN, [(1, 3), (1, 5), (-3, 3), (-1, 1)]
     ),
     "power": (lambda x, a, b: a * x**b, POSITIVE, [(1, 3), (-1, 2)]),
     "saturation": (lambda x, v, k: v * x / (k + x), POSITIVE, [(1, 3), (0.3, 5)]),
@@ -306,12 +317,17 @@ def test_warming_without_start_values():
 def found(family):
     """The symmetries of a family."""
     func, x, limits = FAMILIES[family]
-    start = dict.fromkeys((f"q{i}" for i in range(len(limits))), 1.0)
+    return measured(func, x, len(limits))
+
+
+def measured(func, x, count):
+    """The symmetries of a model."""
+    start = dict.fromkeys((f"q{i}" for i in range(count)), 1.0)
     problem = Residuals(
         lambda p, x, y: func(x, *p.values()) - y, start, (ng.DimArray(x, ("i",)), ng.DimArray(x[None], ("cell", "i"))),
         over="cell", loss=None, sigma=None, prior=None, chunk=None,
     )  # fmt: skip
-    return measure(Surface(problem), list(range(len(limits))), np.ones(len(limits)))
+    return measure(Surface(problem), list(range(count)), np.ones(count))
 
 
 @pytest.mark.parametrize(
@@ -322,8 +338,42 @@ def test_linear_parameters(family, linear):
     assert found(family).linear == linear
 
 
+def test_a_term_that_is_lost_in_the_rounding_of_linear_ones_is_seen_to_grow():
+    diode = lambda v, a, n, r: a * (np.exp(v / (0.02585 * n)) - 1) + v / r
+    rise = measured(diode, np.linspace(-0.2, 0.6, 60), 3).rise
+    np.testing.assert_allclose(rise.moved(np.array([[1.3], [0.7]]), np.log(2.0)), [[1.3], [0.35]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_jump_whose_place_only_shows_there(unit):
+    """Elsewhere the derivatives in size and place are proportional; the noise is what a place may be off by."""
+    onset = lambda x, a, m, w, c: np.where(x < m, c, c + a * np.exp(-(x - m) / w))
+    rng, x = np.random.default_rng(3), np.linspace(0, 10, 240)
+    y = onset(x, *(rng.uniform(*limit, (40, 1)) for limit in [(1, 5), (1, 7), (0.3, 2), (-1, 1)]))
+    noise = 0.05 * np.ptp(y, axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, x, y: onset(x, *p.values()) - y, [f"q{i}" for i in range(4)], xr.DataArray(unit * x, dims="x"),
+        xr.DataArray(y + noise, dims=("cell", "x")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < 1.05 * np.sum(noise**2, axis=1)).mean() >= 0.9
+
+
+def test_waves_whose_sizes_are_positive():
+    """Half of the candidates, or more, would have negative ones."""
+    two = lambda x, a, f, p, b, g, q: a * np.sin(f * x + p) + b * np.sin(g * x + q)
+    limits = [(2, 5), (1, 3), (-3, 3), (1, 3), (4, 8), (-3, 3)]
+    rng, x = np.random.default_rng(5), np.linspace(0, 10, 150)
+    y = two(x, *(rng.uniform(*limit, (CELLS, 1)) for limit in limits))
+    noise = 0.1 * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, x, y: two(x, *p.values()) - y, [*"afpbgq"], xr.DataArray(x, dims="x"),
+        xr.DataArray(y + noise, dims=("cell", "x")), over="cell", bounds=dict.fromkeys("afbg", (0, None)),
+    )  # fmt: skip
+    assert (2 * fit.cost.values < np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
 def test_symmetries_carry_parameters_to_other_units():
-    for family in ("peak", "damped", "gompertz", "logistic", "growth"):
+    for family in ("peak", "damped", "gompertz", "logistic", "growth", "period among years"):
         func, _, limits = FAMILIES[family]
         rng = np.random.default_rng(1)
         at, x = found(family), np.linspace(-1, 1, 9)
