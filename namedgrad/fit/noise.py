@@ -53,12 +53,12 @@ def _is_noise(r: np.ndarray[Any, Any], count: Any, taken: int) -> np.ndarray[Any
 
 
 def _imitates(problem: Residuals, matrix: Matrix) -> bool:
-    """Whether a curve of the model looks like noise at parameters anything like these.
+    """Whether a curve of the model looks like noise at parameters anything like these, whatever the order of cells.
 
     Chirps do, and waves where the distances between observations differ.
     """
     rng, surface = np.random.default_rng(0), Surface(problem)
-    points = matrix[:, rng.integers(matrix.shape[1], size=SAMPLES)]
+    points = np.stack([np.quantile(row, rng.random(SAMPLES), method="inverted_cdf") for row in matrix])
     points[problem.free] *= 10 ** rng.uniform(-APART, APART, (int(problem.free.sum()), SAMPLES))
     with np.errstate(all="ignore"):
         curves = surface.values(points)
