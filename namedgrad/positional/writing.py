@@ -174,12 +174,12 @@ def _mask_among(x: DimArray, key: tuple[Any, ...]) -> DimArray | None:
     mask = nameless(key[at])
     if not (isinstance(mask, PositionalArray) and mask.dtype.kind == "b" and mask.ndim):
         return None
-    if mask.shape != x.shape[at : at + mask.ndim]:
+    if mask.shape != x.shape[at : at + mask.ndim]:  # never broadcast
         return None
     whole = (*key[:at], *(slice(None),) * mask.ndim, *key[at + 1 :])
     after = x.ndim - at - mask.ndim - sum(not isinstance(k, slice) for k in key[at + 1 :])
-    none = wrap(constant_like(np.zeros(x.shape, bool), x, x.dims))
-    return _written(unwrap(none), whole, unwrap(mask[(..., *(None,) * after)]), "set")
+    none = constant_like(np.zeros(x.shape, bool), x, x.dims)
+    return _written(none, whole, unwrap(mask[(..., *(None,) * after)]), "set")
 
 
 def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:

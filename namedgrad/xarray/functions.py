@@ -19,6 +19,7 @@ import xarray as xr
 
 from namedgrad.array import REFUSAL
 from namedgrad.positional.array import PositionalArray
+from namedgrad.positional.operands import nameless
 from namedgrad.xarray.seams import holds
 
 _OBJECTS = (xr.DataArray, xr.Variable)
@@ -56,11 +57,9 @@ def _among(args: Any) -> bool:
 
 def _arrays(given: Any) -> Any:
     """Arguments with arrays in place of the objects that hold them."""
-    if isinstance(given, _OBJECTS):
-        return given.data
     if type(given) in {list, tuple}:
         return type(given)(map(_arrays, given))
-    return {n: _arrays(v) for n, v in given.items()} if type(given) is dict else given
+    return {n: _arrays(v) for n, v in given.items()} if type(given) is dict else nameless(given)
 
 
 def _given_back(out: Any, operand: Any) -> Any:

@@ -24,7 +24,6 @@ def series() -> xr.DataArray:
     return xr.DataArray(RNG.normal(size=(2, 3, 6)), coords, ("s", "x", "t"), "a", {"units": "K"})
 
 
-
 def written(x):
     out = np.zeros_like(x)
     out[0] = x[1]
