@@ -364,6 +364,33 @@ def test_gradients_alias_neither_inputs_nor_cotangents_nor_each_other() -> None:
             a[...] = 7.0  # writable, and harmless
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_gradient_of_a_weighted_sum_is_not_the_weights_themselves(dtype: str) -> None:
+    """Where a cotangent is 1 everywhere the product with it is left out: of many cells, as few are not worth it."""
+    x, w = (ng.DimArray(RNG.normal(size=(150, 100)).astype(dtype), ("a", "b")) for _ in range(2))
+    before, halves = w.data.copy(), (slice(0, 75), slice(75, 150))
+    losses: dict[str, Any] = {
+        "plain": lambda x: (x * w).sum(), "turned": lambda x: (x.transpose("b", "a") * w).sum(), "padded": lambda x: (x.pad(a=(1, 2))[1:151] * w).sum(),
+        "renamed": lambda x: (x.rename(a="c") * w.rename(a="c")).sum(), "halves": lambda x: sum((x[half] * w[half]).sum() for half in halves),
+    }  # fmt: skip
+    for name, loss in losses.items():
+        g = ng.grad(loss)(x)
+        np.testing.assert_array_equal(g.transpose("a", "b").data, before, err_msg=name)
+        assert g.dtype == x.dtype
+        assert not np.shares_memory(g.data, w.data)
+        g.data[...] = 7.0  # writable, and harmless
+        np.testing.assert_array_equal(w.data, before)
+
+
+def test_second_derivatives_of_sums_over_many_cells() -> None:
+    x, w = (ng.DimArray(RNG.uniform(1, 2, (150, 100)), ("a", "b")) for _ in range(2))
+    twice = ng.grad(lambda x: (ng.grad(lambda y: (ng.exp(y) * x * w).sum())(x) * w).sum())(x)
+    np.testing.assert_allclose(twice.data, w.data**2 * np.exp(x.data) * (x.data + 1), rtol=1e-14)
+    np.testing.assert_allclose(ng.hvp(lambda x: (x**3 * w).sum(), x, w).data, 6 * x.data * w.data**2, rtol=1e-14)
+    rows = ng.grad(lambda x, w: (x * x * w).sum(), over="a")(x, w)
+    np.testing.assert_allclose(rows.data, 2 * x.data * w.data, rtol=1e-14)
+
+
 def test_values_and_gradients_may_be_written() -> None:
     raw = RNG.normal(size=3)
     x = ng.DimArray(raw, "x")

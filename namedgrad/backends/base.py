@@ -125,6 +125,10 @@ class Backend(
         """A read-only array of one value that occupies one element."""
         return self.broadcast_to(self.xp.full((), value, dtype=dtype), shape)
 
+    def one(self, dtype: Any) -> Raw:
+        """The number 1."""
+        return self.full((), 1, dtype)
+
     def arange(self, start: int, stop: int, step: int = 1) -> Raw:
         """The integers of a range."""
         return self.xp.arange(start, stop, step)

@@ -56,6 +56,13 @@ SHORT_WINDOW = 8
 MANY = 10_000  # cells from which on a detour over their bits pays
 
 
+@functools.cache
+def _one(dtype: Any) -> Raw:
+    out = np.array(1, dtype)
+    out.flags.writeable = False
+    return out
+
+
 class NumpyBackend(
     NumpyAttentionKernels,
     NumpyDistanceKernels,
@@ -98,6 +105,21 @@ class NumpyBackend(
     def full(self, shape: Shape, value: Any, dtype: Any) -> Raw:
         """A read-only array of one value that occupies one element."""
         return self.broadcast_to(np.array(value, dtype=dtype), shape)
+
+    def one(self, dtype: Any) -> Raw:
+        """The number 1, always the same array of a dtype: so :meth:`is_one` knows what is broadcast from it."""
+        return _one(dtype)
+
+    def read_only(self, x: Raw) -> Raw:
+        """A view that cannot be written into."""
+        out = x.view()
+        out.flags.writeable = False
+        return out
+
+    def is_one(self, x: Raw) -> bool:
+        """Whether an array is known to be 1 in every cell."""
+        base = getattr(x, "base", None)
+        return base is not None and base is _one(x.dtype)
 
     def broadcast_to(self, x: Raw, shape: Shape) -> Raw:
         """Zero-stride broadcast, several times as fast as :func:`numpy.broadcast_to`, whose cost is all Python."""

@@ -31,6 +31,7 @@ shield   = elementwise("shield",      lambda o, f, g: mask(equal(o, f)), None)
 equal    = elementwise("equal",       None, None)
 # fmt: on
 _ZERO = make(0, (), axes.NONE)
+MANY = 10_000  # cells from which on a pass over them takes longer than to look whether it is needed
 
 
 class _Contract(Contract):
@@ -58,6 +59,24 @@ class _Own(Primitive):
 
 contract, _OWN = _Contract("contract"), _Own("own_product")
 weighed_contract = Contract("weighed_contract", weight=True)
+
+
+def weighed(g: DimArray, f: DimArray) -> DimArray:
+    """``g * f``; where ``g`` is the gradient of a sum, 1 in every cell, ``f`` itself, as a view that nobody can change.
+
+    It spares one pass over memory, a sixth of a gradient of a million cells.
+    """
+    if g.level is not None or not backends.NUMPY.is_one(g.raw):
+        return weigh.two(g, f)
+    alike = g.names == f.names and g.dtype == f.dtype and f.size >= MANY and not backends.is_recording()
+    return fixed(f) if alike else weigh.two(g, f)
+
+
+def fixed(x: DimArray) -> DimArray:
+    """The same array, read-only at the bottom."""
+    if x.level is not None:
+        return Traced(fixed(x.value), x.level, x.node)
+    return make(call(backends.NUMPY.read_only, x.raw), x.names, x.hidden)
 
 
 def outweighed(g: DimArray, weight: DimArray) -> DimArray:
@@ -468,7 +487,7 @@ def where_zero(x: DimArray, there: DimArray, elsewhere: DimArray) -> DimArray:
 
 
 ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
-    add.two, negative.one, multiply.two, weigh.two, scale.two, select.two,
+    add.two, negative.one, multiply.two, weighed, scale.two, select.two,
 )  # fmt: skip
 ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.stamp = total, spread, relabel, stamp

@@ -372,7 +372,7 @@ def fresh_copy(a: DimArray) -> DimArray:
 def ones_like_output(x: DimArray) -> DimArray:
     """The cotangent 1 of an output."""
     raw = innermost(x).raw
-    one = backends.call(backends.backend_of(raw).full, (), 1, x.dtype)
+    one = backends.call(backends.backend_of(raw).one, x.dtype)
     return stamp(spread(make(one, (), axes.NONE), like(x)), x.hidden)
 
 
