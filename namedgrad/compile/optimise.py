@@ -15,7 +15,16 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.backends import NUMPY
 from namedgrad.compile.record import Step, Var, variables
-from namedgrad.compile.rewrite import Call, Constant, cheaper, operand, unguarded
+from namedgrad.compile.rewrite import (
+    Call,
+    Constant,
+    cheaper,
+    is_cellwise,
+    of_constants,
+    operand,
+    unguarded,
+    with_one_factor,
+)
 from namedgrad.compile.views import View, view_of
 
 GUARD = 0  # the bet on every guarded product at once; others are numbered by the call that they save
@@ -190,7 +199,15 @@ class _Simplify:
             if view.is_base():
                 self.settle(out, view.base, needs)
                 return
-        call = view.call() or call if view is not None else cheaper(call)
+        self.keep(step, view.call() or call if view is not None else cheaper(call), needs)
+
+    def keep(self, step: Step, call: Call, needs: frozenset[Check]) -> None:
+        """Append a call, with operands that lie farther back where those between are not needed."""
+        out = step.outs[0]
+        merged = with_one_factor(call, out, self.made)
+        if merged is not None:
+            call, inner = merged
+            needs |= self.behind[inner]
         if isinstance(call.function, np.ufunc) and not call.kwargs:
             args = self.narrowed(call.args, out)
             passed = [a for a, b in zip(call.args, args, strict=True) if a is not b]
@@ -206,6 +223,8 @@ class _Simplify:
             if shown:
                 self.owners[out] = frozenset[Any]().union(*map(self.owners_of, map(self.resolve, shown)))
         self.made[step.outs[0]] = call
+        if call.function is np.multiply:
+            self.behind[step.outs[0]] = line.needs
         self.code.append(line)
         if call.function == NUMPY.total and call.args[0] in self.bets:
             self.test_sum(Check(call.args[0], self.bets[call.args[0]]), step.outs[0])
@@ -260,7 +279,8 @@ class _Simplify:
     def fold(self, step: Step, call: Call, needs: frozenset[Check]) -> bool:
         """Compute a constant now; False if it is too large to keep."""
         with np.errstate(all="ignore"):
-            out = call.function(*_value(call.args), **{k: _value(v) for k, v in call.kwargs.items()})
+            args, kwargs = _value(call.args), {k: _value(v) for k, v in call.kwargs.items()}
+            out = of_constants(call.function, *args) if is_cellwise(call) else call.function(*args, **kwargs)
         values = tuple(out) if step.several else (out,)
         if any(getattr(v, "base", None) is None and getattr(v, "nbytes", 0) > LARGEST_CONSTANT for v in values):
             return False

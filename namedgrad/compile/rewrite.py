@@ -5,13 +5,17 @@ Each rule holds for the values that count: where a bet is on, a result that is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from namedgrad.backends import NUMPY
 from namedgrad.compile.record import Var
+
+CELLWISE = (np.where, NUMPY.select, NUMPY.scale, NUMPY.shield)  # functions that are no ufuncs
+HALF = 0.5  # what frexp leaves of a power of 2
 
 
 class Constant(NamedTuple):
@@ -46,6 +50,28 @@ def cheaper(call: Call) -> Call:
     return call
 
 
+def with_one_factor(call: Call, out: Var, made: Mapping[Var, Call]) -> tuple[Call, Var] | None:
+    """``a * (b * x)`` of two numbers as one product, where ``b`` is a power of 2, so that it is exact; ``b * x``, too.
+
+    Means of squares are such, of which the slope is ``(1 / n) * (2 * x)``.
+    """
+    for a, inner in _number_and_array(call):
+        for b, x in _number_and_array(made.get(inner)):
+            if abs(np.frexp(b)[0]) == HALF and (x.shape, x.dtype) == (out.shape, inner.dtype):
+                return Call(np.multiply, (a * b, x), {}), inner
+    return None
+
+
+def _number_and_array(call: Call | None) -> Iterator[tuple[Any, Var]]:
+    """The number and the other factor of a product that has one."""
+    if call is None or call.function is not np.multiply or call.kwargs:
+        return
+    for a, x in (call.args, call.args[::-1]):
+        number = one_value(a)
+        if isinstance(number, (int, float, np.floating)) and is_float(x):
+            yield number, x
+
+
 def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -> Any:
     """The operand that a call returns unchanged, or a constant; None if it has to be made.
 
@@ -75,12 +101,31 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
 
 def is_all(x: Any, what: float) -> bool:
     """Whether a constant or literal has one value everywhere."""
-    value = x.value if type(x) is Constant else x
-    if isinstance(value, np.ndarray) and value.size and not any(value.strides):
-        value = value[(0,) * value.ndim]
+    value = one_value(x)
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "mM":  # has a unit, and no number equals it
         return False
     return isinstance(value, (int, float, np.generic, np.ndarray)) and bool(np.all(value == what))
+
+
+def one_value(x: Any) -> Any:
+    """A constant or literal; of one that repeats a number, that."""
+    value = x.value if type(x) is Constant else x
+    one = isinstance(value, np.ndarray) and value.size and not any(value.strides)
+    return value[(0,) * value.ndim] if one else value
+
+
+def is_cellwise(call: Call) -> bool:
+    """Whether a function gives one array, of which each cell depends on the same cell of its operands."""
+    ufunc = isinstance(call.function, np.ufunc) and call.function.nout == 1 and call.function.signature is None
+    return not call.kwargs and (ufunc or call.function in CELLWISE)
+
+
+def of_constants(function: Callable[..., Any], *operands: Any) -> Any:
+    """Such a function of constants; where they repeat a number each the result does, too."""
+    numbers = [one_value(x) for x in operands]
+    if any(isinstance(n, np.ndarray) and n.ndim for n in numbers) or all(map(operator.is_, numbers, operands)):
+        return function(*operands)
+    return np.broadcast_to(function(*numbers), np.broadcast_shapes(*map(np.shape, operands)))
 
 
 def is_float(x: Any) -> bool:

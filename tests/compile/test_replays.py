@@ -157,6 +157,15 @@ def test_what_numpy_broadcasts_by_itself_relies_on_the_checks_of_what_it_is_made
         np.testing.assert_array_equal(compiled(v, other), f(v, other))
 
 
+def test_two_factors_in_one_rely_on_the_checks_of_the_first_product() -> None:
+    weights = np.array([0.0, 1.0])
+    f = lambda v: np.exp(0.3 * (2.0 * ng.grad(lambda v: (np.sqrt(v) * weights).sum())(v)))
+    compiled = ng.compile(f)
+    for v in (np.array([1.0, 4.0]), np.array([0.0, 4.0])):
+        np.testing.assert_allclose(compiled(v), np.exp(0.3 * np.array([0.0, 0.5])), rtol=1e-15)
+    assert compiled.source.count("multiply(") <= 4
+
+
 def test_no_guard_is_paid_for_while_values_are_finite() -> None:
     f = ng.compile(ng.grad(lambda x: (ng.sqrt(x) * x).mean()))
     f(ng.DimArray([1.0, 2.0], ("x",)))
@@ -167,6 +176,22 @@ def test_no_guard_is_paid_for_while_values_are_finite() -> None:
     same(g, ng.DimArray([0.0, 0.0], ("x",)))
     assert "scale" in f.source or "select" in f.source
     same(f(ng.DimArray([1.0, 4.0], ("x",))), ng.DimArray([0.75, 1.5], ("x",)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_slope_of_a_mean_square_is_one_product(dtype: str) -> None:
+    x, y = (ng.DimArray(np.random.default_rng(k).normal(size=(30, 40)).astype(dtype), ("a", "b")) for k in range(2))
+    f = ng.compile(ng.value_and_grad(lambda x: ((x - y) ** 2).mean()))
+    for _ in range(2):
+        value, slope = f(x)
+    d = x.data - y.data
+    assert f.source.count("multiply(") == 1
+    assert slope.dtype == dtype
+    np.testing.assert_allclose(value.data, (d * d).mean(), rtol=1e-6)
+    np.testing.assert_allclose(slope.data, d * (2 / d.size), rtol=4 * np.finfo(dtype).eps)
+    third = ng.compile(ng.value_and_grad(lambda x: (3 * (x - y) ** 2).mean()))  # 3 (2 d) and (3 / n) (2 d) differ by rounding
+    third(x)
+    np.testing.assert_allclose(third(x)[1].data, d * (6 / d.size), rtol=4 * np.finfo(dtype).eps)
 
 
 def test_source_is_empty_before_the_first_call() -> None:
