@@ -382,6 +382,45 @@ def test_the_gradient_of_a_weighted_sum_is_not_the_weights_themselves(dtype: str
         np.testing.assert_array_equal(w.data, before)
 
 
+def test_a_factor_that_is_given_away_as_the_gradient_is_nobody_elses() -> None:
+    x, kept = ng.DimArray(RNG.normal(size=(150, 100)), ("a", "b")), []
+
+    def f(x: Any) -> Any:
+        kept.append(ng.exp(x))  # a value and its own slope
+        return kept[-1].sum(), kept[-1]
+
+    want = np.exp(x.data)
+    g, aux = ng.grad(f, has_aux=True)(x)
+    both = ng.grad(lambda x, y: ((x + y) ** 2).sum(), (0, 1))(x, x)
+    arrays = [g.data, aux.data, *(h.data for h in both)]
+    for k, a in enumerate(arrays):
+        assert a.flags.writeable
+        assert not any(np.shares_memory(a, b) for b in (x.data, *arrays[:k]))
+    np.testing.assert_array_equal(g.data, want)
+    g.data[...] = 7.0
+    np.testing.assert_array_equal(aux.data, want)
+    np.testing.assert_array_equal(ng.stop_gradient(kept[0]).data, want)
+
+
+def test_sums_of_cells_with_infinite_slopes() -> None:
+    """A cell that does not count has gradient 0, whatever its slope; one that counts has its slope."""
+    x = ng.DimArray([0.0, 4.0, np.inf], ("a",))
+    some = ng.DimArray([False, True, True], ("a",))
+
+    def twice(x: Any) -> Any:
+        y = ng.sqrt(x)
+        return y.sum() - y.sum()
+
+    losses: dict[str, tuple[Any, list[float]]] = {
+        "sum": (lambda x: ng.sqrt(x).sum(), [np.inf, 0.25, 0]), "mean": (lambda x: -ng.sqrt(x).mean(), [-np.inf, -0.25 / 3, 0]),
+        "twice": (twice, [0, 0, 0]), "times 0": (lambda x: ng.sqrt(x).sum() * 0.0, [0, 0, 0]), "cells times 0": (lambda x: (ng.sqrt(x) * 0.0).sum(), [0, 0, 0]),
+        "a part": (lambda x: ng.sqrt(x)[1:].sum(), [0, 0.25, 0]), "where": (lambda x: ng.where(some, ng.sqrt(x), 0.0).sum(), [0, 0.25, 0]),
+        "two factors": (lambda x: ng.sqrt(x * ng.DimArray([0.0, 1.0, 1.0], ("a",))).sum(), [0, 0.25, 0]),
+    }  # fmt: skip
+    for name, (loss, want) in losses.items():
+        np.testing.assert_array_equal(ng.grad(loss)(x).data, want, err_msg=name)
+
+
 def test_second_derivatives_of_sums_over_many_cells() -> None:
     x, w = (ng.DimArray(RNG.uniform(1, 2, (150, 100)), ("a", "b")) for _ in range(2))
     twice = ng.grad(lambda x: (ng.grad(lambda y: (ng.exp(y) * x * w).sum())(x) * w).sum())(x)

@@ -84,6 +84,12 @@ def outweighed(g: DimArray, weight: DimArray) -> DimArray:
     return scale.two(shield.two(g, weight), weight)
 
 
+class Summed(Structural):
+    """The map of :class:`Total`: cotangents are repeated, so that they are 0 nowhere if they were not."""
+
+    __slots__ = ()
+
+
 class Total(Primitive):
     """Sum over named axes."""
 
@@ -98,7 +104,7 @@ class Total(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
         x = like(ins[0])
-        return Structural(
+        return Summed(
             lambda t: apply(self, (t,), dims=dims),
             lambda g: spread(g, x),
             tuple(n for n in dims if not isinstance(n, axes.Core)),

@@ -244,7 +244,7 @@ def value_and_grad(f: Callable[..., Any], wrt: Any = 0, *, over: Any = (), has_a
         call = Call(f, wrt, over, args, kwargs)
         out, aux, tape = run_recorded(call, has_aux=has_aux)
         require_scalar(out, tape, "grad")
-        gradient = call.results(tape.pull([ones_like_output(tape.outs[0])]), out)
+        gradient = call.results(tape.pull([ones_like_output(tape.outs[0])], last=True), out)
         value = restore_tree(None, out.value(tape.outs), call.over)
         aux = restore_tree(None, aux, call.over)
         return ((value, aux) if has_aux else value), gradient

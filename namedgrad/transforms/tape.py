@@ -19,7 +19,7 @@ from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import FiniteBilinear, Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import conj_if_complex
-from namedgrad.rules.structure import cast, choose, diagonalize, relabel, reorder, spread, stamp
+from namedgrad.rules.structure import Summed, cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, backward, forward, innermost
 from namedgrad.transforms.levels import as_taken
 
@@ -65,8 +65,13 @@ class Tape:
 
     # ---------------------------------------------------------------- reverse
 
-    def pull(self, cotangents: Sequence[DimArray | None], keep: Iterable[Name] = ()) -> list[DimArray]:
-        """Gradients of all inputs, marked and ordered like the inputs with the kept axes in front."""
+    def pull(
+        self, cotangents: Sequence[DimArray | None], keep: Iterable[Name] = (), *, last: bool = False
+    ) -> list[DimArray]:
+        """Gradients of all inputs, marked and ordered like the inputs with the kept axes in front.
+
+        After the ``last`` pass there can be no other: what the maps hold is given away.
+        """
         kept = frozenset(keep).union(*(o.hidden for o in self.out_like))
         pairs = frozenset((n, n) for n in kept)
         given = (*self.outs, *(c for c in cotangents if c is not None)) if kept else ()
@@ -76,13 +81,29 @@ class Tape:
             grads = self._pass(cotangents, by_name(pairs, guard))
             if not (guard or self.finite or self._is_plain(cotangents)):
                 grads = self._repaired(grads, cotangents, pairs)
+            if last:
+                self.maps = _without_factors(self.maps)
             return _Finish(sizes).all(grads, self.ins, cotangents)
 
     def _is_plain(self, cotangents: Sequence[DimArray | None]) -> bool:
         """Whether a guarded pass would repair nothing: to see this spares a pass over the gradients."""
-        if not all(map(_multiplies_nothing, self.maps)):
+        if not all(map(_multiplies_nothing, self.maps[: len(self.maps) - self._met_by_ones(cotangents)])):
             return False
         return not any(type(m) is FiniteBilinear for m in self.maps) or _all_finite(cotangents)  # infinite times 0
+
+    def _met_by_ones(self, cotangents: Sequence[DimArray | None]) -> int:
+        """How many of the last maps are met by numbers other than 0: those of the sum of a function of cells are."""
+        count, node = 0, self.ends[0]
+        if len(self.ends) > 1 or node is None or backends.is_recording() or not _is_one(cotangents[0]):
+            return 0
+        for map_ in reversed(self.maps):
+            if map_ is not node or not (type(map_) is Scale or type(map_) is Summed):
+                break
+            count += 1
+            if type(map_) is Scale and not _scales_by_a_number(map_):
+                break
+            node = map_.parents[0]
+        return count
 
     def _repaired(
         self, grads: list[DimArray | None], cotangents: Sequence[DimArray | None], pairs: frozenset[tuple[Name, Name]]
@@ -130,6 +151,25 @@ def _multiplies_nothing(map_: Map) -> bool:
     if type(map_) is Scale:
         return all(isinstance(f, (int, Mask, type(None))) or _is_finite_number(f) for f, _, _ in map_.terms)
     return not map_.multiplies
+
+
+def _is_one(g: DimArray | None) -> bool:
+    if g is None or g.level is not None:
+        return False
+    return g.raw is backends.NUMPY.one(g.dtype) or backends.NUMPY.is_one(g.raw)
+
+
+def _scales_by_a_number(map_: Scale) -> bool:
+    """Whether every cotangent is multiplied by one number that is neither 0 nor infinite."""
+    factor: Any = map_.terms[0][0]
+    return len(map_.terms) == 1 and (type(factor) is int or (_is_finite_number(factor) and bool(factor.raw)))
+
+
+def _without_factors(maps: Sequence[Map]) -> Sequence[Map]:
+    for map_ in maps:
+        if type(map_) is Scale:
+            map_.terms = ()
+    return ()
 
 
 def _is_finite_number(factor: Any) -> bool:
@@ -340,6 +380,14 @@ def _is_whole(raw: Any) -> bool:
     return isinstance(raw, (float, complex)) or backends.backend_of(raw).owns(raw)
 
 
+def _regain(raw: Any) -> None:
+    """Make a read-only view writable if nobody else refers to the array that it shows, as a factor that was kept."""
+    if not isinstance(raw, np.ndarray) or raw.flags.writeable or not isinstance(raw.base, np.ndarray):
+        return
+    if raw.base.flags.writeable and raw.base.base is None and sys.getrefcount(raw.base) == 2:  # by raw and by this call
+        raw.flags.writeable = True
+
+
 def _is_held_once(a: DimArray) -> bool:
     """Whether an array of NumPy's, all of its memory, is referred to by ``a`` alone: then no map has it, nor a view."""
     if a.level is not None or not isinstance(a.raw, np.ndarray) or not _is_whole(a.raw) or sys.getrefcount(a.raw) > 2:
@@ -353,6 +401,7 @@ def own_memory(results: Iterable[DimArray], given: Iterable[DimArray | None]) ->
     out = []
     for done in results:
         raw = innermost(done).raw
+        _regain(raw)
         root = backends.memory(raw)
         if id(root) in taken or not _is_whole(raw):
             done = fresh_copy(done)  # noqa: PLW2901 - the same value
