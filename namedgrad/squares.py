@@ -1,95 +1,165 @@
-"""Lengths: values whose squares are smooth where they are 0 themselves, such as norms, absolute values and roots.
+"""Lengths: values such as norms, absolute values and roots, of which even functions are smooth where they are 0.
 
 The slope of a length at 0 is 0 by convention, and its bend infinite: neither tells anything about its square, of which
-the Hessian is twice the identity.  So a length knows what it is the root of, and a multiple of a length, such as
-``-norm(x)`` or ``norm(x) / scale``, of which length.
+the Hessian is twice the identity, or about its cosine.  So a value that is computed from a length knows that it is
+``even + odd * root`` near a zero of it, with two smooth functions of the square of the root, the *radicand*; of the
+second only its value there.  An operation gives
+
+    f(even + odd root) = f(even) + 1/2 f''(even) odd² radicand + f'(even) odd root,
+
+Taylor's formula, up to terms of which the first three derivatives are 0 (of a plain square root, the first).  The slope
+of a partial derivative is f'' odd: it is found by calling the partial on an operand that tells of its slope alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from namedgrad import backends
-from namedgrad.array import DimArray
-from namedgrad.linear import ops
+from namedgrad.array import DimArray, constant
+from namedgrad.linear import Mask, Pair, Weight, like, ops
 from namedgrad.trace import Traced, innermost
+
+_ONE, _HALF = constant(1.0), constant(0.5)
+
+
+class Root:
+    """A length: its square as a function of its operands; ``flat`` if that has slope 0 where it is 0.
+
+    Two with one ``key``, the operation and its operands, are one.
+    """
+
+    __slots__ = ("_bends", "flat", "here", "key", "nonzero", "radicand")
+
+    def __init__(self, here: DimArray, radicand: Callable[[], DimArray], flat: bool, key: Any = None) -> None:
+        self.here, self.radicand, self.flat, self.key = here, radicand, flat, key or object()
+        self.nonzero = functools.cache(lambda: ops.nonzero(innermost(here)))
+        self._bends: bool | None = None
+
+    def bends(self) -> bool:
+        """Whether it may be 0 somewhere, which is of interest."""
+        if self._bends is None:
+            raw = innermost(self.here).raw
+            seen = backends.may_look(raw) and (bool(raw) if backends.is_number(raw) else raw.all())
+            self._bends = not (self.flat and self.here.value.level is None) and not seen
+        return self._bends
 
 
 class Length(Traced):
-    """A traced length; ``radicand`` gives its square as a function of its operands.
+    """A traced value that is ``even() + odd() * root``, near a zero of the root; a ``bare`` one has ``odd`` alone."""
 
-    A multiple is ``again(of)``, with an operation that is linear.
-    """
-
-    __slots__ = ("again", "of", "radicand")
-    radicand: Callable[[], DimArray]
-    of: Length | None
-    again: Callable[[DimArray], DimArray]
-
-    def squared(self, out: DimArray) -> DimArray:
-        """Its square ``out``, with the derivatives of what it is the root of where it is 0."""
-        return self.times(self, out)
-
-    def times(self, other: Length, out: DimArray) -> DimArray:
-        """``out``, their product: a square if both are multiples of one length."""
-        root, own = self._path()
-        same, others = other._path()
-        if root is not same:
-            return out
-        raw = innermost(root).raw
-        if backends.may_look(raw) and (bool(raw) if backends.is_number(raw) else raw.all()):
-            return out
-        return ops.where_zero(root, _through(root.radicand(), own, others), out)
-
-    def under(self) -> DimArray:
-        """Its square, as a function of its operands."""
-        root, own = self._path()
-        return _through(root.radicand(), own, own)
-
-    def _path(self) -> tuple[Length, list[Callable[[DimArray], DimArray]]]:
-        """The length of which this is a multiple, and what was done to it, the last first."""
-        steps, x = [], self
-        while x.of is not None:
-            steps.append(x.again)
-            x = x.of
-        return x, steps
+    __slots__ = ("bare", "even", "odd", "root")
+    root: Root
+    bare: bool
+    even: Any
+    odd: Callable[[], DimArray | None]
 
 
-def _through(square: DimArray, *paths: list[Callable[[DimArray], DimArray]]) -> DimArray:
-    for path in paths:
-        for again in reversed(path):
-            square = again(square)
-    return square
-
-
-def as_length(y: DimArray, radicand: Callable[[], DimArray]) -> DimArray:
-    """``y`` as a length, if it is traced."""
-    if type(y) is not Traced:
+def _near(y: DimArray, root: Root, even: Any, odd: Any, *, bare: bool = False) -> DimArray:
+    if not isinstance(y, Traced):
         return y
     out = Length(y.value, y.level, y.node)
-    out.radicand, out.of = radicand, None
+    out.root, out.even, out.odd, out.bare = root, even and functools.cache(even), functools.cache(odd), bare
     return out
+
+
+def _plain(y: DimArray) -> DimArray:
+    return Traced(y.value, y.level, y.node) if type(y) is Length else y
+
+
+def as_length(y: DimArray, radicand: Callable[[], DimArray], flat: bool = True, key: Any = None) -> DimArray:
+    """``y`` as a length, if it is traced."""
+    if not isinstance(y, Traced):
+        return y
+    here = _plain(y)
+    root = Root(here, radicand, flat, key)
+    if type(y) is Length and not root.bends():
+        return y
+    return _near(y, root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
 
 
 def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> DimArray:
-    """``y``, which is ``move(x)`` and holds cells of ``x``: a length if that is one."""
-    return as_length(y, lambda: move(x.under())) if type(x) is Length else y
+    """``y``, which is ``move(x)`` and holds cells of ``x``: near a zero of a length if that is."""
+    if type(x) is not Length or not x.root.bends():
+        return y
+    root, whole, hidden = x.root, like(x), tuple(x.hidden)
+
+    def of_root(a: DimArray) -> DimArray:
+        return move(ops.relabel(ops.spread(a, whole), {}, hidden))
+
+    def odd() -> DimArray | None:
+        return None if (slope := x.odd()) is None else of_root(slope)
+
+    there = Root(_plain(of_root(root.here)), lambda: of_root(root.radicand()), root.flat)
+    return _near(y, there, lambda: move(x.even()), odd, bare=x.bare)
 
 
-def as_multiple(y: DimArray, x: Length, again: Callable[[DimArray], DimArray]) -> DimArray:
-    """``y``, which is ``again(x)``, as a multiple of a length."""
-    out = as_length(y, x.under)
-    if type(out) is Length:
-        out.of, out.again = x, again
-    return out
-
-
-def of_lengths(name: str, two: Callable[..., DimArray], x: DimArray, y: DimArray, out: DimArray) -> DimArray:
-    """``out``, the result of an operation of which an operand is a length: a square, a multiple, or neither."""
-    if name not in {"multiply", "divide"}:
+def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
+    """``out``, the result of an elementwise operation with operands near zeros of lengths."""
+    first = next((a for a in args if type(a) is Length), None)
+    if first is None:
         return out
-    if type(x) is not Length:
-        return as_multiple(out, y, lambda square: two(x, square)) if type(y) is Length and name == "multiply" else out
-    if type(y) is Length and name == "multiply" and (square := x.times(y, out)) is not out:
-        return square
-    return as_multiple(out, x, lambda square: two(square, y))
+    root, bare = first.root, first.bare
+    mixed = any(type(a) is Length and (a.root.key != root.key or a.bare is not bare) for a in args)
+    if mixed or type(out) is not Traced or out.dtype.kind not in "fc" or not root.bends():
+        return out
+    if bare:
+        return _near(out, root, None, lambda: _slope(prim, out, [_plain(a) for a in args], args), bare=True)
+
+    def base() -> tuple[DimArray, list[DimArray]]:
+        ins = [a.even() if type(a) is Length else a for a in args]
+        return prim(*ins), ins
+
+    found = functools.cache(base)
+    odd = functools.cache(lambda: _slope(prim, *found(), args))
+    linear = all(d is None or type(d) is int for d in prim.partials)
+    bend = None if linear else _bend(prim, *found(), args, odd)
+    if bend is None and root.flat:
+        return _near(out, root, lambda: found()[0], odd)
+    even = found()[0] if bend is None else ops.add(found()[0], ops.scale(root.radicand(), ops.mul(_HALF, bend)))
+    slope = None if root.flat else odd()
+    there = even if slope is None else ops.add(even, ops.scale(slope, root.here))
+    return _near(ops.either(root.nonzero(), out, there), root, lambda: even, odd)
+
+
+def _bend(prim: Any, out: DimArray, ins: list[DimArray], args: Sequence[DimArray], odd: Any) -> DimArray | None:
+    root = next(a for a in args if type(a) is Length).root
+    bare = [_near(x, root, None, a.odd, bare=True) if type(a) is Length else x for x, a in zip(ins, args, strict=True)]
+    result, bend = _near(out, root, None, odd, bare=True), None
+    for d, a in zip(prim.partials, args, strict=True):
+        if type(a) is Length and callable(d) and (slope := a.odd()) is not None:
+            bend = _sum(bend, _bent(d(result, *bare), slope))
+    return bend
+
+
+def _bent(partial: Any, slope: DimArray) -> DimArray | None:
+    if isinstance(partial, Pair):
+        partial = ops.mul(partial.g, partial.factor)
+    if isinstance(partial, Weight):
+        partial = partial.g
+    own = partial.odd() if type(partial) is Length else None
+    return None if own is None else ops.mul(slope, own)
+
+
+def _slope(prim: Any, out: DimArray, ins: list[DimArray], args: Sequence[DimArray]) -> DimArray | None:
+    total = None
+    for d, a in zip(prim.partials, args, strict=True):
+        if type(a) is Length and d is not None and (slope := a.odd()) is not None:
+            total = _sum(total, _through(d if type(d) is int else d(out, *ins), slope))
+    return total
+
+
+def _through(factor: Any, slope: DimArray) -> DimArray:
+    if type(factor) is int:
+        return slope if factor == 1 else ops.neg(slope)
+    if isinstance(factor, Pair):
+        return _through(factor.factor, _through(factor.g, slope))
+    if isinstance(factor, Mask):
+        return ops.select(factor.where, slope)
+    return ops.scale(slope, factor.g if isinstance(factor, Weight) else factor)
+
+
+def _sum(x: DimArray | None, y: DimArray | None) -> DimArray | None:
+    return y if x is None else x if y is None else ops.add(x, y)

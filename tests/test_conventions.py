@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import namedgrad as ng
 
@@ -117,6 +118,106 @@ def test_squares_of_lengths_in_numpy_programs():
     np.testing.assert_allclose(ng.hvp(pairs, y, y), 4 * (8 * y - y.sum(0)), atol=1e-13)
     assert ng.grad(ng.grad(lambda t: np.abs(t) ** 2))(0.0) == 2.0
     assert ng.grad(lambda t: np.sqrt(t) ** 2)(0.0) == 1.0
+
+
+def matern(nu, d):
+    a = np.sqrt(2 * nu) * d
+    return (1 + a + (a * a / 3 if nu == 2.5 else 0)) * np.exp(-a)
+
+
+RADIAL = {  # smooth functions of r² by way of r, and their bend in r at 0
+    "cos": (np.cos, -1),
+    "sinc": (np.sinc, -(np.pi**2) / 3),
+    "j0": (scipy.special.j0, -0.5),
+    "log of cosh": (lambda r: np.log(np.cosh(r)), 1),
+    "odd times odd": (lambda r: r * np.tanh(3 * r), 6),
+    "odd squared": (lambda r: np.arcsin(r) ** 2, 2),
+    "sum of exponentials": (lambda r: np.exp(1 + r) + np.exp(1 - r), 2 * np.e),
+    "power": (lambda r: (2 + r) ** 3 + (2 - r) ** 3, 24),
+    "hypot": (lambda r: np.hypot(r, 2), 0.5),
+    "Matérn, nu = 3/2": (lambda r: matern(1.5, r), -3),
+    "Matérn, nu = 5/2": (lambda r: matern(2.5, r), -5 / 3),
+    "Wendland": (lambda r: np.maximum(1 - r, 0) ** 4 * (4 * r + 1), -20),
+    "mish": (lambda r: ng.mish(r) + ng.mish(-r), 1.28),  # 2 mish''(0) = 32 / 25
+    "great circle": (lambda r: np.arccos(np.cos(r)) ** 2, 2),
+    "hyperbolic": (lambda r: np.arccosh(np.cosh(r)) ** 2, 2),
+}
+LENGTHS = {
+    "norm": np.linalg.norm,
+    "root": lambda x: np.sqrt(np.sum(x**2)),
+    "abs": lambda x: np.abs(x[0] + 1j * x[1]),
+    "hypot": lambda x: np.hypot(x[0], x[1]),
+}
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("name", RADIAL)
+def test_smooth_functions_of_lengths_bend_where_these_are_0(name, length):
+    f, bend = RADIAL[name]
+    radial, v = (lambda x: f(LENGTHS[length](x))), np.array([0.3, -1.2])
+    zero, batch = np.zeros(2), ng.positional(np.array([[0.0, 0.0], [0.2, 0.1], [0.0, 0.0]]), vectorized="b")
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(ng.jacobian(ng.grad(radial), mode=mode)(zero), bend * np.eye(2), rtol=1e-12)
+    np.testing.assert_array_equal(ng.grad(radial)(zero), 0)
+    assert ng.value_and_grad(radial)(zero)[0] == radial(zero)
+    np.testing.assert_allclose(ng.hvp(radial, batch, v).data[[0, 2]], [bend * v] * 2, rtol=1e-12)
+    away = np.array([0.2, 0.1])
+    compiled = ng.compile(lambda x: ng.hvp(radial, x, v))
+    for x in (away, zero, away):  # recorded where nothing is 0
+        want = bend * v if x is zero else ng.hvp(radial, batch, v).data[1]
+        np.testing.assert_allclose(compiled(x), want, rtol=1e-12)
+
+
+def test_kernels_of_points_that_meet():
+    def kernel(x, y, scale):
+        d = np.sqrt(np.sum((x[:, None] - y[None]) ** 2, -1)) / scale
+        return np.sum(matern(2.5, d))
+
+    x = np.array([[1.0, 2.0], [1.0, 2.0]])
+    mixed = ng.jacobian(ng.grad(kernel, 0), 1)
+    for f in (mixed, ng.compile(mixed)):
+        got = f(x, x, 0.7)  # of the squared exponential's form at 0: each pair adds 5/3 scale**-2
+        np.testing.assert_allclose(got, np.broadcast_to(5 / 3 / 0.49 * np.eye(2)[:, None], (2, 2, 2, 2)), rtol=1e-12)
+    third = ng.grad(lambda s: np.trace(ng.hessian(lambda u: kernel(u[None], x[:1], s))(x[0])))
+    np.testing.assert_allclose(third(0.7), 4 * 5 / 3 / 0.7**3, rtol=1e-12)
+
+
+ROOTS = {  # smooth functions by way of a root, where it is 0, and their slopes
+    "cos": (lambda s: np.cos(np.sqrt(s)), 0.0, -0.5),
+    "odd times odd": (lambda s: np.sqrt(s) * np.sin(2 * np.sqrt(s)), 0.0, 2),
+    "one root": (lambda s: (lambda r: np.exp(r) + np.exp(-r))(np.sqrt(s)), 0.0, 1),
+    "power": (lambda s: np.cosh(s**0.5), 0.0, 0.5),
+    "Chebyshev": (lambda x: np.cos(3 * np.arccos(x)), 1.0, 9),
+    "Chebyshev of an angle": (lambda x: np.cosh(2 * np.arccosh(x)), 1.0, 4),
+    "haversine": (lambda a: (2 * np.arcsin(np.sqrt(a))) ** 2, 0.0, 4),
+    "slope that counts": (lambda s: np.exp(np.sqrt(s)), 0.0, np.inf),
+}
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_smooth_functions_of_roots_have_slopes_where_these_are_0(name):
+    f, at, slope = ROOTS[name]
+    for got in (ng.grad(f), ng.jacobian(f, mode="forward"), ng.compile(ng.grad(f))):
+        np.testing.assert_allclose(got(at), slope, rtol=1e-12)
+    named = ng.DimArray([at, at], "x", vectorized="x")
+    np.testing.assert_allclose(ng.grad(f)(named).data, slope, rtol=1e-12)
+
+
+def test_distances_on_manifolds_at_their_start():
+    start = np.deg2rad(np.array([48.0, 11.0]))
+
+    def great_circle(p):
+        a = np.sin((p[0] - start[0]) / 2) ** 2 + np.cos(p[0]) * np.cos(start[0]) * np.sin((p[1] - start[1]) / 2) ** 2
+        return 2 * np.arcsin(np.sqrt(a))
+
+    def poincare(u):
+        v = np.array([0.1, 0.2])
+        return np.arccosh(1 + 2 * np.sum((u - v) ** 2) / ((1 - np.sum(u * u)) * (1 - np.sum(v * v))))
+
+    metric = ng.hessian(lambda p: great_circle(p) ** 2 / 2)(start)
+    np.testing.assert_allclose(metric, np.diag([1, np.cos(start[0]) ** 2]), atol=1e-15)
+    metric = ng.hessian(lambda u: poincare(u) ** 2 / 2)(np.array([0.1, 0.2]))
+    np.testing.assert_allclose(metric, 4 / 0.95**2 * np.eye(2), rtol=1e-12, atol=1e-15)
 
 
 MOVES = {

@@ -19,6 +19,7 @@ from namedgrad.compile.rewrite import (
     Call,
     Constant,
     cheaper,
+    is_all,
     is_cellwise,
     of_constants,
     operand,
@@ -166,6 +167,7 @@ class _Simplify:
         self.narrow: dict[Var, Var] = {}  # broadcast arrays and what they were made of
         self.made: dict[Var, Call] = {}
         self.views: dict[Var, View] = {}
+        self.nothing: set[int] = set()  # identities of constants that are 0 because they are masked everywhere
         self.behind: dict[Var, frozenset[Check]] = {}  # on what the calls rely that a view or a ufunc passes over
 
     def resolve(self, value: Any) -> Any:
@@ -184,11 +186,12 @@ class _Simplify:
         if step.function == NUMPY.present and self.bet(out, args[0], number, needs):
             return
         call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
+        masked = self.beside_nothing(call, out)
         if GUARD not in self.lost:
             call = unguarded(call)
         if not _used(call) and self.fold(step, call, needs):
             return
-        same = operand(call, out, self.made, trusting=GUARD not in self.lost)
+        same = self.operand(call, out) if masked is None else masked
         if same is not None:
             self.settle(out, same, needs)
             return
@@ -215,6 +218,26 @@ class _Simplify:
         elif call.function == NUMPY.broadcast_to and type(call.args[0]) is Var:
             self.narrow[out], self.behind[out] = call.args[0], needs
         self.append(Line(step, call, _used(call), needs))
+
+    def operand(self, call: Call, out: Var) -> Any:
+        """The operand that a call returns unchanged, or a constant."""
+        same = operand(call, out, self.made, trusting=GUARD not in self.lost)
+        if call.function == NUMPY.select and type(same) is Constant:
+            self.nothing.add(id(same.value))
+        return same
+
+    def beside_nothing(self, call: Call, out: Var) -> Any:
+        """The result if an operand is masked everywhere: whatever that is multiplied with counts for nothing."""
+        gone = [type(a) is Constant and id(a.value) in self.nothing for a in call.args]
+        if not any(gone):
+            return None
+        if call.function in (np.multiply, NUMPY.scale, NUMPY.contract):
+            made = Constant(np.broadcast_to(np.zeros((), out.dtype), out.shape))
+            self.nothing.add(id(made.value))
+            return made
+        other = call.args[gone.index(True) - 1]
+        fits = call.function is np.add and type(other) is Var and (other.shape, other.dtype) == (out.shape, out.dtype)
+        return other if fits else None
 
     def append(self, line: Line) -> None:
         """Keep a call."""
@@ -284,8 +307,12 @@ class _Simplify:
         values = tuple(out) if step.several else (out,)
         if any(getattr(v, "base", None) is None and getattr(v, "nbytes", 0) > LARGEST_CONSTANT for v in values):
             return False
+        masked = call.function == NUMPY.select and is_all(call.args[0], False)
+        masked = masked or any(type(a) is Constant and id(a.value) in self.nothing for a in call.args)
         for var, value in zip(step.outs, values, strict=True):
             self.settle(var, Constant(value), needs)
+            if masked and not np.any(value):
+                self.nothing.add(id(value))
         return True
 
     def narrowed(self, args: tuple[Any, ...], out: Var) -> tuple[Any, ...]:

@@ -87,7 +87,7 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
             same = x
     elif function is np.where:
         mask, x, y = args
-        same = x if is_all(mask, True) else y if is_all(mask, False) else None
+        same = x if is_all(mask, True) or x is y else y if is_all(mask, False) else None
     elif function is np.multiply:
         x, y = args
         same = y if is_all(x, 1) else x if is_all(y, 1) else None

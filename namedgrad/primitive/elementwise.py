@@ -52,7 +52,7 @@ class Elementwise(Primitive):
     def __call__(self, *args: DimArray) -> DimArray:
         if len(args) == 2:
             return self.two(*args)
-        return self.one(*args) if len(args) == 1 else apply(self, args)
+        return self.one(*args) if len(args) == 1 else of_lengths(self, args, apply(self, args))
 
     def one(self, x: DimArray) -> DimArray:
         """Apply to one operand: :func:`namedgrad.trace.apply`, unrolled because this is the hottest path there is."""
@@ -63,11 +63,11 @@ class Elementwise(Primitive):
             return apply(self, (x,))
         value = x.value
         out = self.compute_one(value) if value.level is None else self.one(value)
-        (d,) = self.partials
-        if d is None:
+        if (d := self.partials[0]) is None:
             return out
         factor = d if type(d) is int else d(out, value)
-        return level.record(Scale(((factor, value.names, None),), None), (x.node,), out)
+        traced = level.record(Scale(((factor, value.names, None),), None), (x.node,), out)
+        return of_lengths(self, (x,), traced) if type(x) is Length else traced
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
         """Apply to two operands, unrolled like :meth:`one`."""
@@ -105,12 +105,11 @@ class Elementwise(Primitive):
         short = like(out) if terms and (terms[0][1] != names or terms[-1][1] != names) else None
         captured = None if lx is ly else b if lx is level else a
         traced = level.record(Scale(terms, short), nodes, out, captured) if terms else out
-        return of_lengths(self.name, self.two, x, y, traced) if type(x) is Length or type(y) is Length else traced
+        return of_lengths(self, (x, y), traced) if type(x) is Length or type(y) is Length else traced
 
     def lower(self, args: Sequence[DimArray]) -> DimArray:
-        if len(args) == 2:
-            return self.compute_two(*args)
-        return self.compute_one(*args) if len(args) == 1 else self.align(args)
+        one, two = self.compute_one, self.compute_two
+        return two(*args) if len(args) == 2 else one(*args) if len(args) == 1 else self.align(args)
 
     def compute_one(self, x: DimArray) -> DimArray:
         """One untraced operand."""

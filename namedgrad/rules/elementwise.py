@@ -22,7 +22,7 @@ from namedgrad.linear import Pair
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.jointly import Joint
-from namedgrad.rules.lengths import length_of, squaring
+from namedgrad.rules.lengths import length_of, powering
 from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
 
@@ -67,6 +67,11 @@ def _spherical_slope(n: int, unit: float, x: DimArray) -> DimArray:
 def _beside_1(x: DimArray) -> DimArray:
     """``1 / (x - 1) + 1 / (x + 1)``."""
     return add(reciprocal(subtract(x, c(1.0))), reciprocal(add(x, c(1.0))))
+
+
+def _angle2(z: DimArray, sign: int) -> DimArray:
+    """``arccos(1 - z)**2`` near 0, or with ``sign`` -1 ``arccosh(1 + z)**2``, DLMF 4.24.2 squared: ``2 z ± z²/3``."""
+    return multiply(z, add(c(2.0), multiply(c(sign / 3), z)))
 
 
 def _squares_apart(x: DimArray, y: DimArray) -> DimArray:
@@ -119,9 +124,9 @@ whole_quotient = elementwise("whole_quotient", None, None, None)
 positive   = elementwise("positive",       1, domain="real")
 divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _slope_in_divisor(y, z), domain=("real", "nonzero"))
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
-square     = squaring("square",            lambda y, x: multiply(c(2), x), domain=("real",))
-power      = squaring("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
-float_power = squaring("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
+power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
+float_power = powering("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(whole_quotient(x, z, y)), domain=("real", "nonzero"))
 fmod       = elementwise("fmod",           1,                                     lambda y, x, z: negative(rint(divide(subtract(x, y), z))), domain=("real", "nonzero"))
 log_of_base = elementwise("log_of_base",   lambda y, x, z: select(logical_or(structure.not_equal(x, c(0)), less(z, c(0))), reciprocal(x)), None)
@@ -157,9 +162,9 @@ logaddexp  = _LogSum("logaddexp",         (lambda y, x, z: log_share(x, z),     
 logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
 below_top  = elementwise("below_top",      1,                                     -1)
 log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
-sqrt       = length_of("sqrt",             lambda y, x: divide(c(0.5), y), domain="positive", radicand=lambda x: x)
+sqrt       = length_of("sqrt",             lambda y, x: divide(c(0.5), y), domain="positive", radicand=lambda x: x, flat=False)
 cbrt       = elementwise("cbrt",           lambda y, x: reciprocal(multiply(c(3.0), square(y))), domain="nonzero")
-length     = length_of("length",           lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt", radicand=lambda x: x)
+length     = length_of("length",           lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt", radicand=lambda x: x, flat=False)
 
 logaddexp.publish(("real", "real"))
 
@@ -168,13 +173,13 @@ sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")
 cos        = elementwise("cos",            lambda y, x: negative(sin(x)), domain="real")
 tan        = elementwise("tan",            lambda y, x: _secant2(y, x), domain="unit")
 arcsin     = elementwise("arcsin",         lambda y, x: arcsin_slope(x), domain="unit")
-arccos     = elementwise("arccos",         lambda y, x: negative(arcsin_slope(x)), domain="unit")
+arccos     = length_of("arccos",           lambda y, x: negative(arcsin_slope(x)), domain="unit", radicand=lambda x: _angle2(subtract(c(1.0), x), 1), flat=False)
 arctan     = elementwise("arctan",         lambda y, x: arctan_slope(x), domain="real")
 sinh       = elementwise("sinh",           lambda y, x: cosh(x), domain="real")
 cosh       = elementwise("cosh",           lambda y, x: sinh(x), domain="real")
 tanh       = elementwise("tanh",           lambda y, x: sech2(x), domain="real")
 arcsinh    = elementwise("arcsinh",        lambda y, x: arcsinh_slope(x), domain="real")
-arccosh    = elementwise("arccosh",        lambda y, x: arccosh_slope(x), domain="above_one")
+arccosh    = length_of("arccosh",          lambda y, x: arccosh_slope(x), domain="above_one", radicand=lambda x: _angle2(subtract(x, c(1.0)), -1), flat=False)
 arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain="unit")
 # Slopes that are polynomials in themselves, so that no order of derivative subtracts what is nearly equal, or infinite
 arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))

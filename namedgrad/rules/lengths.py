@@ -1,4 +1,4 @@
-"""Elementwise operations that are lengths, and those that may be the square of one: see :mod:`namedgrad.squares`."""
+"""Elementwise operations that are lengths: see :mod:`namedgrad.squares`."""
 
 from __future__ import annotations
 
@@ -8,62 +8,47 @@ from typing import Any
 from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.primitive import Elementwise
-from namedgrad.squares import Length, as_length, as_multiple
+from namedgrad.squares import as_length
 
 
 class LengthOf(Elementwise):
     """A length; ``radicand(*operands)`` is its square."""
 
     radicand: Callable[..., DimArray]
-
-    def one(self, x: DimArray) -> DimArray:
-        return self.compute_one(x) if x.level is None else as_length(super().one(x), lambda: self.radicand(x))
-
-    def two(self, x: DimArray, y: DimArray) -> DimArray:
-        return as_length(super().two(x, y), lambda: self.radicand(x, y))
-
-
-class Negation(Elementwise):
-    """The negative, which is a multiple if it is one of a length."""
-
-    def one(self, x: DimArray) -> DimArray:
-        out = super().one(x)
-        return as_multiple(out, x, self.one) if type(x) is Length else out
-
-
-class Squaring(Elementwise):
-    """Squares, and powers, of which the exponent may be 2, or 0.5."""
+    flat: bool
 
     def one(self, x: DimArray) -> DimArray:
         if x.level is None:
             return self.compute_one(x)
-        out = super().one(x)
-        return x.squared(out) if type(x) is Length else out
+        return as_length(super().one(x), lambda: self.radicand(x), self.flat, (self, x.node))
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
-        if x.level is None and y.level is None:
-            return self.compute_two(x, y)
+        return as_length(super().two(x, y), lambda: self.radicand(x, y), self.flat)
+
+
+class Power(Elementwise):
+    """Powers, of which the exponent may be 0.5."""
+
+    def two(self, x: DimArray, y: DimArray) -> DimArray:
         out = super().two(x, y)
-        if y.level is not None or y.names or not backends.may_look(y.raw):
+        if x.level is None or y.level is not None or y.names or not backends.may_look(y.raw) or y.raw != 0.5:
             return out
-        if y.raw == 0.5:
-            return as_length(out, lambda: x)
-        return x.squared(out) if type(x) is Length and y.raw == 2 else out
+        return as_length(out, lambda: x, False, (self, x.node))
 
 
 def length_of(
-    name: str, *partials: Any, radicand: Callable[..., DimArray], kernel: str | None = None, domain: str = ""
+    name: str, *partials: Any, radicand: Callable[..., DimArray], kernel: str | None = None, domain: str = "", flat: bool = True
 ) -> LengthOf:
     """Declare an elementwise operation that is a length."""
     prim = LengthOf(name, partials, kernel)
-    prim.radicand = radicand
+    prim.radicand, prim.flat = radicand, flat
     if domain:
         prim.publish((domain,) * len(partials))
     return prim
 
 
-def squaring(name: str, *partials: Any, domain: tuple[str, ...]) -> Squaring:
-    """Declare an elementwise operation that may be a square."""
-    prim = Squaring(name, partials)
+def powering(name: str, *partials: Any, domain: tuple[str, ...]) -> Power:
+    """Declare an elementwise operation that is a power."""
+    prim = Power(name, partials)
     prim.publish(domain)
     return prim

@@ -14,7 +14,6 @@ from namedgrad.axes import AxisError, ByName, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Bilinear, Like, Map, Structural, Weight, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
-from namedgrad.rules.lengths import Negation
 from namedgrad.squares import moved
 from namedgrad.trace import Traced, apply, innermost
 
@@ -22,7 +21,7 @@ from namedgrad.trace import Traced, apply, innermost
 #                       name          d/dx                        d/dy
 add      = elementwise("add",         1,                          1)
 subtract = elementwise("subtract",    1,                          -1)
-negative = Negation("negative",       (-1,))
+negative = elementwise("negative",    -1)
 multiply = elementwise("multiply",    lambda o, x, y: y,          lambda o, x, y: x)
 weigh    = elementwise("weigh",       lambda o, g, f: f,          lambda o, g, f: Weight(g), kernel="multiply")
 scale    = elementwise("scale",       lambda o, g, f: shield(f, g), lambda o, g, f: Weight(g))
@@ -413,6 +412,8 @@ guarded_contract = GuardedContract("guarded_contract", weight=True, guard=True)
 # fmt: off
 isfinite    = elementwise("isfinite", None)
 not_equal   = elementwise("not_equal", None, None)
+not_nan     = elementwise("present", None)
+_over       = elementwise("divide", None, None)
 logical_not = elementwise("logical_not", None)
 where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c, x, y: mask(logical_not(c)))
 # fmt: on
@@ -487,9 +488,15 @@ class Order(Primitive):
 _ORDER = Order("order")
 
 
-def where_zero(x: DimArray, there: DimArray, elsewhere: DimArray) -> DimArray:
-    """One of two where ``x`` is 0, the other elsewhere."""
-    return reorder(where(equal(x, _ZERO), there, elsewhere), elsewhere.names)
+def nonzero(x: DimArray) -> DimArray:
+    """Where ``x`` is not 0; a program that is recorded bets on its being so everywhere."""
+    mask = not_equal(x, _ZERO)
+    return not_nan.one(_over.two(make(0.0, (), axes.NONE), mask)) if backends.is_recording() else mask
+
+
+def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:
+    """One of two, with the names of the first in their order."""
+    return reorder(where(mask, x, y), x.names)
 
 
 ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
@@ -499,7 +506,7 @@ ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.stamp = total, spread, relabel, stamp
 ops.cast, ops.counted = cast_back, all_counted
 ops.guarded_contract, ops.diagonalize = guarded_contract, diagonalize
-ops.transfer, ops.where_zero = transfer, where_zero
+ops.transfer, ops.nonzero, ops.either = transfer, nonzero, either
 
 __all__ = [
     "AxisError", "Elementwise", "add", "cast", "constant_like", "contract", "diagonalize", "equal", "identity",

@@ -12,10 +12,10 @@ from namedgrad import backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
 from namedgrad.linear import like
-from namedgrad.primitive import elementwise, reduction
+from namedgrad.primitive import reduction
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import cast, not_equal, select, spread, total, where
+from namedgrad.rules.structure import cast, not_equal, not_nan, select, spread, total, where
 from namedgrad.trace import innermost
 
 
@@ -33,7 +33,6 @@ def restore(out: DimArray, x: DimArray, dims: Names, keepdims: bool) -> DimArray
     return spread(out, like(out)._replace(names=names, full_shape=sizes))
 
 
-_present = elementwise("present", None)
 _count_true = reduction("count_true")
 
 
@@ -45,7 +44,7 @@ def present(x: DimArray, skipna: bool | None) -> DimArray | None:
     backend = backends.backend_of(raw)
     if backend.may_branch and not backends.is_recording() and not backend.shows_nan(raw) and backend.isfinite_all(raw):
         return None
-    return _present(x)
+    return not_nan(x)
 
 
 def over_all(
@@ -79,7 +78,7 @@ def over_present(
     out = over_all(x, skipna, lambda: reduce(None), telling)
     if out is not None:
         return out, None
-    mask = _present(x)
+    mask = not_nan(x)
     return reduce(mask), mask
 
 

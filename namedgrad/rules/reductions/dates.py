@@ -6,16 +6,16 @@ from namedgrad.array import DimArray
 from namedgrad.axes import Names
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.reductions.common import _present, count_of, counts, divide_counted
+from namedgrad.rules.reductions.common import count_of, counts, divide_counted
 from namedgrad.rules.reductions.extremes import _max
-from namedgrad.rules.structure import add, cast, counted, missing, select, subtract, total, where
+from namedgrad.rules.structure import add, cast, counted, missing, not_nan, select, subtract, total, where
 
 
 def mean_of_dates(x: DimArray, dims: Names, skipna: bool | None) -> DimArray:
     """Their mean, rounded down to their unit; as in xarray NaT takes no part by default."""
     if not dims:
         return x
-    mask = _present(x)
+    mask = not_nan(x)
     n = counts(mask, dims, "int64")
     some = e.greater_equal(n, c(count_of(x, dims) if skipna is False else 1))
     ticks = cast(x, "int64")  # NaT is the lowest of all

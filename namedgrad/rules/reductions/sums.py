@@ -14,7 +14,6 @@ from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import (
-    _present,
     counts,
     if_enough,
     mean_of,
@@ -25,7 +24,7 @@ from namedgrad.rules.reductions.common import (
     widened,
 )
 from namedgrad.rules.reductions.dates import mean_of_dates
-from namedgrad.rules.structure import cast, contract, equal, multiply, not_equal, select, total
+from namedgrad.rules.structure import cast, contract, equal, multiply, not_equal, not_nan, select, total
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("missing(a,b)", dim=("a",)),
@@ -198,7 +197,7 @@ def count(x: DimArray, dim: Any = None, *, keepdims: bool = False) -> DimArray:
     array([2, 1])
     """
     dims = pick(x, dim, "count")
-    mask = _present(x) if x.dtype.kind in "fc" else equal(x, x)
+    mask = not_nan(x) if x.dtype.kind in "fc" else equal(x, x)
     return restore(counts(mask, dims, "int64"), x, dims, keepdims)
 
 
