@@ -80,7 +80,7 @@ class Vocabulary:
     outweighed: Callable[[DimArray, DimArray], DimArray]
     scale: Callable[[DimArray, DimArray], DimArray]
     select: Callable[[DimArray, DimArray], DimArray]
-    nonzero: Callable[[DimArray], DimArray]
+    nonzero: Callable[[DimArray, bool], DimArray]
     either: Callable[[DimArray, DimArray, DimArray], DimArray]
     total: Callable[[DimArray, Names], DimArray]
     weighed_contract: Callable[[DimArray, DimArray, Names], DimArray]

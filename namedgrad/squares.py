@@ -26,25 +26,18 @@ _ONE, _HALF = constant(1.0), constant(0.5)
 
 
 class Root:
-    """A length: its square as a function of its operands; ``flat`` if that has slope 0 where it is 0.
+    """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
 
-    Two with one ``key``, the operation and its operands, are one.
+    A ``sharp`` one has an infinite slope there itself. Two with one ``key``, the operation and its operands, are one.
     """
 
-    __slots__ = ("_bends", "flat", "here", "key", "nonzero", "radicand")
+    __slots__ = ("flat", "here", "key", "nonzero", "radicand", "sharp")
 
-    def __init__(self, here: DimArray, radicand: Callable[[], DimArray], flat: bool, key: Any = None) -> None:
-        self.here, self.radicand, self.flat, self.key = here, radicand, flat, key or object()
-        self.nonzero = functools.cache(lambda: ops.nonzero(innermost(here)))
-        self._bends: bool | None = None
-
-    def bends(self) -> bool:
-        """Whether it may be 0 somewhere, which is of interest."""
-        if self._bends is None:
-            raw = innermost(self.here).raw
-            seen = backends.may_look(raw) and (bool(raw) if backends.is_number(raw) else raw.all())
-            self._bends = not (self.flat and self.here.value.level is None) and not seen
-        return self._bends
+    def __init__(
+        self, here: DimArray, radicand: Callable[[], DimArray], *, flat: bool, sharp: bool, key: Any = None
+    ) -> None:
+        self.here, self.radicand, self.flat, self.sharp, self.key = here, radicand, flat, sharp, key or object()
+        self.nonzero = functools.cache(lambda: ops.nonzero(innermost(here), sharp))
 
 
 class Length(Traced):
@@ -69,20 +62,25 @@ def _plain(y: DimArray) -> DimArray:
     return Traced(y.value, y.level, y.node) if type(y) is Length else y
 
 
-def as_length(y: DimArray, radicand: Callable[[], DimArray], flat: bool = True, key: Any = None) -> DimArray:
+def _may_be_0(y: Traced, flat: bool) -> bool:
+    """Whether it may be 0 somewhere, which is of interest."""
+    return not ((flat and y.value.level is None) or backends.nonzero_everywhere(innermost(y).raw))
+
+
+def as_length(
+    y: DimArray, radicand: Callable[[], DimArray], *, flat: bool = True, sharp: bool = False, key: Any = None
+) -> DimArray:
     """``y`` as a length, if it is traced."""
-    if not isinstance(y, Traced):
+    if not isinstance(y, Traced) or not _may_be_0(y, flat):
         return y
     here = _plain(y)
-    root = Root(here, radicand, flat, key)
-    if type(y) is Length and not root.bends():
-        return y
+    root = Root(here, radicand, flat=flat, sharp=sharp, key=key)
     return _near(y, root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
 
 
 def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> DimArray:
     """``y``, which is ``move(x)`` and holds cells of ``x``: near a zero of a length if that is."""
-    if type(x) is not Length or not x.root.bends():
+    if type(x) is not Length:
         return y
     root, whole, hidden = x.root, like(x), tuple(x.hidden)
 
@@ -92,7 +90,10 @@ def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> Dim
     def odd() -> DimArray | None:
         return None if (slope := x.odd()) is None else of_root(slope)
 
-    there = Root(_plain(of_root(root.here)), lambda: of_root(root.radicand()), root.flat)
+    here: Any = _plain(of_root(root.here))
+    if not _may_be_0(here, root.flat):
+        return y
+    there = Root(here, lambda: of_root(root.radicand()), flat=root.flat, sharp=root.sharp)
     return _near(y, there, lambda: move(x.even()), odd, bare=x.bare)
 
 
@@ -103,7 +104,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
         return out
     root, bare = first.root, first.bare
     mixed = any(type(a) is Length and (a.root.key != root.key or a.bare is not bare) for a in args)
-    if mixed or type(out) is not Traced or out.dtype.kind not in "fc" or not root.bends():
+    if mixed or type(out) is not Traced or out.dtype.kind not in "fc":
         return out
     if bare:
         return _near(out, root, None, lambda: _slope(prim, out, [_plain(a) for a in args], args), bare=True)
@@ -116,7 +117,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     odd = functools.cache(lambda: _slope(prim, *found(), args))
     linear = all(d is None or type(d) is int for d in prim.partials)
     bend = None if linear else _bend(prim, *found(), args, odd)
-    if bend is None and root.flat:
+    if bend is None and (root.flat or sum(type(a) is Length for a in args) == 1):  # of several slopes may cancel
         return _near(out, root, lambda: found()[0], odd)
     even = found()[0] if bend is None else ops.add(found()[0], ops.scale(root.radicand(), ops.mul(_HALF, bend)))
     slope = None if root.flat else odd()

@@ -201,6 +201,13 @@ def test_smooth_functions_of_roots_have_slopes_where_these_are_0(name):
         np.testing.assert_allclose(got(at), slope, rtol=1e-12)
     named = ng.DimArray([at, at], "x", vectorized="x")
     np.testing.assert_allclose(ng.grad(f)(named).data, slope, rtol=1e-12)
+    away, cells, weights = 0.3 + 0.4 * at, np.array([at, 0.3 + 0.4 * at, at]), np.array([1.0, 1.0, 0.0])
+    want = [slope, ng.grad(f)(away), 0]
+    reverse = ng.compile(ng.grad(lambda x: (f(x) * weights).sum()))
+    forward = ng.compile(lambda x: ng.pushforward(f, (x,), (weights,))[1])
+    for program in (reverse, forward):
+        program(np.full(3, away))  # recorded where no cell is special
+        np.testing.assert_allclose(program(cells), want, rtol=1e-12)
 
 
 def test_distances_on_manifolds_at_their_start():

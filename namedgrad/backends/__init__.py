@@ -95,6 +95,13 @@ def may_look(raw: Any) -> bool:
     return backend_of(raw).may_branch and is_fixed(raw)
 
 
+def nonzero_everywhere(raw: Any) -> bool:
+    """Whether a value may be looked at, and is 0 nowhere."""
+    if not may_look(raw):
+        return False
+    return bool(raw) if is_number(raw) else NUMPY.has_no_zero(raw)
+
+
 def known_finite(raw: Any) -> bool:
     """Whether a value may be looked at, and is finite."""
     backend = backend_of(raw)

@@ -221,6 +221,10 @@ class Backend(
         """Where ``x`` is not NaN."""
         return ~self.xp.isnan(x)
 
+    def unless_seen(self, mask: Raw) -> Raw:
+        """A mask that a compiled program takes for true as long as its gradients are finite."""
+        return mask[...]
+
     def shield(self, factor: Raw, g: Raw) -> Raw:
         """The factor with 0 in place of what is not finite where the cotangent is exactly 0."""
         xp = self.xp

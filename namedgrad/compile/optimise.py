@@ -185,6 +185,9 @@ class _Simplify:
             return
         if step.function == NUMPY.present and self.bet(out, args[0], number, needs):
             return
+        if step.function == NUMPY.unless_seen and GUARD not in self.lost:
+            self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs)
+            return
         call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
         masked = self.beside_nothing(call, out)
         if GUARD not in self.lost:

@@ -16,14 +16,16 @@ class LengthOf(Elementwise):
 
     radicand: Callable[..., DimArray]
     flat: bool
+    sharp: bool
 
     def one(self, x: DimArray) -> DimArray:
         if x.level is None:
             return self.compute_one(x)
-        return as_length(super().one(x), lambda: self.radicand(x), self.flat, (self, x.node))
+        key = (self, x.node)
+        return as_length(super().one(x), lambda: self.radicand(x), flat=self.flat, sharp=self.sharp, key=key)
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
-        return as_length(super().two(x, y), lambda: self.radicand(x, y), self.flat)
+        return as_length(super().two(x, y), lambda: self.radicand(x, y), flat=self.flat)
 
 
 class Power(Elementwise):
@@ -33,15 +35,16 @@ class Power(Elementwise):
         out = super().two(x, y)
         if x.level is None or y.level is not None or y.names or not backends.may_look(y.raw) or y.raw != 0.5:
             return out
-        return as_length(out, lambda: x, False, (self, x.node))
+        return as_length(out, lambda: x, flat=False, sharp=True, key=(self, x.node))
 
 
 def length_of(
-    name: str, *partials: Any, radicand: Callable[..., DimArray], kernel: str | None = None, domain: str = "", flat: bool = True
+    name: str, *partials: Any, radicand: Callable[..., DimArray], kernel: str | None = None, domain: str = "",
+    flat: bool = True, sharp: bool = False,
 ) -> LengthOf:
     """Declare an elementwise operation that is a length."""
     prim = LengthOf(name, partials, kernel)
-    prim.radicand, prim.flat = radicand, flat
+    prim.radicand, prim.flat, prim.sharp = radicand, flat, sharp
     if domain:
         prim.publish((domain,) * len(partials))
     return prim

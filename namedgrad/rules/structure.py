@@ -414,6 +414,7 @@ isfinite    = elementwise("isfinite", None)
 not_equal   = elementwise("not_equal", None, None)
 not_nan     = elementwise("present", None)
 _over       = elementwise("divide", None, None)
+_unless_seen = elementwise("unless_seen", None)
 logical_not = elementwise("logical_not", None)
 where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c, x, y: mask(logical_not(c)))
 # fmt: on
@@ -488,10 +489,15 @@ class Order(Primitive):
 _ORDER = Order("order")
 
 
-def nonzero(x: DimArray) -> DimArray:
-    """Where ``x`` is not 0; a program that is recorded bets on its being so everywhere."""
+def nonzero(x: DimArray, sharp: bool) -> DimArray:
+    """Where ``x`` is not 0; a program that is recorded bets on its being so everywhere.
+
+    A slope that is infinite there, of a ``sharp`` one, gives gradients that are not finite, which is seen anyway.
+    """
     mask = not_equal(x, _ZERO)
-    return not_nan.one(_over.two(make(0.0, (), axes.NONE), mask)) if backends.is_recording() else mask
+    if not backends.is_recording():
+        return mask
+    return _unless_seen.one(mask) if sharp else not_nan.one(_over.two(make(0.0, (), axes.NONE), mask))
 
 
 def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:
