@@ -22,6 +22,7 @@ from namedgrad.compile.record import Var, variables
 from namedgrad.compile.rewrite import Constant
 
 KEYWORD_ONLY = {np.maximum, np.minimum}  # NumPy warns of a third positional argument; elsewhere it is the faster way
+NOT_IN_PLACE = {np.sign}  # a million cells of both signs take 5.6 ms where they lie, 0.8 to elsewhere
 
 
 class Retry(int):
@@ -89,6 +90,8 @@ class _Locals:
         """A dying operand whose memory may take the result."""
         function = line.call.function
         if not isinstance(function, np.ufunc) or function.nout > 1 or function.signature or line.call.kwargs:
+            return None
+        if function in NOT_IN_PLACE:
             return None
         out = line.step.outs[0]
         if math.prod(out.shape) == 1:  # to write over a single element takes NumPy three times as long as to make one

@@ -21,6 +21,7 @@ from namedgrad.compile.rewrite import (
     cheaper,
     is_all,
     is_cellwise,
+    is_nothing,
     of_constants,
     operand,
     unguarded,
@@ -234,7 +235,7 @@ class _Simplify:
         gone = [type(a) is Constant and id(a.value) in self.nothing for a in call.args]
         if not any(gone):
             return None
-        if call.function in (np.multiply, NUMPY.scale, NUMPY.contract):
+        if is_nothing(call, gone):
             made = Constant(np.broadcast_to(np.zeros((), out.dtype), out.shape))
             self.nothing.add(id(made.value))
             return made

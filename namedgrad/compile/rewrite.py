@@ -6,7 +6,7 @@ Each rule holds for the values that count: where a bet is on, a result that is n
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +112,15 @@ def one_value(x: Any) -> Any:
     value = x.value if type(x) is Constant else x
     one = isinstance(value, np.ndarray) and value.size and not any(value.strides)
     return value[(0,) * value.ndim] if one else value
+
+
+def is_nothing(call: Call, gone: Sequence[bool]) -> bool:
+    """Whether the result counts for nothing, as those operands do which are ``gone``: masked everywhere."""
+    if call.function is np.where:
+        return all(g or is_all(a, 0) for g, a in zip(gone[1:], call.args[1:], strict=True))
+    if call.function is np.divide:
+        return gone[0]
+    return call.function in (np.multiply, NUMPY.scale, NUMPY.contract, NUMPY.select)
 
 
 def is_cellwise(call: Call) -> bool:

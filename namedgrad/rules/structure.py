@@ -495,9 +495,12 @@ def nonzero(x: DimArray, sharp: bool) -> DimArray:
     A slope that is infinite there, of a ``sharp`` one, gives gradients that are not finite, which is seen anyway.
     """
     mask = not_equal(x, _ZERO)
-    if not backends.is_recording():
-        return mask
-    return _unless_seen.one(mask) if sharp else not_nan.one(_over.two(make(0.0, (), axes.NONE), mask))
+    return _unless_seen.one(mask) if sharp and backends.is_recording() else likely(mask)
+
+
+def likely(mask: DimArray) -> DimArray:
+    """A mask that a program that is recorded takes for true everywhere until it is not."""
+    return not_nan.one(_over.two(make(0.0, (), axes.NONE), mask)) if backends.is_recording() else mask
 
 
 def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:

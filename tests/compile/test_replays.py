@@ -157,6 +157,24 @@ def test_what_numpy_broadcasts_by_itself_relies_on_the_checks_of_what_it_is_made
         np.testing.assert_array_equal(compiled(v, other), f(v, other))
 
 
+@pytest.mark.parametrize("order", [2, 3, -1, 0.5])
+def test_norms_are_scaled_only_where_they_leave_the_range(order: float) -> None:
+    f = ng.grad(lambda x: np.exp(-ng.norm(x, "b", ord=order) / ng.stop_gradient(ng.norm(x, "b", ord=order))).sum())
+    compiled, x = ng.compile(f), np.array([[3.0, 4.0], [1.0, -2.0]])
+    want = f(ng.DimArray(x, ("a", "b"))).data
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(ng.DimArray(x, ("a", "b"))).data, want, rtol=1e-14)
+    assert order != 2 or "maximum(" not in compiled.source
+    for scale in (1e200, 1e-200, 1.0):
+        scaled = compiled(ng.DimArray(x * scale, ("a", "b"))).data  # of norms of degree 1 it is the direction by the size
+        np.testing.assert_allclose(scaled * scale, want, rtol=1e-12)
+    for first in ([0.0, 0.0], [np.inf, 1.0], [np.nan, 1.0]):
+        g = ng.grad(lambda x: ng.norm(x, "b", ord=order).sum())
+        again, special = ng.compile(g), ng.DimArray([first, [1.0, 2.0]], ("a", "b"))
+        again(ng.DimArray(x, ("a", "b")))
+        np.testing.assert_allclose(again(special).data, g(special).data, rtol=1e-15 * 4)
+
+
 def test_two_factors_in_one_rely_on_the_checks_of_the_first_product() -> None:
     weights = np.array([0.0, 1.0])
     f = lambda v: np.exp(0.3 * (2.0 * ng.grad(lambda v: (np.sqrt(v) * weights).sum())(v)))

@@ -27,6 +27,7 @@ from namedgrad.rules.structure import (
     guarded_contract,
     isfinite,
     known_finite,
+    likely,
     logical_not,
     multiply,
     not_equal,
@@ -125,11 +126,16 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
     plain = _length_of if order == 2 else lambda x, dims: _powers(absolute(x), dims, order)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):  # what leaves the range is scaled, and done again
         first = plain(x, dims)
-    if not count_of(x, dims) or in_range(first, order):
-        return first
+    return first if not count_of(x, dims) or in_range(first, order) else _scaled(plain, x, dims, order, first)
+
+
+def _scaled(plain: Any, x: DimArray, dims: Names, order: float, first: DimArray) -> DimArray:
     scale = size_of(x, dims, skipna=False)
     out = multiply(plain(e.divide(x, scale), dims), scale)
-    return out if order < 0 or known_finite(out) else _at_infinity(out, first, absolute(x), dims)
+    if not (order < 0 or known_finite(out)):
+        out = _at_infinity(out, first, absolute(x), dims)
+    may_bet = backends.is_recording() and backends.backend_of(innermost(first).raw).may_branch
+    return where(likely(_is_near_1(innermost(first), order)), first, out) if may_bet else out
 
 
 def _at_infinity(out: DimArray, first: DimArray, size: DimArray, dims: Names) -> DimArray:
@@ -156,8 +162,12 @@ def in_range(out: DimArray, order: float) -> bool:
     backend = backends.backend_of(raw)
     if not backend.may_branch or backends.is_recording():
         return False
-    edge = float(np.finfo(raw.dtype).max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
-    return bool(((raw > 1 / edge) & (raw < edge)).all())
+    return bool(_is_near_1(innermost(out), order).raw.all())
+
+
+def _is_near_1(out: DimArray, order: float) -> DimArray:
+    edge = float(np.finfo(out.dtype).max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
+    return e.logical_and(e.greater(out, c(1 / edge)), e.less(out, c(edge)))
 
 
 def stays(out: DimArray, order: float) -> bool:
