@@ -53,13 +53,14 @@ class Length(Traced):
 def _near(y: DimArray, root: Root, even: Any, odd: Any, *, bare: bool = False) -> DimArray:
     if not isinstance(y, Traced):
         return y
-    out = Length(y.value, y.level, y.node)
+    out = Length(plain(y.value), y.level, y.node)  # what is done here overrides what would be done one level down
     out.root, out.even, out.odd, out.bare = root, even and functools.cache(even), functools.cache(odd), bare
     return out
 
 
-def _plain(y: DimArray) -> DimArray:
-    return Traced(y.value, y.level, y.node) if type(y) is Length else y
+def plain(y: DimArray) -> DimArray:
+    """Without what is known of it as a length."""
+    return Traced(plain(y.value), y.level, y.node) if type(y) is Length else y
 
 
 def _may_be_0(y: Traced, flat: bool) -> bool:
@@ -73,7 +74,7 @@ def as_length(
     """``y`` as a length, if it is traced."""
     if not isinstance(y, Traced) or not _may_be_0(y, flat):
         return y
-    here = _plain(y)
+    here = plain(y)
     root = Root(here, radicand, flat=flat, sharp=sharp, key=key)
     return _near(y, root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
 
@@ -90,7 +91,7 @@ def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> Dim
     def odd() -> DimArray | None:
         return None if (slope := x.odd()) is None else of_root(slope)
 
-    here: Any = _plain(of_root(root.here))
+    here: Any = plain(of_root(root.here))
     if not _may_be_0(here, root.flat):
         return y
     there = Root(here, lambda: of_root(root.radicand()), flat=root.flat, sharp=root.sharp)
@@ -107,7 +108,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     if mixed or type(out) is not Traced or out.dtype.kind not in "fc":
         return out
     if bare:
-        return _near(out, root, None, lambda: _slope(prim, out, [_plain(a) for a in args], args), bare=True)
+        return _near(out, root, None, lambda: _slope(prim, out, [plain(a) for a in args], args), bare=True)
 
     def base() -> tuple[DimArray, list[DimArray]]:
         ins = [a.even() if type(a) is Length else a for a in args]
