@@ -75,7 +75,8 @@ def as_length(
     if not isinstance(y, Traced) or not _may_be_0(y, flat):
         return y
     here = plain(y)
-    root = Root(here, radicand, flat=flat, sharp=sharp, key=key)
+    same = key and tuple(k.node if isinstance(k, Traced) else k for k in key)
+    root = Root(here, radicand, flat=flat, sharp=sharp, key=same)
     return _near(y, root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
 
 

@@ -168,6 +168,14 @@ def test_smooth_functions_of_lengths_bend_where_these_are_0(name, length):
         np.testing.assert_allclose(compiled(x), want, rtol=1e-12)
 
 
+def test_lengths_of_one_operand_are_one_length():
+    kernel = lambda x: (1 + np.linalg.norm(x)) * np.exp(-np.linalg.norm(x))  # 1 - |x|²/2 + ...
+    np.testing.assert_allclose(ng.hessian(kernel)(np.zeros(2)), -np.eye(2), rtol=1e-14)
+    kernel = lambda x: (lambda z: np.sum((1 + np.abs(z)) * np.exp(-np.abs(z))))(x * (1 + 2j))
+    np.testing.assert_allclose(ng.hessian(kernel)(np.zeros(2)), -5 * np.eye(2), rtol=1e-14)
+    assert ng.grad(lambda s: np.sqrt(s) * np.sin(2 * np.sqrt(s)))(0.0) == 2.0
+
+
 def test_kernels_of_points_that_meet():
     def kernel(x, y, scale):
         d = np.sqrt(np.sum((x[:, None] - y[None]) ** 2, -1)) / scale

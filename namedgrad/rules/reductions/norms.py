@@ -111,7 +111,10 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
     if str(ord) in {"fro", "nuc"}:
         raise ValueError(f"norm: ord={ord!r} is no norm of vectors, but of matrices; choose a number, or two dims")
     out = restore(_norm(x, dims, float(ord)), x, dims, keepdims)
-    return as_length(out, lambda: restore(total(real(multiply(x, conjugate(x))), dims), x, dims, keepdims)) if ord == 2 else out
+    if ord != 2:
+        return out
+    key = vector_norm, x, dims, keepdims
+    return as_length(out, lambda: restore(total(real(multiply(x, conjugate(x))), dims), x, dims, keepdims), key=key)
 
 
 def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
