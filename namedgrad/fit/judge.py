@@ -51,10 +51,14 @@ class Judge:
         left = at.value - np.einsum("kc,kcn->cn", points[found.linear][:, self.sound], linear)
         self.rises = found.left and found.rise is not None
         more = left[None] if self.rises else left[None][:0]
-        self.span = _orthonormal(np.concatenate([linear, more]))
+        self.span = _orthonormal(linear)
+        apart = left - np.einsum("ckn,ck->cn", self.span, np.einsum("ckn,cn->ck", self.span, left))
+        there = np.linalg.norm(apart, axis=1) > math.sqrt(SINGULAR) * np.linalg.norm(left, axis=1)
+        self.apart = np.where(there[:, None], apart, 0.0)  # what is left, but for what linear parameters can make of it
+        if self.rises:
+            self.span = np.concatenate([self.span, _unit(self.apart)[:, None]], axis=1)
         self.slopes = _orthonormal(np.concatenate([at.params[free], more]))
         self.offset = np.zeros_like(left) if self.rises or not found.left else left
-        self.left = left
         low = self.sound[np.abs(left).max(axis=1).argsort()[:1]]
         self.lowest = points[:, low]
         self.lowest[found.linear] = 0.0
@@ -97,6 +101,8 @@ class Judge:
         for some in batches(np.arange(len(basis)), FEWEST):
             q = basis[some]
             seen = (q.reshape(-1, q.shape[2]).astype(np.float32) @ unit.T).reshape(*q.shape[:2], len(z))
+            if self.rises and basis is self.span:  # what is left may grow, but not turn its sign
+                np.maximum(seen[:, -1], 0.0, out=seen[:, -1])
             out[some] = -np.einsum("ckz,ckz->cz", seen, seen)
             if self.offset.any():
                 off = self.offset[some]
@@ -126,9 +132,10 @@ class Judge:
     def _growth(self, chosen: Array, z: Array) -> Array:
         if not self.rises:
             return np.zeros(chosen.shape)
-        left = np.where(np.isfinite(z), self.left[chosen], 0.0)  # (trial, cell, observation)
-        along = np.einsum("tcn,cn->tc", left, np.nan_to_num(z)) / np.einsum("tcn,tcn->tc", left, left)
-        return np.log(np.where(along > 0, along, 1.0))
+        apart = self.apart[chosen]  # (trial, cell, observation)
+        along, size = np.einsum("tcn,cn->tc", apart, complete(z)), np.einsum("tcn,tcn->tc", apart, apart)
+        rises = (along > 0) & (size > 0)
+        return np.log(np.where(rises, along, 1.0) / np.where(rises, size, 1.0))
 
 
 def _explained(normal: Array, pull: Array) -> Array:
@@ -143,12 +150,16 @@ def least(cost: Array, count: int) -> Array:
 
 def _orthonormal(columns: Array) -> Array:
     """Orthonormal bases (candidate, vector, observation) of the spans of (column, candidate, observation)."""
-    a = np.swapaxes(columns, 0, 1)
-    size = np.linalg.norm(a, axis=2, keepdims=True)
-    a = a / np.where(size > 0, size, 1.0)
+    a = _unit(np.swapaxes(columns, 0, 1))
     values, vectors = np.linalg.eigh(a @ np.swapaxes(a, 1, 2))
     factor = np.where(values > SINGULAR, 1 / np.sqrt(np.maximum(values, SINGULAR)), 0.0)
     return np.swapaxes(vectors * factor[:, None], 1, 2) @ a
+
+
+def _unit(x: Array) -> Array:
+    """Vectors (..., observation) of length 1, or 0."""
+    size = np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.asarray(x / np.where(size > 0, size, 1.0))
 
 
 def _in_turn(surface: Surface, points: Array, x: list[Array]) -> Slopes:

@@ -338,6 +338,21 @@ def test_linear_parameters(family, linear):
     assert found(family).linear == linear
 
 
+@pytest.mark.parametrize("limits", [(1, 3), (-3, -1)])
+@pytest.mark.parametrize("unit", [1e-8, 1e-6, 1e-4, 1.0, 1e6])
+def test_a_term_whose_size_is_a_reciprocal_grows_beside_a_level(unit, limits):
+    rng = np.random.default_rng(0)
+    level, charge = rng.uniform(0.2, 1.0, (CELLS, 1)), rng.uniform(*limits, (CELLS, 1))
+    y = unit * (level + 0.0257 / charge * np.log(DECADES) + 0.01 * rng.normal(size=(CELLS, len(DECADES))))
+    fit = ng.least_squares(
+        lambda p, x, y: p["level"] + 0.0257 / p["charge"] * np.log(x) - y, ["level", "charge"],
+        ng.DimArray(DECADES, ("i",)), ng.DimArray(y, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    design = np.stack([np.ones(len(DECADES)), 0.0257 * np.log(DECADES)], axis=1)
+    slope = np.linalg.lstsq(design, y.T, rcond=None)[0][1]  # linear in the reciprocal
+    np.testing.assert_allclose(fit.params["charge"], 1 / slope, rtol=1e-6)
+
+
 def test_a_term_that_is_lost_in_the_rounding_of_linear_ones_is_seen_to_grow():
     diode = lambda v, a, n, r: a * (np.exp(v / (0.02585 * n)) - 1) + v / r
     rise = measured(diode, np.linspace(-0.2, 0.6, 60), 3).rise
