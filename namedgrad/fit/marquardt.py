@@ -44,6 +44,7 @@ SMALL = 1e-3  # of the cost: a step that promises less, and fails, may be misled
 LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on the residuals' curvature is estimated
 PATIENCE, HARDLY = 15, 1e-8  # evaluations in which the cost falls by no more of itself: a kink has no end of them
 MELTS = 0.5  # of the cost: a step that promises more leads to a fit without residuals
+WORTH = 0.25  # of what a step promised: one that gains less has led to where the derivatives say nothing of
 VANISHED = 1e-12  # of the square of the length of a column
 NEARLY = 0.999  # of the way to 0
 LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
@@ -139,6 +140,7 @@ class Marquardt(Batch):
     rounds: int  # evaluations of the batch: no cell has had more
     curved: bool  # whether the estimate is used in any cell; on a device, whether it has been
     prior: Array | None  # what it adds to the diagonal of the normal matrix
+    worth: float = WORTH
 
     @classmethod
     def enter(
@@ -169,7 +171,7 @@ class Marquardt(Batch):
         seen = self._seen(at, new)
         gain = self.cost - seen.at.cost
         ratio = self._ratio(gain, new)
-        better = seen.usable & (ratio > 0)
+        better = seen.usable & (ratio > self.worth)
         stepped = better & ~new & ~self.stale
         rough = np.maximum(seen.change, self.rough) > ROUGH  # a change of columns, not of their slopes
         self._estimate(stepped & ~rough, gain, seen.x, seen.at)
@@ -265,9 +267,12 @@ class Marquardt(Batch):
         use = finite & (gain > 0)
         if self.lower is not None:
             use &= ~((x[rows] + change < self.lower[rows]) | (x[rows] + change > self.upper[rows])).any(axis=0)
-        change = np.where(use, change, 0.0)
         moved = x.copy()
         moved[rows] += change
+        by = self.linear.by  # a sign that was given says where columns lead that are proportional to it
+        use &= ~(np.isinf(self.cost) & (moved[by] * x[by] < 0).any(axis=0))
+        change = np.where(use, change, 0.0)
+        moved = np.where(use, moved, x)
         gradient = at.gradient + small.times(at.normal[:, rows], change)
         normal, rough = self._scaled(gradient, at.normal, x, moved)
         sizes = small.dot(change**2, scale**2), small.dot(x[rows] ** 2, scale**2)

@@ -103,12 +103,15 @@ class Nest:
         self, evaluate: Callable[[Array, Index], Point], count: int, size: int, start: Sequence[Array],
         linear: Linear, keep: Sequence[str], prior: Array | None,
     ) -> Found:  # fmt: skip
-        """Levenberg-Marquardt from somewhere, with the longest columns so far, between bounds."""
+        """Levenberg-Marquardt from somewhere, with the longest columns so far, between bounds.
+
+        It goes wherever the cost is less, as do the cells.
+        """
 
         def enter(at: Index) -> Marquardt:
             x, longest, low, high = (v[:, at] for v in start)
             known = prior if prior is None else prior[:, at]
-            return dataclasses.replace(Marquardt.enter(at, x, low, high, linear, known), longest=longest)
+            return dataclasses.replace(Marquardt.enter(at, x, low, high, linear, known), longest=longest, worth=0.0)
 
         return solve(
             evaluate, enter, np.arange(count), count, keep=keep, size=size, tol=self.tol,

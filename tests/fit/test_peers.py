@@ -66,6 +66,30 @@ def test_least_squares_of_scipy(model, loss):
         np.testing.assert_allclose(fit.cost[i], want.cost, rtol=1e-8)
 
 
+STEP = lambda x, a, m, k, c: a / (1 + np.exp(-k * (x - m))) + c
+PEAK = lambda x, a, m, s, c: a * np.exp(-0.5 * ((x - m) / s) ** 2) + c
+
+
+@pytest.mark.parametrize(
+    ("func", "limits", "start"),
+    [
+        (PEAK, [(1, 3), (0.3, 0.7), (0.05, 0.2), (-1, 1)], (1.0, 0.4, 0.2, 0.5)),  # where a dip is nearer than the peak
+        (PEAK, [(1, 3), (0.3, 0.7), (0.05, 0.2), (-1, 1)], (2.0, 0.5, 0.12, 0.0)),
+        (STEP, [(1, 3), (0.3, 0.7), (8, 20), (-1, 1)], (2.0, 0.5, 12.0, 0.0)),
+    ],
+)  # fmt: skip
+def test_start_values_that_are_far_lead_where_minpack_goes(func, limits, start):
+    rng, x = np.random.default_rng(1), np.linspace(0, 1, 120)
+    y = func(x, *(rng.uniform(*limit, (150, 1)) for limit in limits)) + 0.05 * rng.normal(size=(150, 120))
+    fit = ng.least_squares(
+        lambda p, x, y: func(x, *p.values()) - y, dict(zip("amsc", start, strict=True)), ng.DimArray(x, ("x",)),
+        ng.DimArray(y, ("cell", "x")), over="cell",
+    )  # fmt: skip
+    want = [scipy.optimize.least_squares(lambda p, row=row: func(x, *p) - row, start, method="lm").cost for row in y]
+    assert (fit.cost.values > 1.001 * np.array(want)).mean() <= 0.01
+    assert np.median(fit.iterations) <= 10
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("absolute", [False, True])
 @pytest.mark.parametrize("bounded", [False, True])
