@@ -74,15 +74,19 @@ _NONE: Mapping[Var, Constant] = {}
 
 
 def plan(
-    steps: Iterable[Step], results: list[Any], lost: frozenset[int], known: Mapping[Var, Constant] = _NONE
-) -> Plan:
-    """Simplify a recording under all bets that are not lost, given variables that are ``known`` to be constant."""
+    steps: Iterable[Step], results: list[Any], lost: frozenset[int], known: Mapping[Var, Constant] = _NONE, *,
+    thrifty: bool = True,
+) -> Plan:  # fmt: skip
+    """Simplify a recording under all bets that are not lost, given variables that are ``known`` to be constant.
+
+    Unless it is ``thrifty``, nothing is computed twice to save memory.
+    """
     found = _Simplify(lost, known)
     for number, step in enumerate(steps, 1):
         found.add(number, step)
     finals = [found.resolve(r) for r in results]
     needs = _NO_CHECKS.union(*(found.needs.get(v, _NO_CHECKS) for r in results for v in variables(r)))
-    return _merged(Plan(alive(found.code, finals, needs), finals, found.owners))
+    return _merged(Plan(alive(found.code, finals, needs), finals, found.owners), thrifty=thrifty)
 
 
 def alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check]) -> list[Line | Test]:
@@ -103,8 +107,8 @@ def alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check]) 
             return kept[::-1]
 
 
-def _merged(plan: Plan) -> Plan:
-    """Equal calls made once, where the first result is still needed anyway; elsewhere memory would pay for it."""
+def _merged(plan: Plan, *, thrifty: bool) -> Plan:
+    """Equal calls made once; where the first result is not needed any more memory pays for it."""
     last: dict[Var, int] = {}
     for at, line in enumerate(plan.code):
         last.update((v, at) for v in line.used)
@@ -119,9 +123,9 @@ def _merged(plan: Plan) -> Plan:
         call = Call(*_replaced(tuple(line.call), same)) if same else line.call
         key, (out, *others) = identity(tuple(call)), line.step.outs
         known = first.get(key)
-        if known is not None and last.get(known, -1) >= at and not others:
+        if known is not None and not others and (not thrifty or last.get(known, -1) >= at):
             same[out] = known
-            last[known] = max(last[known], last[out])
+            last[known] = max(last.get(known, -1), last.get(out, -1))
         else:
             first[key] = out
             code.append(line._replace(call=call, used=_used(call)) if same else line)
@@ -165,6 +169,7 @@ class _Simplify:
         self.known: dict[Var, Any] = dict(known)  # variables that are constants or other variables
         self.needs: dict[Var, frozenset[Check]] = {}  # on what that relies
         self.owners: dict[Var, frozenset[Any]] = {}
+        self.folded: dict[Hashable, tuple[Any, ...]] = {}  # what constants were made of others, by the call
         self.narrow: dict[Var, Var] = {}  # broadcast arrays and what they were made of
         self.made: dict[Var, Call] = {}
         self.views: dict[Var, View] = {}
@@ -305,14 +310,18 @@ class _Simplify:
 
     def fold(self, step: Step, call: Call, needs: frozenset[Check]) -> bool:
         """Compute a constant now; False if it is too large to keep."""
-        with np.errstate(all="ignore"):
-            args, kwargs = _value(call.args), {k: _value(v) for k, v in call.kwargs.items()}
-            out = of_constants(call.function, *args) if is_cellwise(call) else call.function(*args, **kwargs)
-        values = tuple(out) if step.several else (out,)
-        if any(getattr(v, "base", None) is None and getattr(v, "nbytes", 0) > LARGEST_CONSTANT for v in values):
-            return False
         masked = call.function == NUMPY.select and is_all(call.args[0], False)
         masked = masked or any(type(a) is Constant and id(a.value) in self.nothing for a in call.args)
+        key = object() if masked else identity(tuple(call))  # zeros that count for nothing are no other zeros
+        values = self.folded.get(key, ())
+        if not values:
+            with np.errstate(all="ignore"):
+                args, kwargs = _value(call.args), {k: _value(v) for k, v in call.kwargs.items()}
+                out = of_constants(call.function, *args) if is_cellwise(call) else call.function(*args, **kwargs)
+            values = tuple(out) if step.several else (out,)
+            if any(getattr(v, "base", None) is None and getattr(v, "nbytes", 0) > LARGEST_CONSTANT for v in values):
+                return False
+            self.folded[key] = values
         for var, value in zip(step.outs, values, strict=True):
             self.settle(var, Constant(value), needs)
             if masked and not np.any(value):

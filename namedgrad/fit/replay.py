@@ -14,7 +14,7 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.compile.emit import Retry, write
-from namedgrad.compile.optimise import GUARD, Plan, plan
+from namedgrad.compile.optimise import GUARD, LARGEST_CONSTANT, Plan, plan
 from namedgrad.compile.program import silently
 from namedgrad.compile.record import Recorder
 from namedgrad.compile.rewrite import Constant
@@ -61,7 +61,9 @@ class Replay:
             backends.stop_recording(token)
         self._steps, self.inputs = recorder.steps, recorder.inputs
         captured = [v for v in recorder.elsewhere if isinstance(v.array, np.ndarray)]
-        self._elsewhere = {v: Constant(v.array) for v in captured}  # a fit leaves them as they are
+        kept: dict[Any, Constant] = {}  # what is computed twice of a coordinate is one
+        # a fit leaves them as they are
+        self._elsewhere = {v: kept.setdefault(_content(v.array), Constant(v.array)) for v in captured}
         self.recorder = recorder  # arrays from elsewhere are known by reference
         self.size, self.flexible, self._grows = size, False, False
         self._twin: Replay | None = None
@@ -84,7 +86,7 @@ class Replay:
     def plan(self, lost: frozenset[int]) -> Plan:
         """What the program does without some bets."""
         if lost not in self._plans:
-            made = plan(self._steps, self._results, lost, self._elsewhere)
+            made = plan(self._steps, self._results, lost, self._elsewhere, thrifty=False)  # of a few cells
             self._plans[lost] = made if GUARD in lost else regrouped(made, self.size)
         return self._plans[lost]
 
@@ -143,6 +145,11 @@ class Replay:
             if type(out) is not Retry:
                 return out
             lost |= {int(out)}
+
+
+def _content(x: Any) -> Any:
+    """Equal for arrays that are the same; large ones are told by what they are."""
+    return (x.dtype, x.strides, x.shape, x.tobytes()) if x.nbytes <= LARGEST_CONSTANT else id(x)
 
 
 class RigidError(Exception):
