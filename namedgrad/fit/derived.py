@@ -33,6 +33,7 @@ def confint(params: xr.Dataset, stderr: xr.Dataset, dof: xr.DataArray, level: fl
         reach = stderr * quantile
     bound = xr.DataArray([-1.0, 1.0], dims="bound", coords={"bound": ["lower", "upper"]})
     out = (params + reach.fillna(0.0).where(stderr.notnull()) * bound).transpose(..., "bound")
+    out.attrs = dict(params.attrs)
     for name, v in out.items():
         about = params[name].attrs
         v.attrs = {**about, "long_name": f"{level:.4g} confidence interval of {about.get('long_name', name)}"}

@@ -136,7 +136,7 @@ class Descent(Batch):
         same = np.isfinite(self.too_long) & (self.too_long - self.too_short <= SAME * self.too_long)
         stuck = same | (self.step * (np.abs(self.direction) / self.size()).max(axis=0, initial=0.0) < TINY)
         if stuck.any():  # rounding is in the way, or a kink
-            converged |= stuck & (self.converged(np.sqrt(tol)) | self.is_zero())
+            converged |= stuck & (self.converged(np.sqrt(tol)) | self.is_zero(tol))
         return self.judge(converged, stuck, max_iterations)
 
     def converged(self, tol: float) -> Flags:
@@ -147,9 +147,13 @@ class Descent(Batch):
         slope = np.abs(np.where(self.free(), self.gradient, 0.0))
         return np.asarray((slope * self.size() <= tol * np.abs(self.cost)).all(axis=0))
 
-    def is_zero(self) -> Flags:
-        """Whether changes of the parameters by their rounding may change the cost by all of itself, to first order."""
-        return np.asarray(np.abs(self.cost) <= SAME * small.dot(np.abs(self.gradient), self.size()))
+    def is_zero(self, tol: float) -> Flags:
+        """Whether changes of the parameters by their rounding may change the cost by all of itself, to first order.
+
+        Or it is next to nothing of what it was: then rounding may do so to second order.
+        """
+        by_rounding = SAME * small.dot(np.abs(self.gradient), self.size())
+        return np.asarray(np.abs(self.cost) <= np.maximum(by_rounding, tol**3 * np.abs(self.first)))
 
     def settle(self) -> None:
         """Note where parameters that started at 0 have gone first."""

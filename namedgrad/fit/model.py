@@ -97,11 +97,19 @@ def _read_like(c: Any, read: Callable[[Any], Any], home: Backend, x: Any) -> Any
         return read(x)
     named = hasattr(x, "dims")
     if not named:
-        if c.dtype.kind == "M" and np.asarray(x).dtype.kind not in "iuf":
-            x = np.asarray(x, "datetime64[ns]" if np.asarray(x).dtype.kind == "O" else "datetime64")
-        x = in_place_of(c, np.asarray(x))
+        x = in_place_of(c, _dates_like(c, np.asarray(x)))
     number = read(x) if named else _moved(read(x), home)
     return number.assign_coords(x.coords) if isinstance(x, xr.DataArray) else number
+
+
+def _dates_like(c: xr.DataArray, x: Any) -> Any:
+    """Dates that are given as text, or as objects, as those of a coordinate."""
+    if c.dtype.kind == "M" and x.dtype.kind not in "iuf":
+        return np.asarray(x, "datetime64[ns]" if x.dtype.kind == "O" else "datetime64")
+    if c.dtype == object and x.dtype.kind == "U":
+        same = {"periods": 1, "calendar": c.values.flat[0].calendar, "use_cftime": True}
+        return np.array([xr.date_range(text, **same)[0] for text in x.flat], object).reshape(x.shape)
+    return x
 
 
 def _set_units(

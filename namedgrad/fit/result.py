@@ -314,8 +314,15 @@ class LeastSquaresResult(Sure, FitResult):
             return misfits(problem, self._matrix[:, index], cells.take(index, "data"), weighted=False)
 
         tables = self._tables(lambda index: [(m.model, m.leaf) for m in at(index)], [m.name for m in known])
-        tables = [relabelled(x, labels) for x in tables]
+        tables = [relabelled(x, labels).assign_attrs(self._units(x.name, len(known))) for x in tables]
         return tables[0].rename("prediction") if len(known) == 1 else xr.Dataset({x.name: x for x in tables})
+
+    def _units(self, name: Any, count: int) -> dict[str, Any]:
+        """Those of the observations with that name, if there are several; of a model they are the same."""
+        last = self._problem.data[-1]
+        several = isinstance(last, (Mapping, xr.Dataset)) and count > 1
+        observed = last.get(name) if several else last
+        return {n: v for n, v in getattr(observed, "attrs", {}).items() if n == "units"}
 
     def _nothing(self) -> Any:
         """Observations of 0, in the form of those of the fit."""

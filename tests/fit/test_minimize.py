@@ -297,6 +297,17 @@ def test_steepest_descent_ends_where_only_the_slope_tells_how_far_to_go(offset):
     np.testing.assert_allclose(fit.params["x"], place, rtol=1e-7, atol=1e-7)
 
 
+def test_steepest_descent_to_a_loss_of_zero_has_converged():
+    """The rounding of the parameters leaves something of the loss; the valley of Rosenbrock (1960), in three cells."""
+    top = np.array([0.5, 2 / 3, 5 / 6])
+    fit = ng.minimize(
+        lambda p, a: (a - p["x"]) ** 2 + 100 * (p["y"] - p["x"] ** 2) ** 2, {"x": -1.0, "y": 1.0},
+        ng.DimArray(top, "cell"), over="cell", method="gradient-descent", max_iterations=20000,
+    )  # fmt: skip
+    assert (fit.status == 0).all()
+    np.testing.assert_allclose(fit.params["x"], top, rtol=1e-9)
+
+
 @pytest.mark.parametrize("over", [(), "cell"])
 @pytest.mark.parametrize("method", ["lbfgs", "newton-cg"])
 def test_parameters_that_start_at_zero_and_end_there(method, over):

@@ -35,6 +35,8 @@ def test_dates_are_numbers_with_a_stated_origin(calendar):
     np.testing.assert_allclose(fit.predict(y.time.values[5]), y[:, 5], rtol=1e-6)
     seconds = y.grad.fit(decay, "time", {"a": 1.0, "b": None, "c": 0.0}, over="site")
     np.testing.assert_allclose(seconds.params["b"], np.array([0.01, 0.02]) / 86400, rtol=1e-6)
+    as_text = fit.predict([str(t)[:10] for t in y.time.values[5:8]])
+    np.testing.assert_allclose(as_text.transpose("site", ...), y[:, 5:8], rtol=1e-6)
     if calendar == "360_day":
         late = y.grad.fit(
             decay, "time", ["a", "b", "c"], over="site", time_units="days", time_origin=cftime.Datetime360Day(2000, 1, 11)
@@ -47,6 +49,8 @@ def test_parameters_have_units():
     fit = y.grad.fit(decay, "time", ["a", "b", "c"], over="site", time_units="days")
     assert {n: v.attrs["units"] for n, v in fit.params.items()} == {"a": "K", "b": "days-1", "c": "K"}
     assert fit.stderr["b"].attrs["units"] == "days-1"
+    assert fit.predict().attrs == fit.predict(["2001-01-01"]).attrs == {"units": "K"}
+    assert fit.confint().attrs == fit.params.attrs
     one = y[0].grad.fit(
         lambda p, t: p["a"] / (1 + np.exp(-(t - p["m"]) / p["w"])) + p["c"] + p["s"] * t,
         "time", {"a": -3.0, "m": 100.0, "w": 30.0, "c": 0.0, "s": 0.0}, time_units="days", max_iterations=5,
