@@ -252,6 +252,32 @@ def test_modes_are_adjoint(case: Case, layout: str) -> None:
     assert abs(here - there) <= rounding(case) * size
 
 
+# Their tangents are solutions of equations, which no 0 on the right outweighs.
+OF_EQUATIONS = {"polyfit", *(name for name, op in OPERATIONS.items() if op.family == "linalg")}
+
+
+@table("what_does_not_count", FLOATING)
+@pytest.mark.parametrize("kind", [np.nan, np.inf, -np.inf])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's own, of values that are not finite
+def test_what_does_not_count_gets_exactly_0(case: Case, kind: float) -> None:
+    """A cotangent of exactly 0, as that of a cell behind ``where``, is 0 times whatever stands there, and so is a tangent."""
+    operands, rng = case.operands(), rng_of(case, "does not count")
+    at = next(k for k, x in enumerate(operands) if x.dtype.kind in "fc")
+    spoiled = np.where(rng.random(operands[at].shape) < 0.4, kind, operands[at].to_numpy())
+    operands[at] = ng.DimArray(spoiled.astype(operands[at].dtype), operands[at].dims)
+    f = Function(case, operands)
+    try:
+        outs = outputs(f(*f.xs))
+    except ValueError:
+        return  # no answer
+    zeros = [ng.zeros_like(y) for y in outs]
+    for g in pull(f, f.xs, zeros):
+        np.testing.assert_array_equal(g.to_numpy(), 0)
+    if case.name not in OF_EQUATIONS:
+        for t in push(f, f.xs, [ng.zeros_like(x) for x in f.xs]):
+            np.testing.assert_array_equal(t.to_numpy(), 0)
+
+
 # ------------------------------------------------------------------------------------------------ special points
 
 

@@ -501,7 +501,59 @@ def test_pullback_inside_a_gradient() -> None:
 
 # ------------------------------------------------------------------------------------------------ finite guards
 
-# f(x), the cells where it is masked out, and a place where the factor there is not finite.
+OTHERS = np.random.default_rng(1).normal(size=(3, 4))
+# Functions of the rows of a matrix, one of which is spoiled and masked out.
+OF_ROWS: dict[str, Callable[[ng.DimArray, ng.DimArray], ng.DimArray]] = {
+    "softmax": lambda x, w: ng.softmax(x * w, "y"),
+    "log_softmax": lambda x, w: ng.log_softmax(x * w, "y"),
+    "softmin": lambda x, w: ng.softmin(x * w, "y"),
+    "layer_norm": lambda x, w: ng.layer_norm(x, w, dim="y"),
+    "rms_norm": lambda x, w: ng.rms_norm(x, w, dim="y"),
+    "batch_norm": lambda x, w: ng.batch_norm(x, w, dim="y")[0],
+    "normalize": lambda x, w: ng.normalize(x * w, "y"),
+    "mse_loss": lambda x, w: ng.mse_loss(x, w, dim="y"),
+    "cdist": lambda x, w: ng.cdist(x, w.expand_dims("z"), dim="y"),
+    "cosine_similarity": lambda x, w: ng.cosine_similarity(x, w, dim="y"),
+    "cross_entropy": lambda x, w: ng.cross_entropy(x * w, ng.DimArray([0, 1, 3], "x"), dim="y", reduction=None),
+    "cubic": lambda x, w: ng.interp(x * w, {"y": ng.DimArray([0.3, 2.2], "z")}, ng.DimArray(np.arange(4.0), "y"), method="cubic"),
+}
+
+
+@pytest.mark.parametrize("spoiled", [np.nan, -np.inf, np.inf])
+@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_row_behind_where_takes_no_part(name: str, spoiled: float) -> None:
+    """As a query that may look at no key, whose scores are all minus infinity: its row is 0, and the weights' are finite."""
+    x, w = ng.DimArray(np.where([[False], [True], [False]], spoiled, OTHERS), ("x", "y")), ng.DimArray(OTHERS[0] ** 2 + 0.5, "y")
+    seen = ng.DimArray([True, False, True], "x")
+
+    def f(x: ng.DimArray, w: ng.DimArray) -> ng.DimArray:
+        y = ng.where(seen, OF_ROWS[name](x, w), 0.0)
+        return (y * ng.DimArray(np.cos(np.arange(y.size)).reshape(y.shape), y.dims)).sum(skipna=False)
+
+    gx, gw = ng.grad(f, (0, 1))(x, w)
+    steps = np.eye(12).reshape(12, 3, 4)
+    np.testing.assert_allclose(gx.data.ravel(), [richardson(lambda h, s=s: f(moved(x, h * s), w).item()) for s in steps], rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(gw.data, [richardson(lambda h, s=s: f(x, moved(w, h * s)).item()) for s in np.eye(4)], rtol=1e-7, atol=1e-8)
+    np.testing.assert_array_equal(gx.isel(x=1).data, 0)
+    bends = ng.hvp(lambda w: f(x, w), w, w), ng.grad(lambda w: (ng.grad(lambda v: f(x, v))(w) * ng.stop_gradient(w)).sum())(w)
+    bent = richardson(lambda h: ng.grad(f, 1)(x, moved(w, h * w.data)).data, 1e-3)
+    for found in bends:
+        np.testing.assert_allclose(found.data, bent, rtol=1e-6, atol=1e-7)
+
+
+def test_forward_and_reverse_agree_on_products_beside_infinity() -> None:
+    x = np.array([2.0, np.inf, 3.0])
+    expected = np.array([[1, 0, 0], [np.inf, 2, 0], [np.inf, 6, np.inf]])
+    for mode in ("forward", "reverse"):
+        np.testing.assert_array_equal(ng.jacobian(np.cumprod, mode=mode)(x), expected)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_convolution_with_infinity_moves_only_what_changes(mode: str) -> None:
+    x, kernel = ng.DimArray([np.inf, 1.0, 2.0], "x"), ng.DimArray([1.0, 0.5], "x")
+    jacobian = ng.jacobian(lambda k: ng.convolve(x, k, "x", mode="valid"), mode=mode)(kernel)
+    np.testing.assert_array_equal(jacobian.data, [[1.0, np.inf], [2.0, 1.0]])
 
 # ------------------------------------------------------------------------------------------------ warnings
 

@@ -123,7 +123,7 @@ def _transposed(
         c = fold(ops.stamp(pair.g, axes.by_name()), pair.factor, (*x.names, *met))
         if c.level is not level:
             return None
-        seed = ops.stamp(ops.spread(t, like(c)), axes.by_name(fresh))
+        seed = ops.stamp(ops.spread(t, like(c)), axes.by_name(fresh, guard=True))
         return backward(level.tape or (), [(c.node, seed)], [leaf])[0]
     finally:
         level.close()

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.special
 
 import namedgrad as ng
 from tests.special.slopes import slopes
@@ -196,3 +197,14 @@ def test_bends_of_the_first_bessel_function_where_its_quotient_rounds() -> None:
     np.testing.assert_allclose(slope(v).data, 0.5 - 3 * x**2 / 16, rtol=1e-15)
     np.testing.assert_allclose(bend(v).data, -3 * x / 8, rtol=1e-10)
     np.testing.assert_allclose(third(v).data, np.full(6, -0.375), rtol=1e-9)
+
+
+@pytest.mark.parametrize("v", [0.5, 1.0, 2.0, 7.5])
+def test_mixed_derivative_of_the_median_of_students_t(v: float) -> None:
+    """The median is 0 for all degrees of freedom; its slope, one over the density at 0, is not the same for all."""
+    digamma = scipy.special.digamma
+    density = math.exp(math.lgamma((v + 1) / 2) - math.lgamma(v / 2)) / math.sqrt(v * math.pi)
+    mixed = -(digamma((v + 1) / 2) - digamma(v / 2) - 1 / v) / 2 / density
+    args = [ng.DimArray(np.array([a]), "x").vectorize("x") for a in (v, 0.5)]
+    for first, second in ((0, 1), (1, 0)):
+        np.testing.assert_allclose(ng.grad(ng.grad(ng.stdtrit, first), second)(*args).data, [mixed], rtol=1e-12)

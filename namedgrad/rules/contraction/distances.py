@@ -75,7 +75,7 @@ def _is_far(half: DimArray) -> bool:
 
 def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, p: float) -> list[Pair]:
     scale, factor = slope(subtract(x, y), out, p)
-    weight = multiply(g, scale)
+    weight = product(g, scale)
     return [Pair(weight, factor), Pair(negative(weight), factor)]
 
 
@@ -83,20 +83,21 @@ def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: 
     scale, factor = slope(subtract(x, y), out, p)
     s, t = ts
     moved = negative(t) if s is None else s if t is None else subtract(s, t)
-    return multiply(scale, ops.guarded_contract(moved, factor, (CELL,)))
+    return ops.scale(ops.guarded_contract(moved, factor, (CELL,)), scale)
 
 
 def _pairs_pullback(g: DimArray, out: DimArray, x: DimArray, p: float) -> list[DimArray]:
-    if p == 2 and not _is_far(half := _root_slope(out)):
+    guard: bool = g.hidden.guard  # type: ignore[attr-defined]
+    if p == 2 and not guard and not _is_far(half := _root_slope(out)):
         weight = relabel(multiply(g, multiply(c(2.0), half)), {CELL: PAIR})
         return [_pair_pull(weight, x, dims=((PAIR,), POINTS), out=POINTS)]
     scale, factor = slope(_pair_difference(x), out, p)
-    return [_pair_spread(product(multiply(g, scale), factor), n=extent(x, CELL))]
+    return [_pair_spread(product(product(g, scale), factor), n=extent(x, CELL))]
 
 
 def _pairs_pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, p: float) -> DimArray:
     scale, factor = slope(_pair_difference(x), out, p)
-    return multiply(scale, ops.guarded_contract(_pair_difference(ts[0]), factor, (axes.core(-2),)))
+    return ops.scale(ops.guarded_contract(_pair_difference(ts[0]), factor, (axes.core(-2),)), scale)
 
 
 def _pull_pullback(g: DimArray, out: DimArray, w: DimArray, x: DimArray) -> list[DimArray]:

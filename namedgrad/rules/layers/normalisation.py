@@ -26,9 +26,11 @@ from namedgrad.rules.structure import (
     alongside,
     cast,
     isfinite,
+    known_finite,
     logical_not,
     multiply,
     reorder,
+    scale,
     subtract,
     total,
     where,
@@ -37,7 +39,8 @@ from namedgrad.trace import innermost
 
 
 def _pull_squares(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
-    return (multiply(multiply(c(2.0), g), x),)
+    g = multiply(c(2.0), g)
+    return (multiply(g, x) if known_finite(y) else scale(g, x),)
 
 
 def _push_squares(t: DimArray, y: DimArray, x: DimArray) -> DimArray:

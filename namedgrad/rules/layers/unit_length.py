@@ -17,7 +17,17 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.reductions.norms import in_range, vector_norm
-from namedgrad.rules.structure import contract, multiply, relabel, reorder, select, subtract
+from namedgrad.rules.structure import (
+    guarded_contract,
+    logical_not,
+    multiply,
+    relabel,
+    reorder,
+    scale,
+    select,
+    subtract,
+    where,
+)
 from namedgrad.trace import apply, innermost
 
 
@@ -42,8 +52,10 @@ class _UnitMap(CoreMap):
 
     def __init__(self, y: DimArray, length: DimArray, x: Like, frame: dict[Name, Name], eps: float, count: int) -> None:
         def project(g: DimArray) -> DimArray:
-            along = select(e.greater_equal(length, c(eps)), contract(g, y, tuple(frame.values())))
-            return e.divide(subtract(g, multiply(y, along)), e.clip_low(length, c(eps)))
+            along = select(logical_not(e.less(length, c(eps))), guarded_contract(g, y, tuple(frame.values())))
+            low = e.clip_low(length, c(eps))
+            some = where(e.greater(low, c(0.0)), low, c(1.0))  # else the direction is NaN, which only zeros outweigh
+            return e.divide(subtract(g, scale(along, y)), some)
 
         super().__init__(lambda ts: project(ts[0]), lambda g: [project(g)], [x], [frame], frame)
         self.count = count

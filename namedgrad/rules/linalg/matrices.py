@@ -61,7 +61,7 @@ class MatrixOp(CoreOp):
         self, signature: str, name: str, pullback: Callable[..., Sequence[Any]], pushforward: Callable[..., Any], **options: Any
     ) -> None:
         super().__init__(
-            signature, name, _of_live_slices(_pulled_inside(pullback)), pushforward=_pushed_inside(pushforward), **options
+            signature, name, of_live_slices(_pulled_inside(pullback)), pushforward=_pushed_inside(pushforward), **options
         )
         plain = name.removeprefix("full_").removesuffix("_packed")
         self.known_as = {"triangular_solve": "solve_triangular", "svdvals": "svd"}.get(plain, plain)
@@ -140,18 +140,23 @@ def _over(batch: Names, x: DimArray, test: Any, reduce: Any) -> Any:
     return flags.reshape([x.full_shape[x.names.index(n)] if n in kept else 1 for n in batch])
 
 
-def _of_live_slices(pullback: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-    """A slice whose cotangent is exactly 0 gets exactly 0, whatever its matrix holds (under guarded products)."""
+def of_live_slices(pullback: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """A slice whose cotangent is exactly 0 gets exactly 0, whatever it holds (under guarded products)."""
 
     def pull(g: DimArray, out: DimArray, *xs: DimArray, **params: Any) -> Sequence[Any]:
         parts = pullback(g, out, *xs, **params)
         if not getattr(g.hidden, "guard", False):
             return parts
-        inner = tuple(n for n in g.names if isinstance(n, axes.Core))
-        live = not_equal(total(cast(not_equal(g, c(0)), np.float32), inner), c(0))
-        return [_selected(live, p) for p in parts]
+        alive = live(g)
+        return [_selected(alive, p) for p in parts]
 
     return pull
+
+
+def live(g: DimArray) -> DimArray:
+    """The slices in which a cell is not exactly 0."""
+    inner = tuple(n for n in g.names if isinstance(n, axes.Core))
+    return not_equal(total(cast(not_equal(g, c(0)), np.float32), inner), c(0))
 
 
 def _selected(live: DimArray, x: Any) -> Any:

@@ -226,7 +226,7 @@ def _surprise(x: DimArray, t: DimArray, dim: Name) -> DimArray:
 
 def _along_class(x: DimArray, p: DimArray, t: DimArray) -> DimArray:
     """The mean of ``x`` with weights ``p``, less ``x`` at the class."""
-    return contract(subtract(x, gather(x, {CLASS: t})), p, (CLASS,))
+    return guarded_contract(subtract(x, gather(x, {CLASS: t})), p, (CLASS,))
 
 
 _SURPRISE = _Surprise("cross_entropy")

@@ -25,6 +25,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.layers.normalisation import floating
+from namedgrad.rules.linalg.matrices import live, of_live_slices
 from namedgrad.rules.losses.reducing import beside, check_range, check_reduction, reduced
 from namedgrad.rules.movement import pad, slice_of
 from namedgrad.rules.structure import (
@@ -32,11 +33,13 @@ from namedgrad.rules.structure import (
     cast,
     contract,
     equal,
+    known_finite,
     multiply,
     negative,
     not_equal,
     positions,
     relabel,
+    select,
     subtract,
     total,
     where,
@@ -73,7 +76,8 @@ def _forward_pull(g: DimArray, y: DimArray, emitted: DimArray, skips: DimArray) 
 def _forward_push(ts: Sequence[Any], y: DimArray, emitted: DimArray, skips: DimArray) -> DimArray:
     shares = _shares(_named(y, STATES), _named(skips, (STATE,)), dims=(STATES, (STATE,)), out=SHARES)
     late = pad(_named(ts[0], STATES), {STEP: (1, 0)}, constant_values=0.0)
-    return _cores(_scan(late, shares, dims=(STATES, SHARES), out=STATES), STATES)
+    out = _cores(_scan(late, shares, dims=(STATES, SHARES), out=STATES), STATES)
+    return out if known_finite(shares) else select(live(ts[0]), out)
 
 
 def _centered(x: DimArray, shares: DimArray) -> DimArray:
@@ -96,7 +100,7 @@ def _scan_back_pull(g: DimArray, y: DimArray, x: DimArray, shares: DimArray) -> 
 
 
 # fmt: off
-_forward   = core("(t,s),(s)->(u,s)",     "ctc_forward",   pullback=_forward_pull, pushforward=_forward_push)
+_forward   = core("(t,s),(s)->(u,s)",     "ctc_forward",   pullback=of_live_slices(_forward_pull), pushforward=_forward_push)
 _shares    = core("(u,s),(s)->(w,t,s)",   "ctc_shares",    pullback=lambda g, out, y, skips: [_collect(_centered(g, out)), None],
                                                            pushforward=lambda ts, out, y, skips: _centered(_origins(ts[0]), out))
 _origins   = core("(u,s)->(w,t,s)",       "ctc_origins",   pullback=lambda g, out, y: [_collect(g)], pushforward=lambda ts, out, y: _origins(ts[0]))

@@ -35,6 +35,7 @@ from namedgrad.rules.reductions.norms import in_range, powers_stay, size_of, sta
 from namedgrad.rules.structure import (
     cast,
     contract,
+    guarded_contract,
     known_true,
     make_like,
     multiply,
@@ -69,7 +70,7 @@ class _Variance(Primitive):
         if not _outlasts_rounding(out, mean):
             off = subtract(off, mean_of(off, inner, None))
         return CoreMap(
-            lambda ts: scale(contract(ts[0], off, inner), double),
+            lambda ts: scale(guarded_contract(ts[0], off, inner), double),
             lambda g: [Pair(spread(scale(g, double), target), off)],
             [like(ins[0])],
             [frame],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
+from namedgrad.linear import Pair
 from namedgrad.primitive import core
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
@@ -36,11 +37,11 @@ def _shift(x: DimArray, by: int) -> DimArray:
 
 def _tridiagonal_pullback(
     g: DimArray, x: DimArray, lower: DimArray, middle: DimArray, upper: DimArray, b: DimArray
-) -> tuple[DimArray, ...]:
+) -> tuple[DimArray | Pair, ...]:
     """As for any linear equations: b' = A^-T g, A' = -b' x^T on the three diagonals."""
     gb = _tridiagonal(_shift(upper, 1), middle, _shift(lower, -1), g)
     minus = negative(gb)
-    return multiply(minus, _shift(x, 1)), multiply(minus, x), multiply(minus, _shift(x, -1)), gb
+    return Pair(minus, _shift(x, 1)), Pair(minus, x), Pair(minus, _shift(x, -1)), gb
 
 
 _tridiagonal = core("(n),(n),(n),(n)->(n)", "tridiagonal", pullback=_tridiagonal_pullback)

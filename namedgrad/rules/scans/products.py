@@ -32,6 +32,8 @@ from namedgrad.rules.structure import (
     not_equal,
     outweighed,
     relabel,
+    scale,
+    subtract,
     where,
     zeros_spread,
 )
@@ -83,13 +85,25 @@ def _pulled(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
 
 
 def _pushed_by_recurrence(t: DimArray, x: DimArray, y: DimArray) -> DimArray:
-    return recurrence(x, multiply(before(x, LINE), t), LINE)
+    start = before(x, LINE)
+    if not known_finite(x):  # a cell before which nothing is pushed takes no part, whatever it holds
+        x = where(e.greater(subtract(_count(t), _moves(t)), c(0)), x, c(0))
+    return recurrence(x, scale(t, start), LINE)
+
+
+def _moves(t: DimArray) -> DimArray:
+    return cast(not_equal(stop_gradient(t), c(0)), "int64")
+
+
+def _count(t: DimArray) -> DimArray:
+    """How many cells up to each one are not 0."""
+    return cumsum_axis(_moves(t), LINE)
 
 
 def _pulled_by_recurrence(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
     ahead = x
     if not known_finite(x):  # a cell behind which nothing is pulled takes no part, whatever it holds
-        later = flip_axes(cumsum_axis(cast(flip_axes(not_equal(stop_gradient(g), c(0)), (LINE,)), "int64"), LINE), (LINE,))
+        later = flip_axes(_count(flip_axes(g, (LINE,))), (LINE,))
         x = where(e.greater(later, c(0)), x, c(0))
     start, after = before(ahead, LINE), suffixes(x, g)
     out = multiply(start, after)

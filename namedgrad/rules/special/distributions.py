@@ -34,7 +34,7 @@ from namedgrad.rules.special.beta import beta
 from namedgrad.rules.special.declare import Function, is_formula, of_exponential, scaled, special
 from namedgrad.rules.special.gamma import implicit
 from namedgrad.rules.special.normal import ndtri
-from namedgrad.rules.structure import add, cast, multiply, negative, scale, subtract, where
+from namedgrad.rules.structure import add, cast, isfinite, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
 
 _HALF, _ONE = c(0.5), c(1.0)
@@ -153,7 +153,8 @@ def _t_rate(n: int) -> Function:
 
 
 def _t_shift(v: DimArray, t: DimArray) -> DimArray:
-    return divide(_t_drift(1)(v, t), _t_density(v, t)) if is_formula(t) else _t_rate(1)(v, t)
+    """By which a quantile falls with ``v``; 0 where it is infinite, but at 0 only in value."""
+    return divide(_t_drift(1)(v, t), _t_density(v, t)) if is_formula(t) else select(isfinite(t), _t_rate(1)(v, t))
 
 
 # ------------------------------------------------------------------------------------------------ slopes of them all
@@ -245,7 +246,7 @@ stdtr = special(
     domain=("positive", "real"), operands=("df", "t"), says="Distribution function of Student's t with df degrees of freedom.",
     source="The derivative in df is one of the incomplete beta function, DLMF 8.17.")
 stdtrit = special(
-    "stdtrit", lambda t, v, p: implicit(t, _t_shift(v, t), _ONE), lambda t, v, p: reciprocal(_t_density(v, t)),
+    "stdtrit", lambda t, v, p: negative(_t_shift(v, t)), lambda t, v, p: reciprocal(_t_density(v, t)),
     domain=("positive", "fraction"), operands=("df", "p"), says="Quantile function of Student's t with df degrees of freedom.",
     source=_INVERSE)
 fdtr = special(

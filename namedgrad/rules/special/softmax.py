@@ -17,10 +17,12 @@ from namedgrad.rules.elementwise import c, exp, greater
 from namedgrad.rules.half import in_single
 from namedgrad.rules.structure import (
     contract,
+    guarded_contract,
     logical_not,
     multiply,
     negative,
     relabel,
+    scale,
     select,
     subtract,
     total,
@@ -53,11 +55,16 @@ class _Softmax(_Along):
         )
 
     def push(self, t: DimArray, y: DimArray, dims: Names) -> DimArray:
-        """The tangent: ``y (t - sum(y t))``."""
+        """The tangent: ``y (t - sum(y t))``, and 0 of zeros also where ``y`` is NaN."""
         t = less_leading(t, y, dims)
-        return multiply(y, subtract(t, contract(t, y, dims)))
+        return scale(subtract(t, guarded_contract(t, y, dims)), y)
 
-    pull = push  # the map is symmetric
+    def pull(self, g: DimArray, y: DimArray, dims: Names) -> DimArray:
+        """The same: the map is symmetric."""
+        if g.hidden.guard:  # type: ignore[attr-defined]
+            return self.push(g, y, dims)
+        g = less_leading(g, y, dims)
+        return multiply(y, subtract(g, contract(g, y, dims)))
 
 
 class _LogSoftmax(_Softmax):
@@ -67,12 +74,13 @@ class _LogSoftmax(_Softmax):
         """The tangent: ``t - sum(exp(y) t)``."""
         p = exp(y)
         t = less_leading(t, p, dims)
-        return subtract(t, contract(t, p, dims))
+        return subtract(t, guarded_contract(t, p, dims))
 
     def pull(self, g: DimArray, y: DimArray, dims: Names) -> DimArray:
         """The cotangent: ``g - exp(y) sum(g)``, whose sum is 0."""
-        p = exp(y)
-        g, leads = subtract(g, multiply(p, total(g, dims))), _leading(p)
+        p, whole = exp(y), total(g, dims)
+        guard: bool = g.hidden.guard  # type: ignore[attr-defined]
+        g, leads = subtract(g, scale(whole, p) if guard else multiply(p, whole)), _leading(p)
         return g if leads is None else where(leads, negative(total(select(logical_not(leads), g), dims)), g)
 
 
