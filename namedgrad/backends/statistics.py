@@ -13,6 +13,8 @@ class StatisticKernels:
     """Functions of given axes."""
 
     xp: Any
+    max: Any
+    min: Any
 
     def has_nan(self, x: Raw) -> bool:
         """Whether there is a NaN; only where ``may_branch``."""
@@ -36,11 +38,11 @@ class StatisticKernels:
 
     def max_present(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Largest of the numbers that are not NaN; NaN if there are none."""
-        return self._of_present(x, axis, self.xp.max, -np.inf)
+        return self._of_present(x, axis, self.max, -np.inf)
 
     def min_present(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Smallest of them."""
-        return self._of_present(x, axis, self.xp.min, np.inf)
+        return self._of_present(x, axis, self.min, np.inf)
 
     def _of_present(self, x: Raw, axis: tuple[int, ...], reduce: Any, least: float) -> Raw:
         missing = self.xp.isnan(x)

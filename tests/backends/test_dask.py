@@ -512,3 +512,17 @@ def test_equal_graphs_have_equal_names_and_no_others() -> None:
     assert [once[f"times {n!r}"].dtype for n in (1, 1.0, True, np.float32(1))] == [(data.astype(np.int32) * n).dtype for n in (1, 1.0, True, np.float32(1))]
     for y, values in zip(once.values(), computed(*once.values()), strict=True):
         assert values.dtype == y.dtype
+
+
+@pytest.mark.parametrize("chunks", [(0, 2), (0, 1)])
+@pytest.mark.parametrize("f", [ng.max, ng.min, ng.ptp])
+def test_extremes_of_no_rows(f: Callable[..., ng.DimArray], chunks: tuple[int, ...]) -> None:
+    """Each of no rows has cells, as NumPy sees it."""
+    x = ng.DimArray(da.from_array(np.zeros((0, 2)), chunks=chunks), ("a", "b"))
+    out, back = ng.pullback(lambda x: f(x, "b"), x)
+    assert [y.shape for y in computed(out, back(out))] == [(0,), (0, 2)]
+
+
+def test_distances_from_no_points() -> None:
+    x, y = lazy(np.zeros((0, 2)), ("a", "k")), lazy(np.ones((3, 2)), ("b", "k"))
+    assert [d.shape for d in computed(ng.cdist(x, y, dim="k"))] == [(0, 3)]
