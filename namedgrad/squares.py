@@ -22,6 +22,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.linear import Mask, Pair, Weight, like, ops
 from namedgrad.trace import Traced, innermost
 
+SQUARES, POWERS = {"multiply", "divide", "negative", "square"}, {"power", "float_power"}  # and multiples of lengths
 _ONE, _HALF = constant(1.0), constant(0.5)
 
 
@@ -106,7 +107,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
         return out
     root, bare = first.root, first.bare
     mixed = any(type(a) is Length and (a.root.key != root.key or a.bare is not bare) for a in args)
-    if mixed or type(out) is not Traced or out.dtype.kind not in "fc":
+    if mixed or type(out) is not Traced or out.dtype.kind not in "fc" or _is_dear(prim, args, out):
         return out
     if bare:
         return _near(out, root, None, lambda: _slope(prim, out, [plain(a) for a in args], args), bare=True)
@@ -125,6 +126,17 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     slope = None if root.flat else odd()
     there = even if slope is None else ops.add(even, ops.scale(slope, root.here))
     return _near(ops.either(root.nonzero(), out, there), root, lambda: even, odd)
+
+
+def _is_dear(prim: Any, args: Sequence[DimArray], out: Traced) -> bool:
+    """Whether this is left as it is: first derivatives but of squares where nobody may look, to see if there is a 0.
+
+    On such a backend a chain of functions of a root would take up to ten times as many calls.
+    """
+    if backends.backend_of(innermost(out).raw).may_branch or out.value.level is not None:
+        return False
+    square = prim.name in POWERS and args[1].level is None and backends.may_look(args[1].raw) and not args[1].names
+    return not (prim.name in SQUARES or (square and args[1].raw == 2))
 
 
 def _bend(prim: Any, out: DimArray, ins: list[DimArray], args: Sequence[DimArray], odd: Any) -> DimArray | None:
