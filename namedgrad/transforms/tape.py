@@ -93,9 +93,9 @@ class Tape:
 
     def _met_by_ones(self, cotangents: Sequence[DimArray | None]) -> int:
         """How many of the last maps are met by numbers other than 0: those of the sum of a function of cells are."""
-        count, node = 0, self.ends[0]
-        if len(self.ends) > 1 or node is None or backends.is_recording() or not _is_one(cotangents[0]):
+        if len(self.ends) != 1 or backends.is_recording() or not _is_one(cotangents[0]):
             return 0
+        count, node = 0, self.ends[0]
         for map_ in reversed(self.maps):
             if map_ is not node or not (type(map_) is Scale or type(map_) is Summed):
                 break
