@@ -1,4 +1,4 @@
-"""``.grad.fit``: a model fitted to an array, with dates as numbers and units of the parameters."""
+"""``.grad.fit``: a model fitted to an array or several, with dates as numbers and units of the parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from namedgrad.transforms.leaves import adapter_of
 
 
 def fit_model(
-    obj: xr.DataArray, model: Callable[..., Any], coords: Any, params: Any, *, over: Any, time_units: str,
+    obj: Any, model: Callable[..., Any], coords: Any, params: Any, *, over: Any, time_units: str,
     time_origin: Any, options: Mapping[str, Any],
 ) -> Any:  # fmt: skip
     """``least_squares`` of ``model(params, *coords) - obj``; see :meth:`namedgrad.xarray.accessor.Grad.fit`."""
@@ -42,14 +42,22 @@ def fit_model(
         if isinstance(c, xr.DataArray) and c.dtype.kind in "mMO":
             fit.params.attrs |= {f"{c.name}_{key}": value for key, value in x.attrs.items()}
     known = [getattr(x, "attrs", {}).get("units") for x in numbers]
-    if "units" in obj.attrs:
+    if isinstance(obj, xr.DataArray) and "units" in obj.attrs:
         _set_units(fit, residual, params, [*numbers, obj], over, [str(obj.attrs["units"]), *known], home)
     return fit
 
 
 def _misfit(model: Callable[..., Any], p: Any, *data: Any) -> Any:
     """The model less the observations, which come last."""
-    return model(p, *data[:-1]) - data[-1]
+    found, observed = model(p, *data[:-1]), data[-1]
+    if isinstance(observed, xr.Dataset) and isinstance(found, Mapping):
+        other = set(found) ^ set(observed.data_vars)
+        if other:  # xarray would leave them out
+            raise ValueError(
+                f"the model has the variables {list(found)} and the Dataset {list(observed.data_vars)}; return what "
+                f"there is to fit, ds[[...]].grad.fit(...) fits some of them (only in one: {sorted(other, key=str)})"
+            )
+    return found - observed
 
 
 def _reader(c: Any, time_units: str, time_origin: Any, home: Backend) -> Callable[[Any], Any]:

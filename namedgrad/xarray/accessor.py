@@ -330,12 +330,13 @@ class Grad:
         self, model: Callable[..., Any], coords: Any, params: Any, *, over: Any = (), time_units: str = "seconds",
         time_origin: Any = None, **options: Any,
     ) -> Any:  # fmt: skip
-        """Fit a model to the array, in every cell of ``over`` at once; see :func:`namedgrad.least_squares`.
+        """Fit a model to the data, in every cell of ``over`` at once; see :func:`namedgrad.least_squares`.
 
         Parameters
         ----------
         model : callable
-            ``model(params, *coords)``, in plain Python: what the array should be.
+            ``model(params, *coords)``, in plain Python: what the data should be. Of a Dataset or DataTree it returns
+            one, or a dict of variables, which may share parameters, or an array that all of them should be.
         coords : name, array, or sequence of them
             What the model depends on: coordinates of the array by name, or other arrays. Dates are given to it as
             numbers.
@@ -357,8 +358,8 @@ class Grad:
 
         Raises
         ------
-        TypeError
-            If this is not a DataArray.
+        ValueError
+            If the model returns other variables than a Dataset has.
 
         Examples
         --------

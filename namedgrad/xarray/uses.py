@@ -107,11 +107,6 @@ def fit(
     """``least_squares`` of ``model(params, *coords) - obj``; see :meth:`Grad.fit`."""
     from namedgrad.fit.model import fit_model
 
-    if not isinstance(obj, xr.DataArray):
-        raise TypeError(
-            f"a {type(obj).__name__} has no single array to fit; take one of its variables, or fit several at once "
-            "with ng.least_squares(residual, params, x, dataset, over=...), whose residual returns a Dataset"
-        )
     return fit_model(
         obj, model, coords, params, over=over, time_units=time_units, time_origin=time_origin, options=options
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cftime
 import numpy as np
 import pytest
+import scipy.optimize
 import xarray as xr
 
 import namedgrad as ng
@@ -81,3 +82,32 @@ def test_a_fit_through_the_accessor_is_differentiable():
     step[1, 7] = 1e-4
     slope = (mean(y + step) - mean(y - step)) / 2e-4
     np.testing.assert_allclose(gradient[1, 7], slope, rtol=1e-5)
+
+
+def test_several_variables_that_share_parameters():
+    """Closed form: the data are values of the model; of one array for all, SciPy's fit to both at once."""
+    t, site = np.linspace(0, 3, 20), ("site",)
+    t = xr.DataArray(t, dims="t", coords={"t": t})
+    want = {"a": [1.0, 2.0, 3.0], "b": [0.5, 1.0, 1.5], "c": [2.0, 4.0, 6.0], "d": [1.0, 1.0, 1.0]}
+
+    def model(p, t):
+        fall = np.exp(-p["b"] * t)
+        return xr.Dataset({"u": p["a"] * fall, "v": p["c"] * fall + p["d"]})
+
+    ds = model(xr.Dataset({name: (site, value) for name, value in want.items()}), t)
+    tree = xr.DataTree.from_dict({"/one": ds[["u"]], "/two": ds[["v"]]})
+    fits = [
+        ds.grad.fit(model, "t", list(want), over="site"),
+        ds.grad.fit(lambda p, t: dict(model(p, t)), "t", list(want), over="site"),
+        tree.grad.fit(lambda p, t: xr.DataTree.from_dict({"/one": model(p, t)[["u"]], "/two": model(p, t)[["v"]]}), t, list(want), over="site"),
+    ]  # fmt: skip
+    for fit in fits:
+        for name, value in want.items():
+            np.testing.assert_allclose(fit.params[name], value, rtol=1e-6)
+    xr.testing.assert_allclose(fits[0].predict().transpose("site", "t"), ds)
+    with pytest.raises(ValueError, match=r"only in one: \['v'\]"):
+        ds.grad.fit(lambda p, t: model(p, t)[["u"]], "t", list(want), over="site")
+    one = ds.grad.fit(lambda p, t: p["a"] * np.exp(-p["b"] * t), "t", {"a": 1.0, "b": 1.0}, over="site")
+    at, both = np.tile(t.values, 2), np.concatenate([ds.u[1], ds.v[1]])
+    found, _ = scipy.optimize.curve_fit(lambda t, a, b: a * np.exp(-b * t), at, both)
+    np.testing.assert_allclose([one.params.a[1], one.params.b[1]], found, rtol=1e-5)

@@ -175,5 +175,5 @@ def test_fits():
     np.testing.assert_allclose(fit.params["b"], direct.params["b"], rtol=1e-8)
     np.testing.assert_allclose(fit.params["b"], rate, rtol=0.05)
     np.testing.assert_array_equal(fit.params["b"].lat, rate.lat)
-    with pytest.raises(TypeError, match="Dataset"):
-        y.to_dataset(name="y").grad.fit(model, "t", {"a": 1.0, "b": 1.0})
+    several = y.to_dataset(name="y").grad.fit(lambda p, t: {"y": model(p, t)}, "t", ["a", "b"], over=("lat", "lon"))
+    np.testing.assert_allclose(several.params["b"], direct.params["b"], rtol=1e-6)
