@@ -80,7 +80,8 @@ class Vocabulary:
     outweighed: Callable[[DimArray, DimArray], DimArray]
     scale: Callable[[DimArray, DimArray], DimArray]
     select: Callable[[DimArray, DimArray], DimArray]
-    nonzero: Callable[[DimArray, bool], DimArray]
+    nonzero: Callable[[DimArray], DimArray]
+    likely: Callable[..., DimArray]
     either: Callable[[DimArray, DimArray, DimArray], DimArray]
     total: Callable[[DimArray, Names], DimArray]
     weighed_contract: Callable[[DimArray, DimArray, Names], DimArray]
@@ -224,10 +225,8 @@ class Scale(Map):
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
         parts = [product(t, f) for t, (f, _, _) in zip(ts, self.terms, strict=True) if t is not None and f is not None]
-        if not parts:
-            return None
-        out = add_all(parts)
-        return out if self.out is None else ops.spread(out, self.out)
+        out = add_all(parts) if parts else None
+        return out if out is None or self.out is None else ops.spread(out, self.out)
 
 
 class Structural(Map):

@@ -38,24 +38,31 @@ class Root:
         self, here: DimArray, radicand: Callable[[], DimArray], *, flat: bool, sharp: bool, key: Any = None
     ) -> None:
         self.here, self.radicand, self.flat, self.sharp, self.key = here, radicand, flat, sharp, key or object()
-        self.nonzero = functools.cache(lambda: ops.nonzero(innermost(here), sharp))
+        self.nonzero = functools.cache(lambda: ops.likely(ops.nonzero(innermost(here)), seen=sharp))
 
 
 class Length(Traced):
-    """A traced value that is ``even() + odd() * root``, near a zero of the root; a ``bare`` one has ``odd`` alone."""
+    """A traced value that is ``even() + odd() * root``, near a zero of the root; a ``bare`` one has ``odd`` alone.
 
-    __slots__ = ("bare", "even", "odd", "root")
+    ``steep`` is the value of ``odd``, or None where that is not looked at.
+    """
+
+    __slots__ = ("bare", "even", "odd", "root", "steep")
     root: Root
+    steep: DimArray | None
     bare: bool
     even: Any
     odd: Callable[[], DimArray | None]
 
 
-def _near(y: DimArray, root: Root, even: Any, odd: Any, *, bare: bool = False) -> DimArray:
+def _near(
+    y: DimArray, root: Root, even: Any, odd: Any, *, bare: bool = False, steep: DimArray | None = None
+) -> DimArray:
     if not isinstance(y, Traced):
         return y
     out = Length(plain(y.value), y.level, y.node)  # what is done here overrides what would be done one level down
     out.root, out.even, out.odd, out.bare = root, even and functools.cache(even), functools.cache(odd), bare
+    out.steep = steep
     return out
 
 
@@ -78,7 +85,8 @@ def as_length(
     here = plain(y)
     same = key and tuple(k.node if isinstance(k, Traced) else k for k in key)
     root = Root(here, radicand, flat=flat, sharp=sharp, key=same)
-    return _near(y, root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
+    steep = _ONE if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch else None
+    return _near(y, root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE, steep=steep)
 
 
 def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> DimArray:
@@ -97,7 +105,8 @@ def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> Dim
     if not _may_be_0(here, root.flat):
         return y
     there = Root(here, lambda: of_root(root.radicand()), flat=root.flat, sharp=root.sharp)
-    return _near(y, there, lambda: move(x.even()), odd, bare=x.bare)
+    steep = None if x.steep is None else of_root(x.steep)
+    return _near(y, there, lambda: move(x.even()), odd, bare=x.bare, steep=steep)
 
 
 def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
@@ -119,13 +128,35 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     found = functools.cache(base)
     odd = functools.cache(lambda: _slope(prim, *found(), args))
     linear = all(d is None or type(d) is int for d in prim.partials)
-    bend = None if linear else _bend(prim, *found(), args, odd)
-    if bend is None and (root.flat or sum(type(a) is Length for a in args) == 1):  # of several slopes may cancel
-        return _near(out, root, lambda: found()[0], odd)
-    even = found()[0] if bend is None else ops.add(found()[0], ops.scale(root.radicand(), ops.mul(_HALF, bend)))
+    bend = functools.cache(lambda: None if linear else _bend(prim, *found(), args, odd))
+
+    def even() -> DimArray:
+        twice = bend()
+        return found()[0] if twice is None else ops.add(found()[0], ops.scale(root.radicand(), ops.mul(_HALF, twice)))
+
+    steep, nonzero = _steep(prim, args, out), root.nonzero
+    if steep is not None:  # where the slope is not 0 that of the root is infinite, and so is the result's
+        nonzero = functools.cache(lambda: ops.add(ops.nonzero(innermost(root.here)), ops.nonzero(steep)))
+        if backends.nonzero_everywhere(steep.raw) or backends.nonzero_everywhere(nonzero().raw):
+            return _near(out, root, even, odd, steep=steep)
+    if bend() is None and (root.flat or sum(type(a) is Length for a in args) == 1):  # of several slopes may cancel
+        return _near(out, root, even, odd, steep=steep)
+    whole = functools.cache(even)
     slope = None if root.flat else odd()
-    there = even if slope is None else ops.add(even, ops.scale(slope, root.here))
-    return _near(ops.either(root.nonzero(), out, there), root, lambda: even, odd)
+    there = whole() if slope is None else ops.add(whole(), ops.scale(slope, root.here))
+    mask = root.nonzero() if steep is None else ops.likely(nonzero(), seen=root.sharp)
+    return _near(ops.either(mask, out, there), root, whole, odd, steep=steep)
+
+
+def _steep(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | None:
+    """The value of ``odd`` of a result, where it is looked at."""
+    if any(type(a) is Length and a.steep is None for a in args):
+        return None
+    ins, total = [a.value if a.level is out.level else a for a in args], None
+    for d, a in zip(prim.partials, args, strict=True):
+        if type(a) is Length and d is not None and a.steep is not None:
+            total = _sum(total, _through(d if type(d) is int else d(out.value, *ins), a.steep))
+    return total
 
 
 def _is_dear(prim: Any, args: Sequence[DimArray], out: Traced) -> bool:

@@ -489,18 +489,20 @@ class Order(Primitive):
 _ORDER = Order("order")
 
 
-def nonzero(x: DimArray, sharp: bool) -> DimArray:
-    """Where ``x`` is not 0; a program that is recorded bets on its being so everywhere.
+def nonzero(x: DimArray) -> DimArray:
+    """Where ``x`` is not 0."""
+    return not_equal(x, _ZERO)
 
-    A slope that is infinite there, of a ``sharp`` one, gives gradients that are not finite, which is seen anyway.
+
+def likely(mask: DimArray, *, seen: bool = False) -> DimArray:
+    """A mask that a program that is recorded takes for true everywhere until it is not.
+
+    If it is ``seen`` that it is not, by gradients that are not finite, it need not be asked before.
     """
-    mask = not_equal(x, _ZERO)
-    return _unless_seen.one(mask) if sharp and backends.is_recording() else likely(mask)
-
-
-def likely(mask: DimArray) -> DimArray:
-    """A mask that a program that is recorded takes for true everywhere until it is not."""
-    return not_nan.one(_over.two(make(0.0, (), axes.NONE), mask)) if backends.is_recording() else mask
+    if not backends.is_recording():
+        return mask
+    bet = not_nan.one(_over.two(make(0.0, (), axes.NONE), mask))
+    return _unless_seen.one(bet) if seen else bet
 
 
 def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:
@@ -515,7 +517,7 @@ ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.stamp = total, spread, relabel, stamp
 ops.cast, ops.counted = cast_back, all_counted
 ops.guarded_contract, ops.diagonalize = guarded_contract, diagonalize
-ops.transfer, ops.nonzero, ops.either = transfer, nonzero, either
+ops.transfer, ops.nonzero, ops.likely, ops.either = transfer, nonzero, likely, either
 
 __all__ = [
     "AxisError", "Elementwise", "add", "cast", "constant_like", "contract", "diagonalize", "equal", "identity",
