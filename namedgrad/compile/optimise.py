@@ -173,7 +173,7 @@ class _Simplify:
         self.narrow: dict[Var, Var] = {}  # broadcast arrays and what they were made of
         self.made: dict[Var, Call] = {}
         self.views: dict[Var, View] = {}
-        self.nothing: set[int] = set()  # identities of constants that are 0 because they are masked everywhere
+        self.nothing: dict[int, Any] = {}  # constants that are 0 because they are masked everywhere, by identity
         self.behind: dict[Var, frozenset[Check]] = {}  # on what the calls rely that a view or a ufunc passes over
 
     def resolve(self, value: Any) -> Any:
@@ -195,11 +195,11 @@ class _Simplify:
             self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs)
             return
         call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
-        masked = self.beside_nothing(call, out)
         if GUARD not in self.lost:
             call = unguarded(call)
         if not _used(call) and self.fold(step, call, needs):
             return
+        masked = self.beside_nothing(call, out)
         same = self.operand(call, out) if masked is None else masked
         if same is not None:
             self.settle(out, same, needs)
@@ -232,7 +232,7 @@ class _Simplify:
         """The operand that a call returns unchanged, or a constant."""
         same = operand(call, out, self.made, trusting=GUARD not in self.lost)
         if call.function == NUMPY.select and type(same) is Constant:
-            self.nothing.add(id(same.value))
+            self.nothing[id(same.value)] = same.value
         return same
 
     def beside_nothing(self, call: Call, out: Var) -> Any:
@@ -242,7 +242,7 @@ class _Simplify:
             return None
         if is_nothing(call, gone):
             made = Constant(np.broadcast_to(np.zeros((), out.dtype), out.shape))
-            self.nothing.add(id(made.value))
+            self.nothing[id(made.value)] = made.value
             return made
         other = call.args[gone.index(True) - 1]
         fits = call.function is np.add and type(other) is Var and (other.shape, other.dtype) == (out.shape, out.dtype)
@@ -325,7 +325,7 @@ class _Simplify:
         for var, value in zip(step.outs, values, strict=True):
             self.settle(var, Constant(value), needs)
             if masked and not np.any(value):
-                self.nothing.add(id(value))
+                self.nothing[id(value)] = value
         return True
 
     def narrowed(self, args: tuple[Any, ...], out: Var) -> tuple[Any, ...]:

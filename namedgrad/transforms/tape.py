@@ -382,7 +382,9 @@ def _is_whole(raw: Any) -> bool:
 
 def _regain(raw: Any) -> None:
     """Make a read-only view writable if nobody else refers to the array that it shows, as a factor that was kept."""
-    if not isinstance(raw, np.ndarray) or raw.flags.writeable or not isinstance(raw.base, np.ndarray):
+    if backends.is_recording() or not isinstance(raw, np.ndarray) or raw.flags.writeable:
+        return
+    if not isinstance(raw.base, np.ndarray):
         return
     if raw.base.flags.writeable and raw.base.base is None and sys.getrefcount(raw.base) == 2:  # by raw and by this call
         raw.flags.writeable = True

@@ -11,6 +11,8 @@ import pytest
 
 import namedgrad as ng
 from namedgrad import backends
+from namedgrad.compile.optimise import _Simplify
+from namedgrad.compile.rewrite import Constant
 from tests.compile.calls import Counted, X, array, same, tanh_sum
 from tests.support.memory import peak, taken
 
@@ -173,6 +175,23 @@ def test_norms_are_scaled_only_where_they_leave_the_range(order: float) -> None:
         again, special = ng.compile(g), ng.DimArray([first, [1.0, 2.0]], ("a", "b"))
         again(ng.DimArray(x, ("a", "b")))
         np.testing.assert_allclose(again(special).data, g(special).data, rtol=1e-15 * 4)
+
+
+def test_zeros_that_count_for_nothing_are_no_other_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are known by identity, which another constant may get when one is freed."""
+    beside, met = _Simplify.beside_nothing, []
+
+    def watched(self: Any, call: Any, out: Any) -> Any:
+        met.extend(np.any(a.value) for a in call.args if type(a) is Constant and id(a.value) in self.nothing)
+        return beside(self, call, out)
+
+    monkeypatch.setattr(_Simplify, "beside_nothing", watched)
+    x = ng.DimArray([[1.0, 2.0], [1.0, 2.0], [3.0, 5.0]], ("a", "b"))
+    f = lambda x: (x.std("a") ** 2 + (x - x[{"a": [0, 0, 0]}]).std("a") ** 2).sum()
+    for _ in range(20):
+        ng.compile(ng.grad(lambda y: (ng.grad(f)(y) * x).sum()))(x)
+    assert met
+    assert not any(met)
 
 
 def test_two_factors_in_one_rely_on_the_checks_of_the_first_product() -> None:
