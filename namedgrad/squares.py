@@ -119,17 +119,18 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     if mixed or type(out) is not Traced or out.dtype.kind not in "fc" or _is_dear(prim, args, out):
         return out
     if bare:
-        return _near(out, root, None, lambda: _slope(prim, out, [plain(a) for a in args], args), bare=True)
+        return _near(out, root, None, lambda: _slope(prim, out, [plain(a) for a in args], _odd(args)), bare=True)
 
     def base() -> tuple[DimArray, list[DimArray]]:
         ins = [a.even() if type(a) is Length else a for a in args]
         return prim(*ins), ins
 
     found = functools.cache(base)
-    odd = functools.cache(lambda: _slope(prim, *found(), args))
+    odd = functools.cache(lambda: _slope(prim, *found(), _odd(args)))
     linear = all(d is None or type(d) is int for d in prim.partials)
     bend = functools.cache(lambda: None if linear else _bend(prim, *found(), args, odd))
 
+    @functools.cache
     def even() -> DimArray:
         twice = bend()
         return found()[0] if twice is None else ops.add(found()[0], ops.scale(root.radicand(), ops.mul(_HALF, twice)))
@@ -141,22 +142,18 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
             return _near(out, root, even, odd, steep=steep)
     if bend() is None and (root.flat or sum(type(a) is Length for a in args) == 1):  # of several slopes may cancel
         return _near(out, root, even, odd, steep=steep)
-    whole = functools.cache(even)
     slope = None if root.flat else odd()
-    there = whole() if slope is None else ops.add(whole(), ops.scale(slope, root.here))
+    there = even() if slope is None else ops.add(even(), ops.scale(slope, root.here))
     mask = root.nonzero() if steep is None else ops.likely(nonzero(), seen=root.sharp)
-    return _near(ops.either(mask, out, there), root, whole, odd, steep=steep)
+    return _near(ops.either(mask, out, there), root, even, odd, steep=steep)
 
 
 def _steep(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | None:
     """The value of ``odd`` of a result, where it is looked at."""
     if any(type(a) is Length and a.steep is None for a in args):
         return None
-    ins, total = [a.value if a.level is out.level else a for a in args], None
-    for d, a in zip(prim.partials, args, strict=True):
-        if type(a) is Length and d is not None and a.steep is not None:
-            total = _sum(total, _through(d if type(d) is int else d(out.value, *ins), a.steep))
-    return total
+    ins = [a.value if a.level is out.level else a for a in args]
+    return _slope(prim, out.value, ins, [a.steep if type(a) is Length else None for a in args])
 
 
 def _is_dear(prim: Any, args: Sequence[DimArray], out: Traced) -> bool:
@@ -189,10 +186,15 @@ def _bent(partial: Any, slope: DimArray) -> DimArray | None:
     return None if own is None else ops.mul(slope, own)
 
 
-def _slope(prim: Any, out: DimArray, ins: list[DimArray], args: Sequence[DimArray]) -> DimArray | None:
+def _odd(args: Sequence[DimArray]) -> list[DimArray | None]:
+    return [a.odd() if type(a) is Length else None for a in args]
+
+
+def _slope(prim: Any, out: DimArray, ins: list[Any], slopes: Sequence[DimArray | None]) -> DimArray | None:
+    """That of a result, by those of its operands; None stands for 0."""
     total = None
-    for d, a in zip(prim.partials, args, strict=True):
-        if type(a) is Length and d is not None and (slope := a.odd()) is not None:
+    for d, slope in zip(prim.partials, slopes, strict=True):
+        if d is not None and slope is not None:
             total = _sum(total, _through(d if type(d) is int else d(out, *ins), slope))
     return total
 

@@ -200,7 +200,7 @@ def test_two_factors_in_one_rely_on_the_checks_of_the_first_product() -> None:
     compiled = ng.compile(f)
     for v in (np.array([1.0, 4.0]), np.array([0.0, 4.0])):
         np.testing.assert_allclose(compiled(v), np.exp(0.3 * np.array([0.0, 0.5])), rtol=1e-15)
-    assert compiled.source.count("multiply(") <= 4
+    assert compiled.source.count("multiply(") == 1
 
 
 def test_no_guard_is_paid_for_while_values_are_finite() -> None:
