@@ -20,7 +20,17 @@ from namedgrad.axes import AxisError
 from namedgrad.marks import agreeing
 from namedgrad.primitive import OPERATIONS, Elementwise, Operation
 from namedgrad.rules import complex as complex_numbers
-from namedgrad.rules import contraction, control, conveniences, elementwise, indexing, movement, sorting, structure
+from namedgrad.rules import (
+    contraction,
+    control,
+    conveniences,
+    elementwise,
+    indexing,
+    methods,
+    movement,
+    sorting,
+    structure,
+)
 from namedgrad.rules.parts import divmod
 from namedgrad.rules.reductions.weighted import weighted
 from namedgrad.rules.values import astype
@@ -129,7 +139,7 @@ for _search in (sorting.unique, sorting.nonzero):  # sizes that depend on values
 
 
 def _method(name: str, function: Callable[..., Any]) -> None:
-    setattr(DimArray, name, function)
+    setattr(DimArray, name, methods.taking(DimArray, name, function))
 
 
 for _op in OPERATIONS.data.values():  # those that are registered later are no methods
@@ -137,7 +147,10 @@ for _op in OPERATIONS.data.values():  # those that are registered later are no m
         _method(_op.name, _op.function)
 for _name in ("vectorize", "devectorize", "coarsen"):
     _method(_name, getattr(movement, _name))
-for _name in ("pipe", "combine_first", "dropna", "drop_isel", "sortby", "isin", "cumulative", "get_axis_num"):
+for _name in (
+    "pipe", "combine_first", "dropna", "drop_isel", "sortby", "isin", "cumulative", "get_axis_num", "differentiate",
+    "integrate", "cumulative_integrate",
+):  # fmt: skip
     _method(_name, getattr(conveniences, _name))
 for _name in ("where", "dot"):
     _method(_name, None)  # type: ignore[arg-type]
@@ -160,8 +173,14 @@ def _dot(self: DimArray, other: Any, dim: Any = None) -> DimArray:
     return contraction.dot(self, other, dim=dim)
 
 
-def _astype(self: DimArray, dtype: Any, *, casting: Any = "unsafe", copy: bool = True) -> DimArray:
-    """The same values with another dtype, if ``casting`` allows it; ``copy`` changes nothing here."""
+def _astype(
+    self: DimArray, dtype: Any, *, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None
+) -> DimArray:
+    """The same values with another dtype, if ``casting`` allows it, as "unsafe", the default, always does.
+
+    ``order``, ``subok`` and ``copy``, which are about memory, change nothing here.
+    """
+    casting = "unsafe" if casting is None else casting
     if not np.can_cast(self.dtype, dtype, casting):
         raise TypeError(f"cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule casting={casting!r}")
     return astype(self, dtype)

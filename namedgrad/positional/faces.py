@@ -68,6 +68,8 @@ def _arrays(given: Mapping[str, Any]) -> list[Any]:
 def _boxed(out: Any, kind: type[PositionalArray]) -> Any:
     if isinstance(out, tuple):
         return tuple(_boxed(o, kind) for o in out)
+    if isinstance(out, dict):
+        return {n.number: _boxed(o, kind) for n, o in out.items()}
     dims = out.dims
     if all(isinstance(n, axes.Axis) for n in dims):
         return box(ordered(out, axes.in_order(dims)), kind)

@@ -79,10 +79,13 @@ def layout(name: str, operands: Mapping[str, str], out: str, **dims: Any) -> Cal
             raise AxisError(f"{name} of positional arrays has fixed places for its axes, {places}; name them to choose")
         arrays = {p: lettered(given[p], text) for p, text in operands.items() if given.get(p) is not None}
         sizes = _joint([x for p, x in arrays.items() if p not in MASKS])
-        numbers: dict[Name, int] = {n: s for n, s in sizes.items() if isinstance(n, axes.Axis)}
-        arrays = {p: squeezed(x, sizes if p in MASKS else numbers) for p, x in arrays.items()}
+        if given.pop("enable_gqa", False):
+            given.setdefault("head", -3)  # where PyTorch has it
         if isinstance(given.get("head"), int):
             given["head"] = _head(given["head"], arrays["query"])
+        head = given.get("head")  # grouped where sizes differ, not repeated
+        numbers: dict[Name, int] = {n: s for n, s in sizes.items() if isinstance(n, axes.Axis) and n != head}
+        arrays = {p: squeezed(x, sizes if p in MASKS else numbers) for p, x in arrays.items()}
         result = OPERATIONS[name].function(**{**given, **arrays, **dims})
         if isinstance(result, tuple):
             return tuple(placed(r, out, kind) for r in result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,21 @@ from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.rules.dims import as_names, check, mapping, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import beside, gather, isel
+from namedgrad.rules.signal import calculus
 from namedgrad.rules.sorting import argsort
 from namedgrad.rules.structure import equal, reorder, where
 from namedgrad.rules.values import notnull
 from namedgrad.rules.windows.rolling import Rolling
 
 
-def pipe(x: DimArray, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def pipe(x: DimArray, func: Any, *args: Any, **kwargs: Any) -> Any:
     """``func(x, *args, **kwargs)``.
 
     Parameters
     ----------
     x : DimArray
-    func : callable
+    func : callable or (callable, str)
+        With the name of the argument that the array is, if it is not the first.
     *args, **kwargs
         Its other arguments.
 
@@ -40,7 +42,12 @@ def pipe(x: DimArray, func: Callable[..., Any], /, *args: Any, **kwargs: Any) ->
     >>> ng.DimArray([1.0, 2.0], ("x",)).pipe(lambda a, by: a * by, 3.0).data
     array([3., 6.])
     """
-    return func(x, *args, **kwargs)
+    if not isinstance(func, tuple):
+        return func(x, *args, **kwargs)
+    func, name = func
+    if name in kwargs:
+        raise ValueError(f"pipe: {name} is the array itself, and also among the keyword arguments")
+    return func(*args, **kwargs, **{name: x})
 
 
 def combine_first(x: DimArray, other: Any) -> DimArray:
@@ -263,3 +270,37 @@ def get_axis_num(x: DimArray, dim: Any) -> int | tuple[int, ...]:
     """
     places = tuple(x.dims.index(n) for n in pick(x, dim, "get_axis_num"))
     return places if as_names(x, dim) == dim or isinstance(dim, list) else places[0]
+
+
+# ------------------------------------------------------------------------------------------------ arguments in xarray's order
+
+
+def differentiate(
+    x: DimArray, coord: Any = None, edge_order: Any = 1, datetime_unit: str | None = None, *, dim: Name = None
+) -> DimArray:
+    """Derivative along a dim, ``a.differentiate("x")``, or by its positions, ``a.differentiate(at, dim="x")``.
+
+    See :func:`namedgrad.differentiate`.
+    """
+    if not isinstance(edge_order, int):  # as there, where the dim comes second
+        dim, edge_order = edge_order, 1
+    return calculus.differentiate(x, coord, dim, edge_order, datetime_unit=datetime_unit)
+
+
+def integrate(x: DimArray, coord: Any = None, datetime_unit: Any = None, *, dim: Any = None) -> DimArray:
+    """Integral along dims, ``a.integrate("x")``, or by positions, ``a.integrate(at, dim="x")``; see :func:`namedgrad.integrate`."""
+    dim, unit = _dim_and_unit(coord, datetime_unit, dim)
+    return calculus.integrate(x, coord, dim, datetime_unit=unit)
+
+
+def cumulative_integrate(x: DimArray, coord: Any = None, datetime_unit: Any = None, *, dim: Name = None) -> DimArray:
+    """Integral from the first cell of a dim to each; see :func:`namedgrad.cumulative_integrate`."""
+    dim, unit = _dim_and_unit(coord, datetime_unit, dim)
+    return calculus.cumulative_integrate(x, coord, dim, datetime_unit=unit)
+
+
+def _dim_and_unit(coord: Any, second: Any, dim: Any) -> tuple[Any, Any]:
+    """What comes second is a unit of time behind the name of a dim, and a dim behind positions, as in the functions."""
+    if second is None or (isinstance(second, str) and (dim is not None or not calculus.is_place(coord))):
+        return dim, second
+    return second, None

@@ -53,6 +53,22 @@ def check(x: DimArray, name: Name, what: str) -> Name:
     return name
 
 
+def at_axis(x: DimArray, axis: Any, what: str) -> Name | Names:
+    """The visible dims at one place or several, as NumPy counts them."""
+    if isinstance(axis, (list, tuple)):
+        return tuple(_dim_at(x, k, what) for k in axis)
+    return _dim_at(x, axis, what)
+
+
+def _dim_at(x: DimArray, place: Any, what: str) -> Name:
+    if not hasattr(place, "__index__"):
+        raise TypeError(f"{what}: axis={place!r} is a place among the dims {x.dims}; a name is given as dim=")
+    try:
+        return x.dims[place]
+    except IndexError:
+        raise AxisError(f"{what}: no axis {place} among the dims {x.dims}") from None
+
+
 def existing(x: DimArray, names: Iterable[Any], missing_dims: str, what: str) -> tuple[Any, ...]:
     """Those of the names, and an ellipsis, that are visible dims: of others it is said, or not, as ``missing_dims`` asks."""
     if missing_dims not in {"raise", "warn", "ignore"}:

@@ -31,7 +31,7 @@ _METHODS = frozenset(
     )
 )  # fmt: skip
 #: What a Dataset calls by these names is another function, or needs another package.
-_NOT_OF_DATASETS = frozenset(("where", "real", "imag", "chunk", "argsort", "ffill", "bfill"))
+_NOT_OF_DATASETS = frozenset(("where", "real", "imag", "chunk", "argsort", "ffill", "bfill", "rank"))
 #: The dims that these name are counted along, not labelled: operands may differ in size there.
 _BY_POSITION = frozenset(
     (
@@ -48,7 +48,7 @@ _KEEPS_PLACES = frozenset(
     )
 )  # fmt: skip
 _CELL_BY_CELL = frozenset(
-    ("detrend", "differentiate", "cumulative_integrate", "tril", "triu", "rolling_argmax", "rolling_argmin")
+    ("detrend", "differentiate", "cumulative_integrate", "tril", "triu", "rolling_argmax", "rolling_argmin", "rank")
 )
 SIZED = frozenset(("unique", "nonzero"))  #: what they find decides the size
 _INVERSES = frozenset(("inv", "pinv"))
@@ -289,8 +289,10 @@ def _diff(x: Any, /, dim: Any = None, n: int = 1, **options: Any) -> Any:
     return x.diff(dim, n, **options)
 
 
-def _rename(x: Any, /, names: Any = None, **more: Any) -> Any:
-    return x.rename(names, **more)
+def _rename(x: Any, /, new_name_or_name_dict: Any = None, **names: Any) -> Any:
+    if isinstance(names.get("names"), Mapping):
+        new_name_or_name_dict = names.pop("names")
+    return x.rename(new_name_or_name_dict, **names)
 
 
 def _unstack(x: Any, /, dim: Any = None, **options: Any) -> Any:

@@ -8,16 +8,13 @@ import numpy as np
 import xarray as xr
 
 from namedgrad import axes
-from namedgrad.positional.array import PositionalArray, box
+from namedgrad.positional.array import PositionalArray, box, ordered
 from namedgrad.positional.axis import name_of
 from namedgrad.positional.operands import unwrap
-from namedgrad.positional.protocol import kind_of
-from namedgrad.rules import elementwise as e
-from namedgrad.rules.control import stop_gradient
-from namedgrad.rules.elementwise import c
-from namedgrad.rules.indexing.search import searchsorted
-from namedgrad.rules.sorting.order import sort_axis
-from namedgrad.rules.structure import cast, relabel, reorder, where
+from namedgrad.positional.protocol import kind_of, positional_in
+from namedgrad.rules.sorting.ranks import rank as rank_along
+from namedgrad.rules.sorting.ranks import weighted_quantiles
+from namedgrad.rules.structure import constant_like
 
 # ------------------------------------------------------------------------------------------------ weighted quantiles
 
@@ -47,27 +44,11 @@ def quantile_of_weighted(self: Any, da: Any, q: Any, dim: Any = None, skipna: bo
 
 
 def _weighted_quantiles(data: Any, weights: Any, q: Any, *, skipna: bool, count: int) -> Any:
-    """Akinshin (2023), "Weighted quantile estimators", type 7: cells share the unit interval by weight."""
-    shape = (*data.shape[: data.ndim - count], -1)
-    data, weights = np.reshape(data, shape), np.reshape(weights, shape)
-    nan = np.isnan(data)
-    used = ~nan & (weights != 0)
-    order = np.argsort(np.where(used, data, np.inf), axis=-1)
-    data = np.take_along_axis(np.where(used, data, 0.0), order, axis=-1)
-    weights = np.take_along_axis(np.where(used, weights, 0.0), order, axis=-1)
-    total = weights.sum(axis=-1, keepdims=True)
-    empty = ~np.any(used, axis=-1, keepdims=True)
-    total = np.where(empty, 1.0, total)
-    effective = np.where(empty, 1.0, total**2 / np.where(empty, 1.0, (weights**2).sum(axis=-1, keepdims=True)))
-    summed = np.cumsum(weights / total, axis=-1)
-    summed = np.concatenate([np.zeros_like(summed[..., :1]), summed], axis=-1)[..., None, :]
-    effective = effective[..., None]
-    h = np.minimum(np.maximum((effective - 1) * q[:, None] + 1, 1), effective)
-    u = np.maximum((h - 1) / effective, np.minimum(h / effective, summed))
-    share = np.diff(u * effective - h + 1, axis=-1)
-    out = (data[..., None, :] * share).sum(axis=-1)
-    gone = empty if skipna else empty | np.any(nan, axis=-1, keepdims=True)
-    return np.where(gone, np.nan, out)
+    """The quantiles along a new last axis, over the last ones."""
+    x, w = unwrap(data), unwrap(weights)
+    level: Any = axes.fresh("quantile")
+    out = weighted_quantiles(x, w, constant_like(q, x, (level,)), x.dims[x.ndim - count :], skipna=skipna)
+    return box(ordered(out, (*x.dims[: x.ndim - count], level)), kind_of(positional_in((data, weights))))
 
 
 # ------------------------------------------------------------------------------------------------ ranks
@@ -78,13 +59,9 @@ def rank(variable: xr.Variable, dim: Any, *, pct: bool = False) -> xr.Variable:
     if dim not in variable.dims:
         raise ValueError(f"dim {dim!r} is not one of the dims {variable.dims}")
     p: Any = variable._data
-    x = stop_gradient(unwrap(p))
-    x = x if x.dtype.kind == "f" else cast(x, "float64")
-    line = name_of(x, variable.dims.index(dim))
-    edges = sort_axis(x, line)
-    low, high = (searchsorted_along(edges, x, line, side) for side in ("left", "right"))
-    out = where(e.isnan(x), c(np.nan), (low + high + 1) * 0.5)
-    ranked = xr.Variable(variable.dims, box(reorder(out, x.names), kind_of((p,))), variable.attrs)
+    x = unwrap(p)
+    out = rank_along(x, name_of(x, variable.dims.index(dim)))
+    ranked = xr.Variable(variable.dims, box(out, kind_of((p,))), variable.attrs)
     return ranked / variable.notnull().sum(dim) if pct else ranked
 
 
@@ -94,12 +71,6 @@ def rank_of_dataset(self: xr.Dataset, dim: Any, *, pct: bool = False, keep_attrs
         raise ValueError(f"Dimension {dim!r} not found in data dimensions {tuple(self.dims)}")
     ranked = {n: v.variable.rank(dim, pct=pct) for n, v in self.data_vars.items() if dim in v.dims}
     return xr.Dataset(ranked, coords=self.coords, attrs=self.attrs if keep_attrs is not False else None)
-
-
-def searchsorted_along(edges: Any, x: Any, line: Any, side: str) -> Any:
-    """Places of the cells of each line among those of the same line."""
-    among = axes.fresh(line)
-    return searchsorted(relabel(edges, {line: among}), x, among, side=side)
 
 
 # ------------------------------------------------------------------------------------------------ first and last

@@ -126,6 +126,8 @@ def _polyfit(
         dim, coord = coord, None
         deg, weights = (weights, None) if deg is None else (deg, weights)
     w = weights if w is None else w
+    if options.get("full") or options.get("cov"):
+        raise TypeError(f"polyfit: the figures of a fit are given by x.polyfit({dim!r}, {deg!r}, full=True, cov=True)")
     _refuse_datasets("polyfit", coord, w)
     if isinstance(x, xr.Dataset):
         line = x[dim].dims[0] if coord is None else dim

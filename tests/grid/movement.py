@@ -105,7 +105,7 @@ def method_or_first(name):
 
 for name in ("transpose", "expand_dims", "squeeze", "broadcast_like", "roll", "shift", "diff"):
     entry(name, method_or_first(name), SAMPLES.get(name, ()), POINTS[name], single=name not in {"diff", "squeeze"})
-entry("rename", lambda x, names: x.rename(names), points=[
+entry("rename", lambda x, new_name_or_name_dict: x.rename(new_name_or_name_dict), points=[
     point(ROW, names={"p": "z"}, value=ROW, gradients=[lambda c: c]), point(SQUARE, names={"p": "q", "q": "p"}, value=SQUARE, gradients=[lambda c: c]),
     point(5.0, names={}, value=5.0, gradients=[lambda c: c])])  # fmt: skip
 entry("swap_dims", lambda x, dims_dict: x.swap_dims(dims_dict), points=[

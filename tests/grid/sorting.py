@@ -51,6 +51,21 @@ entry(
         point([NAN, 1.0, NAN, 0.0], value=[0.0, 1.0, NAN, NAN], gradients=[lambda c: [c[2], c[1], c[3], c[0]]], cotangent=[0.3, -1.2, 0.7, 2.1]),
     ],
 )
+def ranks(a, axis, pct=False):
+    found = scipy.stats.rankdata(a, axis=axis, nan_policy="omit")
+    return found / np.isfinite(found).sum(axis, keepdims=True) if pct else found
+
+
+entry(
+    "rank",
+    along(ranks),
+    samples=[sample("few(a,b)", dim="a"), sample("few(nine,b)", dim="nine", pct=True), sample("int(a,b)", dim="b")],
+    points=[
+        point([2.0, 1.0, 2.0, NAN], dim="p", value=[2.5, 1.0, 2.5, NAN]),
+        point([INF, -0.0, -INF, 0.0], dim="p", pct=True, value=[1.0, 0.625, 0.25, 0.625]),
+        point([NAN, NAN], dim="p", pct=True, value=[NAN, NAN]),
+    ],
+)
 entry(
     "argsort",
     along(order),

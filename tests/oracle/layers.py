@@ -156,7 +156,7 @@ def _ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, 
 
 TABLE[F + "ctc_loss"] = _ctc
 TABLE[F + "scaled_dot_product_attention"] = lambda q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False: ng.scaled_dot_product_attention(
-    q, k, v, attn_mask, is_causal=is_causal, scale=scale
+    q, k, v, attn_mask, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa
 )
 TABLE[F + "batch_norm"] = lambda x, mean, var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5: first(ng.batch_norm(
     x, weight, bias, mean, var, training=training, momentum=momentum, eps=eps

@@ -86,7 +86,7 @@ def _three(what: str, q: DimArray, k: DimArray, v: DimArray, dims: Any) -> Names
            sample("real(a,b,c)", "real(b,i,c)", "real(i,c,b)", "real(a,i)", dims=("a", "i", "c"), is_causal=True, scale=0.5),
            sample("real(six,a,b)", "real(six,c,b)", "real(six,c,b)", dims=("a", "c", "b"), head="six", is_causal=True))
 def scaled_dot_product_attention(query: DimArray, key: DimArray, value: DimArray, mask: Any = None, *, dims: Names = ("query", "key", "feature"),
-                                 is_causal: bool = False, scale: float | None = None, head: Name | None = None,
+                                 is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, head: Name | None = None,
                                  dropout_mask: Any = None, p: float = 0.0, rng: Any = None) -> DimArray:
     """Averages of values, weighted by the softmax of products of queries and keys.
 
@@ -103,6 +103,8 @@ def scaled_dot_product_attention(query: DimArray, key: DimArray, value: DimArray
         Query i sees keys 0 to i only.
     scale : float, optional
         Factor of the products, by default one over the square root of the number of features.
+    enable_gqa : bool
+        As PyTorch's: ``head`` is the dim that ``query`` has more cells of, or there is none.
     head : name, optional
         A dim that ``query`` has more cells of than ``key`` and ``value``: each of theirs serves a group of
         neighbouring ones ("grouped-query attention").
@@ -143,6 +145,8 @@ def scaled_dot_product_attention(query: DimArray, key: DimArray, value: DimArray
     q, k, v = constant(query), constant(key), constant(value)
     names = _three("scaled_dot_product_attention", q, k, v, dims)
     group: Name = None
+    if head is None and enable_gqa:
+        head = _head(q, k)
     if head is not None and extent(q, check(q, head, "attention")) != extent(k, check(k, head, "attention")):
         count = extent(k, head)
         if not count or extent(q, head) % count or extent(v, head) != count:
@@ -156,6 +160,15 @@ def scaled_dot_product_attention(query: DimArray, key: DimArray, value: DimArray
         out = merge(out, (head, group), head)
     order = [n for n in constant(query).names if n in out.names]
     return reorder(out, (*order, *(n for n in out.names if n not in order)))
+
+
+def _head(q: DimArray, k: DimArray) -> Name | None:
+    """The visible dim of which queries and keys have not as many cells; None if there is no such dim."""
+    found = [n for n, size in q.sizes.items() if n in k.sizes and k.sizes[n] != size]
+    if len(found) > 1:
+        raise AxisError(f"scaled_dot_product_attention: sizes of {found} differ between {describe(q)} and {describe(k)}; "
+                        "name the one that counts heads with head=")
+    return found[0] if found else None
 
 
 def _split_heads(x: Any, head: Name, sizes: dict[Name, int]) -> Any:

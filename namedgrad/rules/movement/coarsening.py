@@ -11,6 +11,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import AxisError, Name
 from namedgrad.rules.dims import mapping, new_name
+from namedgrad.rules.methods import keep_attrs_by_name, keep_attrs_first
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.padding import pad_axis
 from namedgrad.rules.movement.stacking import split
@@ -34,10 +35,6 @@ class Coarsen:
 
     def __init__(self, x: DimArray, blocks: dict[Name, Name]) -> None:
         self.x, self.blocks = x, blocks
-
-    def reduce(self, function: Callable[..., DimArray], **kwargs: Any) -> DimArray:
-        """Every block reduced by a function that takes ``dim=``."""
-        return function(self.x, tuple(self.blocks.values()), **kwargs)
 
     def construct(self, window_dim: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
         """The blocks and the cells in them as dims: ``construct(x=("block", "cell"))``.
@@ -162,12 +159,16 @@ def _method(name: str) -> Callable[..., DimArray]:
     def reduce(self: Coarsen, **kwargs: Any) -> DimArray:
         from namedgrad.rules import reductions, sorting
 
-        return self.reduce(getattr(reductions, name, None) or getattr(sorting, name), **kwargs)
+        function = getattr(reductions, name, None) or getattr(sorting, name)
+        return function(self.x, tuple(self.blocks.values()), **kwargs)
 
     reduce.__name__ = name
     reduce.__doc__ = f"Every block reduced by :func:`{name}`."
     return reduce
 
 
-for _name in ("sum", "mean", "prod", "max", "min", "std", "var", "median", "count", "any", "all", "argmax", "argmin"):
+_REDUCTIONS = ("sum", "mean", "prod", "max", "min", "std", "var", "median", "count", "any", "all", "argmax", "argmin")
+for _name in _REDUCTIONS:
     setattr(Coarsen, _name, _method(_name))
+keep_attrs_first(Coarsen, _REDUCTIONS)
+keep_attrs_by_name(Coarsen, ("construct",))

@@ -13,15 +13,15 @@ from namedgrad.rules.dims import check, rename_mapping
 from namedgrad.rules.structure import relabel, reorder
 
 
-@operation(sample("real(a,b)", names={"a": "d"}), sample("real(a,b)", names={"a": "b", "b": "a"}), method=True)
-def rename(x: DimArray, /, names: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
+@operation(sample("real(a,b)", new_name_or_name_dict={"a": "d"}), sample("real(a,b)", new_name_or_name_dict={"a": "b", "b": "a"}), method=True)
+def rename(x: DimArray, /, new_name_or_name_dict: Mapping[Any, Any] | None = None, **keywords: Any) -> DimArray:
     """New names for dims.
 
     Parameters
     ----------
     x : DimArray
-    names : mapping of old to new name, optional
-        Or as keywords: ``a.rename(x="y")``. Two names may be exchanged; vectorized axes may be renamed too.
+    new_name_or_name_dict : mapping of old to new name, optional
+        Or as keywords: ``a.rename(x="y")``; also called ``names``. Two names may be exchanged; vectorized axes may be renamed too.
     **keywords
         The mapping in keyword form.
 
@@ -42,7 +42,9 @@ def rename(x: DimArray, /, names: Mapping[Any, Any] | None = None, **keywords: A
     >>> a.rename(x="z").dims, a.rename({"x": "y", "y": "x"}).dims
     (('z', 'y'), ('y', 'x'))
     """
-    table = rename_mapping(names, keywords, "rename")
+    if isinstance(keywords.get("names"), Mapping):  # not a name that a dim of this name could get
+        new_name_or_name_dict = keywords.pop("names")
+    table = rename_mapping(new_name_or_name_dict, keywords, "rename")
     for old in table:
         if old not in x.names:
             check(x, old, "rename")

@@ -11,13 +11,13 @@ from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Names
 from namedgrad.linear import Like
 from namedgrad.primitive import check_sizes, operation, sample
-from namedgrad.rules.dims import as_names, existing, new_name, pick, without
+from namedgrad.rules.dims import as_names, at_axis, existing, new_name, pick, without
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import alongside, relabel, reorder, spread
 
 
 @operation(sample("real(a,b,c)"), method=True)
-def transpose(x: DimArray, *dim: Any, missing_dims: str = "raise") -> DimArray:
+def transpose(x: DimArray, *dim: Any, transpose_coords: bool = True, missing_dims: str = "raise") -> DimArray:
     """Dims in another order; it changes no value and no derivative, since dims meet by name.
 
     Parameters
@@ -25,6 +25,8 @@ def transpose(x: DimArray, *dim: Any, missing_dims: str = "raise") -> DimArray:
     x : DimArray
     *dim : names, optional
         All of them, or some and ``...`` for the rest; reversed if none is given.
+    transpose_coords : bool
+        Changes nothing, as there are no coordinates; here so that programs written for xarray run.
     missing_dims : {"raise", "warn", "ignore"}
         What to do with names that ``x`` does not have.
 
@@ -64,7 +66,7 @@ def _expand(x: DimArray, dim: Sequence[Any], missing_dims: str) -> Names:
 
 @operation(sample("real(a,b)", dim="d"), sample("real(a,b)", dim={"d": 2}), sample("real(a,b)", dim="d", axis=-1), method=True)
 def expand_dims(
-    x: DimArray, /, dim: Any = None, axis: int | Sequence[int] | None = None, *, create_index_for_new_dim: bool = True, **sizes: int
+    x: DimArray, /, dim: Any = None, axis: int | Sequence[int] | None = None, create_index_for_new_dim: bool = True, **sizes: int
 ) -> DimArray:
     """New dims, in front.
 
@@ -156,7 +158,7 @@ def squeeze(x: DimArray, dim: Any = None, drop: bool = False, axis: int | Sequen
     if dim is not None and axis is not None:
         raise TypeError("squeeze: give dim= or axis=, not both")
     if axis is not None:
-        dim = [x.dims[k] for k in (axis if isinstance(axis, (list, tuple)) else (axis,))]
+        dim = at_axis(x, axis, "squeeze")
     elif dim is None:
         dim = [n for n, s in x.sizes.items() if s == 1]
     for d in pick(x, list(dict.fromkeys(as_names(x, dim))), "squeeze"):

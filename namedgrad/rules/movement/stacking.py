@@ -106,7 +106,9 @@ def split(x: DimArray, name: Name, sizes: Mapping[Name, int], *, front: bool = F
 
 
 @operation(sample("real(a,b,c)", dim={"z": ("c", "a")}), method=True)
-def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, *, create_index: bool | None = True, **keywords: Any) -> DimArray:
+def stack(
+    x: DimArray, /, dim: Mapping[Any, Any] | None = None, create_index: bool | None = True, index_cls: Any = None, **keywords: Any
+) -> DimArray:
     """Join dims into one.
 
     Parameters
@@ -114,8 +116,8 @@ def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, *, create_index:
     x : DimArray
     dim : mapping of new name to dims, optional
         Or as keywords: ``a.stack(z=("x", "y"))``. The first dim varies slowest; ``...`` stands for all that are not named.
-    create_index : bool or None
-        Changes nothing, as there are no indexes; here so that programs written for xarray run.
+    create_index, index_cls
+        Change nothing, as there are no indexes; here so that programs written for xarray run.
     **keywords
         The mapping in keyword form.
 
@@ -146,7 +148,9 @@ def stack(x: DimArray, /, dim: Mapping[Any, Any] | None = None, *, create_index:
 
 
 @operation(sample("real(a,six)", dim={"six": {"p": 2, "q": 3}}), method=True)
-def unstack(x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, **keywords: Any) -> DimArray:
+def unstack(
+    x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, *, fill_value: Any = np.nan, sparse: bool = False, **keywords: Any
+) -> DimArray:
     """Split a dim into several; the inverse of :func:`stack`.
 
     Parameters
@@ -154,6 +158,10 @@ def unstack(x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, 
     x : DimArray
     dim : mapping of dim to {name: size}, optional
         Or as keywords: ``a.unstack(z={"x": 2, "y": 3})``.
+    fill_value : scalar
+        Changes nothing, as no cell can be missing; here so that programs written for xarray run.
+    sparse : bool
+        Only False; see :func:`dense_to_coo`.
     **keywords
         The mapping in keyword form.
 
@@ -175,6 +183,8 @@ def unstack(x: DimArray, /, dim: Mapping[Any, Mapping[Any, int]] | None = None, 
     array([[0, 1],
            [2, 3]])
     """
+    if sparse:
+        raise TypeError("unstack: an array with names is dense; ng.dense_to_coo(x.unstack(...)) gives values and their places")
     for name, sizes in mapping(x, dim, keywords, "unstack").items():
         total = int(np.prod(list(sizes.values()), dtype=int))
         if total != extent(x, name):

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, constant
+from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name, Names
 from namedgrad.primitive import operation, reduction, sample, zeros_of
+from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick, pick_one
 from namedgrad.rules.elementwise import c
@@ -67,7 +68,7 @@ _PLACE = """Position of the {kind} value.
 Parameters
 ----------
 x : DimArray
-dim : name or names, optional
+dim : name or names, list of names or ..., optional
     Dims to reduce; all by default.
 skipna : bool, optional
     Leave NaN out; the default for floats. Else the first NaN is the {kind} value, as in NumPy.
@@ -76,8 +77,10 @@ keepdims : bool
 
 Returns
 -------
-DimArray
-    The first of several; over several dims a position among them joined in the call's order. No gradient passes.
+DimArray or dict of dim to DimArray
+    The first of several; over several dims, in a tuple or by default, a position among them joined in the call's order.
+    For a list, as ``...`` is of all dims, the position along each of them instead, as in xarray: what :func:`isel` takes.
+    No gradient passes.
 
 Raises
 ------
@@ -91,6 +94,10 @@ Examples
 >>> import namedgrad as ng
 >>> ng.{kernel}(ng.DimArray([4.0, 7.0, 7.0], ("x",)), "x").item()
 {result}
+>>> a = ng.DimArray([[4.0, 7.0], [2.0, 7.0]], ("x", "y"))
+>>> at = a.{kernel}(...)
+>>> at["x"].item(), at["y"].item(), a.isel(at).item()
+{several}
 """
 
 _ARG = {kernel: (reduction(kernel), fill) for kernel, fill in (("argmax", -math.inf), ("argmin", math.inf))}
@@ -109,18 +116,35 @@ def _position(x: DimArray, dims: Names, kernel: str) -> DimArray:
     return _ARG[kernel][0](x, dims)
 
 
-def _place(kernel: str, kind: str, result: str) -> Any:
-    def function(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
+def place(x: DimArray, dims: Names, kernel: str, skipna: bool | None) -> DimArray:
+    """Position of the ``kernel``, "argmax" or "argmin", among the cells of dims in their order."""
+    if not dims:  # one cell is at position 0
+        return cast(zeros_of(stop_gradient(x)), "int64")
+    y, mask = _filled(stop_gradient(x), kernel, skipna)
+    if mask is not None:
+        _refuse_empty(any(mask, dims), kernel)
+    return _position(y, dims, kernel)
+
+
+def _along_each(x: DimArray, dims: Names, at: DimArray) -> dict[Name, DimArray]:
+    """A position among the cells of dims as one along each of them."""
+    found: dict[Name, DimArray] = {}
+    for d in reversed(dims):
+        size = c(extent(x, d))
+        found[d], at = e.remainder(at, size), e.floor_divide(at, size)
+    return {d: found[d] for d in dims}
+
+
+def _place(kernel: str, kind: str, result: str, several: str) -> Any:
+    def function(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> Any:
         dims = pick(x, dim, kernel)
-        if not dims:  # one cell is at position 0
-            return cast(zeros_of(stop_gradient(x)), "int64")
-        y, mask = _filled(stop_gradient(x), kernel, skipna)
-        if mask is not None:
-            _refuse_empty(any(mask, dims), kernel)
-        return restore(_position(y, dims, kernel), x, dims, keepdims)
+        at = place(x, dims, kernel, skipna)
+        if dim is Ellipsis or isinstance(dim, list):
+            return {d: restore(k, x, dims, keepdims) for d, k in _along_each(x, dims, at).items()}
+        return restore(at, x, dims, keepdims)
 
     function.__name__ = function.__qualname__ = kernel
-    function.__doc__ = _PLACE.format(kernel=kernel, kind=kind, result=result)
+    function.__doc__ = _PLACE.format(kernel=kernel, kind=kind, result=result, several=several)
     return operation(sample("real(a,b)", dim="a"), sample("real(a,b)"), sample("missing(a,b)", dim="b", skipna=False), method=True,
                      differentiable=False)(function)
 
@@ -130,8 +154,8 @@ def _refuse_empty(some: DimArray, what: str) -> None:
         raise ValueError(f"{what}: all cells of a slice are NaN; fill them first, with .fillna or ng.where")
 
 
-argmax = _place("argmax", "largest", "1")
-argmin = _place("argmin", "smallest", "0")
+argmax = _place("argmax", "largest", "1", "(0, 1, 7.0)")
+argmin = _place("argmin", "smallest", "0", "(1, 0, 2.0)")
 
 _LABEL = """Where along a dim the {kind} value is.
 

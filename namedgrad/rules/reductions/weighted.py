@@ -11,9 +11,13 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.contraction import dot
+from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.methods import keep_attrs_by_name
 from namedgrad.rules.reductions.common import present
-from namedgrad.rules.structure import cast, equal, multiply, not_equal, select, subtract, where
+from namedgrad.rules.sorting.quantiles import as_levels, levels
+from namedgrad.rules.sorting.ranks import weighted_quantiles
+from namedgrad.rules.structure import cast, equal, multiply, not_equal, reorder, select, subtract, where
 from namedgrad.trace import innermost
 
 
@@ -61,6 +65,13 @@ class Weighted:
         """The root of the variance; where that is 0 the derivative is 0, as of :func:`namedgrad.std`."""
         return e.length(self.var(dim, skipna=skipna))
 
+    def quantile(self, q: Any, *, dim: Any = None, skipna: bool | None = True) -> DimArray:
+        """Quantiles, of which several have a dim "quantile" in front; cells share the unit interval by their weights."""
+        q, names = levels(self.x, q)
+        dims = pick(self.x, dim, "quantile")
+        out = weighted_quantiles(self.x, self.weights, as_levels(self.x, q, names), dims, skipna=skipna is not False)
+        return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))
+
     def _dims(self, dim: Any) -> Any:
         return axes.in_order((*self.x.dims, *self.weights.dims)) if dim is None or dim is Ellipsis else dim
 
@@ -84,7 +95,7 @@ def weighted(x: DimArray, weights: Any) -> Weighted:
     Returns
     -------
     Weighted
-        With ``sum mean var std sum_of_weights sum_of_squares``, which take ``dim=`` and ``skipna=``.
+        With ``sum mean var std quantile sum_of_weights sum_of_squares``, which take ``dim=`` and ``skipna=``.
 
     Raises
     ------
@@ -106,3 +117,6 @@ def weighted(x: DimArray, weights: Any) -> Weighted:
     if backends.may_look(known) and np.isnan(known).any():
         raise ValueError("weighted: weights cannot be NaN; use weights.fillna(0) to leave such cells out")
     return Weighted(x, weights)
+
+
+keep_attrs_by_name(Weighted, ("sum_of_weights", "sum", "mean", "sum_of_squares", "var", "std", "quantile"))

@@ -52,7 +52,7 @@ METHODS = ("linear", *sorted(STEPS), *HERMITE)
 )  # fmt: skip
 def interp(
     x: DimArray, /, targets: Any = None, coords: Any = None, method: str = "linear", *, dim: Name = None, fill_value: Any = np.nan,
-    bounds_error: bool = False, assume_sorted: bool = False, **keywords: Any,
+    bounds_error: bool = False, assume_sorted: bool = False, kwargs: Mapping[str, Any] | None = None, **keywords: Any,
 ) -> DimArray:  # fmt: skip
     """Values at other coordinates.
 
@@ -65,7 +65,8 @@ def interp(
         With ``dim``, the targets along that one dim.
     coords : mapping of dim to DimArray, or method, optional
         Where the cells of ``x`` are: along the dim, and along any dims more, if each slice has its own. By default they
-        are at 0, 1, 2 ... With ``dim``, the coordinates of that one dim.
+        are at 0, 1, 2 ... With ``dim``, the coordinates of that one dim. Without any targets it is these that are given
+        here, as xarray calls them.
     method : {"linear", "nearest", "previous", "next", "cubic", "pchip", "akima", "makima"}
         ``"cubic"`` is the spline with continuous second derivatives and the condition "not a knot" at its ends. Point by
         point there are ``"linear"`` and the four methods without slopes.
@@ -76,6 +77,8 @@ def interp(
         Raise for targets outside the coordinates.
     assume_sorted : bool
         Coordinates are in ascending order; else they are sorted.
+    kwargs : mapping, optional
+        ``fill_value`` and ``bounds_error``, as xarray takes them.
     **keywords
         Targets in keyword form.
 
@@ -110,6 +113,11 @@ def interp(
     """
     if isinstance(coords, str) and coords in METHODS:  # as in xarray's method
         coords, method = None, coords
+    if targets is None and not keywords:
+        targets, coords = coords, None
+    if kwargs:
+        return interp(x, targets, coords, method, dim=dim, assume_sorted=assume_sorted,
+                      **{"fill_value": fill_value, "bounds_error": bounds_error, **keywords, **kwargs})  # fmt: skip
     if method not in METHODS:
         raise ValueError(f"interp: method {method!r} is not one of {', '.join(map(repr, METHODS))}")
     wanted = _table(x, targets, dim, keywords)

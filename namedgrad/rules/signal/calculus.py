@@ -45,18 +45,25 @@ def _numbers(x: DimArray) -> DimArray:
 
 def _read(coord: Any, dim: Any) -> tuple[Any, Any]:
     """Coordinate and dim; a name may come first, as in xarray's methods."""
-    if coord is None or isinstance(coord, (DimArray, numbers.Number)):
-        return coord, dim
-    return (dim, coord) if dim is None or isinstance(dim, (DimArray, numbers.Number)) else (coord, dim)
+    return (coord, dim) if is_place(coord) or not is_place(dim) else (dim, coord)
 
 
-def _steps(coord: Any, x: DimArray, name: Name, what: str) -> DimArray:
-    """Distances between neighbours: an array along the dim, or a number."""
+def is_place(coord: Any) -> bool:
+    """Whether it is positions or a distance, or nothing, and not the name of a dim."""
+    return coord is None or isinstance(coord, (DimArray, numbers.Number))
+
+
+def _steps(coord: Any, x: DimArray, name: Name, what: str, unit: str | None = None) -> DimArray:
+    """Distances between neighbours: an array along the dim, or a number; of dates in a unit of time, or in their own."""
     h = constant(1.0 if coord is None else coord, f"{what}: coord")
     if name not in h.names:
         return h
     if extent(h, name) != extent(x, name):
         raise AxisError(f"{what}: coord has {extent(h, name)} cells along {name!r}, the array {extent(x, name)}")
+    if h.dtype.kind in "mM":
+        ticks = cast(diff(cast(h, "int64"), check(h, name, what)), "float64")
+        tick = np.array(1, h.dtype.str.replace("M", "m"))
+        return ticks if unit is None else multiply(ticks, c(float(tick / np.array(1, f"m8[{unit}]"))))
     return diff(h if h.dtype.kind in "fc" else cast(h, "float64"), check(h, name, what))
 
 
@@ -68,7 +75,9 @@ def _steps(coord: Any, x: DimArray, name: Name, what: str) -> DimArray:
     sample("real(a,nine)", "real(nine,a)", dim="nine", edge_order=2), sample("complex(a,six)", "positive()", dim="six", edge_order=2),
     method=True,
 )  # fmt: skip
-def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: int = 1) -> DimArray:
+def differentiate(
+    x: DimArray, coord: Any = None, dim: Name = None, edge_order: int = 1, *, datetime_unit: str | None = None
+) -> DimArray:
     """Derivative along a dim by central differences, of second order also where the distances are uneven.
 
     Parameters
@@ -79,6 +88,8 @@ def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: 
     dim : name
     edge_order : {1, 2}
         Order of the one-sided differences at the ends.
+    datetime_unit : str, optional
+        The unit of time, such as ``"s"``, in which distances count where ``coord`` holds dates; that of its dtype by default.
 
     Returns
     -------
@@ -111,7 +122,8 @@ def differentiate(x: DimArray, coord: Any = None, dim: Name = None, edge_order: 
         _enough(x, name, edge_order)
         out = _central(x, (name,), edge_order=edge_order)
         return out if coord is None else cast(_as(x, e.divide(out, h)), x.dtype)
-    return cast(slope(x, name, _steps(coord, x, name, "differentiate"), edge_order, even=is_even(h, name)), x.dtype)
+    steps = _steps(coord, x, name, "differentiate", datetime_unit)
+    return cast(slope(x, name, steps, edge_order, even=is_even(h, name)), x.dtype)
 
 
 _central = linear(
@@ -227,7 +239,7 @@ def gradient(x: DimArray, dim: Any = None, spacing: Any = 1.0, edge_order: int =
     sample("real(a,b)", dim="b"), sample("real(a,b)", "real(b)", dim="b"), sample("real(a,six)", "real(a,six)", dim="six"),
     sample("complex(a,six)", "positive()", dim="six"), method=True,
 )  # fmt: skip
-def integrate(x: DimArray, coord: Any = None, dim: Any = None) -> DimArray:
+def integrate(x: DimArray, coord: Any = None, dim: Any = None, *, datetime_unit: str | None = None) -> DimArray:
     """Integral along dims by the trapezoidal rule.
 
     Parameters
@@ -237,6 +249,8 @@ def integrate(x: DimArray, coord: Any = None, dim: Any = None) -> DimArray:
         Positions along ``dim``, or the distance between neighbours; 1 by default. The names may also come first.
     dim : name or names
         Along several dims, one after the other, distances are 1.
+    datetime_unit : str, optional
+        The unit of time, such as ``"s"``, in which distances count where ``coord`` holds dates; that of its dtype by default.
 
     Returns
     -------
@@ -260,27 +274,27 @@ def integrate(x: DimArray, coord: Any = None, dim: Any = None) -> DimArray:
     """
     coord, dim = _read(coord, dim)
     for name in pick(x, dim, "integrate"):
-        x = _integral(x, coord, name)
+        x = _integral(x, coord, name, datetime_unit)
     return x
 
 
-def _integral(x: DimArray, coord: Any, name: Name) -> DimArray:
+def _integral(x: DimArray, coord: Any, name: Name, unit: str | None) -> DimArray:
     """Where all lines have the same positions one contraction with their weights; else the sum of trapezoids.
 
     The gradients of a million cells in 1000 rows: 3 ms instead of 11 ms.
     """
-    steps = _steps(coord, x, name, "integrate")
+    steps = _steps(coord, x, name, "integrate", unit)
     if extent(x, name) < 2 or steps.names != (name,) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4:
-        return total(_areas(_numbers(x), coord, name, "integrate"), (name,))
+        return total(_areas(_numbers(x), steps, name), (name,))
     half = multiply(c(0.5), steps)
     weights = add(*(pad(half, {name: ends}, constant_values=0) for ends in ((0, 1), (1, 0))))
     return contract(x, weights, (name,))
 
 
-def _areas(x: DimArray, coord: Any, name: Name, what: str) -> DimArray:
+def _areas(x: DimArray, steps: DimArray, name: Name) -> DimArray:
     """The trapezoids between neighbours."""
     sides = add(cut(x, name, 1, None), cut(x, name, None, -1))
-    return multiply(sides, multiply(c(0.5), _steps(coord, x, name, what)))
+    return multiply(sides, multiply(c(0.5), steps))
 
 
 @operation(
@@ -288,7 +302,7 @@ def _areas(x: DimArray, coord: Any, name: Name, what: str) -> DimArray:
     sample("complex(a,six)", "positive()", dim="six"), method=True,
 )  # fmt: skip
 @in_single
-def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None) -> DimArray:
+def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None, *, datetime_unit: str | None = None) -> DimArray:
     """Integral from the first cell of a dim to each, by the trapezoidal rule.
 
     Parameters
@@ -297,6 +311,8 @@ def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None) -> Di
     coord : DimArray or scalar, optional
         Positions along ``dim``, or the distance between neighbours; 1 by default. The name may also come first.
     dim : name
+    datetime_unit : str, optional
+        The unit of time, such as ``"s"``, in which distances count where ``coord`` holds dates; that of its dtype by default.
 
     Returns
     -------
@@ -320,7 +336,8 @@ def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None) -> Di
     """
     coord, dim = _read(coord, dim)
     (name,) = pick(x, dim, "cumulative_integrate")
-    areas = cumsum(_areas(_numbers(x), coord, name, "cumulative_integrate"), name, skipna=False)
+    steps = _steps(coord, x, name, "cumulative_integrate", datetime_unit)
+    areas = cumsum(_areas(_numbers(x), steps, name), name, skipna=False)
     start = tuple(1 if n == name else s for n, s in zip(areas.names, areas.full_shape, strict=True))
     zeros = make_like(zeros_spread(areas, Like(areas.names, start, areas.dtype)), areas)
     out = join([zeros, areas], name) if extent(x, name) else areas

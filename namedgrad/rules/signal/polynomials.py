@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
-from namedgrad.axes import AxisError, Name
+from namedgrad.axes import AxisError, Name, Names
 from namedgrad.linear import Pair
 from namedgrad.primitive import check_sizes, core, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import absolute
+from namedgrad.rules.complex import absolute, conj_if_complex
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick_one
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
+from namedgrad.rules.movement.padding import pad_axis
 from namedgrad.rules.reductions import present
 from namedgrad.rules.structure import (
     add,
@@ -155,9 +156,9 @@ _powers = core("()->(n)", "powers", pullback=lambda g, out, x, n, increasing: (_
     method=True,
 )  # fmt: skip
 def polyfit(
-    x: DimArray, coord: Any = None, weights: Any = None, *, dim: Name = None, deg: Any = None, w: Any = None,
-    rcond: float | None = None, skipna: bool | None = None, degree: Name = "degree",
-) -> DimArray:  # fmt: skip
+    x: DimArray, coord: Any = None, weights: Any = None, skipna: bool | None = None, rcond: float | None = None, w: Any = None,
+    full: bool = False, cov: bool | str = False, *, dim: Name = None, deg: Any = None, degree: Name = "degree",
+) -> Any:  # fmt: skip
     """Least-squares polynomial along a dim.
 
     Parameters
@@ -167,30 +168,38 @@ def polyfit(
         Positions along ``dim``; 0, 1, 2 ... by default.
     weights : DimArray, optional
         Of the residuals, not of their squares, along ``dim``. Also as ``w``.
-    dim : name
-    deg : int
-        The highest power. Dim and power may also come first, as in xarray's method: ``a.polyfit("x", 1)``.
-    w : DimArray, optional
-    rcond : float, optional
-        Singular values below this fraction of the largest are left out; the size of the dim times the precision of the
-        dtype by default.
     skipna : bool, optional
         Leave NaN out; the default for floats. A cell left out has gradient 0. Where all cells are left out, the
         coefficients are NaN, as they are where a position or weight is not finite.
+    rcond : float, optional
+        Singular values below this fraction of the largest are left out; the size of the dim times the precision of the
+        dtype by default.
+    w : DimArray, optional
+    full : bool
+        Give the residuals, the rank and the singular values too.
+    cov : bool or "unscaled"
+        Give the residuals and the covariance of the coefficients too; "unscaled" alone it is not multiplied by the
+        variance of the residuals.
+    dim : name
+    deg : int
+        The highest power. Dim and power may also come first, as in xarray's method: ``a.polyfit("x", 1)``.
     degree : name
         The new dim.
 
     Returns
     -------
-    DimArray
-        Coefficients, from the highest power to the constant; the dim ``degree`` comes first, as in xarray.
+    DimArray, or Polyfit if ``full`` or ``cov`` is asked for
+        Coefficients, from the highest power to the constant; the dim ``degree`` comes first, as in xarray. A
+        :class:`Polyfit` has them as ``polyfit_coefficients``, beside ``polyfit_residuals`` (sums of squares, NaN where no
+        cell is left over), ``matrix_rank``, ``singular_values`` and ``polyfit_covariance`` (``cov_i``, ``cov_j``), which
+        is that of a line without gaps, as in xarray.
 
     Raises
     ------
     AxisError
         If ``dim`` is unknown or vectorized, or the new dim exists already.
     ValueError
-        If ``deg`` is negative, or the dim is empty.
+        If ``deg`` is negative, the dim is empty, or too short for a covariance.
 
     Notes
     -----
@@ -221,9 +230,8 @@ def polyfit(
     t = t if t.dtype.kind in "fc" else cast(t, kind)
     matrix = vander(t, deg + 1, degree=degree)
     mask = present(x, skipna)
-    for weight in (w, None if mask is None else cast(mask, kind)):
-        if weight is not None:
-            matrix = multiply(matrix, constant(weight, "polyfit: w"))
+    whole = matrix if w is None else multiply(matrix, constant(w, "polyfit: w"))
+    matrix = whole if mask is None else multiply(whole, cast(mask, kind))
     data = x if w is None else multiply(x, constant(w))
     data = data if mask is None else select(mask, data)
     rounding = n * float(np.finfo(matrix.dtype).eps)
@@ -237,4 +245,54 @@ def polyfit(
     out = e.divide(contract(inverse, data, (name,)), norms)
     if mask is not None:
         out = where(e.greater(total(cast(mask, "int64"), (name,)), c(0)), out, c(np.nan))
-    return reorder(out, (degree, *(k for k in x.names if k in out.names), *(k for k in out.names if k not in (degree, *x.names))))
+    order = (degree, *(k for k in x.names if k != name))
+    out = _first(out, order)
+    if not (full or cov):
+        return out
+    left = total(e.square(absolute(subtract(data, contract(matrix, out, (degree,))))), (name,))
+    return _figures(whole, out, _first(left, order), name, degree, full=full, cov=cov)
+
+
+class Polyfit(NamedTuple):
+    """What :func:`polyfit` gives beside the coefficients, under the names that xarray has for it; None if not asked for."""
+
+    polyfit_coefficients: DimArray
+    polyfit_residuals: DimArray | None = None
+    matrix_rank: DimArray | None = None
+    singular_values: DimArray | None = None
+    polyfit_covariance: DimArray | None = None
+
+
+def _first(x: DimArray, order: Names) -> DimArray:
+    """These axes, as far as there are any, before the others."""
+    return reorder(x, tuple(k for k in (*order, *(n for n in x.names if n not in order)) if k in x.names))
+
+
+def _figures(
+    matrix: DimArray, out: DimArray, left: DimArray, name: Name, degree: Name, *, full: bool, cov: bool | str
+) -> Polyfit:
+    """The figures of the fit by a matrix of weighted powers that left so much."""
+    from namedgrad.rules.linalg.numbers import matrix_rank
+    from namedgrad.rules.linalg.singular import svd
+    from namedgrad.rules.linalg.solving import inv
+
+    norms = e.sqrt(total(e.square(absolute(matrix)), (name,)))
+    matrix, n, columns = e.divide(matrix, norms), extent(matrix, name), extent(matrix, degree)
+    rank = matrix_rank(matrix, (name, degree))
+    left = where(e.logical_and(c(n > columns), equal(rank, c(columns))), left, c(np.nan))
+    found = Polyfit(out, left if full or cov is True else None)
+    if full:
+        line: Name = axes.fresh("values")
+        values = pad_axis(svd(matrix, (name, degree), compute_uv=False, new_dim=line), line, (max(columns - n, 0), 0),
+                          "constant", (np.nan, np.nan), odd=False)  # fmt: skip
+        found = found._replace(matrix_rank=rank, singular_values=relabel(values, {line: degree}))
+    if cov:
+        if cov != "unscaled" and n <= columns:
+            raise ValueError(f"polyfit: a covariance needs more than {columns} cells along {name!r}, got {n}; or cov='unscaled'")
+        row, col = (new_name(out, new, "polyfit: cov") for new in ("cov_i", "cov_j"))
+        left_side, right = (relabel(matrix, {degree: new}) for new in (row, col))
+        inverse = inv(contract(conj_if_complex(left_side), right, (name,)), (row, col))
+        shared = e.divide(e.divide(inverse, relabel(norms, {degree: row})), relabel(norms, {degree: col}))
+        scaled = shared if cov == "unscaled" else multiply(shared, e.divide(left, c(n - columns)))
+        found = found._replace(polyfit_covariance=_first(scaled, (row, col, *left.names)))
+    return found

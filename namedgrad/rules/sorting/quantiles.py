@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -120,7 +121,7 @@ def median(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims
 @operation(sample("real(a,b)", q=0.3, dim="b"), sample("missing(a,b)", q=0.8, dim="a"), sample("real(a,b)", q=[0.1, 0.9], dim="b"),
            method=True)
 def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", skipna: bool | None = None,
-             keepdims: bool = False) -> DimArray:
+             interpolation: str | None = None, keepdims: bool = False) -> DimArray:
     """The ``q``-th quantile over dims.
 
     Parameters
@@ -134,6 +135,8 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
         One of NumPy's methods, see :func:`numpy.quantile`.
     skipna : bool, optional
         Leave NaN out; the default for floats. A cell left out has gradient 0.
+    interpolation : str, optional
+        The name that ``method`` had before; it warns, as in xarray.
     keepdims : bool
         Keep the reduced dims with size 1.
 
@@ -159,17 +162,38 @@ def quantile(x: DimArray, q: Any, dim: Any = None, *, method: str = "linear", sk
     >>> ng.quantile(ng.DimArray([3.0, 1.0, 2.0], ("x",)), [0.0, 0.25]).data
     array([1. , 1.5])
     """
-    dims, q = pick(x, dim, "quantile"), _levels(q)
+    method = method if interpolation is None else _method_called_before(method, interpolation)
+    at, names = levels(x, q)
+    return quantiles(x, at, names, pick(x, dim, "quantile"), method, skipna=skipna, keepdims=keepdims)
+
+
+def _method_called_before(method: str, interpolation: str) -> str:
+    warnings.warn("quantile: interpolation= is called method= now", FutureWarning, stacklevel=3)
+    if method != "linear":
+        raise TypeError(f"quantile: give method={method!r} or interpolation={interpolation!r}, not both")
+    return interpolation
+
+
+def levels(x: DimArray, q: Any) -> tuple[Any, Names]:
+    """What quantiles of ``x`` are asked for, of which some may be differentiated, and their dims."""
+    several = [named(p) for p in q] if isinstance(q, (list, tuple)) else []
+    q = join([constant(p) for p in several], "quantile") if any(isinstance(p, DimArray) for p in several) else named(q)
     names: Names = q.dims if isinstance(q, DimArray) else ("quantile",) if np.ndim(q) else ()
     for name in names:
         new_name(x, name, "quantile")
-    return quantiles(x, q, names, dims, method, skipna=skipna, keepdims=keepdims)
+    return q, names
 
 
-def _levels(q: Any) -> Any:
-    """What quantiles are asked for; of several, some may be differentiated."""
-    several = [named(p) for p in q] if isinstance(q, (list, tuple)) else []
-    return join([constant(p) for p in several], "quantile") if any(isinstance(p, DimArray) for p in several) else named(q)
+def as_levels(x: DimArray, q: Any, names: Names) -> DimArray:
+    """Quantiles as an array with axes ``names``, which are between 0 and 1."""
+    if isinstance(q, DimArray):
+        at, known = q, innermost(q).raw
+    else:
+        known = np.asarray(q, dtype=float)
+        at = constant_like(known, x, names) if names else c(float(known))
+    if backends.may_look(known) and np.size(known) and not (np.min(known) >= 0 and np.max(known) <= 1):
+        raise ValueError(f"quantile: q={q!r} must be between 0 and 1")
+    return at
 
 
 def quantiles(
@@ -177,13 +201,7 @@ def quantiles(
     weights: DimArray | None = None,
 ) -> DimArray:  # fmt: skip
     """Quantiles ``q``, an array with axes ``names``, which come first; a DimArray may be differentiated, too."""
-    if isinstance(q, DimArray):
-        at, levels = q, innermost(q).raw
-    else:
-        levels = np.asarray(q, dtype=float)
-        at = constant_like(levels, x, names) if names else c(float(levels))
-    if backends.may_look(levels) and np.size(levels) and not (np.min(levels) >= 0 and np.max(levels) <= 1):
-        raise ValueError(f"quantile: q={q!r} must be between 0 and 1")
+    at = as_levels(x, q, names)
     found = _quantile(x, dims, at, skipna, method) if weights is None else _weighted(x, dims, at, skipna, weights)
     out = restore(found, x, dims, keepdims)
     return reorder(out, (*out.vectorized, *names, *(n for n in out.dims if n not in names)))

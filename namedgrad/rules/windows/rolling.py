@@ -23,7 +23,9 @@ from namedgrad.rules.dims import mapping
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, narrow, wide
 from namedgrad.rules.indexing.reduce import widened
+from namedgrad.rules.methods import keep_attrs_by_name, keep_attrs_first
 from namedgrad.rules.movement import broadcast_like, pad
+from namedgrad.rules.reductions.places import place
 from namedgrad.rules.structure import (
     cast,
     equal,
@@ -85,8 +87,9 @@ class Rolling:
     # ---------------------------------------------------------------- windows
 
     def construct(
-        self, window_dim: Any = None, *, stride: Any = 1, fill_value: Any = math.nan, **window_dim_kwargs: Hashable
-    ) -> DimArray:
+        self, window_dim: Any = None, *, stride: Any = 1, fill_value: Any = math.nan,
+        sliding_window_view_kwargs: Any = None, **window_dim_kwargs: Hashable,
+    ) -> DimArray:  # fmt: skip
         """The windows along new dims, which come last.
 
         Parameters
@@ -97,6 +100,8 @@ class Rolling:
             Keep every so manieth window.
         fill_value : scalar
             What cells outside of the array hold; NaN makes integers floats.
+        sliding_window_view_kwargs
+            xarray's argument: changes nothing, as the windows are an array of their own.
         **window_dim_kwargs
             ``window_dim`` in keyword form.
 
@@ -196,7 +201,7 @@ class Rolling:
         x = stop_gradient(self._real(what))
         mask = reductions.present(x, None)
         runs, dims = self._cells(x if mask is None else where(mask, x, c(fill)), fill)
-        return self._enough(cast(getattr(reductions, what)(runs, dims, skipna=False), "float64"), self._counts(mask))
+        return self._enough(cast(place(runs, dims, what, skipna=False), "float64"), self._counts(mask))
 
     def _real(self, what: str) -> DimArray:
         if self.x.dtype.kind == "c":
@@ -227,11 +232,11 @@ class Rolling:
         ends = {d: (s.before, s.size - 1 - s.before) for d, s in self.spans.items()}
         return self._rounded(pad(out, ends, constant_values=math.nan))
 
-    def var(self, ddof: int = 0) -> DimArray:
+    def var(self, *, ddof: int = 0) -> DimArray:
         """Variance of the present cells."""
         return self._by_cells(reductions.var, ddof=ddof)
 
-    def std(self, ddof: int = 0) -> DimArray:
+    def std(self, *, ddof: int = 0) -> DimArray:
         """Standard deviation of the present cells."""
         return self._by_cells(reductions.std, ddof=ddof)
 
@@ -407,3 +412,6 @@ _declare("count", "Number of present cells of windows.", "No derivative.", "arra
 _declare("argmax", "Position of the largest cell in windows.", _PLACES, "array([1., 1., 1., 1.])", differentiable=False)
 _declare("argmin", "Position of the smallest cell in windows.", _PLACES, "array([1., 0., 0., 0.])", differentiable=False)
 # fmt: on
+
+keep_attrs_first(Rolling, ("sum", "mean", "max", "min", "prod", "var", "std", "median", "count", "argmax", "argmin"))
+keep_attrs_by_name(Rolling, ("construct",))
