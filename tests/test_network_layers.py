@@ -210,6 +210,31 @@ def test_groups_of_heads_share_keys(rng):
         np.testing.assert_allclose(y.isel(head=i).data, alone.data, rtol=1e-13)
 
 
+@pytest.mark.parametrize("heads", [1, 2, 6])
+def test_grouped_queries_are_those_of_keys_repeated(rng, heads):
+    """PyTorch's definition: keys and values are repeated, each as often as there are queries in its group."""
+    q, (_, k, v) = draw(rng, head=6, query=3, feature=2, b=2), parts(rng, head=heads, b=2)
+    mask = draw(rng, head=6, query=3, key=4)
+
+    def repeated(q, k, v):
+        k, v = (x.isel(head=np.repeat(np.arange(heads), 6 // heads)) for x in (k, v))
+        return ng.scaled_dot_product_attention(q, k, v, mask)
+
+    def grouped(q, k, v):
+        return ng.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
+
+    def by_place(q, k, v):
+        arrays = (ng.positional(x.transpose("b", "head", ...).data) for x in (q, k, v))
+        return ng.scaled_dot_product_attention(*arrays, ng.positional(mask.data), enable_gqa=True)
+
+    for f in (lambda f: f(q, k, v), lambda f: ng.grad(lambda *x: (f(*x) ** 2).sum(), (0, 1, 2))(q, k, v)):
+        for a, b in zip(*(r if isinstance(r, tuple) else (r,) for r in (f(grouped), f(repeated))), strict=True):
+            np.testing.assert_allclose(a.data, b.transpose(*a.dims).data, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(by_place(q, k, v).data, repeated(q, k, v).transpose("b", "head", "query", "value").data, rtol=1e-12)
+    with pytest.raises(ng.AxisError, match=r"sizes of \['head', 'b'\] differ .* head="):
+        ng.scaled_dot_product_attention(q, *(x.isel(b=[0, 0, 1], head=[0, 0, 0]) for x in (k, v)), enable_gqa=True)
+
+
 def test_dropped_weights(rng):
     q, k, v = parts(rng)
     keep = ng.DimArray(rng.random((3, 4)) > 0.5, ("query", "key"))

@@ -321,6 +321,12 @@ def _groups() -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
+def _mean_ranks(x: np.ndarray) -> np.ndarray:
+    """Places among the sorted cells of each row, from both sides."""
+    rows = zip(np.sort(x, 1), x, strict=True)
+    return np.stack([(np.searchsorted(s, r) + np.searchsorted(s, r, "right") + 1) * 0.5 for s, r in rows])
+
+
 def _ordered() -> list[tuple[Any, ...]]:
     x = ng.DimArray(RNG.normal(size=(N, N)), ("a", "b"))
     holes = ng.DimArray(np.where(RNG.random((N, N)) < 0.01, np.nan, x.data), x.dims)
@@ -333,6 +339,7 @@ def _ordered() -> list[tuple[Any, ...]]:
         ("nanargmax", lambda x: ng.nanargmax(x, "b"), (holes,), _highest, None),
         ("nanargmin", lambda x: ng.nanargmin(x, "b"), (holes,), _lowest, None),
         ("argsort", lambda x: ng.argsort(x, "b"), (x,), lambda x: np.argsort(x, 1, kind="stable"), None),
+        ("rank", lambda x: ng.rank(x, "b"), (x,), _mean_ranks, None),
         ("partition", lambda x: ng.partition(x, "b", kth=N // 2), (x,), lambda x: np.partition(x, N // 2, 1),
          _partition_pull),
         ("mode", lambda x: ng.mode(x, "b"), (often,), _mode,

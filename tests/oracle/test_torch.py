@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
+import namedgrad as ng
 from tests.oracle import table
 from tests.oracle.harness import Comparison, Ours, Sample, Torch
 
@@ -58,3 +59,23 @@ def test_every_operator_is_compared_or_explained():
     unknown = [n for n, o in OPERATORS.items() if n not in COMPARED and n not in table.NOT_HERE and o.name not in table.NOT_HERE]
     assert not unknown
     assert len(COMPARED) > 450
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (2,)])
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_grouped_query_attention(heads, batch):
+    """PyTorch's samples have none."""
+    rng = np.random.default_rng(heads)
+    arrays = [rng.normal(size=(*batch, *s)) for s in ((4, 3, 5), (heads, 6, 5), (heads, 6, 7))]
+    mask = rng.normal(size=(4, 3, 6))
+    leaves = [torch.tensor(x, requires_grad=True) for x in arrays]
+    expected = torch.nn.functional.scaled_dot_product_attention(*leaves, attn_mask=torch.tensor(mask), enable_gqa=True)
+    (expected**2).sum().backward()
+
+    def attend(q, k, v):
+        return ng.scaled_dot_product_attention(q, k, v, ng.positional(mask), enable_gqa=True)
+
+    np.testing.assert_allclose(attend(*map(ng.positional, arrays)).data, expected.detach(), rtol=1e-12, atol=1e-14)
+    gradients = ng.grad(lambda *x: (attend(*x) ** 2).sum(), (0, 1, 2))(*arrays)
+    for g, leaf in zip(gradients, leaves, strict=True):
+        np.testing.assert_allclose(g, leaf.grad, rtol=1e-10, atol=1e-12)

@@ -190,7 +190,7 @@ def polyfit(
     -------
     DimArray, or Polyfit if ``full`` or ``cov`` is asked for
         Coefficients, from the highest power to the constant; the dim ``degree`` comes first, as in xarray. A
-        :class:`Polyfit` has them as ``polyfit_coefficients``, beside ``polyfit_residuals`` (sums of squares, NaN where no
+        ``Polyfit`` has them as ``polyfit_coefficients``, beside ``polyfit_residuals`` (sums of squares, NaN where no
         cell is left over), ``matrix_rank``, ``singular_values`` and ``polyfit_covariance`` (``cov_i``, ``cov_j``), which
         is that of a line without gaps, as in xarray.
 
