@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
@@ -42,9 +43,7 @@ ABSENT = {
         "to_unstacked_dataset", "to_zarr", "as_numpy",
     ), "files and other libraries: to_numpy, to_xarray, to"),
     **dict.fromkeys(("chunk", "map_blocks", "unify_chunks"), "dask's: on .data"),
-    **dict.fromkeys(("groupby", "groupby_bins"), "ng.segment_sum and its kin group by an array of numbers"),
     **dict.fromkeys(("broadcast_equals", "equals", "identical"), "compare labels and attributes too: (a == b).all()"),
-    **dict.fromkeys(("rolling_exp", "interpolate_na"), "ng.xr has them for xarray objects"),
     "curvefit": "ng.curvefit",
     "searchsorted": "ng.searchsorted, by name",
     "plot": "drawing",
@@ -300,6 +299,30 @@ def placing(rng: np.random.Generator) -> Call:
     return method(name, *pick(rng, [(("x",), {}), ((), {"coord": "y"}), (("x", "s"), {}), (("x",), {"datetime_unit": "D"}), *several]))
 
 
+GROUPS = np.array([7, 3, 7, 3, 3])
+
+
+def grouping(rng: np.random.Generator) -> Call:
+    """Of a DimArray by numbers of one, which xarray wants to have a name."""
+
+    def groups(z: Any) -> Any:
+        by = xr.DataArray(GROUPS, dims="y", name="group") if isinstance(z, xr.DataArray) else ng.DimArray(GROUPS, "y")
+        return z.groupby(by) if bins is None else z.groupby_bins(by, bins)
+
+    bins = pick(rng, [None, None, [0, 5, 9]])
+    name = pick(rng, ["sum", "mean", "max", "min", "std", "var", "median", "count", "first", "quantile", "reduce", "map", "cumsum"])
+    if name == "map":
+        return method(name, (lambda v: v - v.mean("y"),), {}, groups) if bins is None else method("mean", (), {}, groups)
+    args = {"quantile": (0.3,), "reduce": (peak,)}.get(name, ())
+    over = {} if name in {"first", "cumsum"} else {"dim": pick(rng, ["y", ["x", "y"]])}
+    return method(name, args, over | options(rng, keep_attrs=(True, False)), groups)
+
+
+def filling(rng: np.random.Generator) -> Call:
+    args, kwargs = dims(rng, several=False)
+    return method("interpolate_na", args, kwargs | options(rng, use_coordinate=(True, False), limit=(1, 2), method=("linear", "nearest"), keep_attrs=KEEP))
+
+
 def moving(rng: np.random.Generator) -> Call:
     return pick(rng, [
         method("transpose", ("y", ...), {"transpose_coords": False}), method("stack", ({"z": ("y", "x")}, False), {}),
@@ -309,7 +332,8 @@ def moving(rng: np.random.Generator) -> Call:
 
 
 DRAWN = [
-    reducing, scanning, finding, labelling, ordering, weighing, windowing, running, coarsening, any_function, cell_by_cell, placing, moving,
+    reducing, scanning, finding, labelling, ordering, weighing, windowing, running, coarsening, any_function, cell_by_cell, placing, grouping,
+    filling, moving,
 ]  # fmt: skip
 
 
@@ -378,6 +402,29 @@ def test_ranks_are_those_of_scipy() -> None:
     assert ng.grad(lambda x: (x.rank("y") * x).fillna(0.0).sum())(x).dims == x.dims
     with pytest.raises(ng.AxisError, match="no dim 'z'"):
         x.rank("z")
+
+
+@pytest.mark.parametrize("window", [{"span": 3.0}, {"com": 2.0}, {"alpha": 0.4}, {"halflife": 1.5}])
+def test_exponential_windows_are_those_of_pandas(window: dict[str, float]) -> None:
+    values = data(np.random.default_rng(0), gaps=True, ties=False)
+    ((kind, size),) = window.items()
+    rolled = ng.DimArray(values, ("b", *NAMES), vectorized="b").rolling_exp(y=size, window_type=kind).mean()
+    for k, v in enumerate(values):
+        expected = pd.DataFrame(v.T).ewm(**window).mean().to_numpy().T
+        assert_close(rolled.devectorize().isel(b=k).data, expected, ROUNDING)
+
+
+def test_groups_of_dimarrays() -> None:
+    x, by = ng.DimArray(np.arange(12.0).reshape(2, 3, 2), ("b", "y", "x")), ng.DimArray([4, 2, 4], "y")
+    assert x.groupby(by).sum().dims == xr.DataArray(x.data, dims=x.dims).groupby(xr.DataArray(by.data, dims="y", name="group")).sum().dims
+    assert len(x.groupby("y").groups) == 3
+    assert "groupby" in dir(x)
+    assert "mean" in dir(x.groupby(by))
+    assert repr(x.groupby(by)).startswith("<Borrowed ")
+    with pytest.raises((TypeError, ValueError), match="differs per slice"):
+        x.vectorize("b").groupby(x.vectorize("b").isel(x=0)).sum()
+    with pytest.raises(AttributeError, match="no attribute 'means'"):
+        x.groupby(by).means()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from namedgrad.xarray import accessor, faces, functions, leaves, numbagg, reducing, seams
+from namedgrad.xarray import accessor, borrowed, faces, functions, leaves, numbagg, reducing, seams
 from namedgrad.xarray.convert import asdimarray
 
-__all__ = ["accessor", "asdimarray", "faces", "functions", "leaves", "numbagg", "reducing", "seams"]
+__all__ = ["accessor", "asdimarray", "borrowed", "faces", "functions", "leaves", "numbagg", "reducing", "seams"]
