@@ -149,9 +149,10 @@ for _name in ("vectorize", "devectorize", "coarsen"):
     _method(_name, getattr(movement, _name))
 for _name in (
     "pipe", "combine_first", "dropna", "drop_isel", "sortby", "isin", "cumulative", "get_axis_num", "differentiate",
-    "integrate", "cumulative_integrate",
+    "integrate", "cumulative_integrate", "equals", "broadcast_equals",
 ):  # fmt: skip
     _method(_name, getattr(conveniences, _name))
+_method("identical", conveniences.equals)
 for _name in ("where", "dot"):
     _method(_name, None)  # type: ignore[arg-type]
 

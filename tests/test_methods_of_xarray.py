@@ -43,7 +43,6 @@ ABSENT = {
         "to_unstacked_dataset", "to_zarr", "as_numpy",
     ), "files and other libraries: to_numpy, to_xarray, to"),
     **dict.fromkeys(("chunk", "map_blocks", "unify_chunks"), "dask's: on .data"),
-    **dict.fromkeys(("broadcast_equals", "equals", "identical"), "compare labels and attributes too: (a == b).all()"),
     "curvefit": "ng.curvefit",
     "searchsorted": "ng.searchsorted, by name",
     "plot": "drawing",
@@ -412,6 +411,32 @@ def test_exponential_windows_are_those_of_pandas(window: dict[str, float]) -> No
     for k, v in enumerate(values):
         expected = pd.DataFrame(v.T).ewm(**window).mean().to_numpy().T
         assert_close(rolled.devectorize().isel(b=k).data, expected, ROUNDING)
+
+
+@pytest.mark.parametrize("name", ["equals", "identical", "broadcast_equals"])
+def test_arrays_are_equal_as_in_xarray(name: str) -> None:
+    a = np.array([[1.0, np.nan], [1.0, np.nan]])
+    arrays = [(("x", "y"), a), (("x", "y"), a + 1), (("y", "x"), a), (("y", "x"), a.T), (("y",), a[0]), (("z", "y"), a), (("y",), a[0, :1]), ((), 1.0)]
+    for one in arrays:
+        for other in arrays:
+            x, y = (xr.DataArray(v, dims=d) for d, v in (one, other))
+            expected = getattr(x, name)(y)
+            assert getattr(ng.DimArray(one[1], one[0]), name)(ng.DimArray(other[1], other[0])) == expected, (one, other)
+    assert not getattr(ng.DimArray(a, ("x", "y")), name)(a)
+    with pytest.raises(ng.TraceError, match="one answer per slice"):
+        getattr(ng.ones({"x": 2, "b": 2}, vectorized="b"), name)(ng.ones({"x": 2}))
+
+
+def test_functions_of_groups_are_given_dimarrays() -> None:
+    def off(v: Any) -> Any:
+        assert isinstance(v, ng.DimArray)
+        return v - ng.mean(v, "y")
+
+    x = ng.DimArray(np.arange(12.0).reshape(2, 3, 2), ("b", "y", "x"))
+    by = np.array([4, 2, 4])
+    expected = xr.DataArray(x.data, dims=x.dims).groupby(xr.DataArray(by, dims="y", name="group")).map(lambda v: v - v.mean("y"))
+    same(x.groupby(ng.DimArray(by, "y")).map(off), expected)
+    assert ng.grad(lambda x: (x.groupby(ng.DimArray(by, "y")).map(off) ** 2).sum())(x).dims == x.dims
 
 
 def test_groups_of_dimarrays() -> None:

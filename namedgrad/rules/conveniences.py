@@ -10,13 +10,15 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent, make
 from namedgrad.axes import NONE, AxisError, Name
+from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import as_names, check, mapping, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import beside, gather, isel
+from namedgrad.rules.movement import broadcast_like
 from namedgrad.rules.signal import calculus
 from namedgrad.rules.sorting import argsort
 from namedgrad.rules.structure import equal, reorder, where
-from namedgrad.rules.values import notnull
+from namedgrad.rules.values import isnull, notnull
 from namedgrad.rules.windows.rolling import Rolling
 
 
@@ -214,6 +216,60 @@ def isin(x: DimArray, test_elements: Any) -> DimArray:
     own: Name = axes.fresh("values")
     values = np.asarray(test_elements.to_numpy() if isinstance(test_elements, DimArray) else test_elements).reshape(-1)
     return equal(x, beside(make(values, (own,), NONE), x)).any(own)
+
+
+def equals(x: DimArray, other: Any) -> bool:
+    """Whether another array has the same dims in the same order, sizes and values; NaN is equal to NaN.
+
+    Parameters
+    ----------
+    x : DimArray
+    other : DimArray
+        Anything else is not equal.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TraceError
+        If there are vectorized axes, or where values cannot be looked at.
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> a = ng.DimArray([1.0, float("nan")], "x")
+    >>> a.equals(a + 0.0), a.equals(a.rename(x="y"))
+    (True, False)
+    """
+    if not isinstance(other, DimArray) or x.dims != other.dims or x.sizes != other.sizes:
+        return False
+    return bool(e.logical_or(equal(x, other), e.logical_and(isnull(x), isnull(other))).all())
+
+
+def broadcast_equals(x: DimArray, other: Any) -> bool:
+    """As :meth:`DimArray.equals`, of what both are when they are broadcast by name.
+
+    Parameters
+    ----------
+    x : DimArray
+    other : DimArray
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import namedgrad as ng
+    >>> ng.ones({"x": 2}).broadcast_equals(ng.ones({"y": 3}))
+    True
+    """
+    if not isinstance(other, DimArray) or any(x.sizes[n] != s for n, s in other.sizes.items() if n in x.sizes):
+        return False
+    wide = broadcast_like(x, other)
+    return equals(wide, broadcast_like(other, x).transpose(*wide.dims))
 
 
 def cumulative(x: DimArray, dim: Any, min_periods: int = 1) -> Rolling:

@@ -66,11 +66,20 @@ def _called_with_dimarrays(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _there(value: Any) -> Any:
-    """An operand as a DataArray; groups have to have a name."""
-    if not isinstance(value, DimArray):
-        return value
-    return xr.DataArray(data_for(value, value.dims), dims=value.dims, name="group")
+def _there(value: Any, name: Any = "group") -> Any:
+    """An operand as a DataArray, which has to have a name where it groups; functions are given DimArrays."""
+    if isinstance(value, DimArray):
+        return xr.DataArray(data_for(value, value.dims), dims=value.dims, name=name)
+    return _given_dimarrays(value) if callable(value) and not isinstance(value, type) else value
+
+
+def _given_dimarrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        own = (named(a.variable) if isinstance(a, xr.DataArray) else a for a in args)
+        return _there(function(*own, **kwargs), None)
+
+    return call
 
 
 def _back(value: Any) -> Any:
