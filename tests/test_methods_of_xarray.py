@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import math
 from collections.abc import Callable, Iterator
@@ -476,6 +477,15 @@ def test_figures_of_polynomials(full: bool, cov: bool | str, weighted: bool) -> 
                 same(several.devectorize().isel(b=k) if several.vectorized else several, expected[key])
 
 
+def test_weighted_quantiles_are_differentiated_in_all_operands() -> None:
+    rng = np.random.default_rng(2)
+    x, w = ng.DimArray(rng.normal(size=(3, 5)), NAMES), ng.DimArray(rng.uniform(1, 2, size=5), "y")
+    q = ng.DimArray([0.15, 0.62], "q")
+    assert x.weighted(w).quantile(q, dim="y").dims == ("q", "x")
+    ng.check_gradients(lambda x, w, q: (x.weighted(w).quantile(q, dim="y") ** 2).sum(), x, w, q, order=1)
+    np.testing.assert_allclose(x.weighted(w).quantile(0.3).item(), x.weighted(3 * w).quantile(0.3, dim=("y", "x")).item(), rtol=1e-12)
+
+
 def test_figures_of_polynomials_are_differentiated() -> None:
     rng = np.random.default_rng(1)
     x, t, w = (ng.DimArray(rng.uniform(1, 2, size=6), "y") for _ in range(3))
@@ -568,3 +578,11 @@ def test_the_name_that_method_had_before() -> None:
         assert x.quantile(0.4, interpolation="lower").item() == 2.0
     with pytest.warns(FutureWarning), pytest.raises(TypeError, match="not both"):
         x.quantile(0.4, method="lower", interpolation="lower")
+
+
+@pytest.mark.parametrize("name", ["groupby", "groupby_bins", "interpolate_na", "rolling_exp", "reduce", "mean"])
+def test_examples_run_of_methods_that_are_made(name: str) -> None:
+    (examples,) = doctest.DocTestFinder().find(getattr(ng.DimArray, name), name, globs={})
+    found = doctest.DocTestRunner(verbose=False).run(examples)
+    assert found.attempted >= 2
+    assert not found.failed

@@ -83,6 +83,10 @@ def test_attention():
     both("scaled_dot_product_attention", [q[:, :2], k, v, draw(3, 6)], [*dims, ("l", "s")], [("n", "h", "l", "v")], dims=("l", "s", "e"))
     masked = ng.scaled_dot_product_attention(*map(ng.positional, (q[:, :2], k, v, np.ones((2, 1, 1, 6), bool))))
     np.testing.assert_allclose(masked.data, ng.scaled_dot_product_attention(*map(ng.positional, (q[:, :2], k, v))).data)
+    for one in ((q[:1], k, v), (q, k[:, :1], v[:, :1])):  # queries of one batch, keys of one head
+        places = [np.broadcast_to(x, (2, *x.shape[1:])) for x in one]
+        wanted = ng.scaled_dot_product_attention(*(ng.DimArray(x, d) for x, d in zip(places, dims, strict=True)), dims=("l", "s", "e"), head="h")
+        np.testing.assert_allclose(ng.scaled_dot_product_attention(*map(ng.positional, one), head=1).data, wanted.data, rtol=1e-12)
     w = [draw(6, 5), draw(6, 5), draw(6, 7), draw(5, 6)]
     names = [("i", "e"), ("i", "e"), ("i", "e"), ("o", "i")]
     both("multi_head_attention", [q[:, 0], k[:, 0], v[:, 0], *w], [("n", "l", "e"), ("n", "s", "e"), ("n", "s", "e"), *names], [("n", "l", "o"), ("n", "head", "l", "s")],
