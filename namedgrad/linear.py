@@ -93,6 +93,7 @@ class Vocabulary:
     stamp: Callable[[DimArray, frozenset[Name]], DimArray]
     diagonalize: Callable[[DimArray, Name], DimArray]
     guarded_contract: Callable[[DimArray, DimArray, Names], DimArray]
+    moved: Callable[..., Any]
 
 
 ops = Vocabulary()
@@ -150,7 +151,8 @@ def add_all(parts: Sequence[DimArray]) -> DimArray:
 class Map:
     """A linear map between the tangents of its parents and that of its output."""
 
-    __slots__ = ("names", "parents")
+    __slots__ = ("made", "names", "parents")
+    made: Any  #: by what, and with which operands that are not traced, if cells are moved within another derivative
     names: Names  #: of the array that it gave
     parents: tuple[Map, ...]
     mixes: Names = ()  #: names along which slices are mixed

@@ -9,151 +9,202 @@ second only its value there.  An operation gives
 
 Taylor's formula, up to terms of which the first three derivatives are 0 (of a plain square root, the first).  The slope
 of a partial derivative is f'' odd: it is found by calling the partial on an operand that tells of its slope alone.
+
+Cells that an operation *moves*, as indexing, joining and padding do, take along what is known of them.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
-from namedgrad import backends
+import numpy as np
+
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant
-from namedgrad.linear import Mask, Pair, Weight, like, ops
-from namedgrad.trace import Traced, innermost
+from namedgrad.linear import Bilinear, Map, Mask, Pair, Scale, Weight, like, ops
+from namedgrad.trace import Pick, Tangent, Traced, apply, innermost
 
 SQUARES, POWERS = {"multiply", "divide", "negative", "square"}, {"power", "float_power"}  # and multiples of lengths
-_ONE, _HALF = constant(1.0), constant(0.5)
+FAR = 60  # how far back two operands are compared
+DEEP = 50  # operations in a row that leave to later ones what is known of them
+_ONE, _HALF, _NEVER = constant(1.0), constant(0.5), constant(np.bool_(0))
+MET: ContextVar[list[DimArray] | None] = ContextVar("met", default=None)  # lengths with zeros, outside of every trace
 
 
 class Root:
     """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
 
-    A ``sharp`` one has an infinite slope there itself. Two with one ``key``, the operation and its operands, are one.
+    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one.
     """
 
-    __slots__ = ("flat", "here", "key", "nonzero", "radicand", "sharp")
+    __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp")
 
     def __init__(
-        self, here: DimArray, radicand: Callable[[], DimArray], *, flat: bool, sharp: bool, key: Any = None
+        self, here: DimArray, radicand: Callable[[], DimArray], made: Any, *, flat: bool, sharp: bool
     ) -> None:
-        self.here, self.radicand, self.flat, self.sharp, self.key = here, radicand, flat, sharp, key or object()
+        self.here, self.radicand, self.made, self.flat, self.sharp = here, radicand, made, flat, sharp
         self.nonzero = functools.cache(lambda: ops.likely(ops.nonzero(innermost(here)), seen=sharp))
+
+    def may_be_0(self) -> bool:
+        """Whether it may be 0 somewhere, and that is of interest."""
+        once: bool = self.here.value.level is None
+        return not ((self.flat and once) or backends.nonzero_everywhere(innermost(self.here).raw))
 
 
 class Length(Traced):
-    """A traced value that is ``even() + odd() * root``, near a zero of the root; a ``bare`` one has ``odd`` alone.
+    """A traced value of which something is known near the zeros of a root."""
 
-    ``steep`` is the value of ``odd``, or None where that is not looked at.
+    __slots__ = ("known",)
+    known: Known
+
+
+class Known:
+    """That a value is ``even + odd * root`` there; of a ``bare`` one ``odd`` alone counts.
+
+    ``steep`` is the value of ``odd``, or None where that is not looked at; ``odd`` is None where it is 0.
     """
 
-    __slots__ = ("bare", "even", "odd", "root", "steep")
-    root: Root
-    steep: DimArray | None
-    bare: bool
-    even: Any
-    odd: Callable[[], DimArray | None]
+    bare = False
+    steep: DimArray | None = None
+    depth = 0  #: of what is not computed yet
+
+    def __init__(self, root: Root, even: Callable[[], Any], odd: Callable[[], DimArray | None]) -> None:
+        self.root, self._even, self._odd = root, even, odd
+
+    @functools.cached_property
+    def even(self) -> Any:
+        """A smooth function of the radicand."""
+        return self._even()
+
+    @functools.cached_property
+    def odd(self) -> DimArray | None:
+        """Another, of which only the value at the root is right."""
+        return self._odd()
 
 
-def _near(
-    y: DimArray, root: Root, even: Any, odd: Any, *, bare: bool = False, steep: DimArray | None = None
-) -> DimArray:
+class Bare(Known):
+    """What a partial derivative is told of its operands, and of the result."""
+
+    bare = True
+
+    def __init__(self, root: Root, odd: Callable[[], DimArray | None]) -> None:
+        super().__init__(root, lambda: None, odd)
+
+
+class Through(Known):
+    """What is known of the result of an elementwise operation."""
+
+    def __init__(self, prim: Any, args: Sequence[DimArray], out: DimArray, root: Root) -> None:
+        self.prim, self.args, self.out, self.root = prim, args, out, root
+        self.bare = any(type(a) is Length and a.known.bare for a in args)
+        self.depth = 1 + max(a.known.depth for a in args if type(a) is Length)
+        if self.depth > DEEP:
+            _, self.depth = (self.odd, self.even), 0
+
+    @functools.cached_property
+    def base(self) -> tuple[DimArray, list[DimArray]]:
+        """Result and operands without their odd parts."""
+        if self.bare:
+            return self.out, [plain(a) for a in self.args]
+        ins = [a.known.even if type(a) is Length else a for a in self.args]
+        return self.prim(*ins), ins
+
+    @functools.cached_property
+    def odd(self) -> DimArray | None:
+        """The slope of the result in the root."""
+        return _slope(self.prim, *self.base, [a.known.odd if type(a) is Length else None for a in self.args])
+
+    @functools.cached_property
+    def bend(self) -> DimArray | None:
+        """The second derivative of the result in the root."""
+        if all(d is None or type(d) is int for d in self.prim.partials):
+            return None
+        out, ins = self.base
+        told = [
+            near(x, Bare(self.root, functools.partial(getattr, a.known, "odd"))) if type(a) is Length else x
+            for x, a in zip(ins, self.args, strict=True)
+        ]
+        result, bend = near(out, Bare(self.root, lambda: self.odd)), None
+        for d, a in zip(self.prim.partials, self.args, strict=True):
+            if type(a) is Length and callable(d) and (slope := a.known.odd) is not None:
+                bend = _sum(bend, _bent(d(result, *told), slope))
+        return bend
+
+    @functools.cached_property
+    def even(self) -> Any:
+        """Taylor's formula without its odd terms."""
+        if self.bare or self.bend is None:
+            return self.base[0]
+        return ops.add(self.base[0], ops.scale(self.root.radicand(), ops.mul(_HALF, self.bend)))
+
+
+def near(y: DimArray, known: Known) -> DimArray:
+    """``y``, of which something is known, if it is traced."""
     if not isinstance(y, Traced):
         return y
     out = Length(plain(y.value), y.level, y.node)  # what is done here overrides what would be done one level down
-    out.root, out.even, out.odd, out.bare = root, even and functools.cache(even), functools.cache(odd), bare
-    out.steep = steep
+    out.known = known
     return out
 
 
 def plain(y: DimArray) -> DimArray:
-    """Without what is known of it as a length."""
+    """Without what is known of it."""
     return Traced(plain(y.value), y.level, y.node) if type(y) is Length else y
 
 
-def _may_be_0(y: Traced, flat: bool) -> bool:
-    """Whether it may be 0 somewhere, which is of interest."""
-    return not ((flat and y.value.level is None) or backends.nonzero_everywhere(innermost(y).raw))
-
-
 def as_length(
-    y: DimArray, radicand: Callable[[], DimArray], *, flat: bool = True, sharp: bool = False, key: Any = None
+    y: DimArray, radicand: Callable[..., DimArray], *args: Any, flat: bool = True, sharp: bool = False
 ) -> DimArray:
-    """``y`` as a length, if it is traced."""
-    if not isinstance(y, Traced) or not _may_be_0(y, flat):
+    """``y`` as a length whose square is ``radicand(*args)``, if it is traced."""
+    if not isinstance(y, Traced):
+        met = MET.get()
+        if met is not None and not backends.nonzero_everywhere(y.raw):
+            met.append(y)
         return y
     here = plain(y)
-    same = key and tuple(k.node if isinstance(k, Traced) else k for k in key)
-    root = Root(here, radicand, flat=flat, sharp=sharp, key=same)
-    steep = _ONE if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch else None
-    return _near(y, root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE, steep=steep)
-
-
-def moved(y: DimArray, x: DimArray, move: Callable[[DimArray], DimArray]) -> DimArray:
-    """``y``, which is ``move(x)`` and holds cells of ``x``: near a zero of a length if that is."""
-    if type(x) is not Length:
+    root = Root(here, lambda: radicand(*args), (radicand, args), flat=flat, sharp=sharp)
+    if not root.may_be_0():
         return y
-    root, whole, hidden = x.root, like(x), tuple(x.hidden)
-
-    def of_root(a: DimArray) -> DimArray:
-        return move(ops.relabel(ops.spread(a, whole), {}, hidden))
-
-    def odd() -> DimArray | None:
-        return None if (slope := x.odd()) is None else of_root(slope)
-
-    here: Any = plain(of_root(root.here))
-    if not _may_be_0(here, root.flat):
-        return y
-    there = Root(here, lambda: of_root(root.radicand()), flat=root.flat, sharp=root.sharp)
-    steep = None if x.steep is None else of_root(x.steep)
-    return _near(y, there, lambda: move(x.even()), odd, bare=x.bare, steep=steep)
+    known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
+    if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
+        known.steep = _ONE
+    return near(y, known)
 
 
 def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     """``out``, the result of an elementwise operation with operands near zeros of lengths."""
-    first = next((a for a in args if type(a) is Length), None)
-    if first is None:
+    lengths = [a.known for a in args if type(a) is Length]
+    if not lengths or type(out) is not Traced or out.dtype.kind not in "fc" or _is_dear(prim, args, out):
         return out
-    root, bare = first.root, first.bare
-    mixed = any(type(a) is Length and (a.root.key != root.key or a.bare is not bare) for a in args)
-    if mixed or type(out) is not Traced or out.dtype.kind not in "fc" or _is_dear(prim, args, out):
-        return out
-    if bare:
-        return _near(out, root, None, lambda: _slope(prim, out, [plain(a) for a in args], _odd(args)), bare=True)
-
-    def base() -> tuple[DimArray, list[DimArray]]:
-        ins = [a.even() if type(a) is Length else a for a in args]
-        return prim(*ins), ins
-
-    found = functools.cache(base)
-    odd = functools.cache(lambda: _slope(prim, *found(), _odd(args)))
-    linear = all(d is None or type(d) is int for d in prim.partials)
-    bend = functools.cache(lambda: None if linear else _bend(prim, *found(), args, odd))
-
-    @functools.cache
-    def even() -> DimArray:
-        twice = bend()
-        return found()[0] if twice is None else ops.add(found()[0], ops.scale(root.radicand(), ops.mul(_HALF, twice)))
-
-    steep, nonzero = _steep(prim, args, out), root.nonzero
-    if steep is not None:  # where the slope is not 0 that of the root is infinite, and so is the result's
+    root = lengths[0].root
+    if any(k.bare is not lengths[0].bare for k in lengths) or not all(_alike(k.root, root) for k in lengths):
+        return moved(prim, args, out, {}, len(args)) if prim.name == "where" else out
+    known = Through(prim, args, out, root)
+    if known.bare:
+        return near(out, known)
+    known.steep, nonzero = _steep(prim, args, out), root.nonzero
+    if known.steep is not None:  # where the slope is not 0 that of the root is infinite, and so is the result's
+        steep = known.steep
         nonzero = functools.cache(lambda: ops.add(ops.nonzero(innermost(root.here)), ops.nonzero(steep)))
         if backends.nonzero_everywhere(steep.raw) or backends.nonzero_everywhere(nonzero().raw):
-            return _near(out, root, even, odd, steep=steep)
-    if bend() is None and (root.flat or sum(type(a) is Length for a in args) == 1):  # of several slopes may cancel
-        return _near(out, root, even, odd, steep=steep)
-    slope = None if root.flat else odd()
-    there = even() if slope is None else ops.add(even(), ops.scale(slope, root.here))
-    mask = root.nonzero() if steep is None else ops.likely(nonzero(), seen=root.sharp)
-    return _near(ops.either(mask, out, there), root, even, odd, steep=steep)
+            return near(out, known)
+    if known.bend is None and (root.flat or len(lengths) == 1):  # of several slopes may cancel
+        return near(out, known)
+    slope = None if root.flat else known.odd
+    there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
+    mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.sharp)
+    return near(ops.either(mask, out, there), known)
 
 
 def _steep(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | None:
     """The value of ``odd`` of a result, where it is looked at."""
-    if any(type(a) is Length and a.steep is None for a in args):
+    if any(type(a) is Length and a.known.steep is None for a in args):
         return None
     ins = [a.value if a.level is out.level else a for a in args]
-    return _slope(prim, out.value, ins, [a.steep if type(a) is Length else None for a in args])
+    return _slope(prim, out.value, ins, [a.known.steep if type(a) is Length else None for a in args])
 
 
 def _is_dear(prim: Any, args: Sequence[DimArray], out: Traced) -> bool:
@@ -167,27 +218,13 @@ def _is_dear(prim: Any, args: Sequence[DimArray], out: Traced) -> bool:
     return not (prim.name in SQUARES or (square and args[1].raw == 2))
 
 
-def _bend(prim: Any, out: DimArray, ins: list[DimArray], args: Sequence[DimArray], odd: Any) -> DimArray | None:
-    root = next(a for a in args if type(a) is Length).root
-    bare = [_near(x, root, None, a.odd, bare=True) if type(a) is Length else x for x, a in zip(ins, args, strict=True)]
-    result, bend = _near(out, root, None, odd, bare=True), None
-    for d, a in zip(prim.partials, args, strict=True):
-        if type(a) is Length and callable(d) and (slope := a.odd()) is not None:
-            bend = _sum(bend, _bent(d(result, *bare), slope))
-    return bend
-
-
 def _bent(partial: Any, slope: DimArray) -> DimArray | None:
     if isinstance(partial, Pair):
         partial = ops.mul(partial.g, partial.factor)
     if isinstance(partial, Weight):
         partial = partial.g
-    own = partial.odd() if type(partial) is Length else None
+    own = partial.known.odd if type(partial) is Length else None
     return None if own is None else ops.mul(slope, own)
-
-
-def _odd(args: Sequence[DimArray]) -> list[DimArray | None]:
-    return [a.odd() if type(a) is Length else None for a in args]
 
 
 def _slope(prim: Any, out: DimArray, ins: list[Any], slopes: Sequence[DimArray | None]) -> DimArray | None:
@@ -211,3 +248,98 @@ def _through(factor: Any, slope: DimArray) -> DimArray:
 
 def _sum(x: DimArray | None, y: DimArray | None) -> DimArray | None:
     return y if x is None else x if y is None else ops.add(x, y)
+
+
+# ------------------------------------------------------------------------------------------------ moves
+
+
+def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any], count: int = 0) -> Any:
+    """The result, or results, of an operation that moves cells of its first operands, which stay what they are."""
+    count = count or prim.moves
+    outs = out if type(out) is tuple else (out,)
+    own, rest = args[: max(count, 0)], args[max(count, 0) :]
+    if outs and isinstance(outs[0], Traced) and outs[0].value.level is not None:
+        _remember(outs[0], prim, args, params)
+    lengths = [a.known for a in own if type(a) is Length]
+    written = params.get("how", "put") == "put"  # and not added to what is there
+    if not (lengths and written) or any(k.bare is not lengths[0].bare for k in lengths):
+        return out
+
+    def move(part: Callable[[Any], Any], other: Callable[[DimArray], DimArray], which: int) -> Any:
+        there = apply(prim, [*(part(a) if type(a) is Length else other(a) for a in own), *rest], **params)
+        return there[which] if type(there) is tuple else there
+
+    def known(which: int, y: DimArray) -> DimArray:
+        here = plain(move(lambda a: _wide(a.known.root.here, a), _itself, which))
+        root = Root(
+            here,
+            lambda: move(lambda a: _wide(a.known.root.radicand(), a), _itself, which),
+            (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
+            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths),
+        )  # fmt: skip
+        if not isinstance(y, Traced) or not root.may_be_0():
+            return y
+        of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda: move(_odd, _nothing, which))
+        of.bare = lengths[0].bare
+        if all(k.steep is not None for k in lengths):
+            of.steep = move(lambda a: _wide(a.known.steep, a), lambda a: _nothing(innermost(a)), which)
+        return near(y, of)
+
+    found = tuple(known(i, y) for i, y in enumerate(outs))
+    return found if type(out) is tuple else found[0]
+
+
+def _remember(y: DimArray, prim: Any, args: Sequence[DimArray], params: Mapping[str, Any]) -> None:
+    """How the maps of this result came about, at all levels."""
+    while isinstance(y, Traced) and isinstance(y.node, Map):
+        node = y.node.parents[0] if type(y.node) is Pick else y.node
+        node.made = prim, [a for a in args if a.level is not y.level], params
+        args = [a.value if isinstance(a, Traced) and a.level is y.level else a for a in args]
+        y = y.value
+
+
+def _wide(part: DimArray, a: DimArray) -> DimArray:
+    return ops.relabel(ops.spread(part, like(a)), {}, tuple(a.hidden))
+
+
+def _itself(a: DimArray) -> DimArray:
+    return a
+
+
+def _nothing(a: DimArray) -> DimArray:
+    return a if a.dtype.kind == "b" else ops.select(_NEVER, a)  # of a mask what it selects
+
+
+def _odd(a: Length) -> DimArray:
+    return _nothing(plain(a)) if a.known.odd is None else _wide(a.known.odd, a)
+
+
+# ------------------------------------------------------------------------------------------------ identity
+
+
+def _alike(x: Any, y: Any, names: dict[Any, Any] | None = None, far: int = FAR) -> bool:
+    """Whether two are known to be one function of what is differentiated: made by the same operations."""
+    names = {} if names is None else names
+    if x is y or type(x) is not type(y) or not far:
+        return x is y
+    if isinstance(x, (tuple, list)):
+        return len(x) == len(y) and all(_alike(a, b, names, far) for a, b in zip(x, y, strict=True))
+    if isinstance(x, axes.Fresh):  # names that nobody gave differ from one call to the next
+        return names.setdefault(x, y) is y and names.setdefault(y, x) is x
+    parts = _parts(x)
+    return backends.alike(x, y) if parts is None else _alike(parts, _parts(y), names, far - 1)
+
+
+def _parts(x: Any) -> Any:
+    """What tells it apart from others of its kind."""
+    if isinstance(x, Map):
+        maker = x.index if isinstance(x, Pick) else (x.others, x.mixes) if isinstance(x, Bilinear) else object()
+        return x.terms if isinstance(x, Scale) else getattr(x, "made", maker), x.parents
+    if isinstance(x, DimArray):
+        return (x.level, x.node, x.value) if isinstance(x, Traced) else (x.names, x.raw)
+    if isinstance(x, dict):
+        return [*x.items()]
+    return x.made if isinstance(x, Root) else x.value if isinstance(x, Tangent) else None
+
+
+ops.moved = moved

@@ -232,7 +232,8 @@ def apply(prim: Any, args: Sequence[DimArray], **params: Any) -> Any:
     out = apply(prim, ins, **params)
     linear = level.lending(prim) if level.borrow else prim.linear
     map_ = linear(out, ins, need, **params)
-    return out if map_ is None else level.record(map_, nodes, out)
+    out = out if map_ is None else level.record(map_, nodes, out)
+    return ops.moved(prim, args, out, params) if prim.moves else out
 
 
 def is_demoted(level: Level) -> bool:

@@ -1,5 +1,7 @@
 """The choices at special points that docs/explanation/conventions.rst states, in both modes."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.special
@@ -47,7 +49,7 @@ CASES = [
     ("an infinite slope before one of 0", lambda x: 0 * ng.sqrt(x) + ng.maximum(ng.sqrt(x), 1.0), [0.0, 4.0], [0, 0.25]),
     ("an infinite slope before weights of 0", lambda x: ng.dot(ng.eye("y", "x", 2), ng.sqrt(x), dim="x").isel(y=1), [0.0, 4.0], [0, 0.25]),
     ("infinite slopes before a product of 0", lambda x: ng.sqrt(x).prod(), [0.0, 0.0, 4.0], [0, 0, 0]),
-    ("infinite slopes before a length", lambda x: ng.norm(ng.sqrt(x)), [0.0, 4.0], [0, 0.25]),
+    ("infinite slopes before a length", lambda x: ng.norm(ng.sqrt(x)), [0.0, 4.0], [0.25, 0.25]),
     ("an infinity that counts", ng.sqrt, [0.0, 4.0], [INF, 0.25]),
 ]
 
@@ -244,6 +246,24 @@ MOVES = {
     "another order": lambda d: d[None].T[:1],
     "more axes": lambda d: (d[:, None] * np.array([0.6, 0.8]))[0],
     "broadcast": lambda d: np.broadcast_to(d / 3, (9, 2))[:, 0],
+    "joined": lambda d: np.concatenate([d[1:], d[:1] / np.sqrt(2), d[:1] / np.sqrt(2)])[1:],
+    "stacked": lambda d: np.stack([d[1], d[0]])[1:],
+    "split": lambda d: np.split(d, 2)[0],
+    "rolled": lambda d: np.roll(d, 1)[1:],
+    "flipped": lambda d: np.flip(d)[1:],
+    "padded": lambda d: np.pad(d[:1], 2, constant_values=3.0),
+    "padded by what there is": lambda d: np.pad(d[:1], 1, mode="edge") / np.sqrt(3),
+    "tiled": lambda d: np.tile(d[:1], 3) / np.sqrt(3),
+    "repeated": lambda d: np.repeat(d[:1], 3) / np.sqrt(3),
+    "diagonal": lambda d: np.diag(np.diag(d[:1])),
+    "triangle": lambda d: np.tril(d[:1, None] * np.ones((1, 3))),
+    "chosen": lambda d: np.where(np.array([True, False]), d, 2.0),
+    "chosen from two": lambda d: np.where(np.array([True, False]), d, 3 * d[::-1])[:1],
+    "taken": lambda d: np.take(d, [0]),
+    "in another precision": lambda d: d[:1].astype(np.longdouble).astype(float),
+    "alone in a sum": lambda d: d[:1].sum(),
+    "smallest": lambda d: np.min(d),
+    "largest of one": lambda d: d[:1].max(),
 }
 
 
@@ -258,6 +278,62 @@ def test_lengths_stay_lengths_wherever_their_cells_go(name, vectorized):
     else:
         np.testing.assert_allclose(ng.hessian(squared)(np.zeros(2)), 2 * np.eye(2), rtol=1e-14, atol=1e-15)
         np.testing.assert_allclose(ng.compile(ng.grad(lambda x: (ng.grad(squared)(x) * v).sum()))(np.zeros(2)), 2 * v, rtol=1e-14)
+
+
+TWICE = {  # where a length is computed twice, in two places, or moved twice: 1 - r²/2 + ...
+    "difference": lambda x, y: np.linalg.norm(x - y),
+    "scaled": lambda x, y: np.linalg.norm((x - y) / 2) * 2,
+    "pairs": lambda x, y: np.linalg.norm(x[None, :] - y[None], axis=-1).sum(),
+    "root": lambda x, y: np.sqrt(np.sum((x - y) ** 2)),
+    "row of rows": lambda x, y: np.linalg.norm(np.stack([x - y, x + 1]), axis=-1)[:1].sum(),
+    "moved": lambda x, y: np.flip(np.linalg.norm(np.stack([x - y, x + 1]), axis=-1))[None].T[-1, 0],
+    "hypot": lambda x, y: np.hypot(*(x - y)),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_lengths_that_are_computed_twice_are_one_length(name):
+    y = np.array([1.0, 2.0])
+    kernel = lambda x: (1 + TWICE[name](x, y)) * np.exp(-TWICE[name](x, y))
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(ng.jacobian(ng.grad(kernel), mode=mode)(y), -np.eye(2), atol=1e-14)
+    other = lambda x: TWICE[name](x, y) * TWICE[name](x * np.array([1.0, 2.0]), y * np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(ng.hessian(other)(y), 0)  # which has none, and two slopes of 0 by convention
+
+
+def test_sums_of_squares_of_lengths():
+    rows = lambda x: np.linalg.norm(np.stack([x, x + 1]), axis=-1)
+    for f in (lambda d: np.dot(d, d), lambda d: np.einsum("i,i->", d, d), lambda d: np.vdot(d, d), lambda d: np.linalg.norm(d) ** 2,
+              lambda d: 2 * ng.mse_loss(d, 0.0), lambda d: 2 * ng.mse_loss(np.zeros(2), d)):
+        np.testing.assert_allclose(ng.hessian(lambda x, f=f: f(rows(x)))(np.zeros(2)), 4 * np.eye(2), rtol=1e-14)
+    frobenius = ng.hessian(lambda x: np.linalg.norm(rows(x)))(np.zeros(2))  # of sqrt(2 |x|² + 2 sum(x) + 2)
+    np.testing.assert_allclose(frobenius, 2 / np.sqrt(2) * np.eye(2) - np.ones((2, 2)) / np.sqrt(8), rtol=1e-14)
+
+
+LOOPS = {
+    "out of a checkpoint": (lambda x: ng.checkpoint(np.linalg.norm)(x) ** 2, 2),
+    "into a checkpoint": (lambda x: ng.checkpoint(np.square)(np.linalg.norm(x)), 2),
+    "captured by a checkpoint": (lambda x: (lambda r: ng.checkpoint(lambda s: np.cos(r * s))(np.sum(x) + 2))(np.linalg.norm(x)), -4),
+    "state of fori_loop": (lambda x: ng.fori_loop(0, 3, lambda i, r: r * 1.5, np.linalg.norm(x)) ** 2, 2 * 1.5**6),
+    "state of while_loop": (lambda x: ng.while_loop(lambda s: s[1] < 3, lambda s: (s[0] * 1.5, s[1] + 1), (np.linalg.norm(x), 0))[0] ** 2, 2 * 1.5**6),
+    "state of scan": (lambda x: ng.scan(lambda r, t: (r * t, np.cos(r)), np.linalg.norm(x), np.array([2.0, 1.0]), 0)[1].sum(), -5),
+    "made in scan": (lambda x: ng.scan(lambda s, t: (s, np.linalg.norm(s) * t), x, np.array([2.0, 1.0]), 0)[1] @ ng.scan(lambda s, t: (s, np.linalg.norm(s) * t), x, np.array([2.0, 1.0]), 0)[1], 10),
+    "cond": (lambda x: ng.cond(True, np.cos, np.sin, np.linalg.norm(x)), -1),
+    "a long way": (lambda x: np.cos(functools.reduce(lambda r, _: r + 0.5, range(2000), np.linalg.norm(x)) - 1000), -1),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_lengths_stay_lengths_in_loops(name):
+    f, bend = LOOPS[name]
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(ng.jacobian(ng.grad(f), mode=mode)(np.zeros(2)), bend * np.eye(2), rtol=1e-13, atol=1e-13)
+
+
+def test_lengths_are_written_into_arrays():
+    x, q = ng.DimArray([0.0, 0.0], "i"), ng.DimArray([4, 1], "k")
+    put = lambda x: (ng.ones({"q": 6}).at[{"q": 1}].set(ng.norm(x)) ** 2).sum() + (ng.ones({"q": 6}).at[{"q": q}].set(abs(x).rename(i="k")) ** 2).sum()
+    np.testing.assert_allclose(ng.hessian(put)(x).data, 4 * np.eye(2), rtol=1e-14)
 
 
 def test_second_order_of_prod_at_zeros():

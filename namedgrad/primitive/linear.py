@@ -32,16 +32,11 @@ class Linear(Primitive):
     form, keeps = "linear", "constants"
 
     def __init__(
-        self,
-        signature: str,
-        name: str,
-        transpose: Callable[..., DimArray],
-        kernel: str | None = None,
-        *,
-        many: bool = False,
-    ) -> None:
+        self, signature: str, name: str, transpose: Callable[..., DimArray], kernel: str | None = None,
+        *, many: bool = False, moves: int = -1,
+    ) -> None:  # fmt: skip
         super().__init__(name, kernel)
-        self.signature, self.transpose, self.many = signature, transpose, many
+        self.signature, self.transpose, self.many, self.moves = signature, transpose, many, moves
         self.drops = signature.endswith("->()")
         self.makes = signature.startswith("()->")
 
@@ -82,7 +77,8 @@ def _framed(x: Like, frame: dict[Name, Name]) -> Like:
 
 
 def linear(
-    signature: str, name: str, *, transpose: Callable[..., DimArray], kernel: str | None = None, many: bool = False
+    signature: str, name: str, *, transpose: Callable[..., DimArray], kernel: str | None = None, many: bool = False,
+    moves: int = -1,
 ) -> Linear:
     """Declare a linear operation along named dims."""
-    return Linear(signature, name, transpose, kernel, many=many)
+    return Linear(signature, name, transpose, kernel, many=many, moves=moves)

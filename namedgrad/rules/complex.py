@@ -198,7 +198,7 @@ def absolute(x: DimArray) -> DimArray:
     >>> ng.grad(lambda x: abs(x).sum())(ng.DimArray([-2.0, 0.0], ("x",))).data
     array([-1.,  0.])
     """
-    return as_length(_modulus.one(x), lambda: _square_of_modulus(x), key=(_modulus, x)) if _is_complex(x) else e.absolute_real(x)
+    return as_length(_modulus.one(x), _square_of_modulus, x) if _is_complex(x) else e.absolute_real(x)
 
 
 @operation(sample("complex(a,b)"))

@@ -21,11 +21,14 @@ class LengthOf(Elementwise):
     def one(self, x: DimArray) -> DimArray:
         if x.level is None:
             return self.compute_one(x)
-        key, radicand = (self, x), lambda: self.radicand(x)
-        return as_length(super().one(x), radicand, flat=self.flat, sharp=self.sharp, key=key)
+        return as_length(super().one(x), self.radicand, x, flat=self.flat, sharp=self.sharp)
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
-        return as_length(super().two(x, y), lambda: self.radicand(x, y), flat=self.flat)
+        return as_length(super().two(x, y), self.radicand, x, y, flat=self.flat)
+
+
+def _itself(x: DimArray) -> DimArray:
+    return x
 
 
 class Power(Elementwise):
@@ -35,7 +38,7 @@ class Power(Elementwise):
         out = super().two(x, y)
         if x.level is None or y.level is not None or y.names or not backends.may_look(y.raw) or y.raw != 0.5:
             return out
-        return as_length(out, lambda: x, flat=False, sharp=True, key=(self, x))
+        return as_length(out, _itself, x, flat=False, sharp=True)
 
 
 def length_of(

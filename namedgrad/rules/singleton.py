@@ -11,7 +11,6 @@ from namedgrad.backends import call
 from namedgrad.linear import Map, Structural, like
 from namedgrad.primitive import Primitive
 from namedgrad.rules.structure import spread
-from namedgrad.squares import moved
 from namedgrad.trace import apply
 
 
@@ -19,6 +18,7 @@ class _Drop(Primitive):
     """Axes of size 1 removed; the transpose puts them back, so neither copies."""
 
     form, signature, keeps = "linear", "(n...)->()", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args
@@ -38,4 +38,4 @@ _DROP = _Drop("drop")
 
 def drop(x: DimArray, dims: Names) -> DimArray:
     """``x`` without these axes, each of size 1."""
-    return moved(apply(_DROP, (x,), dims=dims), x, lambda square: drop(square, dims)) if dims else x
+    return apply(_DROP, (x,), dims=dims) if dims else x

@@ -14,7 +14,7 @@ from namedgrad.axes import AxisError, ByName, Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import Bilinear, Like, Map, Structural, Weight, fold, like, ops
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
-from namedgrad.squares import moved
+from namedgrad.squares import Length
 from namedgrad.trace import Traced, apply, innermost
 
 # fmt: off
@@ -37,8 +37,10 @@ class _Contract(Contract):
     """A product by name summed over names; of an array with itself it has one factor, twice the array."""
 
     def __call__(self, x: DimArray, y: DimArray, over: Names) -> DimArray:
-        if x is y and x.level is not None and (own := tuple(n for n in over if n in x.names)):
+        if x is y and x.level is not None and type(x) is not Length and (own := tuple(n for n in over if n in x.names)):
             return apply(_OWN, (x,), over=own)
+        if type(x) is type(y) is Length and (set(x.names) <= set(y.names) or set(y.names) <= set(x.names)):
+            return total(multiply.two(x, y), over)  # squares of lengths in the sum are smooth where these are 0
         return super().__call__(x, y, over)
 
 
@@ -93,6 +95,7 @@ class Total(Primitive):
     """Sum over named axes."""
 
     form, signature, keeps = "linear", "(n...)->()", "constants"
+    moves = -1
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args
@@ -114,6 +117,7 @@ class Spread(Primitive):
     """Broadcast to at least the names of another array, laid out as that is."""
 
     form, signature, keeps = "linear", "()->(n...)", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], target: Like) -> DimArray:
         (x,) = args
@@ -132,6 +136,7 @@ class Relabel(Primitive):
     """Rename axes, and mark names as vectorized or visible; the data stays as it is."""
 
     form, signature, keeps = "linear", "()->()", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], mapping: Mapping[Name, Name], hide: Names, show: Names) -> DimArray:
         (x,) = args
@@ -176,6 +181,7 @@ class Cast(Primitive):
     """Another dtype; a complex array loses its imaginary part to a real dtype."""
 
     form, keeps = "linear", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dtype: np.dtype[Any]) -> DimArray:
         (x,) = args
@@ -200,6 +206,7 @@ class Transfer(Primitive):
     """Another backend; the transpose moves the cotangent home."""
 
     form, keeps = "linear", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], backend: str) -> DimArray:
         return args[0].to(backend)
@@ -218,11 +225,14 @@ def transfer(x: DimArray, backend: str) -> DimArray:
 
 
 _TOTAL, _SPREAD, _RELABEL, _CAST = Total("total"), Spread("spread"), Relabel("relabel"), Cast("cast")
+_ONLY = Total("total")
+_ONLY.moves = 1
 
 
 def total(x: DimArray, dims: Names) -> DimArray:
     """Sum over named axes, visible or hidden."""
-    return apply(_TOTAL, (x,), dims=tuple(dims)) if dims else x
+    alone = type(x) is Length and all(extent(x, d) == 1 for d in dims)
+    return apply(_ONLY if alone else _TOTAL, (x,), dims=tuple(dims)) if dims else x
 
 
 def spread(x: DimArray, target: Like | DimArray) -> DimArray:
@@ -231,7 +241,7 @@ def spread(x: DimArray, target: Like | DimArray) -> DimArray:
         target = like(target)  # type: ignore[arg-type]
     if x.names == target.names:
         return x
-    return moved(apply(_SPREAD, (x,), target=target), x, lambda square: spread(square, target))
+    return apply(_SPREAD, (x,), target=target)
 
 
 def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: Names = ()) -> DimArray:
@@ -240,8 +250,7 @@ def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: N
         return x
     if x.level is None:
         return _RELABEL.lower((x,), mapping, hide, show)
-    out = apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
-    return moved(out, x, lambda square: relabel(square, mapping, hide, show))
+    return apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
 
 
 def cast(x: DimArray, dtype: Any) -> DimArray:
@@ -469,13 +478,14 @@ def reorder(x: DimArray, names: Names) -> DimArray:
     """The same array stored in another order of its axes."""
     if x.names == names:
         return x
-    return moved(apply(_ORDER, (x,), names=names), x, lambda square: reorder(square, names))
+    return apply(_ORDER, (x,), names=names)
 
 
 class Order(Primitive):
     """Stored order; no derivative of its own, since alignment is by name."""
 
     form, keeps = "linear", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], names: Names) -> DimArray:
         (x,) = args

@@ -18,6 +18,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.backends.rewind import Rewind
 from namedgrad.linear import Leaf, Map
+from namedgrad.squares import MET, Length
 from namedgrad.trace import DEMOTIONS, Demotion, Level, Traced, backward, innermost
 from namedgrad.transforms.captured import generators
 from namedgrad.transforms.grad import Output
@@ -116,17 +117,29 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
     level = level or top_level(parts)
     if level is None or level.tape is None:  # nothing to record, or forward mode, which keeps nothing
         return run(parts)
+    if any(type(p) is Length for p in parts):  # what is known of them is known to this trace alone
+        return run(parts)
     ins = one_down(parts, level)
     captured: dict[Map, DimArray] = {}
 
+    met = MET.get() or []
+
     def note(x: Traced) -> DimArray:
+        if type(x) is Length:
+            met.append(x)
         return captured.setdefault(x.node, level.own(x.value))
 
     def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
         with demoting(level, note):
             return tuple(as_taken(run(parts)))
 
-    outs = checkpointed(below, ins)
+    token = MET.set(met if top_level(ins) else MET.get())
+    try:
+        outs = checkpointed(below, ins)
+    finally:
+        MET.reset(token)
+    if met:  # what a second derivative may have to know of lengths that are returned, nobody would know
+        return run(parts)
     above = top_level(outs)
     if above is not None and above.index > level.index:  # captured, of a later transform: its trace is outside
         return checkpointed(run, parts, above)

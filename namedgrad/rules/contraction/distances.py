@@ -182,7 +182,7 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
         return total(absolute(subtract(x, y)), (dim,))
     if mode == "matmul":
         squared = _squared(x, y, dim)
-        return as_length(_root_above_zero(squared), lambda: _from_zero(squared))
+        return as_length(_root_above_zero(squared), _from_zero, squared)
     if p == math.inf:
         return largest(absolute(subtract(x, y)), dim, skipna=False)
     if "c" in (x.dtype.kind, y.dtype.kind):
@@ -191,7 +191,7 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
     if x.dtype.kind != "f":
         x = cast(x, real_dtype(subtract(x, y)))
     out = _distance(x, y, dims=((dim,), (dim,)), p=p)
-    return as_length(out, lambda: _from_zero(_squared(x, y, dim))) if p == 2 else out
+    return as_length(out, lambda *ends: _from_zero(_squared(*ends)), x, y, dim) if p == 2 else out
 
 
 def _squared(x: DimArray, y: DimArray, dim: Name) -> DimArray:

@@ -47,6 +47,7 @@ class _Block(Primitive):
     """A block written."""
 
     form, signature, keeps = "linear", "(n...),(m...)->(n...)", "constants"
+    moves = 2
 
     def lower(self, args: Sequence[DimArray], cuts: dict[Name, slice | int], how: str) -> DimArray:
         x, v = args

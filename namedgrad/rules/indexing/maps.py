@@ -21,7 +21,6 @@ from namedgrad.linear import Like, Map, fold, like
 from namedgrad.primitive import Primitive, check_sizes, place
 from namedgrad.rules.dims import without
 from namedgrad.rules.structure import relabel, spread, stamp
-from namedgrad.squares import moved
 from namedgrad.trace import apply
 
 
@@ -71,6 +70,7 @@ class _Gather(Primitive):
     """``x[i1, ..., ik]`` over dims of ``x``, pointwise by the names of the indices."""
 
     form, signature, keeps = "linear", "(n...),()->()", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         x, *index = args
@@ -211,8 +211,7 @@ _GATHER, _SCATTER = _Gather("gather"), _ScatterAdd("scatter_add")
 
 def gather(x: DimArray, index: Mapping[Name, DimArray]) -> DimArray:
     """Index several dims of ``x`` pointwise."""
-    out = apply(_GATHER, (x, *index.values()), dims=tuple(index))
-    return moved(out, x, lambda square: gather(square, index))
+    return apply(_GATHER, (x, *index.values()), dims=tuple(index))
 
 
 def scatter_add(g: DimArray, index: Sequence[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names) -> DimArray:

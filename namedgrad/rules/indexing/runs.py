@@ -40,7 +40,7 @@ from namedgrad.trace import apply, innermost
 
 # fmt: off
 sum_runs    = linear("(n)->(n)", "sum_runs", kernel="reduce_runs", transpose=lambda g, x, bounds, how: repeat_runs(g, bounds=bounds))
-repeat_runs = linear("(n)->(n)", "repeat_runs", transpose=lambda g, x, bounds: sum_runs(g, bounds=bounds, how="add"))
+repeat_runs = linear("(n)->(n)", "repeat_runs", moves=1, transpose=lambda g, x, bounds: sum_runs(g, bounds=bounds, how="add"))
 # fmt: on
 
 

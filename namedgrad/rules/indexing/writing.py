@@ -61,6 +61,7 @@ class _Into(Primitive):
     """One array combined into another at an index."""
 
     form, signature, keeps = "linear", "(n...),(),()->(n...)", "constants"
+    moves = 2
 
     def lower(self, args: Sequence[DimArray], dims: Names, summed: Names, how: str, own: bool) -> DimArray:
         x, v, *index = args

@@ -35,6 +35,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
+from namedgrad.squares import Length
 from namedgrad.trace import innermost
 
 
@@ -54,7 +55,7 @@ def square_sum(x: DimArray, dims: Names) -> DimArray:
     """Sum of squared absolute values."""
     if x.dtype.kind == "c":
         return total(real(multiply(x, conj_if_complex(x))), dims)
-    return _square_sum(x, dims) if dims else e.square(x)
+    return total(e.square(x), dims) if type(x) is Length else _square_sum(x, dims) if dims else e.square(x)
 
 
 def _mean(x: DimArray, dims: Names) -> DimArray:
@@ -190,7 +191,7 @@ def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = N
 
 
 def _mean_square(x: DimArray, dims: Names) -> DimArray:
-    squares = _square_sum(x, dims) if dims else e.square(x)
+    squares = square_sum(x, dims)
     return e.divide(squares, c(float(count_of(x, dims))))
 
 

@@ -183,7 +183,7 @@ def _runs(index: list[int]) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-_extend = linear("(n)->(n)", "extend", transpose=lambda g, x, before, after: _take_back(g, before=before, after=after))
+_extend = linear("(n)->(n)", "extend", moves=1, transpose=lambda g, x, before, after: _take_back(g, before=before, after=after))
 _take_back = linear("(n)->(n)", "take_back", transpose=lambda g, x, before, after: _extend(g, before=before, after=after))
 
 

@@ -156,6 +156,7 @@ class _Parts(Primitive):
     """Consecutive parts of one axis: several outputs, so that a gradient is joined once however many there are."""
 
     form, signature, keeps = "linear", "(n)->(m),(k)...", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dim: Name, bounds: tuple[int, ...], single: bool) -> tuple[DimArray, ...]:
         (x,) = args

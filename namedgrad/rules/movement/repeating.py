@@ -27,7 +27,7 @@ def _summed(g: DimArray, x: Like, times: int) -> DimArray:
     return reorder(total(parts, (copy,)), g.names)
 
 
-_repeat = linear("(n)->(n)", "repeat", transpose=_summed)
+_repeat = linear("(n)->(n)", "repeat", moves=1, transpose=_summed)
 
 
 def _times(x: DimArray, name: Name, n: int) -> DimArray:

@@ -27,6 +27,7 @@ class _Merge(Primitive):
     """
 
     form, signature, keeps = "linear", "(a,b...)->(n)", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dims: Names, name: Name, front: bool) -> DimArray:
         (x,) = args
@@ -61,6 +62,7 @@ class _Split(Primitive):
     """One axis as several."""
 
     form, signature, keeps = "linear", "(n)->(a,b...)", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], name: Name, sizes: dict[Name, int], front: bool) -> DimArray:
         (x,) = args

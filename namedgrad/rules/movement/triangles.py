@@ -28,6 +28,7 @@ class _Diagonal(Primitive):
     """A diagonal of two axes as a last one: a view, in half of the time of an index."""
 
     form, signature, keeps = "linear", "(m,n)->(k)", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dims: Names, new: Name, offset: int) -> DimArray:
         (x,) = args
@@ -53,6 +54,7 @@ class _Embed(Primitive):
     """An axis on a diagonal of two new ones, which come last or in front, 0 elsewhere."""
 
     form, signature, keeps = "linear", "(k)->(m,n)", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], line: Name, dims: Names, **how: Any) -> DimArray:
         (x,) = args
@@ -81,7 +83,7 @@ def cut_triangle(g: DimArray, _: Like, **which: Any) -> DimArray:
     return triangle(g, axes.cores(2), **which)
 
 
-triangle = linear("(m,n)->(m,n)", "triangle", transpose=cut_triangle, many=True)
+triangle = linear("(m,n)->(m,n)", "triangle", moves=1, transpose=cut_triangle, many=True)
 
 
 @operation(sample("real(a,b)", dims=("a", "b")), sample("real(a,c,b)", dims=("b", "a"), k=1), sample("complex(i,j)", dims=("i", "j"), k=-1))

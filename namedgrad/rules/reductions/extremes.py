@@ -15,6 +15,8 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
 from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, real_dtype, restore
 from namedgrad.rules.structure import cast, equal, relabel, select, spread, subtract, total
+from namedgrad.squares import Length, near
+from namedgrad.trace import innermost
 
 
 def _wide(x: DimArray, dtype: Any) -> Any:
@@ -73,7 +75,20 @@ def _extreme(of_all: Any, of_present: Any, x: DimArray, dim: Any, skipna: bool |
     if not dims:
         return x
     out = over_all(x, skipna, lambda: of_all(x, dims))
-    return restore(of_present(x, dims) if out is None else out, x, dims, keepdims)
+    out = of_present(x, dims) if out is None else out
+    return restore(_of_lengths(out, x, dims) if type(x) is Length else out, x, dims, keepdims)
+
+
+def _of_lengths(out: DimArray, x: Length, dims: Names) -> DimArray:
+    """An extreme, of which is known what is known of a cell that has it."""
+    from namedgrad.rules.indexing.maps import gather
+    from namedgrad.rules.movement.stacking import merge
+    from namedgrad.rules.reductions.places import argmax
+
+    line = axes.core(-1)
+    tie = merge(_ties(innermost(out), innermost(x), nan=False), dims, line)
+    cell = gather(merge(x, dims, line), {line: argmax(tie, line, skipna=False)})
+    return near(out, cell.known) if type(cell) is Length else out
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), sample("real(a,b)"), method=True)

@@ -36,7 +36,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
-from namedgrad.squares import as_length
+from namedgrad.squares import Length, as_length
 from namedgrad.trace import innermost
 
 
@@ -113,8 +113,11 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
     out = restore(_norm(x, dims, float(ord)), x, dims, keepdims)
     if ord != 2:
         return out
-    key = vector_norm, x, dims, keepdims
-    return as_length(out, lambda: restore(total(real(multiply(x, conjugate(x))), dims), x, dims, keepdims), key=key)
+    return as_length(out, _squared, x, dims, keepdims)
+
+
+def _squared(x: DimArray, dims: Names, keepdims: bool) -> DimArray:
+    return restore(total(real(multiply(x, conjugate(x))), dims), x, dims, keepdims)
 
 
 def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
@@ -126,6 +129,8 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
         return total(absolute(x), dims)
     if math.isinf(order):
         return (max if order > 0 else min)(absolute(x), dims, skipna=False)
+    if order == 2 and type(x) is Length:
+        return _length_of_lengths(x, dims)
     plain = _length_of if order == 2 else lambda x, dims: _powers(absolute(x), dims, order)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):  # what leaves the range is scaled, and done again
         first = plain(x, dims)
@@ -184,6 +189,12 @@ def powers_stay(out: DimArray, x: DimArray, order: float) -> bool:
         return True
     size = absolute(innermost(x))
     return in_range(where(e.greater(size, c(0)), size, c(1.0)), order)
+
+
+def _length_of_lengths(x: DimArray, dims: Names) -> DimArray:
+    """By squares of cells, which are smooth where these are 0."""
+    scale = size_of(x, dims, skipna=False)
+    return multiply(e.length(total(e.square(e.divide(x, scale)), dims)), scale)
 
 
 def _length_of(x: DimArray, dims: Names) -> DimArray:

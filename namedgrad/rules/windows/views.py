@@ -28,6 +28,7 @@ class _Windows(Primitive):
     """The cells of every window: the dims count the windows, new last axes the offsets within one."""
 
     form, signature, keeps = "linear", "(n...)->(n...,w...)", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dims: Names, new: Names, spans: Spans) -> DimArray:
         (x,) = args
