@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from namedgrad.array import DimArray
-from namedgrad.rules.elementwise import c, maximum
+from namedgrad.rules.elementwise import absolute_real, c, maximum, sign
 from namedgrad.rules.special.declare import constant_in, scaled, special
 from namedgrad.rules.structure import add, multiply, not_equal, select, subtract
 
@@ -29,6 +29,19 @@ def _slope(n: DimArray, factor: DimArray, lower: DimArray) -> DimArray:
     return multiply(factor, select(not_equal(n, c(0)), lower))
 
 
+def _slope_of_legendre(n: DimArray, factor: float, x: DimArray) -> DimArray:
+    """Of the polynomials of degree n and -n - 1, which are the same (DLMF 14.9.5)."""
+    n = maximum(n, subtract(c(-1), n))
+    return _slope(n, scaled(factor, add(n, _ONE)), eval_jacobi(_below(n), _ONE, _ONE, x))
+
+
+def _slope_of_second(n: DimArray, factor: float, x: DimArray) -> DimArray:
+    """Of Chebyshev polynomials of the second kind, sin((n + 1) t) / sin(t): odd in n + 1."""
+    turns = add(n, _ONE)
+    degree = subtract(absolute_real(turns), _ONE)
+    return _slope(degree, scaled(factor, sign(turns)), select(not_equal(turns, c(0)), eval_gegenbauer(_below(degree), _TWO, x)))
+
+
 def _between(x: DimArray) -> DimArray:
     """The place between -1 and 1 of one between 0 and 1."""
     return subtract(scaled(2.0, x), _ONE)
@@ -45,7 +58,7 @@ eval_gegenbauer = special(
     domain=("order", "count", "real"), operands=("n", "alpha", "x"), says="Gegenbauer polynomial of degree n.")
 eval_legendre = special(
     "eval_legendre", _degree("eval_legendre"),
-    lambda y, n, x: _slope(n, scaled(0.5, add(n, _ONE)), eval_jacobi(_below(n), _ONE, _ONE, x)),
+    lambda y, n, x: _slope_of_legendre(n, 0.5, x),
     domain=("order", "real"), operands=("n", "x"), says="Legendre polynomial of degree n.",
     torch="torch.special.legendre_polynomial_p(x, n)")
 eval_chebyt = special(
@@ -53,7 +66,7 @@ eval_chebyt = special(
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the first kind and degree n.",
     torch="torch.special.chebyshev_polynomial_t(x, n)")
 eval_chebyu = special(
-    "eval_chebyu", _degree("eval_chebyu"), lambda y, n, x: _slope(n, _TWO, eval_gegenbauer(_below(n), _TWO, x)),
+    "eval_chebyu", _degree("eval_chebyu"), lambda y, n, x: _slope_of_second(n, 2.0, x),
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the second kind and degree n.",
     torch="torch.special.chebyshev_polynomial_u(x, n)")
 eval_genlaguerre = special(
@@ -66,12 +79,12 @@ eval_laguerre = special(
     torch="torch.special.laguerre_polynomial_l(x, n)")
 eval_hermite = special(
     "eval_hermite", _degree("eval_hermite"),
-    lambda y, n, x: multiply(scaled(2.0, n), eval_hermite(maximum(_below(n), c(0)), x)),
+    lambda y, n, x: _slope(n, scaled(2.0, n), eval_hermite(_below(n), x)),
     domain=("order", "real"), operands=("n", "x"), says="Hermite polynomial of degree n, of the weight exp(-x²).",
     torch="torch.special.hermite_polynomial_h(x, n)")
 eval_hermitenorm = special(
     "eval_hermitenorm", _degree("eval_hermitenorm"),
-    lambda y, n, x: multiply(n, eval_hermitenorm(maximum(_below(n), c(0)), x)),
+    lambda y, n, x: _slope(n, n, eval_hermitenorm(_below(n), x)),
     domain=("order", "real"), operands=("n", "x"), says="Hermite polynomial of degree n, of the weight exp(-x²/2).",
     torch="torch.special.hermite_polynomial_he(x, n)")
 eval_sh_jacobi = special(
@@ -80,20 +93,20 @@ eval_sh_jacobi = special(
     domain=("order", "above_count", "count", "real"), operands=("n", "p", "q", "x"), says="Shifted Jacobi polynomial of degree n.")
 eval_sh_legendre = special(
     "eval_sh_legendre", _degree("eval_sh_legendre"),
-    lambda y, n, x: _slope(n, add(n, _ONE), eval_jacobi(_below(n), _ONE, _ONE, _between(x))),
+    lambda y, n, x: _slope_of_legendre(n, 1.0, _between(x)),
     domain=("order", "real"), operands=("n", "x"), says="Shifted Legendre polynomial of degree n, that of 2 x - 1.")
 eval_sh_chebyt = special(
     "eval_sh_chebyt", _degree("eval_sh_chebyt"), lambda y, n, x: _slope(n, scaled(2.0, n), eval_sh_chebyu(_below(n), x)),
     domain=("order", "real"), operands=("n", "x"), says="Shifted Chebyshev polynomial of the first kind and degree n, that of 2 x - 1.",
     torch="torch.special.shifted_chebyshev_polynomial_t(x, n)")
 eval_sh_chebyu = special(
-    "eval_sh_chebyu", _degree("eval_sh_chebyu"), lambda y, n, x: _slope(n, c(4), eval_gegenbauer(_below(n), _TWO, _between(x))),
+    "eval_sh_chebyu", _degree("eval_sh_chebyu"), lambda y, n, x: _slope_of_second(n, 4.0, _between(x)),
     domain=("order", "real"), operands=("n", "x"), says="Shifted Chebyshev polynomial of the second kind and degree n, that of 2 x - 1.",
     torch="torch.special.shifted_chebyshev_polynomial_u(x, n)")
 eval_chebyc = special(
     "eval_chebyc", _degree("eval_chebyc"), lambda y, n, x: _slope(n, n, eval_chebys(_below(n), x)),
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the first kind on [-2, 2] and degree n, 2 T(x / 2).")
 eval_chebys = special(
-    "eval_chebys", _degree("eval_chebys"), lambda y, n, x: _slope(n, _ONE, eval_gegenbauer(_below(n), _TWO, scaled(0.5, x))),
+    "eval_chebys", _degree("eval_chebys"), lambda y, n, x: _slope_of_second(n, 1.0, scaled(0.5, x)),
     domain=("order", "real"), operands=("n", "x"), says="Chebyshev polynomial of the second kind on [-2, 2] and degree n, U(x / 2).")
 # fmt: on
