@@ -71,10 +71,10 @@ class CupyIntegrals:
             c = 0.5 * (a - b)
             a, b, power = 0.5 * (a + b), xp.sqrt(a * b), 2 * power
             total = total + power * c * c
-        k = xp.where(xp.equal(q, 0), math.inf, 0.5 * math.pi / a)
+        k = xp.where(xp.equal(p, 0), math.inf, 0.5 * math.pi / xp.where(xp.equal(q, 0), 1.0, a))
         e = k * (1 - total)
         e = xp.where(q < 0.1, self._near_one(xp.where(q < 0.1, q, 0.05), k), e)
-        e = xp.where(xp.equal(q, 0), 1.0, e)
+        e = xp.where(xp.equal(q, 0), 1.0, e)  # where p is infinite K is 0, as the root is infinite
         return (k / root).astype(dtype), (e * root).astype(dtype)
 
     def _near_one(self, q: Raw, k: Raw) -> Raw:

@@ -89,7 +89,7 @@ class CupySpecial(
         """Owen's T: Gauss-Legendre quadrature for ``a`` up to 1, above by its complement (Owen 1956)."""
         xp, ndtr = self.xp, self.special.ndtr
         dtype, h, a = result_dtype(h, a), xp.absolute(double(h)), double(a)
-        size = xp.absolute(a)
+        size = xp.minimum(xp.absolute(a), 1e300)  # as good as infinite, also times 0
         large = size > 1
         top, at = xp.where(large, 1 / xp.where(large, size, 1.0), size), xp.where(large, size * h, h)
         total: Any = 0.0

@@ -267,7 +267,7 @@ class ParameterKernels:
         dtype, v, x = result_dtype(v, x), double(v), double(x)
         sign = xp.where(xp.less(v, 0), -1.0, 1.0) ** n
         v = xp.absolute(v)
-        far = xp.equal(x, math.inf)
+        far, pole = xp.equal(x, math.inf), xp.equal(x, 0)
         ok = xp.logical_and(x > 0, ~far)
         x = xp.where(ok, x, 1.0)
         count = 160
@@ -286,7 +286,8 @@ class ParameterKernels:
             term = weight * t**n * 0.5 * wave * xp.exp(v * t - 2 * x * xp.sinh(t / 2) ** 2 - top)
             total = total + xp.sum(term, axis=0)
         out = xp.where(ok, sign * step * total * xp.exp(top), math.nan)
-        return xp.where(far, 0.0 * v, out).astype(dtype)
+        out = xp.where(far, 0.0 * v, out)
+        return (out if n else xp.where(pole, math.inf, out)).astype(dtype)
 
     def polygamma(self, n: Raw, x: Raw) -> Raw:
         """The polygamma function in the dtype of ``x``."""

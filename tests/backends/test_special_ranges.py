@@ -229,3 +229,18 @@ def test_what_is_known_at_real_numbers_alone_says_so(name: str, kernels: Any) ->
     z = ng.DimArray(kernels.asarray(np.array([1.0 + 2.0j])), "x")
     with pytest.raises(TypeError, match=rf"no kernel '{name}' for complex numbers; use .to\('numpy'\)"):
         getattr(ng, name)(z)
+
+
+ENDS = {
+    "k0": ([0.0, np.inf],), "k1": ([0.0, np.inf],), "k0e": ([0.0],), "k1e": ([0.0],), "kv": ([0.0, 0.5, -2.0], [0.0, 0.0, 0.0]),
+    "kve": ([0.0, 0.5, -2.0], [0.0, 0.0, 0.0]), "kn": ([0.0, 1.0, 3.0], [0.0, 0.0, 0.0]), "ellipk": ([-np.inf, -1e308, 0.0, 1.0, 2.0],),
+    "ellipkm1": ([np.inf, 1e308, 1.0, 0.0, -1.0],), "ellipe": ([-np.inf, 1.0, 0.0, 2.0],),
+    "owens_t": ([0.0, 0.0, 0.0, 1.0, -1.0, np.inf, np.inf], [np.inf, -np.inf, 1.0, np.inf, -np.inf, 1.0, np.inf]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_functions_composed_for_devices_at_their_ends(name: str, kernels: Any) -> None:
+    args = [np.array(a) for a in ENDS[name]]
+    found = getattr(kernels, name)(*map(kernels.asarray, args)).get()
+    np.testing.assert_allclose(found, getattr(scipy.special, name)(*args), rtol=1e-12)
