@@ -16,7 +16,7 @@ Cells that an operation *moves*, as indexing, joining and padding do, take along
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant
+from namedgrad.axes import Name, Names
 from namedgrad.linear import Bilinear, Map, Mask, Pair, Scale, Weight, like, ops
 from namedgrad.trace import Pick, Tangent, Traced, apply, innermost
 
@@ -37,15 +38,18 @@ MET: ContextVar[list[DimArray] | None] = ContextVar("met", default=None)  # leng
 class Root:
     """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
 
-    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one.
+    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one. What a ``strict`` one knows
+    is lost where other values that are differentiated are met.
     """
 
-    __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp")
+    __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp", "strict")
 
     def __init__(
-        self, here: DimArray, radicand: Callable[[], DimArray], made: Any, *, flat: bool, sharp: bool
-    ) -> None:
-        self.here, self.radicand, self.made, self.flat, self.sharp = here, radicand, made, flat, sharp
+        self, here: DimArray, radicand: Callable[[], DimArray], made: Any,
+        *, flat: bool, sharp: bool, strict: bool = False,
+    ) -> None:  # fmt: skip
+        self.here, self.radicand, self.made, self.strict = here, radicand, made, strict
+        self.flat, self.sharp = flat, sharp
         self.nonzero = functools.cache(lambda: ops.likely(ops.nonzero(innermost(here)), seen=sharp))
 
     def may_be_0(self) -> bool:
@@ -155,6 +159,12 @@ def plain(y: DimArray) -> DimArray:
     return Traced(plain(y.value), y.level, y.node) if type(y) is Length else y
 
 
+def below(out: DimArray, ins: tuple[DimArray, ...], args: tuple[DimArray, ...]) -> DimArray:
+    """A result one level down, without what is known of it if that is due to the operation or overridden above."""
+    known = any(type(x) is Length for x in ins) and not any(type(x) is Length for x in args)
+    return out if known else plain(out)
+
+
 def as_length(
     y: DimArray, radicand: Callable[..., DimArray], *args: Any, flat: bool = True, sharp: bool = False
 ) -> DimArray:
@@ -179,8 +189,8 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     lengths = [a.known for a in args if type(a) is Length]
     if not lengths or type(out) is not Traced or out.dtype.kind not in "fc" or _is_dear(prim, args, out):
         return out
-    root = lengths[0].root
-    if any(k.bare is not lengths[0].bare for k in lengths) or not all(_alike(k.root, root) for k in lengths):
+    root = _one_root(lengths, args, out)
+    if root is None:
         return moved(prim, args, out, {}, len(args)) if prim.name == "where" else out
     known = Through(prim, args, out, root)
     if known.bare:
@@ -197,6 +207,18 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
     mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.sharp)
     return near(ops.either(mask, out, there), known)
+
+
+def _one_root(lengths: Sequence[Known], args: Sequence[DimArray], out: Traced) -> Root | None:
+    """The root that all of these have, if they have one."""
+    root = lengths[0].root
+    if any(k.bare is not lengths[0].bare for k in lengths):
+        return None
+    if not root.strict:
+        return root if all(_alike(k.root, root) for k in lengths) else None
+    root = next((k.root for k in lengths if k.odd is not None), root)
+    alone = not any(type(a) is Traced and a.level is out.level for a in args)
+    return root if alone and _of_one_spectrum(lengths, root) else None
 
 
 def _steep(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | None:
@@ -258,16 +280,25 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
     count = count or prim.moves
     outs = out if type(out) is tuple else (out,)
     own, rest = args[: max(count, 0)], args[max(count, 0) :]
-    if outs and isinstance(outs[0], Traced) and outs[0].value.level is not None:
+    if prim.form == "linear" and outs and isinstance(outs[0], Traced) and outs[0].value.level is not None:
         _remember(outs[0], prim, args, params)
+    if count < 0:
+        whole = prim.signature == "(n...)->()" and type(args[0]) is Length and args[0].known.root.strict
+        return reduced(out, args[0], params["dims"]) if whole else out  # type: ignore[arg-type]
     lengths = [a.known for a in own if type(a) is Length]
     written = params.get("how", "put") == "put"  # and not added to what is there
     if not (lengths and written) or any(k.bare is not lengths[0].bare for k in lengths):
+        return out
+    strict = any(k.root.strict for k in lengths)
+    if strict and any(type(a) is Traced for a in own):
         return out
 
     def move(part: Callable[[Any], Any], other: Callable[[DimArray], DimArray], which: int) -> Any:
         there = apply(prim, [*(part(a) if type(a) is Length else other(a) for a in own), *rest], **params)
         return there[which] if type(there) is tuple else there
+
+    def odd(which: int) -> Any:
+        return None if all(k.odd is None for k in lengths) else move(_odd, _nothing, which)
 
     def known(which: int, y: DimArray) -> DimArray:
         here = plain(move(lambda a: _wide(a.known.root.here, a), _itself, which))
@@ -275,11 +306,11 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
             here,
             lambda: move(lambda a: _wide(a.known.root.radicand(), a), _itself, which),
             (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
-            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths),
+            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths), strict=strict,
         )  # fmt: skip
-        if not isinstance(y, Traced) or not root.may_be_0():
+        if not isinstance(y, Traced) or not (strict or root.may_be_0()):
             return y
-        of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda: move(_odd, _nothing, which))
+        of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda: odd(which))
         of.bare = lengths[0].bare
         if all(k.steep is not None for k in lengths):
             of.steep = move(lambda a: _wide(a.known.steep, a), lambda a: _nothing(innermost(a)), which)
@@ -314,6 +345,61 @@ def _odd(a: Length) -> DimArray:
     return _nothing(plain(a)) if a.known.odd is None else _wide(a.known.odd, a)
 
 
+# ------------------------------------------------------------------------------------------------ eigenvalues
+# Functions of eigenvalues that treat equal ones alike are smooth where values coincide.  How much more a cell of their
+# gradient follows its own eigenvalue than another that is equal, is the slope of it in a root that is the same in all
+# cells but counts for each alone: what a bare value knows, and what is 0 once all cells are summed.
+
+
+class Spectrum:
+    """That of a matrix, or of one for each slice along the names ``batch``."""
+
+    __slots__ = ("batch", "matrix")
+
+    def __init__(self, matrix: DimArray, batch: Iterable[Name]) -> None:
+        self.matrix, self.batch = matrix, frozenset(batch)
+
+
+def of_spectrum(w: DimArray, spectrum: Spectrum) -> DimArray:
+    """Eigenvalues that are known as such where their gradient is differentiated, one level down."""
+    if not (isinstance(w, Traced) and isinstance(w.value, Traced)):
+        return w
+    root = Root(plain(w.value), lambda: _ONE, spectrum, flat=True, sharp=False, strict=True)
+    return Traced(near(w.value, Bare(root, lambda: _ONE)), w.level, w.node)
+
+
+def reduced(out: DimArray, x: Length, dims: Names) -> DimArray:
+    """What is made of all cells along dims; if these are all eigenvalues of a matrix, they count alike."""
+    root = x.known.root
+    spectrum = _spectrum(root)
+    if spectrum is None or len(own := [n for n in root.here.names if n not in spectrum.batch]) != 1:
+        return out
+    return near(out, Bare(root, lambda: None)) if own[0] in dims else out
+
+
+def slope_in(spectrum: Spectrum, g: DimArray, level: Any) -> DimArray | None:
+    """By how much a cell of a cotangent of eigenvalues follows its own more than another equal one; None: not known."""
+    if type(g) is Length and g.known.bare and _is_that_of(_spectrum(g.known.root), spectrum):
+        return _odd(g)
+    return None if g.level is level else _nothing(g)
+
+
+def _is_that_of(one: Spectrum | None, other: Spectrum | None) -> bool:
+    return one is other or (one is not None and other is not None and _alike(one.matrix, other.matrix))
+
+
+def _of_one_spectrum(lengths: Sequence[Known], root: Root) -> bool:
+    """Whether the cells of these stand for the same eigenvalues, or follow none more than others."""
+    same = all(_is_that_of(_spectrum(k.root), _spectrum(root)) for k in lengths)
+    return same and all(k.odd is None or _alike(k.root, root) for k in lengths)
+
+
+def _spectrum(root: Root) -> Spectrum | None:
+    while root.strict and type(root.made) is tuple:
+        root = next(r for r in root.made[2] if isinstance(r, Root))
+    return root.made if root.strict else None
+
+
 # ------------------------------------------------------------------------------------------------ identity
 
 
@@ -339,6 +425,8 @@ def _parts(x: Any) -> Any:
         return (x.level, x.node, x.value) if isinstance(x, Traced) else (x.names, x.raw)
     if isinstance(x, dict):
         return [*x.items()]
+    if isinstance(x, Spectrum):
+        return x.matrix
     return x.made if isinstance(x, Root) else x.value if isinstance(x, Tangent) else None
 
 

@@ -318,7 +318,7 @@ LOOPS = {
     "state of while_loop": (lambda x: ng.while_loop(lambda s: s[1] < 3, lambda s: (s[0] * 1.5, s[1] + 1), (np.linalg.norm(x), 0))[0] ** 2, 2 * 1.5**6),
     "state of scan": (lambda x: ng.scan(lambda r, t: (r * t, np.cos(r)), np.linalg.norm(x), np.array([2.0, 1.0]), 0)[1].sum(), -5),
     "made in scan": (lambda x: ng.scan(lambda s, t: (s, np.linalg.norm(s) * t), x, np.array([2.0, 1.0]), 0)[1] @ ng.scan(lambda s, t: (s, np.linalg.norm(s) * t), x, np.array([2.0, 1.0]), 0)[1], 10),
-    "cond": (lambda x: ng.cond(True, np.cos, np.sin, np.linalg.norm(x)), -1),
+    "cond": (lambda x: ng.cond(x[0] < 1, np.cos, np.sin, np.linalg.norm(x)), -1),
     "a long way": (lambda x: np.cos(functools.reduce(lambda r, _: r + 0.5, range(2000), np.linalg.norm(x)) - 1000), -1),
 }
 

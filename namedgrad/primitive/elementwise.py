@@ -12,7 +12,7 @@ from namedgrad.axes import AxisError
 from namedgrad.backends import call
 from namedgrad.linear import Map, Mask, Scale, like, ops
 from namedgrad.primitive.registry import Primitive, check_sizes, mismatch, operation, place, sample
-from namedgrad.squares import Length, of_lengths, plain
+from namedgrad.squares import Length, below, of_lengths
 from namedgrad.trace import apply
 
 # The operators of Python on numbers, by kernel.
@@ -62,7 +62,7 @@ class Elementwise(Primitive):
         if not level.fast:
             return apply(self, (x,))
         value = x.value
-        out = self.compute_one(value) if value.level is None else plain(self.one(value))
+        out = self.compute_one(value) if value.level is None else below(self.one(value), (value,), (x,))
         if (d := self.partials[0]) is None:
             return out
         factor = d if type(d) is int else d(out, value)
@@ -86,7 +86,7 @@ class Elementwise(Primitive):
             return apply(self, (x, y))
         a = x.value if lx is level else x
         b = y.value if ly is level else y
-        out = self.compute_two(a, b) if a.level is b.level is None else plain(self.two(a, b))
+        out = self.compute_two(a, b) if a.level is b.level is None else below(self.two(a, b), (a, b), (x, y))
         d = self.partials[0] if lx is level else None
         e = self.partials[1] if ly is level else None
         own, home, names = out.dtype, (a if lx is level else b).dtype, out.names

@@ -3,6 +3,8 @@
 Answers are closed forms, or finite differences of the value alone; for second derivatives, of the gradient.
 """
 
+import math
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -149,15 +151,72 @@ def test_symmetric_functions_of_coinciding_eigenvalues(x):
         assert_close(ng.grad(f)(named(x)).data, 2 * x, MATRIX)
 
 
-def test_a_second_derivative_at_coinciding_values_is_never_finite_and_wrong():
-    for f in (lambda a: (ng.eigvalsh(a, IJ) ** 2).sum(), lambda a: ng.log(ng.eigvalsh(a, IJ)).sum(), lambda a: (ng.svd(a, IJ, compute_uv=False) ** 2).sum()):
-        h = ng.hessian(f)(named(2 * np.eye(2))).data
-        factor = 2.0 if f(named(2 * np.eye(2))).item() > 7 else -0.25
-        exact = np.einsum("ik,jl->ijkl", np.eye(2), np.eye(2)) * factor
-        if factor == 2.0 and h[0, 1, 1, 0] == h[0, 1, 0, 1]:
-            exact = (exact + exact.transpose(0, 1, 3, 2)) / 2
-        finite = np.isfinite(h)
-        assert_close(h[finite], exact[finite], MATRIX)
+EQUAL_VALUES = {  # functions that treat equal eigenvalues alike, and the same of the matrix
+    "square of the trace": (lambda w: np.sum(w) ** 2, lambda a: np.trace(a) ** 2),
+    "squares": (lambda w: np.sum(w**2), lambda a: np.sum(a * a)),
+    "squares by a product": (lambda w: np.dot(w, w), lambda a: np.sum(a * a)),
+    "squares about what they are": (lambda w: np.sum((w - 1) ** 2), lambda a: np.sum((a - np.eye(3)) ** 2)),
+    "logarithms": (lambda w: np.sum(np.log(w)), lambda a: np.linalg.slogdet(a)[1]),
+    "exponentials": (lambda w: np.sum(np.exp(w)), lambda a: np.trace(expm(a))),
+    "roots": (lambda w: np.sum(1 / np.sqrt(w)), lambda a: np.trace(np.linalg.inv(sqrtm(a)))),
+    "product of sums": (lambda w: np.sum(w) * np.sum(w**3), lambda a: np.trace(a) * np.trace(a @ a @ a)),
+    "mean and variance": (lambda w: np.mean(w) ** 3 + np.var(w), lambda a: np.trace(a) ** 3 / 27 + np.sum(a * a) / 3 - np.trace(a) ** 2 / 9),
+    "norm": (np.linalg.norm, np.linalg.norm),
+    "turned over": (lambda w: np.sum(w[::-1] ** 3), lambda a: np.trace(a @ a @ a)),
+    "logarithm of a sum of exponentials": (lambda w: np.log(np.sum(np.exp(w))), lambda a: np.log(np.trace(expm(a)))),
+}
+TURN = scipy.linalg.qr(np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0], [2.0, 0.1, 1.0]]))[0]
+
+
+def expm(a):
+    return sum((np.linalg.matrix_power(a, k) / math.factorial(k) for k in range(1, 40)), np.eye(3))
+
+
+def sqrtm(a):
+    x, z = a, np.eye(3)
+    for _ in range(40):  # Denman and Beavers (1976)
+        x, z = (x + np.linalg.inv(z)) / 2, (z + np.linalg.inv(x)) / 2
+    return x
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0], [1.0, 1.0, 3.0], [1.0, 1 + 1e-9, 3.0], [1.0, 1 + 1e-6, 1 + 1e-5], [1.0, 1.5, 3.0]], ids=str)
+@pytest.mark.parametrize("name", EQUAL_VALUES)
+def test_second_derivatives_of_functions_that_treat_equal_eigenvalues_alike(name, values):
+    of_values, of_matrix = EQUAL_VALUES[name]
+    x = np.diag(values) if len(set(values)) == 1 else TURN @ np.diag(values) @ TURN.T
+    want = ng.hessian(lambda a: of_matrix((a + a.T) / 2))(x)
+    for mode in ("forward", "reverse"):
+        got = ng.jacobian(ng.grad(lambda a: of_values(np.linalg.eigvalsh(a))), mode=mode)(x)
+        assert_close(got, want, 1e-9)
+    t = np.random.default_rng(0).normal(size=(3, 3))
+    product = ng.hvp(lambda a: of_values(np.linalg.eigvalsh(a)), ng.positional(np.stack([x, 2 * x]), vectorized="b"), t).data
+    assert_close(product[0], np.einsum("ijkl,kl", want, t), 1e-9)
+
+
+NOT_ALIKE = {
+    "one of them": lambda w: w[0] ** 2,
+    "weights": lambda w: np.sum(w**2 * np.arange(3.0)),
+    "their order": lambda w: np.sum(np.cumsum(w) ** 2),
+    "products of two": lambda w: np.sum(w * w[::-1] * np.arange(3.0)),
+}
+
+
+@pytest.mark.parametrize("name", NOT_ALIKE)
+def test_second_derivatives_of_functions_of_single_eigenvalues_that_coincide(name):
+    h = ng.hessian(lambda a: NOT_ALIKE[name](np.linalg.eigvalsh(a)))(np.eye(3))
+    assert np.isnan(h).any()
+    apart = ng.hessian(lambda a: np.linalg.eigvalsh(a)[-1] ** 2)(np.diag([1.0, 1.0, 3.0]))  # whatever the others do
+    want = np.zeros((3, 3, 3, 3))
+    want[2, 2, 2, 2] = 2
+    for i in range(2):
+        want[i, 2, i, 2] = want[2, i, 2, i] = want[i, 2, 2, i] = want[2, i, i, 2] = 2 * 3 / 2 / 2
+    assert_close(apart, want, MATRIX)
+
+
+def test_a_second_derivative_at_coinciding_singular_values_is_never_finite_and_wrong():
+    h = ng.hessian(lambda a: (ng.svd(a, IJ, compute_uv=False) ** 2).sum())(named(2 * np.eye(2))).data
+    exact = np.einsum("ik,jl->ijkl", np.eye(2), np.eye(2)) * 2
+    assert_close(h[np.isfinite(h)], exact[np.isfinite(h)], MATRIX)
 
 
 @KINDS

@@ -17,6 +17,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.linalg.coinciding import asked, neighbours, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
+    MATRIX,
     ROW,
     MatrixOp,
     Plain,
@@ -38,9 +39,11 @@ from namedgrad.rules.linalg.matrices import (
     without_diagonal,
 )
 from namedgrad.rules.linalg.solving import _inv
+from namedgrad.rules.linalg.symmetric import Values
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, relabel, subtract
+from namedgrad.squares import Spectrum, of_spectrum
 
 Parts = tuple[DimArray, ...]
 
@@ -75,6 +78,7 @@ def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
 
 
 _eigvalsh = Plain("(m,m)->(m)", "eigvalsh")
+_eigh_values = Values(_eigh_pushforward)
 _eigh = MatrixOp("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), pushforward=_eigh_pushforward)
 
 
@@ -174,8 +178,14 @@ def eigvalsh(
     x, new = relabel(a, {below: ROW, beside: COLUMN}), inner_name(a, col, new_dim, "eigvalsh")
     alone = x.level is None
     with said_by("eigvalsh", option=True):
-        w = _eigvalsh(x, errors=errors) if alone else _eigh_split(_eigh(x, errors=errors), extent(x, ROW))[1]
+        w = _eigvalsh(x, errors=errors) if alone else _traced_values(x, errors)
     return in_order_of(relabel(w, {COLUMN: new}), a)
+
+
+def _traced_values(x: DimArray, errors: str) -> DimArray:
+    spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
+    packed = _eigh_values(x, errors=errors, spectrum=spectrum)
+    return of_spectrum(_eigh_split(packed, extent(x, ROW))[1], spectrum)
 
 
 # ------------------------------------------------------------------------------------------------ any square matrix
