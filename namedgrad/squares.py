@@ -38,8 +38,8 @@ MET: ContextVar[list[DimArray] | None] = ContextVar("met", default=None)  # leng
 class Root:
     """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
 
-    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one. What a ``strict`` one knows
-    is lost where other values that are differentiated are met.
+    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one. Of a ``strict`` one is known
+    nothing any more where other values that are differentiated are met.
     """
 
     __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp", "strict")
@@ -275,16 +275,26 @@ def _sum(x: DimArray | None, y: DimArray | None) -> DimArray | None:
 # ------------------------------------------------------------------------------------------------ moves
 
 
-def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any], count: int = 0) -> Any:
+def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any]) -> Any:
+    """What is known of the operands of a linear operation, or a reduction, passed on to the result, or results."""
+    for a in args:
+        if type(a) is Length:
+            break
+    else:  # most often
+        if type(out) is Traced and out.value.level is None:
+            return out
+    if prim.form == "linear":
+        _remember(out[0] if type(out) is tuple and out else out, prim, args, params)
+    if prim.moves > 0:
+        return moved(prim, args, out, params, prim.moves)
+    whole = prim.signature == "(n...)->()" and type(args[0]) is Length and args[0].known.root.strict
+    return reduced(out, args[0], params["dims"]) if whole else out  # type: ignore[arg-type]
+
+
+def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any], count: int) -> Any:
     """The result, or results, of an operation that moves cells of its first operands, which stay what they are."""
-    count = count or prim.moves
+    own, rest = args[:count], args[count:]
     outs = out if type(out) is tuple else (out,)
-    own, rest = args[: max(count, 0)], args[max(count, 0) :]
-    if prim.form == "linear" and outs and isinstance(outs[0], Traced) and outs[0].value.level is not None:
-        _remember(outs[0], prim, args, params)
-    if count < 0:
-        whole = prim.signature == "(n...)->()" and type(args[0]) is Length and args[0].known.root.strict
-        return reduced(out, args[0], params["dims"]) if whole else out  # type: ignore[arg-type]
     lengths = [a.known for a in own if type(a) is Length]
     written = params.get("how", "put") == "put"  # and not added to what is there
     if not (lengths and written) or any(k.bare is not lengths[0].bare for k in lengths):
@@ -321,7 +331,9 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
 
 
 def _remember(y: DimArray, prim: Any, args: Sequence[DimArray], params: Mapping[str, Any]) -> None:
-    """How the maps of this result came about, at all levels."""
+    """How the maps of this result came about, at all levels, if there are several."""
+    if not (isinstance(y, Traced) and isinstance(y.value, Traced)):
+        return
     while isinstance(y, Traced) and isinstance(y.node, Map):
         node = y.node.parents[0] if type(y.node) is Pick else y.node
         node.made = prim, [a for a in args if a.level is not y.level], params
@@ -430,4 +442,4 @@ def _parts(x: Any) -> Any:
     return x.made if isinstance(x, Root) else x.value if isinstance(x, Tangent) else None
 
 
-ops.moved = moved
+ops.moved = passed_on
