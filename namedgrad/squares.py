@@ -38,8 +38,8 @@ MET: ContextVar[list[DimArray] | None] = ContextVar("met", default=None)  # leng
 class Root:
     """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
 
-    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one. Of a ``strict`` one is known
-    nothing any more where other values that are differentiated are met.
+    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one. Of a ``strict`` one no
+    more is known once other values are met that are differentiated.
     """
 
     __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp", "strict")
@@ -74,6 +74,7 @@ class Known:
     bare = False
     steep: DimArray | None = None
     depth = 0  #: of what is not computed yet
+    bend: Any = None
 
     def __init__(self, root: Root, even: Callable[[], Any], odd: Callable[[], DimArray | None]) -> None:
         self.root, self._even, self._odd = root, even, odd
@@ -195,13 +196,19 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     known = Through(prim, args, out, root)
     if known.bare:
         return near(out, known)
-    known.steep, nonzero = _steep(prim, args, out), root.nonzero
+    known.steep = _steep(prim, args, out)
+    return _mended(out, known, cancels=not root.flat and len(lengths) > 1)
+
+
+def _mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
+    """A result of which the derivatives are right where its root is 0; ``cancels``: also one that does not bend."""
+    root, nonzero = known.root, known.root.nonzero
     if known.steep is not None:  # where the slope is not 0 that of the root is infinite, and so is the result's
         steep = known.steep
         nonzero = functools.cache(lambda: ops.add(ops.nonzero(innermost(root.here)), ops.nonzero(steep)))
         if backends.nonzero_everywhere(steep.raw) or backends.nonzero_everywhere(nonzero().raw):
             return near(out, known)
-    if known.bend is None and (root.flat or len(lengths) == 1):  # of several slopes may cancel
+    if known.bend is None and not cancels:
         return near(out, known)
     slope = None if root.flat else known.odd
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
@@ -283,12 +290,21 @@ def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str
     else:  # most often
         if type(out) is Traced and out.value.level is None:
             return out
-    if prim.form == "linear":
+    if prim.form != "core":
         _remember(out[0] if type(out) is tuple and out else out, prim, args, params)
+    if prim.form == "elementwise":
+        return _in_parts(prim, args[0], out) if type(args[0]) is Length else out
     if prim.moves > 0:
         return moved(prim, args, out, params, prim.moves)
     whole = prim.signature == "(n...)->()" and type(args[0]) is Length and args[0].known.root.strict
     return reduced(out, args[0], params["dims"]) if whole else out  # type: ignore[arg-type]
+
+
+def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) -> DimArray:
+    """The result of an operation that is linear over real numbers, such as the lengths themselves."""
+    of = Known(x.known.root, lambda: part(x.known.even), lambda: None if x.known.odd is None else part(x.known.odd))
+    of.bare, of.steep = x.known.bare, None if x.known.steep is None else part(x.known.steep)
+    return near(out, of) if of.bare or of.root.flat else _mended(out, of, cancels=True)
 
 
 def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any], count: int) -> Any:
@@ -302,6 +318,9 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
     strict = any(k.root.strict for k in lengths)
     if strict and any(type(a) is Traced for a in own):
         return out
+    if strict and all(k.odd is None for k in lengths):  # wherever its cells are
+        found = tuple(near(y, Bare(lengths[0].root, lambda: None)) for y in outs)
+        return found if type(out) is tuple else found[0]
 
     def move(part: Callable[[Any], Any], other: Callable[[DimArray], DimArray], which: int) -> Any:
         there = apply(prim, [*(part(a) if type(a) is Length else other(a) for a in own), *rest], **params)
@@ -384,6 +403,8 @@ def reduced(out: DimArray, x: Length, dims: Names) -> DimArray:
     """What is made of all cells along dims; if these are all eigenvalues of a matrix, they count alike."""
     root = x.known.root
     spectrum = _spectrum(root)
+    if x.known.odd is None:
+        return near(out, Bare(root, lambda: None))
     if spectrum is None or len(own := [n for n in root.here.names if n not in spectrum.batch]) != 1:
         return out
     return near(out, Bare(root, lambda: None)) if own[0] in dims else out

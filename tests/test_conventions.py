@@ -139,6 +139,8 @@ RADIAL = {  # smooth functions of r² by way of r, and their bend in r at 0
     "hypot": (lambda r: np.hypot(r, 2), 0.5),
     "Matérn, nu = 3/2": (lambda r: matern(1.5, r), -3),
     "Matérn, nu = 5/2": (lambda r: matern(2.5, r), -5 / 3),
+    "complex exponential": (lambda r: np.real(np.exp(2j * r)), -4),
+    "distance on the circle": (lambda r: np.abs(np.exp(1j * r) - 1) ** 2, 2),
     "Wendland": (lambda r: np.maximum(1 - r, 0) ** 4 * (4 * r + 1), -20),
     "mish": (lambda r: ng.mish(r) + ng.mish(-r), 1.28),  # 2 mish''(0) = 32 / 25
     "great circle": (lambda r: np.arccos(np.cos(r)) ** 2, 2),
@@ -197,6 +199,7 @@ ROOTS = {  # smooth functions by way of a root, where it is 0, and their slopes
     "odd times odd": (lambda s: np.sqrt(s) * np.sin(2 * np.sqrt(s)), 0.0, 2),
     "one root": (lambda s: (lambda r: np.exp(r) + np.exp(-r))(np.sqrt(s)), 0.0, 1),
     "power": (lambda s: np.cosh(s**0.5), 0.0, 0.5),
+    "complex exponential": (lambda s: np.real(np.exp(1j * np.sqrt(s))), 0.0, -0.5),
     "Chebyshev": (lambda x: np.cos(3 * np.arccos(x)), 1.0, 9),
     "Chebyshev of an angle": (lambda x: np.cosh(2 * np.arccosh(x)), 1.0, 4),
     "haversine": (lambda a: (2 * np.arcsin(np.sqrt(a))) ** 2, 0.0, 4),

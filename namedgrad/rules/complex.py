@@ -27,7 +27,7 @@ class RealLinear(Elementwise):
     A real cotangent stays so until it meets a complex factor or an input: conjugated there, it took two passes more.
     """
 
-    form = "elementwise"
+    form, moves = "elementwise", -1
 
     def __init__(self, name: str, transpose: Any) -> None:
         super().__init__(name, (None,))

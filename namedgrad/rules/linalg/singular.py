@@ -17,6 +17,7 @@ from namedgrad.rules.fourier.transforms import resized
 from namedgrad.rules.linalg.coinciding import asked, coincide, neighbours, over, quotient
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
+    MATRIX,
     ROW,
     MatrixOp,
     Plain,
@@ -37,9 +38,11 @@ from namedgrad.rules.linalg.matrices import (
     with_diagonal,
     without_diagonal,
 )
+from namedgrad.rules.linalg.symmetric import Values, of_singular_values
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, negative, relabel, select, subtract
+from namedgrad.squares import Spectrum, of_spectrum
 
 Parts = tuple[DimArray, DimArray, DimArray]
 
@@ -59,7 +62,7 @@ def _over(x: DimArray, s: DimArray) -> DimArray:
     return quotient(x, s, coincide(s, s), equal(x, c(0)))
 
 
-def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum | None = None, **_: Any) -> tuple[DimArray]:
     """Townsend (2016), *Differentiating the singular value decomposition*, with sums and differences of the values apart.
 
     For complex matrices Wan and Zhang (2019), arXiv:1909.02659.
@@ -76,7 +79,9 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray
     turned = over(add(fx, fz), minus, twice, none, differences=True, least=neighbours)
     rest = subtract(fx, fz)
     inner = over(rest, plus, twice, lambda: _nothing(rest, none()), least=_least_sum)
-    if x.dtype.kind == "c":  # there is a phase on the diagonal
+    if y.level is not None and spectrum is not None:
+        inner = add(without_diagonal(turned), inner)
+    elif x.dtype.kind == "c":  # there is a phase on the diagonal
         inner = add(add(without_diagonal(turned), inner), select(on_diagonal(x), typed(gs, x)))
     else:
         inner = with_diagonal(add(turned, inner), gs)
@@ -85,7 +90,7 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray
         out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
     if extent(v, ROW) > extent(v, COLUMN):
         out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
-    return (out,)
+    return (out if y.level is None or spectrum is None else add(out, of_singular_values.of(a, gs, y, spectrum)),)
 
 
 def _least_sum(s: DimArray) -> DimArray:
@@ -119,7 +124,7 @@ def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimA
 
 
 values_of = Plain("(m,n)->(k)", "svdvals")
-_svd = MatrixOp("(m,n)->(p,k)", "svd_packed", gradients(_gradient), pushforward=_pushforward)
+_svd = Values("(m,n)->(p,k)", "svd_packed", gradients(_gradient), pushforward=_pushforward)
 
 
 # ------------------------------------------------------------------------------------------------ completed bases
@@ -221,7 +226,10 @@ def svd(
     if not compute_uv and a.level is None:
         return in_order_of(relabel(values_of(x, errors=errors), {COLUMN: new}), a)
     m, n = extent(x, ROW), extent(x, COLUMN)
-    u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors), m)
+    spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
+    packed = _full_svd(x, errors=errors) if full_matrices else _svd(x, errors=errors, spectrum=spectrum)
+    u, s, v = _split(packed, m)
+    s = s if full_matrices else of_spectrum(s, spectrum)
     cut = slice(0, min(m, n))
     values = in_order_of(relabel(slice_of(s, COLUMN, cut), {COLUMN: new}), a)
     if not compute_uv:

@@ -39,7 +39,7 @@ from namedgrad.rules.linalg.matrices import (
     without_diagonal,
 )
 from namedgrad.rules.linalg.solving import _inv
-from namedgrad.rules.linalg.symmetric import Values
+from namedgrad.rules.linalg.symmetric import Values, of_eigenvalues, put_together
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, relabel, subtract
@@ -57,7 +57,7 @@ def _eigh_split(y: DimArray, m: int) -> tuple[DimArray, DimArray]:
     return v, real(w)
 
 
-def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
+def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> Parts:
     """Giles (2008), section 3.1: A' = V (diag(w') + E o (V^H V')) V^H, E_ij = 1 / (w_j - w_i)."""
     m = extent(a, ROW)
     (v, w), (gv, gw) = _eigh_split(y, m), _eigh_split(g, m)
@@ -65,7 +65,15 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> Parts:
     twice = add(w, w)
     gap = subtract(twice, down(twice))
     inner = over(skew(f), gap, twice, lambda: equal(asked(f), c(0)), differences=True, least=neighbours)
-    return (mm(mm(v, with_diagonal(inner, gw)), mH(v)),)  # Hermitian, as all factors are
+    if y.level is None:
+        return (mm(mm(v, with_diagonal(inner, gw)), mH(v)),)  # Hermitian, as all factors are
+    return (add(mm(mm(v, inner), mH(v)), of_eigenvalues.of(a, gw, y, spectrum)),)
+
+
+def _values_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> Parts:
+    """That of the values alone."""
+    v, gw = _eigh_split(y, extent(a, ROW))[0], _eigh_split(g, extent(a, ROW))[1]
+    return (put_together(v, gw, v) if y.level is None else of_eigenvalues.of(a, gw, y, spectrum),)
 
 
 def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
@@ -78,8 +86,8 @@ def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
 
 
 _eigvalsh = Plain("(m,m)->(m)", "eigvalsh")
-_eigh_values = Values(_eigh_pushforward)
-_eigh = MatrixOp("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), pushforward=_eigh_pushforward)
+_eigh_values = Values("(m,m)->(p,m)", "eigh_packed", gradients(_values_gradient), pushforward=_eigh_pushforward)
+_eigh = Values("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), pushforward=_eigh_pushforward)
 
 
 @operation(sample("levels(i,j)", dims=("i", "j")), sample("levels(i,a,j)", dims=("j", "i")))
@@ -128,7 +136,7 @@ def eigh(
     a = inexact(a)
     row, col = matrix_dims(a, dims, "eigh")
     x, new = relabel(a, {row: ROW, col: COLUMN}), inner_name(a, col, new_dim, "eigh")
-    v, w = _eigh_split(_eigh(x, lower=lower, errors=errors), extent(x, ROW))
+    v, w = _known_split(_eigh, x, lower=lower, errors=errors)
     vectors = relabel(v, {ROW: row, COLUMN: new})
     return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {col: new})
 
@@ -178,14 +186,15 @@ def eigvalsh(
     x, new = relabel(a, {below: ROW, beside: COLUMN}), inner_name(a, col, new_dim, "eigvalsh")
     alone = x.level is None
     with said_by("eigvalsh", option=True):
-        w = _eigvalsh(x, errors=errors) if alone else _traced_values(x, errors)
+        w = _eigvalsh(x, errors=errors) if alone else _known_split(_eigh_values, x, errors=errors)[1]
     return in_order_of(relabel(w, {COLUMN: new}), a)
 
 
-def _traced_values(x: DimArray, errors: str) -> DimArray:
+def _known_split(prim: MatrixOp, x: DimArray, **options: Any) -> tuple[DimArray, DimArray]:
+    """Vectors and values, which know that they are eigenvalues."""
     spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
-    packed = _eigh_values(x, errors=errors, spectrum=spectrum)
-    return of_spectrum(_eigh_split(packed, extent(x, ROW))[1], spectrum)
+    v, w = _eigh_split(prim(x, spectrum=spectrum, **options), extent(x, ROW))
+    return v, of_spectrum(w, spectrum)
 
 
 # ------------------------------------------------------------------------------------------------ any square matrix

@@ -1,9 +1,10 @@
-"""Matrices put together of eigenvectors and functions of eigenvalues, also where eigenvalues coincide.
+"""Matrices put together of vectors and functions of eigenvalues or singular values, also where these coincide.
 
 The gradient of a function of the eigenvalues of ``A = V diag(w) V^H`` is ``V diag(g) V^H`` with its derivatives ``g``.
 Lewis and Sendov (2001), *Twice differentiable spectral functions*, SIAM Journal on Matrix Analysis and Applications 23,
 theorem 3.3: along ``H`` that moves by ``V (diag(g') + D o V^H H V) V^H``, where ``D`` holds ``(g_i - g_j) / (w_i - w_j)``,
-which of equal values is the derivative of ``g_i`` in ``w_i`` less that in ``w_j``.
+which of equal values is the derivative of ``g_i`` in ``w_i`` less that in ``w_j``.  Singular values are eigenvalues of the
+matrix that has ``A`` and ``A^H`` beside its diagonal, and so are their negatives.
 """
 
 from __future__ import annotations
@@ -27,34 +28,73 @@ from namedgrad.rules.linalg.matrices import (
     hermitian_part,
     mH,
     mm,
+    skew,
     typed,
-    with_diagonal,
     without_diagonal,
 )
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, multiply, scale, subtract, where, zeros_spread
+from namedgrad.rules.structure import add, multiply, scale, stamp, subtract, where, zeros_spread
 from namedgrad.squares import Spectrum, slope_in
 from namedgrad.trace import innermost
 
 NOISE = 64  # roundings by which what ought to be equal may differ
 
 
-def _vectors(y: DimArray) -> tuple[DimArray, DimArray]:
-    m = extent(y, COLUMN)
-    return slice_of(y, ROW, slice(0, m)), real(slice_of(y, ROW, m))
+class Values(MatrixOp):
+    """Values and vectors, of which it is known to which ``spectrum`` they belong."""
+
+    def lower(self, args: Sequence[DimArray], **params: Any) -> DimArray:
+        return super().lower(args, **{k: v for k, v in params.items() if k != "spectrum"})
 
 
-def _put_together(v: DimArray, g: DimArray) -> DimArray:
-    return mm(multiply(v, typed(g, v)), mH(v))
+class _PutTogether(MatrixOp):
+    """Of a matrix, the derivatives of a function of its values, the packed vectors and values, and the slopes of these.
 
-
-def _quotients(g: DimArray, w: DimArray, slope: DimArray) -> DimArray:
-    """Differences of ``g`` by those of ``w``; of values that are nearly equal the mean of the slopes there.
-
-    Its error is of the order of the square of the gap. Where values coincide and their ``g`` do not, there is none.
+    ``change(x, y, g, slope)`` is how it moves along ``x``: a map that is its own transpose.
     """
-    gap, rise = subtract(w, down(w)), subtract(g, down(g))
+
+    def __init__(self, signature: str, name: str, split: Callable[..., Any], change: Callable[..., DimArray]) -> None:
+        self.split, self.change = split, change
+        super().__init__(signature, name, self._pull, self._push)
+
+    def lower(self, args: Sequence[DimArray], **_: Any) -> DimArray:
+        a, g, y, _slope = args
+        left, _, right = self.split(y, extent(a, ROW))
+        return put_together(left, g, right)
+
+    def _pull(
+        self, c_: DimArray, out: DimArray, a: DimArray, g: DimArray, y: DimArray, slope: DimArray, **_: Any
+    ) -> Sequence[Any]:
+        left, _, right = parts = self.split(y, extent(a, ROW))
+        x = conj_if_complex(c_)
+        along = real(diagonal(mm(mm(mH(left), x), right)))
+        return conj_if_complex(self.change(x, parts, g, slope)), along, None, None
+
+    def _push(
+        self, ts: list[Any], out: DimArray, a: DimArray, g: DimArray, y: DimArray, slope: DimArray, **_: Any
+    ) -> DimArray:
+        left, _, right = parts = self.split(y, extent(a, ROW))
+        moved = self.change(zeros_spread(y, like(out)) if ts[0] is None else ts[0], parts, g, slope)
+        return moved if ts[1] is None else add(moved, put_together(left, ts[1], right))
+
+    def of(self, a: DimArray, g: DimArray, y: DimArray, spectrum: Spectrum) -> DimArray:
+        """The gradient of a function of the values whose derivatives are ``g``."""
+        slope = slope_in(spectrum, g, y.level)
+        unknown = typed(zeros_spread(g, like(g), np.nan), g) if slope is None else slope
+        return self(a, g, y, stamp(unknown, g.hidden))
+
+
+def put_together(left: DimArray, g: DimArray, right: DimArray) -> DimArray:
+    """``left diag(g) right^H``."""
+    return mm(multiply(left, typed(g, left)), mH(right))
+
+
+def _quotients(rise: DimArray, gap: DimArray, g: DimArray, w: DimArray, slope: DimArray) -> DimArray:
+    """``rise / gap``; of gaps that are nearly 0 the mean of the slopes, in error by the order of the square of the gap.
+
+    Where a gap is 0 and the rise is not, there is none.
+    """
     eps, size = float(np.finfo(w.dtype).eps), vector_norm(innermost(w), COLUMN)
     mean = multiply(c(0.5), add(slope, down(slope)))
     straight = multiply(mean, gap)
@@ -64,57 +104,45 @@ def _quotients(g: DimArray, w: DimArray, slope: DimArray) -> DimArray:
     close = logical_and(less_equal(absolute(innermost(gap)), multiply(size, c(eps ** (1 / 3)))), alike)
     same = coincide(gap, w)
     apart = where(same, c(np.nan), divide(rise, where(same, c(1.0), gap)))
-    return without_diagonal(where(close, mean, apart))
+    return where(close, mean, apart)
 
 
-def _turned(x: DimArray, v: DimArray, d: DimArray) -> tuple[DimArray, DimArray]:
-    """A matrix by the basis of the vectors, and what the quotients make of it."""
-    s = mm(mm(mH(v), x), v)
-    return s, scale(s, typed(d, s))
+def _differences(g: DimArray, w: DimArray, slope: DimArray) -> DimArray:
+    return without_diagonal(_quotients(subtract(g, down(g)), subtract(w, down(w)), g, w, slope))
 
 
-def _pullback(
-    g: DimArray, out: DimArray, a: DimArray, values: DimArray, y: DimArray, slope: DimArray, **_: Any
-) -> Sequence[Any]:
-    v, w = _vectors(y)
-    s, inner = _turned(conj_if_complex(g), v, _quotients(values, w, slope))
-    return conj_if_complex(hermitian_part(mm(mm(v, inner), mH(v)))), real(diagonal(s)), None, None
+def _times(x: DimArray, quotients: DimArray) -> DimArray:
+    return scale(x, typed(quotients, x))
 
 
-def _pushforward(
-    ts: list[Any], out: DimArray, a: DimArray, values: DimArray, y: DimArray, slope: DimArray, **_: Any
-) -> DimArray:
-    ta, tvalues, *_rest = ts
-    v, w = _vectors(y)
-    moved = zeros_spread(y, like(out)) if ta is None else hermitian_part(ta)
-    inner = _turned(moved, v, _quotients(values, w, slope))[1]
-    return mm(mm(v, inner if tvalues is None else with_diagonal(inner, tvalues)), mH(v))
+def _hermitian(y: DimArray, m: int) -> tuple[DimArray, DimArray, DimArray]:
+    v = slice_of(y, ROW, slice(0, m))
+    return v, real(slice_of(y, ROW, m)), v
 
 
-class _Recomposed(MatrixOp):
-    """Computed by named operations, of the vectors and what takes the place of the values."""
-
-    def lower(self, args: Sequence[DimArray], **_: Any) -> DimArray:
-        return _put_together(_vectors(args[2])[0], args[1])
+def _change(x: DimArray, parts: tuple[DimArray, ...], g: DimArray, slope: DimArray) -> DimArray:
+    v, w, _ = parts
+    return mm(mm(v, _times(mm(mm(mH(v), hermitian_part(x)), v), _differences(g, w, slope))), mH(v))
 
 
-_recomposed = _Recomposed("(m,m),(m),(p,m),(m)->(m,m)", "recomposed", _pullback, _pushforward)
+of_eigenvalues = _PutTogether("(m,m),(m),(p,m),(m)->(m,m)", "of_eigenvalues", _hermitian, _change)
 
 
-class Values(MatrixOp):
-    """Eigenvalues of Hermitian matrices, packed with vectors that are of no use to others."""
-
-    def __init__(self, pushforward: Callable[..., DimArray]) -> None:
-        super().__init__("(m,m)->(p,m)", "eigh_packed", _gradient, pushforward)
-
-    def lower(self, args: Sequence[DimArray], **params: Any) -> DimArray:
-        return super().lower(args, **{k: v for k, v in params.items() if k != "spectrum"})
+def _packed(y: DimArray, m: int) -> tuple[DimArray, DimArray, DimArray]:
+    return slice_of(y, ROW, slice(0, m)), real(slice_of(y, ROW, m)), slice_of(y, ROW, slice(m + 1, extent(y, ROW)))
 
 
-def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> Sequence[Any]:
-    values = real(slice_of(g, ROW, extent(g, COLUMN)))
-    if y.level is None:
-        return (conj_if_complex(_put_together(_vectors(y)[0], values)),)
-    slope = slope_in(spectrum, values, y.level)
-    unknown = typed(zeros_spread(values, like(values), np.nan), values) if slope is None else slope
-    return (conj_if_complex(_recomposed(a, values, y, unknown)),)
+def _change_of_singular(x: DimArray, parts: tuple[DimArray, ...], g: DimArray, slope: DimArray) -> DimArray:
+    u, s, v = parts
+    d = mm(mm(mH(u), x), v)
+    sums = _quotients(add(g, down(g)), add(s, down(s)), g, s, slope)
+    turned = multiply(c(0.5), add(_times(add(d, mH(d)), _differences(g, s, slope)), _times(skew(d), sums)))
+    out, ratio = mm(mm(u, turned), mH(v)), diagonal(sums)
+    if extent(u, ROW) > extent(u, COLUMN):
+        out = add(out, mm(_times(subtract(mm(x, v), mm(u, d)), ratio), mH(v)))
+    if extent(v, ROW) > extent(v, COLUMN):
+        out = add(out, mm(u, mH(_times(subtract(mm(mH(x), u), mm(v, mH(d))), ratio))))
+    return out
+
+
+of_singular_values = _PutTogether("(m,n),(k),(p,k),(k)->(m,n)", "of_singular_values", _packed, _change_of_singular)
