@@ -175,6 +175,8 @@ def as_length(
         if met is not None and not backends.nonzero_everywhere(y.raw):
             met.append(y)
         return y
+    if type(y) is Length and y.known.bare:  # which tells of another root
+        return y
     here = plain(y)
     root = Root(here, lambda: radicand(*args), (radicand, args), flat=flat, sharp=sharp)
     if not root.may_be_0():
@@ -188,7 +190,9 @@ def as_length(
 def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     """``out``, the result of an elementwise operation with operands near zeros of lengths."""
     lengths = [a.known for a in args if type(a) is Length]
-    if not lengths or type(out) is not Traced or out.dtype.kind not in "fc" or _is_dear(prim, args, out):
+    if not lengths or type(out) is not Traced or out.dtype.kind not in "fc":
+        return out
+    if not lengths[0].bare and _is_dear(prim, args, out):
         return out
     root = _one_root(lengths, args, out)
     if root is None:

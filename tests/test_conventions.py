@@ -300,6 +300,9 @@ def test_lengths_that_are_computed_twice_are_one_length(name):
     kernel = lambda x: (1 + TWICE[name](x, y)) * np.exp(-TWICE[name](x, y))
     for mode in ("forward", "reverse"):
         np.testing.assert_allclose(ng.jacobian(ng.grad(kernel), mode=mode)(y), -np.eye(2), atol=1e-14)
+    compiled = ng.compile(lambda x: ng.hvp(kernel, x, np.array([0.3, -1.2])))
+    for x in (y, y + 1, y):
+        np.testing.assert_allclose(compiled(x), ng.hvp(kernel, x, np.array([0.3, -1.2])), atol=1e-14)
     other = lambda x: TWICE[name](x, y) * TWICE[name](x * np.array([1.0, 2.0]), y * np.array([1.0, 2.0]))
     np.testing.assert_array_equal(ng.hessian(other)(y), 0)  # which has none, and two slopes of 0 by convention
 

@@ -158,6 +158,25 @@ class Recorder(backends.Recorder):
         self.looked = self.looked or found.fixed
         return found.fixed
 
+    def alike(self, x: Any, y: Any) -> bool:
+        """Whether two values are made by the same calls."""
+        made = {v: (s.function, i, s.args, [*s.kwargs.items()]) for s in self.steps for i, v in enumerate(s.outs)}
+        pairs, seen = [(self.find(x), self.find(y))], set()
+        while pairs:
+            a, b = pairs.pop()
+            if a is b or (id(a), id(b)) in seen:
+                continue
+            seen.add((id(a), id(b)))
+            if type(a) is Var is type(b):
+                a, b = made.get(a, a.array), made.get(b, b.array)
+            if type(a) is not type(b):
+                return False
+            if type(a) in (tuple, list) and len(a) == len(b):
+                pairs += zip(a, b, strict=True)
+            elif a is None or not backends.alike(a, b):
+                return False
+        return True
+
     def _define(self, raw: Any, var: Var) -> Var:
         self._known[id(raw)] = var
         self._alive.append(raw)

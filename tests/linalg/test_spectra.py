@@ -189,6 +189,9 @@ def test_second_derivatives_of_functions_that_treat_equal_eigenvalues_alike(name
         got = ng.jacobian(ng.grad(lambda a: of_values(np.linalg.eigvalsh(a))), mode=mode)(x)
         assert_close(got, want, 1e-9)
     t = np.random.default_rng(0).normal(size=(3, 3))
+    compiled = ng.compile(lambda a: ng.hvp(lambda a: of_values(np.linalg.eigvalsh(a)), a, t))
+    compiled(np.diag([1.0, 2.0, 4.0]))
+    assert_close(compiled(x), np.einsum("ijkl,kl", want, t), 1e-9)
     product = ng.hvp(lambda a: of_values(np.linalg.eigvalsh(a)), ng.positional(np.stack([x, 2 * x]), vectorized="b"), t).data
     assert_close(product[0], np.einsum("ijkl,kl", want, t), 1e-9)
 
