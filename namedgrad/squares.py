@@ -365,6 +365,8 @@ def _remember(y: DimArray, prim: Any, args: Sequence[DimArray], params: Mapping[
 
 
 def _wide(part: DimArray, a: DimArray) -> DimArray:
+    if not part.names and a.names:  # a number, which is on no device
+        return ops.add(_nothing(innermost(a)), part)
     return ops.relabel(ops.spread(part, like(a)), {}, tuple(a.hidden))
 
 

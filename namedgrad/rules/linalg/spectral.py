@@ -67,7 +67,7 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum,
     inner = over(skew(f), gap, twice, lambda: equal(asked(f), c(0)), differences=True, least=neighbours)
     if y.level is None:
         return (mm(mm(v, with_diagonal(inner, gw)), mH(v)),)  # Hermitian, as all factors are
-    return (add(mm(mm(v, inner), mH(v)), of_eigenvalues.of(a, gw, y, spectrum)),)
+    return (add(mm(mm(v, without_diagonal(inner)), mH(v)), of_eigenvalues.of(a, gw, y, spectrum)),)
 
 
 def _values_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> Parts:
