@@ -267,6 +267,8 @@ MOVES = {
     "alone in a sum": lambda d: d[:1].sum(),
     "smallest": lambda d: np.min(d),
     "largest of one": lambda d: d[:1].max(),
+    "sorted": lambda d: np.sort(d[::-1])[:1],
+    "partitioned": lambda d: np.partition(d[::-1], 0)[:1],
 }
 
 

@@ -21,6 +21,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import IndexMap, gather
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
 from namedgrad.rules.structure import stamp, subtract
+from namedgrad.squares import Length, near
 from namedgrad.trace import apply, innermost
 
 
@@ -64,20 +65,30 @@ class _Arranged(_Along):
 
     signature = "(n)->(n)"
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, **params: Any) -> Map:
-        order = argsort_of(innermost(ins[0]), dim)
+    def __call__(self, x: DimArray, dim: Name, **params: Any) -> DimArray:
+        out: DimArray = apply(self, (x,), dim=dim, **params)
+        cells = gather(x, {dim: self.order(innermost(out), innermost(x), dim, **params)}) if type(x) is Length else out
+        return near(out, cells.known) if type(cells) is Length else out  # the same, of which more is known
+
+    def order(self, out: DimArray, x: DimArray, dim: Name, **params: Any) -> DimArray:
+        """Where the cells come from."""
+        order = argsort_of(x, dim)
         if params:  # not the sorted order: the cell of every rank goes where the arrangement has that rank
-            places = argsort_of(innermost(out), dim)
-            order = gather(order, {dim: inverse_order(places, dim)})
+            order = gather(order, {dim: inverse_order(argsort_of(out, dim), dim)})
+        return order
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, **params: Any) -> Map:
+        order = self.order(innermost(out), innermost(ins[0]), dim, **params)
         return IndexMap(like(ins[0]), [stamp(order, axes.by_name())], (dim,))
 
 
-class _OfRanks(_Along):
+class _OfRanks(_Arranged):
     """The cells of some ranks along one axis, in order."""
 
-    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name, start: int, stop: int) -> Map:
-        at = apply(_PLACES, (innermost(ins[0]), innermost(out)), dim=dim, start=start, stop=stop)
-        return IndexMap(like(ins[0]), [stamp(at, axes.by_name())], (dim,))
+    signature = "(n)->(m)"
+
+    def order(self, out: DimArray, x: DimArray, dim: Name, **params: Any) -> DimArray:
+        return apply(_PLACES, (x, out), dim=dim, **params)
 
 
 _SORT, _PARTITION, _OF_RANKS = _Arranged("sort"), _Arranged("partition"), _OfRanks("of_ranks")
@@ -123,10 +134,10 @@ def argsort(x: DimArray, dim: Any = None, *, descending: bool = False) -> DimArr
 def _first(x: DimArray, name: Name, descending: bool, count: int) -> DimArray:
     """The first cells in order."""
     if not descending:
-        return apply(_OF_RANKS, (x,), dim=name, start=0, stop=count)
+        return _OF_RANKS(x, name, start=0, stop=count)
     n = extent(x, name)
     turned = flip_axes(x, (name,))  # so that of equal cells the first gets the gradient
-    return flip_axes(apply(_OF_RANKS, (turned,), dim=name, start=n - count, stop=n), (name,))
+    return flip_axes(_OF_RANKS(turned, name, start=n - count, stop=n), (name,))
 
 
 def _order(x: DimArray, name: Name, descending: bool, count: int | None = None) -> DimArray:
@@ -179,8 +190,8 @@ def sort(x: DimArray, dim: Any = None, *, descending: bool = False) -> DimArray:
     """
     name = pick_one(x, dim, "sort")
     if descending:
-        return flip_axes(apply(_SORT, (flip_axes(x, (name,)),), dim=name), (name,))
-    return apply(_SORT, (x,), dim=name)
+        return flip_axes(_SORT(flip_axes(x, (name,)), name), (name,))
+    return _SORT(x, name)
 
 
 @operation(sample("real(a,b,c)", dim="b", kth=0), sample("real(nine,b)", dim="nine", kth=(2, -3)))
@@ -218,7 +229,7 @@ def partition(x: DimArray, dim: Any = None, *, kth: int | Sequence[int]) -> DimA
     np.float64(1.0)
     """
     name = pick_one(x, dim, "partition")
-    return apply(_PARTITION, (x,), dim=name, kth=places(kth, extent(x, name), "partition"))
+    return _PARTITION(x, name, kth=places(kth, extent(x, name), "partition"))
 
 
 def places(kth: int | Sequence[int], size: int, what: str) -> tuple[int, ...]:
@@ -324,11 +335,11 @@ def kthvalue(
     if not 1 <= k <= extent(x, name):
         raise ValueError(f"kthvalue: k={k} is not between 1 and {extent(x, name)}, the size of {name!r}")
     if not return_indices:
-        return slice_of(apply(_OF_RANKS, (x,), dim=name, start=k - 1, stop=k), name, 0)
+        return slice_of(_OF_RANKS(x, name, start=k - 1, stop=k), name, 0)
     at = slice_of(_ranked(stop_gradient(x), name, k - 1, k), name, 0)
     return gather(x, {name: at}), at
 
 
 def sort_axis(x: DimArray, name: Name) -> DimArray:
     """Values in ascending order along an axis, whatever its name."""
-    return apply(_SORT, (x,), dim=name)
+    return _SORT(x, name)
