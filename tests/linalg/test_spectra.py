@@ -367,3 +367,25 @@ def test_least_squares_of_dependent_columns_in_the_right_hand_side():
     g = ng.grad(lambda b: squared(ng.lstsq(named(x), b, IJ)))(named(v, "i")).data
     p = np.linalg.pinv(x)
     assert_close(g, 2 * p.T @ p @ v, MATRIX)
+
+
+def test_a_gradient_of_0_has_derivatives_where_nobody_may_look():
+    t = some(3, 3)
+    about = lambda a: ((ng.eigvalsh(a, IJ) - 1) ** 2).sum()
+    compiled = ng.compile(lambda a: ng.hvp(about, a, named(t)))
+    compiled(named(np.diag([1.0, 2.0, 4.0])))
+    assert_close(compiled(named(np.eye(3))).data, t + t.T, MATRIX)
+    dask = pytest.importorskip("dask.array")
+    lazy = ng.hvp(about, named(dask.from_array(np.eye(3))), named(dask.from_array(t)))
+    assert_close(np.asarray(lazy.data), t + t.T, MATRIX)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 4.0], [1.0, 1.0, 3.0]], ids=str)
+def test_gradients_of_derivatives_of_eigenvalues(values):
+    x, t, g = TURN @ np.diag(values) @ TURN.T, some(3, 3), np.array([1.0, 2.0, 3.0])
+    pushed = lambda a: (ng.pushforward(lambda a: ng.eigvalsh(a, IJ), (a,), (named(t),))[1] * ng.DimArray(g, "j2")).sum()
+    found = ng.grad(pushed)(named(x)).data
+    if values[0] == values[1]:
+        assert np.isnan(found).any()
+    else:
+        assert_close(found, slopes(lambda a: float(pushed(named(a)).data), x, symmetric=True), 1e-6)

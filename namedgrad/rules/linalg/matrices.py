@@ -22,13 +22,14 @@ from namedgrad.primitive.core import CoreOp
 from namedgrad.primitive.linear import Linear
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check, new_name
-from namedgrad.rules.elementwise import c
+from namedgrad.rules.elementwise import c, logical_or
 from namedgrad.rules.movement.triangles import cut_triangle, triangle
 from namedgrad.rules.structure import (
     add,
     cast,
     contract,
     equal,
+    isfinite,
     multiply,
     not_equal,
     positions,
@@ -160,9 +161,12 @@ def live(g: DimArray) -> DimArray:
 
 
 def _selected(live: DimArray, x: Any) -> Any:
+    """What is finite has its own derivatives also where it is 0."""
     if type(x) is Pair:
-        return Pair(select(live, x.g), x.factor)
-    return None if x is None else select(live, x)
+        return Pair(_selected(live, x.g), x.factor)
+    if x is None or x.level is None:
+        return None if x is None else select(live, x)
+    return select(logical_or(live, isfinite(x)), x)
 
 
 def gradients(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:

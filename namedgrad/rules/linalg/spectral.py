@@ -39,7 +39,7 @@ from namedgrad.rules.linalg.matrices import (
     without_diagonal,
 )
 from namedgrad.rules.linalg.solving import _inv
-from namedgrad.rules.linalg.symmetric import Values, of_eigenvalues, put_together
+from namedgrad.rules.linalg.symmetric import Values, of_eigenvalues
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, relabel, subtract
@@ -70,12 +70,6 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum,
     return (add(mm(mm(v, without_diagonal(inner)), mH(v)), of_eigenvalues.of(a, gw, y, spectrum)),)
 
 
-def _values_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> Parts:
-    """That of the values alone."""
-    v, gw = _eigh_split(y, extent(a, ROW))[0], _eigh_split(g, extent(a, ROW))[1]
-    return (put_together(v, gw, v) if y.level is None else of_eigenvalues.of(a, gw, y, spectrum),)
-
-
 def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
     """Giles (2008), section 3.1: dw = diag(V^H dA V), dV = V (E o (V^H dA V))."""
     v, w = _eigh_split(y, extent(a, ROW))
@@ -86,7 +80,6 @@ def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
 
 
 _eigvalsh = Plain("(m,m)->(m)", "eigvalsh")
-_eigh_values = Values("(m,m)->(p,m)", "eigh_packed", gradients(_values_gradient), pushforward=_eigh_pushforward)
 _eigh = Values("(m,m)->(p,m)", "eigh_packed", gradients(_eigh_gradient), pushforward=_eigh_pushforward)
 
 
@@ -136,7 +129,7 @@ def eigh(
     a = inexact(a)
     row, col = matrix_dims(a, dims, "eigh")
     x, new = relabel(a, {row: ROW, col: COLUMN}), inner_name(a, col, new_dim, "eigh")
-    v, w = _known_split(_eigh, x, lower=lower, errors=errors)
+    v, w = _known_split(x, lower=lower, errors=errors)
     vectors = relabel(v, {ROW: row, COLUMN: new})
     return in_order_of(relabel(w, {COLUMN: new}), a), in_place_of(a, vectors, {col: new})
 
@@ -186,14 +179,14 @@ def eigvalsh(
     x, new = relabel(a, {below: ROW, beside: COLUMN}), inner_name(a, col, new_dim, "eigvalsh")
     alone = x.level is None
     with said_by("eigvalsh", option=True):
-        w = _eigvalsh(x, errors=errors) if alone else _known_split(_eigh_values, x, errors=errors)[1]
+        w = _eigvalsh(x, errors=errors) if alone else _known_split(x, errors=errors)[1]
     return in_order_of(relabel(w, {COLUMN: new}), a)
 
 
-def _known_split(prim: MatrixOp, x: DimArray, **options: Any) -> tuple[DimArray, DimArray]:
+def _known_split(x: DimArray, **options: Any) -> tuple[DimArray, DimArray]:
     """Vectors and values, which know that they are eigenvalues."""
     spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
-    v, w = _eigh_split(prim(x, spectrum=spectrum, **options), extent(x, ROW))
+    v, w = _eigh_split(_eigh(x, spectrum=spectrum, **options), extent(x, ROW))
     return v, of_spectrum(w, spectrum)
 
 
