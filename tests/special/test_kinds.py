@@ -200,12 +200,21 @@ def test_slopes_of_carlsons_integrals_at_complex_numbers(name: str) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_slopes_of_fresnels_integrals_far_away_are_those_of_the_exact_square(dtype: type) -> None:
     """Whose rounding would turn them: of a rational number, modulo 4; even numbers alone are left from ``2**53`` on."""
-    x = np.array([-0.7, 1000.3, 1e5 + 0.3, 3e8 + 0.25, 1e15 + 0.5, 2.0**52 + 1, 1e17, 1e30], dtype)
+    _check_slopes_of_fresnels_integrals(np.array([-0.7, 1000.3, 1e5 + 0.3, 3e8 + 0.25, 1e15 + 0.5, 2.0**52 + 1, 1e17, 1e30], dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_slopes_of_fresnels_integrals_of_moderate_numbers_are_those_of_the_exact_square(dtype: type) -> None:
+    _check_slopes_of_fresnels_integrals(np.array([-0.7, 1e-50, 1 / 3, -math.pi, 19.97, 1000.3, 2047.9], dtype))
+
+
+def _check_slopes_of_fresnels_integrals(x: np.ndarray) -> None:
+    dtype = x.dtype
     turn = np.array([float(Fraction(float(v)) ** 2 % 4) for v in x]) * (math.pi / 2)
     for k, exact in enumerate((np.sin(turn), np.cos(turn))):
         g = ng.grad(lambda x, k=k: ng.fresnel(x)[k].sum())(ng.DimArray(x, "x"))
         assert g.dtype == dtype
-        np.testing.assert_allclose(g.data, exact, atol=1e-6 if dtype is np.float32 else 4e-15)
+        np.testing.assert_allclose(g.data, exact, atol=1e-6 if dtype == np.float32 else 4e-15)
         bend = ng.hvp(lambda x, k=k: ng.fresnel(x)[k].sum(), ng.DimArray(x[:5], "x"), ng.ones({"x": 5}, dtype=dtype))
         slope = math.pi * x[:5].astype(float) * ((np.cos, lambda t: -np.sin(t))[k](turn[:5]))
-        np.testing.assert_allclose(bend.data, slope, rtol=1e-5 if dtype is np.float32 else 1e-12)
+        np.testing.assert_allclose(bend.data, slope, rtol=1e-5 if dtype == np.float32 else 1e-12)

@@ -29,10 +29,10 @@ def _slope(n: DimArray, factor: DimArray, lower: DimArray) -> DimArray:
     return multiply(factor, select(not_equal(n, c(0)), lower))
 
 
-def _slope_of_legendre(n: DimArray, factor: float, x: DimArray) -> DimArray:
+def _slope_of_legendre(n: DimArray, factor: DimArray, x: DimArray) -> DimArray:
     """Of the polynomials of degree n and -n - 1, which are the same (DLMF 14.9.5)."""
     n = maximum(n, subtract(c(-1), n))
-    return _slope(n, scaled(factor, add(n, _ONE)), eval_jacobi(_below(n), _ONE, _ONE, x))
+    return _slope(n, factor, eval_gegenbauer(_below(n), c(1.5), x))
 
 
 def _slope_of_second(n: DimArray, factor: float, x: DimArray) -> DimArray:
@@ -58,7 +58,7 @@ eval_gegenbauer = special(
     domain=("order", "count", "real"), operands=("n", "alpha", "x"), says="Gegenbauer polynomial of degree n.")
 eval_legendre = special(
     "eval_legendre", _degree("eval_legendre"),
-    lambda y, n, x: _slope_of_legendre(n, 0.5, x),
+    lambda y, n, x: _slope_of_legendre(n, _ONE, x),
     domain=("order", "real"), operands=("n", "x"), says="Legendre polynomial of degree n.",
     torch="torch.special.legendre_polynomial_p(x, n)")
 eval_chebyt = special(
@@ -93,7 +93,7 @@ eval_sh_jacobi = special(
     domain=("order", "above_count", "count", "real"), operands=("n", "p", "q", "x"), says="Shifted Jacobi polynomial of degree n.")
 eval_sh_legendre = special(
     "eval_sh_legendre", _degree("eval_sh_legendre"),
-    lambda y, n, x: _slope_of_legendre(n, 1.0, _between(x)),
+    lambda y, n, x: _slope_of_legendre(n, _TWO, _between(x)),
     domain=("order", "real"), operands=("n", "x"), says="Shifted Legendre polynomial of degree n, that of 2 x - 1.")
 eval_sh_chebyt = special(
     "eval_sh_chebyt", _degree("eval_sh_chebyt"), lambda y, n, x: _slope(n, scaled(2.0, n), eval_sh_chebyu(_below(n), x)),
