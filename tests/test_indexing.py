@@ -271,3 +271,13 @@ def test_factors_of_products_whose_reciprocals_leave_the_range(factors: tuple[fl
     for k, t in enumerate(np.eye(4)):
         _, pushed = ng.pushforward(lambda x: ng.segment_prod(x, to, "a", 2), (x,), (ng.DimArray(t, "a"),))
         np.testing.assert_allclose(pushed.data, [want[k], 0] if k < 2 else [0, want[k]], rtol=1e-14)
+    hessian = ng.hessian(lambda x: ng.segment_prod(x, to, "a", 2).sum())(x).data
+    np.testing.assert_allclose(hessian, np.kron(np.eye(2), [[0, 1], [1, 0]]), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("last", [4.0, 0.0])
+def test_products_of_groups_are_pulled_back_from_the_writers_as_they_were(last: float) -> None:
+    v = np.array([2.0, 3.0, -5.0, last])
+    out, pull = ng.pullback(lambda x: ng.segment_prod(x, [0, 0, 1, 1], "a", 2), ng.DimArray(v, "a"))
+    v[:] = out.data[:] = np.nan
+    np.testing.assert_allclose(pull(ng.DimArray([1.0, 10.0], "a")).data, [3.0, 2.0, 10 * last, -50.0], rtol=1e-14)

@@ -182,6 +182,10 @@ class IndexKernels:
 
     # ---------------------------------------------------------------- products
 
+    def are_moderate(self, whole: Raw) -> bool:
+        """Whether products may be looked at, and are such that a factor is found by division."""
+        return False
+
     def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """For each writer the product of the others to the same cell, of whose products ``whole`` consists."""
         core = g.ndim - tail - (self.joint_ndim(index) - shared)

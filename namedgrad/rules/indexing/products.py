@@ -1,7 +1,8 @@
 """The product of all that is written to one cell.
 
 Each writer's derivative is the product of the others, which is never found by dividing by a factor that may be 0: by
-running products before and after it among the sorted writers to its cell.
+running products before and after it among the sorted writers to its cell. Where it is seen that every product is
+moderate, so that no factor is 0, cotangents times the product are divided by the factor.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from namedgrad.axes import Names
 from namedgrad.backends import call
 from namedgrad.linear import Like, Map, fold, like, product
 from namedgrad.primitive import Primitive, place
-from namedgrad.rules.elementwise import c, logical_and, maximum, minimum
+from namedgrad.rules.elementwise import c, divide, logical_and, maximum, minimum
 from namedgrad.rules.indexing.maps import (
     Scatter,
     gather,
@@ -43,14 +44,21 @@ from namedgrad.trace import apply
 class _Product(Scatter):
     """The product of all writers to a cell, 1 where there is none."""
 
-    keeps = "constants"
-
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, sizes: tuple[int, ...], summed: Names
     ) -> Map:
         v, *index = ins
+        if _may_divide(v, out):
+            return _QuotientMap(v, out, unmarked(index), dims, sizes, summed)
         factor = others(v, out, index, dims, sizes, summed)
         return _ProductMap(like(v), factor, unmarked(index), dims, sizes, summed)
+
+
+def _may_divide(v: DimArray, whole: DimArray) -> bool:
+    """Whether it is seen; the derivative of a quotient in what it is divided by would lose digits."""
+    if v.level is not None or whole.level is not None or backends.is_recording():
+        return False
+    return bool(backends.backend_of(whole.raw).are_moderate(whole.raw))
 
 
 class _ProductMap(Map):
@@ -59,7 +67,7 @@ class _ProductMap(Map):
     __slots__ = ("dims", "index", "mixes", "others", "sizes", "summed", "v")
 
     def __init__(
-        self, v: Like, others: DimArray, index: list[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
+        self, v: Like, others: Any, index: list[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
     ) -> None:
         self.v, self.others, self.index, self.dims, self.sizes, self.summed = v, others, index, dims, sizes, summed
         self.mixes = tuple(n for n in summed if not isinstance(n, axes.Core))
@@ -72,6 +80,27 @@ class _ProductMap(Map):
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
         (t,) = ts
         return None if t is None else scatter_add(product(t, self.others), self.index, self.dims, self.sizes, self.summed)
+
+
+class _QuotientMap(_ProductMap):
+    """The same, of products that may be divided by a writer."""
+
+    __slots__, multiplies = ("whole", "writers"), False
+
+    def __init__(self, writers: DimArray, whole: DimArray, *where: Any) -> None:
+        super().__init__(like(writers), None, *where)
+        self.writers, self.whole = writers, whole
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        g = self.apart(g, self.dims)
+        found = gather(product(g, self.whole), dict(zip(self.dims, self.index, strict=True)))
+        out = divide(found, self.writers)
+        return [fold(out if out.hidden is g.hidden else stamp(out, g.hidden), 1, self.v.names)]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        if self.others is None:
+            self.others = others(self.writers, self.whole, self.index, self.dims, self.sizes, self.summed)
+        return super().push(ts)
 
 
 class _Others(Primitive):
