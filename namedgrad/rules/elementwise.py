@@ -66,7 +66,7 @@ def _spherical_slope(n: int, unit: float, x: DimArray) -> DimArray:
 
 def _beside_1(x: DimArray) -> DimArray:
     """``1 / (x - 1) + 1 / (x + 1)``."""
-    return add(reciprocal(subtract(x, c(1.0))), reciprocal(add(x, c(1.0))))
+    return add(divide(c(1.0), subtract(x, c(1.0))), divide(c(1.0), add(x, c(1.0))))
 
 
 def _angle2(z: DimArray, sign: int) -> DimArray:
@@ -154,16 +154,16 @@ exp        = elementwise("exp",            lambda y, x: y, domain="real")
 exp2       = elementwise("exp2",           lambda y, x: exp2_slope(x, y), domain="real")
 exp2_slope = elementwise("exp2_slope",     lambda s, x, y: multiply(c(math.log(2)), s), None)
 expm1      = elementwise("expm1",          lambda y, x: exp(x), domain="real")
-log        = elementwise("log",            lambda y, x: reciprocal(x), domain="positive")
+log        = elementwise("log",            lambda y, x: divide(c(1.0), x), domain="positive")
 log2       = elementwise("log2",           lambda y, x: divide(c(1 / math.log(2)), x), domain="positive")
 log10      = elementwise("log10",          lambda y, x: divide(c(1 / math.log(10)), x), domain="positive")
-log1p      = elementwise("log1p",          lambda y, x: reciprocal(add(c(1.0), x)), domain="positive")
+log1p      = elementwise("log1p",          lambda y, x: divide(c(1.0), add(c(1.0), x)), domain="positive")
 logaddexp  = _LogSum("logaddexp",         (lambda y, x, z: log_share(x, z),       lambda y, x, z: log_share(z, x)))
 logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
 below_top  = elementwise("below_top",      1,                                     -1)
 log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
 sqrt       = length_of("sqrt",             lambda y, x: divide(c(0.5), y), domain="positive", radicand=lambda x: x, flat=False, sharp=True)
-cbrt       = elementwise("cbrt",           lambda y, x: reciprocal(multiply(c(3.0), square(y))), domain="nonzero")
+cbrt       = elementwise("cbrt",           lambda y, x: divide(c(1.0), multiply(c(3.0), square(y))), domain="nonzero")
 length     = length_of("length",           lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt", radicand=lambda x: x, flat=False)
 
 logaddexp.publish(("real", "real"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
-from namedgrad.rules.elementwise import c, divide, less_equal, log, log1p, logical_and, promoted, reciprocal
+from namedgrad.rules.elementwise import c, divide, less_equal, log, log1p, logical_and, promoted
 from namedgrad.rules.special.declare import special
 from namedgrad.rules.structure import add, equal, known_true, logical_not, negative, select, subtract
 
@@ -16,7 +16,7 @@ def _besides_origin(x: DimArray, y: DimArray, factor: DimArray) -> DimArray:
     return factor if known_true(besides) else select(besides, factor)
 
 
-log_ratio = elementwise("log_ratio", lambda o, x, y: reciprocal(x), lambda o, x, y: negative(reciprocal(y)))
+log_ratio = elementwise("log_ratio", lambda o, x, y: divide(c(1.0), x), lambda o, x, y: divide(c(-1.0), y))
 
 # fmt: off
 xlogy = special(
