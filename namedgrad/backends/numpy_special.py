@@ -54,7 +54,7 @@ class NumpySpecial:
             for some, y, s in blocks(x, out, slope):
                 np.exp(np.negative(some, out=y), out=y)
                 s[:] = y
-                np.reciprocal(np.add(y, 1, out=y), out=y)
+                np.divide(1, np.add(y, 1, out=y), out=y)
                 np.multiply(np.multiply(s, y, out=s), y, out=s)
                 if not np.minimum.reduce(s) >= tiny:
                     return None
@@ -72,7 +72,7 @@ class NumpySpecial:
                 np.exp(np.negative(np.absolute(q, out=p), out=p), out=p)
                 if not np.maximum.reduce(p) <= 1:  # of equal infinities the difference is NaN
                     return None
-                np.reciprocal(np.add(p, 1, out=q), out=q)
+                np.divide(1, np.add(p, 1, out=q), out=q)
                 np.multiply(p, q, out=p)
                 _exchange(p.view(BITS[p.dtype]), q.view(BITS[q.dtype]), first)  # the share of what is larger is in q
         return np.logaddexp(x, y), share, other

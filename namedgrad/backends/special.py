@@ -94,7 +94,7 @@ class SpecialKernels:
         """
         xp = self.xp
         if not is_complex(x):
-            return xp.square(xp.reciprocal(xp.cosh(x)))
+            return xp.square(xp.divide(1, xp.cosh(x)))  # NumPy's reciprocal takes twice as long
         e = xp.exp(2 * xp.where(xp.real(x) < 0, x, -x))
         below = 1 + e
         return 4 * e / (below * below)
@@ -147,7 +147,7 @@ class SpecialKernels:
         """``1 / sqrt(1 - x**2)``, of complex numbers on the side of the branch cuts that the sign of a zero says."""
         if is_complex(x):  # 1 + x would lose that sign
             return self.xp.reciprocal(self.xp.sqrt(-(x - 1.0)) * self.xp.sqrt(x - (-1.0)))
-        return self.xp.reciprocal(self.xp.sqrt((1 - x) * (1 + x)))
+        return self.xp.divide(1, self.xp.sqrt((1 - x) * (1 + x)))
 
     def exp2_slope(self, x: Raw, y: Raw) -> Raw:
         """``log(2) * 2**x``, which is finite a little longer than ``y = 2**x``."""
@@ -159,7 +159,7 @@ class SpecialKernels:
     def arctan_slope(self, x: Raw) -> Raw:
         """``1 / (1 + x**2)``, of complex numbers by factors: their squares would have no sign of infinity."""
         xp = self.xp
-        return xp.reciprocal(1 + 1j * x) * xp.reciprocal(1 - 1j * x) if is_complex(x) else xp.reciprocal(1.0 + x * x)
+        return xp.reciprocal(1 + 1j * x) * xp.reciprocal(1 - 1j * x) if is_complex(x) else xp.divide(1, 1.0 + x * x)
 
     def arcsinh_slope(self, x: Raw) -> Raw:
         """``1 / sqrt(1 + x**2)``, of complex numbers on the side of the branch cuts that the sign of a zero says."""
@@ -167,19 +167,19 @@ class SpecialKernels:
         if not is_complex(x):
             root = xp.sqrt(1.0 + x * x)
             in_range = self.may_branch and self.isfinite_all(root)
-            return xp.reciprocal(root if in_range else xp.hypot(x, 1.0))  # which takes ten times as long
+            return xp.divide(1, root if in_range else xp.hypot(x, 1.0))  # which takes ten times as long
         root = xp.sqrt(1 + 1j * x) * xp.sqrt(1 - 1j * x)  # the imaginary part has the sign of that of x**2
         other = xp.signbit(xp.imag(root)) != xp.signbit(xp.real(x) * xp.imag(x))
         return xp.reciprocal(xp.where(other, xp.conj(root), root))
 
     def arccosh_slope(self, x: Raw) -> Raw:
         """``1 / sqrt(x**2 - 1)``, which is NaN where arccosh is."""
-        return self.xp.reciprocal(self.xp.sqrt(x - 1.0) * self.xp.sqrt(x - (-1.0)))
+        return self.xp.divide(1, self.xp.sqrt(x - 1.0) * self.xp.sqrt(x - (-1.0)))
 
     def arctanh_slope(self, x: Raw) -> Raw:
         """``1 / (1 - x**2)``."""
         xp = self.xp
-        return xp.reciprocal(1 - x) * xp.reciprocal(1 + x) if is_complex(x) else xp.reciprocal((1 - x) * (1 + x))
+        return xp.reciprocal(1 - x) * xp.reciprocal(1 + x) if is_complex(x) else xp.divide(1, (1 - x) * (1 + x))
 
     def finite_part(self, x: Raw) -> Raw:
         """0 in place of what is not finite."""
@@ -441,7 +441,7 @@ class SpecialKernels:
 
     def logit_slope(self, x: Raw) -> Raw:
         """The derivative of the inverse of the logistic function."""
-        return self.xp.reciprocal(x * (1.0 - x))
+        return self.xp.divide(1, x * (1.0 - x))
 
     def expit_slope(self, x: Raw, y: Raw) -> Raw:
         """The derivative of the logistic function, whose value is ``y``: a million on NumPy in 10 ms instead of 14."""
@@ -463,7 +463,7 @@ class SpecialKernels:
                 out = np.negative(x)
                 if isinstance(out, np.ndarray) and out.dtype.kind == "f":  # in place: fresh memory costs more than exp
                     np.exp(out, out=out)
-                    np.reciprocal(np.add(out, 1, out=out), out=out)
+                    np.divide(1, np.add(out, 1, out=out), out=out)
                 else:
                     out = 1 / (1 + xp.exp(out))
             overflow = _overflow(out.dtype)
