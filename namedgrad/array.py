@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+import math
 import sys
 import threading
 import types
@@ -162,7 +163,7 @@ class DimArray:
     @property
     def size(self) -> int:
         """Number of elements that one slice has."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(map(int, self.shape))
 
     @property
     def data(self) -> Any:

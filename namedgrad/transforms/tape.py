@@ -80,7 +80,7 @@ class Tape:
         with quiet():
             grads = self._pass(cotangents, by_name(pairs, guard))
             if not (guard or self.finite or self._is_plain(cotangents)):
-                grads = self._repaired(grads, cotangents, pairs)
+                grads = self._repaired(grads, cotangents, pairs, last)
             if last:
                 self.maps = _without_factors(self.maps)
             return _Finish(sizes).all(grads, self.ins, cotangents)
@@ -106,7 +106,7 @@ class Tape:
         return count
 
     def _repaired(
-        self, grads: list[DimArray | None], cotangents: Sequence[DimArray | None], pairs: frozenset[tuple[Name, Name]]
+        self, grads: list[DimArray | None], cotangents: Sequence[DimArray | None], pairs: Any, last: bool
     ) -> list[DimArray | None]:
         """The outcome of an unguarded pass, or of the guarded one where that is not finite; a recorder gets both."""
 
@@ -117,8 +117,8 @@ class Tape:
             return [None if g is None or s is None else choose(g, s) for g, s in zip(grads, again(), strict=True)]
         if not _all_finite(grads):
             return again()
-        complete = all(g is not None for g in cotangents) and all(g is None or innermost(g).size for g in grads)
-        self.finite = complete and all(m.repeats for m in self.maps)
+        if not last and all(g is not None for g in cotangents) and all(g is None or innermost(g).size for g in grads):
+            self.finite = all(m.repeats for m in self.maps)
         return grads
 
     def _pass(self, cotangents: Sequence[DimArray | None], mark: frozenset[Name]) -> list[DimArray | None]:
