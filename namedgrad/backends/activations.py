@@ -86,13 +86,13 @@ class ActivationKernels:
         if is_complex(x):
             return self.function("where")(self.xp.real(x) <= threshold, self.function("logaddexp")(x, 0), x)
         fall = self.log1p_of_fall(x)
-        if self.may_branch and np.ndim(threshold) == 0 and np.max(x, initial=-np.inf) <= threshold:
+        if self.may_branch and np.ndim(threshold) == 0 and np.max(x, initial=0) <= threshold:
             return self.xp.maximum(x, 0) + fall
         return self.xp.maximum(x, 0) + fall * (x <= threshold)
 
     def saturated(self, slope: Raw, x: Raw, threshold: Raw) -> Raw:
         """A slope that is 1 above a threshold."""
-        if self.may_branch and np.ndim(threshold) == 0 and np.max(x, initial=-np.inf) <= threshold:
+        if self.may_branch and np.ndim(threshold) == 0 and np.max(x, initial=0) <= threshold:
             return np.array(slope)  # a third of the time
         return self.function("where")(x > threshold, 1, slope)
 

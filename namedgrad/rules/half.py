@@ -20,7 +20,8 @@ def in_single(function: Function) -> Function:
 
     @functools.wraps(function)
     def through_single(*args: Any, **kwargs: Any) -> Any:
-        if not any(getattr(v, "dtype", None) == HALF for v in args[:1] or kwargs.values()):
+        first = args[:1] or kwargs.values()
+        if HALF not in [getattr(v, "dtype", None) for v in first]:
             return function(*args, **kwargs)
         out = function(*map(wide, args), **{k: wide(v) for k, v in kwargs.items()})
         if any(getattr(v, "dtype", None) == SINGLE for v in (*args, *kwargs.values())):  # the result is, too

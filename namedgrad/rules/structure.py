@@ -121,9 +121,12 @@ class Spread(Primitive):
 
     def lower(self, args: Sequence[DimArray], target: Like) -> DimArray:
         (x,) = args
+        if not x.names:
+            raw = call(backends.backend_of(x.raw).broadcast_to, x.raw, target.full_shape)
+            return make(raw, target.names, x.hidden)
         names, move = axes.spread_plan(x.names, target.names)
         sizes = dict(zip(target.names, target.full_shape, strict=True)) | dict(zip(x.names, x.full_shape, strict=True))
-        raw = place(x.raw, move) if x.names else x.raw
+        raw = place(x.raw, move)
         raw = call(backends.backend_of(raw).broadcast_to, raw, tuple(sizes[n] for n in names))
         return make(raw, names, x.hidden)
 

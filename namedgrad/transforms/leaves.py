@@ -264,11 +264,18 @@ class Tree:
     """A nested structure with its differentiable parts listed."""
 
     def __init__(self, tree: Any) -> None:
+        self.parts: list[DimArray]
+        adapter = adapter_of(tree)
+        if adapter is not _CONSTANT:  # one leaf, as most are
+            self.leaves, self.treedef, self.adapters = [tree], _single(), [adapter]
+            self.parts = [*adapter.parts(tree)]
+            self.counts = [len(self.parts)]
+            return
         self.leaves, self.treedef = flatten(tree)
         self.adapters = [adapter_of(leaf) for leaf in self.leaves]
         split = [a.parts(leaf) for a, leaf in zip(self.adapters, self.leaves, strict=True)]
         self.counts = [len(p) for p in split]
-        self.parts: list[DimArray] = [p for several in split for p in several]
+        self.parts = [p for several in split for p in several]
 
     def _chunks(self, parts: Sequence[Any]) -> list[Sequence[Any]]:
         out: list[Sequence[Any]] = []
