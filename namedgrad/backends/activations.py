@@ -93,7 +93,7 @@ class ActivationKernels:
     def saturated(self, slope: Raw, x: Raw, threshold: Raw) -> Raw:
         """A slope that is 1 above a threshold."""
         if self.may_branch and np.ndim(threshold) == 0 and np.max(x, initial=0) <= threshold:
-            return np.array(slope)  # a third of the time
+            return np.array(slope)  # half of the time
         return self.function("where")(x > threshold, 1, slope)
 
     def softsign(self, x: Raw) -> Raw:

@@ -343,7 +343,7 @@ class FamilyKernels:
     def _of_square(self, f: Callable[[Raw], Raw], x: Raw) -> Raw:
         """At a quarter turn times the square, known modulo 4 from a double and what rounding took from it.
 
-        Of moderate numbers from the square of a float32, which is exact, and the rest: a third less time.
+        Of moderate numbers from the square of a float32, which is exact, and the rest, in three quarters of the time.
         """
         xp = self.xp
         if is_complex(x):
