@@ -17,7 +17,7 @@ for an axis of the user's.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -309,12 +309,6 @@ def invert(mapping: Mapping[Name, Name]) -> dict[Name, Name]:
     return {v: k for k, v in mapping.items()}
 
 
-def without(names: Iterable[Name], drop: Iterable[Name]) -> Iterator[Name]:
-    """The names that are not in ``drop``."""
-    gone = set(drop)
-    return (n for n in names if n not in gone)
-
-
 class Fresh:
     """A name that equals no other: an axis that exists only inside one pass."""
 
@@ -329,6 +323,18 @@ class Fresh:
 
 def fresh(base: Name) -> Name:
     """A new name, distinct from every other."""
+    return Fresh(base)
+
+
+@functools.lru_cache(4096)
+def mixed(dims: Names) -> Names:
+    """The names whose slices an operation along ``dims`` mixes: a rule is about one slice of a core name."""
+    return tuple(dict.fromkeys(n for n in dims if not isinstance(n, Core)))
+
+
+@functools.cache
+def local(base: Name) -> Name:
+    """A name within one operation: the same at every call, for which plans are found again, and gone when it returns."""
     return Fresh(base)
 
 

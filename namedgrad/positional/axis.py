@@ -13,9 +13,9 @@ from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, ordered, renumber
+from namedgrad.positional.array import PositionalArray, numbers, ordered, renumber
 from namedgrad.positional.operands import whole
-from namedgrad.rules.movement import merge, split
+from namedgrad.rules.movement.regrouping import regroup
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import cast, relabel, spread
 
@@ -57,7 +57,7 @@ def expand(x: DimArray, positions: Sequence[int]) -> DimArray:
     """New axes of size 1 at these positions of the result."""
     at = set(positions)
     old = iter(x.dims)
-    names = [axes.fresh("new") if i in at else next(old) for i in range(x.ndim + len(at))]
+    names = [axes.local(("new", i)) if i in at else next(old) for i in range(x.ndim + len(at))]
     new = [n for n in names if n not in x.names]
     wide = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
     return ordered(wide, names)
@@ -89,25 +89,7 @@ def reshape(x: DimArray, shape: Any, order: str = "C") -> DimArray:
     old, new = x.shape, _resolve(x, shape)
     if old == new:
         return x
-    if (kept := _singletons(old, new)) is not None:
-        drops, adds = kept
-        x = renumber(drop(x, tuple(x.dims[i] for i in drops)))
-        return expand(x, adds) if adds else x
-    name: Name = axes.fresh("flat")
-    line = merge(x, x.dims, name) if x.ndim else expand(x, [0])
-    if not x.ndim:
-        name = axes.axis(-1)
-    if not new:
-        return drop(line, (name,))
-    parts = {axes.fresh(i): s for i, s in enumerate(new)}
-    return ordered(split(line, name, parts), tuple(parts))
-
-
-def _singletons(old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[int]] | None:
-    """Axes of size 1 to drop and to add, if that is all the difference."""
-    if [s for s in old if s != 1] != [s for s in new if s != 1]:
-        return None
-    return [i for i, s in enumerate(old) if s == 1], [i for i, s in enumerate(new) if s == 1]
+    return regroup(x, x.dims, dict(zip(numbers(len(new)), new)))
 
 
 def _resolve(x: DimArray, shape: Any) -> tuple[int, ...]:

@@ -145,8 +145,8 @@ def _needs_names(name: str) -> Callable[..., Any]:
 def _diag_embed(x: Any, dim: int = -1, *, dims: Any = (-2, -1), offset: int = 0) -> Any:
     """The axis on a diagonal of two new ones, at these places of the result, as in PyTorch."""
     x = np.moveaxis(x, dim, -1)
-    line, row, col = (axes.fresh(n) for n in ("diagonal", "row", "column"))
-    names = (*(axes.fresh(n) for n in range(x.ndim - 1)), line)
+    line, row, col = (axes.local(n) for n in ("diagonal", "row", "column"))
+    names = (*(axes.local(n) for n in range(x.ndim - 1)), line)
     v = embed(relabel(unwrap(x), dict(zip(unwrap(x).dims, names, strict=True))), line, row, col, offset)
     return np.moveaxis(box(ordered(v, (*names[:-1], row, col)), kind_of((x,))), (-2, -1), dims)
 

@@ -124,7 +124,7 @@ def read_key(x: DimArray, key: Any) -> Key:
 
 def _joint(arrays: dict[Name, DimArray], x: DimArray) -> dict[Name, DimArray]:
     """Index arrays broadcast against each other, their axes under names of their own."""
-    own = {n: axes.fresh(n) for n in numbers(max(i.ndim for i in arrays.values()))}
+    own = {n: axes.local(n) for n in numbers(max(i.ndim for i in arrays.values()))}
     out = {}
     for name, i in zip(arrays, meet(*arrays.values()), strict=True):
         checked = placed(i, name, x)
@@ -147,8 +147,8 @@ def select(x: DimArray, key: Key) -> DimArray:
     if key.arrays:
         x = indexing.gather(x, key.arrays)
     names: list[Name] = []
-    for t in key.target:
-        names.extend(block(key) if t is Ellipsis else (axes.fresh("new"),) if t is None else (t,))
+    for i, t in enumerate(key.target):
+        names.extend(block(key) if t is Ellipsis else (axes.local(("new", i)),) if t is None else (t,))
     if new := [n for n in names if n not in x.names]:
         x = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
     return ordered(x, names)

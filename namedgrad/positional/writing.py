@@ -190,7 +190,7 @@ def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:
 def _overwrite(x: DimArray, key: Key, v: DimArray, shape: tuple[int, ...]) -> DimArray:
     """Write into a block: the value in place, by a mask over the axes that the key restricts."""
     v = _fitted(v, shape)
-    names = [axes.fresh("new") if t is None else t for t in key.target]
+    names = [axes.local(("new", i)) if t is None else t for i, t in enumerate(key.target)]
     v = relabel(v, {n: names[len(names) + n.number] for n in v.dims})  # type: ignore[attr-defined]
     v = drop(v, tuple(n for n in v.dims if n not in x.names))
     cut = {n: k for n, k in key.slices.items() if k != slice(None)}
@@ -219,8 +219,8 @@ def _fitted(v: DimArray, shape: tuple[int, ...]) -> DimArray:
 def _put(x: DimArray, cells: DimArray, v: DimArray, how: str) -> DimArray:
     """Update cells of ``x``, counted in C order."""
     v = cast(_fitted(v, cells.shape), x.dtype)
-    own = {n: axes.fresh(n) for n in cells.dims}
-    line: Name = axes.fresh("flat")
+    own = {n: axes.local(n) for n in cells.dims}
+    line: Name = axes.local("flat")
     sizes = x.sizes
     target = merge(x, x.dims, line) if sizes else spread(x, Like((*x.names, line), (*x.full_shape, 1), x.dtype))
     at = indexing.At(target, {line: relabel(indexing.beside(cells, x), own)})

@@ -34,12 +34,12 @@ class Contract(Primitive):
             return (ops.scale if self.guard else ops.weigh if self.weight else ops.mul)(x, y)
         return apply(self, (x, y), over=shared)
 
-    def lower(self, args: Sequence[DimArray], over: Names) -> DimArray:
+    def lower(self, args: Sequence[DimArray], over: Names, last: Names = ()) -> DimArray:
         x, y = args
         check_sizes(self.name, args)
         names, hidden, _ = axes.elementwise_plan((x.names, y.names), (x.hidden, y.hidden))
         out = hidden if type(hidden) is axes.ByName else hidden.difference(over)
-        order = tuple([n for n in names if n not in over])
+        order = (*[n for n in names if n not in over and n not in last], *last)
         x = _narrow(x, y, over)
         y = _narrow(y, x, over)  # an axis that both repeat must stay in one of them
         plan = axes.matmul_plan(x.names, y.names, over, order)
@@ -54,7 +54,7 @@ class Contract(Primitive):
 
     def _shows_finite(self, out: DimArray, x: DimArray, y: DimArray) -> bool:
         """Whether a few sums of products tell that all factors are finite; with matrices BLAS may skip zeros."""
-        few = x.size > 100 * out.size and frozenset(x.names) == frozenset(y.names) and not self.guard
+        few = not self.guard and len(x.names) == len(y.names) and {*x.names} == {*y.names} and x.size > 100 * out.size
         return few and backends.known_finite(innermost(out).raw)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,31 @@ class LinearCore(CoreMap):
     """The map of an operation that is linear itself, or to which it makes no difference whether a pass is guarded."""
 
     __slots__, multiplies = (), False
+
+
+class Along(LinearCore):
+    """The map of a :class:`Linear` operation; it holds no functions, of which each were several objects."""
+
+    __slots__ = ("params", "prim")
+
+    def __init__(self, prim: Linear, x: DimArray, dims: Names, params: dict[str, Any]) -> None:
+        frame, self.mixes = frame_of(dims), axes.mixed(dims)
+        self.prim, self.params, self.operands = prim, params, [like(x)]
+        self.frames, self.out_frame = [{} if prim.makes else frame], {} if prim.drops else frame
+
+    def _pull(self, g: DimArray) -> list[DimArray]:
+        (x,), (frame,) = self.operands, self.frames
+        inside = x._replace(names=tuple(frame.get(n, n) for n in x.names)) if frame else x
+        return [self.prim.transpose(g, inside, **self.params)]
+
+    def _push(self, ts: list[Any]) -> DimArray:
+        return apply(self.prim, ts, dims=axes.cores(len(self.frames[0] or self.out_frame)), **self.params)
+
+
+@functools.lru_cache(4096)
+def frame_of(dims: Names) -> dict[Name, Name]:
+    """The core names of dims."""
+    return dict(zip(dims, axes.cores(len(dims)), strict=True))
 
 
 class Linear(Primitive):
@@ -56,24 +82,7 @@ class Linear(Primitive):
         return make(raw, names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, **params: Any) -> Map:
-        (x,) = ins
-        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
-        inner = axes.cores(len(dims))
-        info = _framed(like(x), {} if self.makes else frame)
-
-        def pull(g: DimArray) -> list[DimArray]:
-            return [self.transpose(g, info, **params)]
-
-        def push(ts: list[Any]) -> DimArray:
-            return apply(self, ts, dims=inner, **params)
-
-        map_ = LinearCore(push, pull, [like(x)], [{} if self.makes else frame], {} if self.drops else frame)
-        map_.mixes = tuple(n for n in dims if not isinstance(n, axes.Core))
-        return map_
-
-
-def _framed(x: Like, frame: dict[Name, Name]) -> Like:
-    return Like(tuple(frame.get(n, n) for n in x.names), x.full_shape, x.dtype)
+        return Along(self, ins[0], dims, params)
 
 
 def linear(

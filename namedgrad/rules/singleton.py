@@ -8,9 +8,9 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
-from namedgrad.linear import Map, Structural, like
+from namedgrad.linear import Map
 from namedgrad.primitive import Primitive
-from namedgrad.rules.structure import spread
+from namedgrad.rules.structure import Summed
 from namedgrad.trace import apply
 
 
@@ -28,9 +28,16 @@ class _Drop(Primitive):
         return make(call(backends.backend_of(x.raw).getitem, x.raw, index), names, hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
-        x = like(ins[0])
-        mixes = tuple(n for n in dims if not isinstance(n, axes.Core))
-        return Structural(lambda t: apply(self, (t,), dims=dims), lambda g: spread(g, x), mixes)
+        return _Dropped(ins[0], dims)
+
+
+class _Dropped(Summed):
+    """As that of a sum over axes of size 1."""
+
+    __slots__ = ()
+
+    def _push(self, t: DimArray) -> DimArray:
+        return apply(_DROP, (t,), dims=self.dims)
 
 
 _DROP = _Drop("drop")

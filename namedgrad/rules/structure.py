@@ -86,9 +86,21 @@ def outweighed(g: DimArray, weight: DimArray) -> DimArray:
 
 
 class Summed(Structural):
-    """The map of :class:`Total`: cotangents are repeated, so that they are 0 nowhere if they were not."""
+    """The map of :class:`Total`: cotangents are repeated, so that they are 0 nowhere if they were not.
 
-    __slots__ = ()
+    Like the maps below it holds what it needs and no functions, of which each were several objects.
+    """
+
+    __slots__ = ("dims", "x")
+
+    def __init__(self, x: DimArray, dims: Names) -> None:
+        self.x, self.dims, self.mixes = like(x), dims, axes.mixed(dims)
+
+    def _push(self, t: DimArray) -> DimArray:
+        return total(t, self.dims)
+
+    def _pull(self, g: DimArray) -> DimArray:
+        return spread(g, self.x)
 
 
 class Total(Primitive):
@@ -105,12 +117,7 @@ class Total(Primitive):
         return make(call(kernel, x.raw, axes.positions(x.names, dims)), names, hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
-        x = like(ins[0])
-        return Summed(
-            lambda t: apply(self, (t,), dims=dims),
-            lambda g: spread(g, x),
-            tuple(n for n in dims if not isinstance(n, axes.Core)),
-        )
+        return Summed(ins[0], dims)
 
 
 class Spread(Primitive):
@@ -131,8 +138,20 @@ class Spread(Primitive):
         return make(raw, names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], target: Like) -> Map:
-        names = ins[0].names
-        return Structural(lambda t: spread(t, target), lambda g: fold(g, 1, names))
+        return _Spread(ins[0].names, target)
+
+
+class _Spread(Structural):
+    __slots__ = ("own", "target")
+
+    def __init__(self, own: Names, target: Like) -> None:
+        self.own, self.target, self.mixes = own, target, ()
+
+    def _push(self, t: DimArray) -> DimArray:
+        return spread(t, self.target)
+
+    def _pull(self, g: DimArray) -> DimArray:
+        return fold(g, 1, self.own)
 
 
 class Relabel(Primitive):
@@ -146,8 +165,10 @@ class Relabel(Primitive):
         names = axes.renamed(x.names, tuple(mapping.items())) if mapping else x.names
         if isinstance(x.hidden, ByName):
             return make(x.raw, names, x.hidden.rename(mapping))
-        hidden = frozenset(mapping.get(n, n) for n in x.hidden) if mapping else x.hidden
-        return make(x.raw, names, hidden.union(hide).difference(show))
+        hidden = x.hidden
+        if mapping and hidden:
+            hidden = frozenset(mapping.get(n, n) for n in hidden)
+        return make(x.raw, names, hidden.union(hide).difference(show) if hide or show else hidden)
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], mapping: dict[Name, Name], hide: Names, show: Names
@@ -497,7 +518,11 @@ class Order(Primitive):
         return x if perm is None else make(call(backends.backend_of(x.raw).transpose, x.raw, perm), names, x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], names: Names) -> Map:
-        return Structural(lambda t: t, lambda g: g)
+        return Structural(_as_it_is, _as_it_is)
+
+
+def _as_it_is(t: DimArray) -> DimArray:
+    return t
 
 
 _ORDER = Order("order")

@@ -155,7 +155,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
             f"np.interp needs xp and fp of one axis and one length, got shapes {known.shape} and {values.shape}"
         )
     known, values = named(known, (KNOT,)), named(values, (KNOT,))
-    own = tuple(axes.fresh(n) for n in at.dims)
+    own = tuple(axes.local(("place", n)) for n in at.dims)
     at = named(at, own)
     if period is not None:
         at, known, values = _periodic(at, known, values, period)

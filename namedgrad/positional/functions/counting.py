@@ -30,7 +30,7 @@ def _line(value: Any, what: str) -> DimArray:
     x = numbered(value)
     if x.ndim != 1:
         raise ValueError(f"{what} must be 1-dimensional, not of shape {x.shape}")
-    return named(x, (axes.fresh(what),))
+    return named(x, (axes.local(what),))
 
 
 @implements(np.bincount)
@@ -39,9 +39,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> DimArray:
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     if weights is None:
-        return counted(index, minlength=minlength, new_dim=axes.fresh("bin"))
+        return counted(index, minlength=minlength, new_dim=axes.local("bin"))
     w = cast(named(_line(weights, "np.bincount: weights"), index.dims), np.float64)
-    return counted(index, w, minlength=minlength, new_dim=axes.fresh("bin"))
+    return counted(index, w, minlength=minlength, new_dim=axes.local("bin"))
 
 
 @implements(np.searchsorted, method=True)
@@ -49,7 +49,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DimA
     edges = _line(a, "np.searchsorted: a")
     (dim,) = edges.dims
     if sorter is not None:
-        order = named(numbered(sorter), (axes.fresh("order"),))
+        order = named(numbered(sorter), (axes.local("order"),))
         edges, (dim,) = gather(edges, {dim: placed(order, dim, edges)}), order.dims
     return searched(edges, numbered(v), dim, side=side)
 
@@ -87,7 +87,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         if chosen.level is None and not np.any(chosen.raw):
             return
         raise ValueError("Cannot insert from an empty array!")
-    own = axes.fresh("values")
+    own = axes.local("values")
     rank = subtract(cast(chosen, np.intp).cumsum(axes.axis(-1)), c(1))
     picked = gather(named(v, (own,)), {own: e.remainder(rank, c(extent(v, axes.axis(-1))))})
     arr[...] = wrap(reshape(where(chosen, cast(picked, x.dtype), flat(x)), arr.shape), arr.kin)

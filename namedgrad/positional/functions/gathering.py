@@ -39,7 +39,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     x = numbered(a)
     x, name = along(x, granted(x, axis))
     index = _index(indices, extent(x, name), mode)
-    own = [axes.fresh(n) for n in index.dims]
+    own = [axes.local(n) for n in index.dims]
     index = placed(named(index, own), name, x)
     at = x.dims.index(name)
     return ordered(indexing.gather(x, {name: index}), (*x.dims[:at], *own, *x.dims[at + 1 :]))
@@ -138,7 +138,7 @@ def diag(v: Any, k: int = 0) -> Any:
     from namedgrad.rules.movement import pad
 
     (old,) = x.dims
-    row, col = axes.fresh("row"), axes.fresh("column")
+    row, col = axes.local("row"), axes.local("column")
     n = extent(x, old) + abs(k)
     full = pad(x, {old: (0, k) if k >= 0 else (-k, 0)}, constant_values=x.dtype.type(0)) if k else x
     return ordered(keep(constant_like(np.eye(n, k=k, dtype=bool), x, (row, col)), named(full, (row,))), (row, col))

@@ -249,7 +249,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         order[0], order[1] = 1, 0
     elif indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    names = [axes.fresh(i) for i in range(len(xs))]
+    names = [axes.local(("grid", i)) for i in range(len(xs))]
     sizes = [x.shape[0] for x in xs]
     out = []
     for i, x in enumerate(xs):

@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
-from namedgrad.positional.array import PositionalArray, ordered
+from namedgrad.positional.array import PositionalArray, numbers, ordered
 from namedgrad.positional.axis import cast_as, expand, flat, named, reshape
 from namedgrad.positional.broadcasting import meet, pair
 from namedgrad.positional.functions.shapes import diagonal_of
@@ -22,6 +22,7 @@ from namedgrad.positional.protocol import implements
 from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.positional.views import view
 from namedgrad.rules import contraction
+from namedgrad.rules.contraction.framed import product
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.reductions import sum as total
 from namedgrad.rules.structure import cast, multiply, relabel
@@ -34,6 +35,11 @@ def _check(what: str, x: DimArray, y: DimArray, i: Name, j: Name) -> None:
         raise ValueError(f"{what}: shapes {x.shape} and {y.shape} not aligned: {extent(x, i)} != {extent(y, j)}")
 
 
+def _check_core(left: int, right: int) -> None:
+    if left != right:
+        raise ValueError(f"matmul: Input operands have a mismatch in a core dimension: {left} and {right}")
+
+
 def _vector(what: str, x: DimArray) -> Name:
     if not x.ndim:
         raise ValueError(f"{what}: Input operand does not have enough dimensions")
@@ -43,20 +49,10 @@ def _vector(what: str, x: DimArray) -> Name:
 # ------------------------------------------------------------------------------------------------ matrices
 
 
-def product(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[Name], out: Sequence[Name]) -> DimArray:
-    """Trailing axes under the names ``left`` and ``right``, the rest broadcast; summed over ``K``."""
-    x = named(x, (*x.dims[: x.ndim - len(left)], *left))
-    y = named(y, (*y.dims[: y.ndim - len(right)], *right))
-    return _multiplied(x, y, left, right, out)
-
-
 def _multiplied(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[Name], out: Sequence[Name]) -> DimArray:
-    """The same of axes that have their names."""
+    """Trailing axes under the names ``left`` and ``right``, the rest broadcast; summed over ``K``."""
     for n in {*left} & {*right}:
-        if extent(x, n) != extent(y, n):
-            raise ValueError(
-                f"matmul: Input operands have a mismatch in a core dimension: {extent(x, n)} and {extent(y, n)}"
-            )
+        _check_core(extent(x, n), extent(y, n))
     x, y = pair(x, y)
     summed = contraction.dot(x, y, dim=(K,))
     batch = sorted((n for n in summed.dims if isinstance(n, axes.Axis)), key=lambda n: n.number)
@@ -66,6 +62,9 @@ def _multiplied(x: DimArray, y: DimArray, left: Sequence[Name], right: Sequence[
 def matmul(x: DimArray, y: DimArray) -> DimArray:
     """NumPy's matrix product: the last two axes are matrices, one axis is a vector, the rest broadcasts."""
     _vector("matmul", x), _vector("matmul", y)
+    if x.ndim < 3 and y.ndim < 3:
+        _check_core(extent(x, x.dims[-1]), extent(y, y.dims[0]))
+        return _summed(x, y, (x.ndim - 1,), (0,))
     left = (K,) if x.ndim == 1 else (M, K)
     right = (K,) if y.ndim == 1 else (K, N)
     return _multiplied(_shifted(x, left), _shifted(y, right), left, right, (*left[:-1], *right[1:]))
@@ -135,11 +134,16 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DimArray:
 
 
 def _summed(x: DimArray, y: DimArray, left: Sequence[int], right: Sequence[int]) -> DimArray:
-    shared = [axes.fresh(i) for i in range(len(left))]
-    mine = [shared[left.index(i)] if i in left else axes.fresh(("a", i)) for i in range(x.ndim)]
-    yours = [shared[right.index(i)] if i in right else axes.fresh(("b", i)) for i in range(y.ndim)]
-    out = contraction.dot(named(x, mine), named(y, yours), dim=tuple(shared))
-    return ordered(out, [n for n in (*mine, *yours) if n not in shared])
+    return product(x, y, *_labels(x.ndim, y.ndim, tuple(left), tuple(right)))
+
+
+@functools.cache
+def _labels(m: int, n: int, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[Any, ...]:
+    """Labels of the axes of two operands and of the result, where these are summed in pairs; names of the result."""
+    mine = tuple(range(m))
+    yours = tuple(left[right.index(i)] if i in right else m + i for i in range(n))
+    out = tuple(i for i in (*mine, *yours) if i not in left)
+    return mine, yours, out, numbers(len(out))
 
 
 @implements(np.inner)
@@ -246,9 +250,9 @@ def _labelled(x: DimArray, term: str, letters: dict[str, Name]) -> DimArray:
     rest = x.ndim - len(head) - len(tail)
     if rest < 0 or (rest and not dots):
         raise ValueError(f"einsum: {term!r} does not fit an operand of shape {x.shape}")
-    labels = [*(letters.setdefault(a, axes.fresh(a)) for a in head), *(axes.axis(i) for i in range(-rest, 0))]
-    labels += [letters.setdefault(a, axes.fresh(a)) for a in tail]
-    own = [axes.fresh(n) for n in labels]
+    labels = [*(letters.setdefault(a, axes.local(("letter", a))) for a in head), *(axes.axis(i) for i in range(-rest, 0))]
+    labels += [letters.setdefault(a, axes.local(("letter", a))) for a in tail]
+    own = [axes.local(("place", i)) for i in range(len(labels))]
     x = named(x, own)
     final: dict[Name, Name] = {}
     for label, name in zip(labels, own):

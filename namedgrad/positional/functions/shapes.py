@@ -205,7 +205,7 @@ implements(np.linalg.diagonal, view="r")(lambda x, /, *, offset=0: diagonal(x, o
 
 def diagonal_of(x: DimArray, row: Any, col: Any, offset: int = 0) -> DimArray:
     """The diagonal of two axes, as the last axis."""
-    name = axes.fresh("diagonal")
+    name = axes.local("diagonal")
     out = movement.diagonal(x, (row, col), int(offset), new_dim=name)
     return ordered(out, (*(n for n in out.dims if n is not name), name))
 
@@ -291,7 +291,7 @@ def sliding_window_view(
             raise ValueError(
                 f"window shape cannot be larger than input array shape: {size} along an axis of {extent(v, n)}"
             )
-        new.append(axes.fresh("window"))
+        new.append(axes.local(("window", n)))
         v = windows(v, n, new[-1], int(size))
     return ordered(v, (*old, *new))
 

@@ -118,7 +118,7 @@ def _quantile(skipna: bool, scale: float) -> Any:
         share = None if weights is None else _share(weights, x, names, how, whole=axis is None)
         if x.dtype.kind in "biu" or not (x.dtype.kind in "mM" or type(q) in (int, float) or how in _OF_ONE_CELL):
             x = cast(x, np.result_type(x.dtype, at.dtype, np.float16))
-        own = tuple(axes.fresh("quantile") for _ in at.dims)
+        own = tuple(axes.local(("quantile", n)) for n in at.dims)
         if isinstance(q, PositionalArray) or nested.holds(q, PositionalArray):
             levels: Any = named(divide(at, c(scale)), own)
         else:

@@ -70,7 +70,7 @@ def cov(
     scale: DimArray = c(float(x.shape[1])) if weights is None else total(weights, (CELL,))
     if own[1] is not None and weights is not None:
         loss = multiply(loss, e.divide(contract(weights, own[1], (CELL,)), scale))
-    names = (axes.fresh("row"), axes.fresh("column"))
+    names = (axes.local("row"), axes.local("column"))
     first, second = (_off(named(x, (n, CELL)), weights, scale) for n in names)
     second = conj_if_complex(second)
     out = contract(first, second if weights is None else multiply(second, weights), (CELL,))
@@ -109,7 +109,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     if not table.ndim:
         return e.divide(table, table)
     size = e.sqrt(real(diagonal(table)))
-    row, col = (axes.fresh(n) for n in ("row", "column"))
+    row, col = (axes.local(n) for n in ("row", "column"))
     out = e.divide(e.divide(named(table, (row, col)), named(size, (row,))), named(size, (col,)))
     return ordered(out if out.dtype.kind == "c" else e.clip(out, -1.0, 1.0), (row, col))
 

@@ -111,7 +111,7 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     check_sizes("dot", operands)
     if len(operands) == 1:
         return total(operands[0], over)
-    operands = _inexact(operands)
+    operands = inexact(operands)
     if len(operands) == 2:
         return contract(*operands, over)
     for group in _path(operands, over):
@@ -126,7 +126,7 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     return reorder(operands[0], axes.in_order(n for a in given for n in a.names if n not in over))
 
 
-def _inexact(operands: tuple[DimArray, ...]) -> tuple[DimArray, ...]:
+def inexact(operands: Sequence[DimArray]) -> Sequence[DimArray]:
     """Whole numbers among others in the dtype of the product: summed before, they would be of 64 bits."""
     whole = [o.dtype.kind in "biu" for o in operands]
     if not any(whole) or all(whole):

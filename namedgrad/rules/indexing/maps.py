@@ -126,7 +126,7 @@ class IndexMap(Map):
 
     def __init__(self, x: Like, index: list[DimArray], dims: Names) -> None:
         self.x, self.index, self.dims = x, index, dims
-        self.mixes = tuple(n for n in dims if not isinstance(n, axes.Core))
+        self.mixes = axes.mixed(tuple(dims))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         joint = index_names(self.index)
@@ -194,7 +194,7 @@ class _ScatterMap(Map):
 
     def __init__(self, g: Like, index: list[DimArray], dims: Names, sizes: Any, summed: Names) -> None:
         self.g, self.index, self.dims, self.sizes, self.summed = g, index, dims, sizes, summed
-        self.mixes = tuple(n for n in summed if not isinstance(n, axes.Core))
+        self.mixes = axes.mixed(tuple(summed))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         g = self.apart(g, self.dims)

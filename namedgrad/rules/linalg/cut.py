@@ -64,7 +64,7 @@ def cut_pinv(a: DimArray, dims: tuple[Name, Name], least: DimArray) -> DimArray:
     large = greater(s, multiply(max_(s, _VALUE, skipna=False), least))
     inverse = where(large, reciprocal(where(large, s, c(1.0))), c(0.0))
     y = contract(multiply(conj_if_complex(vh), typed(inverse, vh)), conj_if_complex(u), (_VALUE,))
-    y = reorder(y, (*axes.without(y.names, (column, row)), column, row))
+    y = reorder(y, (*(n for n in y.names if n not in (column, row)), column, row))
     return _at_value(a, y, dims=(dims, (column, row)), out=(column, row))
 
 

@@ -34,7 +34,7 @@ def _ties(y: DimArray, x: DimArray, nan: bool) -> DimArray:
 def shared_ties(y: DimArray, x: DimArray, *, nan: bool = True) -> tuple[DimArray, DimArray]:
     """Which cells of ``x`` share the derivative of a value ``y`` that ``x`` has somewhere, and how many."""
     tie = _ties(y, x, nan)
-    n = counts(tie, tuple(axes.without(x.names, y.names)), _wide(x, real_dtype(x)))
+    n = counts(tie, tuple(n for n in x.names if n not in y.names), _wide(x, real_dtype(x)))
     return tie, e.maximum(n, c(1))
 
 
@@ -45,7 +45,7 @@ def pulled_ties(g: DimArray, tie: DimArray, n: DimArray) -> list[DimArray]:
 
 def pushed_ties(t: DimArray, tie: DimArray, n: DimArray) -> DimArray:
     """The tangent of such a value: the mean of those of the cells that share."""
-    gone = tuple(axes.without(tie.names, n.names))
+    gone = tuple(m for m in tie.names if m not in n.names)
     return cast(e.divide(total(cast(select(tie, t), _wide(t, t.dtype)), gone), n), t.dtype)
 
 

@@ -259,7 +259,7 @@ def _offsets_first(runs: DimArray, offsets: Names) -> tuple[DimArray, Names]:
 
     Gradients of a million windows of seven: 120 ms instead of 320.
     """
-    return reorder(runs, (*offsets, *axes.without(runs.names, offsets))), offsets
+    return reorder(runs, (*offsets, *(n for n in runs.names if n not in offsets))), offsets
 
 
 # ------------------------------------------------------------------------------------------------ extremes

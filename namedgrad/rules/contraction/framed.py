@@ -1,0 +1,99 @@
+"""Products of arrays by position: within the product their axes have other names than outside.
+
+To rename both operands and the result would be three operations beside the one that computes; here all are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from namedgrad import axes
+from namedgrad.array import DimArray
+from namedgrad.axes import Name, Names
+from namedgrad.linear import Map
+from namedgrad.primitive import Contract
+from namedgrad.rules.contraction.products import inexact
+from namedgrad.rules.structure import Renaming, contract, multiply, relabel, reorder
+from namedgrad.trace import Tangent, apply, push
+
+Labels = tuple[Hashable, ...]
+
+
+class Frames(NamedTuple):
+    """How axes are renamed: those of the operands on the way in, those of the result on the way out."""
+
+    left: dict[Name, Name]
+    right: dict[Name, Name]
+    back: dict[Name, Name]
+
+
+@lru_cache(4096)
+def _frames(
+    x: Names, y: Names, left: Labels, right: Labels, out: Labels, numbers: Names, first: bool
+) -> tuple[Frames, Names, Names]:
+    """Frames, the names to sum, and those of the result; of the ``first`` operand, or the other, no axis is renamed."""
+    table: dict[Hashable, Name] = {n: axes.local(("free", n)) for n in (*left, *right)}
+    table |= zip(left, x, strict=True) if first else zip(right, y, strict=True)
+    order = tuple(table[n] for n in out)
+    frames = Frames(*(_changes(names, [table[n] for n in labels]) for names, labels in ((x, left), (y, right))),
+                    _changes(order, numbers))
+    return frames, tuple(table[n] for n in left if n not in out), order
+
+
+def _changes(old: Sequence[Name], new: Sequence[Name]) -> dict[Name, Name]:
+    return {o: n for o, n in zip(old, new, strict=True) if o is not n}
+
+
+def product(x: DimArray, y: DimArray, left: Labels, right: Labels, out: Labels, numbers: Names) -> DimArray:
+    """The product of two arrays whose visible axes have these labels, summed over those that ``out`` lacks.
+
+    Labels to sum are those of both operands. The axes of the result have the names ``numbers``, in the order of ``out``.
+    """
+    x, y = inexact((x, y))
+    frames, over, order = _frames(x.dims, y.dims, left, right, out, numbers, x.level is not None or y.level is None)
+    if not over:
+        outer = multiply(relabel(x, frames.left), relabel(y, frames.right))
+        return relabel(reorder(outer, (*(n for n in outer.names if n not in order), *order)), frames.back)
+    if not (frames.left or frames.right or order):
+        return contract(x, y, over)
+    return apply(_FRAMED, (x, y), over=over, last=order, frames=frames)
+
+
+class _Framed(Contract):
+    """A contraction between renamings."""
+
+    def lower(self, args: Sequence[DimArray], over: Names, last: Names = (), frames: Any = None) -> DimArray:
+        x, y = args
+        out = super().lower((relabel(x, frames.left), relabel(y, frames.right)), over, last)
+        return relabel(out, frames.back)
+
+    def linear(
+        self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names, last: Names = (), frames: Any = None
+    ) -> Map:
+        inside = [relabel(a, f) for a, f in zip(ins, frames, strict=False)]
+        inner = super().linear(relabel(out, axes.invert(frames.back)), inside, need, over)
+        return FramedMap(inner, [f for f, n in zip(frames, need, strict=False) if n], frames.back)
+
+
+class FramedMap(Map):
+    """A map between renamings of what goes in and what comes out."""
+
+    __slots__ = ("back", "fronts", "inner")
+    keeps_record = True
+
+    def __init__(self, inner: Map, fronts: Sequence[Mapping[Name, Name]], back: Mapping[Name, Name]) -> None:
+        self.inner, self.fronts, self.back = inner, [Renaming(dict(f)) for f in fronts], Renaming(dict(back))
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        (inside,) = self.back.pull(g)
+        parts = zip(self.fronts, self.inner.pull(inside), strict=True)  # type: ignore[arg-type]
+        return [None if c is None else f.pull(c)[0] for f, c in parts]
+
+    def push(self, ts: Sequence[Any]) -> Tangent | None:  # type: ignore[override]
+        inside = [None if t is None else push(f, [t]) for f, t in zip(self.fronts, ts, strict=True)]
+        return push(self.back, [push(self.inner, inside)])
+
+
+_FRAMED = _Framed("contract")
