@@ -232,6 +232,21 @@ def test_the_imaginary_part_gives_imaginary_gradients(shape: tuple[int, ...]) ->
     np.testing.assert_array_equal(got.imag, g)
 
 
+@pytest.mark.parametrize("odd", [None, 3000.0, -math.inf])
+@pytest.mark.parametrize("at", [0, 140_001, -1])
+def test_what_is_computed_stretch_by_stretch_goes_where_it_came_from(at: int, odd: float | None) -> None:
+    x, t, w = RNG.normal(size=(400, 700)), RNG.uniform(0.1, 0.9, 700), 1 / RNG.uniform(1, 3, (400, 1))
+    x.flat[at] = x.flat[at] if odd is None else odd
+    a, b, c = ng.DimArray(x, ("a", "b")), ng.DimArray(t, ("b",)), ng.DimArray(w[:, 0], ("a",))
+    got = ng.binary_cross_entropy_with_logits(a, b, pos_weight=c, reduction=None).data
+    want = (1 - t) * np.logaddexp(0, x) + w * t * np.logaddexp(0, -x)
+    np.testing.assert_allclose(got, want, rtol=1e-13)
+    slope = ng.grad(lambda x: ng.binary_cross_entropy_with_logits(x, b, pos_weight=c, reduction="sum"))(a).data
+    np.testing.assert_allclose(slope, (1 - t) * scipy.special.expit(x) - w * t * scipy.special.expit(-x), rtol=1e-12, atol=1e-14)
+    turn = np.fmod(np.where(np.isfinite(x), x, 0) ** 2, 4) * (math.pi / 2)
+    np.testing.assert_allclose(ng.grad(lambda x: ng.fresnel(x)[0].sum())(a).data[np.isfinite(x)], np.sin(turn)[np.isfinite(x)], atol=1e-14)
+
+
 @pytest.mark.parametrize("odd", [None, "tie", math.nan, math.inf])
 @pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
 def test_shares_in_the_larger_and_the_smaller(name: str, odd: Any) -> None:
