@@ -457,9 +457,12 @@ def named(value: Any) -> Any:
     return value if found is None else found
 
 
-def describe(a: DimArray) -> str:
-    """``(time: 3, lat: 4 | batch: 2)``."""
-    return axes.describe_names(a.names, a.hidden, a.full_shape)
+def describe(a: Any) -> str:
+    """``(time: 3, lat: 4 | batch: 2)``: visible dims with sizes, vectorized ones behind the bar."""
+    pairs = list(zip(a.names, a.full_shape, strict=True))
+    seen = ", ".join(f"{n}: {s}" for n, s in pairs if n not in a.hidden)
+    hid = ", ".join(f"{n}: {s}" for n, s in pairs if n in a.hidden)
+    return f"({seen}{' | ' if hid else ''}{hid})"
 
 
 def extent(a: DimArray, name: Name) -> int:

@@ -157,8 +157,6 @@ def in_order(names: Iterable[Name]) -> Names:
     """Unique names in order of first appearance; numbered axes come last, in their own order."""
     unique = tuple(dict.fromkeys(names))
     numbered = [n for n in unique if isinstance(n, Axis)]
-    if not numbered:
-        return unique
     return (*(n for n in unique if not isinstance(n, Axis)), *sorted(numbered, key=lambda n: n.number))
 
 
@@ -209,6 +207,13 @@ def elementwise_plan(
     """Result names, result mark and one :class:`Move` per operand of an operation without core dims."""
     out = in_order(n for own in names for n in own)
     return out, merge_hidden(names, hidden), tuple(_move(own, out, ()) for own in names)
+
+
+@functools.lru_cache(4096)
+def trailing(x: Names, y: Names) -> Names | None:
+    """The names of a result that NumPy's own broadcasting gives, as one operand has the last axes of the other."""
+    out = in_order((*x, *y))
+    return out if all(own == out[len(out) - len(own) :] for own in (x, y)) else None
 
 
 class CorePlan(NamedTuple):
@@ -288,17 +293,6 @@ def renamed(names: Names, mapping: tuple[tuple[Name, Name], ...]) -> Names:
     return out
 
 
-# ------------------------------------------------------------------------------------------------ messages
-
-
-def describe_names(names: Names, hidden: frozenset[Name], shape: Sequence[int]) -> str:
-    """``(time: 3, lat: 4 | batch: 2)``: visible dims with sizes, vectorized ones behind the bar."""
-    pairs = list(zip(names, shape, strict=True))
-    seen = ", ".join(f"{n}: {s}" for n, s in pairs if n not in hidden)
-    hid = ", ".join(f"{n}: {s}" for n, s in pairs if n in hidden)
-    return f"({seen}{' | ' if hid else ''}{hid})"
-
-
 def positions(names: Names, dims: Names) -> tuple[int, ...]:
     """Positions of dims among names."""
     return tuple(map(names.index, dims))
@@ -334,7 +328,7 @@ def mixed(dims: Names) -> Names:
 
 @functools.cache
 def local(base: Name) -> Name:
-    """A name within one operation: the same at every call, for which plans are found again, and gone when it returns."""
+    """A name within one operation: the same at every call, so that plans are found again, and gone at the end."""
     return Fresh(base)
 
 

@@ -1,14 +1,15 @@
-"""Operands agree on what is vectorized: also on the dims that an operation consumes, which no alignment meets."""
+"""Operands agree on sizes, and on what is vectorized, also on dims that an operation consumes."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from namedgrad import axes
-from namedgrad.array import DimArray
+from namedgrad.array import DimArray, describe
+from namedgrad.axes import AxisError, Name
 
 # Annotations of parameters that may be arrays or hold some.
 MAY_HOLD = {"Any", "Mapping[Any, Any]", "Mapping[Any, Any] | None"}
@@ -32,6 +33,21 @@ def agree(values: Iterable[Any]) -> None:
     """Raise an AxisError if one of the arrays in these values has vectorized what is visible in another."""
     found = list(_arrays(values))
     axes.merge_hidden([x.names for x in found], [x.hidden for x in found])
+
+
+def mismatch(name: str, args: Sequence[Any]) -> AxisError:
+    """The error for one name with two sizes."""
+    sizes: dict[Name, set[int]] = {}
+    for a in args:
+        for n, s in zip(a.names, a.full_shape, strict=True):
+            sizes.setdefault(n, set()).add(s)
+    bad = [n for n, s in sizes.items() if len(s) > 1]
+    shown = ", ".join(describe(a) for a in args)
+    repeat = "ng.broadcast_vectors" if any(bad[0] in a.hidden for a in args) else f".squeeze({bad[0]!r})"
+    return AxisError(
+        f"{name}: sizes of {', '.join(map(repr, bad))} differ among the operands {shown}; one name has one size: "
+        f"index or align the operands first (size 1 is not broadcast: use {repeat}), or rename one"
+    )
 
 
 def _takes_several(function: Callable[..., Any]) -> bool:

@@ -11,6 +11,7 @@ themselves remember them, see :class:`Size`.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -145,7 +146,13 @@ class DaskBackend(
     def reshape(self, x: Raw, shape: Shape) -> Raw:
         """Another shape, same elements in C order."""
         x, shape = self.asarray(x), _plain(shape)
-        return da.reshape(x, shape) if all(x.shape) else da.zeros(shape, x.dtype)  # dask cannot split an axis of size 0
+        if not all(x.shape):  # dask cannot split an axis of size 0
+            return da.zeros(shape, x.dtype)
+        try:
+            return da.reshape(x, shape)
+        except NotImplementedError:  # axes that are neither merged nor split become one in between
+            same = sum(1 for _ in itertools.takewhile(lambda p: p[0] == p[1], zip(x.shape, shape, strict=False)))
+            return da.reshape(da.reshape(x, (*shape[:same], math.prod(shape[same:]))), shape)
 
     def getitem(self, x: Raw, index: tuple[Any, ...]) -> Raw:
         """Basic indexing."""

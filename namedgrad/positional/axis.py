@@ -12,12 +12,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, numbers, ordered, renumber
+from namedgrad.positional.array import PositionalArray, numbers, ordered
 from namedgrad.positional.operands import whole
 from namedgrad.rules.movement.regrouping import regroup
-from namedgrad.rules.singleton import drop
-from namedgrad.rules.structure import cast, relabel, spread
+from namedgrad.rules.structure import cast, relabel
 
 
 def names_of(x: DimArray, axis: Any) -> Names:
@@ -55,12 +53,8 @@ def named(x: DimArray, names: Sequence[Name]) -> DimArray:
 
 def expand(x: DimArray, positions: Sequence[int]) -> DimArray:
     """New axes of size 1 at these positions of the result."""
-    at = set(positions)
-    old = iter(x.dims)
-    names = [axes.local(("new", i)) if i in at else next(old) for i in range(x.ndim + len(at))]
-    new = [n for n in names if n not in x.names]
-    wide = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
-    return ordered(wide, names)
+    at, old = set(positions), iter(x.shape)
+    return shaped(x, [1 if i in at else next(old) for i in range(x.ndim + len(at))])
 
 
 def squeeze(x: DimArray, names: Names) -> DimArray:
@@ -68,7 +62,7 @@ def squeeze(x: DimArray, names: Names) -> DimArray:
     for n, s in x.sizes.items():
         if n in names and s != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return renumber(drop(x, names))
+    return shaped(x, [s for n, s in x.sizes.items() if n not in names])
 
 
 def flat(x: DimArray) -> DimArray:
@@ -89,7 +83,12 @@ def reshape(x: DimArray, shape: Any, order: str = "C") -> DimArray:
     old, new = x.shape, _resolve(x, shape)
     if old == new:
         return x
-    return regroup(x, x.dims, dict(zip(numbers(len(new)), new)))
+    return shaped(x, new)
+
+
+def shaped(x: DimArray, shape: Sequence[int]) -> DimArray:
+    """The visible axes, numbered, as others of this shape."""
+    return regroup(x, x.dims, dict(zip(numbers(len(shape)), shape, strict=True)))
 
 
 def _resolve(x: DimArray, shape: Any) -> tuple[int, ...]:

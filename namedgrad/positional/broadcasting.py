@@ -46,6 +46,9 @@ def meet(*xs: DimArray) -> Sequence[DimArray]:
         return pair(*xs)
     if len(xs) == 1:
         return xs
+    one = max(xs, key=lambda x: len(x.names))
+    if all(not x.names or (x.names == one.names and x.full_shape == one.full_shape) for x in xs):
+        return xs
     sizes = joint_sizes(xs)
     return [squeezed(x, sizes) for x in xs]
 

@@ -10,15 +10,15 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, describe, extent, make
 from namedgrad.axes import NONE, Name, Names
-from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, box, numbers, ordered, view_of
+from namedgrad.positional.axis import shaped
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.memory import is_plain, laid
 from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, operands_in
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import slice_of
-from namedgrad.rules.structure import relabel, spread
+from namedgrad.rules.structure import relabel
 
 
 class Key(NamedTuple):
@@ -146,12 +146,11 @@ def select(x: DimArray, key: Key) -> DimArray:
         x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else slice_of(x, name, k)
     if key.arrays:
         x = indexing.gather(x, key.arrays)
-    names: list[Name] = []
-    for i, t in enumerate(key.target):
-        names.extend(block(key) if t is Ellipsis else (axes.local(("new", i)),) if t is None else (t,))
-    if new := [n for n in names if n not in x.names]:
-        x = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
-    return ordered(x, names)
+    groups = [block(key) if t is Ellipsis else () if t is None else (t,) for t in key.target]
+    sizes, x = x.sizes, ordered(x, [n for g in groups for n in g])
+    if None not in key.target:
+        return x
+    return shaped(x, [s for g, t in zip(groups, key.target) for s in ((1,) if t is None else [sizes[n] for n in g])])
 
 
 def block(key: Key) -> Names:

@@ -17,11 +17,11 @@ axes come for free.  They are declared holomorphically: the engine conjugates.
 from namedgrad.primitive.contract import Contract
 from namedgrad.primitive.core import core, zeros_of
 from namedgrad.primitive.elementwise import Elementwise, elementwise, mask
-from namedgrad.primitive.linear import LinearCore, frame_of, linear
+from namedgrad.primitive.linear import LinearCore, linear
 from namedgrad.primitive.reduction import Reduction, reduction
 from namedgrad.primitive.registry import OPERATIONS, Operation, Primitive, Sample, check_sizes, operation, place, sample
 
 __all__ = [
     "OPERATIONS", "Contract", "Elementwise", "LinearCore", "Operation", "Primitive", "Reduction", "Sample",
-    "check_sizes", "core", "elementwise", "frame_of", "linear", "mask", "operation", "place", "reduction", "sample", "zeros_of",
+    "check_sizes", "core", "elementwise", "linear", "mask", "operation", "place", "reduction", "sample", "zeros_of",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from namedgrad import axes
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Like, Map, like
+from namedgrad.linear import CoreMap, Map, like
 from namedgrad.primitive.registry import Primitive
 from namedgrad.trace import apply
 

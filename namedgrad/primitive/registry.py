@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from namedgrad import axes, backends, later
-from namedgrad.array import DimArray, describe
-from namedgrad.axes import AxisError, Name
+from namedgrad.array import DimArray
+from namedgrad.axes import Name
 from namedgrad.backends import call
 from namedgrad.linear import Map
-from namedgrad.marks import agreeing
+from namedgrad.marks import agreeing, mismatch
 from namedgrad.trace import apply
 
 
@@ -88,21 +88,6 @@ class Primitive:
 
     def __repr__(self) -> str:
         return f"<{self.form} {self.name} {self.signature}>"
-
-
-def mismatch(name: str, args: Sequence[Any]) -> AxisError:
-    """The error for one name with two sizes."""
-    sizes: dict[Name, set[int]] = {}
-    for a in args:
-        for n, s in zip(a.names, a.full_shape, strict=True):
-            sizes.setdefault(n, set()).add(s)
-    bad = [n for n, s in sizes.items() if len(s) > 1]
-    shown = ", ".join(describe(a) for a in args)
-    repeat = "ng.broadcast_vectors" if any(bad[0] in a.hidden for a in args) else f".squeeze({bad[0]!r})"
-    return AxisError(
-        f"{name}: sizes of {', '.join(map(repr, bad))} differ among the operands {shown}; one name has one size: "
-        f"index or align the operands first (size 1 is not broadcast: use {repeat}), or rename one"
-    )
 
 
 def check_sizes(name: str, args: Sequence[Any]) -> dict[Name, int]:

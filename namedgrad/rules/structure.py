@@ -171,7 +171,7 @@ class Relabel(Primitive):
         return make(x.raw, names, hidden.union(hide).difference(show) if hide or show else hidden)
 
     def linear(
-        self, out: DimArray, ins: list[DimArray], need: list[bool], mapping: dict[Name, Name], hide: Names, show: Names
+        self, out: DimArray, ins: list[DimArray], need: list[bool], mapping: Mapping[Name, Name], hide: Names, show: Names
     ) -> Map:
         return Renaming({k: v for k, v in mapping.items() if k in ins[0].names and k != v})
 
@@ -274,7 +274,11 @@ def relabel(x: DimArray, mapping: Mapping[Name, Name], hide: Names = (), show: N
         return x
     if x.level is None:
         return _RELABEL.lower((x,), mapping, hide, show)
-    return apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
+    if type(x) is not Traced or x.value.level is not None or not x.level.fast:
+        return apply(_RELABEL, (x,), mapping=dict(mapping), hide=hide, show=show)
+    inner = _RELABEL.lower((x.value,), mapping, hide, show)  # apply, unrolled: by position every second step is a renaming
+    renamed: DimArray = x.level.record(_RELABEL.linear(inner, [x.value], [True], mapping, hide, show), (x.node,), inner)
+    return renamed
 
 
 def cast(x: DimArray, dtype: Any) -> DimArray:
@@ -500,14 +504,18 @@ def choose(fast: DimArray, safe: DimArray) -> DimArray:
 
 
 def reorder(x: DimArray, names: Names) -> DimArray:
-    """The same array stored in another order of its axes."""
+    """The same array stored in another order of its axes, which has no derivative of its own: alignment is by name."""
     if x.names == names:
         return x
-    return apply(_ORDER, (x,), names=names)
+    if x.level is None:
+        return _ORDER.lower((x,), names)
+    if type(x) is not Traced or x.value.level is not None or not x.level.fast:
+        return apply(_ORDER, (x,), names=names)
+    return Traced(_ORDER.lower((x.value,), names), x.level, x.node)
 
 
 class Order(Primitive):
-    """Stored order; no derivative of its own, since alignment is by name."""
+    """Stored order."""
 
     form, keeps = "linear", "constants"
     moves = 1

@@ -274,7 +274,7 @@ def check_cotangent(g: DimArray, out: Any, what: str = "cotangent") -> DimArray:
     if extra:
         raise AxisError(
             f"the {what} {describe(g)} has the dims {extra} that its array "
-            f"{axes.describe_names(out.names, out.hidden, out.full_shape)} lacks; vectorize them to get one answer each"
+            f"{describe(out)} lacks; vectorize them to get one answer each"
         )
     for n, s in zip(out.names, out.full_shape, strict=True):
         if n in g.names and extent(g, n) != s:
@@ -282,7 +282,7 @@ def check_cotangent(g: DimArray, out: Any, what: str = "cotangent") -> DimArray:
         if g.names and n not in g.names and n not in out.hidden:
             raise AxisError(
                 f"the {what} {describe(g)} lacks the dim {n!r} of its array "
-                f"{axes.describe_names(out.names, out.hidden, out.full_shape)}"
+                f"{describe(out)}"
             )
     return g
 

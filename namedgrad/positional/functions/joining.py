@@ -36,16 +36,23 @@ def concatenate(
     if not first.ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     name = name_of(first, axis)
+    sizes = first.sizes
     for p in parts:
-        if p.ndim != first.ndim or any(s != first.sizes[n] for n, s in p.sizes.items() if n is not name):
+        if p.ndim != first.ndim or any(s != sizes[n] for n, s in p.sizes.items() if n is not name):
             raise ValueError(
                 "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
                 + " ".join(str(q.shape) for q in parts)
             )
-    if dtype is not None or casting in ("no", "equiv"):
-        dtype = np.result_type(*(p.dtype for p in parts)) if dtype is None else dtype
-        parts = [cast_as(p, np.dtype(dtype), casting, "concatenate") for p in parts]
+    parts = _alike(parts, dtype, casting)
     return ordered(movement.join(parts, name) if len(parts) > 1 else parts[0], first.dims)
+
+
+def _alike(parts: list[DimArray], dtype: Any, casting: str) -> list[DimArray]:
+    """Parts in the dtype that is asked for, if one is."""
+    if dtype is None and casting not in ("no", "equiv"):
+        return parts
+    dtype = np.result_type(*(p.dtype for p in parts)) if dtype is None else dtype
+    return [cast_as(p, np.dtype(dtype), casting, "concatenate") for p in parts]
 
 
 def _beside(arrays: Any) -> list[DimArray]:
@@ -62,8 +69,9 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     parts = _beside(arrays)
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape" if parts else "need at least one array to stack")
-    at = normalize_axis_index(axis, parts[0].ndim + 1)
-    return concatenate([expand(p, [at]) for p in parts], at, dtype=dtype, casting=casting)
+    dims, new = parts[0].dims, axes.local("stacked")
+    at = normalize_axis_index(axis, len(dims) + 1)
+    return ordered(movement.join(_alike(parts, dtype, casting), new), (*dims[:at], new, *dims[at:]))
 
 
 def _two(a: Any) -> DimArray:

@@ -22,8 +22,8 @@ from namedgrad.positional.protocol import implements
 from namedgrad.positional.ufuncs import UFUNCS
 from namedgrad.positional.views import view
 from namedgrad.rules import contraction
-from namedgrad.rules.contraction.framed import product
 from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.contraction.framed import product
 from namedgrad.rules.reductions import sum as total
 from namedgrad.rules.structure import cast, multiply, relabel
 
@@ -196,6 +196,10 @@ def einsum(
 ) -> DimArray:
     terms, result, arrays = parse(*operands)
     arrays = arrays if dtype is None else [cast_as(x, np.dtype(dtype), casting, "einsum") for x in arrays]
+    if _is_pair(terms, result, arrays):
+        x, y = arrays
+        out = product(x, y, tuple(terms[0]), tuple(terms[1]), tuple(result or ()), numbers(len(result or ())))
+        return cast(out, x.dtype)
     letters: dict[str, Name] = {}
     xs = [_labelled(x, term, letters) for x, term in zip(arrays, terms)]
     _check_labels(xs, terms)
@@ -214,6 +218,18 @@ def einsum(
     if shown is None or not one or summed:
         return y
     return view(shown, "rw", y, lambda base: np.einsum(*(base if p is shown else p for p in operands)))
+
+
+def _is_pair(terms: Sequence[str], result: Sequence[Any] | None, arrays: Sequence[DimArray]) -> bool:
+    """Whether it is a product of two arrays of one dtype, each letter an axis of its own that is kept, or both have."""
+    if len(terms) != 2 or result is None or arrays[0].dtype != arrays[1].dtype or len({*result}) < len(result):
+        return False
+    (a, b), (x, y) = map(tuple, terms), arrays
+    if len({*a}) < x.ndim or len({*b}) < y.ndim or "." in (*a, *b):
+        return False
+    sizes = dict(zip(a, x.shape)) if len(a) == x.ndim and len(b) == y.ndim else {}
+    met = bool(sizes) and all(sizes.get(n, size) == size for n, size in zip(b, y.shape))
+    return met and {*a} ^ {*b} <= {*result} <= {*a, *b}
 
 
 def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:
@@ -250,8 +266,8 @@ def _labelled(x: DimArray, term: str, letters: dict[str, Name]) -> DimArray:
     rest = x.ndim - len(head) - len(tail)
     if rest < 0 or (rest and not dots):
         raise ValueError(f"einsum: {term!r} does not fit an operand of shape {x.shape}")
-    labels = [*(letters.setdefault(a, axes.local(("letter", a))) for a in head), *(axes.axis(i) for i in range(-rest, 0))]
-    labels += [letters.setdefault(a, axes.local(("letter", a))) for a in tail]
+    before, after = ([letters.setdefault(a, axes.local(("letter", a))) for a in part] for part in (head, tail))
+    labels: list[Name] = [*before, *(axes.axis(i) for i in range(-rest, 0)), *after]
     own = [axes.local(("place", i)) for i in range(len(labels))]
     x = named(x, own)
     final: dict[Name, Name] = {}
@@ -272,7 +288,7 @@ def _check_labels(xs: Sequence[DimArray], terms: Sequence[str]) -> None:
         for n, s in x.sizes.items():
             old = sizes.setdefault(n, s)
             if not isinstance(n, axes.Axis) and old != s and 1 not in (old, s):
-                raise ValueError(f"einsum: {n.base!r} has sizes {old} and {s} in {','.join(terms)}")  # type: ignore[attr-defined]
+                raise ValueError(f"einsum: {n.base[1]!r} has sizes {old} and {s} in {','.join(terms)}")  # type: ignore[attr-defined]
             sizes[n] = max(old, s)
 
 

@@ -16,7 +16,7 @@ from namedgrad.linear import Map
 from namedgrad.primitive import Contract
 from namedgrad.rules.contraction.products import inexact
 from namedgrad.rules.structure import Renaming, contract, multiply, relabel, reorder
-from namedgrad.trace import Tangent, apply, push
+from namedgrad.trace import apply, push
 
 Labels = tuple[Hashable, ...]
 
@@ -37,9 +37,8 @@ def _frames(
     table: dict[Hashable, Name] = {n: axes.local(("free", n)) for n in (*left, *right)}
     table |= zip(left, x, strict=True) if first else zip(right, y, strict=True)
     order = tuple(table[n] for n in out)
-    frames = Frames(*(_changes(names, [table[n] for n in labels]) for names, labels in ((x, left), (y, right))),
-                    _changes(order, numbers))
-    return frames, tuple(table[n] for n in left if n not in out), order
+    own, other = (_changes(names, [table[n] for n in labels]) for names, labels in ((x, left), (y, right)))
+    return Frames(own, other, _changes(order, numbers)), tuple(table[n] for n in left if n not in out), order
 
 
 def _changes(old: Sequence[Name], new: Sequence[Name]) -> dict[Name, Name]:
@@ -87,11 +86,11 @@ class FramedMap(Map):
         self.inner, self.fronts, self.back = inner, [Renaming(dict(f)) for f in fronts], Renaming(dict(back))
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        (inside,) = self.back.pull(g)
-        parts = zip(self.fronts, self.inner.pull(inside), strict=True)  # type: ignore[arg-type]
-        return [None if c is None else f.pull(c)[0] for f, c in parts]
+        inside: Any = self.back.pull(g)[0]
+        parts = zip(self.fronts, self.inner.pull(inside), strict=True)
+        return [None if c is None else f.pull(c)[0] for f, c in parts]  # each of one operand
 
-    def push(self, ts: Sequence[Any]) -> Tangent | None:  # type: ignore[override]
+    def push(self, ts: Sequence[Any]) -> Any:
         inside = [None if t is None else push(f, [t]) for f, t in zip(self.fronts, ts, strict=True)]
         return push(self.back, [push(self.inner, inside)])
 

@@ -111,7 +111,7 @@ def dot(*arrays: DimArray, dim: Any = None) -> DimArray:
     check_sizes("dot", operands)
     if len(operands) == 1:
         return total(operands[0], over)
-    operands = inexact(operands)
+    operands = tuple(inexact(operands))
     if len(operands) == 2:
         return contract(*operands, over)
     for group in _path(operands, over):

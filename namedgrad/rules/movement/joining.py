@@ -87,10 +87,11 @@ def join(parts: Sequence[DimArray], *dims: Name, by: Join = _JOIN, **params: Any
     out = []
     for p in parts:
         own = tuple(n for n in names if n in p.names or n not in dims)
-        shape = tuple(extent(p, n) if n in dims else sizes[n] for n in own)
-        wide = reorder(spread(p, Like(own, shape, p.dtype)), own)
+        if own != p.names:
+            shape = tuple(extent(p, n) if n in dims else sizes[n] for n in own)
+            p = reorder(spread(p, Like(own, shape, p.dtype)), own)  # noqa: PLW2901 - the same part
         missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in p.hidden)
-        out.append(relabel(wide, {}, hide=missing))
+        out.append(relabel(p, {}, hide=missing))
     return apply(by, tuple(out), dims=dims, names=names, **params)
 
 

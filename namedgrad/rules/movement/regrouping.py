@@ -10,7 +10,9 @@ from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name, Names
 from namedgrad.backends import call
 from namedgrad.linear import like
-from namedgrad.primitive import LinearCore, Primitive, frame_of
+from namedgrad.primitive import LinearCore, Primitive
+from namedgrad.primitive.linear import frame_of
+from namedgrad.squares import moved
 from namedgrad.trace import apply
 
 
@@ -58,4 +60,4 @@ _REGROUP = _Regroup("regroup", "reshape")
 
 def regroup(x: DimArray, dims: Names, sizes: Mapping[Name, int]) -> DimArray:
     """The axes ``dims``, the first of which varies slowest, as axes of these sizes."""
-    return apply(_REGROUP, (x,), dims=dims, sizes=sizes)
+    return moved(apply(_REGROUP, (x,), dims=dims, sizes=sizes), x, lambda a: regroup(a, dims, sizes))
