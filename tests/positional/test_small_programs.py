@@ -1,0 +1,102 @@
+"""What an operation of a plain NumPy program costs beside its own work: records on the tape, and plans made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+from namedgrad import axes
+from namedgrad.trace import Level
+
+RNG = np.random.default_rng(0)
+MATRIX, VECTOR, OTHER = RNG.normal(size=(4, 4)), RNG.normal(size=4), RNG.normal(size=(4, 4)) * 0.3
+CHOSEN = np.array([2, 0, 3, 3])
+
+RECORDS: dict[str, tuple[Callable[[Any], Any], Any, int]] = {
+    "dot of matrices":      (lambda x: np.dot(OTHER, x),               MATRIX, 1),
+    "dot with a vector":    (lambda x: np.dot(OTHER, x),               VECTOR, 1),
+    "matmul":               (lambda x: x @ OTHER,                      MATRIX, 1),
+    "einsum":               (lambda x: np.einsum("ij,kj->ik", x, OTHER), MATRIX, 1),
+    "tensordot":            (lambda x: np.tensordot(x, OTHER, 1),      MATRIX, 1),
+    "inner":                (lambda x: np.inner(x, VECTOR),            VECTOR, 1),
+    "reshape":              (lambda x: np.reshape(x, (2, 8)),          MATRIX, 1),
+    "ravel":                (lambda x: x.ravel(),                      MATRIX, 1),
+    "transpose":            (lambda x: x.T,                            MATRIX, 1),
+    "new axis":             (lambda x: x[:, None],                     VECTOR, 1),
+    "expand_dims":          (lambda x: np.expand_dims(x, 1),           MATRIX, 1),
+    "squeeze":              (lambda x: np.squeeze(x),                  MATRIX[None], 1),
+    "one position":         (lambda x: x[2],                           VECTOR, 1),
+    "slice":                (lambda x: x[1:],                          MATRIX, 1),
+    "roll":                 (lambda x: np.roll(x, 1, 0),               MATRIX, 1),
+    "sum along an axis":    (lambda x: np.sum(x, axis=1),              MATRIX, 2),
+    "row added":            (lambda x: x + VECTOR,                     MATRIX, 1),
+    "concatenate":          (lambda x: np.concatenate([x, x]),         MATRIX, 1),
+    "stack":                (lambda x: np.stack([x, x]),               VECTOR, 2),
+    "chosen rows":          (lambda x: x[CHOSEN],                      MATRIX, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_an_operation_by_position_takes_few_records(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, at, expected = RECORDS[name]
+    made, record = [], Level.record
+
+    def counted(self: Level, map_: Any, *rest: Any) -> Any:
+        made.append(type(map_).__name__)
+        return record(self, map_, *rest)
+
+    monkeypatch.setattr(Level, "record", counted)
+    ng.pullback(function, at)
+    assert len(made) <= expected, made
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_plans_are_found_again(name: str) -> None:
+    function, at, _ = RECORDS[name]
+    plans = [f for f in vars(axes).values() if hasattr(f, "cache_info")]
+    weights = RNG.normal(size=np.shape(function(at)))
+    differentiate = ng.grad(lambda x: np.sum(weights * function(x)))
+    differentiate(at)
+    before = [f.cache_info().misses for f in plans]
+    differentiate(at)
+    assert [f.cache_info().misses for f in plans] == before
+
+
+def test_lengths_are_known_in_another_shape() -> None:
+    """The Hessian of a sum of squared lengths is twice the identity, also where these are 0 and were reshaped."""
+    x = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0], [1.0, 0.0]])
+    for shape in ((2, 2), (4, 1), (1, 4)):
+        hessian = ng.hessian(lambda a, shape=shape: np.sum(np.reshape(np.linalg.norm(a, axis=1), shape) ** 2))(x)
+        np.testing.assert_allclose(hessian.reshape(8, 8), 2 * np.eye(8), atol=1e-12)
+
+
+def test_sizes_that_do_not_meet_are_named_with_their_operands() -> None:
+    a, b = ng.ones({"x": 2, "y": 3}), ng.ones({"y": 4})
+    with pytest.raises(ng.AxisError, match=r"add: sizes of 'y' differ among the operands \(x: 2, y: 3\), \(y: 4\)"):
+        a + b
+    with pytest.raises(ng.AxisError, match=r"sizes of 'y' differ"):
+        b + a
+
+
+@pytest.mark.parametrize("subscripts", ["ij,jk->ik", "ij,jk->ki", "ij,ij->ij", "ij,ij->", "ij,kj->ik", "ij,j->", "ij,kl->ilkj", "ii,ij->j", "ij,jk->i"])
+def test_einsum_of_two_arrays(subscripts: str) -> None:
+    """A product is linear in each operand: its values for unit arrays are the gradient, here per pair of slices."""
+    left, right = (RNG.normal(size=(3, *[4] * len(term))) for term in subscripts.split("->")[0].split(","))
+    x, y = ng.positional(left, vectorized=("b",)), ng.positional(right, vectorized=("c",))
+    weights = RNG.normal(size=np.einsum(subscripts, left[0], right[0]).shape)
+    of_x, of_y = ng.grad(lambda a, b: np.sum(weights * np.einsum(subscripts, a, b)), wrt=(0, 1))(x, y)
+    one, two = subscripts.split("->")[0].split(",")
+    of_x, of_y = (g.name(*"pq"[: len(term)]).to_xarray() for g, term in ((of_x, one), (of_y, two)))
+    for b in range(3):
+        for c in range(3):
+            for found, data, linear in (
+                (of_x, left[b], lambda a, c=c: np.einsum(subscripts, a, right[c])),
+                (of_y, right[c], lambda a, b=b: np.einsum(subscripts, left[b], a)),
+            ):
+                units = np.eye(data.size).reshape(-1, *data.shape)
+                expected = [np.sum(weights * linear(unit)) for unit in units]
+                np.testing.assert_allclose(found.isel(b=b, c=c).values.ravel(), expected, atol=1e-12)
