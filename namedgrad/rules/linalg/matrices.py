@@ -45,8 +45,6 @@ from namedgrad.rules.structure import (
 # Not the names of a signature: the operations that a rule is made of have signatures of their own.
 ROW, COLUMN, INNER = axes.core(-12), axes.core(-11), axes.core(-13)
 MATRIX = (ROW, COLUMN)
-_OUTSIDE: dict[Name, Name] = dict(zip(MATRIX, axes.cores(2), strict=True))
-_INSIDE = axes.invert(_OUTSIDE)
 
 
 # ------------------------------------------------------------------------------------------------ operations on matrices
@@ -61,17 +59,15 @@ class MatrixOp(CoreOp):
     def __init__(
         self, signature: str, name: str, pullback: Callable[..., Sequence[Any]], pushforward: Callable[..., Any], **options: Any
     ) -> None:
-        super().__init__(
-            signature, name, of_live_slices(_pulled_inside(pullback)), pushforward=_pushed_inside(pushforward), **options
-        )
+        super().__init__(signature, name, of_live_slices(pullback), pushforward=pushforward, **options)
+        self.ins, self.out = tuple(MATRIX[2 - len(core) :] for core in self.ins), MATRIX[2 - len(self.out) :]
         plain = name.removeprefix("full_").removesuffix("_packed")
         self.known_as = {"triangular_solve": "solve_triangular", "svdvals": "svd"}.get(plain, plain)
 
     def __call__(self, *args: DimArray, dims: tuple[Names, ...] | None = None, out: Names | None = None, **params: Any) -> Any:
         if params.get("errors", "nan") not in {"raise", "nan"}:
             raise ValueError(f"{self.known_as}: errors={params['errors']!r}; choose 'raise' or 'nan'")
-        dims = tuple(MATRIX[-len(core) :] for core in self.ins) if dims is None else dims
-        return super().__call__(*args, dims=dims, out=MATRIX[2 - len(self.out) :] if out is None else out, **params)
+        return super().__call__(*args, dims=dims, out=out, **params)
 
     def lower(self, args: Sequence[DimArray], dims: tuple[Names, ...], out: Names, **params: Any) -> DimArray:
         batch = axes.in_order(n for n in args[0].names if n not in dims[0])
@@ -96,31 +92,6 @@ class Plain(MatrixOp):
 
     def linear(self, *args: Any, **kwargs: Any) -> None:
         return None
-
-
-def _inside(x: DimArray) -> DimArray:
-    return relabel(x, {o: i for o, i in _INSIDE.items() if o in x.names})
-
-
-def _outside(x: Any) -> Any:
-    if x is None:
-        return None
-    if type(x) is Pair:
-        return Pair(_outside(x.g), _outside(x.factor))
-    return relabel(x, {i: o for i, o in _OUTSIDE.items() if i in x.names})
-
-
-def _pulled_inside(rule: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-    """A rule on the names of this package as one on those of a signature."""
-    return lambda g, out, *xs, **params: [_outside(p) for p in rule(_inside(g), _inside(out), *map(_inside, xs), **params)]
-
-
-def _pushed_inside(rule: Callable[..., Any]) -> Callable[..., Any]:
-    def push(ts: list[Any], out: DimArray, *xs: DimArray, **params: Any) -> Any:
-        inside = [None if t is None else _inside(t) for t in ts]
-        return _outside(rule(inside, _inside(out), *map(_inside, xs), **params))
-
-    return push
 
 
 def _those_that_failed(result: DimArray, args: Sequence[DimArray], batch: Names) -> Bad | None:
