@@ -12,10 +12,12 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.positional.array import PositionalArray, numbers, ordered
+from namedgrad.linear import Like
+from namedgrad.positional.array import PositionalArray, numbers, ordered, renumber
 from namedgrad.positional.operands import whole
 from namedgrad.rules.movement.regrouping import regroup
-from namedgrad.rules.structure import cast, relabel
+from namedgrad.rules.singleton import drop
+from namedgrad.rules.structure import cast, relabel, spread
 
 
 def names_of(x: DimArray, axis: Any) -> Names:
@@ -53,8 +55,16 @@ def named(x: DimArray, names: Sequence[Name]) -> DimArray:
 
 def expand(x: DimArray, positions: Sequence[int]) -> DimArray:
     """New axes of size 1 at these positions of the result."""
-    at, old = set(positions), iter(x.shape)
-    return shaped(x, [1 if i in at else next(old) for i in range(x.ndim + len(at))])
+    at, old = set(positions), iter(x.dims)
+    names = [axes.local(("new", i)) if i in at else next(old) for i in range(x.ndim + len(at))]
+    return widened(x, names)
+
+
+def widened(x: DimArray, names: Sequence[Name]) -> DimArray:
+    """Axes in this order, numbered; those that the array lacks have size 1."""
+    if new := [n for n in names if n not in x.names]:
+        x = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
+    return ordered(x, names)
 
 
 def squeeze(x: DimArray, names: Names) -> DimArray:
@@ -62,7 +72,7 @@ def squeeze(x: DimArray, names: Names) -> DimArray:
     for n, s in x.sizes.items():
         if n in names and s != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return shaped(x, [s for n, s in x.sizes.items() if n not in names])
+    return renumber(drop(x, names))
 
 
 def flat(x: DimArray) -> DimArray:
@@ -83,12 +93,18 @@ def reshape(x: DimArray, shape: Any, order: str = "C") -> DimArray:
     old, new = x.shape, _resolve(x, shape)
     if old == new:
         return x
-    return shaped(x, new)
+    if (kept := _singletons(old, new)) is not None:  # all other axes stay what they are
+        drops, adds = kept
+        x = renumber(drop(x, tuple(x.dims[i] for i in drops)))
+        return expand(x, adds) if adds else x
+    return regroup(x, x.dims, dict(zip(numbers(len(new)), new)))
 
 
-def shaped(x: DimArray, shape: Sequence[int]) -> DimArray:
-    """The visible axes, numbered, as others of this shape."""
-    return regroup(x, x.dims, dict(zip(numbers(len(shape)), shape, strict=True)))
+def _singletons(old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[int]] | None:
+    """Axes of size 1 to drop and to add, if that is all the difference."""
+    if [s for s in old if s != 1] != [s for s in new if s != 1]:
+        return None
+    return [i for i, s in enumerate(old) if s == 1], [i for i, s in enumerate(new) if s == 1]
 
 
 def _resolve(x: DimArray, shape: Any) -> tuple[int, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, describe, extent, make
 from namedgrad.axes import NONE, Name, Names
-from namedgrad.positional.array import PositionalArray, box, numbers, ordered, view_of
-from namedgrad.positional.axis import shaped
+from namedgrad.positional.array import PositionalArray, box, numbers, view_of
+from namedgrad.positional.axis import widened
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.memory import is_plain, laid
 from namedgrad.positional.operands import nameless, unwrap
@@ -146,11 +146,10 @@ def select(x: DimArray, key: Key) -> DimArray:
         x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else slice_of(x, name, k)
     if key.arrays:
         x = indexing.gather(x, key.arrays)
-    groups = [block(key) if t is Ellipsis else () if t is None else (t,) for t in key.target]
-    sizes, x = x.sizes, ordered(x, [n for g in groups for n in g])
-    if None not in key.target:
-        return x
-    return shaped(x, [s for g, t in zip(groups, key.target) for s in ((1,) if t is None else [sizes[n] for n in g])])
+    names: list[Name] = []
+    for i, t in enumerate(key.target):
+        names.extend(block(key) if t is Ellipsis else (axes.local(("new", i)),) if t is None else (t,))
+    return widened(x, names)
 
 
 def block(key: Key) -> Names:

@@ -26,9 +26,9 @@ RECORDS: dict[str, tuple[Callable[[Any], Any], Any, int]] = {
     "reshape":              (lambda x: np.reshape(x, (2, 8)),          MATRIX, 1),
     "ravel":                (lambda x: x.ravel(),                      MATRIX, 1),
     "transpose":            (lambda x: x.T,                            MATRIX, 1),
-    "new axis":             (lambda x: x[:, None],                     VECTOR, 1),
-    "expand_dims":          (lambda x: np.expand_dims(x, 1),           MATRIX, 1),
-    "squeeze":              (lambda x: np.squeeze(x),                  MATRIX[None], 1),
+    "new axis":             (lambda x: x[:, None],                     VECTOR, 2),
+    "expand_dims":          (lambda x: np.expand_dims(x, 1),           MATRIX, 2),
+    "squeeze":              (lambda x: np.squeeze(x),                  MATRIX[None], 2),
     "one position":         (lambda x: x[2],                           VECTOR, 1),
     "slice":                (lambda x: x[1:],                          MATRIX, 1),
     "roll":                 (lambda x: np.roll(x, 1, 0),               MATRIX, 1),
@@ -66,6 +66,17 @@ def test_plans_are_found_again(name: str) -> None:
     assert [f.cache_info().misses for f in plans] == before
 
 
+def test_axes_of_size_1_mix_no_slices() -> None:
+    """Where one axis is vectorized again behind them there is one gradient for each of its slices."""
+    x = ng.positional(RNG.normal(size=(3, 4)), vectorized=("s",))
+
+    def loss(p: Any) -> Any:
+        wide = np.squeeze(np.reshape(np.expand_dims(p.devectorize("s"), 1)[:, None], (3, 1, 4)), 1)
+        return np.sum(wide.name("s", "t").vectorize("s") ** 2)
+
+    np.testing.assert_allclose(ng.grad(loss)(x).devectorize("s").data, 2 * x.devectorize("s").data)
+
+
 def test_lengths_are_known_in_another_shape() -> None:
     """The Hessian of a sum of squared lengths is twice the identity, also where these are 0 and were reshaped."""
     x = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0], [1.0, 0.0]])
@@ -85,11 +96,11 @@ def test_sizes_that_do_not_meet_are_named_with_their_operands() -> None:
 @pytest.mark.parametrize("subscripts", ["ij,jk->ik", "ij,jk->ki", "ij,ij->ij", "ij,ij->", "ij,kj->ik", "ij,j->", "ij,kl->ilkj", "ii,ij->j", "ij,jk->i"])
 def test_einsum_of_two_arrays(subscripts: str) -> None:
     """A product is linear in each operand: its values for unit arrays are the gradient, here per pair of slices."""
-    left, right = (RNG.normal(size=(3, *[4] * len(term))) for term in subscripts.split("->")[0].split(","))
+    left, right = (RNG.normal(size=(3, *[4] * len(term))) for term in subscripts.partition("->")[0].split(","))
     x, y = ng.positional(left, vectorized=("b",)), ng.positional(right, vectorized=("c",))
     weights = RNG.normal(size=np.einsum(subscripts, left[0], right[0]).shape)
     of_x, of_y = ng.grad(lambda a, b: np.sum(weights * np.einsum(subscripts, a, b)), wrt=(0, 1))(x, y)
-    one, two = subscripts.split("->")[0].split(",")
+    one, two = subscripts.partition("->")[0].split(",")
     of_x, of_y = (g.name(*"pq"[: len(term)]).to_xarray() for g, term in ((of_x, one), (of_y, two)))
     for b in range(3):
         for c in range(3):
