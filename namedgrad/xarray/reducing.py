@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from namedgrad import axes
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError, Names
 from namedgrad.positional.array import numbers
@@ -104,7 +103,7 @@ def _of_windows(
 ) -> DimArray:
     """Windows reduced by any function, as :meth:`DimArray.reduce` calls it; cells outside of the array are NaN."""
     runs, offsets = self._cells(self.x, math.nan)
-    runs = reorder(runs, (*axes.without(runs.names, offsets), *offsets))
+    runs = reorder(runs, (*(n for n in runs.names if n not in offsets), *offsets))
     return self._enough(_reduced(runs, func, offsets, offsets, kwargs), self._counts(present(self.x, None)))
 
 

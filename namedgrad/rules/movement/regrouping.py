@@ -12,7 +12,6 @@ from namedgrad.backends import call
 from namedgrad.linear import like
 from namedgrad.primitive import LinearCore, Primitive
 from namedgrad.primitive.linear import frame_of
-from namedgrad.squares import moved
 from namedgrad.trace import apply
 
 
@@ -20,6 +19,7 @@ class _Regroup(Primitive):
     """Several axes as several others with as many cells, in C order; the transpose is of the same kind."""
 
     form, signature, keeps = "linear", "(a...)->(b...)", "constants"
+    moves = 1
 
     def lower(self, args: Sequence[DimArray], dims: Names, sizes: Mapping[Name, int]) -> DimArray:
         (x,) = args
@@ -60,4 +60,4 @@ _REGROUP = _Regroup("regroup", "reshape")
 
 def regroup(x: DimArray, dims: Names, sizes: Mapping[Name, int]) -> DimArray:
     """The axes ``dims``, the first of which varies slowest, as axes of these sizes."""
-    return moved(apply(_REGROUP, (x,), dims=dims, sizes=sizes), x, lambda a: regroup(a, dims, sizes))
+    return apply(_REGROUP, (x,), dims=dims, sizes=sizes)
