@@ -33,20 +33,21 @@ class Judge:
 
     Attributes
     ----------
-    sound : those whose model is finite
+    there : the observations at which any has a finite model; at the others, such as what a shift loses, none counts
+    sound : those whose model is finite at all of these
     lowest : the parameters for which the model is closest to 0
     """
 
     def __init__(self, found: Symmetry, points: Array, surface: Surface, x: list[Array], free: list[int]) -> None:
         self.points = points
         at = _in_turn(surface, points, x)
-        smooth = np.isfinite(at.params[free]).all(axis=(0, 2))
-        sound = np.isfinite(at.value).all(axis=1) & smooth
-        self.sound = np.flatnonzero(sound)
-        self.all_seen = at.value.shape[1] <= OBSERVATIONS
-        self.some = np.linspace(0, at.value.shape[1] - 1, min(OBSERVATIONS, at.value.shape[1])).astype(int)
-        if not (sound.all() and self.all_seen):  # they are large
-            at = Slopes(*(x[..., self.sound, :][..., self.some] for x in at))
+        finite = np.isfinite(at.value) & np.isfinite(at.params[free]).all(axis=0)
+        self.there = np.flatnonzero(finite.any(axis=0))
+        self.sound = np.flatnonzero(finite[:, self.there].all(axis=1) & (self.there.size > 0))
+        self.all_seen = self.there.size <= OBSERVATIONS
+        self.some = np.linspace(0, self.there.size - 1, min(OBSERVATIONS, self.there.size)).astype(int)
+        if not (finite.all() and self.all_seen):  # they are large
+            at = Slopes(*(x[..., self.sound, :][..., self.there[self.some]] for x in at))
         linear = at.params[found.linear]
         left = at.value - np.einsum("kc,kcn->cn", points[found.linear][:, self.sound], linear)
         self.rises = found.left and found.rise is not None
@@ -65,6 +66,7 @@ class Judge:
 
     def seen(self, z: Array) -> Array:
         """Those of the observations (cell, observation) that count here; NaN where many are missing."""
+        z = z[:, self.there]
         many = self.all_seen & (np.isnan(z).mean(axis=1) > MANY)
         return np.where(many[:, None], z, complete(z))[:, self.some]
 

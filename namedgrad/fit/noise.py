@@ -88,6 +88,8 @@ def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> 
     if not dims or len(set(dims)) > 1 or len(dims[0]) > 1:
         return out
     order = np.argsort(next(v for v in x if v.ndim))
+    if not surface.movable or surface.count != len(order):
+        return out
     part = np.random.default_rng(0).uniform(size=len(order) - 1)  # no frequency is a multiple of all of these steps
     between = [v.copy() for v in x]
     for v in between:
@@ -97,6 +99,9 @@ def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> 
         with np.errstate(all="ignore"):
             on, (step, whole) = _steps(surface, points[:, at], (x, between), order)
             away = step - part * whole
+            away[:, np.isnan(away).all(axis=0)] = 0.0  # what a shift loses
+            there = np.isfinite(on).any(axis=0)
+            on = on[:, there | ~there.any()]
             varies = on.var(axis=1) * on.shape[1] + ROUNDING * np.vecdot(on, on)  # a constant does so by its rounding
             out[at] = np.vecdot(away, away) / varies
     return out

@@ -5,6 +5,8 @@ What a residual function says of its model is seen by giving it observations of 
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,8 +14,10 @@ import numpy as np
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.axes import NONE, Names
+from namedgrad.axes import NONE, Name, Names
 from namedgrad.fit.cells import CELL, Index
+from namedgrad.fit.labels import followers
+from namedgrad.fit.labels import moved as with_labels
 from namedgrad.fit.parameters import Matrix, floating, has_integers
 from namedgrad.fit.residuals import Residuals
 from namedgrad.linear import like
@@ -24,6 +28,7 @@ from namedgrad.transforms.tape import Tape, quiet, record
 Array = np.ndarray[Any, Any]
 APART = 1e-6  # of residuals: what is no rounding
 FIRST = 16  # cells that tell whether residuals are differences
+ELSEWHERE = 0.5  # of coordinates, in the same order
 
 
 class Slopes(NamedTuple):
@@ -48,6 +53,7 @@ class Surface:
     shared : whether all cells have the same
     nothing : observations that are none: 0, or 1 where the residual takes their logarithm, or is relative to them
     differs : whether residuals are known to be no differences of model and observations
+    labels : coordinates by the dims whose labels move with them
     """
 
     def __init__(self, problem: Residuals, cell: int = 0) -> None:
@@ -59,6 +65,7 @@ class Surface:
         self.units = [1.0] * len(parts)
         self.shared = not any(CELL in x.names for x in parts)
         self.nothing, self.differs = 0.0, False
+        self.labels = dict[Name, int]()
         self.kept = [tuple(n for n in x.names if n is not CELL) for x in parts]
 
     @property
@@ -112,6 +119,31 @@ class Surface:
         """The model at some parameters (parameter, point), less what is observed (point, observation)."""
         return self._table(self._tape(points, x, along=False, observed=observed).outs[0], points.shape[1])
 
+    @functools.cached_property
+    def count(self) -> int:
+        """How many residuals there are."""
+        return self._count(self.x)
+
+    def _count(self, x: Sequence[Array]) -> int:
+        return self.values(self.problem.start[:, [self.cell]], x).shape[1]
+
+    @functools.cached_property
+    def movable(self) -> bool:
+        """Whether the model can be seen at other coordinates; a model that makes labels of them moves those, too."""
+        for labels in ({}, followers(self._arguments(np.array([self.cell]))["data"], self.given)):
+            self.labels = labels
+            with contextlib.suppress(Exception):  # whatever the user's function raises
+                if self._count([v * ELSEWHERE for v in self.x]) == self.count:
+                    return True
+        return False
+
+    def ordered(self, x: Sequence[Array]) -> list[Array]:
+        """Coordinates, those that are labels in the order of the data."""
+        out = list(x)
+        for k in self.labels.values():
+            out[k] = np.sort(out[k])[self.given[k].argsort().argsort()]
+        return out
+
     def show(self, free: Sequence[int], typical: Array) -> None:
         """Choose observations of 1 for 0 where the model shows only, or more, from there; see what residuals are."""
         seen = []
@@ -151,13 +183,15 @@ class Surface:
             (y,) = seen.parts
             names = (CELL, *(n for n in y.names if n is not CELL))
             nothing = seen.rebuild([stamp(self._made(observed, names), y.hidden)])
-        own = tree.parts
+        own, labels = tree.parts, dict[Name, Array]()
         if x is not None:
+            labels = {dim: x[k] * self.units[k] for dim, k in self.labels.items()}
             own = [self._replaced(part, v * unit) for part, v, unit in zip(own, x, self.units, strict=True)]
         params = problem.parameters.parts(points, problem.backend)
 
         def residual(parts: Sequence[DimArray]) -> Sequence[DimArray]:
             data = (*tree.rebuild(parts[len(params) :] if along else own), nothing)
+            data = with_labels(data, labels) if labels else data
             return problem.checked(problem.call(parts[: len(params)], {"data": data}), args, weighted=False).parts
 
         with quiet():

@@ -8,6 +8,7 @@ coordinate between -1 and 1 can be carried to any other.  Nothing is known of th
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -114,15 +115,20 @@ def natural_units(surface: Surface, free: list[int], start: Array) -> list[float
     A model that turns metres into micrometres itself is flat, or 0, where its coordinates are of order 1.
     """
     count, rng = len(surface.x), np.random.default_rng(0)
+    if not surface.movable:
+        return [1.0] * count
     points = _samples(len(start), rng)[:, :DECADE_SAMPLES]
-    x: list[Array] = [np.asarray(rng.uniform(0.05, 4.0, v.shape)) for v in surface.x]
+    x = surface.ordered([np.asarray(rng.uniform(0.05, 4.0, v.shape)) for v in surface.x])
     rest = [k for k in range(len(start)) if k not in free]
     points[rest] = start[rest, None]
 
     def clear(units: list[float]) -> float:
         """How far from dependent the derivatives in the parameters are."""
         scaled = [v * unit for v, unit in zip(x, units, strict=True)]
-        at = surface.slopes(points, scaled, along=False).params[free]
+        try:
+            at = surface.slopes(points, scaled, along=False).params[free]
+        except Exception:  # noqa: BLE001 - the function may refuse any coordinates but its own
+            return 0.0
         size = np.linalg.norm(at, axis=2, keepdims=True)
         with np.errstate(all="ignore"):
             unit = np.moveaxis(at / size, 1, 0)
@@ -153,7 +159,7 @@ def measure(surface: Surface, free: list[int], start: Array) -> Symmetry:
     for points, x in _probes(surface, len(start), rng):
         points[rest] = start[rest, None]
         at = _slopes(surface, points, x)
-        if _is_usable(at).sum() > SAMPLES // 2:
+        if at is not None and _is_usable(at).sum() > SAMPLES // 2:
             unsure.append((points, x, at))
             if (_moves(at)[free].sum(axis=1) > SAMPLES // 2).all():
                 return _measured(surface, free, points, x, at)
@@ -174,14 +180,17 @@ def _moves(at: Slopes) -> Array:
     return np.asarray((np.where(finite, at.params, 0.0) != 0).any(axis=2))
 
 
-def _slopes(surface: Surface, points: Array, x: list[Array]) -> Slopes:
-    """Slopes; those in the coordinates are not finite where the model cannot be differentiated in them."""
-    try:
-        return surface.slopes(points, x)
-    except Exception:  # noqa: BLE001 - the function may do with coordinates what it likes
-        at = surface.slopes(points, x, along=False)
-        unknown = np.full((len(x), *at.value.shape), np.nan)
-        return at._replace(scaled=unknown, shifted=unknown)
+def _slopes(surface: Surface, points: Array, x: list[Array]) -> Slopes | None:
+    """Slopes; those in the coordinates are not finite where the model cannot be differentiated in them.
+
+    None if it cannot be seen there.
+    """
+    for along in (True, False):
+        with contextlib.suppress(Exception):  # the function may do with coordinates what it likes
+            at = surface.slopes(points, x, along=along)
+            unknown = np.full((len(x), *at.value.shape), np.nan)
+            return at if along else at._replace(scaled=unknown, shifted=unknown)
+    return None
 
 
 def _probes(surface: Surface, count: int, rng: np.random.Generator) -> Iterator[tuple[Array, list[Array]]]:
@@ -189,8 +198,8 @@ def _probes(surface: Surface, count: int, rng: np.random.Generator) -> Iterator[
 
     The last is for models with constants of their own, such as a temperature that others are compared with.
     """
-    for low, high in ((0.5, 2.0), (-2.0, 2.0)):
-        yield _samples(count, rng), [np.asarray(rng.uniform(low, high, x.shape)) for x in surface.x]
+    for low, high in ((0.5, 2.0), (-2.0, 2.0)) if surface.movable else ():
+        yield _samples(count, rng), surface.ordered([np.asarray(rng.uniform(low, high, x.shape)) for x in surface.x])
     yield _samples(count, rng), surface.x
     found = [np.empty((count, 0))]
     for _ in range(STREWN):
@@ -348,7 +357,7 @@ def exponents(surface: Surface, start: Array) -> Exponents:
     unknown = np.full((1 + len(surface.x), len(start)), np.nan)
     for points, x in _probes(surface, len(start), rng):
         at = _slopes(surface, points, x)
-        if np.isfinite(at.value).any(axis=1).sum() > SAMPLES // 2:
+        if at is not None and np.isfinite(at.value).any(axis=1).sum() > SAMPLES // 2:
             scales = [flow(at.params, t, points, every) for t in (at.value, *-at.scaled)]
             shifts = [None, *(flow(at.params, -t, points, every) for t in at.shifted)]
             found = [f for f in scales if f is not None]

@@ -630,3 +630,40 @@ def test_residuals_that_are_no_differences(model, x, limits, misfit):
     for i in range(CELLS):
         known = scipy.optimize.least_squares(lambda p, i=i: misfit(model(x, *p), y[i]), truth[:, i], x_scale="jac")
         assert fit.cost[i] <= known.cost * (1 + 1e-6)
+
+
+def refusing(p, t, y):
+    if not 9 < float(t.max()) < 11:
+        raise ValueError("these are no data of mine")
+    return model_of_labels(p, t) - y
+
+
+def model_of_labels(p, t):
+    return p["a"] * np.exp(-0.5 * ((t - p["m"]) / p["w"]) ** 2) + p["c"]
+
+
+KEPT = xr.DataArray(np.ones(60), {"t": np.linspace(0, 10, 60)}, "t")
+LABELLED = {
+    "Dataset": lambda p, t, y: model_of_labels(p, xr.Dataset(coords={"t": t}).t) - y,
+    "DataArray": lambda p, t, y: xr.DataArray(np.ones(60), {"t": t}, "t") * model_of_labels(p, t) - y,
+    "sel": lambda p, t, y: model_of_labels(p, t).assign_coords(t=t).sel(t=t) - y,
+    "nearest": lambda p, t, y: model_of_labels(p, KEPT.t).sel(t=t, method="nearest", tolerance=0.1).drop_vars("t") - y.drop_vars("t"),
+    "exact": lambda p, t, y: xr.align(model_of_labels(p, t).assign_coords(t=t), y, join="exact")[0] - y,
+    "labels that stay": lambda p, t, y: KEPT * model_of_labels(p, t) - y,
+    "fewer residuals": lambda p, t, y: (model_of_labels(p, t) - y).sel(t=slice(1, 9)),
+    "bins": lambda p, t, y: (model_of_labels(p, t).assign_coords(t=t) - y).groupby_bins("t", np.linspace(-1, 11, 13)).mean(),
+    "lost by a shift": lambda p, t, y: model_of_labels(p, t).assign_coords(t=t).interp(t=t + 0.05) - y.interp(t=t + 0.05),
+    "lost by a window": lambda p, t, y: model_of_labels(p, t).assign_coords(t=t).rolling(t=5, center=True).mean() - y,
+    "refusing": refusing,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("labelled", [True, False])
+def test_models_that_make_labels_of_their_coordinate(name, labelled):
+    """Elsewhere these do not meet those of the observations, unless all of them move; and some cannot be elsewhere."""
+    rng, t = np.random.default_rng(0), KEPT.t if labelled else KEPT.t.drop_vars("t")
+    truth = {n: xr.DataArray(rng.uniform(*ends, 5), dims="cell") for n, ends in {"a": (1, 3), "m": (2, 8), "w": (0.5, 1), "c": (-1, 1)}.items()}
+    y = (model_of_labels(truth, t) + 0.02 * rng.normal(size=(5, 60))).assign_coords(t=KEPT.t)
+    found, known = (ng.least_squares(LABELLED[name], p, t, y, over="cell") for p in ([*truth], truth))
+    np.testing.assert_allclose(found.cost, known.cost, rtol=1e-5)

@@ -1,0 +1,43 @@
+"""Labels that move with the coordinates of a model, which may make labels of their values itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from namedgrad.axes import Name
+from namedgrad.transforms.leaves import flatten, unflatten
+
+Array = np.ndarray[Any, Any]
+
+
+def followers(data: Any, coordinates: Sequence[Array]) -> dict[Name, int]:
+    """The coordinates whose values the labels of arguments are, by the dim of these."""
+    found = dict[Name, int]()
+    for dim, labels in _labels(flatten(data)[0]):
+        for k, values in enumerate(coordinates):
+            if values.ndim == 1 and np.array_equal(labels, values):
+                found.setdefault(dim, k)
+    return found
+
+
+def _labels(leaves: Sequence[Any]) -> Iterator[tuple[Name, Any]]:
+    for leaf in leaves:
+        if isinstance(leaf, (xr.DataArray, xr.Dataset)):
+            yield from ((dim, leaf.indexes[dim].values) for dim in leaf.dims if dim in leaf.indexes)
+
+
+def moved(data: Any, labels: Mapping[Name, Array]) -> Any:
+    """Arguments with these labels in place of others."""
+    leaves, how = flatten(data)
+    return unflatten(how, [_moved(leaf, labels) for leaf in leaves])
+
+
+def _moved(leaf: Any, labels: Mapping[Name, Array]) -> Any:
+    if not isinstance(leaf, (xr.DataArray, xr.Dataset)):
+        return leaf
+    own = {dim: x for dim, x in labels.items() if dim in leaf.indexes}
+    return leaf.assign_coords(own) if own else leaf
