@@ -20,6 +20,7 @@ from namedgrad.fit.starts import find_starts, given_starts, in_a_cell
 from namedgrad.fit.times import Origins, labels_among, origins, with_dates
 from namedgrad.transforms.progress import Progress
 
+PER_PARAMETER = 100  # iterations
 
 def least_squares(
     residual: Callable[..., Any],
@@ -34,7 +35,7 @@ def least_squares(
     fixed: Iterable[Any] | None = (),
     shared: Iterable[Any] | None = (),
     tol: float | None = TOLERANCE,
-    max_iterations: int = 100,
+    max_iterations: int | None = None,
     chunk: int | None = None,
     progress: bool = False,
 ) -> LeastSquaresResult:
@@ -79,8 +80,8 @@ def least_squares(
         A cell has converged when an undamped step is predicted to lower the cost by less than ``tol**1.75`` of itself,
         which for 1e-8 is to move by less than about 1e-6 standard errors, or to move every parameter, and lower the
         cost, by less than ``tol`` of itself. That step is taken.
-    max_iterations : int
-        Evaluations per cell after the first.
+    max_iterations : int, optional
+        Evaluations per cell after the first; by default 100 for each of its parameters, as in SciPy.
     chunk : int, optional
         Cells that are worked on at once, which bounds memory; by default several thousand, of which a few hundred
         thousand residuals are looked at at a time.
@@ -165,8 +166,8 @@ def least_squares(
 
 
 def _fit(
-    given: Given, residual: Callable[..., Any], over: Any, missing: Sequence[Any], *, tol: float, max_iterations: int,
-    progress: bool, since: Origins | None = None, **options: Any,
+    given: Given, residual: Callable[..., Any], over: Any, missing: Sequence[Any], *, tol: float,
+    max_iterations: int | None, progress: bool, since: Origins | None = None, **options: Any,
 ) -> Any:  # fmt: skip
     """The fit of arrays in memory."""
 
@@ -192,8 +193,9 @@ def _fit(
                 cell, dims = in_a_cell(problem.data)
                 same = begin(cell, read, dims)
             problem.begin_at(start_values(same, dims, read))
+        most = max_iterations or PER_PARAMETER * int(problem.free.sum())
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
-            found = outcome(problem, problem.solve(tol, max_iterations, bar))
+            found = outcome(problem, problem.solve(tol, most, bar))
         found.params.attrs.update(attrs)
         found.readers, found.read_others = readers, read_others
         found.labels = labels_among(plain["data"]) if readers else {}

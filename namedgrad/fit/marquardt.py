@@ -220,7 +220,8 @@ class Marquardt(Batch):
 
     def _adapt(self, seen: Seen, better: Flags, ratio: Array) -> None:
         """Set the damping, and what the next trial is for."""
-        least = np.clip(np.abs(ratio - 1), 0.01, 1 / 3)  # a third, and less where the prediction was good
+        # A third, and less where the prediction was good; a half where trials with less have just failed.
+        least = np.where(self.growth > 2, 1 / 2, np.clip(np.abs(ratio - 1), 0.01, 1 / 3))
         good = 2 * ratio - 1
         calmer = self.damping * np.where(self.stale, 1.0, np.maximum(least, 1 - good * good * good))
         self.bare = seen.astray & ~self.bare

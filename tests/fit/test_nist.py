@@ -129,3 +129,11 @@ def test_certified_digits_from_both_starts(name):
     else:
         assert digits(squares, problem.squares).min() > 7
         assert digits(deviations, problem.deviations).min() > 5
+
+
+def test_a_long_way_is_done_by_default():
+    """Steps that are too long after each one that was right took MGH10 to 565 iterations, of which 100 were allowed."""
+    found = fit("MGH10")
+    assert (found.status == 0).all()
+    assert digits(2 * found.cost.values, PROBLEMS["MGH10"].squares).min() > 7
+    assert found.iterations.max() < 200
