@@ -60,7 +60,7 @@ class Judge:
             self.span = np.concatenate([self.span, _unit(self.apart)[:, None]], axis=1)
         self.slopes = _orthonormal(np.concatenate([at.params[free], more]))
         self.offset = np.zeros_like(left) if self.rises or not found.left else left
-        low = self.sound[np.abs(left).max(axis=1).argsort()[:1]]
+        low = self.sound[np.abs(left).max(axis=1, initial=0.0).argsort()[:1]]
         self.lowest = points[:, low]
         self.lowest[found.linear] = 0.0
 

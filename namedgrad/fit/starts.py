@@ -42,7 +42,7 @@ from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.result import inverses
 from namedgrad.fit.status import Status
 from namedgrad.fit.surface import Surface
-from namedgrad.fit.symmetry import NEGATIVE, Symmetry, latin, measure, natural_units, of_any_size
+from namedgrad.fit.symmetry import NEGATIVE, Symmetry, finite, latin, measure, natural_units, of_any_size
 from namedgrad.fit.threads import shares
 from namedgrad.positional import positional
 from namedgrad.transforms.grad import pushforward
@@ -270,7 +270,7 @@ class _Search:
         at, power = next((pair for pair in scaled if pair[1]), (0, 0.0))
         for k, f in enumerate(self.found.shift):
             if f is not None and f.weights[0, i]:  # a place
-                half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(self.x[k])
+                half = 1.0 if self.found.scale[k] is not None else 0.5 * np.ptp(finite(self.x[k]))
                 far = kind < FAR  # such as that of a pole
                 return np.where(far, signs * 1.2 * 30**u, 2.4 * u - 1.2) * half
         most = math.pi * size / self._width(at)  # the rate of what is as fast as the observations can tell
@@ -282,19 +282,22 @@ class _Search:
             longest = np.where(long, LONGEST, 10.0)
             even = np.where(kind < 0.25, 2 * u, 1 / (0.1 + most * u))  # lengths, or rates as of periods
             return signs * np.where((kind < 0.5) & ~long, even, longest * (longest * far) ** -u) ** power
-        if any(f is None for f in self.found.scale):  # of unknown size
+        if not self.x or any(f is None for f in self.found.scale):  # of unknown size
             return of_any_size(self.x, count, rng)
         wide = np.sinh(7 * (u - 0.5)) * np.where(kind < 0.3, 0.2, 1.0)  # a pure number: a phase, an exponent, a log
         return np.where(kind < 0.6, wide, signs * 10.0 ** (2 * u - 1))
 
     def _width(self, k: int) -> float:
-        """The range of a coordinate in the unit of candidates."""
+        """The range of a coordinate, if there is any, in the unit of candidates."""
+        if not self.x:
+            return 2.0
         unit = self._frame(k, self.x[k], None).unit
-        return float(np.ptp(self.x[k]) / unit) or 2.0
+        return float(np.ptp(finite(self.x[k])) / unit) or 2.0
 
     def _reach(self, k: int) -> float:
         """How much larger than those next to 0 a coordinate with a fixed origin becomes: it may go by powers."""
-        size = np.abs(self.x[k][self.x[k] != 0])
+        size = np.abs(finite(self.x[k]))
+        size = size[size > 0]
         return float(size.max() / np.quantile(size, NEXT)) if self.found.shift[k] is None and size.size else 1.0
 
     # ---------------------------------------------------------------- comparison

@@ -213,12 +213,18 @@ def _probes(surface: Surface, count: int, rng: np.random.Generator) -> Iterator[
 
 def of_any_size(x: list[Array], count: int, rng: np.random.Generator) -> Array:
     """Values of a parameter of which nothing is known: of any size, or a place among the coordinates."""
-    ranges = [v for v in x if np.ptp(v) > 0] or [np.array([0.0, 1.0])]
+    ranges = [v for v in map(finite, x) if np.ptp(v) > 0] or [np.array([0.0, 1.0])]
     of = ranges[rng.integers(len(ranges))]
     u, kind, sign = latin(3, count, rng)
     size = np.where(sign < NEGATIVE, -1.0, 1.0) * 10.0 ** (6 * u - 3) * np.ptp(of) ** np.floor(3 * kind - 1)
     place = of.min() + np.ptp(of) * (1.2 * u - 0.1)
     return np.where(rng.random(count) < PLACES, place, size)
+
+
+def finite(x: Array) -> Array:
+    """The finite values of a coordinate; 0 if there are none."""
+    there = x[np.isfinite(x)]
+    return there if there.size else np.zeros(1)
 
 
 def _samples(count: int, rng: np.random.Generator) -> Array:

@@ -667,3 +667,29 @@ def test_models_that_make_labels_of_their_coordinate(name, labelled):
     y = (model_of_labels(truth, t) + 0.02 * rng.normal(size=(5, 60))).assign_coords(t=KEPT.t)
     found, known = (ng.least_squares(LABELLED[name], p, t, y, over="cell") for p in ([*truth], truth))
     np.testing.assert_allclose(found.cost, known.cost, rtol=1e-5)
+
+
+@pytest.mark.parametrize("per_cell", [False, True])
+def test_missing_coordinates(per_cell):
+    """Where these are NaN so are all residuals, whatever the parameters are: none of them counts."""
+    rng, t = np.random.default_rng(0), KEPT.t.drop_vars("t")
+    truth = {n: xr.DataArray(rng.uniform(*ends, 5), dims="cell") for n, ends in {"a": (1, 3), "m": (2, 8), "w": (0.5, 1), "c": (-1, 1)}.items()}
+    t = t + 0.1 * xr.DataArray(np.arange(5), dims="cell") if per_cell else t
+    y = model_of_labels(truth, t) + xr.DataArray(0.02 * rng.normal(size=(5, 60)), dims=("cell", "t"))
+    t = t.where(~xr.DataArray(np.isin(np.arange(60), [0, 7, 30, 59]), dims="t"))
+    residual = lambda p, t, y: model_of_labels(p, t) - y
+    found, known = (ng.least_squares(residual, p, t, y, over="cell") for p in ([*truth], truth))
+    np.testing.assert_allclose(found.cost, known.cost, rtol=1e-5)
+    assert (found.dof == 52).all()
+
+
+def test_models_without_a_coordinate():
+    """All that is known of the days is among the labels of the observations."""
+    time = np.datetime64("2001-01-01") + np.arange(0, 700, 10).astype("timedelta64[D]")
+    day = lambda y: y.time.dt.dayofyear / 365
+    wave = lambda p, y: p["size"] * np.sin(2 * np.pi * day(y) + p["phase"]) + p["level"]
+    rng, none = np.random.default_rng(0), xr.DataArray(np.zeros((5, 70)), {"time": time}, ("cell", "time"))
+    truth = {n: xr.DataArray(rng.uniform(*ends, 5), dims="cell") for n, ends in {"size": (1, 3), "phase": (-3, 3), "level": (-1, 1)}.items()}
+    y = none + wave(truth, none) + 0.02 * rng.normal(size=(5, 70))
+    found, known = (ng.least_squares(lambda p, y: wave(p, y) - y, p, y, over="cell") for p in ([*truth], truth))
+    np.testing.assert_allclose(found.cost, known.cost, rtol=1e-5)
