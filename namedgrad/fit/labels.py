@@ -17,17 +17,19 @@ Array = np.ndarray[Any, Any]
 def followers(data: Any, coordinates: Sequence[Array]) -> dict[Name, int]:
     """The coordinates whose values the labels of arguments are, by the dim of these."""
     found = dict[Name, int]()
-    for dim, labels in _labels(flatten(data)[0]):
+    for dim, labels in _numbers(flatten(data)[0]):
         for k, values in enumerate(coordinates):
             if values.ndim == 1 and np.array_equal(labels, values):
                 found.setdefault(dim, k)
     return found
 
 
-def _labels(leaves: Sequence[Any]) -> Iterator[tuple[Name, Any]]:
+def _numbers(leaves: Sequence[Any]) -> Iterator[tuple[Name, Array]]:
+    """Labels that are numbers."""
     for leaf in leaves:
         if isinstance(leaf, (xr.DataArray, xr.Dataset)):
-            yield from ((dim, leaf.indexes[dim].values) for dim in leaf.dims if dim in leaf.indexes)
+            own = ((dim, leaf.indexes[dim].values) for dim in leaf.dims if dim in leaf.indexes)
+            yield from (pair for pair in own if pair[1].dtype.kind in "iuf")
 
 
 def moved(data: Any, labels: Mapping[Name, Array]) -> Any:

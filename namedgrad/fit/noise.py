@@ -27,13 +27,15 @@ ROUNDING = 1e-24  # of the square of a model: what varies by no more is constant
 SAMPLES, APART = 128, 2.0  # curves that tell whether any may be taken for noise, and decades that parameters differ by
 
 
-def looks_like_noise(problem: Residuals, matrix: Matrix, fewest: int = FEWEST) -> np.ndarray[Any, Any]:
+def looks_like_noise(
+    problem: Residuals, matrix: Matrix, fewest: int = FEWEST, surface: Surface | None = None
+) -> np.ndarray[Any, Any]:
     """The cells (cell,) in which nothing but noise is left at these parameters; none if that cannot be told.
 
     Nor on a device: residuals stay there. It cannot be told of models that make curves like noise themselves.
     """
-    out = np.zeros(problem.cells.count, bool)
-    if problem.loss is not None or not problem.backend.may_branch or not _in_order(problem):
+    surface, out = surface or Surface(problem), np.zeros(problem.cells.count, bool)
+    if problem.loss is not None or not problem.backend.may_branch or not _in_order(surface):
         return out
     good = np.isfinite(matrix).all(axis=0) & (problem.counts >= fewest) & ~problem.unusable
     for index in batches(problem.everywhere[good], problem.size):
@@ -41,7 +43,7 @@ def looks_like_noise(problem: Residuals, matrix: Matrix, fewest: int = FEWEST) -
             table = problem.counted(problem.residual(matrix[:, index], index), index)
             r, count = table.to_numpy().reshape(len(index), -1), problem.counts[index]
             out[index] = _is_noise(r, count, int(problem.free.sum()))
-    return out & (not (out.any() and _imitates(problem, matrix[:, out])))
+    return out & (not (out.any() and _imitates(surface, matrix[:, out])))
 
 
 def _is_noise(r: np.ndarray[Any, Any], count: Any, taken: int) -> np.ndarray[Any, Any]:
@@ -52,12 +54,12 @@ def _is_noise(r: np.ndarray[Any, Any], count: Any, taken: int) -> np.ndarray[Any
     return np.asarray((related < limits[0]) & (_slow(r, count) < limits[1]))
 
 
-def _imitates(problem: Residuals, matrix: Matrix) -> bool:
+def _imitates(surface: Surface, matrix: Matrix) -> bool:
     """Whether a curve of the model looks like noise at parameters anything like these, whatever the order of cells.
 
     Chirps do, and waves where the distances between observations differ.
     """
-    rng, surface = np.random.default_rng(0), Surface(problem)
+    rng, problem = np.random.default_rng(0), surface.problem
     points = np.stack([np.quantile(row, rng.random(SAMPLES), method="inverted_cdf") for row in matrix])
     points[problem.free] *= 10 ** rng.uniform(-APART, APART, (int(problem.free.sum()), SAMPLES))
     with np.errstate(all="ignore"):
@@ -69,9 +71,9 @@ def _imitates(problem: Residuals, matrix: Matrix) -> bool:
     return bool(told.any())
 
 
-def swings(problem: Residuals, matrix: Matrix) -> np.ndarray[Any, Any]:
+def swings(problem: Residuals, matrix: Matrix, surface: Surface | None = None) -> np.ndarray[Any, Any]:
     """The cells (cell,) whose model goes elsewhere between observations: an oscillation too fast for them to tell."""
-    surface, out = Surface(problem), np.zeros(problem.cells.count, bool)
+    surface, out = surface or Surface(problem), np.zeros(problem.cells.count, bool)
     some = problem.everywhere[np.isfinite(matrix).all(axis=0)]
     if surface.shared:
         out[some] = elsewhere(surface, matrix[:, some], surface.x, problem.size) > ELSEWHERE
@@ -88,7 +90,7 @@ def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> 
     if not dims or len(set(dims)) > 1 or len(dims[0]) > 1:
         return out
     order = np.argsort(next(v for v in x if v.ndim))
-    if not surface.movable or surface.count != len(order):
+    if not surface.movable or surface.problem.per_cell != len(order):
         return out
     part = np.random.default_rng(0).uniform(size=len(order) - 1)  # no frequency is a multiple of all of these steps
     between = [v.copy() for v in x]
@@ -136,9 +138,8 @@ def _relation(r: np.ndarray[Any, Any], count: np.ndarray[Any, Any]) -> np.ndarra
     return np.asarray(count * (count + 2) * sums / power**2)
 
 
-def _in_order(problem: Residuals) -> bool:
+def _in_order(surface: Surface) -> bool:
     """Whether the observations are in the order of their coordinates, in all cells."""
-    surface = Surface(problem)
     dims = [names for names in surface.kept if names]
     several = len(set(dims)) < len(dims) or any(len(names) > 1 for names in dims)
     if not surface.shared or several or not dims:

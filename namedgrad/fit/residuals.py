@@ -50,6 +50,7 @@ class Residuals(Problem):
     Attributes
     ----------
     size : cells in one batch
+    per_cell : how many residuals a cell has
     observed : (cell, dims...) which residuals count; None if all do
     counts : (cell,) how many do
     unusable : (cell,) whether the fit cannot start
@@ -95,7 +96,7 @@ class Residuals(Problem):
         start = self.start
         self.dims, shape, known = self._glance(chunk)
         self.linear, self.follows = self._rows_of(*known)
-        per_cell = max(1, math.prod(shape))
+        self.per_cell = per_cell = max(1, math.prod(shape))
         self.size = self.batch(chunk, per_cell)
         self.observed: np.ndarray[Any, Any] | None = None
         self._observed: Rows | None = None  # where the data are

@@ -467,10 +467,11 @@ def _usual(problem: Residuals, missing: list[int]) -> Array:
 
 def _from_usual(problem: Residuals, missing: list[int]) -> Usual:
     usual, cost, status = _descended(problem, _usual(problem, missing), problem.everywhere, QUICK)
-    sound = (status != Status.MAX_ITERATIONS) & ~swings(problem, usual)
+    surface = Surface(problem)
+    sound = (status != Status.MAX_ITERATIONS) & ~swings(problem, usual, surface)
     # of parameters that take the same part in the model, none has left the others; a bound may be in the way
     ended = ~np.isin(status, (Status.SINGULAR, Status.BOUND))
-    return Usual(usual, cost, sound, looks_like_noise(problem, usual) & sound & ended)
+    return Usual(usual, cost, sound, looks_like_noise(problem, usual, surface=surface) & sound & ended)
 
 
 def _descended(problem: Residuals, x: Array, at: Index, iterations: int) -> tuple[Array, Array, Array]:

@@ -120,20 +120,13 @@ class Surface:
         return self._table(self._tape(points, x, along=False, observed=observed).outs[0], points.shape[1])
 
     @functools.cached_property
-    def count(self) -> int:
-        """How many residuals there are."""
-        return self._count(self.x)
-
-    def _count(self, x: Sequence[Array]) -> int:
-        return self.values(self.problem.start[:, [self.cell]], x).shape[1]
-
-    @functools.cached_property
     def movable(self) -> bool:
         """Whether the model can be seen at other coordinates; a model that makes labels of them moves those, too."""
         for labels in ({}, followers(self._arguments(np.array([self.cell]))["data"], self.given)):
             self.labels = labels
             with contextlib.suppress(Exception):  # whatever the user's function raises
-                if self._count([v * ELSEWHERE for v in self.x]) == self.count:
+                points, x = self.problem.start[:, [self.cell]], [v * ELSEWHERE for v in self.x]
+                if self.values(points, x).size == self.problem.per_cell:
                     return True
         return False
 
