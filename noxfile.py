@@ -105,6 +105,7 @@ def benchmarks(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.operations")
     session.run("python", "-m", "benchmarks.convolution")
     session.run("python", "-m", "benchmarks.gaussian_process")
+    session.run("python", "-m", "benchmarks.numpy_programs")
     session.run("python", "-m", "benchmarks.xarray_programs")
     session.run("python", "-m", "benchmarks.fits")
     session.run("python", "-m", "benchmarks.import_time")

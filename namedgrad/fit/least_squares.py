@@ -22,6 +22,7 @@ from namedgrad.transforms.progress import Progress
 
 PER_PARAMETER = 100  # iterations
 
+
 def least_squares(
     residual: Callable[..., Any],
     params: Any,
@@ -193,7 +194,7 @@ def _fit(
                 cell, dims = in_a_cell(problem.data)
                 same = begin(cell, read, dims)
             problem.begin_at(start_values(same, dims, read))
-        most = max_iterations or PER_PARAMETER * int(problem.free.sum())
+        most = PER_PARAMETER * int(problem.free.sum()) if max_iterations is None else max_iterations
         with Progress(problem.cells.count, "least_squares", shown=progress) as bar:
             found = outcome(problem, problem.solve(tol, most, bar))
         found.params.attrs.update(attrs)
