@@ -85,6 +85,14 @@ def test_lengths_are_known_in_another_shape() -> None:
         np.testing.assert_allclose(hessian.reshape(8, 8), 2 * np.eye(8), atol=1e-12)
 
 
+@pytest.mark.parametrize("product", [np.dot, np.matmul, lambda a, x: np.einsum("ij,j->i", a, x)], ids=["dot", "matmul", "einsum"])
+def test_lengths_of_a_product_that_is_computed_twice_are_one(product: Callable[..., Any]) -> None:
+    """(1 + n) exp(-n) is 1 - n**2 / 2 near 0, of which the Hessian in x is -a.T a."""
+    a = np.array([[2.0, 1.0], [0.0, 3.0]])
+    hessian = ng.hessian(lambda x: (1 + np.linalg.norm(product(a, x))) * np.exp(-np.linalg.norm(product(a, x))))
+    np.testing.assert_allclose(hessian(np.zeros(2)), -a.T @ a)
+
+
 def test_sizes_that_do_not_meet_are_named_with_their_operands() -> None:
     a, b = ng.ones({"x": 2, "y": 3}), ng.ones({"y": 4})
     with pytest.raises(ng.AxisError, match=r"add: sizes of 'y' differ among the operands \(x: 2, y: 3\), \(y: 4\)"):

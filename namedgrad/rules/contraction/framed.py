@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.linear import Map
+from namedgrad.linear import Bilinear, Map
 from namedgrad.primitive import Contract
 from namedgrad.rules.contraction.products import inexact
 from namedgrad.rules.structure import Renaming, contract, multiply, relabel, reorder
@@ -72,7 +72,7 @@ class _Framed(Contract):
         self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names, last: Names = (), frames: Any = None
     ) -> Map:
         inside = [relabel(a, f) for a, f in zip(ins, frames, strict=False)]
-        inner = super().linear(relabel(out, axes.invert(frames.back)), inside, need, over)
+        inner: Any = super().linear(relabel(out, axes.invert(frames.back)), inside, need, over)
         return FramedMap(inner, [f for f, n in zip(frames, need, strict=False) if n], frames.back)
 
 
@@ -82,8 +82,9 @@ class FramedMap(Map):
     __slots__ = ("back", "fronts", "inner")
     keeps_record = True
 
-    def __init__(self, inner: Map, fronts: Sequence[Mapping[Name, Name]], back: Mapping[Name, Name]) -> None:
+    def __init__(self, inner: Bilinear, fronts: Sequence[Mapping[Name, Name]], back: Mapping[Name, Name]) -> None:
         self.inner, self.fronts, self.back = inner, [Renaming(dict(f)) for f in fronts], Renaming(dict(back))
+        self.made = inner.others, inner.mixes, fronts, back
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         inside: Any = self.back.pull(g)[0]
