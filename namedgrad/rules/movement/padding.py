@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from namedgrad.linear import Like
 from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import mapping
 from namedgrad.rules.elementwise import divide, floor, rint
-from namedgrad.rules.movement.cuts import flip_axes, slice_of
+from namedgrad.rules.movement.cuts import flip_axes, slice_of, uncut_slice
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.structure import (
     add,
@@ -130,6 +131,9 @@ def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option:
         return x
     longer = [(side, w, v) for side, (w, v) in enumerate(zip((before, after), option, strict=True)) if w]
     if mode in ("constant", "empty"):
+        if x.dtype.kind in "fc" and all(_is_zero(v) for _, _, v in longer):  # one operation, and one write
+            kept = extent(x, name)
+            return uncut_slice(x, (name,), index=slice(before, before + kept), size=before + kept + after)
         ends = {side: _filled(x, name, w, v) for side, w, v in longer}
     elif not extent(x, name):
         raise ValueError(f"pad: {name!r} has no cells that mode {mode!r} could take values from; use mode='constant'")
@@ -151,6 +155,11 @@ def _filled(x: DimArray, name: Name, size: int, value: Any) -> DimArray:
     cell = alongside(constant(value), x)
     cell = cast(cell, x.dtype) if _fits(value, x.dtype) else cell
     return relabel(spread(cell, Like(x.names, shape, x.dtype)), {}, hide=tuple(n for n in x.hidden if n not in cell.names))
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether it is a plain number of Python's without a sign, which has the dtype of whatever it meets."""
+    return type(value) in (int, float) and not value and math.copysign(1, value) > 0
 
 
 def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
