@@ -33,8 +33,9 @@ class Join(Primitive):
         at = axes.positions(names, dims)
         backend = backends.backend_of(*(a.raw for a in args))
         raw = [a.raw if a.names else call(backend.asarray, a.raw) for a in args]
-        new = [tuple(None if n in dims and n not in a.names else slice(None) for n in names) for a in args]
-        raw = [call(backend.getitem, r, i) if None in i else r for r, i in zip(raw, new, strict=True)]
+        for k, a in enumerate(args):
+            if not all(map(a.names.__contains__, dims)):  # which it lacks: one position of them
+                raw[k] = call(backend.getitem, raw[k], tuple([slice(None) if n in a.names or n not in dims else None for n in names]))
         mark = next((a.hidden for a in args if type(a.hidden) is axes.ByName), args[0].hidden)
         kernel = backend.block_diag if len(at) > 1 else backend.function(self.kernel)
         return make(call(kernel, *raw, axis=at if len(at) > 1 else at[0], **params), names, mark)
