@@ -43,29 +43,34 @@ class Join(Primitive):
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, names: Names, **params: Any
     ) -> LinearCore:
-        frame = dict(zip(dims, axes.cores(1) if len(dims) == 1 else _BOTH, strict=True))
-        frames: list[dict[Name, Name]] = [{n: c for n, c in frame.items() if n in x.names} for x in ins]
-        infos = [like(x) for x in ins]
-        cuts = list(zip(*(_cuts(ins, dim) for dim in dims), strict=True))
-        at = [i for i, n in enumerate(need) if n]
+        return _Joined(ins, need, dims)
 
-        def pull(g: DimArray) -> list[DimArray]:
-            parts = [g for _ in at]
-            for k, name in enumerate(frame.values()):
-                parts = [slice_of(part, name, cuts[i][k]) for i, part in zip(at, parts, strict=True)]
-            return parts
 
-        def push(ts: list[Any]) -> DimArray:
-            given = dict(zip(at, ts, strict=True))
-            some = next(t for t in ts if t is not None)
-            parts = []
-            for i, (info, own) in enumerate(zip(infos, frames, strict=True)):
-                inner = info._replace(names=tuple(own.get(n, n) for n in info.names))
-                t = given.get(i)
-                parts.append(zeros_spread(some, inner) if t is None else t)
-            return join(parts, *frame.values())
+class _Joined(LinearCore):
+    """The parts of a cotangent; tangents are joined, with zeros for operands that have none."""
 
-        return LinearCore(push, pull, [infos[i] for i in at], [frames[i] for i in at], frame)
+    __slots__ = ("at", "cuts", "every")
+
+    def __init__(self, ins: Sequence[DimArray], need: Sequence[bool], dims: Names) -> None:
+        self.out_frame = frame = dict(zip(dims, axes.cores(1) if len(dims) == 1 else _BOTH, strict=True))
+        self.at, self.every = [i for i, n in enumerate(need) if n], [like(x) for x in ins]
+        self.operands = [self.every[i] for i in self.at]
+        self.frames = [{n: c for n, c in frame.items() if n in x.names} for x in self.operands]
+        self.mixes = axes.mixed(tuple(n for f in self.frames for n in f))
+        self.cuts = list(zip(*(_cuts(ins, dim) for dim in dims), strict=True))
+
+    def _pull(self, g: DimArray) -> list[DimArray]:
+        parts = [g for _ in self.at]
+        for k, name in enumerate(self.out_frame.values()):
+            parts = [slice_of(part, name, self.cuts[i][k]) for i, part in zip(self.at, parts, strict=True)]
+        return parts
+
+    def _push(self, ts: list[Any]) -> DimArray:
+        given = dict(zip(self.at, ts, strict=True))
+        some = next(t for t in ts if t is not None)
+        inside = [x._replace(names=tuple(self.out_frame.get(n, n) for n in x.names)) for x in self.every]
+        parts = [zeros_spread(some, x) if (t := given.get(i)) is None else t for i, x in enumerate(inside)]
+        return join(parts, *self.out_frame.values())
 
 
 _JOIN = Join("join", "concat")
