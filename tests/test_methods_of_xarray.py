@@ -477,6 +477,25 @@ def test_figures_of_polynomials(full: bool, cov: bool | str, weighted: bool) -> 
                 same(several.devectorize().isel(b=k) if several.vectorized else several, expected[key])
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dim", ["x", "y"])
+def test_residuals_of_polynomials_with_gaps(dim: str) -> None:
+    """A line of which no cell is left over, or that cannot tell the powers apart, has none."""
+    values = data(np.random.default_rng(3), gaps=True, ties=False)[0]
+    values[:2, 0], values[0, :2] = np.nan, np.nan
+    for w in (None, np.array([1.0, 0.0, 2.0, 1.0, 0.5])[: SIZES[dim]]):
+        expected = of_xarray(values).polyfit(dim, 2, w=w, full=True)
+        got = ng.DimArray(values, NAMES).polyfit(dim, 2, w=None if w is None else ng.DimArray(w, dim), full=True)
+        same(got.polyfit_residuals, expected.polyfit_residuals)
+        same(got.matrix_rank, expected[f"{dim}_matrix_rank"])
+
+
+def test_cubics_go_along_the_last_dim_first() -> None:
+    values, at = data(np.random.default_rng(4), gaps=False, ties=False)[0], {"x": [0.3, 1.7], "y": [0.6, 2.2, 3.3]}
+    for wanted in (at, dict(reversed(at.items()))):
+        same(ng.DimArray(values, NAMES).interp(wanted, method="pchip"), of_xarray(values).interp(wanted, method="pchip"))
+
+
 def test_weighted_quantiles_are_differentiated_in_all_operands() -> None:
     rng = np.random.default_rng(2)
     x, w = ng.DimArray(rng.normal(size=(3, 5)), NAMES), ng.DimArray(rng.uniform(1, 2, size=5), "y")

@@ -69,7 +69,7 @@ def interp(
         here, as xarray calls them.
     method : {"linear", "nearest", "previous", "next", "cubic", "pchip", "akima", "makima"}
         ``"cubic"`` is the spline with continuous second derivatives and the condition "not a knot" at its ends. Point by
-        point there are ``"linear"`` and the four methods without slopes.
+        point there are ``"linear"`` and the four methods without slopes; the others go along the last dim first.
     dim : name, optional
     fill_value : scalar, DimArray, pair of these or "extrapolate"
         What is given outside the coordinates (below, above): NaN by default, as in xarray.
@@ -125,7 +125,7 @@ def interp(
     half = x.dtype == HALF
     x = wide(x) if x.dtype.kind in "fc" else cast(x, "float64")
     order = x.names
-    for group in _groups(wanted):
+    for group in reversed(_groups(wanted)):  # as SciPy
         prepared = {}
         for d in group:
             coord = _coordinate(x, d, given.get(d))

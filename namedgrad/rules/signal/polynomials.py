@@ -249,7 +249,12 @@ def polyfit(
     out = _first(out, order)
     if not (full or cov):
         return out
+    from namedgrad.rules.linalg.numbers import matrix_rank
+
     left = total(e.square(absolute(subtract(data, contract(matrix, out, (degree,))))), (name,))
+    cells = c(n) if mask is None else total(cast(mask, "int64"), (name,))
+    rank = matrix_rank(e.divide(matrix, norms), (name, degree))  # of each line without its gaps
+    left = where(e.logical_and(e.greater(cells, c(deg + 1)), equal(rank, c(deg + 1))), left, c(np.nan))
     return _figures(whole, out, _first(left, order), name, degree, full=full, cov=cov)
 
 
@@ -278,14 +283,12 @@ def _figures(
 
     norms = e.sqrt(total(e.square(absolute(matrix)), (name,)))
     matrix, n, columns = e.divide(matrix, norms), extent(matrix, name), extent(matrix, degree)
-    rank = matrix_rank(matrix, (name, degree))
-    left = where(e.logical_and(c(n > columns), equal(rank, c(columns))), left, c(np.nan))
     found = Polyfit(out, left if full or cov is True else None)
     if full:
         line: Name = axes.fresh("values")
         values = pad_axis(svd(matrix, (name, degree), compute_uv=False, new_dim=line), line, (max(columns - n, 0), 0),
                           "constant", (np.nan, np.nan), odd=False)  # fmt: skip
-        found = found._replace(matrix_rank=rank, singular_values=relabel(values, {line: degree}))
+        found = found._replace(matrix_rank=matrix_rank(matrix, (name, degree)), singular_values=relabel(values, {line: degree}))
     if cov:
         if cov != "unscaled" and n <= columns:
             raise ValueError(f"polyfit: a covariance needs more than {columns} cells along {name!r}, got {n}; or cov='unscaled'")
