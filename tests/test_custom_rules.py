@@ -232,3 +232,27 @@ def test_what_a_rule_keeps_is_not_conjugated_in_its_place() -> None:
     np.testing.assert_array_equal(first, again)
     first[0] = 7
     np.testing.assert_array_equal(kept.data, before)
+
+
+@pytest.mark.parametrize("kind", ["pullback", "pushforward"])
+def test_rules_of_numpy_programs_get_axes_in_the_order_of_their_array(kind: str) -> None:
+    """What comes back from a transposed array is stored in another order than the array, and numbered by it."""
+    matrix, weights, x, v = RNG.normal(size=(4, 3, 3))
+    if kind == "pullback":
+        rule: Any = ng.custom_pullback(lambda a: a @ matrix)
+        rule.pullback(lambda g, out, a: g @ matrix.T)
+    else:
+        rule = ng.custom_pushforward(lambda a: a @ matrix)
+        rule.pushforward(lambda t, out, a: t[0] @ matrix)
+
+    def loss(q: Any) -> Any:
+        return np.sum(np.sin(rule(q.T).T) * weights)
+
+    y, moved = x.T @ matrix, v.T @ matrix
+    gradient = matrix @ (np.cos(y).T * weights)
+    second = matrix @ ((-np.sin(y) * moved).T * weights)
+    assert_close(ng.grad(loss)(x), gradient, ROUNDING)
+    assert_close(ng.jvp(loss, (x,), (v,))[1], (gradient * v).sum(), ROUNDING)
+    assert_close(ng.hvp(loss, x, v), second, ROUNDING)
+    assert_close(ng.grad(lambda q: np.sum(v * ng.grad(loss)(q)))(x), second, ROUNDING)
+    assert_close(ng.grad(lambda q: ng.jvp(loss, (q,), (v,))[1])(x), second, ROUNDING)

@@ -17,7 +17,7 @@ from namedgrad.axes import AxisError, Name, by_name
 from namedgrad.linear import Leaf, Like, Map, fold, like
 from namedgrad.primitive import zeros_of
 from namedgrad.rules.complex import conj_if_complex
-from namedgrad.rules.structure import multiply, spread, stamp
+from namedgrad.rules.structure import multiply, reorder, spread, stamp
 from namedgrad.trace import Level, Traced, agreed, backward
 from namedgrad.transforms.grad import Output
 from namedgrad.transforms.leaves import Tree, adapter_of
@@ -160,8 +160,9 @@ def _agreed(g: dict[int, DimArray], outs: Sequence[DimArray]) -> dict[int, DimAr
 
 
 def _show(g: DimArray, o: DimArray) -> DimArray:
-    """A cotangent or tangent as a rule sees it: visible are the dims of its array, all else is vectorized."""
-    return stamp(g, frozenset(n for n in g.names if n not in o.dims))
+    """A cotangent or tangent as a rule sees it: the dims of its array in their order, all else vectorized."""
+    laid = reorder(g, (*(n for n in g.names if n not in o.names), *(n for n in o.names if n in g.names)))
+    return stamp(laid, frozenset(n for n in g.names if n not in o.dims))
 
 
 def _lacking(a: DimArray, sizes: Mapping[Name, int]) -> int:
