@@ -490,6 +490,12 @@ def test_residuals_of_polynomials_with_gaps(dim: str) -> None:
         same(got.matrix_rank, expected[f"{dim}_matrix_rank"])
 
 
+@pytest.mark.parametrize("kwargs", [{"constant_values": {"x": 2.0}}, {"mode": "linear_ramp", "end_values": {"x": (1.0, 2.0)}}, {"mode": "mean", "stat_length": {"y": 2}}], ids=str)
+def test_padding_with_options_of_some_dims(kwargs: dict[str, Any]) -> None:
+    values, widths = data(np.random.default_rng(5), gaps=False, ties=False)[0], {"x": (1, 2), "y": 1}
+    same(ng.DimArray(values, NAMES).pad(widths, **kwargs), xr.DataArray(values, dims=NAMES).pad(widths, **kwargs))
+
+
 def test_cubics_go_along_the_last_dim_first() -> None:
     values, at = data(np.random.default_rng(4), gaps=False, ties=False)[0], {"x": [0.3, 1.7], "y": [0.6, 2.2, 3.3]}
     for wanted in (at, dict(reversed(at.items()))):

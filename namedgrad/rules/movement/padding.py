@@ -65,7 +65,8 @@ def pad(
     stat_length : int or (before, after), or mapping of dim to them, optional
         For ``"maximum"``, ``"mean"``, ``"median"`` and ``"minimum"``: how many cells at each end are used; all by default.
     constant_values : scalar or (before, after), or mapping of dim to them, optional
-        For ``"constant"``; NaN by default, as in xarray. They may be arrays, which are differentiated too.
+        For ``"constant"``; NaN by default, and 0 along dims that a mapping lacks, as in xarray. They may be arrays, which
+        are differentiated too.
     end_values : scalar or (before, after), or mapping of dim to them, optional
         For ``"linear_ramp"``: what the ramps end in; 0 by default.
     reflect_type : {"even", "odd"}, optional
@@ -107,15 +108,16 @@ def pad(
         constant_values = np.nan
     for name, width in mapping(x, pad_width, keywords, "pad").items():
         before, after = map(operator.index, _sides(width, name))
-        option = {"constant": constant_values, "empty": 0, "linear_ramp": 0 if end_values is None else end_values}.get(mode, stat_length)
-        x = pad_axis(x, name, (before, after), mode, _sides(option, name), odd=reflect_type == "odd")
+        values = {"constant": constant_values, "empty": 0, "linear_ramp": 0 if end_values is None else end_values}
+        option = _sides(values.get(mode, stat_length), name, missing=0 if mode in values else None)
+        x = pad_axis(x, name, (before, after), mode, option, odd=reflect_type == "odd")
     return x
 
 
-def _sides(value: Any, name: Name) -> tuple[Any, Any]:
-    """What holds before and behind a dim: one value for both, a pair, or either for each dim."""
+def _sides(value: Any, name: Name, missing: Any = None) -> tuple[Any, Any]:
+    """What holds before and behind a dim: one value for both, a pair, or either by dim, as far as it is there."""
     if isinstance(value, Mapping):
-        value = value.get(name)
+        value = value.get(name, missing)
     if isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1):
         before, after = value if len(value) > 1 else (value[0], value[0])
         return before, after
