@@ -97,12 +97,21 @@ def lie_as(result: Any, *operands: Any, signature: str | None = None) -> Any:
     if result.ndim < 2:
         return result
     if signature is None:
-        own = [lying(x) if hasattr(x, "_memory") else np.asarray(x) for x in operands]
-        known = tuple((x.shape, x.strides) for x in own if x is not None)
-        return laid(result, _as_operands(known, result.dtype) if len(known) == len(own) else UNKNOWN)
+        lies = tuple(map(_lies, operands))
+        return laid(result, UNKNOWN if None in lies else _as_operands(lies, result.dtype))
     core = signature.rpartition("(")[2].strip(")")
     matrices = len(core.split(",") if core else ()) - ("?" in core and min(map(np.ndim, operands)) == 1)
     return laid(result, UNKNOWN if result.ndim > 1 + matrices else None)
+
+
+def _lies(operand: Any) -> Any:
+    """Shape and steps of an operand; None if they are not known, as those of lazy arrays."""
+    own: Any = operand
+    if hasattr(operand, "_memory"):
+        own = lying(operand)
+    elif not backends.is_array(operand):
+        own = np.asarray(operand)
+    return (own.shape, own.strides) if hasattr(own, "strides") else None
 
 
 @functools.lru_cache(256)

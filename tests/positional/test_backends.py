@@ -159,3 +159,20 @@ def test_written_all_over(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [type(a) for a in (gradient, *parts)] == [type(x)] * 3
     for a, value in zip((gradient, *parts), (5, 7, 5), strict=True):
         np.testing.assert_array_equal(a.get() if place is not lazy else a.compute(), np.full((4, 3), value))
+
+
+@pytest.mark.parametrize("place", [fake_cupy.asarray, lazy])
+@pytest.mark.parametrize("turn", [lambda v: v.T, lambda v: v.reshape((3, 4), order="F"), lambda v: np.einsum("ij->ji", v * v)])
+def test_arrays_in_another_order_meet_plain_arrays(turn: Any, place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How the result lies in memory is asked of shapes and steps: nothing moves to the host, nothing is computed."""
+    fake_cupy.installed(monkeypatch)
+    x, w = np.random.default_rng(0).normal(size=(2, 4, 3))
+    v = np.eye(12).reshape(12, 4, 3) * 1e-6
+    expected = [(np.sum(w.ravel() * turn(x + h).ravel()) - np.sum(w.ravel() * turn(x - h).ravel())) / 2e-6 for h in v]
+    weights = place(w.reshape(3, 4))
+    with dask.config.set(scheduler=refuse):
+        left = ng.grad(lambda x: (weights * turn(x)).sum())(place(x))
+        right = ng.grad(lambda x: (turn(x) * weights).sum())(place(x))
+    for gradient in (left, right):
+        found = gradient.compute() if place is lazy else gradient.get()
+        np.testing.assert_allclose(found.ravel(), expected, rtol=1e-7, atol=1e-8)
