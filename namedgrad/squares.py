@@ -89,6 +89,12 @@ class Known:
         """Another, of which only the value at the root is right."""
         return self._odd()
 
+    def follow(self, before: Iterable[Known]) -> None:
+        """Count what is not computed yet, of these too, and compute it if each would call too many before it."""
+        self.depth = 1 + max(k.depth for k in before)
+        if self.depth > DEEP:
+            _, self.depth = (self.odd, self.bare or (self.even, self.root.radicand())), 0
+
 
 class Bare(Known):
     """What a partial derivative is told of its operands, and of the result."""
@@ -105,9 +111,7 @@ class Through(Known):
     def __init__(self, prim: Any, args: Sequence[DimArray], out: DimArray, root: Root) -> None:
         self.prim, self.args, self.out, self.root = prim, args, out, root
         self.bare = any(type(a) is Length and a.known.bare for a in args)
-        self.depth = 1 + max(a.known.depth for a in args if type(a) is Length)
-        if self.depth > DEEP:
-            _, self.depth = (self.odd, self.even), 0
+        self.follow(a.known for a in args if type(a) is Length)
 
     @functools.cached_property
     def base(self) -> tuple[DimArray, list[DimArray]]:
@@ -308,6 +312,7 @@ def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) ->
     """The result of an operation that is linear over real numbers, such as the lengths themselves."""
     of = Known(x.known.root, lambda: part(x.known.even), lambda: None if x.known.odd is None else part(x.known.odd))
     of.bare, of.steep = x.known.bare, None if x.known.steep is None else part(x.known.steep)
+    of.follow([x.known])
     return near(out, of) if of.bare or of.root.flat else _mended(out, of, cancels=True)
 
 
@@ -337,7 +342,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         here = plain(move(lambda a: _wide(a.known.root.here, a), _itself, which))
         root = Root(
             here,
-            lambda: move(lambda a: _wide(a.known.root.radicand(), a), _itself, which),
+            functools.cache(lambda: move(lambda a: _wide(a.known.root.radicand(), a), _itself, which)),
             (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
             flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths), strict=strict,
         )  # fmt: skip
@@ -347,6 +352,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         of.bare = lengths[0].bare
         if all(k.steep is not None for k in lengths):
             of.steep = move(lambda a: _wide(a.known.steep, a), lambda a: _nothing(innermost(a)), which)
+        of.follow(lengths)
         return near(y, of)
 
     found = tuple(known(i, y) for i, y in enumerate(outs))
@@ -397,11 +403,14 @@ class Spectrum:
         self.matrix, self.batch = matrix, frozenset(batch)
 
 
-def of_spectrum(w: DimArray, spectrum: Spectrum) -> DimArray:
-    """Eigenvalues that are known as such where their gradient is differentiated, one level down."""
+def of_spectrum(w: DimArray, spectrum: Spectrum, places: Callable[[], DimArray]) -> DimArray:
+    """Eigenvalues that are known as such where their gradient is differentiated, one level down.
+
+    A number of its own for each, which is moved with it, tells whether they are where they were.
+    """
     if not (isinstance(w, Traced) and isinstance(w.value, Traced)):
         return w
-    root = Root(plain(w.value), lambda: _ONE, spectrum, flat=True, sharp=False, strict=True)
+    root = Root(places(), lambda: _ONE, spectrum, flat=True, sharp=False, strict=True)
     return Traced(near(w.value, Bare(root, lambda: _ONE)), w.level, w.node)
 
 
@@ -416,11 +425,11 @@ def reduced(out: DimArray, x: Length, dims: Names) -> DimArray:
     return near(out, Bare(root, lambda: None)) if own[0] in dims else out
 
 
-def slope_in(spectrum: Spectrum, g: DimArray, level: Any) -> DimArray | None:
-    """By how much a cell of a cotangent of eigenvalues follows its own more than another equal one; None: not known."""
+def slope_in(spectrum: Spectrum, g: DimArray, level: Any) -> tuple[DimArray, DimArray | None] | None:
+    """By how much a cell of a cotangent of eigenvalues follows one more than others, and which; None: not known."""
     if type(g) is Length and g.known.bare and _is_that_of(_spectrum(g.known.root), spectrum):
-        return _odd(g)
-    return None if g.level is level else _nothing(g)
+        return _odd(g), None if g.known.odd is None else g.known.root.here
+    return None if g.level is level else (_nothing(g), None)
 
 
 def _is_that_of(one: Spectrum | None, other: Spectrum | None) -> bool:
@@ -442,17 +451,26 @@ def _spectrum(root: Root) -> Spectrum | None:
 # ------------------------------------------------------------------------------------------------ identity
 
 
-def _alike(x: Any, y: Any, names: dict[Any, Any] | None = None, far: int = FAR) -> bool:
-    """Whether two are known to be one function of what is differentiated: made by the same operations."""
-    names = {} if names is None else names
+def _alike(x: Any, y: Any, found: dict[Any, Any] | None = None, far: int = FAR) -> bool:
+    """Whether two are known to be one function of what is differentiated: made by the same operations.
+
+    What is ``found`` to be is not compared again: operands may be used many times.
+    """
+    found = {} if found is None else found
     if x is y or type(x) is not type(y) or not far:
         return x is y
     if isinstance(x, (tuple, list)):
-        return len(x) == len(y) and all(_alike(a, b, names, far) for a, b in zip(x, y, strict=True))
+        return len(x) == len(y) and all(_alike(a, b, found, far) for a, b in zip(x, y, strict=True))
     if isinstance(x, axes.Fresh):  # names that nobody gave differ from one call to the next
-        return names.setdefault(x, y) is y and names.setdefault(y, x) is x
+        return found.setdefault(x, y) is y and found.setdefault(y, x) is x
     parts = _parts(x)
-    return backends.alike(x, y) if parts is None else _alike(parts, _parts(y), names, far - 1)
+    if parts is None:
+        return backends.alike(x, y)
+    pair = (id(x), id(y))
+    if pair not in found and not _alike(parts, _parts(y), found, far - 1):
+        return False
+    found[pair] = True
+    return True
 
 
 def _parts(x: Any) -> Any:

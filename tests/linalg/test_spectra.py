@@ -217,6 +217,24 @@ def test_second_derivatives_of_functions_of_single_eigenvalues_that_coincide(nam
     assert_close(apart, want, MATRIX)
 
 
+TURNED = {  # eigenvalues beside others of the same, or of another, matrix, computed anew
+    "the product of both": (lambda a: (ng.eigvalsh(a, IJ) * ng.eigvalsh(a, IJ).isel(j2=slice(None, None, -1))).sum() / 2, np.linalg.det),
+    "neighbours in a batch": (lambda a: (ng.eigvalsh(a, IJ) * ng.eigvalsh(a, IJ).isel(b=slice(None, None, -1))).sum(), None),
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_second_derivatives_of_eigenvalues_beside_others_that_are_equal(name):
+    f, of_matrix = TURNED[name]
+    if of_matrix:
+        for values in ([2.0, 1.0], [2.0, 2.0], [2.0, 2 + 1e-15]):
+            x = np.diag(values)
+            got, want = ng.hessian(f)(named(x)).data, ng.hessian(lambda a: of_matrix((a + a.T) / 2))(x)
+            assert np.isnan(got).any() or np.abs(got - want).max() < 1e-9
+    else:
+        assert np.isnan(ng.hessian(f)(ng.DimArray(np.stack([np.eye(2)] * 2), ("b", *IJ))).data).any()
+
+
 OF_SINGULAR_VALUES = {
     "squares": (lambda s: np.sum(s**2), lambda a: np.sum(a * a)),
     "squares about what they are": (lambda s: np.sum((s - 1) ** 2), lambda a: np.sum(a * a) - 2 * np.trace(sqrtm(a.T @ a))),

@@ -38,11 +38,11 @@ from namedgrad.rules.linalg.matrices import (
     with_diagonal,
     without_diagonal,
 )
-from namedgrad.rules.linalg.symmetric import Values, of_singular_values
+from namedgrad.rules.linalg.symmetric import Values, known_values, of_singular_values
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, negative, relabel, select, subtract
-from namedgrad.squares import Spectrum, of_spectrum
+from namedgrad.squares import Spectrum
 
 Parts = tuple[DimArray, DimArray, DimArray]
 
@@ -229,7 +229,7 @@ def svd(
     spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
     packed = _full_svd(x, errors=errors) if full_matrices else _svd(x, errors=errors, spectrum=spectrum)
     u, s, v = _split(packed, m)
-    s = s if full_matrices else of_spectrum(s, spectrum)
+    s = s if full_matrices else known_values(s, spectrum)
     cut = slice(0, min(m, n))
     values = in_order_of(relabel(slice_of(s, COLUMN, cut), {COLUMN: new}), a)
     if not compute_uv:

@@ -39,11 +39,11 @@ from namedgrad.rules.linalg.matrices import (
     without_diagonal,
 )
 from namedgrad.rules.linalg.solving import _inv
-from namedgrad.rules.linalg.symmetric import Values, of_eigenvalues
+from namedgrad.rules.linalg.symmetric import Values, known_values, of_eigenvalues
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, relabel, subtract
-from namedgrad.squares import Spectrum, of_spectrum
+from namedgrad.squares import Spectrum
 
 Parts = tuple[DimArray, ...]
 
@@ -187,7 +187,7 @@ def _known_split(x: DimArray, **options: Any) -> tuple[DimArray, DimArray]:
     """Vectors and values, which know that they are eigenvalues."""
     spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
     v, w = _eigh_split(_eigh(x, spectrum=spectrum, **options), extent(x, ROW))
-    return v, of_spectrum(w, spectrum)
+    return v, known_values(w, spectrum)
 
 
 # ------------------------------------------------------------------------------------------------ any square matrix

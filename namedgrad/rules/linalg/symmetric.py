@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import axes
 from namedgrad.array import DimArray, extent
+from namedgrad.axes import Name
 from namedgrad.linear import like
 from namedgrad.rules.complex import absolute, conj_if_complex, real
-from namedgrad.rules.elementwise import c, divide, less_equal, logical_and
+from namedgrad.rules.elementwise import c, divide, less_equal, logical_and, logical_or
 from namedgrad.rules.linalg.coinciding import coincide
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
@@ -34,8 +36,8 @@ from namedgrad.rules.linalg.matrices import (
 )
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, multiply, scale, stamp, subtract, where, zeros_spread
-from namedgrad.squares import Spectrum, slope_in
+from namedgrad.rules.structure import add, equal, multiply, positions, scale, stamp, subtract, where, zeros_spread
+from namedgrad.squares import Spectrum, of_spectrum, slope_in
 from namedgrad.trace import innermost
 
 NOISE = 64  # roundings by which what ought to be equal may differ
@@ -80,9 +82,25 @@ class _PutTogether(MatrixOp):
 
     def of(self, a: DimArray, g: DimArray, y: DimArray, spectrum: Spectrum) -> DimArray:
         """The gradient of a function of the values whose derivatives are ``g``."""
-        slope = slope_in(spectrum, g, y.level)
-        unknown = typed(zeros_spread(g, like(g), np.nan), g) if slope is None else slope
-        return self(a, g, y, stamp(unknown, g.hidden))
+        unknown, found = typed(zeros_spread(g, like(g), np.nan), g), slope_in(spectrum, g, y.level)
+        slope, of = (unknown, None) if found is None else found
+        if of is not None:  # one that is elsewhere is followed like any other
+            own = equal(stamp(of, axes.NONE), places(y, ROW))
+            slope = where(logical_or(stamp(own, g.hidden), equal(slope, c(0))), stamp(slope, g.hidden), unknown)
+        return self(a, g, y, stamp(slope, g.hidden))
+
+
+def places(y: DimArray, *but: Name) -> DimArray:
+    """A number for each of the cells, wherever dims stand."""
+    out = c(0.0)
+    for n in sorted({*y.names} - {*but}, key=repr):
+        out = add(multiply(out, c(float(extent(y, n)))), positions(extent(y, n), n, y))
+    return out
+
+
+def known_values(w: DimArray, spectrum: Spectrum) -> DimArray:
+    """Values that know whose they are."""
+    return of_spectrum(w, spectrum, lambda: stamp(typed(places(w), w), w.hidden))
 
 
 def put_together(left: DimArray, g: DimArray, right: DimArray) -> DimArray:
