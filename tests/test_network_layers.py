@@ -449,3 +449,11 @@ def test_cells_whose_squares_leave_the_range_are_normalised(name, dtype, size, c
     usual = ng.DimArray(small, ("n", "x"))
     np.testing.assert_allclose(run(f)(x).data, f(usual).data, **close)
     np.testing.assert_allclose(run(g)(x).data * [[size], [1]], g(usual).data, **close)
+
+
+def test_rms_norm_of_complex_numbers_is_by_their_squares() -> None:
+    """As PyTorch has it: the mean is that of ``x ** 2``, a complex number, not of ``abs(x) ** 2``."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5))
+    expected = x / np.sqrt(np.mean(x**2, axis=1, keepdims=True) + 0.5)
+    np.testing.assert_allclose(ng.rms_norm(ng.DimArray(x, ("a", "x")), dim="x", eps=0.5).data, expected, rtol=1e-12)

@@ -55,6 +55,11 @@ def square_sum(x: DimArray, dims: Names) -> DimArray:
     """Sum of squared absolute values."""
     if x.dtype.kind == "c":
         return total(real(multiply(x, conj_if_complex(x))), dims)
+    return _squares(x, dims)
+
+
+def _squares(x: DimArray, dims: Names) -> DimArray:
+    """Sum of squares, which of complex numbers are complex."""
     return total(e.square(x), dims) if type(x) is Length else _square_sum(x, dims) if dims else e.square(x)
 
 
@@ -191,7 +196,7 @@ def rms_norm(x: DimArray, weight: Any = None, *, dim: Any, eps: float | None = N
 
 
 def _mean_square(x: DimArray, dims: Names) -> DimArray:
-    squares = square_sum(x, dims)
+    squares = _squares(x, dims)
     return e.divide(squares, c(float(count_of(x, dims))))
 
 
