@@ -10,14 +10,13 @@ import importlib
 import os
 import subprocess
 import sys
-import timeit
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import namedgrad as ng
-from benchmarks.report import arguments, medians, save, verdict
+from benchmarks.report import arguments, medians, sampler, save, verdict
 
 ROUNDS = 21
 TARGET = 3.0
@@ -133,13 +132,6 @@ def agree(cases: list[Case]) -> None:
         for mine, reference in zip(got, expected.setdefault((case.what, case.group), got), strict=True):
             atol = scale * np.abs(reference).max()
             np.testing.assert_allclose(mine, reference, rtol=scale, atol=atol, err_msg=str(case[:3]))
-
-
-def sampler(call: Callable[[], Any]) -> Callable[[], float]:
-    """Milliseconds of one call."""
-    timer = timeit.Timer(call, setup="import gc; gc.enable()")
-    timer.timeit(2)
-    return lambda: timer.timeit(1) * 1e3
 
 
 def main() -> None:

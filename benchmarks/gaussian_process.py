@@ -10,14 +10,13 @@ import importlib
 import os
 import subprocess
 import sys
-import timeit
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import namedgrad as ng
-from benchmarks.report import arguments, medians, save, verdict
+from benchmarks.report import arguments, medians, sampler, save, verdict
 
 ROUNDS = 15
 TARGET = 1.5
@@ -129,13 +128,6 @@ def agree(cases: list[Case]) -> None:
         for got, reference in zip(case.run(), expected, strict=True):
             atol = 1e-9 * np.abs(reference).max()
             np.testing.assert_allclose(np.asarray(got), reference, rtol=1e-7, atol=atol, err_msg=str(case[:2]))
-
-
-def sampler(call: Callable[[], Any]) -> Callable[[], float]:
-    """Milliseconds of one call."""
-    timer = timeit.Timer(call, setup="import gc; gc.enable()")
-    timer.timeit(2)
-    return lambda: timer.timeit(1) * 1e3
 
 
 def main() -> None:

@@ -7,14 +7,13 @@ is a function of the module that it calls NumPy, and of a list of arrays; result
 
 import importlib
 import math
-import timeit
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import namedgrad as ng
-from benchmarks.report import arguments, medians, save, verdict
+from benchmarks.report import arguments, medians, sampler, save, verdict
 
 ROUNDS = 7
 TARGET = 2.5
@@ -194,13 +193,6 @@ def contenders(program: Program, given: list[np.ndarray]) -> dict[str, Callable[
     for got, expected in zip(ours(given), theirs(given), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
     return runs
-
-
-def sampler(call: Callable[[], Any]) -> Callable[[], float]:
-    """Milliseconds of one call."""
-    timer = timeit.Timer(call, setup="import gc; gc.enable()")
-    timer.timeit(1)
-    return lambda: timer.timeit(1) * 1e3
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import pathlib
 import platform
 import random
 import statistics
+import timeit
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
@@ -26,6 +27,13 @@ def medians(run: Mapping[K, Callable[[], float]], rounds: int) -> dict[K, float]
         for key in order:
             samples[key].append(run[key]())
     return {key: statistics.median(values) for key, values in samples.items()}
+
+
+def sampler(call: Callable[[], Any]) -> Callable[[], float]:
+    """Milliseconds of one call."""
+    timer = timeit.Timer(call, setup="import gc; gc.enable()")
+    timer.timeit(2)
+    return lambda: timer.timeit(1) * 1e3
 
 
 def verdict(what: str, ratio: float | None, target: float) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def reduce(
     ------
     AxisError
         If a dim is unknown, or vectorized, or the function gives another number of axes.
+    TypeError
+        If both ``dim`` and ``axis`` are given.
 
     Notes
     -----
@@ -82,7 +84,10 @@ def _reduced(
         return _named(out, x.dims)
     rest = tuple(n for n in x.dims if n not in dims)
     if out.ndim != len(rest):
-        raise AxisError(f"reduce: the function gave the shape {out.shape} for the dims {rest} of {describe(x)}")
+        raise AxisError(
+            f"reduce: the function gave the shape {out.shape} for the dims {rest} of {describe(x)}; "
+            "let it return an array without the reduced axes, or one of the shape that it was given"
+        )
     return restore(_named(out, rest), x, dims, keepdims)
 
 

@@ -5,7 +5,7 @@ To rename both operands and the result would be three operations beside the one 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,9 +24,9 @@ Labels = tuple[Hashable, ...]
 class Frames(NamedTuple):
     """How axes are renamed: those of the operands on the way in, those of the result on the way out."""
 
-    left: dict[Name, Name]
-    right: dict[Name, Name]
-    back: dict[Name, Name]
+    left: Renaming
+    right: Renaming
+    back: Renaming
 
 
 @lru_cache(4096)
@@ -41,8 +41,8 @@ def _frames(
     return Frames(own, other, _changes(order, numbers)), tuple(table[n] for n in left if n not in out), order
 
 
-def _changes(old: Sequence[Name], new: Sequence[Name]) -> dict[Name, Name]:
-    return {o: n for o, n in zip(old, new, strict=True) if o is not n}
+def _changes(old: Sequence[Name], new: Sequence[Name]) -> Renaming:
+    return Renaming({o: n for o, n in zip(old, new, strict=True) if o is not n})
 
 
 def product(x: DimArray, y: DimArray, left: Labels, right: Labels, out: Labels, numbers: Names) -> DimArray:
@@ -53,9 +53,9 @@ def product(x: DimArray, y: DimArray, left: Labels, right: Labels, out: Labels, 
     x, y = inexact((x, y))
     frames, over, order = _frames(x.dims, y.dims, left, right, out, numbers, x.level is not None or y.level is None)
     if not over:
-        outer = multiply(relabel(x, frames.left), relabel(y, frames.right))
-        return relabel(reorder(outer, (*(n for n in outer.names if n not in order), *order)), frames.back)
-    if not (frames.left or frames.right or order):
+        outer = multiply(relabel(x, frames.left.mapping), relabel(y, frames.right.mapping))
+        return relabel(reorder(outer, (*(n for n in outer.names if n not in order), *order)), frames.back.mapping)
+    if not (frames.left.mapping or frames.right.mapping or order):
         return contract(x, y, over)
     return apply(_FRAMED, (x, y), over=over, last=order, frames=frames)
 
@@ -64,16 +64,19 @@ class _Framed(Contract):
     """A contraction between renamings."""
 
     def lower(self, args: Sequence[DimArray], over: Names, last: Names = (), frames: Any = None) -> DimArray:
-        x, y = args
-        out = super().lower((relabel(x, frames.left), relabel(y, frames.right)), over, last)
-        return relabel(out, frames.back)
+        out = super().lower(_inside(args, frames), over, last)
+        return relabel(out, frames.back.mapping)
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], over: Names, last: Names = (), frames: Any = None
     ) -> Map:
-        inside = [relabel(a, f) for a, f in zip(ins, frames, strict=False)]
-        inner: Any = super().linear(relabel(out, axes.invert(frames.back)), inside, need, over)
-        return FramedMap(inner, [f for f, n in zip(frames, need, strict=False) if n], frames.back)
+        inner: Any = super().linear(out, _inside(ins, frames), need, over)  # whatever the names of the result are
+        return FramedMap(inner, [f for f, n in zip((frames.left, frames.right), need, strict=True) if n], frames.back)
+
+
+def _inside(operands: Sequence[DimArray], frames: Frames) -> list[DimArray]:
+    x, y = operands
+    return [relabel(x, frames.left.mapping), relabel(y, frames.right.mapping)]
 
 
 class FramedMap(Map):
@@ -82,9 +85,9 @@ class FramedMap(Map):
     __slots__ = ("back", "fronts", "inner")
     keeps_record = True
 
-    def __init__(self, inner: Bilinear, fronts: Sequence[Mapping[Name, Name]], back: Mapping[Name, Name]) -> None:
-        self.inner, self.fronts, self.back = inner, [Renaming(dict(f)) for f in fronts], Renaming(dict(back))
-        self.made = inner.others, inner.mixes, fronts, back
+    def __init__(self, inner: Bilinear, fronts: Sequence[Renaming], back: Renaming) -> None:
+        self.inner, self.fronts, self.back = inner, fronts, back
+        self.made = inner.others, inner.mixes, [f.mapping for f in fronts], back.mapping
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         inside: Any = self.back.pull(g)[0]

@@ -71,7 +71,7 @@ def rank(x: DimArray, dim: Name, *, pct: bool = False) -> DimArray:
     """
     line, x = check(x, dim, "rank"), stop_gradient(x)
     x = x if x.dtype.kind == "f" else cast(x, "float64")
-    among: Name = axes.fresh(line)
+    among: Name = axes.local(("sorted", line))
     edges = relabel(sort_axis(x, line), {line: among})
     low, high = (searchsorted(edges, x, among, side=side) for side in ("left", "right"))
     there = not_nan(x)
@@ -84,7 +84,7 @@ def weighted_quantiles(x: DimArray, weights: DimArray, q: DimArray, dims: Names,
 
     Akinshin, A. (2023), *Weighted quantile estimators*, arXiv:2304.07265, type 7.
     """
-    line: Name = axes.fresh("line")
+    line: Name = axes.local("weighted cells")
     x, w = x if x.dtype.kind in "fc" else cast(x, "float64"), cast(weights, real_dtype(weights))
     x, w = (merge(a, dims, line) for a in (broadcast_like(x, w), broadcast_like(w, x)))
     there = not_nan(x)
