@@ -482,3 +482,29 @@ def test_logsumexp_of_no_cells_has_the_dtype_of_others(dtype):
     some, none = (ng.logsumexp(ng.DimArray(np.zeros((n, 2), dtype), ("a", "b")), "a") for n in (3, 0))
     assert none.dtype == some.dtype
     np.testing.assert_array_equal(none.data, -np.inf)
+
+
+SUMS = ["sum", "prod", "cumsum", "cumprod"]
+IN_FLOATS = [("f4", "f8"), ("f8", "f4"), ("f2", "f4"), ("f4", "f2"), ("i4", "f4")]
+IN_INTEGERS = [("f8", "i8"), ("i8", "i1"), ("?", "i4")]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "asked"),
+    [(n, *d) for n in [*SUMS, "mean", "var", "std"] for d in IN_FLOATS] + [(n, *d) for n in SUMS for d in IN_INTEGERS],
+)
+def test_dtype_is_that_of_xarray(name: str, given: str, asked: str) -> None:
+    x = (np.abs(X) * 5 + 40 * (asked == "i1")).astype(given)
+    expected = getattr(xr.DataArray(x, dims=("a", "b")), name)("b", dtype=asked)
+    array, eps = ng.DimArray(x, ("a", "b")), max(np.finfo(v).eps for v in (given, asked, "f8") if v[0] == "f")
+    for found in (getattr(array, name)("b", dtype=asked), getattr(np, name)(array, axis="b", dtype=asked)):
+        assert found.dtype == expected.dtype == np.dtype(asked)
+        np.testing.assert_allclose(found.data, expected.data, rtol=8 * eps)
+
+
+def test_the_gradient_of_a_sum_in_another_dtype_has_that_of_the_operand() -> None:
+    x = ng.DimArray(np.array([3.0, 1e8, -1e8], "f4"), ("x",))
+    assert x.sum("x", dtype="f8").item() == 3.0
+    value, found = ng.value_and_grad(lambda x: (x * x).mean(dtype="f8"))(x)
+    assert (value.dtype, found.dtype) == (np.float64, np.float32)
+    np.testing.assert_allclose(found.data, np.array([2.0, 2e8 / 3, -2e8 / 3]), rtol=1e-6)

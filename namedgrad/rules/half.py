@@ -20,7 +20,10 @@ def in_single(function: Function) -> Function:
 
     @functools.wraps(function)
     def through_single(*args: Any, **kwargs: Any) -> Any:
-        first = args[:1] or kwargs.values()
+        wanted, first = kwargs.get("dtype"), args[:1] or kwargs.values()
+        if wanted is not None:  # of the result, too
+            half = np.dtype(wanted) == HALF
+            return narrow(function(*args, **{**kwargs, "dtype": SINGLE})) if half else function(*args, **kwargs)
         if HALF not in [getattr(v, "dtype", None) for v in first]:
             return function(*args, **kwargs)
         out = function(*map(wide, args), **{k: wide(v) for k, v in kwargs.items()})

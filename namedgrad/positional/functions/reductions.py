@@ -22,6 +22,7 @@ from namedgrad.rules import scans
 from namedgrad.rules.complex import conjugate, real
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
+from namedgrad.rules.reductions.common import in_dtype, summed
 from namedgrad.rules.structure import add, cast, equal, logical_not, multiply, not_equal, select, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ what they share
@@ -31,13 +32,6 @@ def read(a: Any, axis: Any, dtype: Any = None) -> tuple[DimArray, Names]:
     """The operand in the dtype asked for, and the names of the axes."""
     x = in_dtype(numbered(a), dtype)
     return x, names_of(x, granted(x, axis))
-
-
-def in_dtype(x: DimArray, dtype: Any) -> DimArray:
-    """``x`` in the dtype asked for; durations stay durations, as in NumPy."""
-    if dtype is None or (x.dtype.kind == "m" and np.dtype(dtype).kind != "m"):
-        return x
-    return cast(x, np.dtype(dtype))
 
 
 def masked(x: DimArray, mask: Any, fill: float) -> DimArray:
@@ -71,11 +65,6 @@ def kept(out: DimArray, x: DimArray, names: Names, keepdims: bool) -> DimArray:
 # ------------------------------------------------------------------------------------------------ sums and means
 
 
-def _summed(y: DimArray, dtype: Any) -> DimArray:
-    """A sum, also over no axes, in the dtype asked for, in which small integers wrap around as NumPy's do."""
-    return r.widened(y) if dtype is None else in_dtype(y, dtype)
-
-
 @implements(np.sum, method=True)
 def sum(
     a: Any,
@@ -87,7 +76,7 @@ def sum(
     where: Any = True,
 ) -> Any:
     x, names = read(a, axis, dtype)
-    y = kept(_summed(r.sum(masked(x, where, 0), names, skipna=False), dtype), x, names, keepdims)
+    y = kept(summed(r.sum(masked(x, where, 0), names, skipna=False), dtype), x, names, keepdims)
     return y if initial is None else add(y, _begun(initial, y))
 
 
@@ -102,7 +91,7 @@ def prod(
     where: Any = True,
 ) -> Any:
     x, names = read(a, axis, dtype)
-    y = kept(_summed(r.prod(masked(x, where, 1), names, skipna=False), dtype), x, names, keepdims)
+    y = kept(summed(r.prod(masked(x, where, 1), names, skipna=False), dtype), x, names, keepdims)
     return y if initial is None else multiply(y, _begun(initial, y))
 
 
@@ -162,7 +151,7 @@ def _mean_square(x: DimArray, names: Names, dtype: Any, ddof: float, mask: Any, 
     middle = in_dtype(_mean(in_dtype(x, kind), names, mask), kind) if mean is None else numbered(mean)
     off = masked(subtract(*meet(x, middle)), mask, 0)
     squares = real(multiply(off, conjugate(off))) if off.dtype.kind == "c" else e.square(off)
-    return e.divide(_summed(total(in_dtype(squares, kind), names), kind), count(x, mask, names, ddof))
+    return e.divide(summed(total(in_dtype(squares, kind), names), kind), count(x, mask, names, ddof))
 
 
 @implements(np.std, method=True)
@@ -301,7 +290,7 @@ def _nan(
             x = _present(x, where, nothing)
         skip = nothing is None or x.dtype.kind != "m"  # NaT is left out of extremes alone, as in NumPy
         y = rule(x, names, skipna=skip) if names or nothing is None else _filled(x, nothing)
-        y = kept(y if begin is None else _summed(y, dtype), x, names, keepdims)
+        y = kept(y if begin is None else summed(y, dtype), x, names, keepdims)
         return y if initial is None or begin is None else begin(y, _begun(initial, y))
 
     return function

@@ -116,6 +116,18 @@ def widened(x: DimArray) -> DimArray:
     return cast(x, np.sum(np.empty(0, x.dtype)).dtype) if x.dtype.kind in "biu" else x
 
 
+def in_dtype(x: DimArray, dtype: Any) -> DimArray:
+    """``x`` in the dtype asked for; durations stay durations, as in NumPy."""
+    if dtype is None or (x.dtype.kind == "m" and np.dtype(dtype).kind != "m"):
+        return x
+    return cast(x, np.dtype(dtype))
+
+
+def summed(y: DimArray, dtype: Any) -> DimArray:
+    """A sum, also over no dims, in the dtype asked for, in which small integers wrap around as NumPy's do."""
+    return widened(y) if dtype is None else in_dtype(y, dtype)
+
+
 def divide_counted(x: DimArray, n: DimArray) -> DimArray:
     """``x / n``; NaN, with gradient 0, where nothing was counted."""
     some = e.greater(n, c(0))

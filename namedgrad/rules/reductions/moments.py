@@ -24,6 +24,7 @@ from namedgrad.rules.reductions.common import (
     count_of,
     counts,
     divide_counted,
+    in_dtype,
     mean_of,
     over_all,
     present,
@@ -90,7 +91,8 @@ _VARIANCE = _Variance("var")
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"),
            sample("complex(a,b)", dim="a"), method=True)
 @in_single
-def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False) -> DimArray:
+def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False,
+        dtype: Any = None) -> DimArray:
     """Variance over dims: the mean square distance from the mean, divided by the count less ``ddof``.
 
     Parameters
@@ -104,6 +106,8 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
         Delta degrees of freedom: 0 as in xarray and NumPy; 1 for the unbiased estimate.
     keepdims : bool
         Keep the reduced dims with size 1.
+    dtype : dtype, optional
+        In which it is done; by default that of ``x`` (half precision by way of single precision).
 
     Returns
     -------
@@ -125,7 +129,7 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).var("x", ddof=1).item()
     1.0
     """
-    dims, ddof = pick(x, dim, "var"), number(ddof, "var: ddof")
+    dims, ddof, x = pick(x, dim, "var"), number(ddof, "var: ddof"), in_dtype(x, dtype)
     if x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
         plain = over_all(x, skipna, lambda: apply(_VARIANCE, (x,), dims=dims, ddof=ddof))
         if plain is not None:
@@ -153,7 +157,8 @@ def _per_freedom(out: DimArray, x: DimArray, dims: Names, n: DimArray | None, dd
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", dim="b", ddof=1), sample("missing(a,b)", dim="b"), method=True)
 @in_single
-def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False) -> DimArray:
+def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float = 0, keepdims: bool = False,
+        dtype: Any = None) -> DimArray:
     """Standard deviation over dims: the square root of :func:`var`.
 
     Parameters
@@ -167,6 +172,8 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
         Delta degrees of freedom: 0 as in xarray and NumPy; 1 for the unbiased estimate.
     keepdims : bool
         Keep the reduced dims with size 1.
+    dtype : dtype, optional
+        In which it is done; by default that of ``x`` (half precision by way of single precision).
 
     Returns
     -------
@@ -191,6 +198,7 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     >>> ng.grad(lambda a: a.std())(ng.ones({"x": 2})).data
     array([0., 0.])
     """
+    x = in_dtype(x, dtype)
 
     def plain(x: DimArray) -> DimArray:
         return e.length(var(x, dim, skipna=skipna, ddof=number(ddof, "std: ddof"), keepdims=keepdims))

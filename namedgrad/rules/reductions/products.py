@@ -20,7 +20,7 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
-from namedgrad.rules.reductions.common import if_enough, over_present, restore, widened
+from namedgrad.rules.reductions.common import if_enough, in_dtype, over_present, restore, summed, widened
 from namedgrad.rules.scans.products import may_divide
 from namedgrad.rules.structure import (
     guarded_contract,
@@ -109,7 +109,7 @@ _prod = reduction("prod", pullback=_pulled, pushforward=_pushed)
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)"), sample("missing(a,b)", dim="a"), method=True)
 @in_single
 def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: int | None = None,
-         keepdims: bool = False) -> DimArray:
+         keepdims: bool = False, dtype: Any = None) -> DimArray:
     """Product over dims.
 
     Parameters
@@ -123,6 +123,8 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
         Fewer present cells than this give NaN.
     keepdims : bool
         Keep the reduced dims with size 1.
+    dtype : dtype, optional
+        In which it is done; by default that of ``x`` (half precision by way of single precision).
 
     Returns
     -------
@@ -148,13 +150,13 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
     >>> ng.grad(lambda a: a.prod())(a).data
     array([12.,  0.,  0.])
     """
-    dims = pick(x, dim, "prod")
+    dims, x = pick(x, dim, "prod"), in_dtype(x, dtype)
     if not dims and dim is not None:  # as in xarray
         return x
 
     def reduce(mask: DimArray | None) -> DimArray:
         y = x if mask is None else where(mask, x, c(1))
-        return _prod(widened(y), dims) if dims else widened(y)
+        return summed(_prod(widened(y), dims) if dims else y, dtype)
 
     out, mask = over_present(x, skipna, reduce)
     return restore(if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)

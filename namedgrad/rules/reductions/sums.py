@@ -16,12 +16,13 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import (
     counts,
     if_enough,
+    in_dtype,
     mean_of,
     over_present,
     ratio,
     real_dtype,
     restore,
-    widened,
+    summed,
 )
 from namedgrad.rules.reductions.dates import mean_of_dates
 from namedgrad.rules.structure import cast, contract, equal, multiply, not_equal, not_nan, select, total
@@ -31,7 +32,7 @@ from namedgrad.rules.structure import cast, contract, equal, multiply, not_equal
            sample("real(a,b)", dim="a", keepdims=True), method=True)
 @in_single
 def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: int | None = None,
-        keepdims: bool = False) -> DimArray:
+        keepdims: bool = False, dtype: Any = None) -> DimArray:
     """Sum over dims.
 
     Parameters
@@ -45,6 +46,8 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
         Fewer present cells than this give NaN.
     keepdims : bool
         Keep the reduced dims with size 1.
+    dtype : dtype, optional
+        In which it is done; by default that of ``x`` (half precision by way of single precision).
 
     Returns
     -------
@@ -62,16 +65,16 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
     >>> ng.DimArray([[1.0, 2.0], [3.0, float("nan")]], ("x", "y")).sum("y").data
     array([3., 3.])
     """
-    dims = pick(x, dim, "sum")
+    dims, x = pick(x, dim, "sum"), in_dtype(x, dtype)
     if not dims and dim is not None:  # as in xarray, where no dim is summed no NaN is left out either
         return x
-    out, mask = over_present(x, skipna, lambda mask: widened(total(x if mask is None else select(mask, x), dims)))
+    out, mask = over_present(x, skipna, lambda mask: summed(total(x if mask is None else select(mask, x), dims), dtype))
     return restore(if_enough(out, x, dims, mask, skipna, min_count), x, dims, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim=("a", "c")), sample("missing(a,b)", dim="b"), sample("real(a,b)"), method=True)
 @in_single
-def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False) -> DimArray:
+def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: bool = False, dtype: Any = None) -> DimArray:
     """Mean over dims; NaN, with gradient 0, where nothing is present. The mean of dates is a date.
 
     Parameters
@@ -83,6 +86,8 @@ def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: 
         Leave NaN out; the default for floats. A cell left out has gradient 0.
     keepdims : bool
         Keep the reduced dims with size 1.
+    dtype : dtype, optional
+        In which it is done; by default that of ``x`` (half precision by way of single precision).
 
     Returns
     -------
@@ -104,11 +109,11 @@ def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: 
     array([[0.333, 0.333],
            [0.333, 0.   ]])
     """
-    dims = pick(x, dim, "mean")
+    dims, x = pick(x, dim, "mean"), in_dtype(x, dtype)
     if x.dtype.kind in "mM":
         return restore(mean_of_dates(x, dims, skipna), x, dims, keepdims)
     out, _ = over_present(x, skipna, lambda mask: mean_of(x, dims, mask))
-    return restore(out, x, dims, keepdims)
+    return restore(in_dtype(out, dtype), x, dims, keepdims)
 
 
 @operation(sample("real(a,b,c)", dim="b"), sample("real(a,b)", "positive(b)", dim="b"), sample("missing(a,b)", "positive(a,b)", dim="a"),

@@ -22,7 +22,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
 from namedgrad.rules.movement.joining import join
-from namedgrad.rules.reductions.common import over_present
+from namedgrad.rules.reductions.common import in_dtype, over_present
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.scans.sums import cumsum_axis
 from namedgrad.rules.structure import (
@@ -119,7 +119,7 @@ def _cumprod(x: DimArray, dim: Name) -> DimArray:
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), method=True)
 @in_single
-def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
+def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, dtype: Any = None) -> DimArray:
     """Cumulative product along dims.
 
     Parameters
@@ -129,6 +129,8 @@ def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimA
         Dims to multiply along; all by default.
     skipna : bool, optional
         Count NaN as 1; the default for floats. Such a cell has gradient 0.
+    dtype : dtype, optional
+        In which it is done; by default that of ``x`` (half precision by way of single precision).
 
     Returns
     -------
@@ -150,7 +152,7 @@ def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimA
     >>> ng.DimArray([2.0, 3.0, 4.0], ("x",)).cumprod("x").data
     array([ 2.,  6., 24.])
     """
-    dims = pick(x, dim, "cumprod")
+    dims, x = pick(x, dim, "cumprod"), in_dtype(x, dtype)
 
     def scan(mask: DimArray | None) -> DimArray:
         y = x if mask is None else where(mask, x, c(1))
@@ -158,4 +160,4 @@ def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimA
             y = _cumprod(y, d)
         return y
 
-    return over_present(x, skipna, scan)[0]
+    return in_dtype(over_present(x, skipna, scan)[0], dtype)

@@ -10,7 +10,7 @@ from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import pick
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import flip_axes
-from namedgrad.rules.reductions.common import over_present
+from namedgrad.rules.reductions.common import in_dtype, over_present
 from namedgrad.rules.structure import select
 
 _cumsum = linear("(n)->(n)", "cumsum", transpose=lambda g, x: flip_axes(_cumsum(flip_axes(g))))
@@ -23,7 +23,7 @@ def cumsum_axis(x: DimArray, dim: Name) -> Any:
 
 @operation(sample("real(a,b,c)", dim="b"), sample("missing(a,b)", dim="a"), method=True)
 @in_single
-def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimArray:
+def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, dtype: Any = None) -> DimArray:
     """Cumulative sum along dims.
 
     Parameters
@@ -33,6 +33,8 @@ def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimAr
         Dims to sum along; all by default.
     skipna : bool, optional
         Count NaN as 0; the default for floats. Such a cell has gradient 0.
+    dtype : dtype, optional
+        In which it is done; by default that of ``x`` (half precision by way of single precision).
 
     Returns
     -------
@@ -54,7 +56,7 @@ def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimAr
     >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).cumsum("x").data
     array([1., 3., 6.])
     """
-    dims = pick(x, dim, "cumsum")
+    dims, x = pick(x, dim, "cumsum"), in_dtype(x, dtype)
 
     def scan(mask: DimArray | None) -> DimArray:
         y = x if mask is None else select(mask, x)
@@ -62,4 +64,4 @@ def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None) -> DimAr
             y = cumsum_axis(y, d)
         return y
 
-    return over_present(x, skipna, scan)[0]
+    return in_dtype(over_present(x, skipna, scan)[0], dtype)
