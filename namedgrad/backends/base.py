@@ -221,6 +221,10 @@ class Backend(
         """Where ``x`` is not NaN."""
         return ~self.xp.isnan(x)
 
+    def likely(self, mask: Raw) -> Raw:
+        """A mask that a compiled program takes for true everywhere until it is not."""
+        return mask[...]
+
     def unless_seen(self, mask: Raw) -> Raw:
         """A mask that a compiled program takes for true as long as its gradients are finite."""
         return mask[...]

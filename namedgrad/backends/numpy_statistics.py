@@ -34,14 +34,14 @@ class NumpyStatistics(StatisticKernels):
         each = max(1, round(LOOKED_AT ** (1 / x.ndim)))
         return bool(np.isnan(x[tuple(slice(n // each // 2, None, max(1, n // each)) for n in x.shape)]).any())
 
-    def divisible(self, y: Raw) -> bool:
+    def divisible(self, y: Raw) -> Raw:
         """Whether all products are so far from 0 and infinity that dividing one by a factor is exact to rounding."""
         if not np.size(y):
-            return True
+            return np.True_
         size = np.abs(y)
         info = np.finfo(size.dtype)
         low, high = size.min(), size.max()
-        return bool(low > info.tiny / info.eps and high < math.inf)
+        return np.logical_and(low > info.tiny / info.eps, high < math.inf)
 
     def count_true(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Number of true cells, counted as bytes: half the time of a sum of booleans."""

@@ -24,7 +24,7 @@ class StatisticKernels:
         """Whether there is a NaN among a few of many cells; only where ``may_branch``."""
         raise NotImplementedError
 
-    def divisible(self, y: Raw) -> bool:
+    def divisible(self, y: Raw) -> Raw:
         """Whether products are so far from 0 and infinity that they can be divided; only where ``may_branch``."""
         raise NotImplementedError
 

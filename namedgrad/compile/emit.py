@@ -155,6 +155,8 @@ def _finite(source: Source, value: Var, name: str) -> str:
     """A test of a value, written out where it is cheaper than a call of the backend's."""
     if value.dtype is None:
         return f"{source.refer(cmath.isfinite, 'isfinite')}({name})"
+    if value.dtype == bool:
+        return f"{name}.all()" if value.shape else name
     whole = f"{source.refer(NUMPY.isfinite_all, 'isfinite_all')}({name})"
     if value.dtype.kind != "f" or len(value.shape) > 1 or math.prod(value.shape) > BLAS_THREADS_FROM:
         return whole

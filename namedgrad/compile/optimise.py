@@ -7,7 +7,7 @@ missing.  A program bets that it is, and holds a :class:`Check` where the bet sh
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from namedgrad.compile.rewrite import (
     cheaper,
     is_all,
     is_cellwise,
+    is_float,
     is_nothing,
     of_constants,
     operand,
@@ -34,7 +35,7 @@ LARGEST_CONSTANT = 1 << 24  # bytes; what is larger is computed anew by every ru
 
 
 class Check(NamedTuple):
-    """A bet that a value is finite."""
+    """A bet that a value is finite; of a mask, that it is true everywhere."""
 
     value: Var
     bet: int
@@ -184,12 +185,14 @@ class _Simplify:
         return value
 
     def add(self, number: int, step: Step) -> None:
-        needs = _NO_CHECKS.union(*[self.needs[v] for v in step.used if v in self.needs])
         args, (out, *_) = self.resolve(step.args), step.outs
+        at = self.counting(step.function, args)
+        used = step.used if at is None else variables([step.args[i] for i in at])
+        needs = _NO_CHECKS.union(*[self.needs[v] for v in used if v in self.needs])
         if step.function == backends.choose:
             self.choose(out, *args, needs=needs)
             return
-        if step.function == NUMPY.present and self.bet(out, args[0], number, needs):
+        if step.function in (NUMPY.present, NUMPY.likely) and self.bet(out, args[0], number, needs):
             return
         if step.function == NUMPY.unless_seen and GUARD not in self.lost:
             self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs)
@@ -235,9 +238,23 @@ class _Simplify:
             self.nothing[id(same.value)] = same.value
         return same
 
+    def counting(self, function: Any, args: Sequence[Any]) -> Sequence[int] | None:
+        """Which operands a result depends on, unless on all: on none that is masked everywhere."""
+        if function is np.where and type(args[0]) is Constant:
+            return (0, 1) if is_all(args[0], True) else (0, 2) if is_all(args[0], False) else None
+        if function == NUMPY.select and is_all(args[0], False):
+            return (0,)
+        gone = self.gone(args)
+        nothing = any(gone) and is_nothing(Call(function, tuple(args), {}), gone)
+        return [i for i, g in enumerate(gone) if g] if nothing else None
+
+    def gone(self, args: Sequence[Any]) -> list[bool]:
+        """Which operands are masked everywhere."""
+        return [type(a) is Constant and id(a.value) in self.nothing for a in args]
+
     def beside_nothing(self, call: Call, out: Var) -> Any:
         """The result if an operand is masked everywhere: whatever that is multiplied with counts for nothing."""
-        gone = [type(a) is Constant and id(a.value) in self.nothing for a in call.args]
+        gone = self.gone(call.args)
         if not any(gone):
             return None
         if is_nothing(call, gone):
@@ -258,7 +275,7 @@ class _Simplify:
         if call.function is np.multiply:
             self.behind[step.outs[0]] = line.needs
         self.code.append(line)
-        if call.function == NUMPY.total and call.args[0] in self.bets:
+        if call.function == NUMPY.total and call.args[0] in self.bets and is_float(call.args[0]):
             self.test_sum(Check(call.args[0], self.bets[call.args[0]]), step.outs[0])
 
     def owners_of(self, value: Any) -> frozenset[Any]:
@@ -280,7 +297,7 @@ class _Simplify:
             self.settle(out, fast, needs | checks)
 
     def bet(self, out: Var, x: Any, number: int, needs: frozenset[Check]) -> bool:
-        """Take a mask of what is present for true everywhere; False if it is known not to be."""
+        """Take a mask, or one of what is present, for true everywhere; False if it is known not to be."""
         if type(x) is Var:
             number = self.bets.setdefault(x, number)
         if number in self.lost:
@@ -291,9 +308,10 @@ class _Simplify:
         return checks is not None
 
     def finite(self, value: Any, bet: int) -> frozenset[Check] | None:
-        """What makes sure that a value is finite; None if it is a constant that is not."""
+        """What makes sure that a value is finite, a mask true; None if it is a constant that is not."""
         if type(value) is not Var:
-            return _NO_CHECKS if NUMPY.isfinite_all(np.asarray(_value(value))) else None
+            known = np.asarray(_value(value))
+            return _NO_CHECKS if (known.all() if known.dtype == bool else NUMPY.isfinite_all(known)) else None
         check = Check(value, bet)
         if check not in self.tests:
             self.tests[check] = Test(check, value)
@@ -311,7 +329,7 @@ class _Simplify:
     def fold(self, step: Step, call: Call, needs: frozenset[Check]) -> bool:
         """Compute a constant now; False if it is too large to keep."""
         masked = call.function == NUMPY.select and is_all(call.args[0], False)
-        masked = masked or any(type(a) is Constant and id(a.value) in self.nothing for a in call.args)
+        masked = masked or any(self.gone(call.args))
         key = object() if masked else identity(tuple(call))  # zeros that count for nothing are no other zeros
         values = self.folded.get(key, ())
         if not values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -451,7 +451,7 @@ guarded_contract = GuardedContract("guarded_contract", weight=True, guard=True)
 isfinite    = elementwise("isfinite", None)
 not_equal   = elementwise("not_equal", None, None)
 not_nan     = elementwise("present", None)
-_over       = elementwise("divide", None, None)
+_likely     = elementwise("likely", None)
 _unless_seen = elementwise("unless_seen", None)
 logical_not = elementwise("logical_not", None)
 where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c, x, y: mask(logical_not(c)))
@@ -548,8 +548,19 @@ def likely(mask: DimArray, *, seen: bool = False) -> DimArray:
     """
     if not backends.is_recording():
         return mask
-    bet = not_nan.one(_over.two(make(0.0, (), axes.NONE), mask))
+    bet = _likely.one(mask)
     return _unless_seen.one(bet) if seen else bet
+
+
+def if_likely(known: DimArray | bool, fast: Callable[[], DimArray], safe: Callable[[], DimArray]) -> DimArray:
+    """What is ``fast`` if it is known to be right, and in a program until a mask shows that it is not; else ``safe``.
+
+    Where a cell of the mask is true, cells of the result that meet it are right by the fast way.
+    """
+    if isinstance(known, bool):
+        return fast() if known else safe()
+    may_bet = backends.is_recording() and backends.backend_of(innermost(known).raw).may_branch
+    return where(likely(known), fast(), safe()) if may_bet else safe()
 
 
 def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:

@@ -17,7 +17,16 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.reductions import count_of, real_dtype
-from namedgrad.rules.structure import cast, equal, logical_not, multiply, not_equal, reorder, select, total, where
+from namedgrad.rules.structure import (
+    cast,
+    likely,
+    multiply,
+    not_equal,
+    reorder,
+    select,
+    total,
+    where,
+)
 from namedgrad.trace import innermost
 
 REDUCTIONS = {"mean", "sum", "none", None}
@@ -96,8 +105,8 @@ def classes(
         return t, None
     if backends.may_look(t.raw) and not np.any(np.asarray(t.raw) == ignore):
         return t, None
-    ignored = equal(t, c(ignore))
-    return where(ignored, c(0), t), logical_not(ignored)
+    keep = likely(not_equal(t, c(ignore)))
+    return where(keep, t, c(0)), keep
 
 
 def beside(t: DimArray, x: DimArray) -> DimArray:

@@ -19,7 +19,19 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, restore
 from namedgrad.rules.reductions.extremes import max
-from namedgrad.rules.structure import add, cast, contract, equal, isfinite, not_equal, subtract, total, where
+from namedgrad.rules.structure import (
+    add,
+    cast,
+    contract,
+    equal,
+    if_likely,
+    isfinite,
+    logical_not,
+    not_equal,
+    subtract,
+    total,
+    where,
+)
 from namedgrad.trace import innermost
 
 BESIDE = 2.0**-10  # 1 takes so many digits of what is added to it that a logarithm of the sum lacks them
@@ -100,7 +112,8 @@ def regained(out: DimArray, inside: DimArray, top: DimArray, others: Callable[[D
         return out
     near = e.logical_and(near, not_equal(inside, c(0)))  # of no cell nothing is lost
     lost = subtract(e.log1p(others(top)), e.log(where(near, inside, c(1))))
-    return add(out, where(near, lost, c(0)))
+    full = add(out, where(near, lost, c(0)))
+    return if_likely(logical_not(near), lambda: out, lambda: full)
 
 
 def may_bend(x: DimArray, inside: DimArray) -> bool:

@@ -14,7 +14,7 @@ from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
 from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, real_dtype, restore
-from namedgrad.rules.structure import cast, equal, relabel, select, spread, subtract, total
+from namedgrad.rules.structure import cast, equal, if_likely, not_nan, relabel, select, spread, subtract, total
 from namedgrad.squares import Length, near
 from namedgrad.trace import innermost
 
@@ -26,9 +26,11 @@ def _wide(x: DimArray, dtype: Any) -> Any:
 
 def _ties(y: DimArray, x: DimArray, nan: bool) -> DimArray:
     """Which cells hold ``y``, in the layout of ``x``, whatever axes ``y`` has beside; of ``nan``, also those of a NaN."""
-    y = spread(y, x)
-    tie = equal(y, x)
-    return e.logical_or(tie, e.logical_and(e.isnan(x), e.isnan(y))) if nan and x.dtype.kind == "f" and may_have_nan(y) else tie
+    wide = spread(y, x)
+    tie = equal(wide, x)
+    if not (nan and x.dtype.kind == "f" and may_have_nan(y)):
+        return tie
+    return if_likely(not_nan(innermost(y)), lambda: tie, lambda: e.logical_or(tie, e.logical_and(e.isnan(x), e.isnan(wide))))
 
 
 def shared_ties(y: DimArray, x: DimArray, *, nan: bool = True) -> tuple[DimArray, DimArray]:

@@ -25,9 +25,9 @@ from namedgrad.rules.structure import (
     contract,
     equal,
     guarded_contract,
+    if_likely,
     isfinite,
     known_finite,
-    likely,
     logical_not,
     multiply,
     not_equal,
@@ -51,13 +51,19 @@ def _idle(y: DimArray, g: DimArray) -> DimArray:
     return e.logical_and(equal(g, c(0)), logical_not(isfinite(y)))
 
 
+def _effective(y: DimArray, g: DimArray, x: DimArray) -> DimArray:
+    """``x``, 0 where its length was masked out."""
+    finite = known_finite(y) or isfinite(innermost(y))
+    return if_likely(finite, lambda: x, lambda: select(logical_not(_idle(y, g)), x))
+
+
 def _gone(y: DimArray, x: DimArray) -> Names:
     return tuple(n for n in x.names if n not in y.names)
 
 
 _length = reduction(
     "length2",
-    pullback=lambda g, y, x: (multiply(_direction(y, g), x if known_finite(y) else select(logical_not(_idle(y, g)), x)),),
+    pullback=lambda g, y, x: (multiply(_direction(y, g), _effective(y, g, x)),),
     pushforward=lambda t, y, x: _direction(y, guarded_contract(t, x, _gone(y, x))),
 )
 
@@ -142,8 +148,7 @@ def _scaled(plain: Any, x: DimArray, dims: Names, order: float, first: DimArray)
     out = multiply(plain(e.divide(x, scale), dims), scale)
     if not (order < 0 or known_finite(out)):
         out = _at_infinity(out, first, absolute(x), dims)
-    may_bet = backends.is_recording() and backends.backend_of(innermost(first).raw).may_branch
-    return where(likely(_is_near_1(innermost(first), order)), first, out) if may_bet else out
+    return if_likely(_is_near_1(innermost(first), order), lambda: first, lambda: out)
 
 
 def _at_infinity(out: DimArray, first: DimArray, size: DimArray, dims: Names) -> DimArray:

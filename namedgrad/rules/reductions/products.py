@@ -24,6 +24,7 @@ from namedgrad.rules.reductions.common import if_enough, in_dtype, over_present,
 from namedgrad.rules.scans.products import may_divide
 from namedgrad.rules.structure import (
     guarded_contract,
+    if_likely,
     isfinite,
     known_finite,
     multiply,
@@ -91,16 +92,14 @@ def _others_scaled(x: DimArray, line: Name) -> DimArray:
 
 
 def _pulled(g: DimArray, y: DimArray, x: DimArray) -> tuple[DimArray]:
-    if may_divide(y):
-        return (e.divide(multiply(y, g), x),)
-    return (outweighed(g, others_of(x, tuple(n for n in x.names if n not in y.names))),)
+    dims = tuple(n for n in x.names if n not in y.names)
+    return (if_likely(may_divide(y), lambda: e.divide(multiply(y, g), x), lambda: outweighed(g, others_of(x, dims))),)
 
 
 def _pushed(t: DimArray, y: DimArray, x: DimArray) -> DimArray:
     dims = tuple(n for n in x.names if n not in y.names)
-    if may_divide(y):
-        return multiply(y, total(e.divide(t, x), dims))
-    return guarded_contract(t, others_of(x, dims), dims)
+    divided = lambda: multiply(y, total(e.divide(t, x), dims))
+    return if_likely(may_divide(y), divided, lambda: guarded_contract(t, others_of(x, dims), dims))
 
 
 _prod = reduction("prod", pullback=_pulled, pushforward=_pushed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from namedgrad import backends
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name
 from namedgrad.backends import call
@@ -27,6 +27,7 @@ from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.scans.sums import cumsum_axis
 from namedgrad.rules.structure import (
     cast,
+    if_likely,
     known_finite,
     multiply,
     not_equal,
@@ -40,16 +41,17 @@ from namedgrad.rules.structure import (
 from namedgrad.trace import apply, innermost
 
 
-def may_divide(y: DimArray) -> bool:
-    """Whether products are known to be so far from 0 and infinity that dividing by a factor is exact to rounding.
+def may_divide(y: DimArray) -> DimArray | bool:
+    """Whether products are so far from 0 and infinity that dividing by a factor is exact to rounding.
 
     Not so where the quotients are differentiated again: of a cell close to 0 they have large derivatives, which cancel.
     """
-    if y.level is not None:
+    backend = backends.backend_of(innermost(y).raw)
+    if y.level is not None or not backend.may_branch:
         return False
-    raw = innermost(y).raw
-    backend = backends.backend_of(raw)
-    return backend.may_branch and not backends.is_recording() and bool(backend.divisible(raw))
+    if not backends.is_recording():
+        return bool(backend.divisible(y.raw))
+    return make(call(backend.divisible, y.raw), (), axes.NONE)
 
 
 def before(x: DimArray, dim: Name) -> DimArray:
@@ -71,8 +73,15 @@ class _CumProd(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dim: Name) -> Map:
         frame: dict[Name, Name] = {dim: LINE}
         x, y = (relabel(a, frame) for a in (ins[0], out))
-        push, pull = (_pushed, _pulled) if may_divide(out) else (_pushed_by_recurrence, _pulled_by_recurrence)
-        return CoreMap(lambda ts: push(ts[0], x, y), lambda g: [pull(g, x, y)], [like(ins[0])], [frame], frame)
+        divisible = may_divide(out)
+
+        def push(ts: Sequence[Any]) -> DimArray:
+            return if_likely(divisible, lambda: _pushed(ts[0], x, y), lambda: _pushed_by_recurrence(ts[0], x))
+
+        def pull(g: DimArray) -> list[DimArray]:
+            return [if_likely(divisible, lambda: _pulled(g, x, y), lambda: _pulled_by_recurrence(g, x))]
+
+        return CoreMap(push, pull, [like(ins[0])], [frame], frame)
 
 
 def _pushed(t: DimArray, x: DimArray, y: DimArray) -> DimArray:
@@ -84,7 +93,7 @@ def _pulled(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
     return e.divide(later, x)
 
 
-def _pushed_by_recurrence(t: DimArray, x: DimArray, y: DimArray) -> DimArray:
+def _pushed_by_recurrence(t: DimArray, x: DimArray) -> DimArray:
     start = before(x, LINE)
     if not known_finite(x):  # a cell before which nothing is pushed takes no part, whatever it holds
         x = where(e.greater(subtract(_count(t), _moves(t)), c(0)), x, c(0))
@@ -100,7 +109,7 @@ def _count(t: DimArray) -> DimArray:
     return cumsum_axis(_moves(t), LINE)
 
 
-def _pulled_by_recurrence(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
+def _pulled_by_recurrence(g: DimArray, x: DimArray) -> DimArray:
     ahead = x
     if not known_finite(x):  # a cell behind which nothing is pulled takes no part, whatever it holds
         later = flip_axes(_count(flip_axes(g, (LINE,))), (LINE,))

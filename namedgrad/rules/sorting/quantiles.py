@@ -33,6 +33,7 @@ from namedgrad.rules.structure import (
     cast,
     constant_like,
     equal,
+    if_likely,
     isfinite,
     logical_not,
     missing,
@@ -59,7 +60,7 @@ class _Ranked(Primitive):
     def lower(self, args: Sequence[DimArray], dim: Name) -> DimArray:
         x, k = args
         apart = set(k.names).isdisjoint(x.names) and k.hidden <= x.hidden
-        if not (apart and backends.may_look(x.raw) and backends.may_look(k.raw)):
+        if not (apart and backends.backend_of(x.raw).may_branch):
             return gather(sort_axis(x, dim), {dim: k})
         at = x.names.index(dim)
         raw = call(backends.backend_of(x.raw).at_ranks, x.raw, k.raw, at)
@@ -218,21 +219,30 @@ def _quantile(
         nothing = add(multiply(cast(q, real_dtype(x)), c(0)), total(line, (name,)))
         return add(nothing, c(math.nan))
     mask = present(line, skipna)
-    n = c(extent(line, name)) if mask is None else counts(mask, (name,), "int64")
-    low, high, weight = ranks(n, q, method)
-    parts: Sequence[DimArray]  # of an odd number of cells one, in half of the time: the other would have no weight
-    parts = (_at_rank(line, low, name),) if _is_zero(weight) else _both(line, low, high, name)
-    if x.dtype.kind in "biu":  # the difference of two may not fit into their dtype
-        parts = [cast(y, real_dtype(x)) for y in parts]
-    dates = x.dtype.kind in "mM"  # of which NaT counts, as in xarray
-    between = _from_nearer if dates else partial(_between, mix or _from_nearer)  # dates cannot be halved
-    out = parts[0] if len(parts) == 1 else between(parts[0], parts[1], cast(weight, real_dtype(x)))
+
+    def of(n: DimArray) -> DimArray:
+        return _of_first(line, name, ranks(n, q, method), mix)
+
+    every = c(extent(line, name))
     if mask is not None:
-        return where(e.greater(n, c(0)), out, c(math.nan))
+        n = counts(mask, (name,), "int64")
+        return if_likely(all(mask, name), lambda: of(every), lambda: where(e.greater(n, c(0)), of(n), c(math.nan)))
+    out, dates = of(every), x.dtype.kind in "mM"  # of which NaT counts, as in xarray
     there = equal(line, line) if dates else present(line, None) if skipna is False else None
     if there is None:
         return out
     return where(all(there, name), out, missing(out) if dates else max(line, name, skipna=False))
+
+
+def _of_first(line: DimArray, name: Name, ranks: tuple[DimArray, DimArray, DimArray], mix: Mix | None) -> DimArray:
+    """What lies between two ranks of cells, of which those that are missing come last."""
+    low, high, weight = ranks
+    parts: Sequence[DimArray]  # of an odd number of cells one, in half of the time: the other would have no weight
+    parts = (_at_rank(line, low, name),) if _is_zero(weight) else _both(line, low, high, name)
+    if line.dtype.kind in "biu":  # the difference of two may not fit into their dtype
+        parts = [cast(y, real_dtype(line)) for y in parts]
+    between = _from_nearer if line.dtype.kind in "mM" else partial(_between, mix or _from_nearer)  # dates cannot be halved
+    return parts[0] if len(parts) == 1 else between(parts[0], parts[1], cast(weight, real_dtype(line)))
 
 
 def _weighted(x: DimArray, dims: Names, q: DimArray, skipna: bool | None, weights: DimArray) -> DimArray:
@@ -306,7 +316,7 @@ def _all_finite(x: DimArray) -> bool:
 
 def _both(x: DimArray, low: DimArray, high: DimArray, name: Name) -> tuple[DimArray, DimArray]:
     """The cells of two ranks, by one partition where the ranks are known."""
-    if (low.names or high.names) or backends.may_look(innermost(x).raw):
+    if (low.names or high.names) or backends.backend_of(innermost(x).raw).may_branch:
         both = apply(_RANKED, (x, join([low, high], SIDE)), dim=name)
         return slice_of(both, SIDE, 0), slice_of(both, SIDE, 1)
     return _at_rank(x, low, name), _at_rank(x, high, name)

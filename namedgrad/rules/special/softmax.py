@@ -18,6 +18,7 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.structure import (
     contract,
     guarded_contract,
+    if_likely,
     logical_not,
     multiply,
     negative,
@@ -81,7 +82,10 @@ class _LogSoftmax(_Softmax):
         p, whole = exp(y), total(g, dims)
         guard: bool = g.hidden.guard  # type: ignore[attr-defined]
         g, leads = subtract(g, scale(whole, p) if guard else multiply(p, whole)), _leading(p)
-        return g if leads is None else where(leads, negative(total(select(logical_not(leads), g), dims)), g)
+        if leads is None:
+            return g
+        rest = logical_not(leads)
+        return if_likely(rest, lambda: g, lambda: where(leads, negative(total(select(rest, g), dims)), g))
 
 
 def _leading(y: DimArray) -> DimArray | None:
@@ -99,11 +103,13 @@ def _leading(y: DimArray) -> DimArray | None:
 def less_leading(t: DimArray, y: DimArray, dims: Names) -> DimArray:
     """Tangents of what has the softmax ``y``, less that of the leading cell: the same to all changes nothing."""
     leads = _leading(y)
-    return t if leads is None else subtract(t, total(select(leads, t), dims))
+    if leads is None:
+        return t
+    return if_likely(logical_not(_any(leads, dims)), lambda: t, lambda: subtract(t, total(select(leads, t), dims)))
 
 
 _SOFTMAX, _LOG_SOFTMAX = _Softmax("softmax"), _LogSoftmax("log_softmax")
-below_max, log_sum_below = _Along("below_max"), reduction("log_sum_below")
+below_max, log_sum_below, _any = _Along("below_max"), reduction("log_sum_below"), reduction("any")
 _SAMPLES = (
     sample("real(a,b)", dim="b"),
     sample("real(a,b,c)", dim=("c", "a")),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
@@ -12,7 +13,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.movement.padding import pad_axis
 from namedgrad.rules.reductions.products import others_of
 from namedgrad.rules.scans.products import may_divide
-from namedgrad.rules.structure import guarded_contract, multiply, outweighed, relabel, reorder
+from namedgrad.rules.structure import guarded_contract, if_likely, multiply, outweighed, relabel, reorder
 from namedgrad.rules.windows.along import PerWindow, window_spreads, window_sums
 from namedgrad.rules.windows.geometry import private_name
 from namedgrad.rules.windows.views import add_windows, strided_windows
@@ -39,17 +40,17 @@ class _Products(PerWindow):
             return others_of(reorder(runs, (*offsets, *x.names)), offsets)
 
         # Of a million windows of seven the gradient takes 20 ms, by the products of the others 180.
-        if may_divide(out):
-            return CoreMap(
-                lambda ts: multiply(y, window_sums(e.divide(ts[0], x), lie)),
-                lambda g: [e.divide(window_spreads(multiply(y, g), lie, sizes), x)],
-                [like(ins[0])], [frame], frame,
-            )  # fmt: skip
-        return CoreMap(
-            lambda ts: guarded_contract(strided_windows(ts[0], lie, new), others(), offsets),
-            lambda g: [add_windows(outweighed(g, others()), lie, new, sizes)],
-            [like(ins[0])], [frame], frame,
-        )  # fmt: skip
+        divisible = may_divide(out)
+
+        def push(ts: Sequence[Any]) -> DimArray:
+            divided = lambda: multiply(y, window_sums(e.divide(ts[0], x), lie))
+            return if_likely(divisible, divided, lambda: guarded_contract(strided_windows(ts[0], lie, new), others(), offsets))
+
+        def pull(g: DimArray) -> list[DimArray]:
+            divided = lambda: e.divide(window_spreads(multiply(y, g), lie, sizes), x)
+            return [if_likely(divisible, divided, lambda: add_windows(outweighed(g, others()), lie, new, sizes))]
+
+        return CoreMap(push, pull, [like(ins[0])], [frame], frame)
 
 
 _PRODUCTS = _Products("window_prod")

@@ -1,0 +1,118 @@
+"""What programs take for likely: they do no more than the eager way does, and go on rightly where it is not so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import namedgrad as ng
+
+RNG = np.random.default_rng(5)
+X = RNG.uniform(0.5, 2.0, (4, 6))
+W = RNG.normal(size=4)
+
+
+def weighted(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A program whose gradient is looked at."""
+    return ng.compile(ng.grad(lambda x: (f(x) * ng.DimArray(W, ("a",))).sum()))
+
+
+def others(x: np.ndarray) -> np.ndarray:
+    """For every cell the product of the others in its row."""
+    return np.array([[float(math.prod(map(Fraction, np.delete(row, k)))) for k in range(row.size)] for row in x])
+
+
+def later(x: np.ndarray) -> np.ndarray:
+    """The gradient of the weighted sum over rows of the cumulative products of their cells, by its definition."""
+    n = range(x.shape[1])
+    return np.array([[sum(np.prod(np.delete(row[: k + 1], i)) for k in n if k >= i) for i in n] for row in x])
+
+
+def direction(x: np.ndarray) -> np.ndarray:
+    size = np.abs(x).max(1, keepdims=True)
+    size = np.where(size == 0, 1, size)
+    length = np.linalg.norm(x / size, axis=1, keepdims=True)
+    return x / size / np.where(length == 0, 1, length)
+
+
+def shares(x: np.ndarray) -> np.ndarray:
+    return scipy.special.softmax(x, 1)
+
+
+def first_share(x: np.ndarray) -> np.ndarray:
+    """The gradient of the first share; of one near 1 by the sum of the others."""
+    p = shares(x)
+    out = -p * p[:, :1]
+    out[:, 0] = p[:, 0] * p[:, 1:].sum(1)
+    return out
+
+
+def row(*cells: float) -> np.ndarray:
+    x = X.copy()
+    x[1] = cells
+    return x
+
+
+CASES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray], np.ndarray]] = {
+    "prod": (lambda x: x.prod("b"), others, row(1, 0, 2, 3, -1, 1)),
+    "prod, underflow": (lambda x: x.prod("b"), others, row(1e-200, 1e-200, 1, 1, 1e200, 1)),
+    "cumprod": (lambda x: x.cumprod("b").sum("b"), later, row(1, 0, 2, 0, -1, 1)),
+    "norm": (lambda x: ng.norm(x, "b"), direction, row(1e200, -2e200, 0, 1, 1, 1)),
+    "norm of 0": (lambda x: ng.norm(x, "b"), direction, row(*[0] * 6)),
+    "logsumexp": (lambda x: ng.logsumexp(x, "b"), shares, row(0, -50, -60, -80, -90, -100)),
+    "softmax": (lambda x: ng.softmax(x, "b")[{"b": 0}], first_share, row(0, -50, -60, -80, -90, -100)),
+    "log_softmax": (lambda x: ng.log_softmax(x, "b")[{"b": 0}], lambda x: (np.arange(6) == 0) - shares(x), row(-9, 50, 0, 0, 0, 0)),
+    "median": (lambda x: x.median("b"), lambda x: np.array([(np.argsort(np.argsort(v)) // 2 == 1) / 2 for v in x]), row(2, 9, 4, np.inf, -np.inf, 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_lost_bet_is_made_no_more_and_changes_nothing(name: str) -> None:
+    f, slope, special = CASES[name]
+    program = weighted(f)
+    for x in (X, special, X + 0.25, special):
+        found = program(ng.DimArray(x, ("a", "b"))).data
+        np.testing.assert_allclose(found, W[:, None] * slope(x), rtol=1e-13, atol=1e-300)
+    assert program.cache_info().recordings == 1
+
+
+@pytest.mark.parametrize("name", ["prod", "cumprod", "norm", "logsumexp", "softmax"])
+def test_what_is_likely_costs_no_second_way(name: str) -> None:
+    program = weighted(CASES[name][0])
+    program(ng.DimArray(X, ("a", "b")))
+    few = len(program.source.splitlines())
+    program(ng.DimArray(CASES[name][2], ("a", "b")))
+    assert few <= 0.85 * len(program.source.splitlines())
+
+
+def test_a_median_is_found_by_one_partition() -> None:
+    program = ng.compile(lambda x: x.median("b"))
+    np.testing.assert_array_equal(program(ng.DimArray(X, ("a", "b"))).data, np.median(X, 1))
+    assert "sort(" not in program.source
+    assert program.source.count("at_ranks(") == 1
+
+
+def test_ignored_classes_are_looked_for_by_a_bet() -> None:
+    x, targets = RNG.normal(size=(5, 3)), np.array([0, 2, 1, 2, 0])
+    program = ng.compile(ng.grad(lambda x, t: ng.cross_entropy(x, t, dim="k", reduction="sum"), 0))
+    for ignored in ([], [1, 3], []):
+        t = targets.copy()
+        t[ignored] = -100
+        expected = scipy.special.softmax(x, 1) - np.eye(3)[targets]
+        expected[ignored] = 0
+        found = program(ng.DimArray(x, ("n", "k")), ng.DimArray(t, ("n",))).data
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_what_is_masked_everywhere_is_not_tested() -> None:
+    program = weighted(lambda x: ng.where(x.max() > 0, x, 0.0).sum("b") + ng.norm(x, "b"))
+    x = row(1e-320, *[0.0] * 5)
+    for cells in (X, x):
+        found = program(ng.DimArray(cells, ("a", "b"))).data
+        np.testing.assert_allclose(found, W[:, None] * (1 + direction(cells)), rtol=1e-12)
