@@ -21,6 +21,7 @@ from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
 from namedgrad.positional.memory import UNKNOWN, is_plain, laid, lying
 from namedgrad.positional.operands import is_of_xarray, unwrap
+from namedgrad.positional.trials import made_of_few
 from namedgrad.positional.views import told_order, view
 from namedgrad.trace import innermost
 
@@ -43,7 +44,7 @@ _TURNED = {  # results that need not lie in C order
     np.asfortranarray, np.einsum, np.cross, np.nanquantile, np.nanpercentile, np.apply_along_axis, np.linspace,
     np.logspace, np.geomspace, np.linalg.eig, np.linalg.matrix_power,
 }  # fmt: skip
-_IN_ORDER = {np.dot, np.inner, np.outer, np.tensordot}  # in C order always; to ask NumPy would be to compute them twice
+_IN_ORDER = {np.dot, np.inner, np.outer, np.tensordot, np.select}  # in C order always
 _CHEAP = {np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm, np.linalg.cross}  # do not follow that
 _MAKE_ARRAYS = _NEW | {np.copy, np.where, np.select, np.tensordot, np.cov, np.i0, np.pad, np.apply_along_axis}
 
@@ -126,7 +127,7 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     if isinstance(result, PositionalArray) and (known.like or func in _MAKE_ARRAYS):
         as_array(result)
     if not _keeps_order(func, result, args, kwargs):
-        result = _laid(result, as_numpys(func, *args, **kwargs))
+        result = _laid(result, as_numpys(func, *args, result=result, **kwargs))
     return result if target is None else write_out(func, target, result)
 
 
@@ -138,15 +139,20 @@ def _keeps_order(func: Any, result: Any, args: Any, kwargs: Any) -> bool:
     return not asked and func not in _TURNED and all(map(is_plain, operands_in((args, kwargs))))
 
 
-def as_numpys(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """What NumPy's function makes of arrays that lie in memory as its own do, from which nothing else can be read."""
+def as_numpys(func: Any, *args: Any, result: Any = None, **kwargs: Any) -> Any:
+    """What NumPy's function makes of arrays that lie in memory as its own do, from which nothing else can be read.
+
+    Where the ``result`` is given, which is no view, it may be found with few cells.
+    """
     if getattr(func, "__module__", "") == "numpy.linalg" and func not in _CHEAP:  # matrices lie in C order each
         return UNKNOWN if func in _TURNED or any(np.ndim(a) > 3 for a in operands_in((args, kwargs))) else None
     if any(callable(a) and not isinstance(a, type) for a in (*args, *kwargs.values())):
         return UNKNOWN
     try:
         with np.errstate(all="ignore"):
-            return func(*_as_lying(args), **_as_lying(kwargs))
+            args, kwargs = _as_lying(args), _as_lying(kwargs)
+            made = None if result is None else made_of_few(func, args, kwargs, result)
+            return func(*args, **kwargs) if made is None else made
     except Exception:  # noqa: BLE001 - values decide, of which there are none
         return UNKNOWN
 
