@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,18 +53,26 @@ def named(x: DimArray, names: Sequence[Name]) -> DimArray:
     return relabel(x, {o: n for o, n in zip(x.dims, names, strict=True) if o != n})
 
 
+def seats(count: int, taken: Collection[Any]) -> Names:
+    """Names for new axes among ``count``: the numbers of their places, or others for those that are ``taken``."""
+    return tuple([axes.local(n) if n in taken else n for n in numbers(count)])
+
+
 def expand(x: DimArray, positions: Sequence[int]) -> DimArray:
     """New axes of size 1 at these positions of the result."""
     at, old = set(positions), iter(x.dims)
-    names = [axes.local(("new", i)) if i in at else next(old) for i in range(x.ndim + len(at))]
-    return widened(x, names)
+    return widened(x, [None if i in at else next(old) for i in range(x.ndim + len(at))])
 
 
-def widened(x: DimArray, names: Sequence[Name]) -> DimArray:
-    """Axes in this order, numbered; those that the array lacks have size 1."""
-    if new := [n for n in names if n not in x.names]:
-        x = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
-    return ordered(x, names)
+def widened(x: DimArray, names: Sequence[Name | None]) -> DimArray:
+    """Axes in this order, numbered; new ones, of size 1, have no name yet."""
+    if None not in names:
+        return ordered(x, names)
+    order = [s if n is None else n for n, s in zip(names, seats(len(names), names), strict=True)]
+    hidden = [n for n in x.names if n in x.hidden]
+    sizes = dict(zip(x.names, x.full_shape, strict=True))
+    full = (*hidden, *order)
+    return renumber(spread(x, Like(full, tuple(sizes.get(n, 1) for n in full), x.dtype)))
 
 
 def squeeze(x: DimArray, names: Names) -> DimArray:

@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, describe, extent, make
 from namedgrad.axes import NONE, Name, Names
 from namedgrad.positional.array import PositionalArray, box, numbers, view_of
-from namedgrad.positional.axis import widened
+from namedgrad.positional.axis import seats, widened
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.memory import is_plain, laid
 from namedgrad.positional.operands import nameless, unwrap
@@ -27,6 +27,7 @@ class Key(NamedTuple):
     slices: dict[Name, slice | int | DimArray]  #: positions, where the bounds of a slice differ along vectorized axes
     arrays: dict[Name, DimArray]
     target: tuple[Any, ...]  #: in order: an old name, None for a new axis, Ellipsis for the axes of ``arrays``
+    block: Names  #: the axes of ``arrays``
 
 
 class Chosen(NamedTuple):
@@ -114,21 +115,22 @@ def read_key(x: DimArray, key: Any) -> Key:
         else:
             slices[name] = indexing.as_index(int(k), name, extent(x, name), x)
     if not arrays:
-        return Key(slices, arrays, tuple(t for t in target if t is not Ellipsis))
+        return Key(slices, arrays, tuple(t for t in target if t is not Ellipsis), ())
     places = [i for i, t in enumerate(target) if t is Ellipsis]
     together = places[-1] - places[0] == len(places) - 1  # NumPy: scattered index arrays put their axes in front
     rest = [t for t in target if t is not Ellipsis]
-    rest.insert(places[0] if together else 0, Ellipsis)
-    return Key(slices, _joint(arrays, x), tuple(rest))
+    at, width = places[0] if together else 0, max(i.ndim for i in arrays.values())
+    block = seats(len(rest) + width, rest)[at : at + width]
+    rest.insert(at, Ellipsis)
+    return Key(slices, _joint(arrays, x, block), tuple(rest), block)
 
 
-def _joint(arrays: dict[Name, DimArray], x: DimArray) -> dict[Name, DimArray]:
-    """Index arrays broadcast against each other, their axes under names of their own."""
-    own = {n: axes.local(n) for n in numbers(max(i.ndim for i in arrays.values()))}
+def _joint(arrays: dict[Name, DimArray], x: DimArray, block: Names) -> dict[Name, DimArray]:
+    """Index arrays broadcast against each other, their axes under the names that are given."""
     out = {}
     for name, i in zip(arrays, meet(*arrays.values()), strict=True):
         checked = placed(i, name, x)
-        out[name] = relabel(checked, {n: own[n] for n in checked.dims})
+        out[name] = relabel(checked, {n: block[n.number] for n in checked.dims})  # type: ignore[attr-defined]
     return out
 
 
@@ -146,16 +148,7 @@ def select(x: DimArray, key: Key) -> DimArray:
         x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else slice_of(x, name, k)
     if key.arrays:
         x = indexing.gather(x, key.arrays)
-    names: list[Name] = []
-    for i, t in enumerate(key.target):
-        names.extend(block(key) if t is Ellipsis else (axes.local(("new", i)),) if t is None else (t,))
-    return widened(x, names)
-
-
-def block(key: Key) -> Names:
-    """The axes that the index arrays bring, in order."""
-    found = {n for i in key.arrays.values() for n in i.dims}
-    return tuple(sorted(found, key=lambda n: n.base.number))  # type: ignore[attr-defined]
+    return widened(x, [n for t in key.target for n in (key.block if t is Ellipsis else (t,))])
 
 
 def getitem(p: PositionalArray, key: Any) -> Any:
