@@ -12,12 +12,11 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, numbers, ordered, renumber
+from namedgrad.positional.array import PositionalArray, numbers, ordered
 from namedgrad.positional.operands import whole
 from namedgrad.rules.movement.regrouping import regroup
-from namedgrad.rules.singleton import drop
-from namedgrad.rules.structure import cast, relabel, spread
+from namedgrad.rules.singleton import refit
+from namedgrad.rules.structure import cast, relabel
 
 
 def names_of(x: DimArray, axis: Any) -> Names:
@@ -68,11 +67,19 @@ def widened(x: DimArray, names: Sequence[Name | None]) -> DimArray:
     """Axes in this order, numbered; new ones, of size 1, have no name yet."""
     if None not in names:
         return ordered(x, names)
-    order = [s if n is None else n for n, s in zip(names, seats(len(names), names), strict=True)]
-    hidden = [n for n in x.names if n in x.hidden]
-    sizes = dict(zip(x.names, x.full_shape, strict=True))
-    full = (*hidden, *order)
-    return renumber(spread(x, Like(full, tuple(sizes.get(n, 1) for n in full), x.dtype)))
+    order = tuple([s if n is None else n for n, s in zip(names, seats(len(names), names), strict=True)])
+    return refit(x, (), order, _numbering(order))
+
+
+def _numbering(names: Names) -> dict[Name, Name]:
+    """The renaming of axes in their order to numbers."""
+    return {n: to for n, to in zip(names, numbers(len(names)), strict=True) if n is not to}
+
+
+def without(x: DimArray, names: Names) -> DimArray:
+    """Axes of size 1 dropped, the others numbered."""
+    rest = tuple([n for n in x.dims if n not in names])
+    return refit(x, names, rest, _numbering(rest)) if names else x
 
 
 def squeeze(x: DimArray, names: Names) -> DimArray:
@@ -80,7 +87,7 @@ def squeeze(x: DimArray, names: Names) -> DimArray:
     for n, s in x.sizes.items():
         if n in names and s != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return renumber(drop(x, names))
+    return without(x, names)
 
 
 def flat(x: DimArray) -> DimArray:
@@ -103,7 +110,7 @@ def reshape(x: DimArray, shape: Any, order: str = "C") -> DimArray:
         return x
     if (kept := _singletons(old, new)) is not None:  # all other axes stay what they are
         drops, adds = kept
-        x = renumber(drop(x, tuple(x.dims[i] for i in drops)))
+        x = without(x, tuple(x.dims[i] for i in drops))
         return expand(x, adds) if adds else x
     return regroup(x, x.dims, dict(zip(numbers(len(new)), new)))
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from namedgrad import axes, backends
+from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, describe, extent, make
 from namedgrad.axes import NONE, Name, Names
 from namedgrad.positional.array import PositionalArray, box, numbers, view_of

@@ -16,7 +16,8 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import NONE, Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, renumber, wrap
+from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, wrap
+from namedgrad.positional.axis import without
 from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, read_key
 from namedgrad.positional.operands import nameless, numbered, unwrap
@@ -209,7 +210,7 @@ def _overwrite(x: DimArray, key: Key, v: DimArray, shape: tuple[int, ...]) -> Di
 def _fitted(v: DimArray, shape: tuple[int, ...]) -> DimArray:
     """A value ready to be broadcast to a shape: surplus and stretched axes of size 1 gone."""
     while v.ndim > len(shape) and v.shape[0] == 1:
-        v = renumber(drop(v, v.dims[:1]))
+        v = without(v, v.dims[:1])
     sizes = dict(zip(numbers(len(shape)), shape))
     if any(n not in sizes or s not in (1, sizes[n]) for n, s in v.sizes.items()):
         raise ValueError(f"could not broadcast input array from shape {v.shape} into shape {shape}")
