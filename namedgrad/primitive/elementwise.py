@@ -173,7 +173,7 @@ class Elementwise(Primitive):
         """The general path: align by name, then compute."""
         check_sizes(self.name, args)
         try:
-            names, hidden, moves = axes.elementwise_plan(tuple([a.names for a in args]), tuple([a.hidden for a in args]))
+            names, hidden, moves = axes.elementwise_plan(*zip(*[(a.names, a.hidden) for a in args], strict=True))
         except AxisError as error:
             raise AxisError(f"{self.name}: {error}; operands {', '.join(map(describe, args))}") from None
         raw = [place(a.raw, m) if a.names else a.raw for a, m in zip(args, moves, strict=True)]

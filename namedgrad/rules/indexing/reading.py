@@ -143,10 +143,10 @@ def take(x: DimArray, index: Any, dim: Any = None) -> DimArray:
     dims = pick(x, dim, "take")
     if len(dims) == 1:
         return isel(x, {dims[0]: index})
-    line = axes.fresh("cells")
+    line = axes.local("taken cells")
     found = named_index(index if not isinstance(index, int) else np.asarray(index), "index")
     flat = joined(x, dims, line)
-    aside = {n: axes.fresh(n) for n in found.dims if n in dims}
+    aside = {n: axes.local(("taken", n)) for n in found.dims if n in dims}
     found = beside(wrapped(relabel(found, aside), dims, extent(flat, line), x), x)
     return relabel(gather(flat, {line: found}), axes.invert(aside))
 
