@@ -17,7 +17,7 @@ from namedgrad.positional.memory import is_plain, laid
 from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, operands_in
 from namedgrad.rules import indexing
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel
 
 
@@ -144,8 +144,9 @@ def placed(index: DimArray, name: Name, x: DimArray) -> DimArray:
 
 def select(x: DimArray, key: Key) -> DimArray:
     """The cells that a key names, with numbered axes."""
+    x = cut_out(x, {n: k for n, k in key.slices.items() if not isinstance(k, DimArray)})
     for name, k in key.slices.items():
-        x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else slice_of(x, name, k)
+        x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else x
     if key.arrays:
         x = indexing.gather(x, key.arrays)
     return widened(x, [n for t in key.target for n in (key.block if t is Ellipsis else (t,))])

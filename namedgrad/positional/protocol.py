@@ -155,11 +155,13 @@ def _keeps_order(func: Any, result: Any, args: Any, kwargs: Any) -> bool:
 
 def _is_plainly_given(value: Any) -> bool:
     """Whether all arrays in nested arguments are in the order of C, and no other order is asked for."""
+    if isinstance(value, (PositionalArray, np.ndarray)):
+        return is_plain(value)
     if isinstance(value, (tuple, list)):
         return all(map(_is_plainly_given, value))
     if isinstance(value, dict):
         return all(map(_is_plainly_given, value.values()))
-    return value not in ("F", "A") if isinstance(value, str) else is_plain(value)
+    return not isinstance(value, str) or value not in ("F", "A")
 
 
 def as_numpys(func: Any, *args: Any, **kwargs: Any) -> Any:

@@ -36,13 +36,13 @@ def concatenate(
     if not first.ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     name = name_of(first, axis)
-    sizes = first.sizes
-    for p in parts:
-        if p.ndim != first.ndim or any(s != sizes[n] for n, s in p.sizes.items() if n is not name):
-            raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
-                + " ".join(str(q.shape) for q in parts)
-            )
+    at = first.dims.index(name)
+    shapes = [(*shape[:at], *shape[at + 1 :]) if len(shape := p.shape) == first.ndim else None for p in parts]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(
+            "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
+            + " ".join(str(q.shape) for q in parts)
+        )
     parts = _alike(parts, dtype, casting)
     return ordered(movement.join(parts, name) if len(parts) > 1 else parts[0], first.dims)
 

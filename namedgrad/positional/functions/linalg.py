@@ -49,7 +49,9 @@ def solve(a: Any, b: Any) -> DimArray:
     x, y = square(numbered(a), "solve"), right_hand_side(inexact(numbered(b)))
     if extent(y, ROW) != extent(x, ROW):
         raise ValueError(f"solve: the matrix has {extent(x, ROW)} rows, the right-hand side {extent(y, ROW)}")
-    out = linalg.solve(*pair(x, y), (ROW, COLUMN))
+    if x.ndim > 2 or y.ndim > 2:  # stacks, which broadcast
+        x, y = pair(x, y)
+    out = linalg.solve(x, y, (ROW, COLUMN))
     return ordered(out, (*batch_of(out), COLUMN, *((RHS,) if RHS in out.names else ())))
 
 

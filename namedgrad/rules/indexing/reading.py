@@ -14,7 +14,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, existing, mapping, pick
 from namedgrad.rules.indexing.maps import gather, index_names
 from namedgrad.rules.indexing.positions import beside, is_whole, joined, named_index, read_all, wrapped
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel, reorder
 
 
@@ -76,9 +76,7 @@ def isel(
     read = read_all(x, table)
     before = x.names
     arrays = {n: i for n, i in read.items() if isinstance(i, DimArray)}
-    for name, i in read.items():
-        if not isinstance(i, DimArray):
-            x = slice_of(x, name, i)
+    x = cut_out(x, {n: i for n, i in read.items() if not isinstance(i, DimArray)})
     if not arrays:
         return x
     if all(i.names in ((n,), ()) for n, i in arrays.items()):
