@@ -13,9 +13,9 @@ from namedgrad.axes import NONE, Name, Names
 from namedgrad.positional.array import PositionalArray, box, numbers, view_of
 from namedgrad.positional.axis import seats, widened
 from namedgrad.positional.broadcasting import meet
-from namedgrad.positional.memory import is_plain, laid
+from namedgrad.positional.memory import laid
 from namedgrad.positional.operands import nameless, unwrap
-from namedgrad.positional.protocol import as_numpys, operands_in
+from namedgrad.positional.protocol import as_numpys, is_plainly_given
 from namedgrad.rules import indexing
 from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel
@@ -174,7 +174,7 @@ def getitem(p: PositionalArray, key: Any) -> Any:
 
 def _is_turned(key: Any, p: PositionalArray) -> bool:
     """Whether NumPy may lay the cells that arrays choose in another order than C: it puts axes of arrays first."""
-    return (isinstance(key, tuple) and is_basic(key[0])) or not all(map(is_plain, operands_in((p, key))))
+    return (isinstance(key, tuple) and is_basic(key[0])) or not is_plainly_given((p, key))
 
 
 def _room(key: tuple[Any, ...]) -> tuple[Any, ...]:

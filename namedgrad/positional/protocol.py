@@ -150,17 +150,17 @@ def _keeps_order(func: Any, result: Any, args: Any, kwargs: Any) -> bool:
     """Whether NumPy's result is known to lie in C order."""
     if func in _IN_ORDER or (isinstance(result, PositionalArray) and result.ndim < 2):
         return True
-    return func not in _TURNED and _is_plainly_given(args) and (not kwargs or _is_plainly_given(kwargs))
+    return func not in _TURNED and is_plainly_given(args) and (not kwargs or is_plainly_given(kwargs))
 
 
-def _is_plainly_given(value: Any) -> bool:
+def is_plainly_given(value: Any) -> bool:
     """Whether all arrays in nested arguments are in the order of C, and no other order is asked for."""
     if isinstance(value, (PositionalArray, np.ndarray)):
         return is_plain(value)
     if isinstance(value, (tuple, list)):
-        return all(map(_is_plainly_given, value))
+        return all(map(is_plainly_given, value))
     if isinstance(value, dict):
-        return all(map(_is_plainly_given, value.values()))
+        return all(map(is_plainly_given, value.values()))
     return not isinstance(value, str) or value not in ("F", "A")
 
 

@@ -105,7 +105,7 @@ def test_plans_of_named_arrays_are_found_again(name: str) -> None:
 
 def _refuse_new_plans(run: Callable[[], Any]) -> None:
     """A second run finds what the first one planned."""
-    plans = [f for m in list(sys.modules.values()) if m.__name__.startswith("namedgrad") for f in vars(m).values() if hasattr(f, "cache_info")]
+    plans = [f for m in list(sys.modules.values()) if m.__name__.startswith("namedgrad") for f in vars(m).values() if hasattr(f, "cache_parameters")]
     run()
     before = [f.cache_info().misses for f in plans]
     run()

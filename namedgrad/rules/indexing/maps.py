@@ -46,14 +46,17 @@ def laid_out(x: DimArray, names: Names, sizes: Mapping[Name, int], backend: Any)
 
 def placed_index(index: Sequence[DimArray], target: Names, backend: Any) -> list[Any]:
     """Index arrays with one axis per target name, of size 1 where they lack it."""
-    out = []
-    for i in index:
-        order = tuple(n for n in target if n in i.names)
-        raw = place(i.raw, axes.Move(axes.order_plan(i.names, order), None)) if i.names else i.raw
-        full = tuple(slice(None) if n in i.names else None for n in target)
-        raw = raw if backends.is_array(raw) else call(backend.full, (), raw, np.intp)
-        out.append(call(backends.backend_of(raw).getitem, raw, full) if None in full else raw)
-    return out
+    return [
+        place(i.raw if backends.is_array(i.raw) else call(backend.full, (), i.raw, np.intp), _move(i.names, target))
+        for i in index
+    ]
+
+
+@lru_cache(4096)
+def _move(names: Names, target: Names) -> axes.Move:
+    full = tuple(slice(None) if n in names else None for n in target)
+    order = axes.order_plan(names, tuple(n for n in target if n in names))
+    return axes.Move(order, full if None in full else None)
 
 
 def around(names: Names, core: Names, shared: Names) -> tuple[Names, Names]:
@@ -248,8 +251,8 @@ def scatter_add(g: DimArray, index: Sequence[DimArray], dims: Names, sizes: tupl
 
 def with_names(g: DimArray, index: Sequence[DimArray]) -> DimArray:
     """``g`` repeated along the names of the index that it lacks."""
-    more = {n: s for n, s in index_sizes(index).items() if n not in g.names}
-    if not more:
+    if all(n in g.names for i in index for n in i.names):
         return g
+    more = {n: s for n, s in index_sizes(index).items() if n not in g.names}
     wide = spread(g, Like((*more, *g.names), (*more.values(), *g.full_shape), g.dtype))
     return relabel(wide, {}, hide=tuple(n for n in more if any(n in i.hidden for i in index)))
