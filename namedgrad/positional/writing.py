@@ -151,10 +151,15 @@ def _written(x: DimArray, key: Any, v: DimArray, how: str) -> DimArray:
     """``x`` with ``v`` in the cells of the key."""
     if how == "set" and (mask := _mask(x, key)) is not None and not v.dims:
         return _chosen(mask, v, x)
-    if any(map(is_truth, key if isinstance(key, tuple) else (key,))):  # which add an axis
+    if any(map(_is_by_number, key if isinstance(key, tuple) else (key,))):
         cells = wrap(make(_cell_numbers(x.shape), numbers(x.ndim), NONE))
         return _put(x, unwrap(cells[key]), v, how)
     return _at(x, read_key(x, key), v, how)
+
+
+def _is_by_number(k: Any) -> bool:
+    """A truth value, which adds an axis, or a mask of several axes, of whose cells one number each is enough."""
+    return is_truth(k) or (getattr(k, "ndim", 0) > 1 and k.dtype.kind == "b")
 
 
 def _mask(x: DimArray, key: Any) -> DimArray | None:

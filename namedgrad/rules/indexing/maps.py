@@ -74,7 +74,7 @@ class _Plan(NamedTuple):
     """How an array is laid out before its cells are taken, and what of them."""
 
     before: tuple[int, ...] | None
-    index: tuple[int, ...]  #: the order of the index arrays
+    turn: tuple[int, ...]  #: the order of the index arrays
     joint: Names  #: the names that they have, shared ones first
     shared: int
     tail: int
@@ -117,7 +117,7 @@ class _Gather(Primitive):
         if len(index) == 1 and not plan.shared and len(plan.joint) <= 1:
             return make(call(backend.take, x.raw, index[0].raw, x.names.index(dims[0])), plan.names, plan.hidden)
         raw = place(x.raw, axes.Move(plan.before, None))
-        placed = placed_index([index[k] for k in plan.index], plan.joint, backend)
+        placed = placed_index([index[k] for k in plan.turn], plan.joint, backend)
         out = call(backend.gather, raw, *placed, shared=plan.shared, tail=plan.tail)
         return make(place(out, axes.Move(plan.after, None)), plan.names, plan.hidden)
 

@@ -76,10 +76,11 @@ class _Uncut(Primitive):
     form, signature, keeps = "linear", "(m...)->(n...)", "constants"
     moves = 1
 
-    def lower(self, args: Sequence[DimArray], cuts: Cuts, sizes: Sequence[int]) -> DimArray:
+    def lower(self, args: Sequence[DimArray], cuts: dict[Name, slice | int], sizes: Sequence[int]) -> DimArray:
         (x,) = args
         raw, names = x.raw, x.names
-        for (n, k), size in zip(cuts.items(), sizes, strict=True):
+        for n, size in zip(reversed(cuts), reversed(sizes), strict=True):  # the last cut is the smallest
+            k = cuts[n]
             names = (*names, n) if isinstance(k, int) else names
             raw = call(backends.backend_of(raw).uncut, raw, names.index(n), k, size)
         return make(raw, names, x.hidden)
