@@ -17,6 +17,7 @@ from namedgrad.positional.memory import laid
 from namedgrad.positional.operands import nameless, unwrap
 from namedgrad.positional.protocol import as_numpys, is_plainly_given
 from namedgrad.rules import indexing
+from namedgrad.rules.indexing.positions import is_whole
 from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel
 
@@ -110,10 +111,8 @@ def read_key(x: DimArray, key: Any) -> Key:
             arrays[name] = k.at
         elif isinstance(k, DimArray):
             arrays[name] = k
-        elif isinstance(k, slice):
-            slices[name] = indexing.as_index(k, name, extent(x, name), x)
-        else:
-            slices[name] = indexing.as_index(int(k), name, extent(x, name), x)
+        elif not is_whole(k):
+            slices[name] = indexing.as_index(k if isinstance(k, slice) else int(k), name, extent(x, name), x)
     if not arrays:
         return Key(slices, arrays, tuple(t for t in target if t is not Ellipsis), ())
     places = [i for i, t in enumerate(target) if t is Ellipsis]

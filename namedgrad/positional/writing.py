@@ -22,7 +22,6 @@ from namedgrad.positional.broadcasting import squeezed
 from namedgrad.positional.indexing import Key, is_basic, is_truth, read_key
 from namedgrad.positional.operands import nameless, numbered, unwrap
 from namedgrad.rules import indexing
-from namedgrad.rules.indexing.positions import is_whole
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.singleton import drop
 from namedgrad.rules.structure import cast, constant_like, relabel, reorder, spread, where
@@ -198,7 +197,7 @@ def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:
 
 def _at(x: DimArray, key: Key, v: DimArray, how: str) -> DimArray:
     """``x`` with a value combined into the cells of a key, whose axes the value has from the right."""
-    arrays, cut = key.arrays, {n: k for n, k in key.slices.items() if not is_whole(k)}
+    arrays, cut = key.arrays, key.slices
     if len(arrays) > 1:  # all axes in their order, in which of several writers the last one counts
         name, first = next(iter(arrays.items()))
         sizes = {n: s for i in arrays.values() for n, s in i.sizes.items()}
