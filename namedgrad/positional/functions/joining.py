@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.linear import Like
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import along, cast_as, expand, flat, granted, name_of, named, pairs, reshape
+from namedgrad.positional.axis import along, cast_as, expand, flat, granted, name_of, named, pairs, reshape, seats
 from namedgrad.positional.broadcasting import stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
@@ -69,8 +69,9 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     parts = _beside(arrays)
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape" if parts else "need at least one array to stack")
-    dims, new = parts[0].dims, axes.local("stacked")
+    dims = parts[0].dims
     at = normalize_axis_index(axis, len(dims) + 1)
+    new = seats(len(dims) + 1, dims)[at]
     return ordered(movement.join(_alike(parts, dtype, casting), new), (*dims[:at], new, *dims[at:]))
 
 
