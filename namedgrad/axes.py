@@ -293,6 +293,12 @@ def renamed(names: Names, mapping: tuple[tuple[Name, Name], ...]) -> Names:
     return out
 
 
+@functools.lru_cache(4096)
+def frame(dims: Names, cores: Names) -> dict[Name, Name]:
+    """How a rule calls dims: the same mapping at every call, which nobody changes."""
+    return dict(zip(dims, cores, strict=True))
+
+
 def positions(names: Names, dims: Names) -> tuple[int, ...]:
     """Positions of dims among names."""
     return tuple(map(names.index, dims))

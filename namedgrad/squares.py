@@ -42,7 +42,7 @@ class Root:
     more is known once other values are met that are differentiated.
     """
 
-    __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp", "strict")
+    __slots__ = ("_nonzero", "flat", "here", "made", "radicand", "sharp", "strict")
 
     def __init__(
         self, here: DimArray, radicand: Callable[[], DimArray], made: Any,
@@ -50,7 +50,13 @@ class Root:
     ) -> None:  # fmt: skip
         self.here, self.radicand, self.made, self.strict = here, radicand, made, strict
         self.flat, self.sharp = flat, sharp
-        self.nonzero = functools.cache(lambda: ops.likely(ops.nonzero(innermost(here)), seen=sharp))
+        self._nonzero: DimArray | None = None
+
+    def nonzero(self) -> DimArray:
+        """Where it is not 0."""
+        if self._nonzero is None:
+            self._nonzero = ops.likely(ops.nonzero(innermost(self.here)), seen=self.sharp)
+        return self._nonzero
 
     def may_be_0(self) -> bool:
         """Whether it may be 0 somewhere, and that is of interest."""

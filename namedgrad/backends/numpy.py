@@ -126,6 +126,8 @@ class NumpyBackend(
         x = np.asarray(x)
         if x.shape == shape:
             return x
+        if x.size == math.prod(shape):  # axes of size 1
+            return x.reshape(shape)
         if not x.flags.c_contiguous:  # the constructor below wants one block of memory
             return np.broadcast_to(x, shape)
         lead = len(shape) - x.ndim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,11 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from namedgrad import axes
 from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
-from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, numbers, ordered, renumber
+from namedgrad.positional.array import PositionalArray, numbers, ordered
 from namedgrad.positional.operands import whole
 from namedgrad.rules.movement.regrouping import regroup
-from namedgrad.rules.singleton import drop
-from namedgrad.rules.structure import cast, relabel, spread
+from namedgrad.rules.singleton import refit
+from namedgrad.rules.structure import cast, relabel
 
 
 def names_of(x: DimArray, axis: Any) -> Names:
@@ -53,18 +52,34 @@ def named(x: DimArray, names: Sequence[Name]) -> DimArray:
     return relabel(x, {o: n for o, n in zip(x.dims, names, strict=True) if o != n})
 
 
+def seats(count: int, taken: Collection[Any]) -> Names:
+    """Names for new axes among ``count``: the numbers of their places, or others for those that are ``taken``."""
+    return tuple([axes.local(n) if n in taken else n for n in numbers(count)])
+
+
 def expand(x: DimArray, positions: Sequence[int]) -> DimArray:
     """New axes of size 1 at these positions of the result."""
     at, old = set(positions), iter(x.dims)
-    names = [axes.local(("new", i)) if i in at else next(old) for i in range(x.ndim + len(at))]
-    return widened(x, names)
+    return widened(x, [None if i in at else next(old) for i in range(x.ndim + len(at))])
 
 
-def widened(x: DimArray, names: Sequence[Name]) -> DimArray:
-    """Axes in this order, numbered; those that the array lacks have size 1."""
-    if new := [n for n in names if n not in x.names]:
-        x = spread(x, Like((*new, *x.names), (*(1 for _ in new), *x.full_shape), x.dtype))
-    return ordered(x, names)
+def widened(x: DimArray, names: Sequence[Name | None]) -> DimArray:
+    """Axes in this order, numbered; new ones, of size 1, have no name yet."""
+    if None not in names:
+        return ordered(x, names)
+    order = tuple([s if n is None else n for n, s in zip(names, seats(len(names), names), strict=True)])
+    return refit(x, (), order, _numbering(order))
+
+
+def _numbering(names: Names) -> dict[Name, Name]:
+    """The renaming of axes in their order to numbers."""
+    return {n: to for n, to in zip(names, numbers(len(names)), strict=True) if n is not to}
+
+
+def without(x: DimArray, names: Names) -> DimArray:
+    """Axes of size 1 dropped, the others numbered."""
+    rest = tuple([n for n in x.dims if n not in names])
+    return refit(x, names, rest, _numbering(rest)) if names else x
 
 
 def squeeze(x: DimArray, names: Names) -> DimArray:
@@ -72,7 +87,7 @@ def squeeze(x: DimArray, names: Names) -> DimArray:
     for n, s in x.sizes.items():
         if n in names and s != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return renumber(drop(x, names))
+    return without(x, names)
 
 
 def flat(x: DimArray) -> DimArray:
@@ -95,7 +110,7 @@ def reshape(x: DimArray, shape: Any, order: str = "C") -> DimArray:
         return x
     if (kept := _singletons(old, new)) is not None:  # all other axes stay what they are
         drops, adds = kept
-        x = renumber(drop(x, tuple(x.dims[i] for i in drops)))
+        x = without(x, tuple(x.dims[i] for i in drops))
         return expand(x, adds) if adds else x
     return regroup(x, x.dims, dict(zip(numbers(len(new)), new)))
 

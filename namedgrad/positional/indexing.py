@@ -7,17 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from namedgrad import axes, backends
+from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, describe, extent, make
 from namedgrad.axes import NONE, Name, Names
 from namedgrad.positional.array import PositionalArray, box, numbers, view_of
-from namedgrad.positional.axis import widened
+from namedgrad.positional.axis import seats, widened
 from namedgrad.positional.broadcasting import meet
-from namedgrad.positional.memory import is_plain, laid
+from namedgrad.positional.memory import laid
 from namedgrad.positional.operands import nameless, unwrap
-from namedgrad.positional.protocol import as_numpys, operands_in
+from namedgrad.positional.protocol import as_numpys, is_plainly_given
 from namedgrad.rules import indexing
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.indexing.positions import is_whole
+from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel
 
 
@@ -27,6 +28,7 @@ class Key(NamedTuple):
     slices: dict[Name, slice | int | DimArray]  #: positions, where the bounds of a slice differ along vectorized axes
     arrays: dict[Name, DimArray]
     target: tuple[Any, ...]  #: in order: an old name, None for a new axis, Ellipsis for the axes of ``arrays``
+    block: Names  #: the axes of ``arrays``
 
 
 class Chosen(NamedTuple):
@@ -109,26 +111,25 @@ def read_key(x: DimArray, key: Any) -> Key:
             arrays[name] = k.at
         elif isinstance(k, DimArray):
             arrays[name] = k
-        elif isinstance(k, slice):
-            slices[name] = indexing.as_index(k, name, extent(x, name), x)
-        else:
-            slices[name] = indexing.as_index(int(k), name, extent(x, name), x)
+        elif not is_whole(k):
+            slices[name] = indexing.as_index(k if isinstance(k, slice) else int(k), name, extent(x, name), x)
     if not arrays:
-        return Key(slices, arrays, tuple(t for t in target if t is not Ellipsis))
+        return Key(slices, arrays, tuple(t for t in target if t is not Ellipsis), ())
     places = [i for i, t in enumerate(target) if t is Ellipsis]
     together = places[-1] - places[0] == len(places) - 1  # NumPy: scattered index arrays put their axes in front
     rest = [t for t in target if t is not Ellipsis]
-    rest.insert(places[0] if together else 0, Ellipsis)
-    return Key(slices, _joint(arrays, x), tuple(rest))
+    at, width = places[0] if together else 0, max(i.ndim for i in arrays.values())
+    block = seats(len(rest) + width, rest)[at : at + width]
+    rest.insert(at, Ellipsis)
+    return Key(slices, _joint(arrays, x, block), tuple(rest), block)
 
 
-def _joint(arrays: dict[Name, DimArray], x: DimArray) -> dict[Name, DimArray]:
-    """Index arrays broadcast against each other, their axes under names of their own."""
-    own = {n: axes.local(n) for n in numbers(max(i.ndim for i in arrays.values()))}
+def _joint(arrays: dict[Name, DimArray], x: DimArray, block: Names) -> dict[Name, DimArray]:
+    """Index arrays broadcast against each other, their axes under the names that are given."""
     out = {}
     for name, i in zip(arrays, meet(*arrays.values()), strict=True):
         checked = placed(i, name, x)
-        out[name] = relabel(checked, {n: own[n] for n in checked.dims})
+        out[name] = relabel(checked, {n: block[n.number] for n in checked.dims})  # type: ignore[attr-defined]
     return out
 
 
@@ -142,20 +143,12 @@ def placed(index: DimArray, name: Name, x: DimArray) -> DimArray:
 
 def select(x: DimArray, key: Key) -> DimArray:
     """The cells that a key names, with numbered axes."""
+    x = cut_out(x, {n: k for n, k in key.slices.items() if not isinstance(k, DimArray)})
     for name, k in key.slices.items():
-        x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else slice_of(x, name, k)
+        x = indexing.gather(x, {name: k}) if isinstance(k, DimArray) else x
     if key.arrays:
         x = indexing.gather(x, key.arrays)
-    names: list[Name] = []
-    for i, t in enumerate(key.target):
-        names.extend(block(key) if t is Ellipsis else (axes.local(("new", i)),) if t is None else (t,))
-    return widened(x, names)
-
-
-def block(key: Key) -> Names:
-    """The axes that the index arrays bring, in order."""
-    found = {n for i in key.arrays.values() for n in i.dims}
-    return tuple(sorted(found, key=lambda n: n.base.number))  # type: ignore[attr-defined]
+    return widened(x, [n for t in key.target for n in (key.block if t is Ellipsis else (t,))])
 
 
 def getitem(p: PositionalArray, key: Any) -> Any:
@@ -180,7 +173,7 @@ def getitem(p: PositionalArray, key: Any) -> Any:
 
 def _is_turned(key: Any, p: PositionalArray) -> bool:
     """Whether NumPy may lay the cells that arrays choose in another order than C: it puts axes of arrays first."""
-    return (isinstance(key, tuple) and is_basic(key[0])) or not all(map(is_plain, operands_in((p, key))))
+    return (isinstance(key, tuple) and is_basic(key[0])) or not is_plainly_given((p, key))
 
 
 def _room(key: tuple[Any, ...]) -> tuple[Any, ...]:

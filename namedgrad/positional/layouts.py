@@ -234,7 +234,7 @@ def _block_diag(*arrays: Any) -> Any:
 
 def _cartesian_prod(*arrays: Any) -> Any:
     kind = kind_of(positional_in(arrays))
-    own = [_named(a, (axes.fresh(i),), ()) for i, a in enumerate(arrays)]
+    own = [_named(a, (axes.local(("combined", i)),), ()) for i, a in enumerate(arrays)]
     if len(own) == 1:  # as in PyTorch
         return arrays[0]
     return placed(OPERATIONS["cartesian_prod"].function(*own, new_dims=letters("cv")), "cv", kind)

@@ -123,7 +123,7 @@ def _ctc(*args: Any, **kwargs: Any) -> Any:
         raise AxisError(f"ctc_loss: log-probabilities of {call.x.ndim} axes need two, times first and classes last")
     time, *batch, kind = call.x.dims
     targets = call.array("targets")
-    label = axes.fresh("label")
+    label = axes.local("label")
     arrays = {"targets": named(targets, (*batch[len(batch) - targets.ndim + 1 :], label))}
     for p in ("input_lengths", "target_lengths"):
         if call.given.get(p) is not None and not isinstance(call.given[p], int):

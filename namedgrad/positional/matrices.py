@@ -18,7 +18,8 @@ from namedgrad.positional.protocol import kind_of
 from namedgrad.primitive import Operation
 from namedgrad.rules.contraction.sparse import sparse_product
 
-ROW, NEW, COLUMN, RHS = (axes.fresh(n) for n in ("row", "value", "column", "right-hand side"))
+ROW, COLUMN = axes.axis(-2), axes.axis(-1)  # which they are: matrices are renamed neither on the way in nor out
+NEW, RHS = axes.local("value"), axes.local("right-hand side")
 
 
 def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -31,7 +32,7 @@ def on_matrices(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     x = numbered(np.moveaxis(a, dims, (-2, -1)) if tuple(dims) != (-2, -1) else a)
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{op.name}: an array of shape {x.shape} is no matrix; it needs two axes at least")
-    operands = [named(x, (*x.dims[:-2], ROW, COLUMN))]
+    operands = [x]
     for b in map(numbered, more):
         operands = list(pair(operands[0], right_hand_side(b)))
     if "new_dim" in inspect.signature(op.function).parameters:
@@ -68,7 +69,7 @@ def right_hand_side(b: DimArray) -> DimArray:
 
 def batch_of(x: DimArray) -> Names:
     """The stacked axes, in their order."""
-    return tuple(sorted((n for n in x.dims if isinstance(n, axes.Axis)), key=lambda n: n.number))
+    return axes.in_order(n for n in x.dims if isinstance(n, axes.Axis) and n.number < ROW.number)
 
 
 def _placed(x: DimArray, kind: type[PositionalArray]) -> Any:

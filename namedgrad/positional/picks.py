@@ -45,7 +45,7 @@ def _call(name: str, prepare: Callable[[Given], Names | None]) -> Callable[..., 
 
 def _own(x: DimArray, base: str) -> DimArray:
     """The axes of an array under names of their own."""
-    return named(x, tuple(axes.fresh(base) for _ in x.dims))
+    return named(x, tuple([axes.local((base, i)) for i in range(x.ndim)]))
 
 
 def _on(value: Any, dims: Names) -> DimArray:
@@ -114,7 +114,7 @@ def _masked_select(given: Given) -> Names | None:
     given["x"], given["mask"] = numbered(x), numbered(mask)
     if given.get("dim") is not None:
         given["dim"] = names_of(given["x"], given["dim"])
-    given["new_dim"] = axes.fresh("selected")
+    given["new_dim"] = axes.local("selected")
     return None
 
 
@@ -137,7 +137,7 @@ def _select(given: Given) -> Names | None:
 def _diagonal(given: Given) -> Names | None:
     x = given["x"] = numbered(given["x"])
     dims = given["dims"] = names_of(x, tuple(given.get("dims", (-2, -1))))
-    line: Name = axes.fresh("diagonal")
+    line: Name = axes.local("picked diagonal")
     given["src"] = _on(given["src"], (*(n for n in x.dims if n not in dims), line))
     given["dim"] = line
     return x.dims
@@ -167,7 +167,7 @@ def _edges(edges: str) -> Callable[[Given], Names | None]:
 
     def prepare(given: Given) -> Names | None:
         table, x = numbered(given[edges]), numbered(given["x"])
-        dim = given["dim"] = axes.fresh("edge")
+        dim = given["dim"] = axes.local("edge")
         lead = x.dims[: table.ndim - 1]
         given[edges], given["x"] = named(table, (*lead, dim)), x
         return x.dims
@@ -186,7 +186,7 @@ def _windowed(given: Given) -> Name:
 
 def _pieces(given: Given) -> Names | None:
     """Frequencies stand in front of the pieces, in which the samples were."""
-    dim, bins = _windowed(given), axes.fresh("frequency")
+    dim, bins = _windowed(given), axes.local("frequency")
     dims = given["x"].dims
     given["frequency"] = bins
     return (*dims[: dims.index(dim)], bins, *dims[dims.index(dim) :])

@@ -89,20 +89,36 @@ def _method(key: Any, name: str) -> Callable[..., Any]:
 
 def array_function(self: PositionalArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """NumPy's functions, by identity."""
-    if not all(issubclass(t, (PositionalArray, DimArray)) or _known(t) for t in types):
+    met = _met(tuple(types))
+    if not met.known:
         return NotImplemented
-    if any(issubclass(t, DimArray) for t in types):
+    if met.named:
         if self.nameless is not None:
             return NotImplemented
         for named in nested.within((*args, *kwargs.values()), DimArray):
             unwrap(named, f"an operand of np.{func.__name__}")
     if func is np.clip and args and is_of_xarray(args[0]):  # without such a protocol: NumPy calls its method
         return args[0].clip(*args[1:], **kwargs)
-    kind = kin_of(t for t in types if issubclass(t, PositionalArray))
+    kind = met.kind
     declare_all()
     if func not in FUNCTIONS:
         return outside(func, kind, args, kwargs)
     return run(self, func, kind, args, kwargs)
+
+
+class _Met(NamedTuple):
+    """The types of the operands of a function."""
+
+    known: bool  #: whether all are ours, or arrays of a library that we know
+    named: bool  #: whether there is a DimArray
+    kind: type[PositionalArray]  #: what the result is
+
+
+@functools.lru_cache(256)
+def _met(types: tuple[type, ...]) -> _Met:
+    known = all(issubclass(t, (PositionalArray, DimArray)) or _known(t) for t in types)
+    named = any(issubclass(t, DimArray) for t in types)
+    return _Met(known, named, kin_of(t for t in types if issubclass(t, PositionalArray)))
 
 
 def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any, kwargs: Any) -> Any:
@@ -135,8 +151,18 @@ def _keeps_order(func: Any, result: Any, args: Any, kwargs: Any) -> bool:
     """Whether NumPy's result is known to lie in C order."""
     if func in _IN_ORDER or (isinstance(result, PositionalArray) and result.ndim < 2):
         return True
-    asked = any(type(v) is str and v in ("F", "A") for v in (*args, *kwargs.values()))
-    return not asked and func not in _TURNED and all(map(is_plain, operands_in((args, kwargs))))
+    return func not in _TURNED and is_plainly_given(args) and (not kwargs or is_plainly_given(kwargs))
+
+
+def is_plainly_given(value: Any) -> bool:
+    """Whether all arrays in nested arguments are in the order of C, and no other order is asked for."""
+    if isinstance(value, (PositionalArray, np.ndarray)):
+        return is_plain(value)
+    if isinstance(value, (tuple, list)):
+        return all(map(is_plainly_given, value))
+    if isinstance(value, dict):
+        return all(map(is_plainly_given, value.values()))
+    return not isinstance(value, str) or value not in ("F", "A")
 
 
 def as_numpys(func: Any, *args: Any, result: Any = None, **kwargs: Any) -> Any:

@@ -79,8 +79,8 @@ def _affine_grid(theta: Any, size: Sequence[int], *, align_corners: bool = False
 def _map_coordinates(x: Any, coordinates: Any, *args: Any, **options: Any) -> Any:
     """An array at positions (axes, ...), as SciPy has them."""
     a, p = numbered(x), numbered(coordinates)
-    inner = tuple(axes.fresh(n) for n in a.dims)
-    own = tuple(axes.fresh(n) for n in p.dims)
+    inner = tuple([axes.local(("mapped", n)) for n in a.dims])
+    own = tuple([axes.local(("place", n)) for n in p.dims])
     position = {"dims": inner, "coord": own[0]}
     out = OPERATIONS["map_coordinates"].function(named(a, inner), named(p, own), *args, **options, **position)
     return box(ordered(out, own[1:]), kind_of(positional_in((x, coordinates))))
@@ -107,7 +107,7 @@ def _interp(
     known = {name_of(a, k): _beside(v, name_of(a, k)) for k, v in given.items()}
     places: list[Name] = []
     for n in a.dims:
-        new = [axes.fresh(n) for _ in table[n].dims] if n in table else [n]
+        new = [axes.local(("target", n, k)) for k in table[n].dims] if n in table else [n]
         places += new
         if n in table:
             table[n] = named(table[n], new)
@@ -151,7 +151,7 @@ def _pairwise(name: str, *, several: bool = False) -> Callable[..., Any]:
         a, b = numbered(x), numbered(y)
         options = {} if mode is None else {"mode": mode}
         names = names_of(a, dim)
-        lines, others = ({n: axes.fresh(n) for n in names} for _ in range(2))
+        lines, others = ({n: axes.local((side, n)) for n in names} for side in ("line", "other line"))
         a, b = meet(relabel(a, lines), relabel(b, {o: n for o, n in others.items() if o in b.dims}))
         dims = tuple(lines.values())
         b = relabel(b, {others[n]: lines[n] for n in names if others[n] in b.dims})
@@ -165,9 +165,9 @@ def _pairwise(name: str, *, several: bool = False) -> Callable[..., Any]:
 def _polyval(x: Any, coefficients: Any, degree: int = 0) -> Any:
     """Coefficients along their first axis, unless another is given; their other axes come behind those of x."""
     a, p = numbered(x), numbered(coefficients)
-    own = tuple(axes.fresh(n) for n in a.dims)
+    own = tuple([axes.local(("place", n)) for n in a.dims])
     at = p.dims.index(name_of(p, degree))
-    more = tuple(LINE if i == at else axes.fresh(n) for i, n in enumerate(p.dims))
+    more = tuple([LINE if i == at else axes.local(("polynomial", n)) for i, n in enumerate(p.dims)])
     out = OPERATIONS["polyval"].function(named(a, own), named(p, more), LINE)
     return box(ordered(out, (*own, *(n for n in more if n is not LINE))), kind_of(positional_in((x, coefficients))))
 

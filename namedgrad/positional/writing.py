@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, extent, make
+from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Name
 from namedgrad.linear import Like
-from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, renumber, wrap
+from namedgrad.positional.array import PositionalArray, View, is_lent, numbers, ordered, renew, wrap
+from namedgrad.positional.axis import without
 from namedgrad.positional.broadcasting import squeezed
-from namedgrad.positional.indexing import Key, is_basic, read_key
+from namedgrad.positional.indexing import Key, is_basic, is_truth, read_key
 from namedgrad.positional.operands import nameless, numbered, unwrap
 from namedgrad.rules import indexing
 from namedgrad.rules.movement import merge, split
-from namedgrad.rules.movement.cuts import uncut_slice
 from namedgrad.rules.singleton import drop
-from namedgrad.rules.structure import cast, constant_like, relabel, spread, where
+from namedgrad.rules.structure import cast, constant_like, relabel, reorder, spread, where
 
 # ------------------------------------------------------------------------------------------------ the public ways
 
@@ -121,6 +121,9 @@ def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
             raise TypeError(owner._view.locked)
         shows.append(owner._view.show)
         owner = owner._view.base
+    if p._view.base is owner and key is Ellipsis and p._view.key is not None and _plain_key(p._view.key):
+        _renew(owner, _written(owner._x, p._view.key, v, how))
+        return
     cells = _cell_numbers(owner.shape)
     for show in reversed(shows):
         cells = show(wrap(unwrap(cells)))
@@ -147,10 +150,15 @@ def _written(x: DimArray, key: Any, v: DimArray, how: str) -> DimArray:
     """``x`` with ``v`` in the cells of the key."""
     if how == "set" and (mask := _mask(x, key)) is not None and not v.dims:
         return _chosen(mask, v, x)
-    if _plain_key(key) and how == "set":
-        return _overwrite(x, read_key(x, key), v, np.broadcast_to(np.int8(0), x.shape)[key].shape)
-    cells = wrap(make(_cell_numbers(x.shape), numbers(x.ndim), NONE))
-    return _put(x, unwrap(cells[key]), v, how)
+    if any(map(_is_by_number, key if isinstance(key, tuple) else (key,))):
+        cells = wrap(make(_cell_numbers(x.shape), numbers(x.ndim), NONE))
+        return _put(x, unwrap(cells[key]), v, how)
+    return _at(x, read_key(x, key), v, how)
+
+
+def _is_by_number(k: Any) -> bool:
+    """A truth value, which adds an axis, or a mask of several axes, of whose cells one number each is enough."""
+    return is_truth(k) or (getattr(k, "ndim", 0) > 1 and k.dtype.kind == "b")
 
 
 def _mask(x: DimArray, key: Any) -> DimArray | None:
@@ -187,29 +195,40 @@ def _chosen(mask: DimArray, v: DimArray, x: DimArray) -> DimArray:
     return ordered(out, x.dims)
 
 
-def _overwrite(x: DimArray, key: Key, v: DimArray, shape: tuple[int, ...]) -> DimArray:
-    """Write into a block: the value in place, by a mask over the axes that the key restricts."""
-    v = _fitted(v, shape)
-    names = [axes.local(("new", i)) if t is None else t for i, t in enumerate(key.target)]
-    v = relabel(v, {n: names[len(names) + n.number] for n in v.dims})  # type: ignore[attr-defined]
-    v = drop(v, tuple(n for n in v.dims if n not in x.names))
-    cut = {n: k for n, k in key.slices.items() if k != slice(None)}
-    for n, k in cut.items():
-        if n in v.names:
-            v = uncut_slice(v, (n,), index=k, size=extent(x, n))
-    if not cut:
+def _at(x: DimArray, key: Key, v: DimArray, how: str) -> DimArray:
+    """``x`` with a value combined into the cells of a key, whose axes the value has from the right."""
+    arrays, cut = key.arrays, key.slices
+    if len(arrays) > 1:  # all axes in their order, in which of several writers the last one counts
+        name, first = next(iter(arrays.items()))
+        sizes = {n: s for i in arrays.values() for n, s in i.sizes.items()}
+        arrays = arrays | {name: ordered_as(first, {n: sizes[n] for n in key.block})}
+    found = {n: s for i in (x, *arrays.values()) for n, s in i.sizes.items()}
+    found |= {n: len(range(found[n])[k]) for n, k in cut.items() if isinstance(k, slice)}
+    found |= {n: s for i in cut.values() if isinstance(i, DimArray) for n, s in i.sizes.items()}
+    names = [n for t in key.target for n in (key.block if t is Ellipsis else (t,))]
+    v = cast(_fitted(v, tuple(1 if n is None else found[n] for n in names)), x.dtype)
+    seat: Any = {n: names[n.number] for n in v.dims}  # type: ignore[attr-defined]
+    v = drop(v, tuple(n for n, to in seat.items() if to is None))
+    v = relabel(v, {n: seat[n] for n in v.dims if n is not seat[n]})
+    if not (cut or arrays or how != "set"):
         if v.backend != x.backend and v.level is None and not v.hidden:
             v = constant_like(v.data, x, v.names)
-        return ordered(spread(cast(v, x.dtype), Like(x.dims, x.shape, x.dtype)), x.dims)
-    mask = np.zeros(tuple(extent(x, n) for n in cut), dtype=bool)
-    mask[tuple(cut.values())] = True
-    return _chosen(constant_like(mask, x, tuple(cut)), v, x)
+        return ordered(spread(v, Like(x.dims, x.shape, x.dtype)), x.dims)
+    return ordered(getattr(indexing.At(x, cut | arrays), how)(v), x.dims)
+
+
+def ordered_as(index: DimArray, sizes: dict[Name, int]) -> DimArray:
+    """An index with all of these axes, in their order."""
+    hidden = [n for n in index.names if n in index.hidden]
+    full = dict(zip(index.names, index.full_shape, strict=True)) | sizes
+    names = (*hidden, *sizes)
+    return reorder(spread(index, Like(names, tuple(full[n] for n in names), index.dtype)), names)
 
 
 def _fitted(v: DimArray, shape: tuple[int, ...]) -> DimArray:
     """A value ready to be broadcast to a shape: surplus and stretched axes of size 1 gone."""
     while v.ndim > len(shape) and v.shape[0] == 1:
-        v = renumber(drop(v, v.dims[:1]))
+        v = without(v, v.dims[:1])
     sizes = dict(zip(numbers(len(shape)), shape))
     if any(n not in sizes or s not in (1, sizes[n]) for n, s in v.sizes.items()):
         raise ValueError(f"could not broadcast input array from shape {v.shape} into shape {shape}")

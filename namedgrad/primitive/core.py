@@ -61,12 +61,12 @@ class CoreOp(Primitive):
         raw = [place(a.raw, m) for a, m in zip(args, plan.moves, strict=True)]
         backend = backends.backend_of(*raw)
         tail: tuple[int, ...] = ()
-        if self.columns is not None:
+        if self.columns is not None and len(columns) != 1:
             flat = raw[self.columns]
             tail = flat.shape[flat.ndim - len(columns) :]
             raw[self.columns] = call(backend.reshape, flat, (*flat.shape[: flat.ndim - len(columns)], math.prod(tail)))
         res = call(self.kernel_for(*raw), *raw, **params)
-        if self.columns is not None:
+        if self.columns is not None and len(columns) != 1:
             res = call(backend.reshape, res, (*res.shape[:-1], *tail))
         if plan.back[0] is not None:
             res = call(backend.transpose, res, plan.back[0])
@@ -75,8 +75,7 @@ class CoreOp(Primitive):
     def linear(
         self, out_: DimArray, ins: list[DimArray], need: list[bool], dims: tuple[Names, ...], out: Names, **params: Any
     ) -> Map:
-        frames = [dict(zip(d, c, strict=True)) for d, c in zip(dims, self.ins, strict=True)]
-        out_frame = dict(zip(out, self.out, strict=True))
+        frames, out_frame = [axes.frame(*pair) for pair in zip(dims, self.ins, strict=True)], axes.frame(out, self.out)
         y = ops.relabel(out_ if self.of_result else zeros_of(out_), out_frame)
         xs = [ops.relabel(x, f) for x, f in zip(ins, frames, strict=True)]
         at = [i for i, n in enumerate(need) if n]

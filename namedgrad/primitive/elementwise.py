@@ -143,7 +143,7 @@ class Elementwise(Primitive):
         else:
             return self.align((x, y))
         kind = type(a)
-        kernel = (self.kernels.get(kind) if kind is type(b) else None) or self.kernel_for_two(a, b)
+        kernel = (self.kernels.get(kind) if kind is type(b) else None) or self.kernel_of(a, b)
         out = kernel(a, b)  # :func:`namedgrad.backends.call` unrolled here and above: it saves 0.1 us of 1.3
         if backends.recording:
             out = backends.note(kernel, (a, b), out)
@@ -162,22 +162,22 @@ class Elementwise(Primitive):
         found = super().kernel_for(*raw)
         return _on_numbers(found) if self.kernel in OPERATORS and all(map(backends.is_number, raw)) else found
 
-    def kernel_for_two(self, a: Any, b: Any) -> Callable[..., Any]:
-        """The kernel for two raw operands, remembered for their types, or their type."""
-        kind: Any = type(a) if type(a) is type(b) else (type(a), type(b))
-        if kind not in self.kernels and {backends.backend_of_type(type(x)) for x in (a, b)} <= {backends.NUMPY, None}:
-            self.kernels[kind] = self.kernel_for(a, b)
-        return self.kernels.get(kind) or self.kernel_for(a, b)
+    def kernel_of(self, *raw: Any) -> Callable[..., Any]:
+        """The kernel for raw operands, remembered for their types, or the one type of two."""
+        kind: Any = type(raw[0]) if len(raw) == 2 and type(raw[0]) is type(raw[1]) else tuple(map(type, raw))
+        if kind not in self.kernels and {backends.backend_of_type(type(x)) for x in raw} <= {backends.NUMPY, None}:
+            self.kernels[kind] = self.kernel_for(*raw)
+        return self.kernels.get(kind) or self.kernel_for(*raw)
 
     def align(self, args: Sequence[DimArray]) -> DimArray:
         """The general path: align by name, then compute."""
         check_sizes(self.name, args)
         try:
-            names, hidden, moves = axes.elementwise_plan(tuple(a.names for a in args), tuple(a.hidden for a in args))
+            names, hidden, moves = axes.elementwise_plan(*zip(*[(a.names, a.hidden) for a in args], strict=True))
         except AxisError as error:
             raise AxisError(f"{self.name}: {error}; operands {', '.join(map(describe, args))}") from None
         raw = [place(a.raw, m) if a.names else a.raw for a, m in zip(args, moves, strict=True)]
-        return make(call((self.kernel_for_two if len(raw) == 2 else self.kernel_for)(*raw), *raw), names, hidden)
+        return make(call(self.kernel_of(*raw), *raw), names, hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map | None:
         terms = []

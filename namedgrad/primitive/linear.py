@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,10 +41,9 @@ class Along(LinearCore):
         return apply(self.prim, ts, dims=axes.cores(len(self.frames[0] or self.out_frame)), **self.params)
 
 
-@functools.lru_cache(4096)
 def frame_of(dims: Names) -> dict[Name, Name]:
     """The core names of dims."""
-    return dict(zip(dims, axes.cores(len(dims)), strict=True))
+    return axes.frame(dims, axes.cores(len(dims)))
 
 
 class Linear(Primitive):

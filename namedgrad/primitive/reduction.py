@@ -10,7 +10,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
 from namedgrad.linear import Map, like, ops
-from namedgrad.primitive.linear import LinearCore
+from namedgrad.primitive.linear import LinearCore, frame_of
 from namedgrad.primitive.registry import Primitive
 from namedgrad.trace import apply
 
@@ -39,7 +39,7 @@ class Reduction(Primitive):
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map | None:
         if self.pullback is None:
             return None
-        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
+        frame = frame_of(dims)
         x = ops.relabel(ins[0], frame)
         return LinearCore(
             lambda ts: self.pushforward(ts[0], out, x), lambda g: self.pullback(g, out, x), [like(ins[0])], [frame], {}

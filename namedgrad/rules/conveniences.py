@@ -213,7 +213,7 @@ def isin(x: DimArray, test_elements: Any) -> DimArray:
     >>> ng.arange("x", 4).isin([1, 3]).data
     array([False,  True, False,  True])
     """
-    own: Name = axes.fresh("values")
+    own: Name = axes.local("values that are sought")
     values = np.asarray(test_elements.to_numpy() if isinstance(test_elements, DimArray) else test_elements).reshape(-1)
     return equal(x, beside(make(values, (own,), NONE), x)).any(own)
 

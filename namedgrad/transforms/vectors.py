@@ -62,7 +62,7 @@ def _revectorized(x: DimArray, vectors: dict[Name, Any], dims: dict[Name, Any] |
     if len(target) < len(vectors) + len(dims or {}) or (dims is None and set(vectors) & set(own)):
         raise AxisError(f"revectorize: a name of {tuple(vectors)} is that of a dim of {describe(x)} too; rename one")
     sizes = _resolved(target, [extent(wide, n) for n in merged], x)
-    line: Name = axes.fresh("line")
+    line: Name = axes.local("vectors")
     rest = () if dims is not None else own
     if merged:
         wide = merge(wide, merged, line)
@@ -70,7 +70,7 @@ def _revectorized(x: DimArray, vectors: dict[Name, Any], dims: dict[Name, Any] |
         wide = spread(wide, Like((line, *wide.names), (1, *wide.full_shape), wide.dtype))
     if not sizes:
         return reorder(drop(wide, (line,)), rest)
-    parts: dict[Name, Name] = {n: axes.fresh(n) for n in sizes}  # the old names may be among the new ones
+    parts: dict[Name, Name] = {n: axes.local(("vector", n)) for n in sizes}  # the old names may be among the new ones
     wide = split(wide, line, {parts[n]: s for n, s in sizes.items()})
     wide = reorder(wide, (*parts.values(), *rest)).rename({new: n for n, new in parts.items()})
     return vectorize(wide, *vectors) if vectors else wide

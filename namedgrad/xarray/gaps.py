@@ -297,7 +297,7 @@ def _of_pattern(
     y: DimArray, x: DimArray, mask: Any, line: Name, *, method: str, options: dict[str, Any]
 ) -> DimArray:
     """A line without its gaps interpolated there; its present cells are any."""
-    gap, node = axes.fresh("gap"), axes.fresh("node")
+    gap, node = axes.local("gap"), axes.local("node")
     there, gone = (constant_like(np.flatnonzero(m), x, (n,)) for m, n in ((mask, node), (~mask, gap)))
     places = splines.Line(node, int(mask.sum()), gather(x, {line: there}), gather(x, {line: gone}))
     if method == "spline":

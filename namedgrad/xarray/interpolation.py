@@ -86,7 +86,7 @@ def _line(x: DimArray, dim: Name, coord: xr.Variable, target: xr.Variable) -> Li
 
     if coord.dtype.kind in "mMO":  # times
         (coord,), (target,) = _floatize_x([coord], [target])
-    name = axes.fresh(dim)
+    name = axes.local(("interpolated", dim))
     at, to = named(coord), named(target)
     kind = np.result_type(np.float64, at.dtype, to.dtype)
     return Line(name, extent(x, dim), relabel(cast(at, kind), {dim: name}), cast(to, kind))
@@ -258,7 +258,7 @@ def _pieces(x: DimArray, line: Line, degree: int) -> DimArray:
     through = interpolator(np.asarray(line.coord.raw), degree)
     starts = through.t[degree : -degree - 1]  # the knots at both ends coincide
     taylor = np.stack([through(starts, nu=i) / math.factorial(i) for i in range(degree + 1)])
-    power, piece = axes.fresh("power"), axes.fresh("piece")
+    power, piece = axes.local("power of pieces"), axes.local("piece")
     coefficients = dot(x, constant_like(taylor, x, (power, piece, line.name)), dim=line.name)
     left = constant_like(starts, line.target, (piece,))
     at = searchsorted(left, stop_gradient(line.target), piece, side="right") - 1
@@ -273,7 +273,7 @@ def _pieces(x: DimArray, line: Line, degree: int) -> DimArray:
 
 def _lagrange(line: Line) -> DimArray:
     """Weights of the polynomial through all nodes, as a function of the targets."""
-    other = axes.fresh("other")
+    other = axes.local("other node")
     mine = line.coord
     theirs = relabel(mine, {line.name: other})
     same = equal(identity(line.n, line.name, other, mine), c(1.0))

@@ -46,7 +46,7 @@ def quantile_of_weighted(self: Any, da: Any, q: Any, dim: Any = None, skipna: bo
 def _weighted_quantiles(data: Any, weights: Any, q: Any, *, skipna: bool, count: int) -> Any:
     """The quantiles along a new last axis, over the last ones."""
     x, w = unwrap(data), unwrap(weights)
-    level: Any = axes.fresh("quantile")
+    level: Any = axes.local("level of quantiles")
     out = weighted_quantiles(x, w, constant_like(q, x, (level,)), x.dims[x.ndim - count :], skipna=skipna)
     return box(ordered(out, (*x.dims[: x.ndim - count], level)), kind_of(positional_in((data, weights))))
 

@@ -29,7 +29,7 @@ def spline(x: DimArray, coord: DimArray, target: DimArray, dim: Name, degree: in
     n = extent(x, dim)
     if n <= degree:
         raise ValueError(f"interp: a spline of degree {degree} needs at least {degree + 1} coordinates, got {n}")
-    row, knots = axes.fresh("row"), _knots(coord, dim, n, degree)
+    row, knots = axes.local("row of splines"), _knots(coord, dim, n, degree)
     matrix = _basis(relabel(coord, {dim: row}), knots, dim, n, degree)
     weights = solve(matrix, relabel(x, {dim: row}), dims=(row, dim))
     return dot(_basis(target, knots, dim, n, degree), weights, dim=dim)

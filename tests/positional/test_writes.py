@@ -132,3 +132,53 @@ def test_programs_that_write_in_place(f: Callable[[Any], Any]) -> None:
     slopes = [ng.grad(total)(x) for x in rows]
     np.testing.assert_allclose([compiled(x) for x in rows], slopes, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(ng.grad(total)(ng.positional(rows, "b")).data, slopes, rtol=1e-12, atol=1e-12)
+
+
+TABLE = np.random.default_rng(5).normal(size=(3, 4, 5))
+SOME, OTHERS = np.array([2, 0, 2]), np.array([1, 1, 3])
+KEYS_OF_SEVERAL_KINDS: list[Any] = [
+    SOME, (slice(None), SOME), (..., SOME), (SOME, OTHERS), (SOME, slice(None), OTHERS), (slice(None), SOME, OTHERS),
+    (SOME[:, None], OTHERS), (slice(None), SOME[:, None], OTHERS), (SOME[:2, None], slice(1, 3), OTHERS),
+    (1, SOME), (SOME, 1), (1, slice(None), SOME), (SOME, slice(3, 0, -2)), (slice(1, None), SOME[None, :]), (None, SOME),
+    (SOME, None, slice(1, 2)), (slice(None, None, 2), 1, slice(-2, None)), (None, 2, ..., None), (0, 1, 2), [2, 0],
+    TABLE > 0, TABLE[:, :, 0] > 0, (slice(None), TABLE[0, :, 0] > 0), (TABLE[:, 0, 0] > 0, 1), (SOME > 5, slice(None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["set", "add"])
+@pytest.mark.parametrize("key", KEYS_OF_SEVERAL_KINDS, ids=range(len(KEYS_OF_SEVERAL_KINDS)))
+def test_keys_of_several_kinds_write_as_in_numpy(key: Any, how: str) -> None:
+    """What is written is linear in the array and the value: gradients are the results for unit arrays."""
+
+    def written(x: Any, v: Any) -> Any:
+        out = x.copy()
+        if how == "set":
+            out[key] = v
+        else:
+            np.add.at(out, key, v)
+        return out
+
+    rng = np.random.default_rng(6)
+    value, weights = rng.normal(size=TABLE[key].shape[-2:]), rng.normal(size=TABLE.shape)
+    of_x, of_v = ng.grad(lambda x, v: np.sum(weights * written(x, v)), wrt=(0, 1))(TABLE, value)
+    zeros, nothing = np.zeros_like(TABLE), np.zeros_like(value)
+    for found, start, linear in ((of_x, zeros, lambda a: written(a, nothing)), (of_v, nothing, lambda a: written(zeros, a))):
+        units = np.eye(start.size).reshape(-1, *start.shape)
+        expected = [np.sum(weights * linear(unit)) for unit in units]
+        np.testing.assert_allclose(np.ravel(found), expected, atol=1e-12)
+    made = getattr(ng.positional(TABLE).at[key], how)(value)
+    np.testing.assert_allclose(made.data, written(TABLE, value), rtol=1e-14)
+
+
+def test_a_view_of_a_view_that_is_added_to() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y[1:] += 2.0 * x[:-1]
+        y[:, 1:][1] *= 3.0
+        y[0, :2] = x[1, 1:]
+        return y
+
+    unit_results = [f(unit) for unit in np.eye(6).reshape(6, 2, 3)]
+    weights = np.arange(6.0).reshape(2, 3)
+    found = ng.grad(lambda x: np.sum(weights * f(x)))(np.zeros((2, 3)))
+    np.testing.assert_allclose(found.ravel(), [np.sum(weights * r) for r in unit_results])

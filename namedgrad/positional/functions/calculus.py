@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import cast_as, double, expand, flat, name_of, named, names_of
+from namedgrad.positional.axis import cast_as, double, flat, name_of, named, names_of
 from namedgrad.positional.broadcasting import meet
 from namedgrad.positional.functions.creation import filled, nested
 from namedgrad.positional.functions.joining import concatenate
@@ -22,6 +22,8 @@ from namedgrad.rules import movement
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
+from namedgrad.rules.linalg.products import cross as of_vectors
+from namedgrad.rules.movement.cuts import uncut_slice
 from namedgrad.rules.reductions import any as some
 from namedgrad.rules.resampling.interp import interp as interpolated
 from namedgrad.rules.signal import convolution
@@ -111,15 +113,13 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     both = [_vectors(numbered(v), i) for v, i in ((a, axisa), (b, axisb))]
-    flat = all(extent(p, CELL) == 2 for p in both)
-    u, v = ([movement.slice_of(p, CELL, i) for i in range(extent(p, CELL))] for p in both)
-    if flat:
+    if all(extent(p, CELL) == 2 for p in both):
+        u, v = ([movement.slice_of(p, CELL, i) for i in (0, 1)] for p in both)
         return subtract(multiply(*meet(u[0], v[1])), multiply(*meet(u[1], v[0])))
-    u, v = ([*w, multiply(w[0], c(0))] if len(w) == 2 else w for w in (u, v))
-    parts = [subtract(*(multiply(*meet(u[i], v[j])) for i, j in ((k, m), (m, k)))) for k, m in ((1, 2), (2, 0), (0, 1))]
-    shape = parts[0]
-    at = normalize_axis_index(axisc, shape.ndim + 1)
-    return concatenate([expand(p, [at]) for p in parts], at)
+    out = of_vectors(*meet(*(uncut_slice(p, CELL, slice(0, 2), 3) if extent(p, CELL) == 2 else p for p in both)), CELL)
+    rest = axes.in_order(n for n in out.dims if n is not CELL)
+    at = normalize_axis_index(axisc, out.ndim)
+    return ordered(out, (*rest[:at], CELL, *rest[at:]))
 
 
 CELL = axes.fresh("cell")

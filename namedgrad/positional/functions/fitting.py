@@ -55,7 +55,7 @@ def polyfit(
         raise TypeError("expected x and y to have same length")
     if deg < 0:
         raise ValueError("expected deg >= 0")
-    more = tuple(axes.fresh(n) for n in values.dims[1:])
+    more = tuple([axes.local(("fitted", n)) for n in values.dims[1:]])
     if rcond is None:
         rcond = at.shape[0] * float(np.finfo(at.dtype).eps)
     at, data = named(double(at), (LINE,)), named(values, (LINE, *more))

@@ -9,7 +9,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, TraceError, extent
 from namedgrad.positional.array import PositionalArray, numbers, ordered
-from namedgrad.positional.axis import along, flat, granted, name_of, named, reshape
+from namedgrad.positional.axis import along, flat, granted, name_of, named, reshape, seats
 from namedgrad.positional.broadcasting import pair, squeezed
 from namedgrad.positional.functions.shapes import diagonal_of
 from namedgrad.positional.indexing import index_array, placed
@@ -39,10 +39,11 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     x = numbered(a)
     x, name = along(x, granted(x, axis))
     index = _index(indices, extent(x, name), mode)
-    own = [axes.local(n) for n in index.dims]
-    index = placed(named(index, own), name, x)
     at = x.dims.index(name)
-    return ordered(indexing.gather(x, {name: index}), (*x.dims[:at], *own, *x.dims[at + 1 :]))
+    before, after = x.dims[:at], x.dims[at + 1 :]
+    own = seats(x.ndim - 1 + index.ndim, (*before, *after))[at : at + index.ndim]
+    index = placed(named(index, own), name, x)
+    return ordered(indexing.gather(x, {name: index}), (*before, *own, *after))
 
 
 @implements(np.take_along_axis)

@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.linear import Like
 from namedgrad.positional.array import ordered
-from namedgrad.positional.axis import along, cast_as, expand, flat, granted, name_of, named, pairs, reshape
+from namedgrad.positional.axis import along, cast_as, expand, flat, granted, name_of, named, pairs, reshape, seats
 from namedgrad.positional.broadcasting import stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, static
@@ -36,13 +36,13 @@ def concatenate(
     if not first.ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     name = name_of(first, axis)
-    sizes = first.sizes
-    for p in parts:
-        if p.ndim != first.ndim or any(s != sizes[n] for n, s in p.sizes.items() if n is not name):
-            raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
-                + " ".join(str(q.shape) for q in parts)
-            )
+    at = first.dims.index(name)
+    shapes = [(*shape[:at], *shape[at + 1 :]) if len(shape := p.shape) == first.ndim else None for p in parts]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(
+            "all the input array dimensions except for the concatenation axis must match exactly, got shapes "
+            + " ".join(str(q.shape) for q in parts)
+        )
     parts = _alike(parts, dtype, casting)
     return ordered(movement.join(parts, name) if len(parts) > 1 else parts[0], first.dims)
 
@@ -69,8 +69,9 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     parts = _beside(arrays)
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape" if parts else "need at least one array to stack")
-    dims, new = parts[0].dims, axes.local("stacked")
+    dims = parts[0].dims
     at = normalize_axis_index(axis, len(dims) + 1)
+    new = seats(len(dims) + 1, dims)[at]
     return ordered(movement.join(_alike(parts, dtype, casting), new), (*dims[:at], new, *dims[at:]))
 
 

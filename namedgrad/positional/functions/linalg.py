@@ -8,24 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import ordered
 from namedgrad.positional.axis import named, names_of
 from namedgrad.positional.broadcasting import pair
 from namedgrad.positional.functions.reductions import kept
-from namedgrad.positional.matrices import COLUMN, RHS, ROW, batch_of, right_hand_side
+from namedgrad.positional.matrices import COLUMN, ROW
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import linalg
 from namedgrad.rules import reductions as r
 from namedgrad.rules.linalg.matrices import inexact
+from namedgrad.rules.linalg.solving import solved
+
+_EQUATIONS = axes.local("equation"), axes.local("unknown")
 
 
 def matrix(x: DimArray, what: str, numbers: Callable[[DimArray], DimArray] = inexact) -> DimArray:
-    """The last two axes under the names of rows and columns."""
+    """An array of matrices over its last two axes, whose numbers are the names of rows and columns."""
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{what}: an array of shape {x.shape} is no matrix; it needs two axes at least")
-    return named(numbers(x), (*x.dims[:-2], ROW, COLUMN))
+    return numbers(x)
 
 
 def square(x: DimArray, what: str, numbers: Callable[[DimArray], DimArray] = inexact) -> DimArray:
@@ -46,11 +50,17 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DimArray:
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> DimArray:
-    x, y = square(numbered(a), "solve"), right_hand_side(inexact(numbered(b)))
-    if extent(y, ROW) != extent(x, ROW):
-        raise ValueError(f"solve: the matrix has {extent(x, ROW)} rows, the right-hand side {extent(y, ROW)}")
-    out = linalg.solve(*pair(x, y), (ROW, COLUMN))
-    return ordered(out, (*batch_of(out), COLUMN, *((RHS,) if RHS in out.names else ())))
+    x, y = square(numbered(a), "solve"), inexact(numbered(b))
+    if not y.ndim:
+        raise ValueError("solve: the right-hand side needs an axis at least")
+    core = y.dims[-2:]
+    if extent(y, core[0]) != extent(x, ROW):
+        raise ValueError(f"solve: the matrix has {extent(x, ROW)} rows, the right-hand side {extent(y, core[0])}")
+    x = named(x, (*x.dims[:-2], *_EQUATIONS))  # so that it has no axis that the right-hand side has beside its rows
+    if x.ndim > 2 or y.ndim > 2:  # stacks, which broadcast
+        x, y = pair(x, y)
+    out = solved(x, y, _EQUATIONS, core[0], core[0])
+    return ordered(out, (*axes.in_order(n for n in out.dims if n not in core), *core))
 
 
 @implements(np.linalg.inv)

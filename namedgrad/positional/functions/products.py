@@ -114,7 +114,9 @@ def dot(a: Any, b: Any, out: Any = None) -> DimArray:
     x, y = arrayed(a), arrayed(b)
     if not x.ndim or not y.ndim:
         return multiply(x, y)
-    return tensordot(x, y, ((-1,), (-min(y.ndim, 2),)))
+    at = max(y.ndim - 2, 0)
+    _check("dot", x, y, x.dims[-1], y.dims[at])
+    return _summed(x, y, (x.ndim - 1,), (at,))
 
 
 @implements(np.tensordot, np.linalg.tensordot)

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from namedgrad import axes
 from namedgrad.array import DimArray, extent
 from namedgrad.positional.array import PositionalArray, numbers, ordered, view_of, wrap
-from namedgrad.positional.axis import expand, granted, name_of, names_of, squeeze
+from namedgrad.positional.axis import expand, granted, name_of, names_of, seats, squeeze
 from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.broadcasting import joint_sizes, stretch
 from namedgrad.positional.operands import numbered
@@ -205,9 +205,9 @@ implements(np.linalg.diagonal, view="r")(lambda x, /, *, offset=0: diagonal(x, o
 
 def diagonal_of(x: DimArray, row: Any, col: Any, offset: int = 0) -> DimArray:
     """The diagonal of two axes, as the last axis."""
-    name = axes.local("diagonal")
-    out = movement.diagonal(x, (row, col), int(offset), new_dim=name)
-    return ordered(out, (*(n for n in out.dims if n is not name), name))
+    rest = [n for n in x.dims if n not in (row, col)]
+    name = seats(len(rest) + 1, rest)[-1]
+    return ordered(movement.diagonal(x, (row, col), int(offset), new_dim=name), (*rest, name))
 
 
 @implements(np.trace, method=True)

@@ -109,7 +109,7 @@ def cartesian_prod(*arrays: DimArray, dim: Any = None, new_dims: Names = ("combi
     combination, variable = axes.check_names(new_dims)
     dtype = functools.reduce(np.promote_types, [x.dtype for x in xs])
     table = dict(zip(own, (extent(x, n) for x, n in zip(xs, own, strict=True)), strict=True))
-    cells = axes.fresh("combination"), axes.fresh("variable")
+    cells = axes.local("combination"), axes.local("variable")
     wide = [spread(cast(x, dtype), Like(own, tuple(table.values()), dtype)) for x in xs]
     out = merge(join(wide, cells[1]), own, cells[0])
     rest = tuple(n for n in out.names if n not in cells)

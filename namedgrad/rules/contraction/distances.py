@@ -256,7 +256,7 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     (new,) = axes.check_names((new_dim,))
     if new in x.names and new != point:
         raise AxisError(f"pdist: the dim {new!r} exists already in {x.dims}; choose another new_dim")
-    inside, other = axes.fresh("pair"), axes.fresh("point")
+    inside, other = axes.local("pair of points"), axes.local("other point")
     if 0 < p < math.inf and x.dtype.kind in "fiub" and extent(x, cell):
         x = x if x.dtype.kind == "f" else cast(x, "float64")
         out = _pair_distance(x, dims=((cell, point),), out=(inside,), p=float(p))

@@ -13,12 +13,13 @@ from namedgrad.axes import Name, Names
 from namedgrad.marks import agree
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import divide, maximum, minimum, power
-from namedgrad.rules.indexing.block import cut_out, write_block
+from namedgrad.rules.indexing.block import write_block
 from namedgrad.rules.indexing.maps import index_names, with_names
 from namedgrad.rules.indexing.positions import as_positions, is_whole, read_all
 from namedgrad.rules.indexing.products import scatter_product
 from namedgrad.rules.indexing.reading import by_order
 from namedgrad.rules.indexing.writing import write_into
+from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import add, alongside, multiply, negative
 from namedgrad.trace import innermost
 

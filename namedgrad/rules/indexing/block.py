@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,18 +14,9 @@ from namedgrad.linear import Like, Map, fold, like
 from namedgrad.primitive import Primitive, check_sizes
 from namedgrad.rules.dims import Axes, without
 from namedgrad.rules.indexing.maps import laid_out
-from namedgrad.rules.movement.cuts import slice_of
+from namedgrad.rules.movement.cuts import Cuts, cut_out
 from namedgrad.rules.structure import cast, spread, stamp, zeros_spread
 from namedgrad.trace import apply
-
-Cuts = Mapping[Name, slice | int]
-
-
-def cut_out(x: DimArray, cuts: Cuts) -> DimArray:
-    """The block."""
-    for name, cut in cuts.items():
-        x = slice_of(x, name, cut)
-    return x
 
 
 def checked(x: DimArray, v: DimArray, cuts: Cuts) -> dict[Name, int]:

@@ -253,7 +253,7 @@ def _bags(index: DimArray, offsets: Any, over: Name, new_dim: Name | None, *, in
     count = extent(starts, name) - include_last
     if include_last:
         starts = starts.isel({name: slice(0, count)})
-    aside = axes.fresh(name)
+    aside = axes.local(("bag", name))
     along = positions(extent(index, over), over, index)
     starts = beside(starts, index)
     bags = searchsorted(relabel(starts, {name: aside}), along, aside, side="right")

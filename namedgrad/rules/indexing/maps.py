@@ -9,7 +9,8 @@ lay an array out as ``(shared..., head..., core..., tail...)``: the *shared* nam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,14 +46,17 @@ def laid_out(x: DimArray, names: Names, sizes: Mapping[Name, int], backend: Any)
 
 def placed_index(index: Sequence[DimArray], target: Names, backend: Any) -> list[Any]:
     """Index arrays with one axis per target name, of size 1 where they lack it."""
-    out = []
-    for i in index:
-        order = tuple(n for n in target if n in i.names)
-        raw = place(i.raw, axes.Move(axes.order_plan(i.names, order), None)) if i.names else i.raw
-        full = tuple(slice(None) if n in i.names else None for n in target)
-        raw = raw if backends.is_array(raw) else call(backend.full, (), raw, np.intp)
-        out.append(call(backends.backend_of(raw).getitem, raw, full) if None in full else raw)
-    return out
+    return [
+        place(i.raw if backends.is_array(i.raw) else call(backend.full, (), i.raw, np.intp), _move(i.names, target))
+        for i in index
+    ]
+
+
+@lru_cache(4096)
+def _move(names: Names, target: Names) -> axes.Move:
+    full = tuple(slice(None) if n in names else None for n in target)
+    order = axes.order_plan(names, tuple(n for n in target if n in names))
+    return axes.Move(order, full if None in full else None)
 
 
 def around(names: Names, core: Names, shared: Names) -> tuple[Names, Names]:
@@ -66,6 +70,38 @@ def around(names: Names, core: Names, shared: Names) -> tuple[Names, Names]:
 # ------------------------------------------------------------------------------------------------ gather
 
 
+class _Plan(NamedTuple):
+    """How an array is laid out before its cells are taken, and what of them."""
+
+    before: tuple[int, ...] | None
+    turn: tuple[int, ...]  #: the order of the index arrays
+    joint: Names  #: the names that they have, shared ones first
+    shared: int
+    tail: int
+    after: tuple[int, ...] | None
+    names: Names
+    hidden: frozenset[Name]
+
+
+@lru_cache(4096)
+def _plan(
+    names: Names, hidden: frozenset[Name], dims: Names, own: tuple[Names, ...], marks: tuple[frozenset[Name], ...]
+) -> _Plan:
+    rest = tuple(n for n in names if n not in dims)
+    mark = axes.merge_hidden((rest, *own), (hidden if isinstance(hidden, axes.ByName) else hidden.intersection(rest), *marks))
+    joint = axes.in_order(n for i in own for n in i)
+    shared = tuple(n for n in rest if n in joint)
+    new = tuple(n for n in joint if n not in shared)
+    head, tail = around(names, dims, shared)
+    index = sorted(range(len(dims)), key=lambda k: names.index(dims[k]))  # memory stays as it is
+    first = min(names.index(d) for d in dims)
+    before = tuple(n for n in names[:first] if n not in dims)
+    order = (*before, *new, *(n for n in rest if n not in before))
+    start = axes.order_plan(names, (*shared, *head, *(dims[k] for k in index), *tail))
+    end = axes.order_plan((*shared, *head, *new, *tail), order)
+    return _Plan(start, tuple(index), (*shared, *new), len(shared), len(tail), end, order, mark)
+
+
 class _Gather(Primitive):
     """``x[i1, ..., ik]`` over dims of ``x``, pointwise by the names of the indices."""
 
@@ -74,30 +110,16 @@ class _Gather(Primitive):
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         x, *index = args
-        rest = tuple(n for n in x.names if n not in dims)
-        joint = index_names(index)
-        check_sizes("index", [*index, without(x, dims)])
-        hidden = axes.merge_hidden(
-            (rest, *(i.names for i in index)),
-            (x.hidden if isinstance(x.hidden, axes.ByName) else x.hidden.intersection(rest), *(i.hidden for i in index)),
-        )
-        backend = backends.backend_of(*(a.raw for a in args))
-        shared = tuple(n for n in rest if n in joint)
-        new = tuple(n for n in joint if n not in shared)
-        head, tail = around(x.names, dims, shared)
-        if len(index) == 1 and not shared and len(new) <= 1:
-            raw = call(backend.take, x.raw, index[0].raw, len(head))
-            return make(raw, (*head, *new, *tail), hidden)
-        pairs = sorted(zip(dims, index, strict=True), key=lambda pair: x.names.index(pair[0]))  # memory stays as it is
-        core, index = tuple(d for d, _ in pairs), [i for _, i in pairs]
-        raw = place(x.raw, axes.Move(axes.order_plan(x.names, (*shared, *head, *core, *tail)), None))
-        placed = placed_index(index, (*shared, *new), backend)
-        out = call(backend.gather, raw, *placed, shared=len(shared), tail=len(tail))
-        first = min(x.names.index(d) for d in dims)
-        before = tuple(n for n in x.names[:first] if n not in dims)
-        order = (*before, *new, *(n for n in rest if n not in before))
-        perm = axes.order_plan((*shared, *head, *new, *tail), order)
-        return make(out if perm is None else call(backend.transpose, out, perm), order, hidden)
+        plan = _plan(x.names, x.hidden, dims, tuple([i.names for i in index]), tuple([i.hidden for i in index]))
+        if plan.shared or len(index) > 1:  # else no size is met twice
+            check_sizes("index", [*index, without(x, dims)])
+        backend = backends.backend_of(*[a.raw for a in args])
+        if len(index) == 1 and not plan.shared and len(plan.joint) <= 1:
+            return make(call(backend.take, x.raw, index[0].raw, x.names.index(dims[0])), plan.names, plan.hidden)
+        raw = place(x.raw, axes.Move(plan.before, None))
+        placed = placed_index([index[k] for k in plan.turn], plan.joint, backend)
+        out = call(backend.gather, raw, *placed, shared=plan.shared, tail=plan.tail)
+        return make(place(out, axes.Move(plan.after, None)), plan.names, plan.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names) -> Map:
         return IndexMap(like(ins[0]), unmarked(ins[1:]), dims)
@@ -105,12 +127,14 @@ class _Gather(Primitive):
 
 def marks(args: Sequence[DimArray], gone: Names) -> frozenset[Name]:
     """The mark of a result without the names ``gone``; a name that one operand hides and another shows is refused."""
-    names = [tuple(n for n in a.names if n not in gone) for a in args]
-    each = [
-        a.hidden if isinstance(a.hidden, axes.ByName) else a.hidden.intersection(own)
-        for a, own in zip(args, names, strict=True)
-    ]
-    return axes.merge_hidden(tuple(names), tuple(each))
+    return _mark(tuple([a.names for a in args]), tuple([a.hidden for a in args]), gone)
+
+
+@lru_cache(4096)
+def _mark(names: tuple[Names, ...], hidden: tuple[frozenset[Name], ...], gone: Names) -> frozenset[Name]:
+    left = [tuple(n for n in own if n not in gone) for own in names]
+    each = [m if isinstance(m, axes.ByName) else m.intersection(own) for m, own in zip(hidden, left, strict=True)]
+    return axes.merge_hidden(tuple(left), tuple(each))
 
 
 def unmarked(index: Sequence[DimArray]) -> list[DimArray]:
@@ -167,12 +191,18 @@ def laid_out_writers(
     """What is written and where to, as kernels take them: the order of names, raw arrays, counts of axes."""
     g, *index = args
     check_sizes("scatter", args)
-    joint = index_names(index)
-    shared = tuple(n for n in joint if n not in summed)
-    head, tail = around(g.names, summed, joint)
-    raw = place(g.raw, axes.Move(axes.order_plan(g.names, (*shared, *head, *summed, *tail)), None))
-    placed = placed_index(index, (*shared, *summed), backends.backend_of(*(a.raw for a in args)))
+    shared, head, tail, perm = _writers(g.names, tuple([i.names for i in index]), summed)
+    raw = place(g.raw, axes.Move(perm, None))
+    placed = placed_index(index, (*shared, *summed), backends.backend_of(*[a.raw for a in args]))
     return (shared, head, summed, tail), raw, placed, {"shared": len(shared), "tail": len(tail)}
+
+
+@lru_cache(4096)
+def _writers(names: Names, own: tuple[Names, ...], summed: Names) -> tuple[Names, Names, Names, Any]:
+    joint = axes.in_order(n for i in own for n in i)
+    shared = tuple(n for n in joint if n not in summed)
+    head, tail = around(names, summed, joint)
+    return shared, head, tail, axes.order_plan(names, (*shared, *head, *summed, *tail))
 
 
 class _ScatterAdd(Scatter):
@@ -221,8 +251,8 @@ def scatter_add(g: DimArray, index: Sequence[DimArray], dims: Names, sizes: tupl
 
 def with_names(g: DimArray, index: Sequence[DimArray]) -> DimArray:
     """``g`` repeated along the names of the index that it lacks."""
-    more = {n: s for n, s in index_sizes(index).items() if n not in g.names}
-    if not more:
+    if all(n in g.names for i in index for n in i.names):
         return g
+    more = {n: s for n, s in index_sizes(index).items() if n not in g.names}
     wide = spread(g, Like((*more, *g.names), (*more.values(), *g.full_shape), g.dtype))
     return relabel(wide, {}, hide=tuple(n for n in more if any(n in i.hidden for i in index)))

@@ -160,7 +160,7 @@ def masked_select(
     dims = found.dims if dim is None else pick(_wider(x, found), dim, "masked_select")
     if new_dim not in dims:
         new_name(x, new_dim, "masked_select")
-    line, sizes = axes.fresh("cells"), _sizes(found, x)
+    line, sizes = axes.local("masked cells"), _sizes(found, x)
     for name, n in _sizes(x).items():
         if sizes[name] != n or (name in found.names and extent(found, name) != n):
             raise AxisError(f"masked_select: sizes of {name!r} differ in {describe(x)} and the mask {describe(found)}")
@@ -245,7 +245,7 @@ def masked_scatter(x: DimArray, mask: Any, source: Any, dim: Any = None, *, sour
     dims = pick(x, dim, "masked_scatter")
     rest = [n for n in x.dims if n not in dims]
     own = tuple(n for n in source.dims if n not in rest) if source_dim is None else pick(source, source_dim, "masked_scatter")
-    line, cells = axes.fresh("cells"), axes.fresh("source")
+    line, cells = axes.local("masked cells"), axes.local("source of masked cells")
     chosen = _line(found, dims, _sizes(x), line)
     given = _line(source, own, _sizes(source), cells)
     target = _line(x, dims, _sizes(x), line)
@@ -322,7 +322,7 @@ def nonzero_padded(x: DimArray, dim: Any = None, *, size: int, fill_value: int =
     [[0, 1, -1], [1, 0, -1]]
     """
     new_name(x, new_dim, "nonzero_padded")
-    v, dims, line = innermost(x), pick(x, dim, "nonzero_padded"), axes.fresh("cells")
+    v, dims, line = innermost(x), pick(x, dim, "nonzero_padded"), axes.local("masked cells")
     chosen = _line(not_equal(v, c(0)), dims, _sizes(v), line)
     at = _apart(_first(chosen, line, new_dim, size), x, dims)
     if not fill_value:
@@ -333,7 +333,7 @@ def nonzero_padded(x: DimArray, dim: Any = None, *, size: int, fill_value: int =
 
 def chosen_cells(x: DimArray, dims: Names, new_dim: Name) -> tuple[DimArray, tuple[DimArray, ...]]:
     """All cells that are not 0, and their positions; refused where their number differs from slice to slice."""
-    line = axes.fresh("cells")
+    line = axes.local("masked cells")
     chosen = _line(not_equal(innermost(x), c(0)), dims, _sizes(x), line)
     if chosen.names != (line,) or not _known(chosen):
         raise TraceError(

@@ -158,7 +158,7 @@ def wrapped(index: DimArray, name: Name, size: int, x: DimArray) -> DimArray:
     backend = backends.backend_of(index.raw)
     raw = index.raw
     if backends.may_look(raw):
-        if not np.size(raw) or int(np.max(np.asarray(raw, np.intp).view(np.uintp))) < size:  # one pass: negative is large
+        if not np.size(raw) or int(np.asarray(raw, np.intp).view(np.uintp).max()) < size:  # one pass: negative is large
             return index
         low, high = int(np.min(raw)), int(np.max(raw))
         if low < -size or high >= size:

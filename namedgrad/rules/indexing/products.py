@@ -147,7 +147,7 @@ def _running_others(v: DimArray, index: Sequence[DimArray], sizes: tuple[int, ..
 
     if not summed:
         return zeros_spread(v, like(v), v.dtype.type(1))
-    line = axes.fresh("writers")
+    line = axes.local("writers")
     key = index[0]
     for i, n in zip(index[1:], sizes[1:], strict=True):
         key = add(multiply(key, c(n)), i)

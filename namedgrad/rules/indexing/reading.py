@@ -14,7 +14,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, existing, mapping, pick
 from namedgrad.rules.indexing.maps import gather, index_names
 from namedgrad.rules.indexing.positions import beside, is_whole, joined, named_index, read_all, wrapped
-from namedgrad.rules.movement import slice_of
+from namedgrad.rules.movement.cuts import cut_out
 from namedgrad.rules.structure import relabel, reorder
 
 
@@ -76,9 +76,7 @@ def isel(
     read = read_all(x, table)
     before = x.names
     arrays = {n: i for n, i in read.items() if isinstance(i, DimArray)}
-    for name, i in read.items():
-        if not isinstance(i, DimArray):
-            x = slice_of(x, name, i)
+    x = cut_out(x, {n: i for n, i in read.items() if not isinstance(i, DimArray)})
     if not arrays:
         return x
     if all(i.names in ((n,), ()) for n, i in arrays.items()):
@@ -143,10 +141,10 @@ def take(x: DimArray, index: Any, dim: Any = None) -> DimArray:
     dims = pick(x, dim, "take")
     if len(dims) == 1:
         return isel(x, {dims[0]: index})
-    line = axes.fresh("cells")
+    line = axes.local("taken cells")
     found = named_index(index if not isinstance(index, int) else np.asarray(index), "index")
     flat = joined(x, dims, line)
-    aside = {n: axes.fresh(n) for n in found.dims if n in dims}
+    aside = {n: axes.local(("taken", n)) for n in found.dims if n in dims}
     found = beside(wrapped(relabel(found, aside), dims, extent(flat, line), x), x)
     return relabel(gather(flat, {line: found}), axes.invert(aside))
 

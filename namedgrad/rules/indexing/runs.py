@@ -142,7 +142,7 @@ def segment_reduce(
         raise TypeError(f"{what}: give either lengths= or offsets=")
     dim = pick_one(x, dim, what)
     name = dim if new_dim is None or new_dim == dim else new_name(x, new_dim, what)
-    run: Name = axes.fresh(name)
+    run: Name = axes.local(("run", name))
     if kind == "mean" and x.dtype.kind not in "fc":
         x = cast(x, "float64")  # sums of integers may leave their range
     elif kind in {"sum", "prod"}:

@@ -94,7 +94,7 @@ def searchsorted(edges: DimArray, x: Any, dim: Name, *, side: str = "left") -> D
     table, v = innermost(edges), innermost(constant(x))
     check(table, dim, "searchsorted")
     if dim in v.names:
-        aside = axes.fresh(dim)
+        aside = axes.local(("sorted edges", dim))
         from namedgrad.rules.structure import relabel
 
         table, dim = relabel(table, {dim: aside}), aside

@@ -102,11 +102,11 @@ def put(x: DimArray, index: Any, source: Any, dim: Any = None, *, accumulate: bo
            [0., 5.]])
     """
     dims = pick(x, dim, "put")
-    line = axes.fresh("cells")
+    line = axes.local("cells to put")
     sizes = {d: extent(x, d) for d in dims}
     flat = joined(x, dims, line)
     found = named_index(index if not isinstance(index, int) else np.asarray(index), "index")
-    aside = {n: axes.fresh(n) for n in found.dims if n in dims}
+    aside = {n: axes.local(("put", n)) for n in found.dims if n in dims}
     found = beside(wrapped(relabel(found, aside), _title(dims), extent(flat, line), x), x)
     at = spot(flat, {line: found})
     v = constant(source)
@@ -231,7 +231,7 @@ def diagonal_scatter(x: DimArray, src: Any, dims: tuple[Name, Name], *, offset: 
            [0., 2.]])
     """
     row, column = two_dims(x, dims, "diagonal_scatter")
-    v, along = constant(src), axes.fresh("diagonal")
+    v, along = constant(src), axes.local("scattered diagonal")
     v = relabel(v, {dim: along} if dim in v.names else {})
     if dim in x.names and dim not in (row, column):
         raise AxisError(f"diagonal_scatter: the dim {dim!r} of the diagonal is a dim of the array too; rename it in src")

@@ -193,7 +193,7 @@ class _PutMap(_AddMap):
     __slots__ = ("aside", "ended", "won")
 
     def prepare(self, out: DimArray, x: DimArray, v: DimArray) -> None:
-        aside = {n: axes.fresh(n) for n in self.summed}  # a cotangent may have kept axes of these names
+        aside = {n: axes.local(("written", n)) for n in self.summed}  # a cotangent may have kept axes of these names
         self.ended = tuple(aside.values())
         self.aside = [relabel(i, {n: m for n, m in aside.items() if n in i.names}) for i in self.index]
         self.won = None

@@ -152,7 +152,7 @@ def scaled_dot_product_attention(query: DimArray, key: DimArray, value: DimArray
         if not count or extent(q, head) % count or extent(v, head) != count:
             raise ValueError(f"scaled_dot_product_attention: {extent(q, head)} heads {head!r} of queries do not fall into groups "
                              f"for {count} of keys and {extent(v, head)} of values")
-        group = axes.fresh("group")
+        group = axes.local("group of heads")
         sizes = {head: count, group: extent(q, head) // count}
         q, mask, dropout_mask = (_split_heads(x, head, sizes) for x in (q, mask, dropout_mask))
     out, _ = _attend(q, k, v, names, mask, is_causal, scale, dropout_mask, p, rng)
@@ -282,7 +282,7 @@ def multi_head_attention(query: DimArray, key: DimArray, value: DimArray, query_
         raise AxisError(f"{what}: query, key and value are projected to {sorted(found)} cells along {inner!r}; make them one size")
     if num_heads < 1 or extent(q, inner) % num_heads:
         raise ValueError(f"{what}: {num_heads} heads do not divide the dim {inner!r} of size {extent(q, inner)}")
-    cell = axes.fresh("cell")
+    cell = axes.local("cell of heads")
     q, k, v = (split(x, inner, {head: num_heads, cell: extent(x, inner) // num_heads}) for x in (q, k, v))
     if add_zero:
         k, v = (_appended(x, None, at) for x in (k, v))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad.array import DimArray, constant, describe, extent
-from namedgrad.axes import Name, Names, fresh
+from namedgrad.axes import Name, Names, local
 from namedgrad.backends import may_look
 from namedgrad.linear import ops
 from namedgrad.primitive import operation, reduction, sample
@@ -249,7 +249,7 @@ def group_norm(x: DimArray, weight: Any = None, bias: Any = None, *, channel: Na
     if groups < 1 or size % groups:
         raise ValueError(f"group_norm: {groups} groups do not divide the {size} channels {channel!r} of {describe(x)}")
     others = tuple(n for n in pick(x, dim, "group_norm") if n != channel)
-    group, member = fresh("group"), fresh("member")
+    group, member = local("group"), local("member")
     y = _standardised(split(x, channel, {group: groups, member: size // groups}), (member, *others), eps)
     return _affine(merge(y, (group, member), channel), x, weight, bias)
 

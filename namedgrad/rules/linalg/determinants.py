@@ -298,5 +298,5 @@ def trace(a: DimArray, dims: tuple[Name, Name], *, offset: int = 0) -> DimArray:
     5.0
     """
     matrix_dims(a, dims, "trace", square=False)
-    line: Name = axes.fresh("diagonal")
+    line: Name = axes.local("traced diagonal")
     return sum_(diagonal_of(a, dims, offset=offset, new_dim=line), line, skipna=False)

@@ -100,7 +100,12 @@ def solve(a: DimArray, b: DimArray, dims: tuple[Name, Name], *, errors: str = "r
     a, b = inexact(constant(a)), inexact(constant(b))
     row, col = matrix_dims(a, dims, "solve")
     right_hand_side(b, row, col, "solve")
-    return _solve(a, b, dims=((row, col), (row,)), out=(col,), errors=errors)
+    return solved(a, b, (row, col), row, col, errors)
+
+
+def solved(a: DimArray, b: DimArray, dims: tuple[Name, Name], rows: Name, out: Name, errors: str = "raise") -> DimArray:
+    """As :func:`solve`, where ``b`` has another name for its rows, and the result another one for the unknowns."""
+    return _solve(a, b, dims=(dims, (rows,)), out=(out,), errors=errors)
 
 
 # ------------------------------------------------------------------------------------------------ inverses

@@ -332,7 +332,7 @@ def multilabel_margin_loss(
     check(t, dim, f"{what}: the target")
     check_sizes(what, (x, t))
     check_range(t, size, dim, what, low=-(2**62))
-    listed = axes.fresh(dim)
+    listed = axes.local(("listed", dim))
     x = cast(x, real_dtype(x))
     slopes = _pair_slopes(innermost(x), innermost(relabel(t, {dim: listed})), dims=((dim,), (listed,)), out=(dim,))
     active = e.divide(total(absolute(slopes), (dim,)), c(2))  # every pair that counts is 1 for one cell and -1 for another

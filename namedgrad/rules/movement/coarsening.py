@@ -130,10 +130,9 @@ def coarsen(
     for name, size in mapping(x, dim, keywords, "coarsen").items():
         how, end = (v[name] if isinstance(v, Mapping) else v for v in (boundary, side))
         x = _fitting(x, name, int(size), how, end)
-        blocks[name] = axes.fresh(name)
-        line: Name = axes.fresh("line")
+        blocks[name] = axes.local(("cells of blocks", name))
         order = x.names
-        x = split(relabel(x, {name: line}), line, {name: extent(x, name) // int(size), blocks[name]: int(size)})
+        x = split(x, name, {name: extent(x, name) // int(size), blocks[name]: int(size)})
         x = reorder(x, (*order, blocks[name]))
     return Coarsen(x, blocks)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,11 +53,9 @@ class _Joined(LinearCore):
     __slots__ = ("at", "cuts", "every")
 
     def __init__(self, ins: Sequence[DimArray], need: Sequence[bool], dims: Names) -> None:
-        self.out_frame = frame = dict(zip(dims, axes.cores(1) if len(dims) == 1 else _BOTH, strict=True))
         self.at, self.every = [i for i, n in enumerate(need) if n], [like(x) for x in ins]
         self.operands = [self.every[i] for i in self.at]
-        self.frames = [{n: c for n, c in frame.items() if n in x.names} for x in self.operands]
-        self.mixes = axes.mixed(tuple(n for f in self.frames for n in f))
+        self.out_frame, self.frames, self.mixes = _frames(dims, tuple([x.names for x in self.operands]))
         self.cuts = list(zip(*(_cuts(ins, dim) for dim in dims), strict=True))
 
     def _pull(self, g: DimArray) -> list[DimArray]:
@@ -73,6 +72,14 @@ class _Joined(LinearCore):
         return join(parts, *self.out_frame.values())
 
 
+@lru_cache(4096)
+def _frames(dims: Names, own: tuple[Names, ...]) -> tuple[dict[Name, Name], list[dict[Name, Name]], Names]:
+    """Of the result, of each operand, and what is mixed."""
+    frame = dict(zip(dims, axes.cores(1) if len(dims) == 1 else _BOTH, strict=True))
+    frames = [{n: c for n, c in frame.items() if n in names} for names in own]
+    return frame, frames, axes.mixed(tuple(n for f in frames for n in f))
+
+
 _JOIN = Join("join", "concat")
 _BOTH = axes.core(-32), axes.core(-31)  # not of a signature: they are cut one after the other
 
@@ -86,19 +93,32 @@ def _cuts(ins: Sequence[DimArray], dim: Name) -> list[slice | int]:
 
 def join(parts: Sequence[DimArray], *dims: Name, by: Join = _JOIN, **params: Any) -> DimArray:
     """Join along an axis, or on the diagonal of two; one that all parts lack comes first, others broadcast by name."""
-    seen: Names = tuple(dict.fromkeys(n for p in parts for n in p.names))
-    names = (*(n for n in dims if n not in seen), *seen)
+    plan = _plan(tuple([p.names for p in parts]), tuple([p.hidden for p in parts]), dims)
     sizes = check_sizes("concat", [without(p, dims) for p in parts])
-    hidden = axes.merge_hidden(tuple(p.names for p in parts), tuple(p.hidden for p in parts))
     out = []
-    for p in parts:
-        own = tuple(n for n in names if n in p.names or n not in dims)
+    for p, own, hide in zip(parts, plan.own, plan.hide, strict=True):
         if own != p.names:
             shape = tuple(extent(p, n) if n in dims else sizes[n] for n in own)
             p = reorder(spread(p, Like(own, shape, p.dtype)), own)  # noqa: PLW2901 - the same part
-        missing = () if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in p.hidden)
-        out.append(relabel(p, {}, hide=missing))
-    return apply(by, tuple(out), dims=dims, names=names, **params)
+        out.append(relabel(p, {}, hide=hide))
+    return apply(by, tuple(out), dims=dims, names=plan.names, **params)
+
+
+class _Plan(NamedTuple):
+    """The names of joined arrays, and those that each has before, and is to hide."""
+
+    names: Names
+    own: tuple[Names, ...]
+    hide: tuple[Names, ...]
+
+
+@lru_cache(4096)
+def _plan(given: tuple[Names, ...], marks: tuple[frozenset[Name], ...], dims: Names) -> _Plan:
+    seen: Names = tuple(dict.fromkeys(n for names in given for n in names))
+    names = (*(n for n in dims if n not in seen), *seen)
+    hidden = axes.merge_hidden(given, marks)
+    hide = [() if isinstance(hidden, axes.ByName) else tuple(n for n in hidden if n not in mark) for mark in marks]
+    return _Plan(names, tuple(tuple(n for n in names if n in own or n not in dims) for own in given), tuple(hide))
 
 
 def concat(arrays: Sequence[DimArray], dim: Name) -> DimArray:

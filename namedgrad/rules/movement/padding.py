@@ -135,7 +135,7 @@ def pad_axis(x: DimArray, name: Name, width: tuple[int, int], mode: str, option:
     if mode in ("constant", "empty"):
         if x.dtype.kind in "fc" and all(_is_zero(v) for _, _, v in longer):  # one operation, and one write
             kept = extent(x, name)
-            return uncut_slice(x, (name,), index=slice(before, before + kept), size=before + kept + after)
+            return uncut_slice(x, name, index=slice(before, before + kept), size=before + kept + after)
         ends = {side: _filled(x, name, w, v) for side, w, v in longer}
     elif not extent(x, name):
         raise ValueError(f"pad: {name!r} has no cells that mode {mode!r} could take values from; use mode='constant'")

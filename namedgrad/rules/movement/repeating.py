@@ -22,8 +22,7 @@ from namedgrad.rules.structure import relabel, reorder, spread, total
 def _summed(g: DimArray, x: Like, times: int) -> DimArray:
     """The sum over the copies of every cell, along ``core(-1)``."""
     line, copy = axes.core(-1), axes.core(-2)
-    cells: Name = axes.fresh("cells")
-    parts = split(relabel(g, {line: cells}), cells, {line: core_size(x), copy: times})
+    parts = split(g, line, {line: core_size(x), copy: times})
     return reorder(total(parts, (copy,)), g.names)
 
 
@@ -32,11 +31,9 @@ _repeat = linear("(n)->(n)", "repeat", moves=1, transpose=_summed)
 
 def _times(x: DimArray, name: Name, n: int) -> DimArray:
     """``n`` copies of the whole dim, one after the other."""
-    new: Name = axes.fresh("copy")
+    new: Name = axes.local("copy")
     wide = spread(x, Like((*x.names, new), (*x.full_shape, n), x.dtype))
-    line: Name = axes.fresh("line")
-    out = merge(wide, (new, name), line)
-    return reorder(relabel(out, {line: name}), x.names)
+    return reorder(merge(wide, (new, name), name), x.names)
 
 
 def repeat_cells(x: DimArray, name: Name, n: Any, what: str = "repeat") -> DimArray:

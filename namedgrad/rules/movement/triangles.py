@@ -235,7 +235,7 @@ def diag_embed(x: DimArray, dim: Name = None, *, dims: Sequence[Name] | None = N
     """
     name = pick_one(x, dim, "diag_embed")
     row, col = axes.check_names((name, f"{name}2") if dims is None else dims)
-    line: Name = axes.fresh("diagonal")
+    line: Name = axes.local("embedded diagonal")
     x = relabel(x, {name: line})
     for new in (row, col):
         new_name(x, new, "diag_embed")

@@ -11,11 +11,11 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
-from namedgrad.linear import like
 from namedgrad.primitive import reduction
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
-from namedgrad.rules.structure import cast, not_equal, not_nan, select, spread, total, where
+from namedgrad.rules.singleton import refit
+from namedgrad.rules.structure import cast, not_equal, not_nan, select, total, where
 from namedgrad.trace import innermost
 
 
@@ -26,11 +26,7 @@ def count_of(x: DimArray, dims: Names) -> int:
 
 def restore(out: DimArray, x: DimArray, dims: Names, keepdims: bool) -> DimArray:
     """Put reduced dims back with size 1, in the place they had."""
-    if not keepdims:
-        return out
-    names = tuple(n for n in x.names)
-    sizes = tuple(1 if n in dims else s for n, s in zip(x.names, x.full_shape, strict=True))
-    return spread(out, like(out)._replace(names=names, full_shape=sizes))
+    return refit(out, (), x.names, {}) if keepdims and dims else out
 
 
 _count_true = reduction("count_true")

@@ -104,7 +104,7 @@ def histogram(
     for name in axes.check_names((new_dim, edge_dim)):
         if name not in dims:
             new_name(x, name, "histogram")
-    line: Name = axes.fresh("cells")
+    line: Name = axes.local("counted cells")
     w = None if weights is None else merge(broadcast_like(widened(alongside(constant(weights), x)), x), dims, line)
     cells = merge(x, dims, line) if dims else x
     cells = cells if cells.dtype.kind == "f" else cast(cells, "float64")

@@ -111,7 +111,7 @@ def _filled(x: DimArray, kernel: str, skipna: bool | None) -> tuple[DimArray, Di
 
 def _position(x: DimArray, dims: Names, kernel: str) -> DimArray:
     if len(dims) > 1:
-        name: Name = axes.fresh(dims)
+        name: Name = axes.local(("places", dims))
         x, dims = merge(x, dims, name), (name,)
     return _ARG[kernel][0](x, dims)
 

@@ -42,7 +42,7 @@ from namedgrad.trace import innermost
 def others_of(x: DimArray, dims: Names) -> DimArray:
     """For every cell the product of the others."""
     sizes: dict[Name, int] = {d: extent(x, d) for d in dims}
-    line: Name = axes.fresh("cells") if len(dims) > 1 else dims[0]
+    line: Name = axes.local("factors") if len(dims) > 1 else dims[0]
     one = merge(x, dims, line) if len(dims) > 1 else x
     out = _others_in_line(one, line)
     return split(out, line, sizes) if len(dims) > 1 else out

@@ -20,7 +20,7 @@ LINE = axes.core(-1)
 def delayed(x: DimArray, dim: Name = LINE) -> DimArray:
     """Every cell moved on by one: 0 enters, the last one leaves."""
     n = extent(x, dim)
-    return uncut_slice(slice_of(x, dim, slice(0, max(n - 1, 0))), (dim,), index=slice(1, max(n, 1)), size=n)
+    return uncut_slice(slice_of(x, dim, slice(0, max(n - 1, 0))), dim, index=slice(1, max(n, 1)), size=n)
 
 
 def suffixes(a: DimArray, g: DimArray) -> DimArray:

@@ -285,7 +285,7 @@ def _figures(
     matrix, n, columns = e.divide(matrix, norms), extent(matrix, name), extent(matrix, degree)
     found = Polyfit(out, left if full or cov is True else None)
     if full:
-        line: Name = axes.fresh("values")
+        line: Name = axes.local("singular values")
         values = pad_axis(svd(matrix, (name, degree), compute_uv=False, new_dim=line), line, (max(columns - n, 0), 0),
                           "constant", (np.nan, np.nan), odd=False)  # fmt: skip
         found = found._replace(matrix_rank=matrix_rank(matrix, (name, degree)), singular_values=relabel(values, {line: degree}))
