@@ -74,6 +74,8 @@ class Vocabulary:
     """The few operations that maps themselves are made of; :mod:`namedgrad.rules.structure` fills them in."""
 
     add: Callable[[DimArray, DimArray], DimArray]
+    pile: Callable[[DimArray, DimArray], DimArray]
+    settled: Callable[[Any], Any]
     neg: Callable[[DimArray], DimArray]
     mul: Callable[[DimArray, DimArray], DimArray]
     weigh: Callable[[DimArray, DimArray], DimArray]

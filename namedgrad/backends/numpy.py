@@ -349,6 +349,10 @@ class NumpyBackend(
 
     # ---------------------------------------------------------------- movement along one axis
 
+    def add_at(self, total: Raw, at: Any, x: Raw) -> None:
+        """Added in place to a part."""
+        total[at] += x
+
     def uncut(self, g: Raw, axis: int, index: slice | int, size: int) -> Raw:
         """The transpose of a cut; beside a run of cells zeros are written, not beneath it: 0.6 ms instead of 0.9."""
         if not isinstance(index, slice) or (run := index.indices(size))[2] != 1:

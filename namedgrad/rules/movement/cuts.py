@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import Name, Names
@@ -12,6 +14,7 @@ from namedgrad.backends import call
 from namedgrad.linear import Like, like
 from namedgrad.primitive import LinearCore, Primitive
 from namedgrad.primitive.linear import frame_of, linear
+from namedgrad.rules.placed import Placed
 from namedgrad.trace import apply
 
 Cuts = Mapping[Name, slice | int]
@@ -54,14 +57,21 @@ class _Cut(Primitive):
 
 
 class _CutMap(LinearCore):
-    __slots__ = ("inner", "sizes")
+    __slots__ = ("cuts", "inner", "sizes")
 
     def __init__(self, x: DimArray, cuts: Cuts) -> None:
+        self.cuts = cuts
         dims = tuple(cuts)
         frame = frame_of(dims)
         self.frames, self.operands, self.mixes = [frame], [like(x)], axes.mixed(dims)
         self.out_frame = {n: frame[n] for n, k in cuts.items() if not isinstance(k, int)}
         self.inner, self.sizes = {frame[n]: k for n, k in cuts.items()}, tuple([extent(x, n) for n in dims])
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        plain = g.level is None and type(g.raw) is np.ndarray and not backends.is_recording()
+        if not plain or self.apart(g, self.out_frame) is not g:
+            return super().pull(g)
+        return [Placed(g, self.cuts, self.operands[0])]
 
     def _pull(self, g: DimArray) -> list[DimArray]:
         return [_uncut(g, self.inner, self.sizes)]
@@ -91,8 +101,8 @@ class _Uncut(Primitive):
         return _UncutMap(ins[0], cuts, sizes)
 
 
-class _UncutMap(_CutMap):
-    __slots__ = ()
+class _UncutMap(LinearCore):
+    __slots__ = ("inner", "sizes")
 
     def __init__(self, x: DimArray, cuts: Cuts, sizes: Sequence[int]) -> None:
         self.out_frame = frame = frame_of(tuple(cuts))

@@ -1,0 +1,101 @@
+"""Cotangents that are 0 but for a part: kept as that part, and added up in one array.
+
+A program that takes an array apart slice by slice pulls back one cotangent for each slice, as large as the array.  Made
+and added one by one they would take as long as there are slices times cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import Name, Names
+from namedgrad.linear import Like, ops
+from namedgrad.rules.structure import add, cast, reorder
+
+
+class Placed(DimArray):
+    """An array of NumPy's that holds ``part`` where ``cuts`` are, and 0 elsewhere; made when it is asked for."""
+
+    __slots__ = ("_shape", "_whole", "cuts", "part")
+
+    def __init__(self, part: DimArray, cuts: Mapping[Name, slice | int], like: Like) -> None:
+        kept = tuple(n for n in part.names if n not in like.names)
+        self.names, self.hidden, self.cuts, self._whole = (*kept, *like.names), part.hidden, cuts, None
+        sizes = dict(zip(part.names, part.full_shape, strict=True)) | dict(zip(like.names, like.full_shape, strict=True))
+        self._shape = tuple(sizes[n] for n in self.names)
+        self.part = cast(part, like.dtype)
+
+    @property
+    def raw(self) -> Any:
+        """The whole array."""
+        if self._whole is None:
+            self._whole = _begun(self).raw
+        return self._whole
+
+    @property
+    def full_shape(self) -> tuple[int, ...]:
+        """Sizes of all axes of the whole array."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That of the part."""
+        return self.part.dtype
+
+    def add_to(self, total: Any, names: Names) -> None:
+        """Add the part where it lies in an array with these names."""
+        rest = tuple(n for n in names if type(self.cuts.get(n)) is not int)
+        at = tuple(self.cuts.get(n, slice(None)) for n in names)
+        backends.call(backends.NUMPY.add_at, total, at, reorder(self.part, rest).raw)
+
+
+class Sum(DimArray):
+    """A sum to which more may be added in place: no one else has its array."""
+
+    __slots__ = ()
+
+
+def _begun(x: DimArray) -> Sum:
+    """An array of its own."""
+    whole = not isinstance(x, Placed)
+    raw = backends.call(backends.NUMPY.copy, x.raw) if whole else backends.NUMPY.zeros(x.full_shape, x.dtype)
+    out = object.__new__(Sum)
+    out.raw, out.names, out.hidden = raw, x.names, x.hidden
+    if isinstance(x, Placed):
+        x.add_to(raw, x.names)
+    return out
+
+
+def pile(old: DimArray, new: DimArray) -> DimArray:
+    """The sum of two cotangents of one array; ``old`` is nobody else's if it is a :class:`Sum`."""
+    if type(old) is not Sum and type(new) is not Placed:
+        old, new = new, old
+    if not (type(old) is Sum or type(new) is Placed) or not _fits(old, new):
+        return add.two(old, new)
+    total = old if type(old) is Sum else _begun(old)
+    if isinstance(new, Placed):
+        new.add_to(total.raw, total.names)
+    else:
+        backends.call(backends.NUMPY.add_at, total.raw, ..., reorder(new, total.names).raw)
+    return total
+
+
+def _fits(x: DimArray, y: DimArray) -> bool:
+    """Whether one may be added to an array like the other."""
+    plain = x.level is None is y.level and all(isinstance(v, Placed) or type(v.raw) is np.ndarray for v in (x, y))
+    return plain and x.hidden is y.hidden and x.dtype == y.dtype and set(x.names) == set(y.names)
+
+
+def settled(g: Any) -> Any:
+    """A cotangent, or several, to which no more is added."""
+    if type(g) is dict:
+        return {k: settled(v) for k, v in g.items()}
+    return make(g.raw, g.names, g.hidden) if type(g) is Sum else g
+
+
+ops.pile, ops.settled = pile, settled
