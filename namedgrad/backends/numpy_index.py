@@ -13,7 +13,7 @@ from namedgrad.backends.runs import ascending_sums
 from namedgrad.backends.scatter import IndexKernels, Raw, Shape, adds_up, neutral
 
 FEW = 16  # of positions that are not evenly spaced these show it
-SMALL = 256  # cells that are added in less time than it takes to look how else they could be
+SMALL = 1024  # cells that NumPy reads, or adds, in less time than it takes to look how else they could be
 MANY = 64  # of this many positions one may show that one is there twice
 SPARSE = 4  # cells for each that is written up to which a mask pays
 
@@ -177,7 +177,7 @@ class NumpyIndex(IndexKernels):
         core = x.ndim - len(index) - tail
         if len(index) == 1 and not shared:
             return np.take(x, index[0].astype(np.intp, copy=False), axis=core)
-        if not x.flags.c_contiguous or shared:
+        if not x.flags.c_contiguous or shared or np.broadcast(*index).size <= SMALL:
             return super().gather(x, *index, shared=shared, tail=tail)
         even = evenly(index, x.shape[core:])
         if even is None:
