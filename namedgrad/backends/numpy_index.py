@@ -94,9 +94,9 @@ class NumpyIndex(IndexKernels):
         if how == "add" and not shared and g.size <= SMALL and not adds_up(how, g):
             fresh = np.zeros(self.target_shape(g, index, shared, sizes, tail), g.dtype)
             key = (slice(None),) * (fresh.ndim - len(index) - tail) + index
-            with np.errstate(invalid="ignore"):
+            with contextlib.suppress(IndexError), np.errstate(invalid="ignore"):  # refused below, by its number
                 np.add.at(fresh, key, g)  # type: ignore[arg-type]
-            return fresh
+                return fresh
         even = evenly(index, sizes) if how == "add" and not shared else None
         if even is not None:  # written, not added: zeros that nothing has read are no memory yet, 10 ms instead of 17
             fresh = np.zeros(self.target_shape(g, index, shared, sizes, tail), g.dtype)
