@@ -51,8 +51,10 @@ def turned(memory: Any, shape: tuple[int, ...]) -> Any:
     return None if memory.flags.c_contiguous else memory
 
 
-def grown(corner: Raw, shape: tuple[int, ...]) -> Raw:
-    """An array of this shape whose axes are in the order of those of another."""
+def grown(corner: Raw, shape: tuple[int, ...]) -> Raw | None:
+    """An array of this shape whose axes are in the order of those of another; None if that is C order."""
+    if corner.flags.c_contiguous:
+        return None
     order = sorted(range(len(shape)), key=lambda i: -abs(corner.strides[i]))
     return np.zeros([shape[i] for i in order], corner.dtype).transpose(np.argsort(order))
 
