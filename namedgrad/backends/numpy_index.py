@@ -13,7 +13,7 @@ from namedgrad.backends.runs import ascending_sums
 from namedgrad.backends.scatter import IndexKernels, Raw, Shape, adds_up, neutral
 
 FEW = 16  # of positions that are not evenly spaced these show it
-SMALL = 256  # cells that are added in less time than it takes to look how else they could be
+SMALL = 1024  # cells that NumPy reads, or adds, in less time than it takes to look how else they could be
 MANY = 64  # of this many positions one may show that one is there twice
 SPARSE = 4  # cells for each that is written up to which a mask pays
 
@@ -94,9 +94,9 @@ class NumpyIndex(IndexKernels):
         if how == "add" and not shared and g.size <= SMALL and not adds_up(how, g):
             fresh = np.zeros(self.target_shape(g, index, shared, sizes, tail), g.dtype)
             key = (slice(None),) * (fresh.ndim - len(index) - tail) + index
-            with np.errstate(invalid="ignore"):
+            with contextlib.suppress(IndexError), np.errstate(invalid="ignore"):  # refused below, by its number
                 np.add.at(fresh, key, g)  # type: ignore[arg-type]
-            return fresh
+                return fresh
         even = evenly(index, sizes) if how == "add" and not shared else None
         if even is not None:  # written, not added: zeros that nothing has read are no memory yet, 10 ms instead of 17
             fresh = np.zeros(self.target_shape(g, index, shared, sizes, tail), g.dtype)
@@ -177,7 +177,7 @@ class NumpyIndex(IndexKernels):
         core = x.ndim - len(index) - tail
         if len(index) == 1 and not shared:
             return np.take(x, index[0].astype(np.intp, copy=False), axis=core)
-        if not x.flags.c_contiguous or shared:
+        if not x.flags.c_contiguous or shared or np.broadcast(*index).size <= SMALL:
             return super().gather(x, *index, shared=shared, tail=tail)
         even = evenly(index, x.shape[core:])
         if even is None:

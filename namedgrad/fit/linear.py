@@ -26,7 +26,7 @@ MOVES = frozenset({
     "gather", "getitem", "moveaxis", "negative", "pad", "positive", "real", "reduce", "reorder", "reshape", "roll",
     "settle", "swapaxes", "take", "total", "transpose", "windows",
 })  # fmt: skip
-JOINS = frozenset({"add", "concat", "concatenate", "stack", "subtract"})
+JOINS = frozenset({"add", "concat", "concatenate", "stack", "subtract", "write_block"})
 PRODUCTS = frozenset({"contract", "einsum", "matmul", "multiply", "scale"})
 MISSING = frozenset({"isfinite", "isnan", "present"})  # the same wherever the model is finite
 QUOTIENTS = frozenset({"divide", "true_divide"})

@@ -51,6 +51,14 @@ def turned(memory: Any, shape: tuple[int, ...]) -> Any:
     return None if memory.flags.c_contiguous else memory
 
 
+def grown(corner: Raw, shape: tuple[int, ...]) -> Raw | None:
+    """An array of this shape whose axes are in the order of those of another; None if that is C order."""
+    if corner.flags.c_contiguous:
+        return None
+    order = sorted(range(len(shape)), key=lambda i: -abs(corner.strides[i]))
+    return np.zeros([shape[i] for i in order], corner.dtype).transpose(np.argsort(order))
+
+
 def given(p: PositionalArray, leaf: Any) -> PositionalArray:
     """An array in the place of one that was given, or of a slice along its first axes."""
     memory = lying(leaf) if hasattr(leaf, "_memory") else leaf

@@ -19,7 +19,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
-from namedgrad.positional.memory import UNKNOWN, is_plain, laid, lying
+from namedgrad.positional.memory import UNKNOWN, grown, is_plain, laid, lying
 from namedgrad.positional.operands import is_of_xarray, unwrap
 from namedgrad.positional.trials import made_of_few
 from namedgrad.positional.views import told_order, view
@@ -143,7 +143,8 @@ def run(self: PositionalArray, func: Any, kind: type[PositionalArray], args: Any
     if isinstance(result, PositionalArray) and (known.like or func in _MAKE_ARRAYS):
         as_array(result)
     if not _keeps_order(func, result, args, kwargs):
-        result = _laid(result, as_numpys(func, *args, result=result, **kwargs))
+        made = as_numpys(func, *args, result=result, **kwargs)
+        result = _laid(result, grown(made, result.shape) if func is np.einsum and made is not UNKNOWN else made)
     return result if target is None else write_out(func, target, result)
 
 
@@ -177,10 +178,19 @@ def as_numpys(func: Any, *args: Any, result: Any = None, **kwargs: Any) -> Any:
     try:
         with np.errstate(all="ignore"):
             args, kwargs = _as_lying(args), _as_lying(kwargs)
+            if func is np.einsum:  # unless all sizes count
+                return func(*(args if kwargs.get("optimize") else _corners(args)), **kwargs)
             made = None if result is None else made_of_few(func, args, kwargs, result)
             return func(*args, **kwargs) if made is None else made
     except Exception:  # noqa: BLE001 - values decide, of which there are none
         return UNKNOWN
+
+
+def _corners(value: Any) -> Any:
+    """Two cells along each axis: their products are in the order of all, which take longer than what they are for."""
+    if isinstance(value, np.ndarray):
+        return value[(slice(2),) * value.ndim]
+    return type(value)(map(_corners, value)) if type(value) in (tuple, list) else value
 
 
 def _as_lying(value: Any) -> Any:

@@ -26,6 +26,16 @@ MODELS = {
 }
 
 
+def _in_place(a, b, c, d):
+    out = a * np.exp(-b * X)
+    out[2:] += c
+    out[0] = d
+    return out
+
+
+MODELS["written in place"] = (_in_place, "acd", {"b": "a"})
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_linear_and_what_follows_it(name):
     model, linear, follows = MODELS[name]

@@ -238,11 +238,16 @@ def parse(*operands: Any) -> tuple[list[str], list[Any] | None, list[DimArray]]:
     """Subscripts per operand, the subscripts of the result (with ``...`` as Ellipsis), and the operands."""
     if not isinstance(operands[0], str):
         return _interleaved(operands)
-    inputs, arrow, output = operands[0].replace(" ", "").partition("->")
-    terms = inputs.split(",")
+    terms, result = _subscripts(operands[0])
     if len(terms) != len(operands) - 1:
         raise ValueError(f"einsum: {len(terms)} subscripts for {len(operands) - 1} operands")
-    return terms, _letters(output) if arrow else None, [numbered(a) for a in operands[1:]]
+    return terms, result, [numbered(a) for a in operands[1:]]
+
+
+@functools.lru_cache(256)
+def _subscripts(text: str) -> tuple[list[str], list[Any] | None]:
+    inputs, arrow, output = text.replace(" ", "").partition("->")
+    return inputs.split(","), _letters(output) if arrow else None
 
 
 def _interleaved(operands: Sequence[Any]) -> tuple[list[str], list[Any] | None, list[DimArray]]:

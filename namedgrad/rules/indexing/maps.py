@@ -27,7 +27,12 @@ from namedgrad.trace import apply
 
 def index_names(index: Sequence[DimArray]) -> Names:
     """The names that an index brings."""
-    return axes.in_order(n for i in index for n in i.names)
+    return _joint(tuple([i.names for i in index]))
+
+
+@lru_cache(4096)
+def _joint(own: tuple[Names, ...]) -> Names:
+    return axes.in_order(n for names in own for n in names)
 
 
 def index_sizes(index: Sequence[DimArray]) -> dict[Name, int]:
@@ -89,7 +94,7 @@ def _plan(
 ) -> _Plan:
     rest = tuple(n for n in names if n not in dims)
     mark = axes.merge_hidden((rest, *own), (hidden if isinstance(hidden, axes.ByName) else hidden.intersection(rest), *marks))
-    joint = axes.in_order(n for i in own for n in i)
+    joint = _joint(own)
     shared = tuple(n for n in rest if n in joint)
     new = tuple(n for n in joint if n not in shared)
     head, tail = around(names, dims, shared)
@@ -199,7 +204,7 @@ def laid_out_writers(
 
 @lru_cache(4096)
 def _writers(names: Names, own: tuple[Names, ...], summed: Names) -> tuple[Names, Names, Names, Any]:
-    joint = axes.in_order(n for i in own for n in i)
+    joint = _joint(own)
     shared = tuple(n for n in joint if n not in summed)
     head, tail = around(names, summed, joint)
     return shared, head, tail, axes.order_plan(names, (*shared, *head, *summed, *tail))
