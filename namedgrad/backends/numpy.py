@@ -163,18 +163,6 @@ class NumpyBackend(
         signs |= np.ascontiguousarray(x).view(bits) & np.iinfo(bits).min  # that of x, also of a 0
         return out
 
-    def frexp_exponent(self, x: Raw) -> Raw:
-        """From the bits of numbers that are neither 0 nor subnormal nor infinite: a million in 2.2 ms, not 3.7."""
-        bits = BITS.get(getattr(x, "dtype", None))
-        if bits is None or x.size < MANY:
-            return super().frexp_exponent(x)
-        kind = np.finfo(x.dtype)
-        out = np.right_shift(x.view(bits), kind.nmant, out=np.empty(x.shape, np.int32), casting="unsafe")
-        out &= (1 << kind.iexp) - 1
-        if out.min() == 0 or out.max() == (1 << kind.iexp) - 1:
-            return super().frexp_exponent(x)
-        return np.add(out, kind.minexp, out=out)
-
     def frexp_unit(self, x: Raw, mantissa: Raw) -> Raw:
         """By a division, which is exact: a million in 1 ms instead of 5."""
         with np.errstate(all="ignore"):
