@@ -74,6 +74,7 @@ class Vocabulary:
     """The few operations that maps themselves are made of; :mod:`namedgrad.rules.structure` fills them in."""
 
     add: Callable[[DimArray, DimArray], DimArray]
+    both: Callable[[DimArray, DimArray], DimArray]
     neg: Callable[[DimArray], DimArray]
     mul: Callable[[DimArray, DimArray], DimArray]
     weigh: Callable[[DimArray, DimArray], DimArray]
