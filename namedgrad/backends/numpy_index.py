@@ -69,7 +69,7 @@ def _to_write_into(x: Raw) -> Raw:
 
 def _has_negative_zero(x: Raw) -> bool:
     """Whether there is a double -0.0, to which 0.0 must not be added: its bits are the least integer."""
-    return bool(x.view(np.int64).min() == np.iinfo(np.int64).min)
+    return bool(x.view(np.int64).min(initial=0) == np.iinfo(np.int64).min)
 
 
 class NumpyIndex(IndexKernels):
