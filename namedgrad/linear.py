@@ -76,6 +76,7 @@ class Vocabulary:
     add: Callable[[DimArray, DimArray], DimArray]
     pile: Callable[[DimArray, DimArray], DimArray]
     settled: Callable[[Any], Any]
+    both: Callable[[DimArray, DimArray], DimArray]
     neg: Callable[[DimArray], DimArray]
     mul: Callable[[DimArray, DimArray], DimArray]
     weigh: Callable[[DimArray, DimArray], DimArray]

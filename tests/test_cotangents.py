@@ -129,3 +129,18 @@ def test_adjoint_identity_per_slice() -> None:
     here, there = (c * linear(t)).sum(), (linear.T(c) * t).sum()
     assert here.vectorized == there.vectorized == ("b",)
     assert_close(here.to_numpy(), there.to_numpy(), ROUNDING)
+
+
+def test_cotangents_of_conjugates() -> None:
+    rng = np.random.default_rng(0)
+    z, g, h = (ng.DimArray(rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4)), ("a", "b")) for _ in range(3))
+    _, pull = ng.pullback(ng.conjugate, z)
+    once = pull(g).data
+    np.testing.assert_array_equal(once, g.data.conj())
+    once[...] = 0
+    np.testing.assert_array_equal(pull(g).data, g.data.conj())
+    np.testing.assert_array_equal(pull(ng.real(g)).data, g.data.real)
+    _, pull = ng.pullback(lambda z: (ng.conjugate(z), ng.conjugate(z * z)), z)
+    np.testing.assert_allclose(pull((g, h)).data, (g.data + 2 * z.data * h.data).conj(), rtol=1e-14)
+    _, pull = ng.pullback(lambda z: ng.conjugate(ng.conjugate(z)), z)
+    np.testing.assert_array_equal(pull(g).data, g.data)

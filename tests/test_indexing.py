@@ -281,3 +281,29 @@ def test_products_of_groups_are_pulled_back_from_the_writers_as_they_were(last: 
     out, pull = ng.pullback(lambda x: ng.segment_prod(x, [0, 0, 1, 1], "a", 2), ng.DimArray(v, "a"))
     v[:] = out.data[:] = np.nan
     np.testing.assert_allclose(pull(ng.DimArray([1.0, 10.0], "a")).data, [3.0, 2.0, 10 * last, -50.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("few", [np.float64, np.float32])
+def test_products_into_an_array_are_pulled_back_from_the_operands_as_they_were(few: type) -> None:
+    x, v, g = RNG.uniform(0.5, 2, (4, 3)).astype(few), RNG.uniform(0.5, 2, (4, 5)), RNG.normal(size=(4, 3))
+    to, tx, tv = np.array([0, 2, 0, 0, 2]), RNG.normal(size=x.shape).astype(few), RNG.normal(size=v.shape)
+
+    def product(x: ng.DimArray, v: ng.DimArray) -> ng.DimArray:
+        return ng.index_reduce(x, ng.DimArray(to, "b"), v, "b", "prod")
+
+    ins = ng.DimArray(x.copy(), ("a", "b")), ng.DimArray(v.copy(), ("a", "b"))
+    out, pull = ng.pullback(product, *ins)
+    others = np.stack([np.prod(v[:, to == k], axis=1) for k in range(3)], axis=1)
+    np.testing.assert_allclose(out.data, x * others, rtol=1e-14)
+    for a in (*ins, out):
+        a.data[...] = 9
+    for _ in range(2):
+        by_x, by_v = (a.data for a in pull(ng.DimArray(g, ("a", "b"))))
+        assert by_x.dtype == few
+        np.testing.assert_allclose(by_x, g * others, rtol=1e-6 if few is np.float32 else 1e-14)
+        np.testing.assert_allclose(by_v, (g * x * others)[:, to] / v, rtol=1e-14)
+    ins = ng.DimArray(x, ("a", "b")), ng.DimArray(v, ("a", "b"))
+    tangents = ng.DimArray(tx, ("a", "b")), ng.DimArray(tv, ("a", "b"))
+    want = (tx * (g * others)).sum() + (tv * (g * x * others)[:, to] / v).sum()
+    for _, t in (ng.pushforward(product, ins, tangents), (None, ng.linearize(product, *ins)[1](*tangents))):
+        np.testing.assert_allclose((t.data * g).sum(), want, rtol=1e-6)

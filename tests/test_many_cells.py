@@ -329,3 +329,64 @@ def test_gegenbauer_polynomials_are_those_of_single_cells(degree: int, parameter
         want = scipy.special.eval_gegenbauer(degree, parameter, x)
     rounding = 5e-14 * scipy.special.eval_gegenbauer(degree, parameter, 1.0)  # of its recurrence, next to a root
     np.testing.assert_allclose(ng.eval_gegenbauer(degree, parameter, line(x)).data, want, rtol=1e-13, atol=rounding)
+
+
+MET = {  # f, what its slope is the reciprocal of, and the bend
+    "log": (ng.log, lambda x: x, lambda x: -1 / x**2),
+    "log1p": (ng.log1p, lambda x: 1 + x, lambda x: -1 / (1 + x) ** 2),
+    "cbrt": (ng.cbrt, lambda x: 3 * np.cbrt(x) ** 2, lambda x: -2 / 9 * x ** (-5 / 3)),
+    "square": (ng.square, lambda x: 0.5 / x, lambda x: 2.0),
+    "power": (lambda x: x**2, lambda x: 0.5 / x, lambda x: 2.0),
+    "multiply": (lambda x: x * x, lambda x: 0.5 / x, lambda x: 2.0),
+}
+
+
+@pytest.mark.parametrize("name", MET)
+def test_cotangents_that_meet_operands_and_not_factors(name: str) -> None:
+    f, by, bend = MET[name]
+    x, other = RNG.uniform(0.5, 2, N), RNG.normal(size=N)
+    np.testing.assert_allclose(gradients(f, x)[0], WEIGHTS / by(x), rtol=1e-15)
+    given = x.copy()
+    for keep in (ng.pullback(f, line(given))[1], ng.linearize(f, line(given))[1]):
+        given[:] = 0
+        for g in (WEIGHTS, other, WEIGHTS):
+            np.testing.assert_allclose(keep(line(g)).data, g / by(x), rtol=1e-14)
+        given[:] = x
+    both = ng.jacobian(lambda x: (f(x) * ng.DimArray(np.stack([WEIGHTS, other]), ("w", "x"))).sum("x"))(line(x))
+    np.testing.assert_allclose(both.data, np.stack([WEIGHTS, other]) / by(x), rtol=1e-14)
+    slope = ng.grad(lambda x: f(x).sum())
+    np.testing.assert_allclose(gradients(slope, x)[0], WEIGHTS * bend(x), rtol=1e-13)
+    ones = slope(line(given))
+    ones.data[...] = 0
+    np.testing.assert_array_equal(given, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_what_is_divided_by_0_counts_where_a_cotangent_is_not_0(dtype: Any) -> None:
+    x, w = RNG.uniform(0.5, 2, N).astype(dtype), np.ones(N, dtype)
+    x[:6], w[:6] = [0, 0, 0, math.inf, math.inf, math.nan], [0, 2, -2, 0, 1, 0]
+    g = ng.grad(lambda x: (ng.log(x) * line(w)).sum(skipna=False))(line(x)).data
+    assert g.dtype == dtype
+    np.testing.assert_array_equal(g[:6], [0, math.inf, -math.inf, 0, 0, 0])
+    np.testing.assert_allclose(g[6:], w[6:] / x[6:], rtol=2 * np.finfo(dtype).eps)
+    rows = ng.DimArray(np.stack([x[6:], x[6:]]), ("r", "x"))
+    total = ng.grad(lambda c: (rows / c).sum())(ng.DimArray(x[6:].astype(np.float64), ("x",))).data
+    np.testing.assert_allclose(total, -2 / x[6:].astype(np.float64), rtol=1e-3 if dtype is np.float16 else 1e-6)
+
+
+def _after_writing(x: Any) -> Any:
+    by, y, total = np.full(N, 2.0), x * 1.5, 0
+    for k in range(3):
+        by[:] = k + 1
+        total = total + (x / by * WEIGHTS).sum()
+    total = total + (np.log(y) * WEIGHTS).sum() + (y * y * WEIGHTS).sum()
+    y *= 0
+    by[:] = 100
+    return total
+
+
+def test_operands_that_programs_write_into_count_as_they_were() -> None:
+    x = RNG.uniform(0.5, 2, N)
+    want = WEIGHTS * (1 + 1 / 2 + 1 / 3 + 1 / x + 2 * 1.5**2 * x)
+    np.testing.assert_allclose(ng.grad(_after_writing)(x), want, rtol=1e-12)
+    np.testing.assert_allclose(ng.pullback(_after_writing, x)[1](1.0), want, rtol=1e-12)

@@ -193,6 +193,10 @@ class Backend(
 
     # ---------------------------------------------------------------- arithmetic helpers
 
+    def twice_product(self, x: Raw, y: Raw) -> Raw:
+        """``2 x y``."""
+        return 2 * self.xp.multiply(x, y)
+
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
         """``-x / y``."""
         return self.xp.divide(x, self.xp.negative(y))

@@ -261,14 +261,18 @@ class FamilyKernels:
         """The first derivative, ``y / 2 (1 + coth(h) - 1 / h)`` with ``h = x / 2``; near 0 by a fraction."""
         if not self.may_branch or is_complex(x) or is_short(x, y):
             return self.exprel_order(1, x)
-        half = np.asarray(0.5 * x)
-        square = half * half
-        with np.errstate(all="ignore"):
+
+        def some(x: Raw, y: Raw) -> Raw:
+            half = np.asarray(0.5 * x)
+            square = half * half
             out = np.asarray(half * self.polynomial(_ABOVE, square))
             out /= self.polynomial(_BELOW, square)
             out += 1.0
             out *= 0.5 * y
             return self._repaired(out, ~(square <= 1.0), lambda x: self.exprel_order(1, x), x)
+
+        with np.errstate(all="ignore"):
+            return self._in_blocks(some, x, y)
 
     def log1p_ratio_order(self, n: int, x: Raw) -> Raw:
         """The n-th derivative of ``log(1 + x) / x``."""

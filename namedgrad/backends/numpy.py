@@ -165,18 +165,6 @@ class NumpyBackend(
         signs |= np.ascontiguousarray(x).view(bits) & np.iinfo(bits).min  # that of x, also of a 0
         return out
 
-    def frexp_exponent(self, x: Raw) -> Raw:
-        """From the bits of numbers that are neither 0 nor subnormal nor infinite: a million in 2.2 ms, not 3.7."""
-        bits = BITS.get(getattr(x, "dtype", None))
-        if bits is None or x.size < MANY:
-            return super().frexp_exponent(x)
-        kind = np.finfo(x.dtype)
-        out = np.right_shift(x.view(bits), kind.nmant, out=np.empty(x.shape, np.int32), casting="unsafe")
-        out &= (1 << kind.iexp) - 1
-        if out.min() == 0 or out.max() == (1 << kind.iexp) - 1:
-            return super().frexp_exponent(x)
-        return np.add(out, kind.minexp, out=out)
-
     def frexp_unit(self, x: Raw, mantissa: Raw) -> Raw:
         """By a division, which is exact: a million in 1 ms instead of 5."""
         with np.errstate(all="ignore"):
@@ -245,6 +233,11 @@ class NumpyBackend(
         """``g * factor``, repaired only if something in it is not finite."""
         out = np.multiply(g, factor)
         return out if self.isfinite_all(out) else super().scale(g, factor)
+
+    def twice_product(self, x: Raw, y: Raw) -> Raw:
+        """In one array: of a million in 0.6 ms instead of 0.8."""
+        out = np.multiply(x, y)
+        return np.multiply(out, 2, out=out)
 
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
         """In place, of as many cells at a time as the cache holds: of a million in 1.7 ms instead of 2.7.

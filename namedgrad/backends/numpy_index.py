@@ -69,8 +69,8 @@ def _to_write_into(x: Raw) -> Raw:
 
 
 def _has_negative_zero(x: Raw) -> bool:
-    """Whether there is a double -0.0, to which 0.0 must not be added: by its bits, 0.3 ms for a million."""
-    return bool((x.view(np.int64) == np.iinfo(np.int64).min).any())
+    """Whether there is a double -0.0, to which 0.0 must not be added: its bits are the least integer."""
+    return bool(x.view(np.int64).min(initial=0) == np.iinfo(np.int64).min)
 
 
 class NumpyIndex(IndexKernels):
@@ -132,8 +132,9 @@ class NumpyIndex(IndexKernels):
         doubles = how == "add" and x.dtype == g.dtype == np.float64
         if doubles and SPARSE * g.size >= x.size and not _has_negative_zero(x):
             sizes = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
+            out = self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail)
             with np.errstate(over="ignore", invalid="ignore"):
-                out = np.add(x, self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail))
+                np.add(x, out, out=out)
             if self.isfinite_all(out):
                 return out
         return super().scatter_into(x, g, *index, how=how, shared=shared, tail=tail)

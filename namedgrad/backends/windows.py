@@ -236,7 +236,7 @@ class WindowKernels:
         if whole and span.number:  # nothing to fill where one offset has a cell in every window, to copy where two have
             cells = steps.pop(whole[0])[1]
             out = self._read(x, cells)
-            if len(whole) > 1:
+            if isinstance(cells[-1], slice) and len(whole) > 1:
                 out = combine(out, self._read(x, steps.pop(whole[1] - 1)[1]))
             elif isinstance(cells[-1], slice):
                 out = self.xp.array(out, copy=True)

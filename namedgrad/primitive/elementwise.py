@@ -102,7 +102,7 @@ class Elementwise(Primitive):
             terms += ((e if type(e) is int else e(out, a, b), b.names, None if b.dtype is own else b.dtype),)
             nodes += (y.node,)
         if x is y and len(terms) == 2 and type(terms[0][0]) is type(terms[1][0]) is DimArray:  # one factor
-            terms, nodes = ((ops.add(terms[0][0], terms[1][0]), *terms[0][1:]),), nodes[:1]
+            terms, nodes = ((ops.both(terms[0][0], terms[1][0]), *terms[0][1:]),), nodes[:1]
         short = like(out) if terms and (terms[0][1] != names or terms[-1][1] != names) else None
         captured = None if lx is ly else b if lx is level else a
         traced = level.record(Scale(terms, short), nodes, out, captured) if terms else out
@@ -202,6 +202,4 @@ def elementwise(name: str, *partials: Any, kernel: str | None = None, domain: st
     return prim
 
 
-def mask(where: DimArray) -> Mask:
-    """A partial that selects instead of multiplying."""
-    return Mask(where)
+mask = Mask  #: a partial that selects instead of multiplying

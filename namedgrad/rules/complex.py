@@ -40,10 +40,24 @@ class RealLinear(Elementwise):
         return Structural(self.one, self.transpose)
 
 
+class Conjugation(Structural):
+    """The map of the conjugate, which is its own transpose."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(conj_if_complex, conj_if_complex)
+
+
+class _Conjugate(RealLinear):
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map:
+        return Conjugation()
+
+
 _real = RealLinear("real", lambda g: g)
 _imag = RealLinear("imag", lambda g: _from_imag.one(g))
 _from_imag = RealLinear("from_imag", lambda g: _imag.one(g))
-_conj = RealLinear("conjugate", lambda g: conjugate(g))
+_conj = _Conjugate("conjugate", None)
 
 
 class _Modulus(Elementwise):

@@ -18,7 +18,7 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.linear import Pair
+from namedgrad.linear import Pair, ops
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.jointly import Joint
@@ -123,8 +123,9 @@ whole_quotient = elementwise("whole_quotient", None, None, None)
 # ---- arithmetic                          d/dx                                   d/dz
 positive   = elementwise("positive",       1, domain="real")
 divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _slope_in_divisor(y, z), domain=("real", "nonzero"))
+twice_product = elementwise("twice_product", None, None)
 reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
-square     = elementwise("square",         lambda y, x: multiply(c(2), x), domain="real")
+square     = elementwise("square",         lambda y, x: twice(x), domain="real")
 power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 float_power = powering("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 remainder  = elementwise("remainder",      1,                                     lambda y, x, z: negative(whole_quotient(x, z, y)), domain=("real", "nonzero"))
@@ -154,16 +155,16 @@ exp        = elementwise("exp",            lambda y, x: y, domain="real")
 exp2       = elementwise("exp2",           lambda y, x: exp2_slope(x, y), domain="real")
 exp2_slope = elementwise("exp2_slope",     lambda s, x, y: multiply(c(math.log(2)), s), None)
 expm1      = elementwise("expm1",          lambda y, x: exp(x), domain="real")
-log        = elementwise("log",            lambda y, x: divide(c(1.0), x), domain="positive")
+log        = elementwise("log",            lambda y, x: over(x), domain="positive")
 log2       = elementwise("log2",           lambda y, x: divide(c(1 / math.log(2)), x), domain="positive")
 log10      = elementwise("log10",          lambda y, x: divide(c(1 / math.log(10)), x), domain="positive")
-log1p      = elementwise("log1p",          lambda y, x: divide(c(1.0), add(c(1.0), x)), domain="positive")
+log1p      = elementwise("log1p",          lambda y, x: over(add(c(1.0), x)), domain="positive")
 logaddexp  = _LogSum("logaddexp",         (lambda y, x, z: log_share(x, z),       lambda y, x, z: log_share(z, x)))
 logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
 below_top  = elementwise("below_top",      1,                                     -1)
 log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
 sqrt       = length_of("sqrt",             lambda y, x: divide(c(0.5), y), domain="positive", radicand=lambda x: x, flat=False, sharp=True)
-cbrt       = elementwise("cbrt",           lambda y, x: divide(c(1.0), multiply(c(3.0), square(y))), domain="nonzero")
+cbrt       = elementwise("cbrt",           lambda y, x: over(multiply(c(3.0), square(y))), domain="nonzero")
 length     = length_of("length",           lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt", radicand=lambda x: x, flat=False)
 
 logaddexp.publish(("real", "real"))
@@ -220,6 +221,30 @@ def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
     return share(x, z)
 
 
+def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Elementwise) -> DimArray:
+    """A factor made of many cells when it is needed, and only if cotangents do not meet these; of others at once.
+
+    These are of what is differentiated itself: any other array may be written into before.
+    """
+    many = x.level is None and isinstance(x.raw, np.ndarray) and x.raw.size >= structure.MANY and x.dtype.kind == "f"
+    return structure.Late(x, whole, meets.two) if many and not backends.is_recording() else whole(x)
+
+
+def over(x: DimArray) -> DimArray:
+    """The reciprocal as a factor."""
+    return late(x, lambda x: divide(c(1.0), x), divide)
+
+
+def twice(x: DimArray) -> DimArray:
+    """Two times an array as a factor."""
+    return late(x, lambda x: multiply(c(2), x), twice_product)
+
+
+def both(x: DimArray, z: DimArray) -> DimArray:
+    """The factor of an operand that is there twice."""
+    return twice(x) if x is z else add(x, z)
+
+
 def _is_complex(x: DimArray) -> bool:
     return x.dtype.kind == "c"
 
@@ -243,7 +268,7 @@ def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray
     """d(x**z)/dx = z x**(z - 1), exactly 0 where z is 0; its own derivative in z is right there, too; y is x**z."""
     if (number := known_number(z)) is not None:
         if number in (0, 1, 2):
-            return multiply(c(2), x) if number == 2 else c(float(number))
+            return twice(x) if number == 2 else c(float(number))
         if y is None or number - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
     z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")
@@ -392,3 +417,5 @@ clip_both = elementwise("clip_both", lambda y, x, a, b: mask(logical_and(greater
                         lambda y, x, a, b: mask(logical_and(less(x, a), equal(y, a))),
                         lambda y, x, a, b: mask(logical_and(equal(y, b), greater(maximum(x, a), b))), kernel="clip")
 # fmt: on
+
+ops.both = both

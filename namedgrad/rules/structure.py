@@ -62,13 +62,43 @@ contract, _OWN = _Contract("contract"), _Own("own_product")
 weighed_contract = Contract("weighed_contract", weight=True)
 
 
+class Late(DimArray):
+    """A factor made of an array, computed where it is asked for; the first cotangent ``meets`` the array itself.
+
+    That spares a pass over memory, and the factor; what is computed does not show the memory of that array.
+    """
+
+    __slots__ = ("_whole", "by", "meets")
+
+    def __init__(self, by: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[..., Any]) -> None:
+        self.by: DimArray | None = by
+        self.names, self.hidden, self._whole, self.meets = by.names, by.hidden, whole, meets
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "raw" or self.by is None:
+            raise AttributeError(name)
+        self.raw, self.by = self._whole(self.by).raw, None
+        return self.raw
+
+    def first(self, g: DimArray) -> DimArray | None:
+        """The product with a cotangent that is not traced, None the second time."""
+        meets, self.meets = self.meets, _no_more
+        found: DimArray | None = None if self.by is None else meets(g, self.by)
+        return found
+
+
+def _no_more(g: DimArray, by: DimArray) -> None:
+    """Who pulls again multiplies by what is computed then."""
+
+
 def weighed(g: DimArray, f: DimArray) -> DimArray:
     """``g * f``; where ``g`` is the gradient of a sum, 1 in every cell, ``f`` itself, as a view that nobody can change.
 
     It spares one pass over memory, a sixth of a gradient of a million cells.
     """
     if g.level is not None or not backends.NUMPY.is_one(g.raw):
-        return weigh.two(g, f)
+        out = f.first(g) if type(f) is Late and g.level is None else None
+        return weigh.two(g, f) if out is None else out
     alike = g.names == f.names and g.dtype == f.dtype and f.size >= MANY and not backends.is_recording()
     return fixed(f) if alike else weigh.two(g, f)
 

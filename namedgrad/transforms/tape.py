@@ -18,7 +18,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, describe, extent, make
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import FiniteBilinear, Leaf, Like, Map, Mask, Scale, ambiguous, like
-from namedgrad.rules.complex import conj_if_complex
+from namedgrad.rules.complex import Conjugation, conj_if_complex
 from namedgrad.rules.structure import Summed, cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, backward, forward, innermost
 from namedgrad.transforms.levels import as_taken
@@ -127,8 +127,11 @@ class Tape:
             if end is not None and g is not None:
                 if g.dtype.kind == "c" and out.dtype.kind == "f":  # what is real sees the real part
                     g = cast(g, out.dtype)  # noqa: PLW2901 - the same cotangent
-                full = spread(conj_if_complex(g), Like(out.names, out.full_shape, out.dtype))
-                seeds.append((end, stamp(full, mark)))
+                if type(end) is Conjugation:  # two conjugates of a cotangent are itself
+                    (end,) = end.parents  # noqa: PLW2901 - where it goes next
+                else:
+                    g = conj_if_complex(g)  # noqa: PLW2901 - as maps take it
+                seeds.append((end, stamp(spread(g, Like(out.names, out.full_shape, out.dtype)), mark)))
         return backward(self.maps, seeds, self.leaves)
 
     # ---------------------------------------------------------------- forward

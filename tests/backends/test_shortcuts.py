@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mpmath
 import numpy as np
 import pytest
@@ -200,16 +198,6 @@ def test_slopes_of_mantissas(dtype: type) -> None:
         got = ng.grad(lambda x: ng.frexp(x)[0].sum())(ng.DimArray(part, "a")).data
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(got, np.ldexp(np.ones((), dtype), -np.frexp(part)[1]))
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("special", [[], [0.0], [-0.0, 3.0], [np.inf], [-np.inf, 2.0], [np.nan], ["subnormal"]])
-def test_exponents_of_many_numbers(dtype: type, special: list[Any]) -> None:
-    x = (RNG.normal(size=(100, 130)) * 10.0 ** RNG.integers(-30, 30, (100, 130))).astype(dtype)
-    x.flat[: len(special)] = [np.finfo(dtype).smallest_subnormal if s == "subnormal" else s for s in special]
-    for values in (x, x[::-1, ::-1], np.asfortranarray(x)):
-        got, want = NUMPY.frexp_exponent(values), np.frexp(values)[1]
-        np.testing.assert_array_equal(got, want)
-        assert got.dtype == want.dtype
 
 
 FAR = [710.0, 720.0, 740.0, 800.0, np.inf]

@@ -14,7 +14,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
-from namedgrad.linear import Like, Map, fold, like, product
+from namedgrad.linear import Like, Map, add_all, fold, like, product
 from namedgrad.primitive import Primitive, place
 from namedgrad.rules.elementwise import c, divide, logical_and, maximum, minimum
 from namedgrad.rules.indexing.maps import (
@@ -38,7 +38,7 @@ from namedgrad.rules.structure import (
     where,
     zeros_spread,
 )
-from namedgrad.trace import apply
+from namedgrad.trace import Traced, apply
 
 
 class _Product(Scatter):
@@ -92,15 +92,37 @@ class _QuotientMap(_ProductMap):
         self.writers, self.whole = writers, whole
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
+        return [self.divided(product(g, self.whole))]
+
+    def divided(self, g: DimArray) -> DimArray:
+        """What each writer has of a cotangent times the product."""
         g = self.apart(g, self.dims)
-        found = gather(product(g, self.whole), dict(zip(self.dims, self.index, strict=True)))
-        out = divide(found, self.writers)
-        return [fold(out if out.hidden is g.hidden else stamp(out, g.hidden), 1, self.v.names)]
+        out = divide(gather(g, dict(zip(self.dims, self.index, strict=True))), self.writers)
+        return fold(out if out.hidden is g.hidden else stamp(out, g.hidden), 1, self.v.names)
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
         if self.others is None:
             self.others = others(self.writers, self.whole, self.index, self.dims, self.sizes, self.summed)
         return super().push(ts)
+
+
+class _TimesMap(_QuotientMap):
+    """The same, times an array whose own cotangent has that of the product as a factor already."""
+
+    __slots__, multiplies = ("x",), True
+
+    def __init__(self, x: DimArray, of: _QuotientMap) -> None:
+        super().__init__(of.writers, of.whole, of.index, of.dims, of.sizes, of.summed)
+        self.x = x
+
+    def pull(self, g: DimArray) -> list[DimArray | None]:
+        own = product(g, self.whole)
+        return [fold(own, 1, self.x.names), self.divided(product(own, self.x))]
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        tx, written = ts[0], super().push(ts[1:])
+        parts = [product(t, f) for t, f in ((tx, self.whole), (written, self.x)) if t is not None]
+        return add_all(parts) if parts else None
 
 
 class _Others(Primitive):
@@ -130,6 +152,18 @@ def scatter_product(
 ) -> DimArray:
     """The product of all writers to a cell, 1 where there is none; ``v`` has every name of the index."""
     return apply(_PRODUCT, (v, *index), dims=dims, sizes=sizes, summed=summed)
+
+
+def times_product(
+    x: DimArray, v: DimArray, index: Sequence[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
+) -> DimArray:
+    """``x`` times that product."""
+    whole, level = scatter_product(v, index, dims, sizes, summed), x.level
+    alike = type(x) is type(whole) is Traced and {*x.names} == {*whole.names} and x.dtype == whole.dtype
+    if not (alike and level is whole.level and level.fast and type(whole.node) is _QuotientMap):
+        return multiply(x, whole)
+    map_ = _TimesMap(level.own(x.value) if level.borrow else x.value, whole.node)
+    return level.record(map_, (x.node, *whole.node.parents), multiply(x.value, whole.value))
 
 
 def others(

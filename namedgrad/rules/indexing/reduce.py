@@ -13,9 +13,9 @@ from namedgrad.backends.scatter import neutral
 from namedgrad.linear import Like
 from namedgrad.rules.elementwise import c, divide, floor_divide, greater, maximum
 from namedgrad.rules.indexing.maps import index_names, scatter_add, with_names
-from namedgrad.rules.indexing.products import scatter_product
+from namedgrad.rules.indexing.products import scatter_product, times_product
 from namedgrad.rules.indexing.writing import write_into
-from namedgrad.rules.structure import add, alongside, cast, multiply, reorder, where, zeros_spread
+from namedgrad.rules.structure import add, alongside, cast, reorder, where, zeros_spread
 
 KINDS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -62,7 +62,7 @@ def reduced_into(x: DimArray, v: DimArray, at: Spot, reduce: str, *, own: bool) 
     if reduce == "sum" and own:
         return write_into(x, v, at.places, at.dims, at.summed, "add")
     if reduce == "prod" and own:
-        return multiply(x, scatter_product(with_names(v, at.places), at.places, at.dims, at.sizes(x), at.summed))
+        return times_product(x, with_names(v, at.places), at.places, at.dims, at.sizes(x), at.summed)
     if own:
         return write_into(x, v, at.places, at.dims, at.summed, _HOW[reduce])
     return _chosen(greater(counts(x, at, np.dtype(np.intp)), c(0)), reduced(x, v, at, reduce), x)
