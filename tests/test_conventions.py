@@ -269,6 +269,9 @@ MOVES = {
     "largest of one": lambda d: d[:1].max(),
     "sorted": lambda d: np.sort(d[::-1])[:1],
     "partitioned": lambda d: np.partition(d[::-1], 0)[:1],
+    "lowest quantile": lambda d: np.quantile(d, 0.0),
+    "quantile of a place": lambda d: np.quantile(d, 0.4, method="lower"),
+    "median of one": lambda d: np.median(d[:1]),
 }
 
 
