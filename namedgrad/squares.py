@@ -24,7 +24,6 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant
-from namedgrad.axes import Name, Names
 from namedgrad.linear import Bilinear, Map, Mask, Pair, Scale, Weight, like, ops
 from namedgrad.trace import Pick, Tangent, Traced, apply, innermost
 
@@ -38,18 +37,15 @@ MET: ContextVar[list[DimArray] | None] = ContextVar("met", default=None)  # leng
 class Root:
     """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
 
-    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one. Of a ``strict`` one no
-    more is known once other values are met that are differentiated.
+    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one.
     """
 
-    __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp", "strict")
+    __slots__ = ("flat", "here", "made", "nonzero", "radicand", "sharp")
 
     def __init__(
-        self, here: DimArray, radicand: Callable[[], DimArray], made: Any,
-        *, flat: bool, sharp: bool, strict: bool = False,
-    ) -> None:  # fmt: skip
-        self.here, self.radicand, self.made, self.strict = here, radicand, made, strict
-        self.flat, self.sharp = flat, sharp
+        self, here: DimArray, radicand: Callable[[], DimArray], made: Any, *, flat: bool, sharp: bool
+    ) -> None:
+        self.here, self.radicand, self.made, self.flat, self.sharp = here, radicand, made, flat, sharp
         self.nonzero = functools.cache(lambda: ops.likely(ops.nonzero(innermost(here)), seen=sharp))
 
     def may_be_0(self) -> bool:
@@ -198,7 +194,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
         return out
     if not lengths[0].bare and _is_dear(prim, args, out):
         return out
-    root = _one_root(lengths, args, out)
+    root = _one_root(lengths)
     if root is None:
         return moved(prim, args, out, {}, len(args)) if prim.name == "where" else out
     known = Through(prim, args, out, root)
@@ -224,16 +220,10 @@ def _mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
     return near(ops.either(mask, out, there), known)
 
 
-def _one_root(lengths: Sequence[Known], args: Sequence[DimArray], out: Traced) -> Root | None:
+def _one_root(lengths: Sequence[Known]) -> Root | None:
     """The root that all of these have, if they have one."""
-    root = lengths[0].root
-    if any(k.bare is not lengths[0].bare for k in lengths):
-        return None
-    if not root.strict:
-        return root if all(_alike(k.root, root) for k in lengths) else None
-    root = next((k.root for k in lengths if k.odd is not None), root)
-    alone = not any(type(a) is Traced and a.level is out.level for a in args)
-    return root if alone and _of_one_spectrum(lengths, root) else None
+    first = lengths[0]
+    return first.root if all(k.bare is first.bare and alike(k.root, first.root) for k in lengths) else None
 
 
 def _steep(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | None:
@@ -302,10 +292,7 @@ def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str
         _remember(out[0] if type(out) is tuple and out else out, prim, args, params)
     if prim.form == "elementwise":
         return _in_parts(prim, args[0], out) if type(args[0]) is Length else out
-    if prim.moves > 0:
-        return moved(prim, args, out, params, prim.moves)
-    whole = prim.signature == "(n...)->()" and type(args[0]) is Length and args[0].known.root.strict
-    return reduced(out, args[0], params["dims"]) if whole else out  # type: ignore[arg-type]
+    return moved(prim, args, out, params, prim.moves) if prim.moves > 0 else out
 
 
 def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) -> DimArray:
@@ -324,12 +311,6 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
     written = params.get("how", "put") == "put"  # and not added to what is there
     if not (lengths and written) or any(k.bare is not lengths[0].bare for k in lengths):
         return out
-    strict = any(k.root.strict for k in lengths)
-    if strict and any(type(a) is Traced for a in own):
-        return out
-    if strict and all(k.odd is None for k in lengths):  # wherever its cells are
-        found = tuple(near(y, Bare(lengths[0].root, lambda: None)) for y in outs)
-        return found if type(out) is tuple else found[0]
 
     def move(part: Callable[[Any], Any], other: Callable[[DimArray], DimArray], which: int) -> Any:
         there = apply(prim, [*(part(a) if type(a) is Length else other(a) for a in own), *rest], **params)
@@ -344,9 +325,9 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
             here,
             functools.cache(lambda: move(lambda a: _wide(a.known.root.radicand(), a), _itself, which)),
             (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
-            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths), strict=strict,
+            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths),
         )  # fmt: skip
-        if not isinstance(y, Traced) or not (strict or root.may_be_0()):
+        if not isinstance(y, Traced) or not root.may_be_0():
             return y
         of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda: odd(which))
         of.bare = lengths[0].bare
@@ -388,70 +369,10 @@ def _odd(a: Length) -> DimArray:
     return _nothing(plain(a)) if a.known.odd is None else _wide(a.known.odd, a)
 
 
-# ------------------------------------------------------------------------------------------------ eigenvalues
-# Functions of eigenvalues that treat equal ones alike are smooth where values coincide.  How much more a cell of their
-# gradient follows its own eigenvalue than another that is equal, is the slope of it in a root that is the same in all
-# cells but counts for each alone: what a bare value knows, and what is 0 once all cells are summed.
-
-
-class Spectrum:
-    """That of a matrix, or of one for each slice along the names ``batch``."""
-
-    __slots__ = ("batch", "matrix")
-
-    def __init__(self, matrix: DimArray, batch: Iterable[Name]) -> None:
-        self.matrix, self.batch = matrix, frozenset(batch)
-
-
-def of_spectrum(w: DimArray, spectrum: Spectrum, places: Callable[[], DimArray]) -> DimArray:
-    """Eigenvalues that are known as such where their gradient is differentiated, one level down.
-
-    A number of its own for each, which is moved with it, tells whether they are where they were.
-    """
-    if not (isinstance(w, Traced) and isinstance(w.value, Traced)):
-        return w
-    root = Root(places(), lambda: _ONE, spectrum, flat=True, sharp=False, strict=True)
-    return Traced(near(w.value, Bare(root, lambda: _ONE)), w.level, w.node)
-
-
-def reduced(out: DimArray, x: Length, dims: Names) -> DimArray:
-    """What is made of all cells along dims; if these are all eigenvalues of a matrix, they count alike."""
-    root = x.known.root
-    spectrum = _spectrum(root)
-    if x.known.odd is None:
-        return near(out, Bare(root, lambda: None))
-    if spectrum is None or len(own := [n for n in root.here.names if n not in spectrum.batch]) != 1:
-        return out
-    return near(out, Bare(root, lambda: None)) if own[0] in dims else out
-
-
-def slope_in(spectrum: Spectrum, g: DimArray, level: Any) -> tuple[DimArray, DimArray | None] | None:
-    """By how much a cell of a cotangent of eigenvalues follows one more than others, and which; None: not known."""
-    if type(g) is Length and g.known.bare and _is_that_of(_spectrum(g.known.root), spectrum):
-        return _odd(g), None if g.known.odd is None else g.known.root.here
-    return None if g.level is level else (_nothing(g), None)
-
-
-def _is_that_of(one: Spectrum | None, other: Spectrum | None) -> bool:
-    return one is other or (one is not None and other is not None and _alike(one.matrix, other.matrix))
-
-
-def _of_one_spectrum(lengths: Sequence[Known], root: Root) -> bool:
-    """Whether the cells of these stand for the same eigenvalues, or follow none more than others."""
-    same = all(_is_that_of(_spectrum(k.root), _spectrum(root)) for k in lengths)
-    return same and all(k.odd is None or _alike(k.root, root) for k in lengths)
-
-
-def _spectrum(root: Root) -> Spectrum | None:
-    while root.strict and type(root.made) is tuple:
-        root = next(r for r in root.made[2] if isinstance(r, Root))
-    return root.made if root.strict else None
-
-
 # ------------------------------------------------------------------------------------------------ identity
 
 
-def _alike(x: Any, y: Any, found: dict[Any, Any] | None = None, far: int = FAR) -> bool:
+def alike(x: Any, y: Any, found: dict[Any, Any] | None = None, far: int = FAR) -> bool:
     """Whether two are known to be one function of what is differentiated: made by the same operations.
 
     What is ``found`` to be is not compared again: operands may be used many times.
@@ -460,14 +381,14 @@ def _alike(x: Any, y: Any, found: dict[Any, Any] | None = None, far: int = FAR) 
     if x is y or type(x) is not type(y) or not far:
         return x is y
     if isinstance(x, (tuple, list)):
-        return len(x) == len(y) and all(_alike(a, b, found, far) for a, b in zip(x, y, strict=True))
+        return len(x) == len(y) and all(alike(a, b, found, far) for a, b in zip(x, y, strict=True))
     if isinstance(x, axes.Fresh):  # names that nobody gave differ from one call to the next
         return found.setdefault(x, y) is y and found.setdefault(y, x) is x
     parts = _parts(x)
     if parts is None:
         return backends.alike(x, y)
     pair = (id(x), id(y))
-    if pair not in found and not _alike(parts, _parts(y), found, far - 1):
+    if pair not in found and not alike(parts, _parts(y), found, far - 1):
         return False
     found[pair] = True
     return True
@@ -482,8 +403,6 @@ def _parts(x: Any) -> Any:
         return (x.level, x.node, x.value) if isinstance(x, Traced) else (x.names, x.raw)
     if isinstance(x, dict):
         return [*x.items()]
-    if isinstance(x, Spectrum):
-        return x.matrix
     return x.made if isinstance(x, Root) else x.value if isinstance(x, Tangent) else None
 
 

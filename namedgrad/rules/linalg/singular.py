@@ -17,7 +17,6 @@ from namedgrad.rules.fourier.transforms import resized
 from namedgrad.rules.linalg.coinciding import asked, coincide, neighbours, over, quotient
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
-    MATRIX,
     ROW,
     MatrixOp,
     Plain,
@@ -38,11 +37,11 @@ from namedgrad.rules.linalg.matrices import (
     with_diagonal,
     without_diagonal,
 )
-from namedgrad.rules.linalg.symmetric import Values, known_values, of_singular_values
+from namedgrad.rules.linalg.spectra import Spectrum, known_values, where_apart
+from namedgrad.rules.linalg.symmetric import Values, of_singular_values
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, negative, relabel, select, subtract
-from namedgrad.squares import Spectrum
 
 Parts = tuple[DimArray, DimArray, DimArray]
 
@@ -79,18 +78,26 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum | Non
     turned = over(add(fx, fz), minus, twice, none, differences=True, least=neighbours)
     rest = subtract(fx, fz)
     inner = over(rest, plus, twice, lambda: _nothing(rest, none()), least=_least_sum)
-    if y.level is not None and spectrum is not None:
-        inner = add(without_diagonal(turned), inner)
-    elif x.dtype.kind == "c":  # there is a phase on the diagonal
-        inner = add(add(without_diagonal(turned), inner), select(on_diagonal(x), typed(gs, x)))
+
+    def around(inner: DimArray) -> DimArray:
+        out = mm(mm(u, inner), mH(v))
+        if extent(u, ROW) > extent(u, COLUMN):
+            out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
+        if extent(v, ROW) > extent(v, COLUMN):
+            out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
+        return out
+
+    if x.dtype.kind == "c":  # there is a phase on the diagonal
+        plain = around(add(add(without_diagonal(turned), inner), select(on_diagonal(x), typed(gs, x))))
     else:
-        inner = with_diagonal(add(turned, inner), gs)
-    out = mm(mm(u, inner), mH(v))
-    if extent(u, ROW) > extent(u, COLUMN):
-        out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
-    if extent(v, ROW) > extent(v, COLUMN):
-        out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
-    return (out if y.level is None or spectrum is None else add(out, of_singular_values.of(a, gs, y, spectrum)),)
+        plain = around(with_diagonal(add(turned, inner), gs))
+    if spectrum is None:
+        return (plain,)
+
+    def known() -> DimArray:
+        return add(around(add(without_diagonal(turned), inner)), of_singular_values.of(a, gs, y, spectrum))
+
+    return (where_apart(s, plain, known, signed=False),)
 
 
 def _least_sum(s: DimArray) -> DimArray:
@@ -226,10 +233,10 @@ def svd(
     if not compute_uv and a.level is None:
         return in_order_of(relabel(values_of(x, errors=errors), {COLUMN: new}), a)
     m, n = extent(x, ROW), extent(x, COLUMN)
-    spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
+    spectrum = Spectrum(x)
     packed = _full_svd(x, errors=errors) if full_matrices else _svd(x, errors=errors, spectrum=spectrum)
     u, s, v = _split(packed, m)
-    s = s if full_matrices else known_values(s, spectrum)
+    s = s if full_matrices else known_values(s, spectrum, signed=False)
     cut = slice(0, min(m, n))
     values = in_order_of(relabel(slice_of(s, COLUMN, cut), {COLUMN: new}), a)
     if not compute_uv:
