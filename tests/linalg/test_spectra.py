@@ -303,6 +303,8 @@ OF_SINGULAR_VALUES = {
     "fourth powers": (lambda s: np.sum(s**4), lambda a: np.sum((a.T @ a) ** 2)),
     "product of sums": (lambda s: np.sum(s**2) * np.sum(s**4), lambda a: np.sum(a * a) * np.sum((a.T @ a) ** 2)),
     "logarithms": (lambda s: np.sum(np.log1p(s**2)), lambda a: np.linalg.slogdet(np.eye(3) + a.T @ a)[1]),
+    "variance of squares": (lambda s: np.var(s**2), lambda a: np.sum((a.T @ a) ** 2) / 3 - (np.sum(a * a) / 3) ** 2),
+    "product of squares": (lambda s: np.prod(s**2), lambda a: np.linalg.det(a.T @ a)),
 }
 
 
@@ -318,9 +320,22 @@ def test_second_derivatives_of_functions_that_treat_equal_singular_values_alike(
     tall = x if shape[0] >= 3 and shape[1] == 3 else x.T
     want = ng.hessian(of_matrix)(tall)
     want = want if tall.shape == x.shape else want.transpose(1, 0, 3, 2)
-    for values_of in (lambda a: np.linalg.svd(a, compute_uv=False), lambda a: np.linalg.svd(a, full_matrices=False)[1]):
+    for values_of in (lambda a: np.linalg.svd(a, compute_uv=False), lambda a: np.linalg.svd(a, full_matrices=False)[1], lambda a: np.linalg.svd(a)[1]):
         for mode in ("forward", "reverse"):
             assert_close(ng.jacobian(ng.grad(lambda a, f=values_of: of_values(f(a))), mode=mode)(x), want, 1e-9)
+
+
+@pytest.mark.parametrize("f", [np.var, np.sum, np.prod])
+def test_tangents_of_equal_values_that_are_differentiated(f):
+    """Their own tangents depend on the basis: never a number that is wrong, which it was where the slopes are 0."""
+    for values_of in (np.linalg.eigvalsh, lambda a: np.linalg.svd(a)[1] ** 2):
+        g = lambda a, values_of=values_of: f(values_of((a + a.T) / 2))
+        for x in (2 * np.eye(3), np.diag([2.0, 2.0, 1.0]), np.diag([2.0, 3.0, 1.0])):
+            for t in (np.ones((3, 3)), np.diag([1.0, 2.0, 3.0])):
+                got = ng.grad(lambda a, t=t, g=g: ng.pushforward(g, (a,), (t,))[1])(x)
+                want = ng.hvp(g, x, t)
+                assert np.isfinite(want).all()
+                assert np.isnan(got).any() or np.allclose(got, want, atol=1e-9)
 
 
 def test_second_derivatives_of_functions_of_values_of_complex_matrices_that_coincide():

@@ -22,7 +22,7 @@ from namedgrad.backends import is_recording, may_look
 from namedgrad.linear import Like, Map, like
 from namedgrad.primitive import Primitive
 from namedgrad.rules.complex import absolute
-from namedgrad.rules.elementwise import c, divide, greater, less_equal, logical_or, sin
+from namedgrad.rules.elementwise import c, divide, greater, less_equal, logical_and, logical_or, sin
 from namedgrad.rules.linalg.coinciding import close_to, coincide, neighbours
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, diagonal, down, mT, typed, without_diagonal
 from namedgrad.rules.structure import (
@@ -50,12 +50,26 @@ from namedgrad.trace import Level, Pick, Tangent, Traced, apply, backward, inner
 
 
 class Spectrum:
-    """That of a matrix, or of one for each slice."""
+    """That of a matrix, or of one for each slice; ``turned`` are values that tangents were taken of while they coincided.
 
-    __slots__ = ("matrix",)
+    Their tangents are those of any basis.  How these are differentiated is right in a basis that the tangent does not turn.
+    """
+
+    __slots__ = ("matrix", "turned")
 
     def __init__(self, matrix: DimArray) -> None:
         self.matrix = matrix
+        self.turned: DimArray | None = None
+
+    def pushed(self, w: DimArray, along: DimArray, *, signed: bool = True) -> None:
+        """Note a tangent of the matrix in the basis of its vectors, within another derivative."""
+        if along.level is None or apart(w, signed):
+            return
+        w, along = innermost(w), absolute(innermost(along))
+        rounding = multiply(c(float(np.finfo(w.dtype).eps) * extent(w, COLUMN)), total(along, (ROW, COLUMN)))
+        turned = logical_and(coincide(subtract(w, down(w)), w), without_diagonal(greater(along, rounding)))
+        cells = total(cast(turned, w.dtype), tuple(n for n in turned.names if n not in w.names))
+        self.turned = cells if self.turned is None else add(self.turned, cells)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Spectrum) and alike(self.matrix, other.matrix))
@@ -72,7 +86,8 @@ class Belonging(Map):
         self.spectrum = spectrum
 
     def pull(self, g: DimArray) -> Sequence[DimArray | None]:
-        return [g]
+        turned = self.spectrum.turned
+        return [g if turned is None else stamp(where(greater(turned, c(0.0)), c(math.nan), g), g.hidden)]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
         return ts[0]

@@ -72,10 +72,11 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum,
     return (where_apart(w, plain, known),)
 
 
-def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> DimArray:
     """Giles (2008), section 3.1: dw = diag(V^H dA V), dV = V (E o (V^H dA V))."""
     v, w = _eigh_split(y, extent(a, ROW))
     d = mm(mm(mH(v), hermitian_part(ts[0])), v)
+    spectrum.pushed(w, d)
     gap = subtract(w, down(w))
     e = without_diagonal(over(d, gap, w, lambda: equal(d, c(0)), differences=True, least=neighbours))
     return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)
