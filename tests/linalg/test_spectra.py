@@ -332,10 +332,13 @@ def test_tangents_of_equal_values_that_are_differentiated(f):
         g = lambda a, values_of=values_of: f(values_of((a + a.T) / 2))
         for x in (2 * np.eye(3), np.diag([2.0, 2.0, 1.0]), np.diag([2.0, 3.0, 1.0])):
             for t in (np.ones((3, 3)), np.diag([1.0, 2.0, 3.0])):
-                got = ng.grad(lambda a, t=t, g=g: ng.pushforward(g, (a,), (t,))[1])(x)
+                slope = lambda a, t=t, g=g: ng.pushforward(g, (a,), (t,))[1]
                 want = ng.hvp(g, x, t)
                 assert np.isfinite(want).all()
+                assert np.isfinite(slope(x))
+                got, along = ng.grad(slope)(x), ng.pushforward(slope, (x,), (np.ones((3, 3)),))[1]
                 assert np.isnan(got).any() or np.allclose(got, want, atol=1e-9)
+                assert np.isnan(along) or np.isclose(along, want.sum(), atol=1e-9)
 
 
 def test_second_derivatives_of_functions_of_values_of_complex_matrices_that_coincide():

@@ -78,19 +78,24 @@ class Spectrum:
 
 
 class Belonging(Map):
-    """The map of values that are known to belong to a spectrum."""
+    """The map of values that are known to belong to a spectrum, of the transform that takes tangents or one ``below``."""
 
-    __slots__, multiplies = ("spectrum",), False
+    __slots__, multiplies = ("below", "spectrum"), False
 
-    def __init__(self, spectrum: Spectrum) -> None:
-        self.spectrum = spectrum
+    def __init__(self, spectrum: Spectrum, *, below: bool) -> None:
+        self.spectrum, self.below = spectrum, below
 
     def pull(self, g: DimArray) -> Sequence[DimArray | None]:
-        turned = self.spectrum.turned
-        return [g if turned is None else stamp(where(greater(turned, c(0.0)), c(math.nan), g), g.hidden)]
+        return [self._known(g)]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
-        return ts[0]
+        return None if ts[0] is None else self._known(ts[0])
+
+    def _known(self, x: DimArray) -> DimArray:
+        turned = self.spectrum.turned
+        if turned is None or not self.below:
+            return x
+        return stamp(where(greater(turned, c(0.0)), c(math.nan), x), x.hidden)
 
 
 class _Belong(Primitive):
@@ -100,7 +105,8 @@ class _Belong(Primitive):
         return args[0]
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], spectrum: Spectrum) -> Map:
-        return Belonging(spectrum)
+        top: Any = spectrum.matrix
+        return Belonging(spectrum, below=ins[0].level is not top.value.level)
 
 
 _belong = _Belong("belong")
