@@ -28,11 +28,12 @@ _COUNTER = itertools.count(1)
 class Level:
     """One transform in progress."""
 
-    __slots__ = ("borrow", "fast", "index", "lent", "open", "owned", "paused", "tape")
+    __slots__ = ("borrow", "fast", "index", "lent", "notes", "open", "owned", "paused", "tape")
 
     def __init__(self, *, forward: bool = False, borrow: bool = False) -> None:
         self.index = next(_COUNTER)
         self.tape: list[Map] | None = None if forward else []
+        self.notes: list[Any] | None = None  #: maps, records of operands and results, if asked for
         self.open = self.fast = True
         self.paused = 0
         self.borrow = borrow
@@ -42,8 +43,7 @@ class Level:
     def close(self) -> None:
         """Values of this level must not be used any more; what outlives it must not keep the tape alive."""
         self.open = self.fast = False
-        if self.tape is not None:
-            self.tape = []
+        self.tape, self.notes = None if self.tape is None else [], None
 
     def record(self, map_: Map, nodes: Sequence[Any], out: Any, captured: DimArray | None = None) -> Any:
         """The traced output of an operation; ``captured`` is an operand that is not traced, if there is one."""
@@ -62,6 +62,8 @@ class Level:
 
     def _forward(self, map_: Map, nodes: Sequence[Tangent], out: Any) -> Any:
         ts = push(map_, nodes)
+        if self.notes is not None:
+            self.notes.append((map_, nodes, ts))
         if type(out) is not tuple:
             return out if ts is None else Traced(out, self, ts)
         return tuple(o if t is None else Traced(o, self, t) for o, t in zip(out, ts or (None,) * len(out), strict=True))
@@ -301,7 +303,6 @@ def agreed(g: DimArray, other: DimArray, own: Names) -> DimArray:
 def forward(tape: Sequence[Map], seeds: Mapping[Map, Tangent], ends: Sequence[Map | None]) -> list[Tangent | None]:
     """Push tangents along a tape that was recorded for reverse mode."""
     ts: dict[Map, Any] = dict(seeds)
-    last = set(ends)
     for node in tape:
         if node in ts:
             continue
@@ -313,7 +314,7 @@ def forward(tape: Sequence[Map], seeds: Mapping[Map, Tangent], ends: Sequence[Ma
         ins = [ts.get(p) for p in node.parents]
         if any(t is not None for t in ins):
             ts[node] = push(node, ins)
-    return [ts.get(n) if n in last else None for n in ends]  # type: ignore[arg-type]
+    return [ts.get(n) for n in ends]  # type: ignore[arg-type]
 
 
 def innermost(a: DimArray) -> DimArray:

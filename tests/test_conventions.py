@@ -269,6 +269,9 @@ MOVES = {
     "largest of one": lambda d: d[:1].max(),
     "sorted": lambda d: np.sort(d[::-1])[:1],
     "partitioned": lambda d: np.partition(d[::-1], 0)[:1],
+    "lowest quantile": lambda d: np.quantile(d, 0.0),
+    "quantile of a place": lambda d: np.quantile(d, 0.4, method="lower"),
+    "median of one": lambda d: np.median(d[:1]),
 }
 
 
@@ -307,6 +310,39 @@ def test_lengths_that_are_computed_twice_are_one_length(name):
         np.testing.assert_allclose(compiled(x), ng.hvp(kernel, x, np.array([0.3, -1.2])), atol=1e-14)
     other = lambda x: TWICE[name](x, y) * TWICE[name](x * np.array([1.0, 2.0]), y * np.array([1.0, 2.0]))
     np.testing.assert_array_equal(ng.hessian(other)(y), 0)  # which has none, and two slopes of 0 by convention
+
+
+SEVERAL = {  # several lengths of which one may be 0 in a cell, and the same without any
+    "product": (lambda x: (np.abs(x) * np.abs(x - 1)) ** 2, lambda x: (x * (x - 1)) ** 2),
+    "cosine of a product": (lambda x: np.cos(np.abs(x) * np.abs(x - 1) * np.abs(x - 2)), lambda x: np.cos(x * (x - 1) * (x - 2))),
+    "angle": (lambda x: np.arctan2(np.sqrt(x**2), np.sqrt((1 + x) ** 2)) ** 2, lambda x: np.arctan(x / (1 + x)) ** 2),
+    "side by side": (lambda x: np.sqrt(x**2) ** 2 * np.cos(np.abs(x - 1)), lambda x: x**2 * np.cos(x - 1)),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_lengths_of_which_one_is_0(name):
+    of_lengths, of_x = ((lambda x, f=f: np.sum(f(x) * np.arange(1.0, 5))) for f in SEVERAL[name])
+    x, v = np.array([0.0, 1.0, 2.0, 0.3]), np.array([0.3, -1.2, 0.7, 2.0])
+    want = ng.hvp(of_x, x, v)
+    np.testing.assert_allclose(ng.hvp(of_lengths, x, v), want, atol=1e-13)
+    np.testing.assert_allclose(ng.grad(lambda x: np.dot(ng.grad(of_lengths)(x), v))(x), want, atol=1e-13)
+    compiled = ng.compile(lambda x: ng.hvp(of_lengths, x, v))
+    for at in (x + 0.1, x, x + 0.1):
+        np.testing.assert_allclose(compiled(at), ng.hvp(of_x, at, v), atol=1e-13)
+
+
+def test_great_circles_of_no_length_in_compiled_programs():
+    """Of which nobody looks whether ``1 - a`` is 0."""
+
+    def squared(p):
+        a = np.sin((p[0] - 0.5) / 2) ** 2 + np.cos(p[0]) * np.cos(0.5) * np.sin((p[1] - 1) / 2) ** 2
+        return (2 * np.arctan2(np.sqrt(a), np.sqrt(1 - a))) ** 2
+
+    at, v = np.array([0.5, 1.0]), np.array([0.3, -1.2])
+    compiled = ng.compile(lambda p: ng.hvp(squared, p, v))
+    compiled(at + 0.1)
+    np.testing.assert_allclose(compiled(at), 2 * v * np.array([1, np.cos(0.5) ** 2]), rtol=1e-12)
 
 
 def test_sums_of_squares_of_lengths():

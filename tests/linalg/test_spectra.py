@@ -164,8 +164,19 @@ EQUAL_VALUES = {  # functions that treat equal eigenvalues alike, and the same o
     "norm": (np.linalg.norm, np.linalg.norm),
     "turned over": (lambda w: np.sum(w[::-1] ** 3), lambda a: np.trace(a @ a @ a)),
     "logarithm of a sum of exponentials": (lambda w: np.log(np.sum(np.exp(w))), lambda a: np.log(np.trace(expm(a)))),
+    "product": (np.prod, np.linalg.det),
+    "shifted exponentials": (lambda w: np.max(w) + np.log(np.sum(np.exp(w - np.max(w)))), lambda a: np.log(np.trace(expm(a)))),
+    "mean by shares": (lambda w: np.dot(w, np.exp(w) / np.sum(np.exp(w))), lambda a: np.trace(a @ expm(a)) / np.trace(expm(a))),
+    "differences of all pairs": (lambda w: np.sum((w[:, None] - w) ** 4), lambda a: sum(math.comb(4, k) * (-1) ** k * power_sum(a, k) * power_sum(a, 4 - k) for k in range(5))),
+    "form of the second degree": (lambda w: w @ (np.ones((3, 3)) + 2 * np.eye(3)) @ w, lambda a: np.trace(a) ** 2 + 2 * np.sum(a * a)),
+    "last of running sums": (lambda w: np.cumsum(w**2)[-1] ** 2, lambda a: np.sum(a * a) ** 2),
+    "in another order": (lambda w: np.sum(np.sort(-w) ** 3), lambda a: -np.trace(a @ a @ a)),
 }
 TURN = scipy.linalg.qr(np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0], [2.0, 0.1, 1.0]]))[0]
+
+
+def power_sum(a, k):
+    return np.trace(np.linalg.matrix_power(a, k))
 
 
 def expm(a):
@@ -195,6 +206,57 @@ def test_second_derivatives_of_functions_that_treat_equal_eigenvalues_alike(name
         assert_close(compiled(x), np.einsum("ijkl,kl", want, t), 1e-9)
     product = ng.hvp(lambda a: of_values(np.linalg.eigvalsh(a)), ng.positional(np.stack([x, 2 * x]), vectorized="b"), t).data
     assert_close(product[0], np.einsum("ijkl,kl", want, t), 1e-9)
+
+
+BESIDE = {  # functions of eigenvalues beside other functions of the matrix, and the same of the matrix
+    "times the trace": (lambda a: np.trace(a) * np.sum(np.linalg.eigvalsh(a) ** 3), lambda a: np.trace(a) * np.trace(a @ a @ a)),
+    "times the determinant": (lambda a: np.linalg.det(a) * np.prod(np.linalg.eigvalsh(a)), lambda a: np.linalg.det(a) ** 2),
+    "found twice": (lambda a: np.sum(np.linalg.eigvalsh(a) * np.linalg.eigvalsh(a)), lambda a: np.sum(a * a)),
+    "two sums": (lambda a: np.sum(np.linalg.eigvalsh(a)) * np.sum(np.linalg.eigh(a)[0] ** 3), lambda a: np.trace(a) * np.trace(a @ a @ a)),
+    "of a product": (lambda a: np.prod(np.linalg.eigvalsh(a @ a)), lambda a: np.linalg.det(a) ** 2),
+    "product of singular values": (lambda a: np.prod(np.linalg.svd(a, compute_uv=False)), np.linalg.det),
+}
+
+
+@pytest.mark.parametrize("values", [[2.0, 2.0, 2.0], [1.0, 1.0, 3.0], [1.0, 1 + 1e-9, 3.0]], ids=str)
+@pytest.mark.parametrize("name", BESIDE)
+def test_second_derivatives_of_equal_eigenvalues_beside_other_functions(name, values):
+    x = TURN @ np.diag(values) @ TURN.T if len(set(values)) > 1 else np.diag(values)
+    f, of_matrix = ((lambda a, f=f: f((a + a.T) / 2)) for f in BESIDE[name])
+    want = ng.hessian(of_matrix)(x)
+    for mode in ("forward", "reverse"):
+        assert_close(ng.jacobian(ng.grad(f), mode=mode)(x), want, 1e-9)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_equal_eigenvalues_beside_others_in_proportion_that_are_differentiated(mode):
+    """The weights are alike at this point, but not in its surroundings."""
+    f = lambda v: np.sum(np.linalg.eigvalsh(v[:9].reshape(3, 3)) ** 2 * v[9:])
+    v = np.concatenate([np.eye(3).ravel(), [1.0, 1.0, 1.0]])
+    h = ng.jacobian(ng.grad(f), mode=mode)(v)
+    assert np.isnan(h[:9, 9:]).any()
+    alone = ng.jacobian(ng.grad(lambda a: f(np.concatenate([np.ravel(a), np.ones(3)]))), mode=mode)(np.eye(3))
+    assert_close(alone, ng.hessian(lambda a: np.sum(((a + a.T) / 2) ** 2))(np.eye(3)), MATRIX)
+
+
+def test_only_slices_with_equal_eigenvalues_are_special():
+    """Also beside a parameter that all slices share, and where one slice has a function that treats them unlike."""
+    x = np.stack([np.eye(3), np.diag([1.0, 2.0, 4.0]), TURN @ np.diag([2.0, 2.0, 5.0]) @ TURN.T])
+    t = np.random.default_rng(0).normal(size=(3, 3, 3))
+
+    def total(a, z, f):
+        return np.sum(z * np.sum(f(a), axis=-1) if f is not np.linalg.det else z * f(a))
+
+    values = lambda a: np.linalg.eigvalsh(a) ** 3
+    cubes = lambda a: np.trace(a @ a @ a, axis1=-2, axis2=-1)[..., None]
+    sym = lambda a: (a + np.swapaxes(a, -1, -2)) / 2
+    got, want = (ng.pushforward(ng.grad(lambda a, z, f=f: total(sym(a), z, f), wrt=(0, 1)), (x, 2.0), (t, 0.3))[1] for f in (values, cubes))
+    assert_close(got[0], want[0], 1e-9)
+    assert_close(got[1], want[1], 1e-9)
+    weights = np.array([[1.0, 1, 1], [1, 2, 3], [1, 2, 2]])
+    one_by_one = ng.pushforward(ng.grad(lambda a: np.sum(np.linalg.eigvalsh(sym(a)) ** 2 * weights)), (x,), (t,))[1]
+    assert np.isfinite(one_by_one[:2]).all()
+    assert np.isnan(one_by_one[2]).any()
 
 
 NOT_ALIKE = {
@@ -241,6 +303,8 @@ OF_SINGULAR_VALUES = {
     "fourth powers": (lambda s: np.sum(s**4), lambda a: np.sum((a.T @ a) ** 2)),
     "product of sums": (lambda s: np.sum(s**2) * np.sum(s**4), lambda a: np.sum(a * a) * np.sum((a.T @ a) ** 2)),
     "logarithms": (lambda s: np.sum(np.log1p(s**2)), lambda a: np.linalg.slogdet(np.eye(3) + a.T @ a)[1]),
+    "variance of squares": (lambda s: np.var(s**2), lambda a: np.sum((a.T @ a) ** 2) / 3 - (np.sum(a * a) / 3) ** 2),
+    "product of squares": (lambda s: np.prod(s**2), lambda a: np.linalg.det(a.T @ a)),
 }
 
 
@@ -256,9 +320,25 @@ def test_second_derivatives_of_functions_that_treat_equal_singular_values_alike(
     tall = x if shape[0] >= 3 and shape[1] == 3 else x.T
     want = ng.hessian(of_matrix)(tall)
     want = want if tall.shape == x.shape else want.transpose(1, 0, 3, 2)
-    for values_of in (lambda a: np.linalg.svd(a, compute_uv=False), lambda a: np.linalg.svd(a, full_matrices=False)[1]):
+    for values_of in (lambda a: np.linalg.svd(a, compute_uv=False), lambda a: np.linalg.svd(a, full_matrices=False)[1], lambda a: np.linalg.svd(a)[1]):
         for mode in ("forward", "reverse"):
             assert_close(ng.jacobian(ng.grad(lambda a, f=values_of: of_values(f(a))), mode=mode)(x), want, 1e-9)
+
+
+@pytest.mark.parametrize("f", [np.var, np.sum, np.prod])
+def test_tangents_of_equal_values_that_are_differentiated(f):
+    """Their own tangents depend on the basis: never a number that is wrong, which it was where the slopes are 0."""
+    for values_of in (np.linalg.eigvalsh, lambda a: np.linalg.svd(a)[1] ** 2):
+        g = lambda a, values_of=values_of: f(values_of((a + a.T) / 2))
+        for x in (2 * np.eye(3), np.diag([2.0, 2.0, 1.0]), np.diag([2.0, 3.0, 1.0])):
+            for t in (np.ones((3, 3)), np.diag([1.0, 2.0, 3.0])):
+                slope = lambda a, t=t, g=g: ng.pushforward(g, (a,), (t,))[1]
+                want = ng.hvp(g, x, t)
+                assert np.isfinite(want).all()
+                assert np.isfinite(slope(x))
+                got, along = ng.grad(slope)(x), ng.pushforward(slope, (x,), (np.ones((3, 3)),))[1]
+                assert np.isnan(got).any() or np.allclose(got, want, atol=1e-9)
+                assert np.isnan(along) or np.isclose(along, want.sum(), atol=1e-9)
 
 
 def test_second_derivatives_of_functions_of_values_of_complex_matrices_that_coincide():

@@ -29,6 +29,13 @@ def coincide(gap: DimArray, values: DimArray) -> DimArray:
     return less_equal(absolute(gap), multiply(scale, c(unit * extent(values, COLUMN))))
 
 
+def close_to(gap: DimArray, values: DimArray) -> DimArray:
+    """Which gaps are so small that slopes tell more than quotients: errors are as the gap squared, or as its inverse."""
+    values = innermost(values)
+    unit = float(np.finfo(values.dtype).eps)
+    return less_equal(absolute(innermost(gap)), multiply(vector_norm(values, COLUMN), c(unit ** (1 / 3))))
+
+
 def over(
     x: DimArray,
     gap: DimArray,

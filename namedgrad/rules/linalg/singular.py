@@ -17,9 +17,7 @@ from namedgrad.rules.fourier.transforms import resized
 from namedgrad.rules.linalg.coinciding import asked, coincide, neighbours, over, quotient
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
-    MATRIX,
     ROW,
-    MatrixOp,
     Plain,
     as_row,
     diagonal,
@@ -38,11 +36,11 @@ from namedgrad.rules.linalg.matrices import (
     with_diagonal,
     without_diagonal,
 )
-from namedgrad.rules.linalg.symmetric import Values, known_values, of_singular_values
+from namedgrad.rules.linalg.spectra import Spectrum, known_values, where_apart
+from namedgrad.rules.linalg.symmetric import Values, of_singular_values
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, negative, relabel, select, subtract
-from namedgrad.squares import Spectrum
 
 Parts = tuple[DimArray, DimArray, DimArray]
 
@@ -62,7 +60,7 @@ def _over(x: DimArray, s: DimArray) -> DimArray:
     return quotient(x, s, coincide(s, s), equal(x, c(0)))
 
 
-def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum | None = None, **_: Any) -> tuple[DimArray]:
+def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> tuple[DimArray]:
     """Townsend (2016), *Differentiating the singular value decomposition*, with sums and differences of the values apart.
 
     For complex matrices Wan and Zhang (2019), arXiv:1909.02659.
@@ -79,18 +77,23 @@ def _gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum | Non
     turned = over(add(fx, fz), minus, twice, none, differences=True, least=neighbours)
     rest = subtract(fx, fz)
     inner = over(rest, plus, twice, lambda: _nothing(rest, none()), least=_least_sum)
-    if y.level is not None and spectrum is not None:
-        inner = add(without_diagonal(turned), inner)
-    elif x.dtype.kind == "c":  # there is a phase on the diagonal
-        inner = add(add(without_diagonal(turned), inner), select(on_diagonal(x), typed(gs, x)))
+
+    def around(inner: DimArray) -> DimArray:
+        out = mm(mm(u, inner), mH(v))
+        if extent(u, ROW) > extent(u, COLUMN):
+            out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
+        if extent(v, ROW) > extent(v, COLUMN):
+            out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
+        return out
+
+    if x.dtype.kind == "c":  # there is a phase on the diagonal
+        plain = around(add(add(without_diagonal(turned), inner), select(on_diagonal(x), typed(gs, x))))
     else:
-        inner = with_diagonal(add(turned, inner), gs)
-    out = mm(mm(u, inner), mH(v))
-    if extent(u, ROW) > extent(u, COLUMN):
-        out = add(out, mm(_over(subtract(gu, mm(u, x)), s), mH(v)))
-    if extent(v, ROW) > extent(v, COLUMN):
-        out = add(out, mm(u, mH(_over(subtract(gv, mm(v, z)), s))))
-    return (out if y.level is None or spectrum is None else add(out, of_singular_values.of(a, gs, y, spectrum)),)
+        plain = around(with_diagonal(add(turned, inner), gs))
+    def known() -> DimArray:
+        return add(around(add(without_diagonal(turned), inner)), of_singular_values.of(a, gs, y, spectrum))
+
+    return (where_apart(s, plain, known, signed=False),)
 
 
 def _least_sum(s: DimArray) -> DimArray:
@@ -103,12 +106,13 @@ def _nothing(rest: DimArray, none: DimArray) -> DimArray:
     return logical_or(none, select(on_diagonal(rest), equal(rest, c(0))))
 
 
-def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+def _pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> DimArray:
     """Townsend (2016), eqs. 13 to 15."""
     (t,) = ts
     u, s, v = _split(y, extent(a, ROW))
     d = mm(mm(mH(u), t), v)
     both, rest = add(d, mH(d)), skew(d)
+    spectrum.pushed(s, both, signed=False)
     minus, plus = subtract(s, down(s)), add(s, down(s))
     e = without_diagonal(over(both, minus, s, lambda: equal(both, c(0)), differences=True, least=neighbours))
     f = over(rest, plus, s, lambda: equal(rest, c(0)), least=_least_sum)
@@ -140,11 +144,11 @@ def _full_split(y: DimArray, m: int, n: int) -> tuple[DimArray, DimArray, DimArr
     return slice_of(u, COLUMN, slice(min(m, n), m)), slice_of(v, COLUMN, slice(min(m, n), n)), thin
 
 
-def _full_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
+def _full_gradient(g: DimArray, y: DimArray, a: DimArray, **known: Any) -> tuple[DimArray]:
     m, n = extent(a, ROW), extent(a, COLUMN)
     (u2, v2, thin), (g2, h2, gthin) = _full_split(y, m, n), _full_split(g, m, n)
     u1, s, v1 = _split(thin, m)
-    (out,) = _gradient(gthin, thin, a)
+    (out,) = _gradient(gthin, thin, a, **known)
     if m > n:
         out = subtract(out, mm(mm(u2, _over(mm(mH(g2), u1), s)), mH(v1)))
     if n > m:
@@ -152,11 +156,11 @@ def _full_gradient(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[Dim
     return (out,)
 
 
-def _full_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+def _full_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **known: Any) -> DimArray:
     m, n = extent(a, ROW), extent(a, COLUMN)
     u2, v2, thin = _full_split(y, m, n)
     u1, s, v1 = _split(thin, m)
-    du, ds, dv = _split(_pushforward(ts, thin, a), m)
+    du, ds, dv = _split(_pushforward(ts, thin, a, **known), m)
     if m > n:
         du = join([du, negative(mm(u1, mH(_over(mm(mm(mH(u2), ts[0]), v1), s))))], COLUMN)
     if n > m:
@@ -164,7 +168,7 @@ def _full_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) ->
     return _pack(*(resized(x, max(m, n), COLUMN) for x in (du, ds, dv)))
 
 
-_full_svd = MatrixOp("(m,n)->(p,k)", "full_svd_packed", gradients(_full_gradient), pushforward=_full_pushforward)
+_full_svd = Values("(m,n)->(p,k)", "full_svd_packed", gradients(_full_gradient), pushforward=_full_pushforward)
 
 
 # ------------------------------------------------------------------------------------------------ public
@@ -226,12 +230,11 @@ def svd(
     if not compute_uv and a.level is None:
         return in_order_of(relabel(values_of(x, errors=errors), {COLUMN: new}), a)
     m, n = extent(x, ROW), extent(x, COLUMN)
-    spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
-    packed = _full_svd(x, errors=errors) if full_matrices else _svd(x, errors=errors, spectrum=spectrum)
-    u, s, v = _split(packed, m)
-    s = s if full_matrices else known_values(s, spectrum)
-    cut = slice(0, min(m, n))
-    values = in_order_of(relabel(slice_of(s, COLUMN, cut), {COLUMN: new}), a)
+    spectrum = Spectrum(x)
+    full_matrices = full_matrices and m != n
+    u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors, spectrum=spectrum), m)
+    s = known_values(slice_of(s, COLUMN, slice(0, min(m, n))), spectrum, signed=False)
+    values = in_order_of(relabel(s, {COLUMN: new}), a)
     if not compute_uv:
         return values
     if full_matrices:

@@ -17,7 +17,6 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.linalg.coinciding import asked, neighbours, over
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
-    MATRIX,
     ROW,
     MatrixOp,
     Plain,
@@ -39,11 +38,11 @@ from namedgrad.rules.linalg.matrices import (
     without_diagonal,
 )
 from namedgrad.rules.linalg.solving import _inv
-from namedgrad.rules.linalg.symmetric import Values, known_values, of_eigenvalues
+from namedgrad.rules.linalg.spectra import Spectrum, known_values, where_apart
+from namedgrad.rules.linalg.symmetric import Values, of_eigenvalues
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, relabel, subtract
-from namedgrad.squares import Spectrum
 
 Parts = tuple[DimArray, ...]
 
@@ -65,15 +64,19 @@ def _eigh_gradient(g: DimArray, y: DimArray, a: DimArray, *, spectrum: Spectrum,
     twice = add(w, w)
     gap = subtract(twice, down(twice))
     inner = over(skew(f), gap, twice, lambda: equal(asked(f), c(0)), differences=True, least=neighbours)
-    if y.level is None:
-        return (mm(mm(v, with_diagonal(inner, gw)), mH(v)),)  # Hermitian, as all factors are
-    return (add(mm(mm(v, without_diagonal(inner)), mH(v)), of_eigenvalues.of(a, gw, y, spectrum)),)
+    plain = mm(mm(v, with_diagonal(inner, gw)), mH(v))  # Hermitian, as all factors are
+
+    def known() -> DimArray:
+        return add(mm(mm(v, without_diagonal(inner)), mH(v)), of_eigenvalues.of(a, gw, y, spectrum))
+
+    return (where_apart(w, plain, known),)
 
 
-def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:
+def _eigh_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, *, spectrum: Spectrum, **_: Any) -> DimArray:
     """Giles (2008), section 3.1: dw = diag(V^H dA V), dV = V (E o (V^H dA V))."""
     v, w = _eigh_split(y, extent(a, ROW))
     d = mm(mm(mH(v), hermitian_part(ts[0])), v)
+    spectrum.pushed(w, d)
     gap = subtract(w, down(w))
     e = without_diagonal(over(d, gap, w, lambda: equal(d, c(0)), differences=True, least=neighbours))
     return join([mm(v, e), as_row(typed(diagonal(d), y))], ROW)
@@ -185,7 +188,7 @@ def eigvalsh(
 
 def _known_split(x: DimArray, **options: Any) -> tuple[DimArray, DimArray]:
     """Vectors and values, which know that they are eigenvalues."""
-    spectrum = Spectrum(x, (n for n in x.names if n not in MATRIX))
+    spectrum = Spectrum(x)
     v, w = _eigh_split(_eigh(x, spectrum=spectrum, **options), extent(x, ROW))
     return v, known_values(w, spectrum)
 

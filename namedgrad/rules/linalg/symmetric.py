@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
 from namedgrad.array import DimArray, extent
-from namedgrad.axes import Name
 from namedgrad.linear import like
 from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.elementwise import c, divide, less_equal, logical_and, logical_or
-from namedgrad.rules.linalg.coinciding import coincide
+from namedgrad.rules.linalg.coinciding import close_to, coincide
 from namedgrad.rules.linalg.matrices import (
     COLUMN,
     ROW,
@@ -34,10 +32,10 @@ from namedgrad.rules.linalg.matrices import (
     typed,
     without_diagonal,
 )
+from namedgrad.rules.linalg.spectra import Spectrum, alone, apart_from, curvatures, mean_of_both
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions.norms import vector_norm
-from namedgrad.rules.structure import add, equal, multiply, positions, scale, stamp, subtract, where, zeros_spread
-from namedgrad.squares import Spectrum, of_spectrum, slope_in
+from namedgrad.rules.structure import add, equal, multiply, scale, stamp, subtract, where, zeros_spread
 from namedgrad.trace import innermost
 
 NOISE = 64  # roundings by which what ought to be equal may differ
@@ -51,56 +49,48 @@ class Values(MatrixOp):
 
 
 class _PutTogether(MatrixOp):
-    """Of a matrix, the derivatives of a function of its values, the packed vectors and values, and the slopes of these.
+    """Of a matrix, the derivatives of a function of its values, the packed vectors and values, and how the first bend.
 
-    ``change(x, y, g, slope)`` is how it moves along ``x``: a map that is its own transpose.
+    ``change(x, y, g, bends)`` is how it moves along ``x``: a map that is its own transpose.
     """
 
-    def __init__(self, signature: str, name: str, split: Callable[..., Any], change: Callable[..., DimArray]) -> None:
-        self.split, self.change = split, change
+    def __init__(self, signature: str, name: str, split: Callable[..., Any], change: Callable[..., DimArray], *, signed: bool) -> None:
+        self.split, self.change, self.signed = split, change, signed
         super().__init__(signature, name, self._pull, self._push)
 
     def lower(self, args: Sequence[DimArray], **_: Any) -> DimArray:
-        a, g, y, _slope = args
+        a, g, y, _bends = args
         left, _, right = self.split(y, extent(a, ROW))
         return put_together(left, g, right)
 
     def _pull(
-        self, c_: DimArray, out: DimArray, a: DimArray, g: DimArray, y: DimArray, slope: DimArray, **_: Any
+        self, c_: DimArray, out: DimArray, a: DimArray, g: DimArray, y: DimArray, bends: DimArray, **_: Any
     ) -> Sequence[Any]:
-        left, _, right = parts = self.split(y, extent(a, ROW))
+        left, w, right = parts = self.split(y, extent(a, ROW))
         x = conj_if_complex(c_)
-        along = real(diagonal(mm(mm(mH(left), x), right)))
-        return conj_if_complex(self.change(x, parts, g, slope)), along, None, None
+        along = where(self._known(w, bends), real(diagonal(mm(mm(mH(left), x), right))), c(np.nan))
+        return conj_if_complex(self.change(x, parts, g, bends)), along, None, None
 
     def _push(
-        self, ts: list[Any], out: DimArray, a: DimArray, g: DimArray, y: DimArray, slope: DimArray, **_: Any
+        self, ts: list[Any], out: DimArray, a: DimArray, g: DimArray, y: DimArray, bends: DimArray, **_: Any
     ) -> DimArray:
-        left, _, right = parts = self.split(y, extent(a, ROW))
-        moved = self.change(zeros_spread(y, like(out)) if ts[0] is None else ts[0], parts, g, slope)
-        return moved if ts[1] is None else add(moved, put_together(left, ts[1], right))
+        left, w, right = parts = self.split(y, extent(a, ROW))
+        moved = self.change(zeros_spread(y, like(out)) if ts[0] is None else ts[0], parts, g, bends)
+        if ts[1] is None:
+            return moved
+        own = scale(ts[1], where(self._known(w, bends), c(1.0), c(np.nan)))
+        return add(moved, put_together(left, own, right))
+
+    def _known(self, w: DimArray, bends: DimArray) -> DimArray:
+        """Where cells follow others as values do that are treated alike; those that are alone do not matter."""
+        own = diagonal(bends)
+        return logical_or(equal(own, own), alone(w, self.signed))
 
     def of(self, a: DimArray, g: DimArray, y: DimArray, spectrum: Spectrum) -> DimArray:
         """The gradient of a function of the values whose derivatives are ``g``."""
-        unknown, found = typed(zeros_spread(g, like(g), np.nan), g), slope_in(spectrum, g, y.level)
-        slope, of = (unknown, None) if found is None else found
-        if of is not None:  # one that is elsewhere is followed like any other
-            own = equal(stamp(of, axes.NONE), places(y, ROW))
-            slope = where(logical_or(stamp(own, g.hidden), equal(slope, c(0))), stamp(slope, g.hidden), unknown)
-        return self(a, g, y, stamp(slope, g.hidden))
-
-
-def places(y: DimArray, *but: Name) -> DimArray:
-    """A number for each of the cells, wherever dims stand."""
-    out = c(0.0)
-    for n in sorted({*y.names} - {*but}, key=repr):
-        out = add(multiply(out, c(float(extent(y, n)))), positions(extent(y, n), n, y))
-    return out
-
-
-def known_values(w: DimArray, spectrum: Spectrum) -> DimArray:
-    """Values that know whose they are."""
-    return of_spectrum(w, spectrum, lambda: stamp(typed(places(w), w), w.hidden))
+        w = self.split(innermost(y), extent(a, ROW))[1]
+        bends = curvatures(g, w, y.level, spectrum, signed=self.signed)
+        return self(a, g, y, stamp(typed(bends, g), g.hidden))
 
 
 def put_together(left: DimArray, g: DimArray, right: DimArray) -> DimArray:
@@ -109,24 +99,23 @@ def put_together(left: DimArray, g: DimArray, right: DimArray) -> DimArray:
 
 
 def _quotients(rise: DimArray, gap: DimArray, g: DimArray, w: DimArray, slope: DimArray) -> DimArray:
-    """``rise / gap``; of gaps that are nearly 0 the mean of the slopes, in error by the order of the square of the gap.
+    """``rise / gap``; of gaps that are nearly 0 the slope, in error by the order of the square of the gap.
 
     Where a gap is 0 and the rise is not, there is none.
     """
     eps, size = float(np.finfo(w.dtype).eps), vector_norm(innermost(w), COLUMN)
-    mean = multiply(c(0.5), add(slope, down(slope)))
-    straight = multiply(mean, gap)
-    noise = add(add(absolute(g), absolute(down(g))), multiply(absolute(mean), size))
+    straight = multiply(slope, gap)
+    noise = add(add(absolute(g), absolute(down(g))), multiply(absolute(slope), size))
     allowed = add(multiply(c(NOISE * eps), noise), multiply(c(eps ** (1 / 3)), absolute(straight)))
     alike = less_equal(absolute(innermost(subtract(rise, straight))), innermost(allowed))
-    close = logical_and(less_equal(absolute(innermost(gap)), multiply(size, c(eps ** (1 / 3)))), alike)
+    close = logical_and(close_to(gap, w), alike)
     same = coincide(gap, w)
     apart = where(same, c(np.nan), divide(rise, where(same, c(1.0), gap)))
-    return where(close, mean, apart)
+    return where(close, slope, apart)
 
 
-def _differences(g: DimArray, w: DimArray, slope: DimArray) -> DimArray:
-    return without_diagonal(_quotients(subtract(g, down(g)), subtract(w, down(w)), g, w, slope))
+def _differences(g: DimArray, w: DimArray, bends: DimArray) -> DimArray:
+    return without_diagonal(_quotients(subtract(g, down(g)), subtract(w, down(w)), g, w, apart_from(bends)))
 
 
 def _times(x: DimArray, quotients: DimArray) -> DimArray:
@@ -138,23 +127,23 @@ def _hermitian(y: DimArray, m: int) -> tuple[DimArray, DimArray, DimArray]:
     return v, real(slice_of(y, ROW, m)), v
 
 
-def _change(x: DimArray, parts: tuple[DimArray, ...], g: DimArray, slope: DimArray) -> DimArray:
+def _change(x: DimArray, parts: tuple[DimArray, ...], g: DimArray, bends: DimArray) -> DimArray:
     v, w, _ = parts
-    return mm(mm(v, _times(mm(mm(mH(v), hermitian_part(x)), v), _differences(g, w, slope))), mH(v))
+    return mm(mm(v, _times(mm(mm(mH(v), hermitian_part(x)), v), _differences(g, w, bends))), mH(v))
 
 
-of_eigenvalues = _PutTogether("(m,m),(m),(p,m),(m)->(m,m)", "of_eigenvalues", _hermitian, _change)
+of_eigenvalues = _PutTogether("(m,m),(m),(p,m),(m,m)->(m,m)", "of_eigenvalues", _hermitian, _change, signed=True)
 
 
 def _packed(y: DimArray, m: int) -> tuple[DimArray, DimArray, DimArray]:
     return slice_of(y, ROW, slice(0, m)), real(slice_of(y, ROW, m)), slice_of(y, ROW, slice(m + 1, extent(y, ROW)))
 
 
-def _change_of_singular(x: DimArray, parts: tuple[DimArray, ...], g: DimArray, slope: DimArray) -> DimArray:
+def _change_of_singular(x: DimArray, parts: tuple[DimArray, ...], g: DimArray, bends: DimArray) -> DimArray:
     u, s, v = parts
     d = mm(mm(mH(u), x), v)
-    sums = _quotients(add(g, down(g)), add(s, down(s)), g, s, slope)
-    turned = multiply(c(0.5), add(_times(add(d, mH(d)), _differences(g, s, slope)), _times(skew(d), sums)))
+    sums = _quotients(add(g, down(g)), add(s, down(s)), g, s, mean_of_both(bends))
+    turned = multiply(c(0.5), add(_times(add(d, mH(d)), _differences(g, s, bends)), _times(skew(d), sums)))
     out, ratio = mm(mm(u, turned), mH(v)), diagonal(sums)
     if extent(u, ROW) > extent(u, COLUMN):
         out = add(out, mm(_times(subtract(mm(x, v), mm(u, d)), ratio), mH(v)))
@@ -163,4 +152,6 @@ def _change_of_singular(x: DimArray, parts: tuple[DimArray, ...], g: DimArray, s
     return out
 
 
-of_singular_values = _PutTogether("(m,n),(k),(p,k),(k)->(m,n)", "of_singular_values", _packed, _change_of_singular)
+of_singular_values = _PutTogether(
+    "(m,n),(k),(p,k),(k,k)->(m,n)", "of_singular_values", _packed, _change_of_singular, signed=False
+)

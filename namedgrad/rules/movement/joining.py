@@ -18,6 +18,7 @@ from namedgrad.primitive import LinearCore, Primitive, check_sizes, operation, s
 from namedgrad.rules.dims import check, without
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import alongside, relabel, reorder, spread, zeros_spread
+from namedgrad.squares import ALL
 from namedgrad.trace import apply, innermost
 
 
@@ -28,7 +29,7 @@ class Join(Primitive):
     """
 
     form, signature, keeps = "linear", "(n),(m)->(k)", "constants"
-    moves = 1_000  # which is all of them: the cells of every operand
+    moves = ALL
 
     def lower(self, args: Sequence[DimArray], dims: Names, names: Names, **params: Any) -> DimArray:
         at = axes.positions(names, dims)

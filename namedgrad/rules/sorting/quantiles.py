@@ -45,6 +45,7 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
+from namedgrad.squares import Length, near
 from namedgrad.trace import apply, innermost
 
 Mix = Callable[[DimArray, DimArray, DimArray], DimArray]
@@ -317,13 +318,17 @@ def _all_finite(x: DimArray) -> bool:
 def _both(x: DimArray, low: DimArray, high: DimArray, name: Name) -> tuple[DimArray, DimArray]:
     """The cells of two ranks, by one partition where the ranks are known."""
     if (low.names or high.names) or backends.backend_of(innermost(x).raw).may_branch:
-        both = apply(_RANKED, (x, join([low, high], SIDE)), dim=name)
+        both = _at_rank(x, join([low, high], SIDE), name)
         return slice_of(both, SIDE, 0), slice_of(both, SIDE, 1)
     return _at_rank(x, low, name), _at_rank(x, high, name)
 
 
 def _at_rank(x: DimArray, rank: DimArray, name: Name) -> DimArray:
-    return apply(_RANKED, (x, rank), dim=name)
+    out: DimArray = apply(_RANKED, (x, rank), dim=name)
+    if type(x) is not Length:
+        return out
+    cells = gather(x, {name: gather(argsort_of(innermost(x), name), {name: rank})})
+    return near(out, cells.known) if type(cells) is Length else out  # the same, of which more is known
 
 
 _CONTINUOUS = {

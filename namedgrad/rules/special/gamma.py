@@ -120,8 +120,13 @@ def _density(n: int, i: int = 0) -> Callable[[DimArray, DimArray], DimArray]:
 
     def value(a: DimArray, x: DimArray) -> DimArray:
         y = _density(0, i)(a, x)
-        slopes = [subtract(beside(y, log(x)), digamma(a)), *(negative(psi(k)(a)) for k in range(1, n))]
-        return multiply(y, of_exponential(slopes))
+        turn = digamma(a)
+        slopes = [subtract(beside(y, log(x)), turn), *(negative(psi(k)(a)) for k in range(1, n))]
+        usual = multiply(y, of_exponential(slopes))
+        if is_formula(y) or known_finite(turn):
+            return usual
+        at_0 = scaled(n, _density(n - 1, i + 1)(add(a, c(1.0)), x))  # by gamma(a) = gamma(a + 1) / a
+        return where(equal(a, c(0.0)), at_0, usual)
 
     partials = (lambda y, a, x: _density(n + 1, i)(a, x), in_x)
     if n:

@@ -1,0 +1,93 @@
+"""Lengths: values such as norms, absolute values and roots, of which even functions are smooth where they are 0.
+
+The slope of a length at 0 is 0 by convention, and its bend infinite: neither tells anything about its square, of which
+the Hessian is twice the identity, or about its cosine.  So a value that is computed from a length knows that it is
+``even + odd * root`` near a zero of it, with two smooth functions of the square of the root, the *radicand*; of the
+second only its value there.  An operation gives
+
+    f(even + odd root) = f(even) + 1/2 f''(even) odd² radicand + f'(even) odd root,
+
+Taylor's formula, up to terms of which the first three derivatives are 0 (of a plain square root, the first).  The slope
+of a partial derivative is f'' odd: it is found by calling the partial on an operand that tells of its slope alone.
+
+Cells that an operation *moves*, as indexing, joining and padding do, take along what is known of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from namedgrad import backends
+from namedgrad.array import DimArray
+from namedgrad.linear import ops
+from namedgrad.squares.identity import alike, remember
+from namedgrad.squares.lengths import MET, Known, Length, Root, as_length, below, near
+from namedgrad.squares.moves import ALL, moved
+from namedgrad.squares.roots import of_both
+from namedgrad.squares.taylor import Of, mended, steep_of
+from namedgrad.trace import Traced, innermost
+
+SQUARES, POWERS = {"multiply", "divide", "negative", "square"}, {"power", "float_power"}  # and multiples of lengths
+__all__ = ["ALL", "MET", "Length", "alike", "as_length", "below", "near", "of_lengths"]
+
+
+def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
+    """``out``, the result of an elementwise operation with operands near zeros of lengths."""
+    lengths = [a.known for a in args if type(a) is Length]
+    if not lengths or type(out) is not Traced or out.dtype.kind not in "fc":
+        return out
+    if _is_dear(prim, args, out):
+        return out
+    root = _one_root(lengths)
+    if root is None and prim.name == "where":
+        return moved(prim, args, out, {}, len(args))
+    if root is None:
+        both = of_both(args)
+        return out if both is None else of_lengths(prim, both, out)
+    known = Of(prim, args, out, root)
+    known.steep = steep_of(prim, args, out)
+    return mended(out, known, cancels=not root.flat and len(lengths) > 1)
+
+
+def _one_root(lengths: Sequence[Known]) -> Root | None:
+    """The root that all of these have, if they have one."""
+    first = lengths[0]
+    return first.root if all(alike(k.root, first.root) for k in lengths) else None
+
+
+def _is_dear(prim: Any, args: Sequence[DimArray], out: Traced) -> bool:
+    """Whether this is left as it is: first derivatives but of squares where nobody may look, to see if there is a 0.
+
+    On such a backend a chain of functions of a root would take up to ten times as many calls.
+    """
+    if backends.backend_of(innermost(out).raw).may_branch or out.value.level is not None:
+        return False
+    square = prim.name in POWERS and args[1].level is None and backends.may_look(args[1].raw) and not args[1].names
+    return not (prim.name in SQUARES or (square and args[1].raw == 2))
+
+
+def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any]) -> Any:
+    """What is known of the operands of a linear operation, or a reduction, passed on to the result, or results."""
+    for a in args:
+        if type(a) is Length:
+            break
+    else:  # most often
+        if type(out) is Traced and out.value.level is None:
+            return out
+    if prim.form != "core":
+        remember(out[0] if type(out) is tuple and out else out, prim, args, params)
+    if prim.form == "elementwise":
+        return _in_parts(prim, args[0], out) if type(args[0]) is Length else out
+    return moved(prim, args, out, params, prim.moves) if prim.moves > 0 else out
+
+
+def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) -> DimArray:
+    """The result of an operation that is linear over real numbers, such as the lengths themselves."""
+    of = Known(x.known.root, lambda: part(x.known.even), lambda: None if x.known.odd is None else part(x.known.odd))
+    of.steep = None if x.known.steep is None else part(x.known.steep)
+    of.follow([x.known])
+    return near(out, of) if of.root.flat else mended(out, of, cancels=True)
+
+
+ops.moved = passed_on

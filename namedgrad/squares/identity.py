@@ -1,0 +1,59 @@
+"""Whether two values are one and the same function of what is differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from namedgrad import axes, backends
+from namedgrad.array import DimArray
+from namedgrad.linear import Bilinear, Map, Scale
+from namedgrad.squares.lengths import Root
+from namedgrad.trace import Pick, Tangent, Traced
+
+FAR = 60  # how far back two operands are compared
+
+
+def remember(y: DimArray, prim: Any, args: Sequence[DimArray], params: Mapping[str, Any]) -> None:
+    """How the maps of this result came about, at all levels, if there are several."""
+    if not (isinstance(y, Traced) and isinstance(y.value, Traced)):
+        return
+    while isinstance(y, Traced) and isinstance(y.node, Map):
+        node = y.node.parents[0] if type(y.node) is Pick else y.node
+        node.made = prim, [a for a in args if a.level is not y.level], params
+        args = [a.value if isinstance(a, Traced) and a.level is y.level else a for a in args]
+        y = y.value
+
+
+def alike(x: Any, y: Any, found: dict[Any, Any] | None = None, far: int = FAR) -> bool:
+    """Whether two are known to be one function of what is differentiated: made by the same operations.
+
+    What is ``found`` to be is not compared again: operands may be used many times.
+    """
+    found = {} if found is None else found
+    if x is y or type(x) is not type(y) or not far:
+        return x is y
+    if isinstance(x, (tuple, list)):
+        return len(x) == len(y) and all(alike(a, b, found, far) for a, b in zip(x, y, strict=True))
+    if isinstance(x, axes.Fresh):  # names that nobody gave differ from one call to the next
+        return found.setdefault(x, y) is y and found.setdefault(y, x) is x
+    parts = _parts(x)
+    if parts is None:
+        return backends.alike(x, y)
+    pair = (id(x), id(y))
+    if pair not in found and not alike(parts, _parts(y), found, far - 1):
+        return False
+    found[pair] = True
+    return True
+
+
+def _parts(x: Any) -> Any:
+    """What tells it apart from others of its kind."""
+    if isinstance(x, Map):
+        maker = x.index if isinstance(x, Pick) else (x.others, x.mixes) if isinstance(x, Bilinear) else object()
+        return x.terms if isinstance(x, Scale) else getattr(x, "made", maker), x.parents
+    if isinstance(x, DimArray):
+        return (x.level, x.node, x.value) if isinstance(x, Traced) else (x.names, x.raw)
+    if isinstance(x, dict):
+        return [*x.items()]
+    return x.made if isinstance(x, Root) else x.value if isinstance(x, Tangent) else None

@@ -1,0 +1,127 @@
+"""Lengths, and what is known of values that are computed from one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+from namedgrad import backends
+from namedgrad.array import DimArray, constant
+from namedgrad.linear import ops
+from namedgrad.trace import Level, Traced, innermost
+
+DEEP = 50  # operations in a row that leave to later ones what is known: 120 moves fill Python's stack, of 1,000 calls
+_ONE = constant(1.0)
+MET: ContextVar[list[DimArray] | None] = ContextVar("met", default=None)  # lengths with zeros, outside of every trace
+
+
+class Root:
+    """A length that may be 0 somewhere: its square as a function of its operands; ``flat`` if that has slope 0 there.
+
+    A ``sharp`` one has an infinite slope there itself. Two that were ``made`` alike are one.
+    """
+
+    __slots__ = ("_nonzero", "flat", "here", "made", "radicand", "sharp")
+
+    def __init__(
+        self, here: DimArray, radicand: Callable[[], DimArray], made: Any, *, flat: bool, sharp: bool
+    ) -> None:
+        self.here, self.radicand, self.made, self.flat, self.sharp = here, radicand, made, flat, sharp
+        self._nonzero: DimArray | None = None
+
+    def nonzero(self) -> DimArray:
+        """Where it is not 0."""
+        if self._nonzero is None:
+            self._nonzero = ops.likely(ops.nonzero(innermost(self.here)), seen=self.sharp)
+        return self._nonzero
+
+    def may_be_0(self) -> bool:
+        """Whether it may be 0 somewhere, and that is of interest."""
+        once: bool = self.here.value.level is None
+        return not ((self.flat and once) or backends.nonzero_everywhere(innermost(self.here).raw))
+
+
+class Length(Traced):
+    """A traced value of which something is known near the zeros of a root."""
+
+    __slots__ = ("known",)
+    known: Known
+
+
+class Known:
+    """That a value is ``even + odd * root`` there.
+
+    ``steep`` is the value of ``odd``, or None where that is not looked at; ``odd`` is None where it is 0.
+    """
+
+    steep: DimArray | None = None
+    depth = 0  #: of what is not computed yet
+    bend: Any = None
+
+    def __init__(self, root: Root, even: Callable[[], Any], odd: Callable[[], DimArray | None]) -> None:
+        self.root, self._even, self._odd = root, even, odd
+
+    @functools.cached_property
+    def even(self) -> Any:
+        """A smooth function of the radicand."""
+        return self._even()
+
+    @functools.cached_property
+    def odd(self) -> DimArray | None:
+        """Another, of which only the value at the root is right."""
+        return self._odd()
+
+    def follow(self, before: Iterable[Known]) -> None:
+        """Count what is not computed yet, of these too, and compute it if each would call too many before it."""
+        self.depth = 1 + max(k.depth for k in before)
+        if self.depth > DEEP:
+            _, self.depth = (self.odd, self.even, self.root.radicand()), 0
+
+
+class AlongRoot(Level):
+    """Forward mode along a root: how the partial derivatives of an operation move with it."""
+
+    __slots__ = ()
+
+
+def near(y: DimArray, known: Known) -> DimArray:
+    """``y``, of which something is known, if it is traced."""
+    if not isinstance(y, Traced):
+        return y
+    out = Length(plain(y.value), y.level, y.node)  # what is done here overrides what would be done one level down
+    out.known = known
+    return out
+
+
+def plain(y: DimArray) -> DimArray:
+    """Without what is known of it."""
+    return Traced(plain(y.value), y.level, y.node) if type(y) is Length else y
+
+
+def below(out: DimArray, ins: tuple[DimArray, ...], args: tuple[DimArray, ...]) -> DimArray:
+    """A result one level down, without what is known of it if that is due to the operation or overridden above."""
+    known = any(type(x) is Length for x in ins) and not any(type(x) is Length for x in args)
+    return out if known else plain(out)
+
+
+def as_length(
+    y: DimArray, radicand: Callable[..., DimArray], *args: Any, flat: bool = True, sharp: bool = False
+) -> DimArray:
+    """``y`` as a length whose square is ``radicand(*args)``, if it is traced."""
+    if not isinstance(y, Traced):
+        met = MET.get()
+        if met is not None and not backends.nonzero_everywhere(y.raw):
+            met.append(y)
+        return y
+    if type(y.level) is AlongRoot:  # the slope of a slope, which bends no more
+        return y
+    here = plain(y)
+    root = Root(here, lambda: radicand(*args), (radicand, args), flat=flat, sharp=sharp)
+    if not root.may_be_0():
+        return y
+    known = Known(root, lambda: ops.either(root.nonzero(), here, innermost(here)), lambda: _ONE)
+    if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
+        known.steep = _ONE
+    return near(y, known)

@@ -1,0 +1,73 @@
+"""What is known of lengths, moved with their cells."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from namedgrad.array import DimArray, constant
+from namedgrad.linear import like, ops
+from namedgrad.squares.lengths import Known, Length, Root, near, plain
+from namedgrad.trace import Traced, apply, innermost
+
+ALL = 1_000_000  # operands of an operation that moves the cells of each
+_NEVER = constant(np.bool_(0))
+
+
+def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, Any], count: int) -> Any:
+    """The result, or results, of an operation that moves cells of its first operands, which stay what they are."""
+    own, rest = args[:count], args[count:]
+    outs = out if type(out) is tuple else (out,)
+    lengths = [a.known for a in own if type(a) is Length]
+    written = params.get("how", "put") == "put"  # and not added to what is there
+    if not (lengths and written):
+        return out
+
+    def move(part: Callable[[Any], Any], other: Callable[[DimArray], DimArray], which: int) -> Any:
+        there = apply(prim, [*(part(a) if type(a) is Length else other(a) for a in own), *rest], **params)
+        return there[which] if type(there) is tuple else there
+
+    def odd(which: int) -> Any:
+        return None if all(k.odd is None for k in lengths) else move(_odd, nothing, which)
+
+    def known(which: int, y: DimArray) -> DimArray:
+        here = plain(move(lambda a: wide(a.known.root.here, a), _itself, which))
+        root = Root(
+            here,
+            functools.cache(lambda: move(lambda a: wide(a.known.root.radicand(), a), _itself, which)),
+            (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
+            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths),
+        )  # fmt: skip
+        if not isinstance(y, Traced) or not root.may_be_0():
+            return y
+        of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda: odd(which))
+        if all(k.steep is not None for k in lengths):
+            of.steep = move(lambda a: wide(a.known.steep, a), lambda a: nothing(innermost(a)), which)
+        of.follow(lengths)
+        return near(y, of)
+
+    found = tuple(known(i, y) for i, y in enumerate(outs))
+    return found if type(out) is tuple else found[0]
+
+
+def wide(part: DimArray, a: DimArray) -> DimArray:
+    """``part`` with all dims of ``a``."""
+    if not part.names and a.names:  # a number, which is on no device
+        return ops.add(nothing(innermost(a)), part)
+    return ops.relabel(ops.spread(part, like(a)), {}, tuple(a.hidden))
+
+
+def _itself(a: DimArray) -> DimArray:
+    return a
+
+
+def nothing(a: DimArray) -> DimArray:
+    """0 in place of each cell."""
+    return a if a.dtype.kind == "b" else ops.select(_NEVER, a)  # of a mask what it selects
+
+
+def _odd(a: Length) -> DimArray:
+    return nothing(plain(a)) if a.known.odd is None else wide(a.known.odd, a)

@@ -1,0 +1,49 @@
+"""Two roots as one: in each cell the one that is 0 there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from namedgrad.array import DimArray
+from namedgrad.linear import ops
+from namedgrad.squares.identity import alike
+from namedgrad.squares.lengths import Known, Length, Root, near, plain
+from namedgrad.squares.moves import nothing, wide
+
+
+def of_both(args: Sequence[DimArray]) -> list[DimArray] | None:
+    """Operands that know one root instead of the first two that they know; None if their dims differ.
+
+    Where a root is not 0, or not the first that is, values computed from it are plain.
+    """
+    lengths = [a for a in args if type(a) is Length]
+    one = lengths[0].known.root
+    other = next(a.known.root for a in lengths if not alike(a.known.root, one))
+    if any({*x.names} != {*one.here.names} for x in (other.here, *lengths)):
+        return None
+    made, flat, sharp = (one, other), one.flat and other.flat, one.sharp or other.sharp
+    here = _first_or(one, one.here, other.here)
+    root = Root(here, lambda: _first_or(one, one.radicand(), other.radicand()), made, flat=flat, sharp=sharp)
+    return [_with(root, a, made) if type(a) is Length else a for a in args]
+
+
+def _first_or(one: Root, x: DimArray, y: DimArray) -> DimArray:
+    """``x`` where the first root is 0, and ``y`` elsewhere."""
+    return ops.either(one.nonzero(), wide(y, one.here), wide(x, one.here))
+
+
+def _with(root: Root, a: Length, made: tuple[Root, Root]) -> DimArray:
+    known, one = a.known, made[0]
+    if not any(alike(known.root, r) for r in made):
+        return a
+
+    def chosen(own: DimArray, instead: DimArray) -> DimArray:
+        return _first_or(one, own, instead) if alike(known.root, one) else _first_or(one, instead, own)
+
+    def odd(own: DimArray | None) -> DimArray | None:
+        return None if own is None else chosen(own, nothing(own))
+
+    of = Known(root, lambda: chosen(known.even, plain(a)), lambda: odd(known.odd))
+    of.steep = odd(known.steep)
+    of.follow([known])
+    return near(a, of)
