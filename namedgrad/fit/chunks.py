@@ -23,7 +23,8 @@ class Chunks:
     """The arguments of a fit, cut along the dims of its cells."""
 
     def __init__(self, args: Mapping[str, Any], over: Any, shared: Sequence[Name], fixed: Sequence[Name]) -> None:
-        self.leaves, self.treedef = flatten(dict(args))
+        leaves, self.treedef = flatten(dict(args))
+        self.leaves = [_bare(leaf) for leaf in leaves]
         self.over = over_names(over, dict(args))
         hidden = [n for leaf in self.leaves for n in adapter_of(leaf).vectorized(leaf)]
         if hidden:
@@ -133,6 +134,13 @@ def lazy_labels(data: Any) -> dict[Any, xr.Variable]:
     """Coordinates of arguments that are not computed yet."""
     several = [getattr(x, "coords", {}) for leaf in flatten(data)[0] for x in nodes(leaf).values()]
     return {n: c.variable for coords in several for n, c in coords.items() if c.chunks is not None}
+
+
+def _bare(leaf: Any) -> Any:
+    """The same as its user has it: within a transform dask would not see what is in the arrays that it gives."""
+    adapter = adapter_of(leaf)
+    arrays = adapter.arrays(leaf)
+    return adapter.returned(leaf, arrays) if any(x.backend == "dask" for x in arrays) else leaf
 
 
 def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:

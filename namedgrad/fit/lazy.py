@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from namedgrad.array import DimArray
+from namedgrad import backends
+from namedgrad.array import DimArray, TraceError
 from namedgrad.axes import AxisError, Name, Names
 from namedgrad.fit.chunks import Chunks, Place, lazy_labels, waiting, without
 from namedgrad.fit.given import Given
 from namedgrad.fit.implicit import DifferentiableResult
 from namedgrad.fit.passes import moving_lazily, refuse_captured
+from namedgrad.fit.problem import STEERED
 from namedgrad.fit.result import BriefResult, FitResult
 from namedgrad.fit.status import attributes
 from namedgrad.fit.sure import Sure
@@ -209,6 +211,8 @@ def fit_lazily(
     fixed: Sequence[Name] = (),
 ) -> LazyResult | DifferentiableResult:  # fmt: skip
     """The result of ``fit(**args of a chunk)``, whose arrays are computed when they are asked for."""
+    if backends.is_recording():
+        raise TraceError(STEERED)
     refuse_captured(fit)
     chunks = Chunks({**given.plain, "since": since}, over, shared, fixed)
     own = any(_own(leaf, chunks.over) for leaf in chunks.entries.values())

@@ -19,6 +19,13 @@ WAY = xr.zeros_like(Y) + np.random.default_rng(5).normal(size=Y.shape)
 SHARED = START | {"rate": xr.ones_like(Y.lat)}
 
 
+@pytest.fixture(autouse=True)
+def _one_task_at_a_time():
+    """Small chunks are faster so."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
 def fit(y=LAZY, start=START, time=Y.time, **options):
     """One fit, to rounding."""
     return ng.least_squares(residual, start, time, y, over=OVER, tol=1e-12, **options)
@@ -74,7 +81,6 @@ def test_through_everything_else_that_is_given():
         (lambda m: mixed(fit(start=SHARED, sigma=0.05, prior={"rate": (m, 0.02)}).params), lat),
         (lambda s: mixed(fit(sigma=0.05, prior={"rate": (1.0, s)}).params), number / 20),
         (lambda r: mixed(fit(start=START | {"rate": r}, fixed=["rate"]).params), held),
-        (lambda r: mixed(fit(start=START | {"rate": r}, fixed=["rate"]).params), lat),
         (lambda top: mixed(fit(bounds={"rate": (0.1, top)}).params), xr.DataArray([0.6, 0.8, 0.9], dims="lat")),
         (lambda low: mixed(fit(bounds={"rate": (low, None)}).params), number + 0.6),
     ]:
@@ -255,6 +261,18 @@ def test_cells_without_data_and_none_at_all(none):
 # ------------------------------------------------------------------------------------------------ when
 
 
+def test_within_a_checkpoint():
+    """It gives the function arrays of ours, in which dask does not see its own."""
+    kinds = [(LAZY, Y.time), (ng.DimArray(LAZY.data, Y.dims), ng.DimArray(TIME, ("time",)))]
+    for y, t in kinds:
+        rates = lambda y, t=t: fit(y, time=t).params["rate"].sum()
+        got, again = built(ng.grad(ng.checkpoint(rates)), y), built(ng.grad(rates), y)
+        np.testing.assert_allclose(got.data, again.data, rtol=1e-12)
+    counts = (100 * LAZY).astype(int)
+    cost = lambda s, y: fit(y, sigma=s).cost.sum()
+    np.testing.assert_allclose(ng.grad(ng.checkpoint(cost))(SIGMA, counts), ng.grad(cost)(SIGMA, counts), rtol=1e-9)
+
+
 def test_a_chunk_is_fitted_once_for_its_value_and_its_derivatives():
     """Every run of the function is counted."""
     runs = []
@@ -281,6 +299,9 @@ def test_what_is_not_differentiated_says_so():
         ng.grad(lambda y: fit(y).stderr["rate"].mean())(LAZY)
     with pytest.raises(ng.TraceError, match="can be differentiated once"):
         ng.hessian(lambda s: mixed(fit(sigma=s).params))(SIGMA[:2])
+    for f in (rates := lambda y: fit(y).params["rate"].sum(), ng.grad(rates)):
+        with pytest.raises(ng.TraceError, match=r"steered by values, which ng\.compile would freeze"):
+            ng.compile(f)(LAZY)
     shown = []
     ng.grad(lambda y: (shown.append(repr(fit(y))), fit(y).cost.sum())[1])(LAZY)
     assert shown == ["<DifferentiableResult over (lat: 3, lon: 4) of size, rate, offset>"]
