@@ -8,7 +8,8 @@
    linear parameters (variable projection, Golub and Pereyra 1973), and how much in that of all derivatives, which
    tells what one step would reach.
 4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start. With several
-   parameters that are not linear, 2. to 4. are done again, with more candidates, where that leaves more than noise.
+   parameters that are not linear, 2. to 4. are done again, with more candidates, where that leaves more than noise; the
+   best then also get parameters of each other.
 
 Where residuals are no differences of a model and observations, as relative ones and those of angles, no span tells: a
 step takes the place of 3. that evaluates all candidates in all cells. Multiples of a difference, as those weighted by
