@@ -23,7 +23,8 @@ class Chunks:
     """The arguments of a fit, cut along the dims of its cells."""
 
     def __init__(self, args: Mapping[str, Any], over: Any, shared: Sequence[Name], fixed: Sequence[Name]) -> None:
-        self.leaves, self.treedef = flatten(dict(args))
+        leaves, self.treedef = flatten(dict(args))
+        self.leaves = [_bare(leaf) for leaf in leaves]
         self.over = over_names(over, dict(args))
         hidden = [n for leaf in self.leaves for n in adapter_of(leaf).vectorized(leaf)]
         if hidden:
@@ -83,18 +84,45 @@ class Chunks:
         """One cell of arrays, with ones for what is not computed."""
         return [_ones(_cut(leaf, dict.fromkeys(self.over, (0, 1)))) for leaf in leaves]
 
-    def joined(self, blocks: Mapping[Place, Any], own: Sequence[int], dtype: Any) -> Any:
-        """One array (cells..., own...) of the delayed arrays of all chunks."""
+    def joined(self, blocks: Mapping[Place, Any], own: Sequence[int], dtype: Any, once: Collection[Name] = ()) -> Any:
+        """One array (cells..., own...) of the delayed arrays of all chunks, which are single along some dims."""
         import dask.array as da
 
         def nested(index: Place) -> Any:
             if len(index) == len(self.over):
-                ends = (self.cuts[n][i] for n, i in zip(self.over, index, strict=True))
-                return da.from_delayed(blocks[index], (*(b - a for a, b in ends), *own), dtype)
+                ends = ((n, self.cuts[n][i]) for n, i in zip(self.over, index, strict=True))
+                return da.from_delayed(blocks[index], (*(1 if n in once else b - a for n, (a, b) in ends), *own), dtype)
             count = len(self.cuts[self.over[len(index)]])
             return da.concatenate([nested((*index, i)) for i in range(count)], len(index))
 
         return nested(())
+
+    def summed(self, x: Any, dims: Collection[Name]) -> Any:
+        """What chunks along some dims of the cells give together."""
+        return x.sum(axis=tuple(self.over.index(n) for n in dims)) if dims else x
+
+    def first_along(self, x: Any, dims: Collection[Name]) -> Any:
+        """What the first chunk with cells along some dims gives."""
+        return x[tuple(self._first(n) if n in dims else slice(None) for n in self.over)]
+
+    def _first(self, name: Name) -> int:
+        return next((k for k, (a, b) in enumerate(self.cuts[name]) if b > a), 0)
+
+    def blocks(self, raw: Any, cells: Sequence[Name], once: Collection[Name] = ()) -> Callable[[Place], Any]:
+        """The parts of an array (cells..., own...) for each chunk; along ``once``, zeros but for the first chunk."""
+        import dask.array as da
+        from dask.delayed import delayed
+
+        lengths = {k: tuple(b - a for a, b in self.cuts[n]) for k, n in enumerate(cells)}
+        whole = da.asarray(raw)
+        parts = whole.rechunk({**dict.fromkeys(range(whole.ndim), -1), **lengths}).to_delayed(optimize_graph=False)
+
+        def block(place: Place) -> Any:
+            here = dict(zip(self.over, place, strict=True))
+            part = parts[tuple(here[n] for n in cells) + (0,) * (whole.ndim - len(cells))]
+            return part if all(here[n] == self._first(n) for n in once) else delayed(np.zeros_like)(part)
+
+        return block
 
 
 def waiting(leaves: Sequence[Any], at: Mapping[Name, tuple[int, int]]) -> list[Any]:
@@ -106,6 +134,13 @@ def lazy_labels(data: Any) -> dict[Any, xr.Variable]:
     """Coordinates of arguments that are not computed yet."""
     several = [getattr(x, "coords", {}) for leaf in flatten(data)[0] for x in nodes(leaf).values()]
     return {n: c.variable for coords in several for n, c in coords.items() if c.chunks is not None}
+
+
+def _bare(leaf: Any) -> Any:
+    """The same as its user has it: within a transform dask would not see what is in the arrays that it gives."""
+    adapter = adapter_of(leaf)
+    arrays = adapter.arrays(leaf)
+    return adapter.returned(leaf, arrays) if any(x.backend == "dask" for x in arrays) else leaf
 
 
 def _cut(leaf: Any, at: Mapping[Name, tuple[int, int]]) -> Any:

@@ -24,7 +24,7 @@ from namedgrad.fit.arrow import Arrow, Factor, Layout
 from namedgrad.fit.given import Given
 from namedgrad.fit.parameters import as_entries, as_floats
 from namedgrad.fit.problem import batches
-from namedgrad.fit.result import FitResult
+from namedgrad.fit.result import BriefResult, FitResult
 from namedgrad.fit.sums import Point
 from namedgrad.fit.times import read_all
 from namedgrad.linear import Like, Map, Structural
@@ -40,21 +40,15 @@ from namedgrad.xarray.convert import numbered
 ROW, COLUMN = axes.fresh("row"), axes.fresh("column")
 
 
-class DifferentiableResult(FitResult):
+class DifferentiableResult(BriefResult):
     """The outcome of a fit that is differentiated: ``params`` and ``cost`` take part in that.
 
     ``status`` and ``iterations`` are numbers, which have no derivative. What else a result knows is to be asked of a
     fit that is not differentiated.
     """
 
-    def __init__(self, result: FitResult, given: Given) -> None:
-        self.status, self.iterations = result.status, result.iterations
-        at = Optimum(result, given)
-        with quiet():
-            parts = at.solution()
-            cost = at.cost(parts)
-        self.params = at.dataset(parts, result.params)
-        self.cost = at.variable(cost, result.cost)
+    def __init__(self, params: xr.Dataset, status: Any, iterations: Any, cost: Any) -> None:
+        self.params, self.status, self.iterations, self.cost = params, status, iterations, cost
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -67,7 +61,11 @@ class DifferentiableResult(FitResult):
 
 def differentiable(result: Any, given: Given) -> Any:
     """The outcome of a fit as a function of what a transform around it differentiates."""
-    return DifferentiableResult(result, given)
+    at = Optimum(result, given)
+    with quiet():
+        parts = at.solution()
+        cost = at.variable(at.cost(parts), result.cost)
+    return DifferentiableResult(at.dataset(parts, result.params), result.status, result.iterations, cost)
 
 
 class Optimum:

@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
-from namedgrad.axes import Name, Names
-from namedgrad.fit.chunks import Chunks, lazy_labels, waiting, without
-from namedgrad.fit.observations import UnpairedError
-from namedgrad.fit.result import FitResult
+from namedgrad.axes import AxisError, Name, Names
+from namedgrad.fit.chunks import Chunks, Place, lazy_labels, waiting, without
+from namedgrad.fit.given import Given
+from namedgrad.fit.implicit import DifferentiableResult
+from namedgrad.fit.passes import moving_lazily, refuse_captured
+from namedgrad.fit.problem import STEERED
+from namedgrad.fit.result import BriefResult, FitResult
 from namedgrad.fit.status import attributes
 from namedgrad.fit.sure import Sure
 from namedgrad.fit.times import read_all
@@ -37,7 +41,7 @@ PER_CELL = {
     "aic": "Akaike information criterion",
     "bic": "Bayesian information criterion",
 }
-
+NO_R2 = (AxisError, TypeError)  # the residual does not tell which are the observations
 
 MATRICES = {
     "covariance": "covariance of the parameters",
@@ -50,7 +54,7 @@ def is_lazy(tree: Any) -> bool:
     return any(x.backend == "dask" for leaf in flatten(tree)[0] for x in adapter_of(leaf).arrays(leaf))
 
 
-class LazyResult(Sure, FitResult):
+class LazyResult(Sure, BriefResult):
     """The outcome of a fit of dask arrays: ``params`` and the other results are dask arrays themselves.
 
     Attributes
@@ -58,8 +62,8 @@ class LazyResult(Sure, FitResult):
     params, stderr : xarray.Dataset
     status, iterations, cost, covariance : xarray.DataArray
     dof, chi2, r2, aic, bic, unscaled_covariance : xarray.DataArray
-        Of :func:`namedgrad.least_squares` only, as are ``residual``, ``predict`` and ``plot``. ``r2`` is NaN where a
-        residual depends on several arrays of the last argument, so that it is not known which are the observations.
+        Of :func:`namedgrad.least_squares` only, as are ``residual``, ``predict`` and ``plot``. ``r2`` is NaN if
+        the residual does not tell which the observations are, as one of several arrays of the last argument.
 
     Notes
     -----
@@ -128,13 +132,6 @@ class LazyResult(Sure, FitResult):
             raise AttributeError(name)
         raise self._lacks(name)
 
-    def __repr__(self) -> str:
-        sizes = ", ".join(f"{n}: {s}" for n, s in self.status.sizes.items())
-        return f"<{type(self).__name__} over ({sizes}) of {', '.join(map(str, self.params))}>"
-
-    def _repr_html_(self) -> str:
-        return f"<div><b>{type(self).__name__}</b>{self.params._repr_html_()}</div>"
-
 
 class Fits:
     """The fits of all chunks, which wait to be asked."""
@@ -143,7 +140,8 @@ class Fits:
         from dask.delayed import delayed
 
         self.fit, self.chunks = fit, chunks
-        self.found = {i: delayed(_call)(fit, chunks.args(at)) for i, at in chunks.places.items()}
+        self.args: Mapping[Place, Any] = {i: delayed(chunks.args(at)) for i, at in chunks.places.items()}
+        self.found: Mapping[Place, Any] = {i: delayed(_call)(fit, args) for i, args in self.args.items()}
 
     def results(self, square: bool, residuals: bool) -> Joined:
         """The results that every fit has; asked for an array by its key, its own shape and its dtype."""
@@ -209,15 +207,14 @@ class Fits:
 
 
 def fit_lazily(
-    fit: Fit, args: Mapping[str, Any], over: Any, *, residuals: bool, traced: bool, shared: Sequence[Name] = (),
+    fit: Fit, given: Given, since: Mapping[str, Any], over: Any, *, residuals: bool, shared: Sequence[Name] = (),
     fixed: Sequence[Name] = (),
-) -> LazyResult:  # fmt: skip
+) -> LazyResult | DifferentiableResult:  # fmt: skip
     """The result of ``fit(**args of a chunk)``, whose arrays are computed when they are asked for."""
-    if traced:
-        raise TraceError(
-            "a fit of dask arrays is not differentiated; call .compute() on the data, inside of what is differentiated"
-        )
-    chunks = Chunks(args, over, shared, fixed)
+    if backends.is_recording():
+        raise TraceError(STEERED)
+    refuse_captured(fit)
+    chunks = Chunks({**given.plain, "since": since}, over, shared, fixed)
     own = any(_own(leaf, chunks.over) for leaf in chunks.entries.values())
     square = not own and not chunks.coupled and not {*chunks.over} & {"param", "param_wrt"}
     fits = Fits(fit, chunks)
@@ -226,11 +223,12 @@ def fit_lazily(
     parts |= _per_cell(chunks, joined, residuals)
     parts["stderr"] = _entries(chunks, joined, "stderr")
     if residuals:
-        if _is_known(args.get("since", {})):
+        if _is_known(since):
             parts["params"].attrs |= fits.attrs()
         parts["cost"].attrs = {"long_name": "half the sum of squared residuals at the solution"}
     names = list(MATRICES)[: None if residuals else 1] if square else []
-    return LazyResult(parts | _matrices(chunks, joined, names), fits)
+    found = LazyResult(parts | _matrices(chunks, joined, names), fits)
+    return moving_lazily(found, fits, given) if given.levels else found
 
 
 def _is_known(since: Mapping[Any, Any]) -> bool:
@@ -310,7 +308,7 @@ def _results(found: Any, over: Names, residuals: bool) -> dict[str, Any]:
     out = {f"params.{n}": full(v) for n, v in found.params.items()}
     for key in list(PER_CELL)[: None if residuals else 3]:
         out[key] = np.full(shape, np.nan)
-        with contextlib.suppress(UnpairedError):  # r2 is not known then
+        with contextlib.suppress(*(NO_R2 if key == "r2" else ())):
             out[key] = full(getattr(found, key))
     return out
 

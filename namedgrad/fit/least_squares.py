@@ -124,7 +124,7 @@ def least_squares(
     them, and those in coordinates of ``sigma``, start values, priors and bounds alike; ``params.attrs`` says so, unless
     dates are dask's. Dates of several calendars are refused then, as are captured arrays that have such coordinates.
     Derivatives of ``params`` and ``cost`` are those of the minimum (implicit function theorem), of first order, in both
-    modes.
+    modes; those of fits of dask arrays are lazy, and ``residual`` may capture nothing that is differentiated then.
 
     The covariance is the inverse of ``J.T @ J`` times the
     residual variance ``2 cost / dof``, as in :func:`scipy.optimize.curve_fit`, also for a parameter on its bound.
@@ -162,8 +162,8 @@ def least_squares(
     if not is_lazy(given.plain):
         return _fit(given, residual, over, missing, progress=progress, **options)
     one = functools.partial(_fit_chunk, residual, over, missing, options)
-    plain = {**given.plain, "since": origins(data, given.plain, over)}
-    return fit_lazily(one, plain, over, residuals=True, traced=bool(given.levels), shared=shared, fixed=fixed)  # type: ignore[return-value]
+    since = origins(data, given.plain, over)
+    return fit_lazily(one, given, since, over, residuals=True, shared=shared, fixed=fixed)  # type: ignore[return-value]
 
 
 def _fit(

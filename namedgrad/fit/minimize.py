@@ -232,8 +232,7 @@ def minimize(
     if not is_lazy(given.plain):
         return _fit(given, loss, over, progress=progress, **options)
     one = functools.partial(_fit_chunk, loss, over, options)
-    plain = {**given.plain, "since": origins(data, given.plain, over)}
-    return fit_lazily(one, plain, over, residuals=False, traced=bool(given.levels))
+    return fit_lazily(one, given, origins(data, given.plain, over), over, residuals=False)
 
 
 def _fit(

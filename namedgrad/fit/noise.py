@@ -84,7 +84,9 @@ def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> 
     """How far models (parameter, point) go from straight lines between neighbouring coordinates.
 
     In parts of their variance; 0 if the observations do not follow each other. That of a frequency which is equal to a
-    lower one at all observations is well above 1; that of one they can tell is below a half.
+    lower one at all observations is well above 1; that of one they can tell is below a half. It is above ``ELSEWHERE``
+    also if they go farther than their steps from one coordinate to the next: what only rises or falls in between does
+    not, nor does it depend on what slower factors and terms add to the variance.
     """
     dims, out = [names for names in surface.kept if names], np.zeros(points.shape[1])
     if not dims or len(set(dims)) > 1 or len(dims[0]) > 1:
@@ -101,10 +103,12 @@ def elsewhere(surface: Surface, points: Matrix, x: Sequence[Any], size: int) -> 
         with np.errstate(all="ignore"):
             on, (step, whole) = _steps(surface, points[:, at], (x, between), order)
             away = step - part * whole
-            away[:, np.isnan(away).all(axis=0)] = 0.0  # what a shift loses
+            lost = np.isnan(away).all(axis=0)  # by a shift
+            away[:, lost] = whole[:, lost] = 0.0
             there = np.isfinite(on).any(axis=0)
             on = on[:, there | ~there.any()]
-            varies = on.var(axis=1) * on.shape[1] + ROUNDING * np.vecdot(on, on)  # a constant does so by its rounding
+            least = ROUNDING * np.vecdot(on, on)  # a constant varies by its rounding
+            varies = np.minimum(on.var(axis=1) * on.shape[1], np.vecdot(whole, whole) / ELSEWHERE) + least
             out[at] = np.vecdot(away, away) / varies
     return out
 

@@ -110,6 +110,17 @@ class FitResult:
         )
 
 
+class BriefResult(FitResult):
+    """One whose values cannot be shown: they are not there yet, or under differentiation."""
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{n}: {s}" for n, s in self.status.sizes.items())
+        return f"<{type(self).__name__} over ({sizes}) of {', '.join(map(str, self.params))}>"
+
+    def _repr_html_(self) -> str:
+        return f"<div><b>{type(self).__name__}</b>{self.params._repr_html_()}</div>"
+
+
 class LeastSquaresResult(Sure, FitResult):
     """The outcome of :func:`namedgrad.least_squares`: a :class:`~namedgrad.FitResult` that knows how good the fit is.
 

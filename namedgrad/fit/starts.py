@@ -8,7 +8,8 @@
    linear parameters (variable projection, Golub and Pereyra 1973), and how much in that of all derivatives, which
    tells what one step would reach.
 4. The best few per cell make a few steps of Levenberg-Marquardt; the one with the least cost is the start. With several
-   parameters that are not linear, 2. to 4. are done again, with more candidates, where that leaves more than noise.
+   parameters that are not linear, 2. to 4. are done again, with more candidates, where that leaves more than noise; the
+   best then also get parameters of each other.
 
 Where residuals are no differences of a model and observations, as relative ones and those of angles, no span tells: a
 step takes the place of 3. that evaluates all candidates in all cells. Multiples of a difference, as those weighted by
@@ -55,6 +56,7 @@ DRAWS = 16  # of candidates, at most
 WIDE, MORE, MORE_WAVES = 3, 4, 8
 WAVY = 0.05  # of the candidates: a model of which more oscillate faster than the observations can tell makes waves
 LATER = ((8, 5), (4, 10), (1, 10))
+GOOD, CROSSED = 3, 4  # trials that get a parameter of each other one, and how many of these are tried
 # With bounds of linear parameters so many times as many are tried: what is best beyond them may be nothing within.
 BOUNDED, FIRST_BOUNDED = 4, (16, 1)
 CANDIDATES = 2048  # four times as many with four parameters that are not linear, and again with six
@@ -205,7 +207,7 @@ class _Search:
         if not self.surface.shared:  # cells are compared where all of them have coordinates between -1, or 0, and 1
             lowest = [0.0 if f is None else -1.0 for f in self.found.shift]
             self.x = [np.linspace(low, 1.0, x.size).reshape(x.shape) for low, x in zip(lowest, self.x, strict=True)]
-        self.differs, self.wide, self.wavy = False, len(self.found.bent) >= WIDE, False
+        self.differs, self.wide, self.wavy, self.again = False, len(self.found.bent) >= WIDE, False, False
         self.bounded = bool(np.isfinite([problem.lower, problem.upper])[:, self.found.linear].any())
 
     # ---------------------------------------------------------------- candidates
@@ -315,6 +317,7 @@ class _Search:
         if self.wide and judge.sound.size and not self.differs:
             again = problem.everywhere[~best.good & ~looks_like_noise(problem, best.x, FEW)]
             if again.size:
+                self.again = True
                 self._searched(self._judge(1), best, again)
         rows = [k for k in range(len(best.x)) if k not in self.missing]
         best.x[rows] = problem.start[rows]
@@ -427,6 +430,10 @@ class _Search:
         for left, iterations in (FIRST_BOUNDED, *rounds) if self.bounded else rounds:
             x, cost, _ = _descended(self.problem, x, at, iterations)
             cost = cost.reshape(-1, cells)
+            if self.again and left == rounds[0][0]:
+                crossed, extra = self._crossed(x, cost, at[:cells], iterations)
+                x, at = np.concatenate([x, crossed], axis=1), np.concatenate([at, np.tile(at[:cells], CROSSED)])
+                cost = np.concatenate([cost, extra])
             order = cost
             if left == 1:  # of those that are equally good the one with the fewest negative parameters
                 equal = cost <= cost.min(axis=0) * (1 + EQUAL)
@@ -434,6 +441,30 @@ class _Search:
             best = least(order, left) * cells + np.arange(cells)
             x, at, cost = x[:, best.ravel()], at[best.ravel()], cost.ravel()[best.ravel()]
         return x, cost
+
+    def _crossed(self, x: Array, cost: Array, index: Index, iterations: int) -> tuple[Array, Array]:
+        """The best of a cell's good trials with one parameter of another trial, after some iterations; and their cost.
+
+        Where a model is a product, one trial may have found its envelope and another one its frequency.
+        """
+        cells, rows = len(index), [k for k in self.found.bent if k in self.missing]
+        pool = x.reshape(len(x), -1, cells)
+        ranked = np.sort(cost, axis=0)
+        same = np.concatenate([ranked[:1] < 0, ranked[1:] <= ranked[:-1] * (1 + EQUAL)])  # as good as one before it
+        at = np.argsort(np.where(same, np.inf, ranked), axis=0, kind="stable")[:GOOD]
+        good = np.take_along_axis(pool, np.take_along_axis(cost.argsort(axis=0), at, 0)[None], 1)
+        several = np.repeat(good[:, :, None], len(rows) * pool.shape[1], axis=2)
+        several = several.reshape(len(x), len(at), len(rows), -1, cells)
+        for r, k in enumerate(rows):
+            several[k, :, r] = pool[k]
+        trials = several.reshape(len(x), -1)
+        cell = np.tile(index, trials.shape[1] // cells)
+        trials = self._linear_solved(trials, cell)
+        now = np.concatenate([self.problem.evaluate(trials[:, i][self.problem.free], cell[i]).cost
+                              for i in batches(np.arange(len(cell)), self.problem.size)])  # fmt: skip
+        best = least(np.where(np.isfinite(now), now, np.inf).reshape(-1, cells), CROSSED) * cells + np.arange(cells)
+        x, now, _ = _descended(self.problem, trials[:, best.ravel()], np.tile(index, CROSSED), iterations)
+        return x, now.reshape(-1, cells)
 
     # ---------------------------------------------------------------- coordinates that differ from cell to cell
 

@@ -693,3 +693,18 @@ def test_models_without_a_coordinate():
     y = none + wave(truth, none) + 0.02 * rng.normal(size=(5, 70))
     found, known = (ng.least_squares(lambda p, y: wave(p, y) - y, p, y, over="cell") for p in ([*truth], truth))
     np.testing.assert_allclose(found.cost, known.cost, rtol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0])
+def test_products_of_waves_and_envelopes_at_one_place(unit):
+    """One trial finds the wave and another one the envelope; a level that they have in common hides no other frequency."""
+    rng, x = np.random.default_rng(0), np.linspace(-1, 1, 200)
+    slits = lambda x, a, w, v, c: a * np.cos(w * (x - c)) ** 2 * np.sinc(v * (x - c) / np.pi) ** 2
+    p = [rng.uniform(*limits, (12, 1)) for limits in ((1, 3), (10, 30), (2, 8), (-0.2, 0.2))]
+    y = slits(x, *p)
+    noise = 0.02 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    da = xr.DataArray(y + noise, dims=("cell", "x"), coords={"x": unit * x})
+    fit = ng.curvefit(da, "x", slits)
+    assert (fit.curvefit_chi2 < 1.05 * np.sum(noise**2, axis=1)).mean() > 0.9
+    waves = fit.curvefit_coefficients.sel(param="w") * unit
+    assert (np.abs(waves) < 0.5 * np.pi / np.diff(x)[0]).all()  # of what is squared
