@@ -251,8 +251,7 @@ def is_demoted(level: Level) -> bool:
 
 def demote(level: Level, args: Sequence[DimArray]) -> list[DimArray]:
     """Operands with the values of a demoted level replaced."""
-    to = DEMOTIONS.get()[level]
-    return [to(a) if a.level is level else a for a in args]  # type: ignore[arg-type]
+    return [DEMOTIONS.get()[level](a) if a.level is level else a for a in args]  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------ passes
