@@ -342,6 +342,12 @@ class NumpyBackend(
 
     # ---------------------------------------------------------------- movement along one axis
 
+    def plus_part(self, whole: Raw, part: Raw, *, axis: int, index: slice | int, out: Raw | None = None) -> Raw:
+        """An array and what :meth:`uncut` would make of a part, in a program."""
+        out = whole.copy("K") if out is None else out
+        out[(slice(None),) * axis + (index,)] += part
+        return out
+
     def add_at(self, total: Raw, at: Any, x: Raw) -> None:
         """Added in place to a part."""
         total[at] += x

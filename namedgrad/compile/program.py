@@ -13,6 +13,7 @@ import numpy as np
 from namedgrad.array import DimArray, TraceError, make
 from namedgrad.compile.emit import Retry, Source, emit
 from namedgrad.compile.optimise import plan
+from namedgrad.compile.parts import in_parts
 from namedgrad.compile.record import Recorder
 from namedgrad.compile.surroundings import VALUES
 from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
@@ -119,7 +120,7 @@ class Program:
 
     def _code(self, lost: frozenset[int]) -> tuple[str, Callable[..., Any]]:
         if lost not in self._runs:
-            made = plan(self._steps, self._results.values, lost)
+            made = in_parts(plan(self._steps, self._results.values, lost))
             self._runs[lost] = emit(made, self._inputs, self._results.write)
         return self._runs[lost]
 
