@@ -17,7 +17,7 @@ def run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``f(*args, **kwargs)``; a TraceError comes out as itself.
 
     NumPy turns it into "setting an array element", and compiled code that went on with it has a SystemError, or drops
-    it and has a ValueError.
+    it and has a ValueError; Python code that is called with it still pending finds no methods of its classes.
     An error from within a library gets a note that names the user's line, and a TraceError, which is about that line,
     ends there.
     """
@@ -25,7 +25,7 @@ def run(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return f(*args, **kwargs)
     except Exception as error:
-        cause = _refusal(error) if isinstance(error, (ValueError, SystemError)) else None
+        cause = _refusal(error) if isinstance(error, (ValueError, SystemError, AttributeError)) else None
         if cause is None:
             _point(error, error.__traceback__)
             raise
@@ -39,7 +39,11 @@ def _refusal(error: BaseException) -> TraceError | None:
         return error.__cause__
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
     message, *place = REFUSAL.last or ("",)
-    return TraceError(message) if place == [frame.f_code, line] else None
+    if isinstance(error, AttributeError):
+        there = bool(message) and str(error).startswith("__")  # it says no more than the name of a method
+    else:
+        there = place == [frame.f_code, line]
+    return TraceError(message) if there else None
 
 
 _NOTE = "in your function, "

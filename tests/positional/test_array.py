@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import operator
@@ -471,6 +472,19 @@ def test_what_compiled_code_makes_of_a_trace_error_is_one() -> None:
             raise SystemError("returned a result with an exception set") from error
 
     with pytest.raises(ng.TraceError, match=r"float\(\)"):
+        ng.grad(root)(X)
+
+
+@pytest.mark.parametrize(("text", "error"), [("__getitem__", ng.TraceError), ("'X' object has no attribute 'y'", AttributeError)])
+def test_a_method_that_is_not_found_while_a_trace_error_is_pending(text: str, error: type[Exception]) -> None:
+    """Or in the function that they call again no method of a class is found, whichever is looked up first."""
+
+    def root(x: Any) -> Any:
+        with contextlib.suppress(ng.TraceError):
+            float(x[0, 0])
+        raise AttributeError(text)
+
+    with pytest.raises(error, match=r"float\(\)" if error is ng.TraceError else text):
         ng.grad(root)(X)
 
 
