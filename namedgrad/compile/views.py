@@ -44,7 +44,7 @@ class View(NamedTuple):
 def view_of(call: Call, known: Mapping[Var, View]) -> View | None:
     """What a call shows, given the views that are known; None if it does more than that."""
     x = call.args[0] if call.args else None
-    if type(x) is not Var or not issubclass(x.kind, np.ndarray) or len(call.args) < 2 or call.kwargs:  # noqa: PLR2004
+    if type(x) is not Var or not issubclass(x.kind, np.ndarray) or len(call.args) < 2 or call.kwargs:
         return None
     base, axes = known.get(x, View(x, tuple(range(len(x.shape)))))
     how, *index = call.args[1:]
