@@ -132,8 +132,8 @@ class NumpyIndex(IndexKernels):
         doubles = how == "add" and x.dtype == g.dtype == np.float64
         if doubles and SPARSE * g.size >= x.size and not _has_negative_zero(x):
             sizes = x.shape[x.ndim - tail - len(index) : x.ndim - tail]
-            out = self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail)
             with np.errstate(over="ignore", invalid="ignore"):
+                out = self.scatter(how, g, *index, shared=shared, sizes=sizes, tail=tail)
                 np.add(x, out, out=out)
             if self.isfinite_all(out):
                 return out

@@ -15,7 +15,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Name, Names
 from namedgrad.linear import Like, ops
-from namedgrad.rules.structure import add, cast, reorder
+from namedgrad.rules.structure import add, cast_back, reorder
 
 
 class Placed(DimArray):
@@ -28,7 +28,7 @@ class Placed(DimArray):
         self.names, self.hidden, self.cuts, self._whole = (*kept, *like.names), part.hidden, cuts, None
         sizes = dict(zip(part.names, part.full_shape, strict=True)) | dict(zip(like.names, like.full_shape, strict=True))
         self._shape = tuple(sizes[n] for n in self.names)
-        self.part = cast(part, like.dtype)
+        self.part = cast_back(part, like.dtype)
 
     @property
     def raw(self) -> Any:
@@ -62,21 +62,22 @@ class Sum(DimArray):
 
 def _begun(x: DimArray) -> Sum:
     """An array of its own."""
-    whole = not isinstance(x, Placed)
-    raw = backends.call(backends.NUMPY.copy, x.raw) if whole else backends.NUMPY.zeros(x.full_shape, x.dtype)
     out = object.__new__(Sum)
-    out.raw, out.names, out.hidden = raw, x.names, x.hidden
+    out.names, out.hidden = x.names, x.hidden
     if isinstance(x, Placed):
-        x.add_to(raw, x.names)
+        out.raw = backends.NUMPY.zeros(x.full_shape, x.dtype)
+        x.add_to(out.raw, x.names)
+    else:
+        out.raw = backends.call(backends.NUMPY.copy, x.raw)
     return out
 
 
 def pile(old: DimArray, new: DimArray) -> DimArray:
     """The sum of two cotangents of one array; ``old`` is nobody else's if it is a :class:`Sum`."""
-    if type(old) is not Sum and type(new) is not Placed:
-        old, new = new, old
-    if not (type(old) is Sum or type(new) is Placed) or not _fits(old, new):
+    if not (type(old) is Sum or type(old) is Placed or type(new) is Placed) or not _fits(old, new):
         return add.two(old, new)
+    if type(old) is Placed and type(new) is not Placed:
+        old, new = reorder(new, old.names), old
     total = old if type(old) is Sum else _begun(old)
     if isinstance(new, Placed):
         new.add_to(total.raw, total.names)
