@@ -116,3 +116,14 @@ def test_what_is_masked_everywhere_is_not_tested() -> None:
     for cells in (X, x):
         found = program(ng.DimArray(cells, ("a", "b"))).data
         np.testing.assert_allclose(found, W[:, None] * (1 + direction(cells)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("special", [1.0, np.inf])
+def test_factors_that_meet_a_cotangent_of_0_have_derivatives(special: float) -> None:
+    """Of squares of products the cotangents are 0 where a factor is; the derivative in the factor behind is not."""
+    hessian = ng.hessian(lambda x: (x[{"a": slice(0, 3)}].cumprod("a") ** 2).sum())
+    x = np.array([2.0, 0.0, 3.0, special])  # behind all that is multiplied
+    expected = np.zeros((4, 4))
+    expected[:2, :2] = [[2, 0], [0, 2 * 4 + 2 * 4 * 9]]
+    for f in (hessian, ng.compile(hessian)):
+        np.testing.assert_allclose(f(ng.DimArray(x, ("a",))).data, expected)
