@@ -44,14 +44,12 @@ class View(NamedTuple):
 def view_of(call: Call, known: Mapping[Var, View]) -> View | None:
     """What a call shows, given the views that are known; None if it does more than that."""
     x = call.args[0] if call.args else None
-    if type(x) is not Var or not issubclass(x.kind, np.ndarray) or len(call.args) != 2:
+    if type(x) is not Var or not issubclass(x.kind, np.ndarray) or len(call.args) < 2 or call.kwargs:
         return None
     base, axes = known.get(x, View(x, tuple(range(len(x.shape)))))
     how: Any = call.args[1]
     if call.function == NUMPY.cut:
-        return _indexed(x, base, axes, (*([WHOLE] * how), call.kwargs["index"]))
-    if call.kwargs:
-        return None
+        return _indexed(x, base, axes, (*([WHOLE] * how), call.args[2]))
     if call.function == NUMPY.transpose:
         return View(base, tuple(axes[i] for i in how))
     if call.function == NUMPY.broadcast_to:

@@ -127,3 +127,11 @@ def test_factors_that_meet_a_cotangent_of_0_have_derivatives(special: float) -> 
     expected[:2, :2] = [[2, 0], [0, 2 * 4 + 2 * 4 * 9]]
     for f in (hessian, ng.compile(hessian)):
         np.testing.assert_allclose(f(ng.DimArray(x, ("a",))).data, expected)
+
+
+def test_a_guard_is_left_out_only_where_its_outcome_is_looked_at() -> None:
+    pull = ng.compile(lambda x, g: ng.pullback(lambda x: x.prod("a"), x)[1](g)[0])
+    infinite, weights = ng.DimArray([2.0, np.inf, 3.0], ("a",)), ng.DimArray(0.0, ())
+    for x in (ng.DimArray(X[0, :3], ("a",)), infinite):
+        pull(x, weights)
+    np.testing.assert_array_equal(pull(infinite, weights).data, np.zeros(3))
