@@ -82,12 +82,24 @@ def plan(
 
     Unless it is ``thrifty``, nothing is computed twice to save memory.
     """
-    found = _Simplify(lost, known)
+    steps = tuple(steps)
+    found = _Simplify(lost, known, _tested(steps) if GUARD not in lost else frozenset())
     for number, step in enumerate(steps, 1):
         found.add(number, step)
     finals = [found.resolve(r) for r in results]
     needs = _NO_CHECKS.union(*(found.needs.get(v, _NO_CHECKS) for r in results for v in variables(r)))
     return _merged(Plan(alive(found.code, finals, needs), finals, found.owners), thrifty=thrifty)
+
+
+def _tested(steps: Sequence[Step]) -> frozenset[Var]:
+    """What a result is made of that is looked at for the guard: only there may that be left out."""
+    found: set[Var] = set()
+    for step in reversed(steps):
+        if not found.isdisjoint(step.outs):
+            found.update(step.used)
+        elif step.function == backends.choose:
+            found.update(variables(step.args[:1]))
+    return frozenset(found)
 
 
 def alive(code: list[Line | Test], results: list[Any], needs: frozenset[Check]) -> list[Line | Test]:
@@ -162,8 +174,8 @@ def identity(value: Any) -> Hashable:
 class _Simplify:
     """One walk over the calls."""
 
-    def __init__(self, lost: frozenset[int], known: Mapping[Var, Constant]) -> None:
-        self.lost = lost
+    def __init__(self, lost: frozenset[int], known: Mapping[Var, Constant], unguarded: frozenset[Var]) -> None:
+        self.lost, self.unguarded = lost, unguarded
         self.code: list[Line | Test] = []
         self.tests: dict[Check, Test] = {}
         self.bets: dict[Var, int] = {}  # those on values, other than the guard
@@ -194,11 +206,11 @@ class _Simplify:
             return
         if step.function in (NUMPY.present, NUMPY.likely) and self.bet(out, args[0], number, needs):
             return
-        if step.function == NUMPY.unless_seen and GUARD not in self.lost:
+        if step.function == NUMPY.unless_seen and out in self.unguarded:
             self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs)
             return
         call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
-        if GUARD not in self.lost:
+        if out in self.unguarded:
             call = unguarded(call)
         if not _used(call) and self.fold(step, call, needs):
             return
@@ -233,7 +245,7 @@ class _Simplify:
 
     def operand(self, call: Call, out: Var) -> Any:
         """The operand that a call returns unchanged, or a constant."""
-        same = operand(call, out, self.made, trusting=GUARD not in self.lost)
+        same = operand(call, out, self.made, trusting=out in self.unguarded)
         if call.function == NUMPY.select and type(same) is Constant:
             self.nothing[id(same.value)] = same.value
         return same

@@ -47,9 +47,9 @@ def view_of(call: Call, known: Mapping[Var, View]) -> View | None:
     if type(x) is not Var or not issubclass(x.kind, np.ndarray) or len(call.args) < 2 or call.kwargs:
         return None
     base, axes = known.get(x, View(x, tuple(range(len(x.shape)))))
-    how, *index = call.args[1:]
+    how: Any = call.args[1]
     if call.function == NUMPY.cut:
-        return _indexed(x, base, axes, (*([WHOLE] * how), *index))
+        return _indexed(x, base, axes, (*([WHOLE] * how), call.args[2]))
     if call.function == NUMPY.transpose:
         return View(base, tuple(axes[i] for i in how))
     if call.function == NUMPY.broadcast_to:

@@ -116,3 +116,22 @@ def test_what_is_masked_everywhere_is_not_tested() -> None:
     for cells in (X, x):
         found = program(ng.DimArray(cells, ("a", "b"))).data
         np.testing.assert_allclose(found, W[:, None] * (1 + direction(cells)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("special", [1.0, np.inf])
+def test_factors_that_meet_a_cotangent_of_0_have_derivatives(special: float) -> None:
+    """Of squares of products the cotangents are 0 where a factor is; the derivative in the factor behind is not."""
+    hessian = ng.hessian(lambda x: (x[{"a": slice(0, 3)}].cumprod("a") ** 2).sum())
+    x = np.array([2.0, 0.0, 3.0, special])  # behind all that is multiplied
+    expected = np.zeros((4, 4))
+    expected[:2, :2] = [[2, 0], [0, 2 * 4 + 2 * 4 * 9]]
+    for f in (hessian, ng.compile(hessian)):
+        np.testing.assert_allclose(f(ng.DimArray(x, ("a",))).data, expected)
+
+
+def test_a_guard_is_left_out_only_where_its_outcome_is_looked_at() -> None:
+    pull = ng.compile(lambda x, g: ng.pullback(lambda x: x.prod("a"), x)[1](g)[0])
+    infinite, weights = ng.DimArray([2.0, np.inf, 3.0], ("a",)), ng.DimArray(0.0, ())
+    for x in (ng.DimArray(X[0, :3], ("a",)), infinite):
+        pull(x, weights)
+    np.testing.assert_array_equal(pull(infinite, weights).data, np.zeros(3))

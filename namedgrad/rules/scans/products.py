@@ -28,6 +28,7 @@ from namedgrad.rules.scans.sums import cumsum_axis
 from namedgrad.rules.structure import (
     cast,
     if_likely,
+    isfinite,
     known_finite,
     multiply,
     not_equal,
@@ -96,8 +97,13 @@ def _pulled(g: DimArray, x: DimArray, y: DimArray) -> DimArray:
 def _pushed_by_recurrence(t: DimArray, x: DimArray) -> DimArray:
     start = before(x, LINE)
     if not known_finite(x):  # a cell before which nothing is pushed takes no part, whatever it holds
-        x = where(e.greater(subtract(_count(t), _moves(t)), c(0)), x, c(0))
+        x = _taking_part(x, e.greater(subtract(_count(t), _moves(t)), c(0)))
     return recurrence(x, scale(t, start), LINE)
+
+
+def _taking_part(x: DimArray, met: DimArray) -> DimArray:
+    """0 for what is not finite and is not met; all other cells have derivatives."""
+    return where(e.logical_or(met, isfinite(x)), x, c(0))
 
 
 def _moves(t: DimArray) -> DimArray:
@@ -113,7 +119,7 @@ def _pulled_by_recurrence(g: DimArray, x: DimArray) -> DimArray:
     ahead = x
     if not known_finite(x):  # a cell behind which nothing is pulled takes no part, whatever it holds
         later = flip_axes(_count(flip_axes(g, (LINE,))), (LINE,))
-        x = where(e.greater(later, c(0)), x, c(0))
+        x = _taking_part(x, e.greater(later, c(0)))
     start, after = before(ahead, LINE), suffixes(x, g)
     out = multiply(start, after)
     return out if known_finite(out) else outweighed(after, start)
