@@ -312,6 +312,29 @@ def test_lengths_that_are_computed_twice_are_one_length(name):
     np.testing.assert_array_equal(ng.hessian(other)(y), 0)  # which has none, and two slopes of 0 by convention
 
 
+def _dyad(x):
+    """A matrix of which no eigenvalues coincide."""
+    return np.outer(x, x) + np.diag([1.0, 2.0, 4.0])
+
+
+UNDER_A_ROOT = {
+    "norm": np.linalg.norm, "variance": np.var, "cumulative product": lambda x: np.cumprod(x)[-1],
+    "quantile": lambda x: np.quantile(x, 0.7) ** 2, "determinant": lambda x: np.linalg.det(_dyad(x)),
+    "inverse": lambda x: np.linalg.inv(_dyad(x))[0, 1], "solution": lambda x: np.sum(np.linalg.solve(_dyad(x), x)), "factor": lambda x: np.linalg.cholesky(_dyad(x))[2, 1],
+    "eigenvalue": lambda x: np.linalg.eigvalsh(_dyad(x))[2], "singular value": lambda x: np.linalg.svd(_dyad(x))[1][0],
+}
+
+
+@pytest.mark.parametrize("name", UNDER_A_ROOT)
+def test_roots_of_anything_that_is_computed_twice_are_one_length(name):
+    """The Hessian of their product was 0 if an operation was neither linear nor elementwise."""
+    f, at, v = UNDER_A_ROOT[name], np.array([1.0, 1.5, 2.0]), np.array([0.3, -1.2, 0.7])
+    root = lambda x: np.sqrt(f(x) - f(at))
+    found = ng.hessian(lambda x: root(x) * root(x))(at)
+    want = (f(at + 1e-4 * v) - 2 * f(at) + f(at - 1e-4 * v)) / 1e-8
+    np.testing.assert_allclose(v @ found @ v, want, rtol=1e-5, atol=1e-6)
+
+
 SEVERAL = {  # several lengths of which one may be 0 in a cell, and the same without any
     "product": (lambda x: (np.abs(x) * np.abs(x - 1)) ** 2, lambda x: (x * (x - 1)) ** 2),
     "cosine of a product": (lambda x: np.cos(np.abs(x) * np.abs(x - 1) * np.abs(x - 2)), lambda x: np.cos(x * (x - 1) * (x - 2))),
@@ -343,6 +366,20 @@ def test_great_circles_of_no_length_in_compiled_programs():
     compiled = ng.compile(lambda p: ng.hvp(squared, p, v))
     compiled(at + 0.1)
     np.testing.assert_allclose(compiled(at), 2 * v * np.array([1, np.cos(0.5) ** 2]), rtol=1e-12)
+
+
+def test_angles_from_the_other_pole():
+    """The square of what an angle lacks of half a turn bent by 0."""
+    from_south = lambda x: (np.pi - np.arccos(x[..., 2] / np.linalg.norm(x, axis=-1))) ** 2
+    south, north, v = np.array([0.0, 0.0, -2.0]), np.array([0.0, 0.6, 0.8]), np.array([0.3, -1.2, 0.7])
+    want = 0.5 * np.diag([1.0, 1.0, 0.0])
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(ng.jacobian(ng.grad(from_south), mode=mode)(south), want, atol=1e-12)
+    both = ng.hvp(lambda x: from_south(x).sum(), np.stack([south, north]), np.stack([v, v]))
+    np.testing.assert_allclose(both, [want @ v, ng.hvp(from_south, north, v)], atol=1e-12)
+    compiled = ng.compile(lambda x: ng.hvp(from_south, x, v))
+    for x in (north, south, north):
+        np.testing.assert_allclose(compiled(x), ng.hvp(from_south, x, v), atol=1e-12)
 
 
 def test_sums_of_squares_of_lengths():

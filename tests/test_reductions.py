@@ -502,6 +502,26 @@ def test_dtype_is_that_of_xarray(name: str, given: str, asked: str) -> None:
         np.testing.assert_allclose(found.data, expected.data, rtol=8 * eps)
 
 
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("asked", ["i8", "u1", "?"])
+def test_nan_is_left_out_before_it_would_be_a_whole_number(name: str, asked: str) -> None:
+    x = np.array([[1.6, np.nan, 2.7], [0.0, np.nan, np.nan]])
+    expected = getattr(xr.DataArray(x, dims=("a", "b")), name)("b", dtype=asked)
+    array = ng.DimArray(x, ("a", "b"))
+    for found in (getattr(array, name)("b", dtype=asked), ng.compile(lambda x: getattr(x, name)("b", dtype=asked))(array)):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.data, expected.data)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_what_may_be_nan_is_refused_in_whole_numbers(name: str) -> None:
+    x = np.array([1.6, np.nan])
+    with pytest.raises(TypeError):
+        getattr(xr.DataArray(x), name)(dtype="i8")
+    with pytest.raises(TypeError, match="has no NaN"):
+        getattr(ng.DimArray(x, ("a",)), name)(dtype="i8")
+
+
 def test_the_gradient_of_a_sum_in_another_dtype_has_that_of_the_operand() -> None:
     x = ng.DimArray(np.array([3.0, 1e8, -1e8], "f4"), ("x",))
     assert x.sum("x", dtype="f8").item() == 3.0

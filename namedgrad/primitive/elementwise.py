@@ -33,7 +33,7 @@ def _on_numbers(kernel: Callable[..., Any]) -> Callable[..., Any]:
 class Elementwise(Primitive):
     """No core dims; ``partials[i]`` is ``f(out, *operands)`` or an int, None if there is no derivative."""
 
-    form, keeps = "elementwise", "factors"
+    form, keeps, moves = "elementwise", "factors", 0
 
     def __init__(self, name: str, partials: Sequence[Any], kernel: str | None = None) -> None:
         super().__init__(name, kernel)

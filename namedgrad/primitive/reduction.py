@@ -22,7 +22,7 @@ class Reduction(Primitive):
     Where what they multiply by may not be finite they see to that themselves: a guarded pass repairs nothing.
     """
 
-    form, signature, moves = "core", "(n...)->()", -1
+    form, signature = "core", "(n...)->()"
 
     def __init__(self, name: str, pullback: Any, pushforward: Any) -> None:
         super().__init__(name)

@@ -61,7 +61,7 @@ class Primitive:
 
     form = ""
     signature = "()"
-    moves = 0  #: of how many of its operands it moves cells, which stay what they are; -1: linear in any other way
+    moves = -1  #: of how many of its operands it moves cells, which stay what they are; -1: it does not; 0: elementwise
     keeps = "operands"  #: what maps hold: "constants" among them, the "others" of each, also the "result", or "factors"
 
     def __init__(self, name: str, kernel: str | None = None) -> None:

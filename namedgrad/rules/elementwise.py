@@ -22,7 +22,7 @@ from namedgrad.linear import Pair, ops
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.jointly import Joint
-from namedgrad.rules.lengths import length_of, powering
+from namedgrad.rules.lengths import angle_of, length_of, powering
 from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
 
@@ -174,7 +174,7 @@ sin        = elementwise("sin",            lambda y, x: cos(x), domain="real")
 cos        = elementwise("cos",            lambda y, x: negative(sin(x)), domain="real")
 tan        = elementwise("tan",            lambda y, x: _secant2(y, x), domain="unit")
 arcsin     = elementwise("arcsin",         lambda y, x: arcsin_slope(x), domain="unit")
-arccos     = length_of("arccos",           lambda y, x: negative(arcsin_slope(x)), domain="unit", radicand=lambda x: _angle2(subtract(c(1.0), x), 1), flat=False, sharp=True)
+arccos     = angle_of("arccos",            lambda y, x: negative(arcsin_slope(x)), domain="unit", radicand=lambda x: _angle2(subtract(c(1.0), x), 1))
 arctan     = elementwise("arctan",         lambda y, x: arctan_slope(x), domain="real")
 sinh       = elementwise("sinh",           lambda y, x: cosh(x), domain="real")
 cosh       = elementwise("cosh",           lambda y, x: sinh(x), domain="real")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from namedgrad import backends
-from namedgrad.array import DimArray
+from namedgrad.array import DimArray, constant
 from namedgrad.primitive import Elementwise
+from namedgrad.rules.structure import equal, if_likely, logical_not, negative, subtract, where
 from namedgrad.squares import as_length
+from namedgrad.trace import Traced, innermost
 
 
 class LengthOf(Elementwise):
@@ -25,6 +28,22 @@ class LengthOf(Elementwise):
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
         return as_length(super().two(x, y), self.radicand, x, y, flat=self.flat)
+
+
+class AngleOf(LengthOf):
+    """The angle between directions of which the cosine is given: what it lacks of half a turn is a length, too."""
+
+    flat, sharp = False, True
+
+    def one(self, x: DimArray) -> DimArray:
+        out = super().one(x)
+        if not isinstance(x, Traced) or x.value.level is None:
+            return out
+        opposite = equal(innermost(x), constant(-1.0))
+        if backends.may_look(opposite.raw) and not opposite.raw.any():
+            return out
+        lacks = super().one(negative(x))
+        return if_likely(logical_not(opposite), lambda: out, lambda: where(opposite, subtract(constant(math.pi), lacks), out))
 
 
 def _itself(x: DimArray) -> DimArray:
@@ -50,6 +69,14 @@ def length_of(
     prim.radicand, prim.flat, prim.sharp = radicand, flat, sharp
     if domain:
         prim.publish((domain,) * len(partials))
+    return prim
+
+
+def angle_of(name: str, *partials: Any, radicand: Callable[..., DimArray], domain: str) -> AngleOf:
+    """Declare an elementwise operation that is an angle."""
+    prim = AngleOf(name, partials)
+    prim.radicand = radicand
+    prim.publish((domain,))
     return prim
 
 

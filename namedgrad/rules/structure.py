@@ -137,7 +137,6 @@ class Total(Primitive):
     """Sum over named axes."""
 
     form, signature, keeps = "linear", "(n...)->()", "constants"
-    moves = -1
 
     def lower(self, args: Sequence[DimArray], dims: Names) -> DimArray:
         (x,) = args

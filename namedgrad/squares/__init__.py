@@ -75,8 +75,7 @@ def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str
     else:  # most often
         if type(out) is Traced and out.value.level is None:
             return out
-    if prim.form != "core":
-        remember(out[0] if type(out) is tuple and out else out, prim, args, params)
+    remember(out[0] if type(out) is tuple and out else out, prim, args, params)
     if prim.form == "elementwise":
         return _in_parts(prim, args[0], out) if type(args[0]) is Length else out
     return moved(prim, args, out, params, prim.moves) if prim.moves > 0 else out

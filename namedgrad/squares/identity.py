@@ -18,9 +18,10 @@ def remember(y: DimArray, prim: Any, args: Sequence[DimArray], params: Mapping[s
     """How the maps of this result came about, at all levels, if there are several."""
     if not (isinstance(y, Traced) and isinstance(y.value, Traced)):
         return
-    while isinstance(y, Traced) and isinstance(y.node, Map):
-        node = y.node.parents[0] if type(y.node) is Pick else y.node
-        node.made = prim, [a for a in args if a.level is not y.level], params
+    while isinstance(y, Traced):
+        if isinstance(y.node, Map):  # and no tangent
+            node = y.node.parents[0] if type(y.node) is Pick else y.node
+            node.made = prim, [a for a in args if a.level is not y.level], params
         args = [a.value if isinstance(a, Traced) and a.level is y.level else a for a in args]
         y = y.value
 

@@ -325,13 +325,13 @@ def test_second_derivatives_of_functions_that_treat_equal_singular_values_alike(
             assert_close(ng.jacobian(ng.grad(lambda a, f=values_of: of_values(f(a))), mode=mode)(x), want, 1e-9)
 
 
-@pytest.mark.parametrize("f", [np.var, np.sum, np.prod])
+@pytest.mark.parametrize("f", [np.var, np.sum, np.prod, lambda w: np.sum((w - 2) ** 2)])
 def test_tangents_of_equal_values_that_are_differentiated(f):
     """Their own tangents depend on the basis: never a number that is wrong, which it was where the slopes are 0."""
     for values_of in (np.linalg.eigvalsh, lambda a: np.linalg.svd(a)[1] ** 2):
         g = lambda a, values_of=values_of: f(values_of((a + a.T) / 2))
         for x in (2 * np.eye(3), np.diag([2.0, 2.0, 1.0]), np.diag([2.0, 3.0, 1.0])):
-            for t in (np.ones((3, 3)), np.diag([1.0, 2.0, 3.0])):
+            for t in (np.ones((3, 3)), np.ones((3, 3)) - np.eye(3), np.diag([1.0, 2.0, 3.0])):
                 slope = lambda a, t=t, g=g: ng.pushforward(g, (a,), (t,))[1]
                 want = ng.hvp(g, x, t)
                 assert np.isfinite(want).all()

@@ -50,9 +50,9 @@ from namedgrad.trace import Level, Pick, Tangent, Traced, apply, backward, inner
 
 
 class Spectrum:
-    """That of a matrix, or of one for each slice; ``turned`` are values that tangents were taken of while they coincided.
+    """That of a matrix, or of one for each slice; ``turned`` is how much tangents of values that coincided were rounded.
 
-    Their tangents are those of any basis.  How these are differentiated is right in a basis that the tangent does not turn.
+    These are those of any basis.  How these are differentiated is right in a basis that the tangent does not turn.
     """
 
     __slots__ = ("matrix", "turned")
@@ -68,7 +68,8 @@ class Spectrum:
         w, along = innermost(w), absolute(innermost(along))
         rounding = multiply(c(float(np.finfo(w.dtype).eps) * extent(w, COLUMN)), total(along, (ROW, COLUMN)))
         turned = logical_and(coincide(subtract(w, down(w)), w), without_diagonal(greater(along, rounding)))
-        cells = total(cast(turned, w.dtype), tuple(n for n in turned.names if n not in w.names))
+        cells = scale(rounding, cast(turned, w.dtype))
+        cells = total(cells, tuple(n for n in cells.names if n not in w.names))
         self.turned = cells if self.turned is None else add(self.turned, cells)
 
     def __eq__(self, other: object) -> bool:
@@ -93,9 +94,11 @@ class Belonging(Map):
 
     def _known(self, x: DimArray) -> DimArray:
         turned = self.spectrum.turned
-        if turned is None or not self.below:
+        if turned is None:
             return x
-        return stamp(where(greater(turned, c(0.0)), c(math.nan), x), x.hidden)
+        if self.below:
+            return stamp(where(greater(turned, c(0.0)), c(math.nan), x), x.hidden)
+        return stamp(add(x, multiply(turned, _any_numbers(turned))), x.hidden)  # an exact 0 would hide that NaN
 
 
 class _Belong(Primitive):
@@ -203,8 +206,13 @@ def _each(w: DimArray, signed: bool) -> DimArray:
 def _mixed(w: DimArray, signed: bool) -> DimArray:
     """Any numbers, of which those of values that coincide are 0 in sum, and those of their negatives the opposite."""
     same, opposite = _same(w, signed)
-    x = sin(add(places(w), c(1.0)))
+    x = _any_numbers(w)
     return subtract(x, divide(_over_rows(subtract(same, opposite), x), total(add(same, opposite), (ROW,))))
+
+
+def _any_numbers(w: DimArray) -> DimArray:
+    """One for each of the cells."""
+    return sin(add(places(w), c(1.0)))
 
 
 def _expected(x: DimArray, bends: DimArray, w: DimArray, signed: bool) -> DimArray:

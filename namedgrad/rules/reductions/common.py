@@ -119,6 +119,15 @@ def in_dtype(x: DimArray, dtype: Any) -> DimArray:
     return cast(x, np.dtype(dtype))
 
 
+def asked_in(x: DimArray, dtype: Any, skipna: bool | None, absent: float | None = None) -> DimArray:
+    """What is reduced in the dtype asked for; of one that has no NaN, ``absent`` stands for those to be left out."""
+    if dtype is not None and skipna is not False and x.dtype.kind in "fc" and np.dtype(dtype).kind in "biu":
+        if absent is None:  # as in xarray
+            raise TypeError(f"dtype={np.dtype(dtype)} has no NaN, for {x.dtype}; with skipna=False it is done in it")
+        x = where(not_nan(x), x, c(absent))
+    return in_dtype(x, dtype)
+
+
 def summed(y: DimArray, dtype: Any) -> DimArray:
     """A sum, also over no dims, in the dtype asked for, in which small integers wrap around as NumPy's do."""
     return widened(y) if dtype is None else in_dtype(y, dtype)

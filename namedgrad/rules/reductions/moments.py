@@ -21,10 +21,10 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.order import broadcast_like
 from namedgrad.rules.reductions.common import (
+    asked_in,
     count_of,
     counts,
     divide_counted,
-    in_dtype,
     mean_of,
     over_all,
     present,
@@ -129,7 +129,7 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).var("x", ddof=1).item()
     1.0
     """
-    dims, ddof, x = pick(x, dim, "var"), number(ddof, "var: ddof"), in_dtype(x, dtype)
+    dims, ddof, x = pick(x, dim, "var"), number(ddof, "var: ddof"), asked_in(x, dtype, skipna)
     if x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
         plain = over_all(x, skipna, lambda: apply(_VARIANCE, (x,), dims=dims, ddof=ddof))
         if plain is not None:
@@ -198,7 +198,7 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     >>> ng.grad(lambda a: a.std())(ng.ones({"x": 2})).data
     array([0., 0.])
     """
-    x = in_dtype(x, dtype)
+    x = asked_in(x, dtype, skipna)
 
     def plain(x: DimArray) -> DimArray:
         return e.length(var(x, dim, skipna=skipna, ddof=number(ddof, "std: ddof"), keepdims=keepdims))

@@ -20,7 +20,7 @@ from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
-from namedgrad.rules.reductions.common import if_enough, in_dtype, over_present, restore, summed, widened
+from namedgrad.rules.reductions.common import asked_in, if_enough, over_present, restore, summed, widened
 from namedgrad.rules.scans.products import may_divide
 from namedgrad.rules.structure import (
     guarded_contract,
@@ -149,7 +149,7 @@ def prod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count:
     >>> ng.grad(lambda a: a.prod())(a).data
     array([12.,  0.,  0.])
     """
-    dims, x = pick(x, dim, "prod"), in_dtype(x, dtype)
+    dims, x = pick(x, dim, "prod"), asked_in(x, dtype, skipna, 1)
     if not dims and dim is not None:  # as in xarray
         return x
 

@@ -14,6 +14,7 @@ from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import (
+    asked_in,
     counts,
     if_enough,
     in_dtype,
@@ -65,7 +66,7 @@ def sum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, min_count: 
     >>> ng.DimArray([[1.0, 2.0], [3.0, float("nan")]], ("x", "y")).sum("y").data
     array([3., 3.])
     """
-    dims, x = pick(x, dim, "sum"), in_dtype(x, dtype)
+    dims, x = pick(x, dim, "sum"), asked_in(x, dtype, skipna, 0)
     if not dims and dim is not None:  # as in xarray, where no dim is summed no NaN is left out either
         return x
     out, mask = over_present(x, skipna, lambda mask: summed(total(x if mask is None else select(mask, x), dims), dtype))
@@ -109,7 +110,7 @@ def mean(x: DimArray, dim: Any = None, *, skipna: bool | None = None, keepdims: 
     array([[0.333, 0.333],
            [0.333, 0.   ]])
     """
-    dims, x = pick(x, dim, "mean"), in_dtype(x, dtype)
+    dims, x = pick(x, dim, "mean"), asked_in(x, dtype, skipna)
     if x.dtype.kind in "mM":
         return restore(mean_of_dates(x, dims, skipna), x, dims, keepdims)
     out, _ = over_present(x, skipna, lambda mask: mean_of(x, dims, mask))

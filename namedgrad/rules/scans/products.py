@@ -22,7 +22,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import flip_axes, slice_of
 from namedgrad.rules.movement.joining import join
-from namedgrad.rules.reductions.common import in_dtype, over_present
+from namedgrad.rules.reductions.common import asked_in, in_dtype, over_present
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.scans.sums import cumsum_axis
 from namedgrad.rules.structure import (
@@ -167,7 +167,7 @@ def cumprod(x: DimArray, dim: Any = None, *, skipna: bool | None = None, dtype: 
     >>> ng.DimArray([2.0, 3.0, 4.0], ("x",)).cumprod("x").data
     array([ 2.,  6., 24.])
     """
-    dims, x = pick(x, dim, "cumprod"), in_dtype(x, dtype)
+    dims, x = pick(x, dim, "cumprod"), asked_in(x, dtype, skipna, 1)
 
     def scan(mask: DimArray | None) -> DimArray:
         y = x if mask is None else where(mask, x, c(1))

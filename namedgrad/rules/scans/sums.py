@@ -10,7 +10,7 @@ from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import pick
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import flip_axes
-from namedgrad.rules.reductions.common import in_dtype, over_present
+from namedgrad.rules.reductions.common import asked_in, in_dtype, over_present
 from namedgrad.rules.structure import select
 
 _cumsum = linear("(n)->(n)", "cumsum", transpose=lambda g, x: flip_axes(_cumsum(flip_axes(g))))
@@ -56,7 +56,7 @@ def cumsum(x: DimArray, dim: Any = None, *, skipna: bool | None = None, dtype: A
     >>> ng.DimArray([1.0, 2.0, 3.0], ("x",)).cumsum("x").data
     array([1., 3., 6.])
     """
-    dims, x = pick(x, dim, "cumsum"), in_dtype(x, dtype)
+    dims, x = pick(x, dim, "cumsum"), asked_in(x, dtype, skipna, 0)
 
     def scan(mask: DimArray | None) -> DimArray:
         y = x if mask is None else select(mask, x)
