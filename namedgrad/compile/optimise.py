@@ -258,7 +258,8 @@ class _Simplify:
             return (0,)
         gone = self.gone(args)
         nothing = any(gone) and is_nothing(Call(function, tuple(args), {}), gone)
-        return [i for i, g in enumerate(gone) if g] if nothing else None
+        both = function is np.where  # the other one is 0
+        return [i for i, g in enumerate(gone) if g or (both and i)] if nothing else None
 
     def gone(self, args: Sequence[Any]) -> list[bool]:
         """Which operands are masked everywhere."""
