@@ -34,8 +34,21 @@ class Placed(DimArray):
     def raw(self) -> Any:
         """The whole array."""
         if self._whole is None:
-            self._whole = _begun(self).raw
+            self._whole = self.whole()
         return self._whole
+
+    def whole(self) -> Any:
+        """The array, made anew."""
+        names = self._rest(self.names)
+        raw = reorder(self.part, names).raw
+        for n in reversed(tuple(self.cuts)):  # the last cut is the smallest
+            names = tuple(m for m in self.names if m in names or m == n)
+            raw = backends.call(backends.NUMPY.uncut, raw, names.index(n), self.cuts[n], self._shape[self.names.index(n)])
+        return raw
+
+    def _rest(self, names: Names) -> Names:
+        """Those that the part has, too."""
+        return tuple(n for n in names if type(self.cuts.get(n)) is not int)
 
     @property
     def full_shape(self) -> tuple[int, ...]:
@@ -49,9 +62,8 @@ class Placed(DimArray):
 
     def add_to(self, total: Any, names: Names) -> None:
         """Add the part where it lies in an array with these names."""
-        rest = tuple(n for n in names if type(self.cuts.get(n)) is not int)
         at = tuple(self.cuts.get(n, slice(None)) for n in names)
-        backends.call(backends.NUMPY.add_at, total, at, reorder(self.part, rest).raw)
+        backends.call(backends.NUMPY.add_at, total, at, reorder(self.part, self._rest(names)).raw)
 
 
 class Sum(DimArray):
@@ -63,12 +75,8 @@ class Sum(DimArray):
 def _begun(x: DimArray) -> Sum:
     """An array of its own."""
     out = object.__new__(Sum)
+    out.raw = x.whole() if isinstance(x, Placed) else backends.call(backends.NUMPY.copy, x.raw)
     out.names, out.hidden = x.names, x.hidden
-    if isinstance(x, Placed):
-        out.raw = backends.NUMPY.zeros(x.full_shape, x.dtype)
-        x.add_to(out.raw, x.names)
-    else:
-        out.raw = backends.call(backends.NUMPY.copy, x.raw)
     return out
 
 
