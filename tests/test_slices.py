@@ -58,6 +58,14 @@ def test_parts_of_parts_of_another_order() -> None:
     np.testing.assert_allclose(found, by_hand, rtol=1e-14)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_no_zero_of_a_jacobian_has_a_sign(compiled: bool) -> None:
+    jacobian = ng.jacobian(lambda x: x[1:] - x[:-1])
+    found = (ng.compile(jacobian) if compiled else jacobian)(np.array([1.0, 2.0, 4.0, 8.0]))
+    np.testing.assert_array_equal(found, np.diff(np.eye(4), axis=0))
+    assert not np.signbit(found[found == 0]).any()  # reads -0. otherwise
+
+
 def test_a_cotangent_that_two_arrays_get_is_not_added_to() -> None:
     x = RNG.normal(size=(4, 3))
     y = RNG.normal(size=(4, 3))

@@ -75,8 +75,12 @@ class Sum(DimArray):
 def _begun(x: DimArray) -> Sum:
     """An array of its own."""
     out = object.__new__(Sum)
-    out.raw = x.whole() if isinstance(x, Placed) else backends.call(backends.NUMPY.copy, x.raw)
     out.names, out.hidden = x.names, x.hidden
+    if isinstance(x, Placed):  # added to zeros, not written: -0 + 0 is 0, as in a sum of whole arrays
+        out.raw = backends.NUMPY.zeros(x.full_shape, x.dtype)
+        x.add_to(out.raw, x.names)
+    else:
+        out.raw = backends.call(backends.NUMPY.copy, x.raw)
     return out
 
 
