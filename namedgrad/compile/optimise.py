@@ -71,19 +71,22 @@ class Plan(NamedTuple):
 
 
 _NO_CHECKS: frozenset[Check] = frozenset()
+_NO_VARS: frozenset[Var] = frozenset()
 _NONE: Mapping[Var, Constant] = {}
 
 
 def plan(
     steps: Iterable[Step], results: list[Any], lost: frozenset[int], known: Mapping[Var, Constant] = _NONE, *,
-    thrifty: bool = True,
+    thrifty: bool = True, checked: bool = False,
 ) -> Plan:  # fmt: skip
     """Simplify a recording under all bets that are not lost, given variables that are ``known`` to be constant.
 
-    Unless it is ``thrifty``, nothing is computed twice to save memory.
+    Unless it is ``thrifty``, nothing is computed twice to save memory.  If results are ``checked``, the caller asks for
+    the plan with guards where they are not finite.
     """
     steps = tuple(steps)
-    found = _Simplify(lost, known, _tested(steps) if GUARD not in lost else frozenset())
+    tested = frozenset(v for s in steps for v in s.outs) if checked else _tested(steps)
+    found = _Simplify(lost, known, _NO_VARS if GUARD in lost else tested)
     for number, step in enumerate(steps, 1):
         found.add(number, step)
     finals = [found.resolve(r) for r in results]

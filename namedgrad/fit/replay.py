@@ -86,7 +86,8 @@ class Replay:
     def plan(self, lost: frozenset[int]) -> Plan:
         """What the program does without some bets."""
         if lost not in self._plans:
-            made = plan(self._steps, self._results, lost, self._elsewhere, thrifty=False)  # of a few cells
+            known = self._elsewhere
+            made = plan(self._steps, self._results, lost, known, thrifty=False, checked=True)  # of a few cells
             self._plans[lost] = made if GUARD in lost else regrouped(made, self.size)
         return self._plans[lost]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import namedgrad as ng
 from namedgrad.array import make
+from namedgrad.fit import replay
 from namedgrad.fit.replay import Replay
 from namedgrad.rules.structure import contract, reorder
 from tests.fit.test_regroup import CELLS, T, cells, row, same_draws
@@ -146,3 +148,22 @@ def test_tables_may_be_made_of_sums():
     for mine, (x, y) in zip(found, ((e, e), (k, k), (z, z), (e, z)), strict=True):
         np.testing.assert_allclose(mine, (x * y).sum(axis=1), rtol=1e-13, atol=1e-13)
     assert "sums_with(" in text
+
+
+def test_evaluations_of_a_fit_are_such_programs(monkeypatch):
+    texts = list[str]()
+    made = replay._made
+    monkeypatch.setattr(replay, "_made", lambda text, names: made(texts.append(text) or text, names))
+    t, truth = np.linspace(0, 1, 40), [np.linspace(*ends, 50)[:, None] for ends in ((1, 3), (2, 5), (-1, 1), (0, 1))]
+    model = lambda t, a, b, c, d: a * np.exp(-b * t) + c + d * t
+    y = truth[0] * np.exp(-truth[1] * t) + truth[2] + truth[3] * t
+    residual = lambda p, t, y: model(t, *p.values()) - y
+    start = dict(zip("abcd", (2.0, 3.0, 0.0, 0.0), strict=True))
+    fit = ng.least_squares(residual, start, xr.DataArray(t, dims="t"), xr.DataArray(y, dims=("cell", "t")), over="cell")
+    for name, x in zip("abcd", truth, strict=True):
+        np.testing.assert_allclose(fit.params[name], x[:, 0], rtol=1e-7, atol=1e-7)
+    assert texts
+    for text in texts:
+        assert "scale(" not in text  # sums that are not finite tell, and are made once more with guards
+        assert text.count("contract(") == 1
+        assert text.count("sums_with(") == 4
