@@ -136,7 +136,7 @@ def _merged(plan: Plan, *, thrifty: bool) -> Plan:
         if isinstance(line, Test):
             code.append(line._replace(value=same.get(line.value, line.value)))
             continue
-        call = Call(*_replaced(tuple(line.call), same)) if same else line.call
+        call = Call(*replaced(tuple(line.call), same)) if same else line.call
         key, (out, *others) = identity(tuple(call)), line.step.outs
         known = first.get(key)
         if known is not None and not others and (not thrifty or last.get(known, -1) >= at):
@@ -146,19 +146,20 @@ def _merged(plan: Plan, *, thrifty: bool) -> Plan:
             first[key] = out
             code.append(line._replace(call=call, used=_used(call)) if same else line)
     owners = {v: frozenset(same.get(o, o) for o in several) for v, several in plan.owners.items()}
-    return Plan(code, _replaced(plan.results, same), owners)
+    return Plan(code, replaced(plan.results, same), owners)
 
 
 def _used(call: Call) -> tuple[Var, ...]:
     return variables((call.args, tuple(call.kwargs.values())))
 
 
-def _replaced(value: Any, same: dict[Var, Var]) -> Any:
+def replaced(value: Any, same: Mapping[Var, Var]) -> Any:
+    """A value with other variables in it."""
     if type(value) is Var:
         return same.get(value, value)
     if type(value) is dict:
-        return {k: _replaced(v, same) for k, v in value.items()}
-    return type(value)(_replaced(v, same) for v in value) if type(value) in (tuple, list) else value
+        return {k: replaced(v, same) for k, v in value.items()}
+    return type(value)(replaced(v, same) for v in value) if type(value) in (tuple, list) else value
 
 
 def identity(value: Any) -> Hashable:

@@ -19,6 +19,7 @@ from namedgrad.compile.program import silently
 from namedgrad.compile.record import Recorder
 from namedgrad.compile.rewrite import Constant
 from namedgrad.fit.factors import factored
+from namedgrad.fit.orders import cells_first
 from namedgrad.fit.places import is_here
 from namedgrad.fit.regroup import regrouped
 from namedgrad.transforms.tape import quiet
@@ -88,7 +89,7 @@ class Replay:
         if lost not in self._plans:
             known = self._elsewhere
             made = plan(self._steps, self._results, lost, known, thrifty=False, checked=True)  # of a few cells
-            self._plans[lost] = made if GUARD in lost else regrouped(made, self.size)
+            self._plans[lost] = made if GUARD in lost else regrouped(cells_first(made, self.size), self.size)
         return self._plans[lost]
 
     def serves(self, size: int) -> bool:

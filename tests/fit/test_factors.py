@@ -150,7 +150,9 @@ def test_tables_may_be_made_of_sums():
     assert "sums_with(" in text
 
 
-def test_evaluations_of_a_fit_are_such_programs(monkeypatch):
+@pytest.mark.parametrize("array", [lambda x, *dims: ng.DimArray(x, dims), lambda x, *dims: xr.DataArray(x, dims=dims)])
+@pytest.mark.parametrize("cells_first", [True, False])
+def test_evaluations_of_a_fit_are_such_programs(monkeypatch, array, cells_first):
     texts = list[str]()
     made = replay._made
     monkeypatch.setattr(replay, "_made", lambda text, names: made(texts.append(text) or text, names))
@@ -159,9 +161,10 @@ def test_evaluations_of_a_fit_are_such_programs(monkeypatch):
     y = truth[0] * np.exp(-truth[1] * t) + truth[2] + truth[3] * t
     residual = lambda p, t, y: model(t, *p.values()) - y
     start = dict(zip("abcd", (2.0, 3.0, 0.0, 0.0), strict=True))
-    fit = ng.least_squares(residual, start, xr.DataArray(t, dims="t"), xr.DataArray(y, dims=("cell", "t")), over="cell")
+    data = array(y, "cell", "t") if cells_first else array(y.T.copy(), "t", "cell")
+    fit = ng.least_squares(residual, start, array(t, "t"), data, over="cell")
     for name, x in zip("abcd", truth, strict=True):
-        np.testing.assert_allclose(fit.params[name], x[:, 0], rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(np.asarray(fit.params[name]), x[:, 0], rtol=1e-7, atol=1e-7)
     assert texts
     for text in texts:
         assert "scale(" not in text  # sums that are not finite tell, and are made once more with guards
