@@ -358,7 +358,7 @@ class Marquardt(Batch):
         maybe |= self._met(tol)
         self.stale = self.stale | (maybe & (self.rough > tol**1.75))
         self.trial = np.where(self.stale, self.x, self.trial)
-        ends = np.flatnonzero(maybe & ~self.stale)
+        ends = np.flatnonzero(maybe & (stuck | ~self.stale))
         if ends.size:
             some = self.part(ends)
             # where no smaller step can be told from none, rounding is in the way, or a kink
@@ -377,7 +377,8 @@ class Marquardt(Batch):
 
         It would lower the cost by ``tol**1.75`` of itself, or the one after it would, which is expected to gain
         ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself, and lowers
-        the cost, which is not evaluated again, by no more than that, or no step does.
+        the cost, which is not evaluated again, by no more than that, or no step does; or no step lowers the cost, and
+        that one would by less than rounding changes it.
         """
         scale, free = lengths(self.normal), self._free(self.x, self.gradient)
         downhill = where(free, -self.gradient, 0.0) / scale
@@ -385,7 +386,7 @@ class Marquardt(Batch):
         step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self._is_bent() else plain
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         gain = small.dot(step, downhill)
-        near = less * gain <= tol**1.75 * self.cost
+        near = (less * gain <= tol**1.75 * self.cost) | (stuck & (gain <= self._noise()))
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = self._met(tol)
         ahead = step / scale  # it is free, but what is on the other side of 0 has not been seen, and may be no model
@@ -402,14 +403,21 @@ class Marquardt(Batch):
         The latter is for a singular minimum, which all parameters approach more and more slowly: each step takes most
         of the cost, but moves none of them by any part of what it was; or none can be told.
         """
-        squares = small.diagonal(self.normal)
-        squares = squares if self.prior is None else squares - self.prior
-        met: Flags = 2 * self.cost <= tol**3 * small.dot(self.x**2, squares)
+        met: Flags = 2 * self.cost <= tol**3 * self._model()
         low = self.cost <= tol**4 * self.first
         if may_matter(low):
             still = ~(np.abs(self.trial - self.x) > tol * self.largest).any(axis=0)
             met = met | low & still & ~(self.predicted < MELTS * self.cost)
         return met
+
+    def _noise(self) -> Array:
+        """How far rounding of the model in the last digit may move the cost."""
+        return np.sqrt(2 * self.cost * self._model()) * np.finfo(float).eps
+
+    def _model(self) -> Array:
+        """About the sum of squares of what the model is made of: each parameter times its slopes."""
+        squares = small.diagonal(self.normal)
+        return small.dot(self.x**2, squares if self.prior is None else squares - self.prior)
 
     # ---------------------------------------------------------------- where it goes
 

@@ -384,7 +384,7 @@ def test_calls_do_not_grow_with_the_number_of_cells():
         ng.least_squares(counting, START, *named(same), over=OVER)
         return count
 
-    assert calls(300) == calls(3)
+    assert calls(300) == calls(7)
 
 
 # ------------------------------------------------------------------------------------------------ what can be asked for
