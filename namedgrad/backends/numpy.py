@@ -352,6 +352,10 @@ class NumpyBackend(
         """Added in place to a part."""
         total[at] += x
 
+    def put_at(self, whole: Raw, at: Any, x: Raw) -> None:
+        """Written in place to a part."""
+        whole[at] = x
+
     def uncut(self, g: Raw, axis: int, index: slice | int, size: int) -> Raw:
         """The transpose of a cut; beside a run of cells zeros are written, not beneath it: 0.6 ms instead of 0.9."""
         if not isinstance(index, slice) or (run := index.indices(size))[2] != 1:
