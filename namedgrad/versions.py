@@ -59,16 +59,17 @@ class State:
 
     def read(self, at: At) -> Any:
         """Some cells, in an array that is not written any more."""
-        if self._cells is None or self._is_shown:
+        if not backends.is_recording() and (self._cells is None or self._is_shown):
+            return NUMPY.getitem(self.all(), at)
+        part = (self.all() if self._cells is None else self._cells)[at]
+        if type(part) is not np.ndarray or SMALL_PART * part.size > math.prod(self.shape):
             return call(NUMPY.getitem, self.all(), at)
-        part = call(NUMPY.getitem, self._cells, at)
-        if SMALL_PART * part.size > self._cells.size:
-            self._is_shown = True
-            return part
-        return call(NUMPY.copy, part) if type(part) is np.ndarray else part
+        return call(NUMPY.part, self._cells, at)
 
     def write(self, at: At, value: Any, how: str) -> State:
         """The next state, with a value put or added."""
+        if backends.is_recording():  # each array by itself, with an identity; the program writes in place
+            return State(call(NUMPY.write_block, self.all(), value, at, how))
         if self._cells is None or self._is_shown:
             new = State(call(NUMPY.copy, self.all(), "C"))
         else:
@@ -129,7 +130,7 @@ def home_of(x: DimArray) -> Backend:
 
 def is_part(x: DimArray, cells: int) -> bool:
     """Whether so many cells are few beside those of an array of NumPy's that is large enough."""
-    if backends.is_recording() or not (type(x) is Version or type(x.raw) is np.ndarray):
+    if not (type(x) is Version or type(x.raw) is np.ndarray):
         return False
     size = math.prod(x.full_shape)
     return size >= MANY and size >= SMALL_PART * cells

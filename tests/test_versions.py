@@ -11,6 +11,7 @@ import pytest
 
 import namedgrad as ng
 from namedgrad.versions import MANY, Version
+from tests.support.memory import peak
 
 SHAPE = (9, 25, 30)  # more than MANY cells, of which a row is few
 KEYS: list[Any] = [3, -1, (slice(1, 3), 4), (..., 7), (slice(None), slice(2, 4), slice(None, None, 3)), slice(4, 5), (2, 3, 4)]
@@ -132,3 +133,27 @@ def test_gradient_of_steps() -> None:
     factor = (1 - 0.2 * (1 - np.cos(2 * np.pi * np.fft.fftfreq(u.size)))) ** 59
     expected = 2 * np.fft.ifft(factor**2 * np.fft.fft(u)).real
     np.testing.assert_allclose(ng.grad(lambda u: heat(u, 60))(u), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs_compiled(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, t = rng.normal(size=(2, *SHAPE[1:]))
+    compiled = ng.compile(ng.grad(lambda x: program(seed, x)))
+    for y in (x, t, x):
+        before = y.copy()
+        slope = program(seed, y + 1j * STEP * t).imag / STEP
+        np.testing.assert_allclose(np.sum(compiled(y) * t), slope, rtol=1e-10, atol=1e-10)
+        np.testing.assert_array_equal(y, before)
+
+
+def test_compiled_steps_are_written_in_place() -> None:
+    u = np.random.default_rng(0).normal(size=4000)
+    compiled = ng.compile(ng.grad(lambda u: heat(u, 40)))
+    np.testing.assert_allclose(compiled(u), ng.grad(lambda u: heat(u, 40))(u), rtol=1e-12)
+    assert peak(lambda: compiled(u)) < 3 * 40 * u.nbytes  # the table, its cotangent and rows, not a table for each row
+
+
+def test_recording_keeps_no_table_for_each_row() -> None:
+    u = np.random.default_rng(0).normal(size=4000)
+    assert peak(lambda: ng.compile(ng.grad(lambda u: heat(u, 40)))(u)) < 10 * 40 * u.nbytes  # of 80
