@@ -75,7 +75,6 @@ class Vocabulary:
 
     add: Callable[[DimArray, DimArray], DimArray]
     pile: Callable[[DimArray, DimArray], DimArray]
-    settled: Callable[[Any], Any]
     both: Callable[[DimArray, DimArray], DimArray]
     neg: Callable[[DimArray], DimArray]
     mul: Callable[[DimArray, DimArray], DimArray]

@@ -263,7 +263,7 @@ def backward(tape: Sequence[Map], seeds: list[tuple[Map, DimArray]], leaves: Seq
     for node, g in seeds:
         cts[node] = accumulate(cts.get(node), g, node)
     for node in reversed(tape):
-        g = ops.settled(cts.pop(node, None))
+        g = cts.pop(node, None)
         if type(node) is Pick and g is not None:
             slots = cts.setdefault(node.parents[0], {})
             slots[node.index] = accumulate(slots.get(node.index), g, node)

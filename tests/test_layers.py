@@ -11,7 +11,7 @@ ROOT = Path(ng.__file__).parent
 LAYERS = [
     {"axes", "backends", "later"},
     {"array"},
-    {"linear", "marks"},
+    {"linear", "marks", "versions"},
     {"trace"},
     {"squares"},
     {"primitive"},

@@ -22,7 +22,8 @@ from namedgrad.compile.record import Var, variables
 from namedgrad.compile.rewrite import Constant
 
 KEYWORD_ONLY = {np.maximum, np.minimum}  # NumPy warns of a third positional argument; elsewhere it is the faster way
-MADE_ANEW = {NUMPY.uncut, NUMPY.plus_part}  # whose results own their memory, as those of ufuncs do
+ADDING = {NUMPY.plus_part, NUMPY.write_block}  # to their first operand
+MADE_ANEW = {NUMPY.uncut, NUMPY.part, *ADDING}  # whose results own their memory, as those of ufuncs do
 NOT_IN_PLACE = {np.sign}  # a million cells of both signs take 5.6 ms where they lie, 0.8 to elsewhere
 
 
@@ -90,7 +91,7 @@ class _Locals:
     def target(self, line: Line, dying: Sequence[Var], at: int) -> Var | None:
         """A dying operand whose memory may take the result."""
         function = line.call.function
-        if function == NUMPY.plus_part:
+        if function in ADDING:
             whole = line.call.args[0]
             return whole if whole in dying and whole in self.fresh and self.last["memory", whole] == at else None
         if not isinstance(function, np.ufunc) or function.nout > 1 or function.signature or line.call.kwargs:

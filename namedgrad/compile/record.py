@@ -7,6 +7,8 @@ never computed with ahead of time, so that what its owner writes into it is seen
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -104,7 +106,7 @@ class Recorder(backends.Recorder):
         self.numbers = False  # whether numbers of NumPy were met that are no inputs, results or captured ones
         self._captured: dict[int, Any] = {}
         self._known: dict[int, Var] = {}
-        self._alive: list[Any] = []  # identities stay unique as long as nothing is freed
+        self._alive: dict[int, Any] = {}  # identities stay unique: what is freed is forgotten, what cannot tell is kept
 
     def take(self, raws: Sequence[Any], plain: Sequence[Any] = (), numbers: Sequence[Any] = ()) -> None:
         """The next inputs of the program; an object that is given twice is known by its first place.
@@ -179,7 +181,10 @@ class Recorder(backends.Recorder):
 
     def _define(self, raw: Any, var: Var) -> Var:
         self._known[id(raw)] = var
-        self._alive.append(raw)
+        try:
+            self._alive[id(raw)] = weakref.ref(raw, functools.partial(_forget, weakref.ref(self), id(raw)))
+        except TypeError:  # a number
+            self._alive[id(raw)] = raw
         return var
 
     def record(self, function: Callable[..., Any], raw: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
@@ -217,6 +222,13 @@ class Recorder(backends.Recorder):
         if isinstance(function, np.ufunc):
             return ()
         return tuple(a for a, r in zip(args, raw, strict=True) if type(a) is Var and (name in LOOSE or _shares(out, r)))
+
+
+def _forget(recorder: weakref.ref[Recorder], identity: int, _: Any) -> None:
+    """Of an array that nobody has any more."""
+    if (known := recorder()) is not None:
+        known._known.pop(identity, None)
+        known._alive.pop(identity, None)
 
 
 def _shares(out: Any, raw: Any) -> bool:

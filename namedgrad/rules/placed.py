@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from namedgrad import backends
-from namedgrad.array import DimArray, make
+from namedgrad.array import DimArray
 from namedgrad.axes import Name, Names
+from namedgrad.backends import NUMPY
 from namedgrad.linear import Like, ops
 from namedgrad.rules.structure import add, cast_back, reorder
+from namedgrad.versions import State, Version, version_of
 
 
 class Placed(DimArray):
@@ -43,7 +45,7 @@ class Placed(DimArray):
         raw = reorder(self.part, names).raw
         for n in reversed(tuple(self.cuts)):  # the last cut is the smallest
             names = tuple(m for m in self.names if m in names or m == n)
-            raw = backends.call(backends.NUMPY.uncut, raw, names.index(n), self.cuts[n], self._shape[self.names.index(n)])
+            raw = backends.call(NUMPY.uncut, raw, names.index(n), self.cuts[n], self._shape[self.names.index(n)])
         return raw
 
     def _rest(self, names: Names) -> Names:
@@ -60,55 +62,36 @@ class Placed(DimArray):
         """That of the part."""
         return self.part.dtype
 
-    def add_to(self, total: Any, names: Names) -> None:
-        """Add the part where it lies in an array with these names."""
-        at = tuple(self.cuts.get(n, slice(None)) for n in names)
-        backends.call(backends.NUMPY.add_at, total, at, reorder(self.part, self._rest(names)).raw)
-
-
-class Sum(DimArray):
-    """A sum to which more may be added in place: no one else has its array."""
-
-    __slots__ = ()
-
-
-def _begun(x: DimArray) -> Sum:
-    """An array of its own."""
-    out = object.__new__(Sum)
-    out.names, out.hidden = x.names, x.hidden
-    if isinstance(x, Placed):  # added to zeros, not written: -0 + 0 is 0, as in a sum of whole arrays
-        out.raw = backends.NUMPY.zeros(x.full_shape, x.dtype)
-        x.add_to(out.raw, x.names)
-    else:
-        out.raw = backends.call(backends.NUMPY.copy, x.raw)
-    return out
+    def added_to(self, total: Version) -> Version:
+        """An array with the part added where it lies."""
+        at = tuple(self.cuts.get(n, slice(None)) for n in total.names)
+        return total.write(at, reorder(self.part, self._rest(total.names)).raw, "add", total.hidden)
 
 
 def pile(old: DimArray, new: DimArray) -> DimArray:
-    """The sum of two cotangents of one array; ``old`` is nobody else's if it is a :class:`Sum`."""
-    if not (type(old) is Sum or type(old) is Placed or type(new) is Placed) or not _fits(old, new):
+    """The sum of two cotangents of one array."""
+    if not (type(old) is Version or type(old) is Placed or type(new) is Placed) or not _fits(old, new):
         return add.two(old, new)
     if type(old) is Placed and type(new) is not Placed:
         old, new = reorder(new, old.names), old
-    total = old if type(old) is Sum else _begun(old)
     if isinstance(new, Placed):
-        new.add_to(total.raw, total.names)
-    else:
-        backends.call(backends.NUMPY.add_at, total.raw, ..., reorder(new, total.names).raw)
-    return total
+        return new.added_to(_begun(old))
+    out = add.two(old, new)
+    return Version(State(out.raw), out.names, out.hidden)
+
+
+def _begun(x: DimArray) -> Version:
+    """An array to which parts are added: to zeros, beside which a part is not written, as -0 + 0 is 0."""
+    if isinstance(x, Placed):
+        return x.added_to(Version(State(NUMPY.zeros(x.full_shape, x.dtype)), x.names, x.hidden))
+    return version_of(x)
 
 
 def _fits(x: DimArray, y: DimArray) -> bool:
     """Whether one may be added to an array like the other."""
-    plain = x.level is None is y.level and all(isinstance(v, Placed) or type(v.raw) is np.ndarray for v in (x, y))
+    kinds = Placed, Version
+    plain = x.level is None is y.level and all(isinstance(v, kinds) or type(v.raw) is np.ndarray for v in (x, y))
     return plain and x.hidden is y.hidden and x.dtype == y.dtype and set(x.names) == set(y.names)
 
 
-def settled(g: Any) -> Any:
-    """A cotangent, or several, to which no more is added."""
-    if type(g) is dict:
-        return {k: settled(v) for k, v in g.items()}
-    return make(g.raw, g.names, g.hidden) if type(g) is Sum else g
-
-
-ops.pile, ops.settled = pile, settled
+ops.pile = pile

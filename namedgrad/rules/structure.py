@@ -16,6 +16,7 @@ from namedgrad.linear import Bilinear, Like, Map, Structural, Weight, fold, like
 from namedgrad.primitive import Contract, Elementwise, Primitive, elementwise, mask, place
 from namedgrad.squares import Length
 from namedgrad.trace import Traced, apply, innermost
+from namedgrad.versions import home_of, renamed
 
 # fmt: off
 #                       name          d/dx                        d/dy
@@ -193,11 +194,11 @@ class Relabel(Primitive):
         (x,) = args
         names = axes.renamed(x.names, tuple(mapping.items())) if mapping else x.names
         if isinstance(x.hidden, ByName):
-            return make(x.raw, names, x.hidden.rename(mapping))
+            return renamed(x, names, x.hidden.rename(mapping))
         hidden = x.hidden
         if mapping and hidden:
             hidden = frozenset(mapping.get(n, n) for n in hidden)
-        return make(x.raw, names, hidden.union(hide).difference(show) if hide or show else hidden)
+        return renamed(x, names, hidden.union(hide).difference(show) if hide or show else hidden)
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], mapping: Mapping[Name, Name], hide: Names, show: Names
@@ -351,8 +352,10 @@ def ticks(of: np.dtype[Any], unit: np.dtype[Any]) -> DimArray:
 
 def stamp(x: DimArray, hidden: frozenset[Name]) -> DimArray:
     """The same array under another mark, at every level; nothing is recorded because marks have no derivative."""
+    if x.hidden is hidden:
+        return x
     if x.level is None:
-        return make(x.raw, x.names, hidden)
+        return renamed(x, x.names, hidden)
     return Traced(stamp(x.value, hidden), x.level, x.node)
 
 
@@ -374,7 +377,7 @@ def missing(x: DimArray | Like) -> DimArray:
 
 def zeros_spread(x: DimArray, target: Like, value: Any = 0) -> DimArray:
     """One value broadcast to ``target``, on the backend of ``x``; NaN is NaT among dates."""
-    backend = backends.backend_of(innermost(x).raw)
+    backend = home_of(innermost(x))
     if target.dtype.kind in "mM" and isinstance(value, float) and math.isnan(value):
         value = missing(target).raw
     dtype = np.result_type(target.dtype, value) if target.dtype.kind in "fc" else np.asarray(value).dtype
@@ -386,9 +389,10 @@ def alongside(v: DimArray, x: DimArray, dtype: Any = None) -> DimArray:
 
     What spreads a number asks for this first: once it has axes its device and its dtype count.
     """
-    raw, home = innermost(v).raw, backends.backend_of(innermost(x).raw)
-    alone = not v.names and backends.backend_of(raw) is backends.NUMPY
-    if not alone or (home is backends.NUMPY and not backends.is_number(raw)):
+    if v.names:
+        return v
+    raw, home = innermost(v).raw, home_of(innermost(x))
+    if backends.backend_of(raw) is not backends.NUMPY or (home is backends.NUMPY and not backends.is_number(raw)):
         return v
     target = Like((), (), x.dtype if dtype is None else dtype)
     if v.level is None and not backends.is_array(raw):

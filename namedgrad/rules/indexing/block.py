@@ -9,7 +9,7 @@ import numpy as np
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, extent, make
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.backends import call
+from namedgrad.backends import NUMPY, call
 from namedgrad.linear import Like, Map, fold, like
 from namedgrad.primitive import Primitive, check_sizes
 from namedgrad.rules.dims import Axes, without
@@ -17,6 +17,7 @@ from namedgrad.rules.indexing.maps import laid_out
 from namedgrad.rules.movement.cuts import Cuts, cut_out
 from namedgrad.rules.structure import cast, spread, stamp, zeros_spread
 from namedgrad.trace import apply
+from namedgrad.versions import is_part, version_of
 
 
 def checked(x: DimArray, v: DimArray, cuts: Cuts) -> dict[Name, int]:
@@ -48,9 +49,13 @@ class _Block(Primitive):
         sizes = dict(zip(v.names, v.full_shape, strict=True)) | dict(zip(x.names, x.full_shape, strict=True))
         index = tuple(cuts.get(n, slice(None)) for n in names)
         within: Names = tuple(n for n in names if not isinstance(cuts.get(n), int))
+        if names == x.names and backends.backend_of(v.raw) is NUMPY:
+            value = laid_out(v, within, sizes | block, NUMPY)
+            if is_part(x, value.size):
+                return version_of(x).write(index, value, how, hidden)
         backend = backends.backend_of(*(a.raw for a in args))
-        raw, value = laid_out(x, names, sizes, backend), laid_out(v, within, sizes | block, backend)
-        return make(call(backend.write_block, raw, value, index, how), names, hidden)
+        value = laid_out(v, within, sizes | block, backend)
+        return make(call(backend.write_block, laid_out(x, names, sizes, backend), value, index, how), names, hidden)
 
     def linear(
         self, out: DimArray, ins: list[DimArray], need: list[bool], cuts: dict[Name, slice | int], how: str
@@ -71,14 +76,14 @@ class _BlockMap(Map):
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         out: list[DimArray | None] = []
-        if self.need[0]:
-            left = g if self.how == "add" else write_block(g, make(g.dtype.type(0), (), g.hidden), self.cuts)
-            out.append(fold(left if left.hidden is g.hidden else stamp(left, g.hidden), 1, self.x.names))
-        if self.need[1]:
+        if self.need[1]:  # read before it is written over
             apart = self.apart(g, tuple(self.cuts))
             found = cut_out(apart, self.cuts)
             found = found if found.hidden is apart.hidden else stamp(found, apart.hidden)
             out.append(fold(found, 1, self.v.names))
+        if self.need[0]:
+            left = g if self.how == "add" else write_block(g, make(g.dtype.type(0), (), g.hidden), self.cuts)
+            out.insert(0, fold(left if left.hidden is g.hidden else stamp(left, g.hidden), 1, self.x.names))
         return out
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:

@@ -16,6 +16,7 @@ from namedgrad.primitive import LinearCore, Primitive
 from namedgrad.primitive.linear import frame_of, linear
 from namedgrad.rules.placed import Placed
 from namedgrad.trace import apply
+from namedgrad.versions import Version
 
 Cuts = Mapping[Name, slice | int]
 
@@ -45,6 +46,9 @@ class _Cut(Primitive):
 
     def lower(self, args: Sequence[DimArray], cuts: Cuts) -> DimArray:
         (x,) = args
+        if type(x) is Version:
+            raw = x.state.read(tuple(cuts.get(n, slice(None)) for n in x.names))
+            return make(raw, tuple(n for n in x.names if not isinstance(cuts.get(n), int)), x.hidden)
         raw, names = x.raw, x.names
         for n, k in cuts.items():
             at = names.index(n)

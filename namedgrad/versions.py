@@ -1,0 +1,136 @@
+"""Arrays that are written a part at a time, as a program with time steps does that fills a table row by row.
+
+An array never changes, so each write makes another one; copied each time, a table would cost as many copies as it has
+rows, in the program and in its gradient.  Here all versions share the cells of the latest one, and each earlier one
+knows what was where the next one differs (Baker 1991, Shallow Binding Makes Functional Arrays Fast, SIGPLAN Notices
+26).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray, make
+from namedgrad.axes import Name, Names
+from namedgrad.backends import NUMPY, call
+from namedgrad.backends.base import Backend
+
+At = tuple[slice | int, ...]
+
+MANY = 1 << 12  # cells: fewer are copied within the time of a call
+SMALL_PART = 4  # how often what is written, or read, would fit into the array
+
+
+class State:
+    """What an array holds: all cells, or the next state and what was where that differs.
+
+    Who asks for all cells has them for good.
+    """
+
+    __slots__ = ("_cells", "_is_shown", "_later", "dtype", "shape")
+
+    def __init__(self, cells: Any, *, is_shown: bool = False) -> None:
+        self._cells, self.shape, self.dtype = cells, cells.shape, cells.dtype
+        self._is_shown = is_shown
+        self._later: tuple[State, At, Any] | None = None
+
+    def all(self) -> Any:
+        """All cells, in an array that is not written any more."""
+        if self._cells is None:
+            self._cells = self._restored()
+        self._is_shown = True
+        return self._cells
+
+    def _restored(self) -> Any:
+        """The cells as they were, in an array of their own."""
+        path, state = list[tuple[At, Any]](), self
+        while state._later is not None:
+            state, *change = state._later
+            path.append(tuple(change))
+        cells = call(NUMPY.copy, state._cells)
+        for at, before in reversed(path):
+            call(NUMPY.put_at, cells, at, before)
+        self._later = None
+        return cells
+
+    def read(self, at: At) -> Any:
+        """Some cells, in an array that is not written any more."""
+        if not backends.is_recording() and (self._cells is None or self._is_shown):
+            return NUMPY.getitem(self.all(), at)
+        part = (self.all() if self._cells is None else self._cells)[at]
+        if type(part) is not np.ndarray or SMALL_PART * part.size > math.prod(self.shape):
+            return call(NUMPY.getitem, self.all(), at)
+        return call(NUMPY.part, self._cells, at)
+
+    def write(self, at: At, value: Any, how: str) -> State:
+        """The next state, with a value put or added."""
+        if backends.is_recording():  # each array by itself, with an identity; the program writes in place
+            return State(call(NUMPY.write_block, self.all(), value, at, how))
+        if self._cells is None or self._is_shown:
+            new = State(call(NUMPY.copy, self.all(), "C"))
+        else:
+            before = call(NUMPY.copy, call(NUMPY.getitem, self._cells, at))
+            new = State(self._cells)
+            self._cells, self._later = None, (new, at, before)
+        call(NUMPY.add_at if how == "add" else NUMPY.put_at, new._cells, at, value)
+        return new
+
+
+class Version(DimArray):
+    """One of the arrays that a NumPy array has been."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: State, names: Names, hidden: frozenset[Name]) -> None:
+        self.state, self.names, self.hidden = state, names, hidden
+
+    @property
+    def raw(self) -> Any:
+        """All cells."""
+        return self.state.all()
+
+    @property
+    def full_shape(self) -> tuple[int, ...]:
+        """Sizes of all axes."""
+        return self.state.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the cells."""
+        return self.state.dtype
+
+    @property
+    def backend(self) -> str:
+        """NumPy's: no other array is written in place."""
+        return NUMPY.name
+
+    def write(self, at: At, value: Any, how: str, hidden: frozenset[Name]) -> Version:
+        """The next version, with a value put or added."""
+        return Version(self.state.write(at, value, how), self.names, hidden)
+
+
+def version_of(x: DimArray) -> Version:
+    """An array of NumPy's, which others have, too, as the first version."""
+    return x if type(x) is Version else Version(State(x.raw, is_shown=True), x.names, x.hidden)
+
+
+def renamed(x: DimArray, names: Names, hidden: frozenset[Name]) -> DimArray:
+    """The same cells under other names."""
+    return Version(x.state, names, hidden) if type(x) is Version else make(x.raw, names, hidden)
+
+
+def home_of(x: DimArray) -> Backend:
+    """Where an array is, without asking for its cells."""
+    return NUMPY if type(x) is Version else backends.backend_of(x.raw)
+
+
+def is_part(x: DimArray, cells: int) -> bool:
+    """Whether so many cells are few beside those of an array of NumPy's that is large enough."""
+    if not (type(x) is Version or type(x.raw) is np.ndarray):
+        return False
+    size = math.prod(x.full_shape)
+    return size >= MANY and size >= SMALL_PART * cells
