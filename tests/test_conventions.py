@@ -355,6 +355,25 @@ def test_several_lengths_of_which_one_is_0(name):
         np.testing.assert_allclose(compiled(at), ng.hvp(of_x, at, v), atol=1e-13)
 
 
+@pytest.mark.parametrize("function", ["identity", "exp"])
+def test_lengths_that_are_the_same_for_some_values_in_compiled_programs(function):
+    """The Hessian of a product of distances from two points was 0 where these coincide."""
+    of = {"identity": lambda y: y, "exp": np.exp}[function]
+    distance = lambda x, y: np.linalg.norm(x - of(y))
+    compiled = ng.compile(ng.hessian(lambda x, y, z: distance(x, y) * distance(x, z)))
+    y, z = np.array([0.3, 0.7]), np.array([0.5, -1.2])
+    for x in (of(z) + 1, of(y)):
+        for other in (z, y.copy(), z):
+            u, v = x - of(y), x - of(other)
+            p, q = np.linalg.norm(u), np.linalg.norm(v)
+            if p and q:
+                sides = np.outer(u, v) / (p * q)
+                want = sides + sides.T + q / p * (np.eye(2) - np.outer(u, u) / p**2) + p / q * (np.eye(2) - np.outer(v, v) / q**2)
+                np.testing.assert_allclose(compiled(x, y, other), want, rtol=1e-12)
+            elif p == q:
+                np.testing.assert_allclose(compiled(x, y, other), 2 * np.eye(2), rtol=1e-14)
+
+
 def test_great_circles_of_no_length_in_compiled_programs():
     """Of which nobody looks whether ``1 - a`` is 0."""
 
