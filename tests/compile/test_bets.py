@@ -195,3 +195,10 @@ def test_a_guard_is_left_out_only_where_its_outcome_is_looked_at() -> None:
     for x in (ng.DimArray(X[0, :3], ("a",)), infinite):
         pull(x, weights)
     np.testing.assert_array_equal(pull(infinite, weights).data, np.zeros(3))
+
+
+def test_numbers_that_are_arguments_may_be_infinite_in_later_calls() -> None:
+    """As factors they were taken for finite if the first were."""
+    slope = ng.compile(ng.grad(lambda x, p: np.where(x > p, x * x, x)))
+    for x, p, expected in ((0.7, 1.3, 1), (np.inf, np.inf, 1), (np.nan, 1.0, 1), (3.0, 1.0, 6)):
+        assert slope(x, p) == expected
