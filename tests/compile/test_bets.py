@@ -202,3 +202,23 @@ def test_numbers_that_are_arguments_may_be_infinite_in_later_calls() -> None:
     slope = ng.compile(ng.grad(lambda x, p: np.where(x > p, x * x, x)))
     for x, p, expected in ((0.7, 1.3, 1), (np.inf, np.inf, 1), (np.nan, 1.0, 1), (3.0, 1.0, 6)):
         assert slope(x, p) == expected
+
+
+@pytest.mark.parametrize("pairs", ["cdist", "pdist"])
+def test_bends_of_distances_out_of_range_are_seen(pairs: str) -> None:
+    """They were 0 or infinite in programs that were recorded with others."""
+    points, along = RNG.normal(size=(3, 2)), RNG.normal(size=(3, 2))
+    fixed = points if pairs == "pdist" else RNG.normal(size=(4, 2))
+    apart, moved = points[:, None] - fixed, along[:, None] - (along if pairs == "pdist" else 0)
+    size = np.linalg.norm(apart, axis=-1, keepdims=True)
+    unit = apart / np.where(size == 0, 1, size)
+    bends = (moved - unit * np.sum(unit * moved, -1, keepdims=True)) / np.where(size == 0, 1, size)
+
+    def length(x: ng.DimArray, y: ng.DimArray) -> ng.DimArray:
+        return (ng.pdist(x, ("i", "c")) if pairs == "pdist" else ng.cdist(x, y, "c")).sum()
+
+    product = ng.compile(lambda x, y, v: ng.hvp(lambda x: length(x, y), x, v))
+    for scale in (1.0, 1e200, 1e-200, 1.0):
+        x, y = ng.DimArray(points * scale, ("i", "c")), ng.DimArray(fixed * scale, ("j", "c"))
+        found = product(x, y, ng.DimArray(along, ("i", "c"))).data * scale
+        np.testing.assert_allclose(found, bends.sum(1), rtol=1e-9, atol=1e-12)
