@@ -109,11 +109,14 @@ def test_what_is_captured_may_be_given_back_as_it_is(outer: str, inner: str) -> 
         np.testing.assert_allclose(found.data, w.data)
 
 
-def test_checkpoint_runs_again_and_keeps_little() -> None:
+@pytest.mark.parametrize(("size", "passes"), [(lambda x: 1.0, 1), (lambda x: 1.0 + np.sum(np.sqrt(x * 0.0)), 2)])
+def test_checkpoint_runs_again_and_keeps_little(size: Callable[..., Any], passes: int) -> None:
+    """A root that is 0 inside of it, of which the slope needs a guard, is of no interest where no length is returned."""
     calls = []
 
     def deep(x: ng.DimArray) -> ng.DimArray:
         calls.append(1)
+        x = x * size(x)
         for _ in range(50):
             x = np.sin(x) * 1.01
         return x
@@ -129,7 +132,7 @@ def test_checkpoint_runs_again_and_keeps_little() -> None:
     plain = held(deep)
     assert len(calls) == 0
     assert held(ng.checkpoint(deep)) < plain / 5
-    assert len(calls) == 4
+    assert len(calls) == 4 * passes
 
 
 @pytest.mark.parametrize("every", [None, 1, 2, 100])

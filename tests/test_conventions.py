@@ -355,6 +355,25 @@ def test_several_lengths_of_which_one_is_0(name):
         np.testing.assert_allclose(compiled(at), ng.hvp(of_x, at, v), atol=1e-13)
 
 
+@pytest.mark.parametrize("function", ["identity", "exp"])
+def test_lengths_that_are_the_same_for_some_values_in_compiled_programs(function):
+    """The Hessian of a product of distances from two points was 0 where these coincide."""
+    of = {"identity": lambda y: y, "exp": np.exp}[function]
+    distance = lambda x, y: np.linalg.norm(x - of(y))
+    compiled = ng.compile(ng.hessian(lambda x, y, z: distance(x, y) * distance(x, z)))
+    y, z = np.array([0.3, 0.7]), np.array([0.5, -1.2])
+    for x in (of(z) + 1, of(y)):
+        for other in (z, y.copy(), z):
+            u, v = x - of(y), x - of(other)
+            p, q = np.linalg.norm(u), np.linalg.norm(v)
+            if p and q:
+                sides = np.outer(u, v) / (p * q)
+                want = sides + sides.T + q / p * (np.eye(2) - np.outer(u, u) / p**2) + p / q * (np.eye(2) - np.outer(v, v) / q**2)
+                np.testing.assert_allclose(compiled(x, y, other), want, rtol=1e-12)
+            elif p == q:
+                np.testing.assert_allclose(compiled(x, y, other), 2 * np.eye(2), rtol=1e-14)
+
+
 def test_great_circles_of_no_length_in_compiled_programs():
     """Of which nobody looks whether ``1 - a`` is 0."""
 
@@ -393,8 +412,12 @@ def test_sums_of_squares_of_lengths():
 
 LOOPS = {
     "out of a checkpoint": (lambda x: ng.checkpoint(np.linalg.norm)(x) ** 2, 2),
+    "out of two checkpoints": (lambda x: ng.checkpoint(np.linalg.norm)(x) * ng.checkpoint(np.linalg.norm)(x), 2),
+    "out of a checkpoint in another": (lambda x: ng.checkpoint(lambda x: ng.checkpoint(np.linalg.norm)(x))(x) ** 2, 2),
+    "in each cell, out of a checkpoint": (lambda x: np.sum(ng.checkpoint(np.abs)(x) ** 2), 2),
     "into a checkpoint": (lambda x: ng.checkpoint(np.square)(np.linalg.norm(x)), 2),
     "captured by a checkpoint": (lambda x: (lambda r: ng.checkpoint(lambda s: np.cos(r * s))(np.sum(x) + 2))(np.linalg.norm(x)), -4),
+    "captured by a checkpoint of a sum": (lambda x: (lambda r: ng.checkpoint(lambda s: np.sum(np.cos(r * s)))(np.ones(3)))(np.linalg.norm(x)), -3),
     "state of fori_loop": (lambda x: ng.fori_loop(0, 3, lambda i, r: r * 1.5, np.linalg.norm(x)) ** 2, 2 * 1.5**6),
     "state of while_loop": (lambda x: ng.while_loop(lambda s: s[1] < 3, lambda s: (s[0] * 1.5, s[1] + 1), (np.linalg.norm(x), 0))[0] ** 2, 2 * 1.5**6),
     "state of scan": (lambda x: ng.scan(lambda r, t: (r * t, np.cos(r)), np.linalg.norm(x), np.array([2.0, 1.0]), 0)[1].sum(), -5),
@@ -417,6 +440,26 @@ def test_lengths_stay_lengths_in_loops(name):
     f, bend = LOOPS[name]
     for mode in ("forward", "reverse"):
         np.testing.assert_allclose(ng.jacobian(ng.grad(f), mode=mode)(np.zeros(2)), bend * np.eye(2), rtol=1e-13, atol=1e-13)
+    product, v = functools.partial(ng.hvp, f), np.array([1.0, -2.0])
+    for g in (product, ng.compile(product)):
+        np.testing.assert_allclose(g(np.zeros(2), v), bend * v, rtol=1e-13, atol=1e-13)
+
+
+ROOTS_IN_LOOPS = {
+    "checkpoint": lambda x: ng.checkpoint(np.sqrt)(x),
+    "power in a checkpoint": lambda x: ng.checkpoint(lambda x: x**0.5)(x),
+    "angle in a checkpoint": lambda x: ng.checkpoint(lambda x: np.arccos(1 - x / 2))(x),
+    "scan": lambda x: ng.scan(lambda s, t: (s, np.sqrt(s * t)), x, np.ones(1), 0)[1],
+    "fori_loop": lambda x: ng.fori_loop(0, 1, lambda i, x: np.sqrt(x), x),
+}
+
+
+@pytest.mark.parametrize("name", ROOTS_IN_LOOPS)
+def test_squares_of_roots_that_checkpoints_return_have_their_slope(name):
+    """It was 0."""
+    gradient = ng.grad(lambda x: np.sum(ROOTS_IN_LOOPS[name](x) ** 2))
+    for f in (gradient, ng.compile(gradient)):
+        np.testing.assert_allclose(f(np.zeros(2)), np.ones(2))
 
 
 def test_lengths_are_written_into_arrays():

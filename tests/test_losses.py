@@ -144,6 +144,16 @@ def test_second_derivative_at_kinks(name):
     assert np.allclose(ng.grad(lambda x: (slope(x) * cotangent).sum())(x).data, expected * cotangent.data, rtol=1e-14, atol=1e-300)
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1e200, 1e-200])
+def test_celu_is_x_above_0_whatever_alpha(alpha):
+    """By ``x / alpha``, of which the slope in ``alpha`` was not 0, or infinite."""
+    x, a = X([0.5, 2.0, 1e10], "p"), X([alpha] * 3, "p")
+    np.testing.assert_array_equal(ng.celu(x, a).data, x.data)
+    of_x, of_alpha = ng.grad(lambda x, a: ng.celu(x, a).sum(), wrt=(0, 1))(x, a)
+    np.testing.assert_array_equal(of_x.data, np.ones(3))
+    np.testing.assert_array_equal(of_alpha.data, np.zeros(3))
+
+
 def test_integers_as_targets_and_weights_keep_single_precision():
     x = X(OTHER.astype(np.float32), ("n", "k"))
     whole = X(LISTS, ("n", "k"))

@@ -221,6 +221,10 @@ class Backend(
         """A number of Python's to decimals, in decimal arithmetic."""
         return round(x, decimals)
 
+    def same(self, x: Raw, y: Raw) -> Raw:
+        """Whether two arrays of one shape, or numbers, are the same in all cells."""
+        return self.xp.all(self.xp.equal(x, y))
+
     def present(self, x: Raw) -> Raw:
         """Where ``x`` is not NaN."""
         return ~self.xp.isnan(x)

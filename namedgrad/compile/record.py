@@ -171,9 +171,10 @@ class Recorder(backends.Recorder):
             seen.add((id(a), id(b)))
             if type(a) is Var is type(b):
                 a, b = made.get(a, a.array), made.get(b, b.array)
-            if type(a) is not type(b):
+            several = type(a) in (tuple, list)
+            if type(a) is not type(b) or (several and len(a) != len(b)):
                 return False
-            if type(a) in (tuple, list) and len(a) == len(b):
+            if several:
                 pairs += zip(a, b, strict=True)
             elif a is None or not backends.alike(a, b):
                 return False

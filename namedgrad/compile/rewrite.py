@@ -118,7 +118,7 @@ def is_nothing(call: Call, gone: Sequence[bool]) -> bool:
     """Whether the result counts for nothing, as those operands do which are ``gone``: masked everywhere."""
     if call.function is np.where:
         return all(g or is_all(a, 0) for g, a in zip(gone[1:], call.args[1:], strict=True))
-    if call.function is np.divide:
+    if call.function in (np.divide, NUMPY.take, NUMPY.scatter_add):
         return gone[0]
     return call.function in (np.multiply, NUMPY.scale, NUMPY.contract, NUMPY.select)
 

@@ -347,7 +347,9 @@ def celu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     if _numbers(alpha) and alpha == 0:
         raise ValueError("celu: alpha is 0, by which x is divided; its limit is relu(x)")
     a, x = constant(alpha), comparable(x, "celu")
-    return _elu.two(x, a) if e.known_number(a) == 1 else multiply(_elu.two(e.divide(x, a), c(1)), a)
+    if e.known_number(a) == 1:
+        return _elu.two(x, a)
+    return where(e.greater(x, c(0)), x, multiply(_elu.two(e.divide(x, a), c(1)), a))
 
 
 @operation(sample("real(a,b)"))

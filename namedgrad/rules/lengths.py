@@ -10,7 +10,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, constant
 from namedgrad.primitive import Elementwise
 from namedgrad.rules.structure import equal, if_likely, logical_not, negative, subtract, where
-from namedgrad.squares import as_length
+from namedgrad.squares import MET, as_length
 from namedgrad.trace import Traced, innermost
 
 
@@ -22,7 +22,7 @@ class LengthOf(Elementwise):
     sharp: bool
 
     def one(self, x: DimArray) -> DimArray:
-        if x.level is None:
+        if x.level is None and MET.get() is None:
             return self.compute_one(x)
         return as_length(super().one(x), self.radicand, x, flat=self.flat, sharp=self.sharp)
 
@@ -55,7 +55,7 @@ class Power(Elementwise):
 
     def two(self, x: DimArray, y: DimArray) -> DimArray:
         out = super().two(x, y)
-        if x.level is None or y.level is not None or y.names or not backends.may_look(y.raw) or y.raw != 0.5:
+        if (x.level is None and MET.get() is None) or y.level is not None or y.names or not backends.may_look(y.raw) or y.raw != 0.5:
             return out
         return as_length(out, _itself, x, flat=False, sharp=True)
 

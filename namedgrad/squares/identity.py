@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from namedgrad import axes, backends
-from namedgrad.array import DimArray
-from namedgrad.linear import Bilinear, Map, Scale
+from namedgrad.array import DimArray, make
+from namedgrad.linear import Bilinear, Map, Scale, ops
 from namedgrad.squares.lengths import Root
 from namedgrad.trace import Pick, Tangent, Traced
 
@@ -26,25 +29,48 @@ def remember(y: DimArray, prim: Any, args: Sequence[DimArray], params: Mapping[s
         y = y.value
 
 
-def alike(x: Any, y: Any, found: dict[Any, Any] | None = None, far: int = FAR) -> bool:
+def alike_if(x: Any, y: Any) -> DimArray | None:
+    """Whether two that are not known to be :func:`alike` are, by values that a program leaves open; None: they are not.
+
+    Of those it sees then whether they are the same.
+    """
+    pairs: list[tuple[Any, Any]] = []
+    if not (backends.is_recording() and alike(x, y, left=pairs)):
+        return None
+    masks = [make(backends.call(backends.backend_of(a).same, a, b), (), axes.NONE) for a, b in pairs]
+    return functools.reduce(lambda p, q: ops.either(p, q, p), masks)
+
+
+def alike(
+    x: Any, y: Any, found: dict[Any, Any] | None = None, far: int = FAR, left: list[tuple[Any, Any]] | None = None
+) -> bool:
     """Whether two are known to be one function of what is differentiated: made by the same operations.
 
-    What is ``found`` to be is not compared again: operands may be used many times.
+    What is ``found`` to be is not compared again: operands may be used many times.  If there is a list of what is
+    ``left`` open, values that a program leaves open are noted there instead of being compared.
     """
     found = {} if found is None else found
     if x is y or type(x) is not type(y) or not far:
         return x is y
     if isinstance(x, (tuple, list)):
-        return len(x) == len(y) and all(alike(a, b, found, far) for a, b in zip(x, y, strict=True))
+        return len(x) == len(y) and all(alike(a, b, found, far, left) for a, b in zip(x, y, strict=True))
     if isinstance(x, axes.Fresh):  # names that nobody gave differ from one call to the next
         return found.setdefault(x, y) is y and found.setdefault(y, x) is x
     parts = _parts(x)
     if parts is None:
-        return backends.alike(x, y)
+        return backends.alike(x, y) or _is_left(x, y, left)
     pair = (id(x), id(y))
-    if pair not in found and not alike(parts, _parts(y), found, far - 1):
+    if pair not in found and not alike(parts, _parts(y), found, far - 1, left):
         return False
     found[pair] = True
+    return True
+
+
+def _is_left(x: Any, y: Any, left: list[tuple[Any, Any]] | None) -> bool:
+    """Whether it is left open if two values are the same."""
+    if left is None or np.shape(x) != np.shape(y) or (backends.is_fixed(x) and backends.is_fixed(y)):
+        return False
+    left.append((x, y))
     return True
 
 

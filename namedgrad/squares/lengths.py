@@ -14,7 +14,23 @@ from namedgrad.trace import Level, Traced, innermost
 
 DEEP = 50  # operations in a row that leave to later ones what is known: 120 moves fill Python's stack, of 1,000 calls
 _ONE = constant(1.0)
-MET: ContextVar[list[DimArray] | None] = ContextVar("met", default=None)  # lengths with zeros, outside of every trace
+
+
+class Met(list[DimArray]):
+    """Lengths with zeros that a trace does not see, as it is left out for a while; ``flat``: flat ones, too."""
+
+    def __init__(self, *, flat: bool) -> None:
+        super().__init__()
+        self.flat = flat
+
+    def note(self, y: DimArray, *, flat: bool) -> None:
+        """Add one that may be 0 somewhere, if that is of interest."""
+        of_interest = self.flat or not flat or y.level is not None
+        if of_interest and not backends.nonzero_everywhere(innermost(y).raw):
+            self.append(y)
+
+
+MET: ContextVar[Met | None] = ContextVar("met", default=None)
 
 
 class Root:
@@ -110,10 +126,9 @@ def as_length(
     y: DimArray, radicand: Callable[..., DimArray], *args: Any, flat: bool = True, sharp: bool = False
 ) -> DimArray:
     """``y`` as a length whose square is ``radicand(*args)``, if it is traced."""
+    if (met := MET.get()) is not None:
+        met.note(y, flat=flat)
     if not isinstance(y, Traced):
-        met = MET.get()
-        if met is not None and not backends.nonzero_everywhere(y.raw):
-            met.append(y)
         return y
     if type(y.level) is AlongRoot:  # the slope of a slope, which bends no more
         return y

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from namedgrad.array import DimArray
 from namedgrad.linear import ops
-from namedgrad.squares.identity import alike
+from namedgrad.squares.identity import alike, alike_if
 from namedgrad.squares.lengths import Known, Length, Root, near, plain
 from namedgrad.squares.moves import nothing, wide
 
@@ -24,7 +24,8 @@ def of_both(args: Sequence[DimArray]) -> list[DimArray] | None:
     made, flat, sharp = (one, other), one.flat and other.flat, one.sharp or other.sharp
     here = _first_or(one, one.here, other.here)
     root = Root(here, lambda: _first_or(one, one.radicand(), other.radicand()), made, flat=flat, sharp=sharp)
-    return [_with(root, a, made) if type(a) is Length else a for a in args]
+    same = alike_if(one, other)
+    return [_with(root, a, made, same) if type(a) is Length else a for a in args]
 
 
 def _first_or(one: Root, x: DimArray, y: DimArray) -> DimArray:
@@ -32,13 +33,16 @@ def _first_or(one: Root, x: DimArray, y: DimArray) -> DimArray:
     return ops.either(one.nonzero(), wide(y, one.here), wide(x, one.here))
 
 
-def _with(root: Root, a: Length, made: tuple[Root, Root]) -> DimArray:
+def _with(root: Root, a: Length, made: tuple[Root, Root], same: DimArray | None) -> DimArray:
     known, one = a.known, made[0]
     if not any(alike(known.root, r) for r in made):
         return a
 
     def chosen(own: DimArray, instead: DimArray) -> DimArray:
-        return _first_or(one, own, instead) if alike(known.root, one) else _first_or(one, instead, own)
+        if alike(known.root, one):
+            return _first_or(one, own, instead)
+        there = instead if same is None else ops.either(same, wide(own, one.here), wide(instead, one.here))
+        return _first_or(one, there, own)
 
     def odd(own: DimArray | None) -> DimArray | None:
         return None if own is None else chosen(own, nothing(own))

@@ -18,7 +18,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.backends.rewind import Rewind
 from namedgrad.linear import Leaf, Map
-from namedgrad.squares import MET, Length
+from namedgrad.squares import MET, Length, Met
 from namedgrad.trace import DEMOTIONS, Demotion, Level, Traced, backward, innermost
 from namedgrad.transforms.captured import generators
 from namedgrad.transforms.grad import Output
@@ -121,24 +121,24 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
         return run(parts)
     ins = one_down(parts, level)
     captured: dict[Map, DimArray] = {}
-
-    met = MET.get() or []
+    kinds: set[type] = set()  # of what is captured
+    outer = MET.get()
+    met = Met(flat=top_level(ins) is not None or (outer is not None and outer.flat))
 
     def note(x: Traced) -> DimArray:
-        if type(x) is Length:
-            met.append(x)
+        kinds.add(type(x))
         return captured.setdefault(x.node, level.own(x.value))
 
     def below(parts: Sequence[DimArray]) -> tuple[DimArray, ...]:
         with demoting(level, note):
             return tuple(as_taken(run(parts)))
 
-    token = MET.set(met if top_level(ins) else MET.get())
+    token = MET.set(met)
     try:
         outs = checkpointed(below, ins)
     finally:
         MET.reset(token)
-    if met:  # what a second derivative may have to know of lengths that are returned, nobody would know
+    if Length in kinds or (met and _gives_lengths(run, parts)):  # what is to be known of them, nobody would know
         return run(parts)
     above = top_level(outs)
     if above is not None and above.index > level.index:  # captured, of a later transform: its trace is outside
@@ -146,6 +146,29 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
     own = {i: p.node for i, p in enumerate(parts) if p.level is level}
     map_ = Replay(run, ins, list(own), captured, level)
     return level.record(map_, [*own.values(), *captured], outs)
+
+
+def _gives_lengths(run: Run, parts: Sequence[DimArray]) -> bool:
+    """Whether a run returns lengths: one at levels of its own, which are in place of those of the parts."""
+    own = {level: Level() for level in sorted(_levels(parts), key=lambda level: level.index)}
+
+    def anew(x: DimArray) -> DimArray:
+        return Traced(anew(x.value), own[x.level], Leaf()) if isinstance(x, Traced) and x.level in own else x
+
+    try:
+        with contextlib.ExitStack() as stack:
+            for level in own:
+                stack.enter_context(demoting(level, anew))
+            return any(type(o) is Length for o in run([anew(p) for p in parts]))
+    finally:
+        for level in own.values():
+            level.close()
+
+
+def _levels(parts: Sequence[DimArray]) -> set[Level]:
+    """All at which these are traced."""
+    traced = [p for p in parts if isinstance(p, Traced)]
+    return {p.level for p in traced} | (_levels([p.value for p in traced]) if traced else set())
 
 
 class _Again(dict[Level, Demotion]):

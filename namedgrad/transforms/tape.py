@@ -179,7 +179,7 @@ def _is_finite_number(factor: Any) -> bool:
     if type(factor) is not DimArray or factor.names:
         return False
     raw = factor.raw
-    return cmath.isfinite(raw) if backends.is_number(raw) else backends.known_finite(raw)
+    return backends.is_fixed(raw) and cmath.isfinite(raw) if backends.is_number(raw) else backends.known_finite(raw)
 
 
 def _all_finite(arrays: Sequence[DimArray | None]) -> bool:

@@ -29,6 +29,9 @@ from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import (
     add,
     cast,
+    equal,
+    if_likely,
+    logical_not,
     multiply,
     negative,
     not_equal,
@@ -50,10 +53,17 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
 
     ``sign(d) (|d| / out)**(p - 1)``: quotients of at most 1, so that nothing overflows.
     """
-    if p == 2:
-        half = _root_slope(out)
-        if not _is_far(half):
-            return multiply(c(2.0), half), d
+    if p != 2:
+        return _quotients(d, out, p)
+    half = _root_slope(out)
+    near, plain = _is_near(half), (multiply(c(2.0), half), d)
+    if near is True:
+        return plain
+    safe = _quotients(d, out, p)
+    return if_likely(near, lambda: plain[0], lambda: safe[0]), if_likely(near, lambda: plain[1], lambda: safe[1])
+
+
+def _quotients(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
     some = not_equal(out, c(0))
     safe = where(some, out, c(1.0))
     if p == 1:
@@ -64,13 +74,15 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
     return cast(some, out.dtype), select(moved, multiply(e.sign(d), e.power(ratio, c(p - 1.0))))
 
 
-def _is_far(half: DimArray) -> bool:
-    """Whether it is known that a product of a distance, or of its reciprocal, with another may be out of range."""
-    raw = innermost(half).raw
-    if not backends.may_look(raw):
-        return False
-    edge = float(np.finfo(raw.dtype).max) ** 0.4
-    return bool((raw > edge).any() or ((raw < 1 / edge) & (raw != 0)).any())
+def _is_near(half: DimArray) -> DimArray | bool:
+    """Whether no product of a distance, or of its reciprocal, with another is known to be out of range; a program sees where."""
+    half = innermost(half)
+    if not backends.backend_of(half.raw).may_branch:
+        return True
+    edge = float(np.finfo(half.dtype).max) ** 0.4
+    small = e.logical_and(e.less(half, c(1 / edge)), not_equal(half, c(0.0)))
+    near = logical_not(e.logical_or(e.greater(half, c(edge)), small))
+    return near if backends.is_recording() else bool(near.raw.all())
 
 
 def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, p: float) -> list[Pair]:
@@ -88,11 +100,22 @@ def _pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, y: DimArray, p: 
 
 def _pairs_pullback(g: DimArray, out: DimArray, x: DimArray, p: float) -> list[DimArray]:
     guard: bool = g.hidden.guard  # type: ignore[attr-defined]
-    if p == 2 and not guard and not _is_far(half := _root_slope(out)):
+
+    def by_differences() -> DimArray:
+        scale, factor = slope(_pair_difference(x), out, p)
+        return _pair_spread(product(product(g, scale), factor), n=extent(x, CELL))
+
+    if p != 2 or guard:
+        return [by_differences()]
+    half = _root_slope(out)
+    near = _is_near(half)
+
+    def by_points() -> DimArray:
         weight = relabel(multiply(g, multiply(c(2.0), half)), {CELL: PAIR})
-        return [_pair_pull(weight, x, dims=((PAIR,), POINTS), out=POINTS)]
-    scale, factor = slope(_pair_difference(x), out, p)
-    return [_pair_spread(product(product(g, scale), factor), n=extent(x, CELL))]
+        return _pair_pull(weight, x, dims=((PAIR,), POINTS), out=POINTS)
+
+    every = near if isinstance(near, bool) else equal(total(cast(logical_not(near), "int64"), (CELL,)), c(0))
+    return [if_likely(every, by_points, by_differences)]
 
 
 def _pairs_pushforward(ts: Sequence[Any], out: DimArray, x: DimArray, p: float) -> DimArray:

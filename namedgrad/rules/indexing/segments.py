@@ -24,7 +24,7 @@ from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
 from namedgrad.rules.reductions.dates import as_smooth
-from namedgrad.rules.reductions.norms import powers_stay
+from namedgrad.rules.reductions.norms import rescaled
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -253,13 +253,15 @@ def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None,
     groups = _Groups(x, segments, dim, size, new_dim, "segment_std")
     with np.errstate(over="ignore"):
         out = e.length(_variance(x, groups, skipna, ddof))
-    if x.dtype.kind not in "fc" or powers_stay(out, x, 2):
-        return out
-    cells = stop_gradient(absolute(x))
-    most = groups.reduced(where(isfinite(cells), cells, c(0.0)), "amax")
-    scale = where(e.greater(most, c(0)), most, c(1.0))
-    near = where(isfinite(x), e.divide(x, groups.of_cells(scale)), x)  # a complex infinity divided is NaN, which is skipped
-    return multiply(e.length(_variance(near, groups, skipna, ddof)), groups.placed(scale))
+
+    def scaled() -> DimArray:
+        cells = stop_gradient(absolute(x))
+        most = groups.reduced(where(isfinite(cells), cells, c(0.0)), "amax")
+        scale = where(e.greater(most, c(0)), most, c(1.0))
+        near = where(isfinite(x), e.divide(x, groups.of_cells(scale)), x)  # a complex infinity divided is NaN, which is skipped
+        return multiply(e.length(_variance(near, groups, skipna, ddof)), groups.placed(scale))
+
+    return rescaled(out, [(out, x)], 2, scaled) if x.dtype.kind in "fc" else out
 
 
 def _variance(x: DimArray, groups: _Groups, skipna: bool | None, ddof: int) -> DimArray:

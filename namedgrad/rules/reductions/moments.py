@@ -32,7 +32,7 @@ from namedgrad.rules.reductions.common import (
     real_dtype,
     restore,
 )
-from namedgrad.rules.reductions.norms import in_range, powers_stay, size_of, stays
+from namedgrad.rules.reductions.norms import rescaled, size_of
 from namedgrad.rules.structure import (
     cast,
     contract,
@@ -188,7 +188,7 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     Notes
     -----
     Where the deviation is 0 its derivative is 0, the subgradient of least norm. Cells whose squares would overflow or
-    vanish are scaled first (not on dask and CuPy, nor in a compiled program).
+    vanish are scaled first (not on dask and CuPy).
 
     Examples
     --------
@@ -206,10 +206,14 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     with np.errstate(over="ignore"):
         out = plain(x)
     dims = pick(x, dim, "std")
-    if x.dtype.kind not in "fc" or not count_of(x, dims) or stays(out, 2):
+    if x.dtype.kind not in "fc" or not count_of(x, dims):
         return out
-    scale = size_of(x, dims, skipna=skipna)
-    return out if in_range(scale, 2) else reorder(multiply(plain(e.divide(x, scale)), scale), out.names)
+
+    def scaled() -> DimArray:
+        scale = size_of(x, dims, skipna=skipna)
+        return multiply(plain(e.divide(x, scale)), scale)
+
+    return rescaled(out, [(out, x)], 2, scaled)
 
 
 # ------------------------------------------------------------------------------------------------ two arrays
@@ -284,7 +288,7 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     Notes
     -----
     As :func:`xarray.corr`; on positional arrays :func:`numpy.corrcoef` gives the matrix of the rows. Arrays whose squares
-    would overflow or vanish are scaled first (not on dask and CuPy, nor in a compiled program).
+    would overflow or vanish are scaled first (not on dask and CuPy).
 
     Examples
     --------
@@ -296,11 +300,17 @@ def corr(x: DimArray, y: DimArray, dim: Any = None, *, weights: Any = None) -> D
     first, second, dims, mask = _pair(x, y, dim, "corr")
     with np.errstate(over="ignore", invalid="ignore"):
         product, *lengths = _moments(first, second, dims, mask, weights)
+        out = _in_order(ratio(product, multiply(*lengths)), first, second)
     both = [(s, a) for s, a in zip(lengths, (first, second), strict=True) if a.dtype.kind in "fc"]
-    if all(count_of(a, a.names) for a in (first, second)) and not all(powers_stay(s, a, 2) for s, a in both):
+    if not all(count_of(a, a.names) for a in (first, second)) or not both:
+        return out
+
+    def scaled() -> DimArray:
         scales = [size_of(a, tuple(d for d in dims if d in a.names), skipna=None) for a in (first, second)]
         product, *lengths = _moments(e.divide(first, scales[0]), e.divide(second, scales[1]), dims, mask, weights)
-    return _in_order(ratio(product, multiply(*lengths)), first, second)
+        return ratio(product, multiply(*lengths))
+
+    return rescaled(out, both, 2, scaled)
 
 
 def _moments(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from namedgrad.rules.structure import (
     logical_not,
     multiply,
     not_equal,
+    reorder,
     select,
     subtract,
     total,
@@ -183,15 +186,24 @@ def _is_near_1(out: DimArray, order: float) -> DimArray:
     return e.logical_and(e.greater(out, c(1 / edge)), e.less(out, c(edge)))
 
 
-def stays(out: DimArray, order: float) -> bool:
-    """Whether norms are so near 1, or nobody may look."""
-    return not backends.may_look(innermost(out).raw) or in_range(out, order)
+def rescaled(
+    out: DimArray, norms: Sequence[tuple[DimArray, DimArray | None]], order: float, scaled: Callable[[], DimArray]
+) -> DimArray:
+    """``out`` where the norms of which it is made are so near 1, elsewhere what comes of cells that were ``scaled``.
+
+    It also stays if the cells, which may stand beside a norm, are, but for 0 and NaN.  A program sees where; on devices
+    nobody looks.
+    """
+    if not backends.backend_of(innermost(out).raw).may_branch or all(_powers_stay(n, x, order) for n, x in norms):
+        return out
+    near = functools.reduce(e.logical_and, [_is_near_1(innermost(n), order) for n, _ in norms])
+    return reorder(if_likely(near, lambda: out, scaled), out.names)
 
 
-def powers_stay(out: DimArray, x: DimArray, order: float) -> bool:
-    """Whether the norms, or the cells of ``x`` but 0 and NaN, are so near 1, or nobody may look."""
-    if stays(out, order):
-        return True
+def _powers_stay(out: DimArray, x: DimArray | None, order: float) -> bool:
+    near = in_range(out, order)
+    if near or x is None:
+        return near
     size = absolute(innermost(x))
     return in_range(where(e.greater(size, c(0)), size, c(1.0)), order)
 

@@ -19,8 +19,8 @@ from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
-from namedgrad.rules.reductions.norms import stays, vector_norm
-from namedgrad.rules.structure import add, known_finite, multiply, reorder
+from namedgrad.rules.reductions.norms import rescaled, vector_norm
+from namedgrad.rules.structure import add, isfinite, multiply, reorder, where
 from namedgrad.rules.windows.along import window_sums
 from namedgrad.rules.windows.geometry import private_name, whole, window_sizes
 from namedgrad.rules.windows.views import strided_windows
@@ -199,7 +199,7 @@ def local_response_norm(
     Notes
     -----
     Krizhevsky, Sutskever and Hinton, ImageNet classification, 2012. Squares that would overflow or vanish are not formed (but on dask
-    and CuPy, in a compiled program, and if some cell is not finite). Counterpart: ``torch.nn.functional.local_response_norm``, whose
+    and CuPy). Counterpart: ``torch.nn.functional.local_response_norm``, whose
     layout is that of positional arrays.
 
     Examples
@@ -213,9 +213,14 @@ def local_response_norm(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         cells = absolute(x) if x.dtype.kind == "c" else x
         base = add(multiply(window_sums(e.square(cells), {dim: near}), c(alpha / size)), c(k))
-        if min(alpha, k) < 0 or stays(base, 1) or not known_finite(x):
-            return multiply(x, _falling(base, c(-beta))) if beta > 0 else e.divide(x, e.power(base, c(beta)))
-        inside = private_name(dim)
-        length = vector_norm(strided_windows(cells, {dim: near}, {dim: inside}), inside)
-        root = e.hypot(multiply(length, c(math.sqrt(alpha / size))), c(math.sqrt(k)))
-        return multiply(e.divide(x, root), e.power(root, c(1 - 2 * beta)))
+        out = multiply(x, _falling(base, c(-beta))) if beta > 0 else e.divide(x, e.power(base, c(beta)))
+        if min(alpha, k) < 0:
+            return out
+
+        def scaled() -> DimArray:
+            inside = private_name(dim)
+            length = vector_norm(strided_windows(cells, {dim: near}, {dim: inside}), inside)
+            root = e.hypot(multiply(length, c(math.sqrt(alpha / size))), c(math.sqrt(k)))
+            return where(isfinite(length), multiply(e.divide(x, root), e.power(root, c(1 - 2 * beta))), out)
+
+        return rescaled(out, [(base, None)], 1, scaled)

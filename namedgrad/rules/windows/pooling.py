@@ -21,7 +21,7 @@ from namedgrad.rules.indexing import At
 from namedgrad.rules.indexing.maps import with_names
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import real_dtype
-from namedgrad.rules.reductions.norms import powers_stay, size_of
+from namedgrad.rules.reductions.norms import rescaled, size_of
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -296,12 +296,14 @@ def lp_pool(
 
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         out = root(window_sums(e.power(x, c(p)), spans))
-    if not 1 < p < math.inf or powers_stay(out, x, p):
-        return out
-    inside = {d: private_name(d) for d in spans}
-    cells, new = strided_windows(x, spans, inside), tuple(inside.values())
-    scale = size_of(cells, new, skipna=False)
-    return multiply(root(total(e.power(e.divide(cells, scale), c(p)), new)), scale)
+
+    def scaled() -> DimArray:
+        inside = {d: private_name(d) for d in spans}
+        cells, new = strided_windows(x, spans, inside), tuple(inside.values())
+        scale = size_of(cells, new, skipna=False)
+        return multiply(root(total(e.power(e.divide(cells, scale), c(p)), new)), scale)
+
+    return rescaled(out, [(out, x)], p, scaled) if 1 < p < math.inf else out
 
 
 def _root(sums: DimArray, p: float) -> DimArray:
