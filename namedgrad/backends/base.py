@@ -229,6 +229,10 @@ class Backend(
         """A mask that a compiled program takes for true everywhere until it is not."""
         return mask[...]
 
+    def wholly(self, mask: Raw) -> Raw:
+        """A mask that a compiled program takes for false everywhere unless it takes it for true everywhere."""
+        return mask[...]
+
     def unless_seen(self, mask: Raw) -> Raw:
         """A mask that a compiled program takes for true as long as its gradients are finite."""
         return mask[...]

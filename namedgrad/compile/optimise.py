@@ -209,6 +209,9 @@ class _Simplify:
         if step.function == NUMPY.unless_seen and out in self.unguarded:
             self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs)
             return
+        if step.function == NUMPY.wholly and not is_all(args[0], True):
+            self.settle(out, Constant(np.broadcast_to(np.False_, out.shape)), _NO_CHECKS)
+            return
         call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
         if out in self.unguarded:
             call = unguarded(call)

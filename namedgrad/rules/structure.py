@@ -481,6 +481,7 @@ not_equal   = elementwise("not_equal", None, None)
 not_nan     = elementwise("present", None)
 _likely     = elementwise("likely", None)
 _unless_seen = elementwise("unless_seen", None)
+_wholly     = elementwise("wholly", None)
 logical_not = elementwise("logical_not", None)
 where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c, x, y: mask(logical_not(c)))
 # fmt: on
@@ -583,12 +584,13 @@ def likely(mask: DimArray, *, seen: bool = False) -> DimArray:
 def if_likely(known: DimArray | bool, fast: Callable[[], DimArray], safe: Callable[[], DimArray]) -> DimArray:
     """What is ``fast`` if it is known to be right, and in a program until a mask shows that it is not; else ``safe``.
 
-    Where a cell of the mask is true, cells of the result that meet it are right by the fast way.
+    Where a cell of the mask is true, cells of the result that meet it are right by the fast way; the safe way is right
+    everywhere, so that a program which may not go the fast one does not go both.
     """
     if isinstance(known, bool):
         return fast() if known else safe()
     may_bet = backends.is_recording() and backends.backend_of(innermost(known).raw).may_branch
-    return where(likely(known), fast(), safe()) if may_bet else safe()
+    return where(_wholly.one(likely(known)), fast(), safe()) if may_bet else safe()
 
 
 def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:
