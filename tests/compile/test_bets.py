@@ -16,6 +16,8 @@ import namedgrad as ng
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.5, 2.0, (4, 6))
 W = RNG.normal(size=4)
+TO = [0, 0, 1, 1, 1, 1]
+INTO, THREES = ng.DimArray(TO, ("b",)), ng.DimArray(np.full((4, 2), 3.0), ("a", "b"))
 
 
 def weighted(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,6 +28,11 @@ def weighted(f: Callable[..., Any]) -> Callable[..., Any]:
 def others(x: np.ndarray) -> np.ndarray:
     """For every cell the product of the others in its row."""
     return np.array([[float(math.prod(map(Fraction, np.delete(row, k)))) for k in range(row.size)] for row in x])
+
+
+def others_written(x: np.ndarray) -> np.ndarray:
+    """For every cell the product of those that are written where it is."""
+    return np.concatenate([others(x[:, :2]), others(x[:, 2:])], 1)
 
 
 def later(x: np.ndarray) -> np.ndarray:
@@ -62,6 +69,8 @@ def row(*cells: float) -> np.ndarray:
 CASES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray], np.ndarray]] = {
     "prod": (lambda x: x.prod("b"), others, row(1, 0, 2, 3, -1, 1)),
     "prod, underflow": (lambda x: x.prod("b"), others, row(1e-200, 1e-200, 1, 1, 1e200, 1)),
+    "segment_prod": (lambda x: ng.segment_prod(x, TO, "b").sum("b"), others_written, row(0, 2, 3, 0, -1, 0)),
+    "scatter_reduce": (lambda x: ng.scatter_reduce(THREES, INTO, x, "b", "prod").sum("b"), lambda x: 3 * others_written(x), row(0, 2, 3, 0, -1, 0)),
     "cumprod": (lambda x: x.cumprod("b").sum("b"), later, row(1, 0, 2, 0, -1, 1)),
     "norm": (lambda x: ng.norm(x, "b"), direction, row(1e200, -2e200, 0, 1, 1, 1)),
     "norm of 0": (lambda x: ng.norm(x, "b"), direction, row(*[0] * 6)),
