@@ -60,6 +60,13 @@ def first_share(x: np.ndarray) -> np.ndarray:
     return out
 
 
+def rise(x: np.ndarray) -> np.ndarray:
+    """How each cell raises the line through those of its row that are there."""
+    t = np.where(np.isnan(x), np.nan, np.arange(x.shape[1]))
+    off = t - np.nanmean(t, 1, keepdims=True)
+    return np.nan_to_num(off / np.nansum(off**2, 1, keepdims=True))
+
+
 def row(*cells: float) -> np.ndarray:
     x = X.copy()
     x[1] = cells
@@ -77,6 +84,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray], np.ndarray
     "logsumexp": (lambda x: ng.logsumexp(x, "b"), shares, row(0, -50, -60, -80, -90, -100)),
     "softmax": (lambda x: ng.softmax(x, "b")[{"b": 0}], first_share, row(0, -50, -60, -80, -90, -100)),
     "log_softmax": (lambda x: ng.log_softmax(x, "b")[{"b": 0}], lambda x: (np.arange(6) == 0) - shares(x), row(-9, 50, 0, 0, 0, 0)),
+    "polyfit": (lambda x: ng.polyfit(x, "b", 1)[{"degree": 0}], rise, row(1, np.nan, 2, 3, np.nan, 5)),
     "median": (lambda x: x.median("b"), lambda x: np.array([(np.argsort(np.argsort(v)) // 2 == 1) / 2 for v in x]), row(2, 9, 4, np.inf, -np.inf, 3)),
 }  # fmt: skip
 
@@ -91,7 +99,7 @@ def test_a_lost_bet_is_made_no_more_and_changes_nothing(name: str) -> None:
     assert program.cache_info().recordings == 1
 
 
-@pytest.mark.parametrize("name", ["prod", "cumprod", "norm", "logsumexp", "softmax"])
+@pytest.mark.parametrize("name", ["prod", "cumprod", "norm", "logsumexp", "softmax", "polyfit"])
 def test_what_is_likely_costs_no_second_way(name: str) -> None:
     program = weighted(CASES[name][0])
     program(ng.DimArray(X, ("a", "b")))
