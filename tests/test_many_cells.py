@@ -247,6 +247,27 @@ def test_what_is_computed_stretch_by_stretch_goes_where_it_came_from(at: int, od
     np.testing.assert_allclose(ng.grad(lambda x: ng.fresnel(x)[0].sum())(a).data[np.isfinite(x)], np.sin(turn)[np.isfinite(x)], atol=1e-14)
 
 
+@pytest.mark.parametrize("odd", [None, 0.0, 800.0, -1e308, math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("w", [1, 3.0, 0.25])
+def test_cross_entropies_of_logits_and_their_slopes(w: float, odd: float | None) -> None:
+    x, t = RNG.normal(size=N) * 10, RNG.uniform(size=N)
+    t[:4], x[3] = (0, 1, 0.5, 0.5), x[3] if odd is None else odd
+    if odd is not None:
+        x[:3] = odd
+    up, down = scipy.special.expit(x), scipy.special.expit(-x)
+    rise = [(1 - t) * up, -w * t * down]
+    with np.errstate(all="ignore"):
+        odds = scipy.special.log_expit(-x) - w * scipy.special.log_expit(x)
+        want = np.where(t < 1, (1 - t) * np.logaddexp(0, x), 0) + np.where(t > 0, w * t * np.logaddexp(0, -x), 0)
+        want = (want * WEIGHTS).sum()
+    loss = lambda x, t: ng.binary_cross_entropy_with_logits(x, t, pos_weight=w if w != 1 else None, reduction=None)
+    value, (in_logits, in_target) = ng.value_and_grad(lambda *xt: (loss(*xt) * line(WEIGHTS)).sum(skipna=False), (0, 1))(line(x), line(t))
+    np.testing.assert_allclose(value.item(), want, rtol=1e-12)
+    np.testing.assert_allclose(in_logits.data, WEIGHTS * sum(rise), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(in_target.data, WEIGHTS * odds, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(gradients(lambda x: loss(x, line(t)), x)[0], in_logits.data)
+
+
 @pytest.mark.parametrize("odd", [None, "tie", math.nan, math.inf])
 @pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
 def test_shares_in_the_larger_and_the_smaller(name: str, odd: Any) -> None:

@@ -22,6 +22,7 @@ from namedgrad.backends.gaps import GapKernels
 from namedgrad.backends.numpy_index import NumpyIndex
 from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
+from namedgrad.backends.numpy_losses import NumpyLosses
 from namedgrad.backends.numpy_search import NumpySearch
 from namedgrad.backends.numpy_special import BITS, NumpySpecial, blocks
 from namedgrad.backends.numpy_statistics import NumpyStatistics
@@ -75,6 +76,7 @@ class NumpyBackend(
     NumpyIndex,
     NumpyLinalg,
     NumpyLines,
+    NumpyLosses,
     NumpySearch,
     NumpySpecial,
     GapKernels,
