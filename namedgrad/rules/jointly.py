@@ -53,3 +53,16 @@ class Joint(Elementwise):
         wanted = [(s, x) for s, x, n in zip(slopes, xs, need, strict=False) if n]
         terms = tuple((make(s, first.names, first.hidden), x.names, None) for s, x in wanted)
         return level.record(Scale(terms, None), [x.node for _, x in wanted], make(out, first.names, first.hidden))
+
+
+class OfBoth(Elementwise):
+    """With other partials, of ``both``, where all operands are differentiated, which no program can write into."""
+
+    both: Elementwise
+
+    def two(self, x: DimArray, y: DimArray) -> DimArray:
+        level: Any = x.level
+        if level is None or y.level is not level or not level.fast:
+            return super().two(x, y)
+        innermost = x.value.level is None and y.value.level is None
+        return self.both.two(x, y) if innermost else super().two(x, y)
