@@ -237,7 +237,7 @@ class NumpyBackend(
         return out if self.isfinite_all(out) else super().scale(g, factor)
 
     def product_times(self, x: Raw, y: Raw, number: float) -> Raw:
-        """In one pass over memory: of a million in 0.45 ms instead of 0.8."""
+        """In one pass over memory: of eight million in 7.6 ms instead of 8.5, of a million in as much as two take."""
         return _times(np.multiply, x, y, number)
 
     def quotient_times(self, x: Raw, y: Raw, number: float) -> Raw:
@@ -245,7 +245,7 @@ class NumpyBackend(
         return _times(np.divide, x, y, number)
 
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
-        """In one pass over memory."""
+        """In one pass over memory: of eight million in 10 ms instead of 20."""
 
         def some(g: Raw, x: Raw, y: Raw, to: Raw) -> None:
             np.negative(np.divide(np.multiply(g, x, out=to), y, out=to), out=to)
@@ -254,7 +254,7 @@ class NumpyBackend(
         return super().minus_share(g, x, y) if out is None else out
 
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
-        """In one pass over memory: of a million in 1.7 ms instead of 2.7.
+        """In one pass over memory: of a million in 0.6 ms instead of 0.8, of eight million in 7.4 instead of 10.5.
 
         The sign is that of the fewer cells: a matrix by a row takes as long as the quotient alone.
         """

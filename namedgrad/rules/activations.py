@@ -107,9 +107,8 @@ def _mish_bend(x: DimArray) -> DimArray:
 
 
 def _hardswish_slope(x: DimArray) -> DimArray:
-    inside = e.logical_and(e.greater(x, c(-3)), e.less(x, c(3)))
-    outside = where(e.less_equal(x, c(-3)), c(0.0), c(1.0))
-    return where(inside, add(e.divide(x, c(3)), c(0.5)), outside)
+    line = where(e.less(x, c(3)), add(e.divide(x, c(3)), c(0.5)), c(1.0))
+    return select(logical_not(e.less_equal(x, c(-3))), line)
 
 
 # ------------------------------------------------------------------------------------------------ functions
