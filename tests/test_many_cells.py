@@ -363,6 +363,7 @@ MET = {  # f, what its slope is the reciprocal of, and the bend
     "exp2": (ng.exp2, lambda x: 2**-x / np.log(2), lambda x: 2**x * np.log(2) ** 2),
     "divide": (lambda x: (x + 1) / x, lambda x: -(x**2), lambda x: 2 / x**3),
     "divide a number": (lambda x: 3 / x, lambda x: -(x**2) / 3, lambda x: 6 / x**3),
+    "reciprocal": (ng.reciprocal, lambda x: -(x**2), lambda x: 2 / x**3),
     "square": (ng.square, lambda x: 0.5 / x, lambda x: 2.0),
     "power": (lambda x: x**2, lambda x: 0.5 / x, lambda x: 2.0),
     "multiply": (lambda x: x * x, lambda x: 0.5 / x, lambda x: 2.0),
@@ -387,6 +388,14 @@ def test_cotangents_that_meet_operands_and_not_factors(name: str) -> None:
     ones = slope(line(given))
     ones.data[...] = 0
     np.testing.assert_array_equal(given, x)
+
+
+@pytest.mark.parametrize("delta", [0.5, 1e-170, 1e-30, 1e30, 1e170])
+def test_slopes_of_pseudo_huber(delta: float) -> None:
+    r = RNG.normal(size=N) * 10 ** RNG.uniform(-8, 8, N)
+    r[:3] = 0, math.inf, -math.inf
+    want = np.where(np.isinf(r), np.copysign(delta, r), delta * np.sin(np.arctan2(r, delta)))
+    np.testing.assert_allclose(gradients(lambda r: ng.pseudo_huber(delta, r), r)[0], WEIGHTS * want, rtol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

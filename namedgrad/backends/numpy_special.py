@@ -78,6 +78,16 @@ class NumpySpecial:
                 _exchange(p.view(BITS[p.dtype]), q.view(BITS[q.dtype]), first)  # the share of what is larger is in q
         return np.logaddexp(x, y), share, other
 
+    def huber_length(self, y: Raw, delta: Raw, r: Raw) -> Raw:
+        """From the loss, whose square root it has already, if the squares stay in range: a million in 1 ms, not 7."""
+        kind = np.finfo(y.dtype)
+        if np.size(y) >= FEW and np.min(delta, initial=1.0) > (kind.tiny / kind.eps) ** 0.5:
+            with np.errstate(all="ignore"):
+                out = y / delta + delta
+            if out.dtype == np.result_type(delta, r) and self.isfinite_all(out):
+                return out
+        return np.hypot(delta, r)
+
     def sinc_slope(self, x: Raw, y: Raw) -> Raw:
         """From the sine in ``y`` where its digits suffice, near 0 by a series.
 

@@ -127,7 +127,7 @@ divide.both = elementwise("divide",        lambda y, x, z: over(_as_precise(z, y
 product_times  = elementwise("product_times",  None, None, None)
 quotient_times = elementwise("quotient_times", None, None, None)
 minus_share    = elementwise("minus_share",    None, None, None)
-reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
+reciprocal = elementwise("reciprocal",     lambda y, x: late(x, lambda x: negative(square(y)), lambda g, x: minus_share(g, y, x)), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
 power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 float_power = powering("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))

@@ -78,6 +78,7 @@ class Late(DimArray):
         if name != "raw" or self.by is None:
             raise AttributeError(name)
         self.raw, self.by = self._whole(self.by).raw, None
+        self._whole = self.meets = _no_more  # nor is what they were made of kept
         return self.raw
 
     def first(self, g: DimArray) -> DimArray | None:
@@ -87,7 +88,7 @@ class Late(DimArray):
         return found
 
 
-def _no_more(g: DimArray, by: DimArray) -> None:
+def _no_more(*_: DimArray) -> Any:
     """Who pulls again multiplies by what is computed then."""
 
 
