@@ -363,6 +363,7 @@ MET = {  # f, what its slope is the reciprocal of, and the bend
     "exp2": (ng.exp2, lambda x: 2**-x / np.log(2), lambda x: 2**x * np.log(2) ** 2),
     "divide": (lambda x: (x + 1) / x, lambda x: -(x**2), lambda x: 2 / x**3),
     "divide a number": (lambda x: 3 / x, lambda x: -(x**2) / 3, lambda x: 6 / x**3),
+    "softsign": (ng.softsign, lambda x: (1 + x) ** 2, lambda x: -2 / (1 + x) ** 3),
     "reciprocal": (ng.reciprocal, lambda x: -(x**2), lambda x: 2 / x**3),
     "square": (ng.square, lambda x: 0.5 / x, lambda x: 2.0),
     "power": (lambda x: x**2, lambda x: 0.5 / x, lambda x: 2.0),

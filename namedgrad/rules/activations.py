@@ -44,7 +44,8 @@ _shrink_slope = elementwise("tanhshrink_slope", lambda s, x, y: multiply(c(2), m
 _threshold   = elementwise("threshold",        lambda y, x, t, v: mask(logical_not(e.less_equal(x, t))), None, lambda y, x, t, v: mask(e.less_equal(x, t)))
 _softplus    = elementwise("softplus",         lambda y, x, t: _saturated(expit(x), x, t),           None)
 _saturated   = elementwise("saturated",        lambda y, s, x, t: mask(e.less(x, t)),                   None, None)
-_softsign    = elementwise("softsign",         lambda y, x: e.square(e.divide(c(1.0), add(c(1), e.absolute_real(x)))))
+_softsign    = elementwise("softsign",         lambda y, x: e.late(x, _softsign_slope, _softsign_pull.two))
+_softsign_pull = elementwise("softsign_pull",  None, None)
 _silu        = elementwise("silu",             lambda y, x: _silu_slope.one(_near(x)))
 _silu_slope  = elementwise("silu_slope",       lambda s, x: _gated_bend(x, x, c(1), c(0)))
 _gelu        = elementwise("gelu",             lambda y, x: _gelu_slope(x, y))
@@ -104,6 +105,10 @@ def _mish_bend(x: DimArray) -> DimArray:
     p, up, down = negative(log_expit(negative(x))), expit(x), expit(negative(x))
     turn = subtract(down, multiply(c(2), multiply(up, e.tanh(p))))
     return multiply(multiply(e.sech2(p), up), add(c(2), multiply(x, turn)))
+
+
+def _softsign_slope(x: DimArray) -> DimArray:
+    return e.square(e.divide(c(1.0), add(c(1), e.absolute_real(x))))
 
 
 def _hardswish_slope(x: DimArray) -> DimArray:
