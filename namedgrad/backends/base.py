@@ -193,9 +193,17 @@ class Backend(
 
     # ---------------------------------------------------------------- arithmetic helpers
 
-    def twice_product(self, x: Raw, y: Raw) -> Raw:
-        """``2 x y``."""
-        return 2 * self.xp.multiply(x, y)
+    def product_times(self, x: Raw, y: Raw, number: float) -> Raw:
+        """``number x y``."""
+        return number * self.xp.multiply(x, y)
+
+    def quotient_times(self, x: Raw, y: Raw, number: float) -> Raw:
+        """``number x / y``."""
+        return number * self.xp.divide(x, y)
+
+    def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
+        """``-g x / y``."""
+        return self.minus_quotient(self.xp.multiply(g, x), y)
 
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
         """``-x / y``."""
@@ -231,6 +239,10 @@ class Backend(
 
     def likely(self, mask: Raw) -> Raw:
         """A mask that a compiled program takes for true everywhere until it is not."""
+        return mask[...]
+
+    def wholly(self, mask: Raw) -> Raw:
+        """A mask that a compiled program takes for false everywhere unless it takes it for true everywhere."""
         return mask[...]
 
     def unless_seen(self, mask: Raw) -> Raw:

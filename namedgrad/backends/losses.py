@@ -94,6 +94,10 @@ class LossKernels:
         """``(1 - target) softplus(x) + weight target softplus(-x)``; a product with 0 is 0 at infinity too."""
         return self._unless_finite(self._bce_logits_plain, self._bce_logits, x, target, weight)
 
+    def bce_logits_and_slopes(self, x: Raw, target: Raw, weight: Raw, *, odds: bool) -> tuple[Raw, ...] | None:
+        """With its derivatives in the logits and, if asked for, in the target, None where each is found alone."""
+        return None
+
     def _unless_finite(self, plain: Callable[..., Raw], careful: Callable[..., Raw], *operands: Raw) -> Raw:
         """What is plain, where values may be looked at, and of cells that are not finite with care."""
         if self.may_branch:

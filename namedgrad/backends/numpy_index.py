@@ -234,12 +234,12 @@ class NumpyIndex(IndexKernels):
         last[at] = number
         return np.equal(np.take(last, at), number)
 
-    def are_moderate(self, whole: Raw) -> bool:
+    def are_moderate(self, whole: Raw) -> Raw:
         """Whether a cotangent of any usual size times such a product stays in the normal range, and all are finite."""
         if whole.dtype.kind not in "fc":
-            return False
+            return np.False_
         size, least = np.abs(whole), np.finfo(whole.dtype).tiny ** 0.125
-        return bool(least < size.min(initial=1) and size.max(initial=1) < 1 / least)
+        return np.logical_and(least < size.min(initial=1), size.max(initial=1) < 1 / least)
 
     def exclusive_product(self, g: Raw, whole: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """By a division where that is exact; sorted where a factor is 0, or a product leaves the normal range."""

@@ -45,12 +45,13 @@ def total(x: Raw, axis: tuple[int, ...] | None = None) -> Raw:
     """Sum over axes."""
     if x.size < MANY:
         return np.add.reduce(x, axis=axis)
-    if axis != (x.ndim - 1,) or not 1 < x.shape[-1] <= SHORT:
+    if not axis or len(axis) > 1 or not 1 < x.shape[axis[0]] <= SHORT or x.dtype.kind != "f" or x.itemsize < 4:
         lines = _lines(x, axis) if axis else None
         return folded(np.add, x, axis) if lines is None else lines
-    if x.dtype.kind != "f" or x.itemsize < 4 or abs(x.strides[-1]) > min(map(abs, x.strides)):
-        return np.add.reduce(x, axis=axis)
-    return _added(x) if x.shape[-1] <= FEW else np.einsum("...i->...", x)
+    cells = x if axis[0] == x.ndim - 1 else np.moveaxis(x, axis[0], -1)
+    if abs(cells.strides[-1]) > min(map(abs, cells.strides)):
+        return np.add.reduce(x, axis=axis) if cells is x else folded(np.add, x, axis)
+    return _added(cells) if cells.shape[-1] <= FEW else np.einsum("...i->...", cells)
 
 
 def _added(x: Raw) -> Raw:

@@ -182,7 +182,7 @@ class IndexKernels:
 
     # ---------------------------------------------------------------- products
 
-    def are_moderate(self, whole: Raw) -> bool:
+    def are_moderate(self, whole: Raw) -> Raw:
         """Whether products may be looked at, and are such that a factor is found by division."""
         return False
 

@@ -177,6 +177,10 @@ class SpecialKernels:
         """``1 / sqrt(x**2 - 1)``, which is NaN where arccosh is."""
         return self.xp.divide(1, self.xp.sqrt(x - 1.0) * self.xp.sqrt(x - (-1.0)))
 
+    def huber_length(self, y: Raw, delta: Raw, r: Raw) -> Raw:
+        """``hypot(delta, r)``, of which ``y`` is the smooth loss of Huber."""
+        return self.xp.hypot(delta, r)
+
     def arctanh_slope(self, x: Raw) -> Raw:
         """``1 / (1 - x**2)``."""
         xp = self.xp

@@ -35,7 +35,7 @@ _TEMPLATES = {  # of kernels that only derivatives call
     "t_density": ("(1 + {1}**2 / {0})**(-({0} + 1) / 2) / (sqrt({0}) * beta(0.5, {0} / 2))", _PRODUCT),
     "t_drift": ("(d/ddf)**{0} stdtr", _PRODUCT),
     "power_order": ("{2} * {1}**({2} - 1)", _PRODUCT), "power_slope": ("{2} * {1}**({2} - 1)", _PRODUCT),
-    "log_of_base": ("log({0})", _ATOM),
+    "log_of_base": ("log({0})", _ATOM), "huber_length": ("hypot({1}, {2})", _ATOM),
     "minus_quotient": ("-{0} / {1}", _PRODUCT), "turn": ("{1} / ({0}**2 + {1}**2)", _PRODUCT),
     "arcsin_slope": ("1 / sqrt(1 - {0}**2)", _PRODUCT), "arcsinh_slope": ("1 / sqrt(1 + {0}**2)", _PRODUCT),
     "exp2_slope": ("log(2) * 2**{0}", _PRODUCT), "arctan_slope": ("1 / (1 + {0}**2)", _PRODUCT),

@@ -210,8 +210,9 @@ class _Simplify:
             return
         if step.function in (NUMPY.present, NUMPY.likely) and self.bet(out, args[0], number, needs):
             return
-        if step.function == NUMPY.unless_seen and out in self.unguarded:
-            self.settle(out, Constant(np.broadcast_to(np.True_, out.shape)), needs)
+        decided = self.decided(step.function, args, out)
+        if decided is not None:
+            self.settle(out, Constant(np.broadcast_to(decided, out.shape)), needs)
             return
         call = Call(step.function, args, {k: self.resolve(v) for k, v in step.kwargs.items()})
         if out in self.unguarded:
@@ -231,6 +232,12 @@ class _Simplify:
                 self.settle(out, view.base, needs)
                 return
         self.keep(step, view.call() or call if view is not None else cheaper(call), needs)
+
+    def decided(self, function: Any, args: Sequence[Any], out: Var) -> np.bool_ | None:
+        """What a mask is taken for everywhere by what is known of others."""
+        if function == NUMPY.unless_seen and out in self.unguarded:
+            return np.True_
+        return np.False_ if function == NUMPY.wholly and not is_all(args[0], True) else None
 
     def keep(self, step: Step, call: Call, needs: frozenset[Check]) -> None:
         """Append a call, with operands that lie farther back where those between are not needed."""

@@ -44,7 +44,8 @@ _shrink_slope = elementwise("tanhshrink_slope", lambda s, x, y: multiply(c(2), m
 _threshold   = elementwise("threshold",        lambda y, x, t, v: mask(logical_not(e.less_equal(x, t))), None, lambda y, x, t, v: mask(e.less_equal(x, t)))
 _softplus    = elementwise("softplus",         lambda y, x, t: _saturated(expit(x), x, t),           None)
 _saturated   = elementwise("saturated",        lambda y, s, x, t: mask(e.less(x, t)),                   None, None)
-_softsign    = elementwise("softsign",         lambda y, x: e.square(e.divide(c(1.0), add(c(1), e.absolute_real(x)))))
+_softsign    = elementwise("softsign",         lambda y, x: e.late(x, _softsign_slope, _softsign_pull.two))
+_softsign_pull = elementwise("softsign_pull",  None, None)
 _silu        = elementwise("silu",             lambda y, x: _silu_slope.one(_near(x)))
 _silu_slope  = elementwise("silu_slope",       lambda s, x: _gated_bend(x, x, c(1), c(0)))
 _gelu        = elementwise("gelu",             lambda y, x: _gelu_slope(x, y))
@@ -106,10 +107,13 @@ def _mish_bend(x: DimArray) -> DimArray:
     return multiply(multiply(e.sech2(p), up), add(c(2), multiply(x, turn)))
 
 
+def _softsign_slope(x: DimArray) -> DimArray:
+    return e.square(e.divide(c(1.0), add(c(1), e.absolute_real(x))))
+
+
 def _hardswish_slope(x: DimArray) -> DimArray:
-    inside = e.logical_and(e.greater(x, c(-3)), e.less(x, c(3)))
-    outside = where(e.less_equal(x, c(-3)), c(0.0), c(1.0))
-    return where(inside, add(e.divide(x, c(3)), c(0.5)), outside)
+    line = where(e.less(x, c(3)), add(e.divide(x, c(3)), c(0.5)), c(1.0))
+    return select(logical_not(e.less_equal(x, c(-3))), line)
 
 
 # ------------------------------------------------------------------------------------------------ functions

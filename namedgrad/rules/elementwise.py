@@ -21,7 +21,7 @@ from namedgrad.axes import NONE
 from namedgrad.linear import Pair, ops
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
-from namedgrad.rules.jointly import Joint
+from namedgrad.rules.jointly import Joint, OfBoth
 from namedgrad.rules.lengths import angle_of, length_of, powering
 from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
@@ -122,9 +122,12 @@ whole_quotient = elementwise("whole_quotient", None, None, None)
 
 # ---- arithmetic                          d/dx                                   d/dz
 positive   = elementwise("positive",       1, domain="real")
-divide     = elementwise("divide",         lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _slope_in_divisor(y, z), domain=("real", "nonzero"))
-twice_product = elementwise("twice_product", None, None)
-reciprocal = elementwise("reciprocal",     lambda y, x: negative(square(y)), domain="nonzero")
+divide     = OfBoth("divide",             (lambda y, x, z: divide(c(1.0), _as_precise(z, y)), lambda y, x, z: _slope_in_divisor(y, z)))
+divide.both = elementwise("divide",        lambda y, x, z: over(_as_precise(z, y)), lambda y, x, z: _slope_in_divisor(y, z))
+product_times  = elementwise("product_times",  None, None, None)
+quotient_times = elementwise("quotient_times", None, None, None)
+minus_share    = elementwise("minus_share",    None, None, None)
+reciprocal = elementwise("reciprocal",     lambda y, x: late(x, lambda x: negative(square(y)), lambda g, x: minus_share(g, y, x)), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
 power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 float_power = powering("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
@@ -152,21 +155,22 @@ present_below = elementwise("present_below", None, None)
 
 # ---- exponentials and logarithms
 exp        = elementwise("exp",            lambda y, x: y, domain="real")
-exp2       = elementwise("exp2",           lambda y, x: exp2_slope(x, y), domain="real")
+exp2       = elementwise("exp2",           lambda y, x: late(y, lambda y: exp2_slope(x, y), _times(product_times, math.log(2))), domain="real")
 exp2_slope = elementwise("exp2_slope",     lambda s, x, y: multiply(c(math.log(2)), s), None)
 expm1      = elementwise("expm1",          lambda y, x: exp(x), domain="real")
 log        = elementwise("log",            lambda y, x: over(x), domain="positive")
-log2       = elementwise("log2",           lambda y, x: divide(c(1 / math.log(2)), x), domain="positive")
-log10      = elementwise("log10",          lambda y, x: divide(c(1 / math.log(10)), x), domain="positive")
+log2       = elementwise("log2",           lambda y, x: over(x, 1 / math.log(2)), domain="positive")
+log10      = elementwise("log10",          lambda y, x: over(x, 1 / math.log(10)), domain="positive")
 log1p      = elementwise("log1p",          lambda y, x: over(add(c(1.0), x)), domain="positive")
 logaddexp  = _LogSum("logaddexp",         (lambda y, x, z: log_share(x, z),       lambda y, x, z: log_share(z, x)))
 logaddexp2 = elementwise("logaddexp2",     lambda y, x, z: _share2(x, z),         lambda y, x, z: _share2(z, x), domain="real")
 below_top  = elementwise("below_top",      1,                                     -1)
 log_share  = elementwise("log_share",      lambda y, x, z: multiply(y, log_share(z, x)), lambda y, x, z: negative(multiply(y, log_share(z, x))))
-sqrt       = length_of("sqrt",             lambda y, x: divide(c(0.5), y), domain="positive", radicand=lambda x: x, flat=False, sharp=True)
+sqrt       = length_of("sqrt",             lambda y, x: over(y, 0.5), domain="positive", radicand=lambda x: x, flat=False, sharp=True)
 cbrt       = elementwise("cbrt",           lambda y, x: over(multiply(c(3.0), square(y))), domain="nonzero")
 length     = length_of("length",           lambda y, x: at_zero(y, divide(c(0.5), y)), kernel="sqrt", radicand=lambda x: x, flat=False)
 
+divide.publish(("real", "nonzero"))
 logaddexp.publish(("real", "real"))
 
 # ---- trigonometric and hyperbolic
@@ -221,23 +225,27 @@ def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
     return share(x, z)
 
 
-def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Elementwise) -> DimArray:
+def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[[DimArray, DimArray], DimArray]) -> DimArray:
     """A factor made of many cells when it is needed, and only if cotangents do not meet these; of others at once.
 
-    These are of what is differentiated itself: any other array may be written into before.
+    These are of what is differentiated itself, or a result: any other array may be written into before.
     """
     many = x.level is None and isinstance(x.raw, np.ndarray) and x.raw.size >= structure.MANY and x.dtype.kind == "f"
-    return structure.Late(x, whole, meets.two) if many and not backends.is_recording() else whole(x)
+    return structure.Late(x, whole, meets) if many and not backends.is_recording() else whole(x)
 
 
-def over(x: DimArray) -> DimArray:
-    """The reciprocal as a factor."""
-    return late(x, lambda x: divide(c(1.0), x), divide)
+def _times(kernel: Elementwise, number: float) -> Callable[[DimArray, DimArray], DimArray]:
+    return lambda g, x: kernel(g, x, c(number))
+
+
+def over(x: DimArray, number: float = 1.0) -> DimArray:
+    """The reciprocal as a factor, or a number over an array."""
+    return late(x, lambda x: divide(c(number), x), divide.two if number == 1 else _times(quotient_times, number))
 
 
 def twice(x: DimArray) -> DimArray:
     """Two times an array as a factor."""
-    return late(x, lambda x: multiply(c(2), x), twice_product)
+    return late(x, lambda x: multiply(c(2), x), _times(product_times, 2))
 
 
 def both(x: DimArray, z: DimArray) -> DimArray:
@@ -297,7 +305,9 @@ def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
         part = minus_quotient(c(1.0), _as_precise(z, y))
         if known_finite(part):
             return Pair(y, part)
-    return _minus_quotient(y, z)
+    if y.level is not None or y.names != z.names:
+        return _minus_quotient(y, z)
+    return late(z, lambda z: _minus_quotient(y, z), lambda g, z: minus_share(g, y, z))
 
 
 def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:

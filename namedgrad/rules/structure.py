@@ -79,6 +79,7 @@ class Late(DimArray):
         if name != "raw" or self.by is None:
             raise AttributeError(name)
         self.raw, self.by = self._whole(self.by).raw, None
+        self._whole = self.meets = _no_more  # nor is what they were made of kept
         return self.raw
 
     def first(self, g: DimArray) -> DimArray | None:
@@ -88,7 +89,7 @@ class Late(DimArray):
         return found
 
 
-def _no_more(g: DimArray, by: DimArray) -> None:
+def _no_more(*_: DimArray) -> Any:
     """Who pulls again multiplies by what is computed then."""
 
 
@@ -485,6 +486,7 @@ not_equal   = elementwise("not_equal", None, None)
 not_nan     = elementwise("present", None)
 _likely     = elementwise("likely", None)
 _unless_seen = elementwise("unless_seen", None)
+_wholly     = elementwise("wholly", None)
 logical_not = elementwise("logical_not", None)
 where       = elementwise("where", None, lambda o, c, x, y: mask(c), lambda o, c, x, y: mask(logical_not(c)))
 # fmt: on
@@ -587,12 +589,13 @@ def likely(mask: DimArray, *, seen: bool = False) -> DimArray:
 def if_likely(known: DimArray | bool, fast: Callable[[], DimArray], safe: Callable[[], DimArray]) -> DimArray:
     """What is ``fast`` if it is known to be right, and in a program until a mask shows that it is not; else ``safe``.
 
-    Where a cell of the mask is true, cells of the result that meet it are right by the fast way.
+    Where a cell of the mask is true, cells of the result that meet it are right by the fast way; the safe way is right
+    everywhere, so that a program which may not go the fast one does not go both.
     """
     if isinstance(known, bool):
         return fast() if known else safe()
     may_bet = backends.is_recording() and backends.backend_of(innermost(known).raw).may_branch
-    return where(likely(known), fast(), safe()) if may_bet else safe()
+    return where(_wholly.one(likely(known)), fast(), safe()) if may_bet else safe()
 
 
 def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:

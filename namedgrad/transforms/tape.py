@@ -302,14 +302,13 @@ class _Finish:
     def all(
         self, grads: list[DimArray | None], ins: Sequence[Any], seeds: Sequence[DimArray | None]
     ) -> list[DimArray]:
-        finished = (
+        finished = [
             x.zeros(self.sizes) if g is None else self._with_all(finish_gradient(g, x))
             for g, x in zip(grads, ins, strict=True)
-        )
-        done = own_memory(finished, seeds)
-        turned = [g is not None and g.dtype.kind == d.dtype.kind == "c" for g, d in zip(grads, done, strict=True)]
-        grads.clear()  # so that what is done is held once
-        return [_conjugated(d) if t else d for d, t in zip(done, turned, strict=True)]
+        ]
+        turned = [g is not None and g.dtype.kind == f.dtype.kind == "c" for g, f in zip(grads, finished, strict=True)]
+        grads.clear()  # so that what is finished is held once
+        return own_memory((_conjugated(finished.pop(0)) if t else finished.pop(0) for t in turned), seeds)
 
     def _with_all(self, g: DimArray) -> DimArray:
         """With every vectorized axis of the outputs, also those that only other outputs have."""
@@ -322,6 +321,7 @@ class _Finish:
 
 def _conjugated(g: DimArray) -> DimArray:
     """The conjugate of a gradient, in its own memory where nobody else, a rule of the user's for one, has it."""
+    _regain(innermost(g).raw)
     if backends.is_recording() or not _is_held_once(g):
         return conj_if_complex(g)
     return make(backends.NUMPY.conjugate_own(g.raw), g.names, g.hidden)

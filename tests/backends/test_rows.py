@@ -25,6 +25,8 @@ def test_sums_over_short_rows(size, dtype):
         assert got.dtype == dtype
         assert got.shape == y.shape[:2]
         close(got, np.sum(y, axis=2, dtype="f8"), dtype)
+        for axis in (0, 1):
+            close(NUMPY.total(np.moveaxis(y, 2, axis), (axis,)), got, dtype)
 
 
 def test_sums_over_short_rows_keep_what_is_not_finite():

@@ -110,7 +110,8 @@ def cartesian_prod(*arrays: DimArray, dim: Any = None, new_dims: Names = ("combi
     dtype = functools.reduce(np.promote_types, [x.dtype for x in xs])
     table = dict(zip(own, (extent(x, n) for x, n in zip(xs, own, strict=True)), strict=True))
     cells = axes.local("combination"), axes.local("variable")
-    wide = [spread(cast(x, dtype), Like(own, tuple(table.values()), dtype)) for x in xs]
+    target = Like((*own, cells[1]), (*table.values(), 1), dtype)  # which the variable ends: so all lie in the order of the result
+    wide = [spread(cast(x, dtype), target) for x in xs]
     out = merge(join(wide, cells[1]), own, cells[0])
     rest = tuple(n for n in out.names if n not in cells)
     return relabel(reorder(out, (*rest, *cells)), {cells[0]: combination, cells[1]: variable})

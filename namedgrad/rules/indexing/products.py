@@ -7,7 +7,7 @@ moderate, so that no factor is 0, cotangents times the product are divided by th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from namedgrad import axes, backends
@@ -30,6 +30,7 @@ from namedgrad.rules.movement.stacking import merge, split
 from namedgrad.rules.structure import (
     add,
     equal,
+    if_likely,
     multiply,
     positions,
     spread,
@@ -48,17 +49,19 @@ class _Product(Scatter):
         self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, sizes: tuple[int, ...], summed: Names
     ) -> Map:
         v, *index = ins
-        if _may_divide(v, out):
-            return _QuotientMap(v, out, unmarked(index), dims, sizes, summed)
+        moderate = _may_divide(v, out)
+        if moderate is not False:
+            return _QuotientMap(v, out, moderate, unmarked(index), dims, sizes, summed)
         factor = others(v, out, index, dims, sizes, summed)
         return _ProductMap(like(v), factor, unmarked(index), dims, sizes, summed)
 
 
-def _may_divide(v: DimArray, whole: DimArray) -> bool:
+def _may_divide(v: DimArray, whole: DimArray) -> DimArray | bool:
     """Whether it is seen; the derivative of a quotient in what it is divided by would lose digits."""
-    if v.level is not None or whole.level is not None or backends.is_recording():
+    if v.level is not None or whole.level is not None or not (backend := backends.backend_of(whole.raw)).may_branch:
         return False
-    return bool(backends.backend_of(whole.raw).are_moderate(whole.raw))
+    found = call(backend.are_moderate, whole.raw)
+    return make(found, (), axes.NONE) if backends.is_recording() else bool(found)
 
 
 class _ProductMap(Map):
@@ -83,41 +86,54 @@ class _ProductMap(Map):
 
 
 class _QuotientMap(_ProductMap):
-    """The same, of products that may be divided by a writer."""
+    """The same, of products that may be divided by a writer: a program bets on that."""
 
-    __slots__, multiplies = ("whole", "writers"), False
+    __slots__ = ("moderate", "multiplies", "whole", "writers")
 
-    def __init__(self, writers: DimArray, whole: DimArray, *where: Any) -> None:
+    def __init__(self, writers: DimArray, whole: DimArray, moderate: DimArray | bool, *where: Any) -> None:
         super().__init__(like(writers), None, *where)
-        self.writers, self.whole = writers, whole
+        self.writers, self.whole, self.moderate = writers, whole, moderate
+        self.multiplies = moderate is not True
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        return [self.divided(product(g, self.whole))]
+        return [self.divided(product(g, self.whole), lambda: g)]
 
-    def divided(self, g: DimArray) -> DimArray:
+    def divided(self, own: DimArray, g: Callable[[], DimArray]) -> DimArray:
         """What each writer has of a cotangent times the product."""
+        out = if_likely(self.moderate, lambda: self._divided(own), lambda: self._multiplied(g()))
+        return out if out.hidden is own.hidden else stamp(out, own.hidden)
+
+    def _divided(self, g: DimArray) -> DimArray:
         g = self.apart(g, self.dims)
         out = divide(gather(g, dict(zip(self.dims, self.index, strict=True))), self.writers)
         return fold(out if out.hidden is g.hidden else stamp(out, g.hidden), 1, self.v.names)
 
-    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+    def _multiplied(self, g: DimArray) -> DimArray:
+        self._with_others()
+        (out,) = _ProductMap.pull(self, g)
+        return out  # type: ignore[return-value]
+
+    def _with_others(self) -> None:
         if self.others is None:
             self.others = others(self.writers, self.whole, self.index, self.dims, self.sizes, self.summed)
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        self._with_others()
         return super().push(ts)
 
 
 class _TimesMap(_QuotientMap):
     """The same, times an array whose own cotangent has that of the product as a factor already."""
 
-    __slots__, multiplies = ("x",), True
+    __slots__ = ("x",)
 
     def __init__(self, x: DimArray, of: _QuotientMap) -> None:
-        super().__init__(of.writers, of.whole, of.index, of.dims, of.sizes, of.summed)
-        self.x = x
+        super().__init__(of.writers, of.whole, of.moderate, of.index, of.dims, of.sizes, of.summed)
+        self.x, self.multiplies = x, True
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         own = product(g, self.whole)
-        return [fold(own, 1, self.x.names), self.divided(product(own, self.x))]
+        return [fold(own, 1, self.x.names), self.divided(product(own, self.x), lambda: product(g, self.x))]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
         tx, written = ts[0], super().push(ts[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,27 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import log_sigmoid, sigmoid
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
+from namedgrad.rules.jointly import Joint
 from namedgrad.rules.losses.reducing import check_reduction, measured, read, read_real, reduced
 from namedgrad.rules.structure import add, multiply, negative, scale, select, subtract, where
+
+
+class _OfLogits(Joint):
+    """With the slopes in the logits and in the target: all are found from one exponential and one logarithm."""
+
+    def together(self, backend: Any, raw: Sequence[Any], need: Sequence[bool]) -> Sequence[Any] | None:
+        found: Sequence[Any] | None = None if need[2] else backend.bce_logits_and_slopes(*raw, odds=need[1])
+        return found
+
 
 # fmt: off
 _bce        = elementwise("bce",              lambda y, x, t: _share_slope.two(x, t), lambda y, x, t: negative(_log_odds.one(x)))
 _share_slope = elementwise("bce_slope",       lambda s, x, t: add(_bend(subtract(c(1), t), subtract(c(1), x)), _bend(t, x)),
                                               lambda s, x, t: negative(_odds_slope(x)))
 _log_odds   = elementwise("clamped_log_odds", lambda y, x: _odds_slope(x))
-bce_logits  = elementwise("bce_logits",       lambda y, x, t, w: _bce_slope(x, t, w),
+bce_logits  = _OfLogits("bce_logits",        (lambda y, x, t, w: _bce_slope(x, t, w),
                                               lambda y, x, t, w: _bce_odds.two(x, w),
-                                              lambda y, x, t, w: negative(multiply(t, log_sigmoid(x))))
+                                              lambda y, x, t, w: negative(multiply(t, log_sigmoid(x)))))
 _bce_slope  = elementwise("bce_logits_slope", lambda y, x, t, w: multiply(_both(t, w), multiply(sigmoid(x), sigmoid(negative(x)))),
                                               lambda y, x, t, w: negative(add(sigmoid(x), multiply(w, sigmoid(negative(x))))),
                                               lambda y, x, t, w: negative(multiply(t, sigmoid(negative(x)))))

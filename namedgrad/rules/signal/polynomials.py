@@ -19,11 +19,13 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.movement.padding import pad_axis
 from namedgrad.rules.reductions import present
+from namedgrad.rules.reductions.places import all
 from namedgrad.rules.structure import (
     add,
     cast,
     contract,
     equal,
+    if_likely,
     multiply,
     positions,
     relabel,
@@ -231,29 +233,24 @@ def polyfit(
     matrix = vander(t, deg + 1, degree=degree)
     mask = present(x, skipna)
     whole = matrix if w is None else multiply(matrix, constant(w, "polyfit: w"))
-    matrix = whole if mask is None else multiply(whole, cast(mask, kind))
     data = x if w is None else multiply(x, constant(w))
-    data = data if mask is None else select(mask, data)
-    rounding = n * float(np.finfo(matrix.dtype).eps)
-    rcond = rounding if rcond is None else rcond
-    norms = e.sqrt(total(e.square(absolute(matrix)), (name,)))
-    norms = where(equal(norms, c(0)), c(1), norms)
-    norms = norms if rcond > rounding else stop_gradient(norms)  # which cancel unless something is cut off
-    from namedgrad.rules.linalg.solving import pseudoinverse
-
-    inverse = pseudoinverse(e.divide(matrix, norms), (name, degree), rtol=rcond, errors="nan")
-    out = e.divide(contract(inverse, data, (name,)), norms)
-    if mask is not None:
-        out = where(e.greater(total(cast(mask, "int64"), (name,)), c(0)), out, c(np.nan))
     order = (degree, *(k for k in x.names if k != name))
-    out = _first(out, order)
+
+    def fitted(mask: DimArray | None) -> DimArray:
+        matrix, norms = _scaled(_present_powers(whole, mask, kind), name, rcond)
+        return _first(_solved(matrix, norms, data, mask, (name, degree), rcond), order)
+
+    # one matrix serves all lines without gaps
+    out = fitted(None) if mask is None else if_likely(all(mask, name), lambda: fitted(None), lambda: fitted(mask))
     if not (full or cov):
         return out
     from namedgrad.rules.linalg.numbers import matrix_rank
 
-    left = total(e.square(absolute(subtract(data, contract(matrix, out, (degree,))))), (name,))
+    powers, data = _present_powers(whole, mask, kind), data if mask is None else select(mask, data)
+    matrix, _ = _scaled(powers, name, rcond)
+    left = total(e.square(absolute(subtract(data, contract(powers, out, (degree,))))), (name,))
     cells = c(n) if mask is None else total(cast(mask, "int64"), (name,))
-    rank = matrix_rank(e.divide(matrix, norms), (name, degree))  # of each line without its gaps
+    rank = matrix_rank(matrix, (name, degree))  # of each line without its gaps
     left = where(e.logical_and(e.greater(cells, c(deg + 1)), equal(rank, c(deg + 1))), left, c(np.nan))
     return _figures(whole, out, _first(left, order), name, degree, full=full, cov=cov)
 
@@ -266,6 +263,36 @@ class Polyfit(NamedTuple):
     matrix_rank: DimArray | None = None
     singular_values: DimArray | None = None
     polyfit_covariance: DimArray | None = None
+
+
+def _present_powers(powers: DimArray, mask: DimArray | None, kind: Any) -> DimArray:
+    """The powers with 0 in every gap, where there may be some."""
+    return powers if mask is None else multiply(powers, cast(mask, kind))
+
+
+def _scaled(matrix: DimArray, name: Name, rcond: float | None) -> tuple[DimArray, DimArray]:
+    """The columns in unit length, and what they were divided by, which cancels unless singular values are cut off."""
+    norms = e.sqrt(total(e.square(absolute(matrix)), (name,)))
+    norms = where(equal(norms, c(0)), c(1), norms)
+    norms = norms if rcond is not None and rcond > _rounding(matrix, name) else stop_gradient(norms)
+    return e.divide(matrix, norms), norms
+
+
+def _rounding(matrix: DimArray, name: Name) -> float:
+    return extent(matrix, name) * float(np.finfo(matrix.dtype).eps)
+
+
+def _solved(
+    matrix: DimArray, norms: DimArray, data: DimArray, mask: DimArray | None, dims: tuple[Name, Name], rcond: float | None
+) -> DimArray:
+    """The coefficients, NaN where nothing is there."""
+    from namedgrad.rules.linalg.solving import pseudoinverse
+
+    name, _ = dims
+    data = data if mask is None else select(mask, data)
+    inverse = pseudoinverse(matrix, dims, rtol=_rounding(matrix, name) if rcond is None else rcond, errors="nan")
+    out = e.divide(contract(inverse, data, (name,)), norms)
+    return out if mask is None else where(e.greater(total(cast(mask, "int64"), (name,)), c(0)), out, c(np.nan))
 
 
 def _first(x: DimArray, order: Names) -> DimArray:

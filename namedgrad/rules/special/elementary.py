@@ -69,6 +69,9 @@ def _pseudo_huber_in_delta(delta: DimArray, r: DimArray) -> DimArray:
     return multiply(multiply(r, sine), square(divide(sine, add(_ONE, cosine))))
 
 
+_huber_length = elementwise("huber_length", None, None, None)
+
+
 def _in_degrees(slope: DimArray) -> DimArray:
     return scaled(_DEGREE, slope)
 
@@ -93,7 +96,7 @@ huber = special(
     domain=("quarters", "real"), operands=("delta", "r"), says="Huber's loss, r²/2 up to the size delta, beyond linear.",
     kernel="huber_of_delta")
 pseudo_huber = special(
-    "pseudo_huber", lambda y, delta, r: _pseudo_huber_in_delta(delta, r), lambda y, delta, r: scale(part_of_length(r, delta, hypot(delta, r)), delta),
+    "pseudo_huber", lambda y, delta, r: _pseudo_huber_in_delta(delta, r), lambda y, delta, r: scale(part_of_length(r, delta, _huber_length(y, delta, r)), delta),
     domain=("positive", "real"), operands=("delta", "r"), says="Smooth form of Huber's loss, delta² (√(1 + (r / delta)²) - 1).")
 spence = special(
     "spence", lambda y, z: _spence_slope(z),
