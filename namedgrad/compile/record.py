@@ -216,6 +216,8 @@ class Recorder(backends.Recorder):
             return np.array(out)
         if backends.is_number(out):
             return distinct(out)
+        if out is not None and not backends.is_array(out):  # a cell of objects, such as texts or dates of cftime
+            return np.array(out, object)
         return backends.alias(out) if id(out) in self._known else out
 
     @staticmethod

@@ -15,6 +15,7 @@ from tests.xarray.programs import PROGRAMS, Program, field, with_gaps
 # What this does depends on values, so that it cannot be recorded.
 BY_VALUE = {"dropna"}
 NAMELESS = {"as numpy functions"}  # xarray takes the method .name of a positional array for the name of a DataArray
+DATES = xr.date_range("2000-01-01", periods=3, freq="MS", calendar="360_day", use_cftime=True)
 EACH = pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name not in BY_VALUE], ids=lambda p: p.name)
 
 
@@ -76,6 +77,22 @@ def test_the_cell_where_several_dims_are_largest(over: Any) -> None:
     for x in (field(), field(1)):
         want = xr.where(x == x.max(["lat", "time"]), 2 * x, 0.0)
         xr.testing.assert_allclose(gradient(x).transpose(*x.dims).drop_vars(x.coords), want.drop_vars(x.coords), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("labels", "f"),
+    [
+        (list("abc"), lambda x: x.where(x.k == x.idxmax("k")).sum("k")),
+        (list("abc"), lambda x: x * (x.k == x.isel(k=x.argmax("k")).k)),
+        (DATES, lambda x: x.where(x.k <= x.idxmax("k")).sum("k")),
+        (DATES, lambda x: x.where(x.k < x.k.isel(k=x.argmax("k"))).sum("k")),
+    ],
+    ids=["label", "label by position", "date", "date by position"],
+)
+def test_one_of_labels_that_are_objects(labels: Any, f: Callable[..., Any]) -> None:
+    points = [xr.DataArray(v, dims="k", coords={"k": labels}) for v in ([1.0, 3.0, 2.0], [2.0, 1.0, 5.0])]
+    replayed(f, *points)
+    replayed(ng.grad(lambda x: cubes(f(x))), *points)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

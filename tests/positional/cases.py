@@ -170,6 +170,7 @@ case("np.sort", np.sort, A)
 case("np.sort axis", lambda a: np.sort(a, axis=0), A)
 case("np.sort flat", lambda a: np.sort(a, axis=None), A)
 case("np.argsort and take", lambda a: np.take_along_axis(a, np.argsort(a, axis=0), axis=0), A)
+case("np.lexsort and take", lambda a: np.take_along_axis(a, np.lexsort((a, np.floor(a)), axis=0), axis=0), A)
 
 # ---- shape
 case("np.transpose", np.transpose, CUBE)

@@ -46,6 +46,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "nanargmax": lambda x: np.nanargmax(x, axis=0),
     "nanargmin": np.nanargmin,
     "argsort": lambda x: np.argsort(x, axis=0, kind="stable"),
+    "lexsort": lambda x: np.lexsort((x[1], x[0] > 0, np.array(list("baab")))),
+    "lexsort of one array": lambda x: np.lexsort(np.stack([x, np.floor(x)])),
     "isclose": lambda x: np.isclose(x, x * 1.00000001, equal_nan=True),
     "allclose": lambda x: np.allclose(x[:2], x[:2]),
     "array_equal": lambda x: np.array_equal(x, x, equal_nan=True),

@@ -100,7 +100,7 @@ def _by_value(function: Callable[..., Any]) -> None:
         return function(*raw[0], **raw[1])
 
 
-for _function in (np.nonzero, np.flatnonzero, np.argwhere, np.argpartition, np.lexsort, np.array_equiv):
+for _function in (np.nonzero, np.flatnonzero, np.argwhere, np.array_equiv):
     _by_value(_function)
 
 

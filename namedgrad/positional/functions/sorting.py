@@ -18,6 +18,7 @@ from namedgrad.positional.protocol import implements, static
 from namedgrad.rules import sorting as s
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c, divide
+from namedgrad.rules.indexing import gather
 from namedgrad.rules.sorting.order import places as checked
 from namedgrad.rules.structure import cast
 
@@ -50,6 +51,18 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: Any = None, orde
     if extent(x, name):
         checked(at, extent(x, name), "argpartition")
     return argsort(a, axis)
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> DimArray:
+    """One stable order after the other, from the key that counts least, so that each slice has its own."""
+    if len({np.shape(k) for k in keys}) != 1:
+        raise ValueError(f"np.lexsort needs keys of one shape, and got {[np.shape(k) for k in keys]}")
+    least, *others = (along(x, granted(x, axis)) for x in map(stop_gradient, map(numbered, keys)))
+    order = s.argsort(*least)
+    for x, name in others:
+        order = gather(order, {name: s.argsort(gather(x, {name: order}), name)})
+    return order
 
 
 def _places(kth: Any, what: str) -> int | list[int]:
