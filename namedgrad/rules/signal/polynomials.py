@@ -238,10 +238,11 @@ def polyfit(
 
     def fitted(mask: DimArray | None) -> DimArray:
         matrix, norms = _scaled(_present_powers(whole, mask, kind), name, rcond)
-        return _first(_solved(matrix, norms, data, mask, (name, degree), rcond), order)
+        return _solved(matrix, norms, data, mask, (name, degree), rcond)
 
     # one matrix serves all lines without gaps
     out = fitted(None) if mask is None else if_likely(all(mask, name), lambda: fitted(None), lambda: fitted(mask))
+    out = _first(out, order)
     if not (full or cov):
         return out
     from namedgrad.rules.linalg.numbers import matrix_rank
