@@ -12,6 +12,7 @@ from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE, Names
 from namedgrad.positional.array import Lifted, PositionalArray, as_array, numbers, renumber, wrap
 from namedgrad.positional.memory import given, steps
+from namedgrad.positional.scipy_fft import offer
 from namedgrad.transforms.leaves import Adapter, Block, add_adapter
 
 
@@ -133,11 +134,13 @@ class Number(Plain):
 
 
 def _alike(leaf: PositionalArray, x: DimArray) -> PositionalArray:
+    offer()
     out = given(wrap(x, type(leaf)), leaf)
     return _as_number(leaf, out) if leaf._is_number else as_array(out)
 
 
 def _lifted(leaf: Any, x: DimArray) -> PositionalArray:
+    offer()
     out = given(wrap(x, Lifted), leaf)
     return as_array(out) if backends.is_array(leaf) else out
 

@@ -15,6 +15,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, make
 from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.positional.array import PositionalArray, numbers, ordered, wrap
+from namedgrad.positional.scipy_fft import offer
 from namedgrad.rules.structure import relabel, reorder
 
 
@@ -45,6 +46,7 @@ def data_for(x: DimArray, dims: Names) -> Any:
 
 def numbered(x: DimArray, dims: Names) -> PositionalArray:
     """A positional array with the visible axes in the order of ``dims``."""
+    offer()
     return wrap(ordered(x, dims))
 
 
