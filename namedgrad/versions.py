@@ -119,6 +119,11 @@ def renamed(x: DimArray, names: Names, hidden: frozenset[Name]) -> DimArray:
     return Version(x.state, names, hidden) if type(x) is Version else make(x.raw, names, hidden)
 
 
+def settled(x: DimArray) -> DimArray:
+    """An array that no version is made of any more."""
+    return make(x.raw, x.names, x.hidden) if type(x) is Version else x
+
+
 def home_of(x: DimArray) -> Backend:
     """Where an array is, without asking for its cells."""
     return NUMPY if type(x) is Version else backends.backend_of(x.raw)
