@@ -346,7 +346,7 @@ class DimArray:
     def _summary(self) -> str:
         hidden = f" vectorized {_sizes_text(self.vectorized_sizes)}" if self.hidden else ""
         where = "" if self.backend == "numpy" else f" {self.backend}"
-        return f"{type(self).__name__} {_sizes_text(self.sizes)}{hidden} {self.dtype}{where}"
+        return f"DimArray {_sizes_text(self.sizes)}{hidden} {self.dtype}{where}"
 
     def __repr__(self) -> str:
         return f"<{self._summary()}>\n{self._ordered()!r}"
@@ -355,7 +355,7 @@ class DimArray:
         body = html.escape(repr(self._ordered()))
         return (
             "<div><style>.ng-hidden{color:#888;font-style:italic}</style>"
-            f"<b>{type(self).__name__}</b> {_html_sizes(self.sizes, '')}"
+            f"<b>DimArray</b> {_html_sizes(self.sizes, '')}"
             f"{_html_sizes(self.vectorized_sizes, 'ng-hidden')} <code>{self.dtype}</code> {self.backend}"
             f"<details><summary>data</summary><pre>{body}</pre></details></div>"
         )

@@ -53,7 +53,7 @@ class State:
             path.append(tuple(change))
         cells = call(NUMPY.copy, state._cells)
         for at, before in reversed(path):
-            call(NUMPY.put_at, cells, at, before)
+            call(NUMPY.replace, cells, before, at, "put")
         self._later = None
         return cells
 
@@ -68,15 +68,11 @@ class State:
 
     def write(self, at: At, value: Any, how: str) -> State:
         """The next state, with a value put or added."""
-        if backends.is_recording():  # each array by itself, with an identity; the program writes in place
+        if backends.is_recording() or self._cells is None or self._is_shown:  # a program writes in place
             return State(call(NUMPY.write_block, self.all(), value, at, how))
-        if self._cells is None or self._is_shown:
-            new = State(call(NUMPY.copy, self.all(), "C"))
-        else:
-            before = call(NUMPY.copy, call(NUMPY.getitem, self._cells, at))
-            new = State(self._cells)
-            self._cells, self._later = None, (new, at, before)
-        call(NUMPY.add_at if how == "add" else NUMPY.put_at, new._cells, at, value)
+        before = call(NUMPY.replace, self._cells, value, at, how)
+        new = State(self._cells)
+        self._cells, self._later = None, (new, at, before)
         return new
 
 
@@ -123,14 +119,19 @@ def renamed(x: DimArray, names: Names, hidden: frozenset[Name]) -> DimArray:
     return Version(x.state, names, hidden) if type(x) is Version else make(x.raw, names, hidden)
 
 
+def settled(x: DimArray) -> DimArray:
+    """An array that no version is made of any more."""
+    return make(x.raw, x.names, x.hidden) if type(x) is Version else x
+
+
 def home_of(x: DimArray) -> Backend:
     """Where an array is, without asking for its cells."""
     return NUMPY if type(x) is Version else backends.backend_of(x.raw)
 
 
-def is_part(x: DimArray, cells: int) -> bool:
-    """Whether so many cells are few beside those of an array of NumPy's that is large enough."""
-    if not (type(x) is Version or type(x.raw) is np.ndarray):
+def is_part(x: DimArray, v: DimArray, cells: int) -> bool:
+    """Whether both are NumPy's, and so many cells few beside those of ``x``, which are many."""
+    if not (type(x) is Version or type(x.raw) is np.ndarray) or home_of(v) is not NUMPY:
         return False
     size = math.prod(x.full_shape)
     return size >= MANY and size >= SMALL_PART * cells

@@ -105,6 +105,18 @@ def test_attributes_do_not_ask_for_cells() -> None:
     np.testing.assert_array_equal(b.isel(t=1).data, np.full(100, 5.0))
 
 
+def test_results_are_plain_arrays() -> None:
+    x = ng.DimArray(np.ones((80, 100)), ("t", "x"))
+    write = lambda x: x.at[{"t": 0}].multiply(3.0)
+    first = lambda x: x.isel(t=0).sum() + (x.isel(t=1) ** 2).sum()
+    out, back = ng.pullback(write, x)
+    results = [out, back(x), *ng.jvp(write, (x,), (x,)), ng.grad(first)(x), *ng.value_and_grad(first)(x), ng.hvp(first, x, x)]
+    assert [type(r) for r in results] == [ng.DimArray] * len(results)
+    out.data[...] = 7.0  # of the user's from now on
+    np.testing.assert_array_equal(back(x).data, np.where(np.arange(80)[:, None], 1.0, 3.0) * np.ones(100))
+    assert repr(write(x)).startswith("<DimArray (t: 80, x: 100) float64>")
+
+
 def heat(u: Any, steps: int) -> Any:
     """Every step is kept, as programs do that are to be looked at later."""
     table = np.zeros_like(u, shape=(steps, u.size))

@@ -353,8 +353,6 @@ def ticks(of: np.dtype[Any], unit: np.dtype[Any]) -> DimArray:
 
 def stamp(x: DimArray, hidden: frozenset[Name]) -> DimArray:
     """The same array under another mark, at every level; nothing is recorded because marks have no derivative."""
-    if x.hidden is hidden:
-        return x
     if x.level is None:
         return renamed(x, x.names, hidden)
     return Traced(stamp(x.value, hidden), x.level, x.node)

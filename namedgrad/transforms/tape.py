@@ -22,6 +22,7 @@ from namedgrad.rules.complex import Conjugation, conj_if_complex
 from namedgrad.rules.structure import Summed, cast, choose, diagonalize, relabel, reorder, spread, stamp
 from namedgrad.trace import Level, Tangent, Traced, backward, forward, innermost
 from namedgrad.transforms.levels import as_taken
+from namedgrad.versions import settled
 
 Parts = Sequence[DimArray]
 QUIET = {"divide": "ignore", "invalid": "ignore", "over": "ignore", "under": "ignore"}
@@ -207,7 +208,7 @@ class Shape:
 
 def _below(out: DimArray, level: Level) -> DimArray:
     """An output without the trace of ``level``; one that is left of a transform that has returned is refused."""
-    return out.value if out.level is level else as_taken([out])[0]
+    return settled(out.value if out.level is level else as_taken([out])[0])
 
 
 def record(function: Callable[[list[DimArray]], Parts], ins: Parts, *, borrow: bool = False) -> Tape:
@@ -412,7 +413,7 @@ def own_memory(results: Iterable[DimArray], given: Iterable[DimArray | None]) ->
             done = fresh_copy(done)  # noqa: PLW2901 - the same value
             root = backends.memory(innermost(done).raw)
         taken.add(id(root))
-        out.append(done)
+        out.append(settled(done))
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,10 +50,8 @@ class _Block(Primitive):
         sizes = dict(zip(v.names, v.full_shape, strict=True)) | dict(zip(x.names, x.full_shape, strict=True))
         index = tuple(cuts.get(n, slice(None)) for n in names)
         within: Names = tuple(n for n in names if not isinstance(cuts.get(n), int))
-        if names == x.names and backends.backend_of(v.raw) is NUMPY:
-            value = laid_out(v, within, sizes | block, NUMPY)
-            if is_part(x, value.size):
-                return version_of(x).write(index, value, how, hidden)
+        if names == x.names and is_part(x, v, math.prod((sizes | block)[n] for n in within)):
+            return version_of(x).write(index, laid_out(v, within, sizes | block, NUMPY), how, hidden)
         backend = backends.backend_of(*(a.raw for a in args))
         value = laid_out(v, within, sizes | block, backend)
         return make(call(backend.write_block, laid_out(x, names, sizes, backend), value, index, how), names, hidden)
