@@ -24,9 +24,14 @@ class Met(list[DimArray]):
         self.flat = flat
 
     def note(self, y: DimArray, *, flat: bool) -> None:
-        """Add one that may be 0 somewhere, if that is of interest."""
-        of_interest = self.flat or not flat or y.level is not None
-        if of_interest and not backends.nonzero_everywhere(innermost(y).raw):
+        """Add one that may be 0 somewhere, if that is of interest.
+
+        Where nobody may look, roots that are differentiated once would be all that there are: these are left out.
+        """
+        raw = innermost(y).raw
+        twice = self.flat or y.level is not None
+        of_interest = twice or not flat if backends.may_look(raw) else twice and (flat or y.level is None)
+        if of_interest and not backends.nonzero_everywhere(raw):
             self.append(y)
 
 
