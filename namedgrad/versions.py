@@ -9,6 +9,7 @@ knows what was where the next one differs (Baker 1991, Shallow Binding Makes Fun
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -28,22 +29,23 @@ SMALL_PART = 4  # how often what is written, or read, would fit into the array
 class State:
     """What an array holds: all cells, or the next state and what was where that differs.
 
-    Who asks for all cells has them for good.
+    Who asks for all cells has them for good.  Those that share cells share a lock: threads may write on from one state.
     """
 
-    __slots__ = ("_cells", "_is_shown", "_later", "dtype", "shape")
+    __slots__ = ("_cells", "_is_shown", "_later", "_lock", "dtype", "shape")
 
-    def __init__(self, cells: Any, *, is_shown: bool = False) -> None:
+    def __init__(self, cells: Any, *, is_shown: bool = False, lock: Any = None) -> None:
         self._cells, self.shape, self.dtype = cells, cells.shape, cells.dtype
-        self._is_shown = is_shown
+        self._is_shown, self._lock = is_shown, lock or threading.RLock()
         self._later: tuple[State, At, Any] | None = None
 
     def all(self) -> Any:
         """All cells, in an array that is not written any more."""
-        if self._cells is None:
-            self._cells = self._restored()
-        self._is_shown = True
-        return self._cells
+        with self._lock:
+            if self._cells is None:
+                self._cells = self._restored()
+            self._is_shown = True
+            return self._cells
 
     def _restored(self) -> Any:
         """The cells as they were, in an array of their own."""
@@ -59,21 +61,23 @@ class State:
 
     def read(self, at: At) -> Any:
         """Some cells, in an array that is not written any more."""
-        if not backends.is_recording() and (self._cells is None or self._is_shown):
-            return NUMPY.getitem(self.all(), at)
-        part = (self.all() if self._cells is None else self._cells)[at]
-        if type(part) is not np.ndarray or SMALL_PART * part.size > math.prod(self.shape):
-            return call(NUMPY.getitem, self.all(), at)
-        return call(NUMPY.part, self._cells, at)
+        with self._lock:
+            if not backends.is_recording() and (self._cells is None or self._is_shown):
+                return NUMPY.getitem(self.all(), at)
+            part = (self.all() if self._cells is None else self._cells)[at]
+            if type(part) is not np.ndarray or SMALL_PART * part.size > math.prod(self.shape):
+                return call(NUMPY.getitem, self.all(), at)
+            return call(NUMPY.part, self._cells, at)
 
     def write(self, at: At, value: Any, how: str) -> State:
         """The next state, with a value put or added."""
-        if backends.is_recording() or self._cells is None or self._is_shown:  # a program writes in place
-            return State(call(NUMPY.write_block, self.all(), value, at, how))
-        before = call(NUMPY.replace, self._cells, value, at, how)
-        new = State(self._cells)
-        self._cells, self._later = None, (new, at, before)
-        return new
+        with self._lock:
+            if backends.is_recording() or self._cells is None or self._is_shown:  # a program writes in place
+                return State(call(NUMPY.write_block, self.all(), value, at, how))
+            before = call(NUMPY.replace, self._cells, value, at, how)
+            new = State(self._cells, lock=self._lock)
+            self._cells, self._later = None, (new, at, before)
+            return new
 
 
 class Version(DimArray):

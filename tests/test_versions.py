@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -90,6 +92,21 @@ def test_what_was_given_away_is_not_written() -> None:
     assert (whole[0], row, rows[0]) == tuple(map(pytest.approx, (np.ones(100),) * 3))
     assert whole[1].max() == rows[1].max() == 0
     np.testing.assert_array_equal(b.data[:2, 0], [2, 3])
+
+
+def test_threads_write_on_from_one_array() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(30):
+                base = ng.zeros({"t": 80, "x": 500}).at[{"t": 0}].set(1.0)
+                made = [*pool.map(lambda k, base=base: base.at[{"t": 1}].set(k + 2.0), range(8))]
+                for k, a in enumerate(made):
+                    np.testing.assert_array_equal(a.data[:3], np.array([[1.0], [k + 2], [0]]) * np.ones(500))
+                np.testing.assert_array_equal(base.data[:2], np.array([[1.0], [0]]) * np.ones(500))
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_attributes_do_not_ask_for_cells() -> None:
