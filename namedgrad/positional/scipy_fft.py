@@ -52,8 +52,62 @@ def _cosine(name: str) -> Callable[..., Any]:
     def function(
         x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, *_: Any, **options: Any
     ) -> Any:
-        other = options.get("orthogonalize") not in (None, norm == "ortho")
-        return NotImplemented if other else ops.FUNCTIONS[name](x, axis, type, n, norm)
+        return NotImplemented if _is_other(norm, options) else ops.FUNCTIONS[name](x, axis, type, n, norm)
+
+    return function
+
+
+def _is_other(norm: Any, options: dict[str, Any]) -> bool:
+    """Whether ends are weighted otherwise than for the norm."""
+    return options.get("orthogonalize") not in (None, norm == "ortho")
+
+
+def _sine(name: str) -> Callable[..., Any]:
+    """Cosine transforms of what is mirrored (Britanak, Yip and Rao 2007, Discrete Cosine and Sine Transforms)."""
+    cosine, mirrors = ops.FUNCTIONS[name.replace("s", "c")], 2 if name == "dst" else 3
+
+    def function(
+        x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, *_: Any, **options: Any
+    ) -> Any:
+        if _is_other(norm, options):
+            return NotImplemented
+        x = _resized(np.moveaxis(x, axis, -1), n)
+        signs = np.where(np.arange(x.shape[-1]) % 2, -1, 1).astype(x.dtype)
+        if type == 1:
+            y = _odd(x, norm, back=name == "idst")
+        elif type == mirrors:
+            y = np.flip(cosine(x * signs, -1, type, None, norm), axis=-1)
+        else:
+            y = cosine(np.flip(x, axis=-1), -1, type, None, norm) * signs
+        return np.moveaxis(y, -1, axis)
+
+    return function
+
+
+def _resized(x: Any, n: int | None) -> Any:
+    """The last axis cut to a length, or padded with zeros."""
+    more = 0 if n is None else n - x.shape[-1]
+    return np.pad(x, [*[(0, 0)] * (x.ndim - 1), (0, more)]) if more > 0 else x[..., :n]
+
+
+def _odd(x: Any, norm: str | None, *, back: bool) -> Any:
+    """The sine transform of type 1: the Fourier transform of the odd continuation, whose period is ``2 (n + 1)``."""
+    zero, period = np.zeros_like(x[..., :1]), 2 * (x.shape[-1] + 1)
+    whole = np.fft.rfft(np.concatenate([zero, x, zero, -np.flip(x, axis=-1)], axis=-1))
+    powers = {"ortho": -0.5, "backward": -1.0 * back, "forward": -1.0 * (not back)}
+    return -np.imag(whole)[..., 1:-1] * float(period) ** powers[norm or "backward"]
+
+
+def _each(name: str) -> Callable[..., Any]:
+    def function(
+        x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None, *_: Any, **options: Any
+    ) -> Any:
+        if _is_other(norm, options):
+            return NotImplemented
+        axes = np.atleast_1d(_axes(x, s, axes)).tolist()
+        for axis, n in zip(axes, [None] * len(axes) if s is None else np.atleast_1d(s).tolist(), strict=True):
+            x = FUNCTIONS[name](x, type, n, axis, norm)
+        return x
 
     return function
 
@@ -62,6 +116,8 @@ FUNCTIONS = {
     **{name: _one(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{f"{kind}{n}": _many(f"{kind}{n}") for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for n in "2n"},
     **{name: _cosine(name) for name in ("dct", "idct")},
+    **{name: _sine(name) for name in ("dst", "idst")},
+    **{f"{name}n": _each(name) for name in ("dct", "idct", "dst", "idst")},
 }
 _offered: list[Any] = []
 

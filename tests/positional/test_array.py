@@ -389,7 +389,7 @@ def test_names_of_letters_and_of_vectorized_axes_do_not_meet() -> None:
         (lambda x: scipy.signal.fftconvolve(x, x), r"use ng\.convolve"),
         (lambda x: scipy.interpolate.CubicSpline(range(2), x)(0.5), r"^scipy\.interpolate\.CubicSpline\(\), .*ng\.interp"),
         (lambda x: scipy.interpolate.CubicSpline(range(4), range(4))(x), r"^scipy\.interpolate\.CubicSpline\(\), "),
-        (lambda x: scipy.fft.dst(x), r"^scipy\.fft\.dst\(\), "),
+        (lambda x: scipy.fft.fht(x, 0.1, 0.5), r"^scipy\.fft\.fht\(\), "),
         (lambda x: scipy.ndimage.maximum(x), r"use ng\.max\("),
         (lambda x: scipy.signal.square(x), r"use ng\.convolve"),  # a wave, where np.square is a power
         (lambda x: scipy.linalg.cholesky(x), r"^scipy\.linalg\.cholesky\(\), .*use ng\.cholesky\("),
