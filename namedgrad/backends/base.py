@@ -202,8 +202,8 @@ class Backend(
         return number * self.xp.divide(x, y)
 
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
-        """``-g x / y``."""
-        return self.minus_quotient(self.xp.multiply(g, x), y)
+        """``-g (x / y)``: ``g x`` may leave the range where that does not."""
+        return self.xp.multiply(g, self.minus_quotient(x, y))
 
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
         """``-x / y``."""
