@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -210,6 +211,17 @@ def test_a_quotient_in_a_denominator_of_fewer_dims_that_is_odd(odd: float) -> No
     with np.errstate(all="ignore"):
         want = (-(x / y) / y).sum(0)
     np.testing.assert_allclose(pull(ng.ones({"a": 200, "b": 150})).data, want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [3, 400_000])
+@pytest.mark.parametrize(("x", "z", "g"), [(1e300, 1e100, 1e200), (1e-300, 1e-100, 1e-200), (3.0, 2.0, 5.0)])
+def test_slopes_of_quotients_stay_in_range(size: int, x: float, z: float, g: float) -> None:
+    top, below, seed = (ng.DimArray(np.full(size, v), "a") for v in (x, z, g))
+    exact = -float(Fraction(g) * Fraction(x) / Fraction(z) ** 2)
+    slope = lambda top, below, seed: ng.pullback(lambda z: top / z, below)[1](seed)
+    both = lambda top, below, seed: ng.pullback(ng.divide, top, below)[1](seed)[1]
+    for f in (slope, both, ng.compile(slope), ng.compile(both)):
+        np.testing.assert_allclose(f(top, below, seed).data, exact, rtol=1e-14)
 
 
 def test_gradients_of_the_largest_lie_in_memory_as_the_cells_do() -> None:

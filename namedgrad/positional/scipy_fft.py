@@ -38,14 +38,17 @@ def _many(name: str) -> Callable[..., Any]:
     default = (-2, -1) if name.endswith("2") else None
 
     def function(x: Any, s: Any = None, axes: Any = default, norm: Any = None, *_: Any, **__: Any) -> Any:
-        return ops.FUNCTIONS[name](x, _axes(x, s, axes), s, norm)
+        axes, s = _axes_and_sizes(x, s, axes)
+        return ops.FUNCTIONS[name](x, axes, s, norm)
 
     return function
 
 
-def _axes(x: Any, s: Any, axes: Any) -> Any:
-    """All axes where none are named, or the last ones, one for each size."""
-    return tuple(range(-(x.ndim if s is None else len(s)), 0)) if axes is None else axes
+def _axes_and_sizes(x: Any, s: Any, axes: Any) -> tuple[list[int], Any]:
+    """All axes where none are named, or the last ones, one for each size, of which -1 is the one that there is."""
+    sizes = None if s is None else np.atleast_1d(s).tolist()
+    axes = range(-(x.ndim if sizes is None else len(sizes)), 0) if axes is None else np.atleast_1d(axes).tolist()
+    return [*axes], None if sizes is None else [x.shape[a] if n == -1 else n for a, n in zip(axes, sizes, strict=True)]
 
 
 def _cosine(name: str) -> Callable[..., Any]:
@@ -104,8 +107,8 @@ def _each(name: str) -> Callable[..., Any]:
     ) -> Any:
         if _is_other(norm, options):
             return NotImplemented
-        axes = np.atleast_1d(_axes(x, s, axes)).tolist()
-        for axis, n in zip(axes, [None] * len(axes) if s is None else np.atleast_1d(s).tolist(), strict=True):
+        axes, sizes = _axes_and_sizes(x, s, axes)
+        for axis, n in zip(axes, sizes or [None] * len(axes), strict=True):
             x = FUNCTIONS[name](x, type, n, axis, norm)
         return x
 
