@@ -62,12 +62,18 @@ class State:
     def read(self, at: At) -> Any:
         """Some cells, in an array that is not written any more."""
         with self._lock:
-            if not backends.is_recording() and (self._cells is None or self._is_shown):
+            if backends.is_recording():
+                whole = self.all()  # which the program may capture
+                return call(NUMPY.part if self._is_part(whole[at]) else NUMPY.getitem, whole, at)
+            if self._cells is None or self._is_shown:
                 return NUMPY.getitem(self.all(), at)
-            part = (self.all() if self._cells is None else self._cells)[at]
-            if type(part) is not np.ndarray or SMALL_PART * part.size > math.prod(self.shape):
-                return call(NUMPY.getitem, self.all(), at)
-            return call(NUMPY.part, self._cells, at)
+            part = NUMPY.getitem(self._cells, at)
+            if type(part) is not np.ndarray:  # a number
+                return part
+            return call(NUMPY.part, self._cells, at) if self._is_part(part) else NUMPY.getitem(self.all(), at)
+
+    def _is_part(self, part: Any) -> bool:
+        return type(part) is np.ndarray and SMALL_PART * part.size <= math.prod(self.shape)
 
     def write(self, at: At, value: Any, how: str) -> State:
         """The next state, with a value put or added."""

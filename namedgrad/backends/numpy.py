@@ -373,9 +373,13 @@ class NumpyBackend(
         return out
 
     def replace(self, x: Raw, v: Raw, index: tuple[Any, ...], how: str) -> Raw:
-        """What was there, of an array that is written in place."""
+        """What was there, of an array that is written in place; an error, as of an overflow, leaves that there."""
         before = x[index].copy()
-        self.write_block(x, v, index, how, out=x)
+        try:
+            self.write_block(x, v, index, how, out=x)
+        except BaseException:
+            x[index] = before
+            raise
         return before
 
     def uncut(self, g: Raw, axis: int, index: slice | int, size: int) -> Raw:

@@ -72,7 +72,7 @@ class _CutMap(LinearCore):
         self.inner, self.sizes = {frame[n]: k for n, k in cuts.items()}, tuple([extent(x, n) for n in dims])
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
-        plain = g.level is None and type(g.raw) is np.ndarray and not backends.is_recording()
+        plain = g.level is None and isinstance(g.raw, (np.ndarray, np.generic)) and not backends.is_recording()
         if not plain or self.apart(g, self.out_frame) is not g:
             return super().pull(g)
         return [Placed(g, self.cuts, self.operands[0])]
