@@ -48,14 +48,22 @@ class State:
             return self._cells
 
     def _restored(self) -> Any:
-        """The cells as they were, in an array of their own."""
-        path, state = list[tuple[At, Any]](), self
+        """The cells as they were, in an array of their own.
+
+        States on a long way here are given theirs, too: who asks for all in turn goes each part of the way once.
+        """
+        path, state = list[tuple[State, At, Any]](), self
         while state._later is not None:
-            state, *change = state._later
-            path.append(tuple(change))
-        cells = call(NUMPY.copy, state._cells)
-        for at, before in reversed(path):
+            later, at, before = state._later
+            path.append((state, at, before))
+            state = later
+        cells, gone = call(NUMPY.copy, state._cells), 0
+        for state, at, before in reversed(path):
             call(NUMPY.replace, cells, before, at, "put")
+            gone += before.size
+            if gone > cells.size and state is not self:
+                state._cells, state._later, gone = cells, None, 0
+                cells = call(NUMPY.copy, cells)
         self._later = None
         return cells
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
+from namedgrad.backends import NUMPY
 from namedgrad.versions import MANY, Version
 from tests.support.memory import peak
 
@@ -92,6 +93,19 @@ def test_what_was_given_away_is_not_written() -> None:
     assert (whole[0], row, rows[0]) == tuple(map(pytest.approx, (np.ones(100),) * 3))
     assert whole[1].max() == rows[1].max() == 0
     np.testing.assert_array_equal(b.data[:2, 0], [2, 3])
+
+
+@pytest.mark.parametrize("oldest_first", [True, False])
+def test_many_versions_are_restored_in_linear_time(monkeypatch: pytest.MonkeyPatch, oldest_first: bool) -> None:
+    kept = [ng.zeros({"t": 80, "x": 100})]
+    for i in range(200):
+        kept.append(kept[-1].at[{"t": slice(i % 4 * 20, i % 4 * 20 + 20)}].set(i + 1.0))
+    calls, replace = [0], type(NUMPY).replace
+    monkeypatch.setattr(type(NUMPY), "replace", lambda *a: (calls.__setitem__(0, calls[0] + 1), replace(*a))[1])
+    for i in range(201) if oldest_first else reversed(range(201)):
+        rows = [max([k + 1 for k in range(i) if k % 4 == quarter], default=0) for quarter in range(4)]
+        np.testing.assert_array_equal(kept[i].data[:, 0], np.repeat(rows, 20))
+    assert calls[0] < 8 * 200  # 19,900 if each went all the way
 
 
 def test_programs_capture_what_is_not_written() -> None:
