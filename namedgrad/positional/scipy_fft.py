@@ -67,13 +67,14 @@ def _is_other(norm: Any, options: dict[str, Any]) -> bool:
 
 def _sine(name: str) -> Callable[..., Any]:
     """Cosine transforms of what is mirrored (Britanak, Yip and Rao 2007, Discrete Cosine and Sine Transforms)."""
-    cosine, mirrors = ops.FUNCTIONS[name.replace("s", "c")], 2 if name == "dst" else 3
+    mirrors = 2 if name == "dst" else 3
 
     def function(
         x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, *_: Any, **options: Any
     ) -> Any:
         if _is_other(norm, options):
             return NotImplemented
+        cosine = ops.FUNCTIONS[name.replace("s", "c")]  # when it is first asked for: it comes with others
         x = _resized(np.moveaxis(x, axis, -1), n)
         signs = np.where(np.arange(x.shape[-1]) % 2, -1, 1).astype(x.dtype)
         if type == 1:
