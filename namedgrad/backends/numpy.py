@@ -245,7 +245,7 @@ class NumpyBackend(
         return _times(np.divide, x, y, number)
 
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
-        """In one pass over memory: of eight million in 10 ms instead of 20."""
+        """In one pass over memory: of eight million in 10 ms instead of 17."""
 
         def some(g: Raw, x: Raw, y: Raw, to: Raw) -> None:
             np.negative(np.multiply(np.divide(x, y, out=to), g, out=to), out=to)

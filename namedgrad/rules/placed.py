@@ -36,11 +36,11 @@ class Placed(DimArray):
     def raw(self) -> Any:
         """The whole array."""
         if self._whole is None:
-            self._whole = self.whole()
+            self._whole = self._made()
         return self._whole
 
-    def whole(self) -> Any:
-        """The array, made anew."""
+    def _made(self) -> Any:
+        """Zeros around the part."""
         names = self._rest(self.names)
         raw = reorder(self.part, names).raw
         for n in reversed(tuple(self.cuts)):  # the last cut is the smallest
