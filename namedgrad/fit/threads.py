@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import functools
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from namedgrad.fit.cells import Index
+
+# Seconds after which a thread that holds Python's lock gives it up to one that waits. Between two array operations it
+# holds it for less than the other takes to wake up, which so waits for Python's 5 ms to pass; with this 29,008
+# exponentials on two threads take 195 ms instead of 214.
+HANDOVER = 1e-4
 
 _HELPED: contextvars.ContextVar[int | None] = contextvars.ContextVar("helped", default=None)
 
@@ -67,6 +73,17 @@ def on_threads(work: Callable[[], Any], count: int) -> list[Any]:
         return [f.result() for f in [pool.submit(contextvars.copy_context().run, work) for _ in range(count)]]
 
 
+@contextlib.contextmanager
+def _impatient() -> Iterator[None]:
+    """Where threads wait for Python's lock for a short time at most."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, HANDOVER))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
 class Crew:
     """Threads that help the main one to evaluate, started when first needed."""
 
@@ -85,7 +102,8 @@ class Crew:
             yield
             return
         before = self._pool, self._others
-        with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(others) as pool:
+        limited = _libraries().limit(limits=1, user_api="blas")
+        with limited, _impatient(), ThreadPoolExecutor(others) as pool:
             self._pool, self._others = pool, others
             try:
                 yield
