@@ -56,6 +56,7 @@ INSTEAD_OF_MODULES = {
     ),
     "pandas.": ".to_numpy() of what is pandas', and NumPy's functions",
 }
+_KNOWN = {"numpy", "scipy", "pandas", "xarray"}  # other packages are programs like the user's own
 _APPLIES = ("apply_ufunc", "reduce", "map_blocks")  # functions of xarray that call one of the user's
 _SCIPY = {  # under another name here; "": what has the name here is something else
     "Akima1DInterpolator": "interp", "CubicSpline": "interp", "PchipInterpolator": "interp", "interp1d": "interp",
@@ -152,6 +153,8 @@ def explained(what: str, instead: str) -> tuple[str, str]:
     name = by.rpartition(".")[2].removesuffix("()")
     if by.startswith((".to_", ".plot", "matplotlib")):
         return by, f"has_aux=True to return the array and do this outside of the function, or {_CONSTANT}"
+    if module.partition(".")[0] not in _KNOWN:
+        return f"{by}, by {what},", f"{instead}, or {_CONSTANT}"
     return f"{by}, which computes with plain NumPy arrays,", f"{_own(by, name, module)}, or {_CONSTANT}"
 
 

@@ -106,6 +106,11 @@ def _per_slice(self: Any, other: Any, *_: Any, **__: Any) -> bool:
     return any(map(_is_not_one, (self._data, getattr(getattr(other, "variable", other), "_data", None))))
 
 
+def _asked_per_slice(self: Any) -> bool:
+    data = getattr(self, "variable", self)._data
+    return isinstance(data, PositionalArray) and bool(data.vectorized) and not backends.is_recording()
+
+
 def _is_not_one(data: Any) -> bool:
     """Whether an array has other values per slice, or may have in the next call of a compiled program."""
     return isinstance(data, PositionalArray) and (bool(data.vectorized) or backends.is_recording())
@@ -323,6 +328,16 @@ def _decided(truth: Any) -> bool:
     return bool(truth)
 
 
+def _agreed(original: Call, self: Any) -> bool:
+    """Where all slices answer alike a program goes on with that, as each of them would on its own."""
+    answers = getattr(self, "variable", self)._data
+    if answers.size == 1 and answers._x.level is None and answers._x.backend == "numpy":
+        every = answers.devectorize()
+        if (truth := bool(np.all(every))) == bool(np.any(every)):
+            return truth
+    return bool(original(self))
+
+
 def _lazy_extremes(original: Call, *, array: Any, **options: Any) -> Any:
     """Where extremes lie is fixed, and xarray picks the labels of arrays that it knows to be lazy."""
     return original(array=array.copy(data=ops.FUNCTIONS["stop_gradient"](array.data).data), **options)
@@ -507,6 +522,7 @@ SEAMS = [
     Seam("xarray.core.indexes:_sanitize_slice_element", _later(_HERE + "selecting", "bound_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
     *(Seam(f"xarray.core.duck_array_ops:{n}", _filled, around=True) for n in ("pad", "full_like")),
+    Seam("xarray.core.common:AbstractArray.__bool__", _agreed, _asked_per_slice, around=True),
     Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),
     Seam("xarray.{}.computation:_calc_idxminmax", _lazy_extremes, _is_lazy, around=True),
     *(Seam(f"xarray.core.{n}", _of_dates, _dates_of_ours, around=True) for n in _OF_DATES),

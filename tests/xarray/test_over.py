@@ -68,6 +68,31 @@ def test_hidden_coordinates_do_not_leave(leave, dim):
         ng.vmap(lambda x: x * leave(x), dim)(field())
 
 
+def checked(x):
+    if not (x > -1e9).all() or (x.variable.isnull()).any():
+        raise ValueError("out of range")
+    return (x**2).sum() if x.max() > 1e9 else (x**3).sum()
+
+
+def test_questions_that_all_slices_answer_alike_steer_python():
+    x = field()
+    np.testing.assert_allclose(ng.grad(checked, over="lat")(x), 3 * x**2, rtol=1e-12)
+    with pytest.raises(ValueError, match="out of range"):
+        ng.grad(checked, over=("lat", "time"))(xr.full_like(x, np.nan))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.sum() if x.mean() > field().mean() else -x.sum(),
+        lambda x: x.sum() or -x.sum(),  # of what is differentiated
+    ],
+)
+def test_questions_that_slices_answer_differently_do_not(f):
+    with pytest.raises(ng.TraceError, match=r"slice|differentiated"):
+        ng.grad(f, over="lat")(field())
+
+
 def test_over_several_dims_keeps_every_coordinate():
     x = field()
     f = lambda x: (x * x.lat + x.lon * x.area).std()

@@ -56,6 +56,7 @@ REACHED = {
     "_normalize_indexes": lambda x: x.reindex(lon=x.mean(["time", "lat"]).data * 50, method="nearest"),
     "reindex": lambda x: (x * x.lon).reindex(lon=[0.0, 100.0], method="nearest"),
     "reindex_like": lambda x: (x * x.lon).reindex_like(WEIGHTS[:2]),
+    "AbstractArray.__bool__": lambda x: x * (2.0 if (x < 99.0).any() else 0.0),
     "Variable.equals": lambda x: x * (2.0 if x.equals(x.copy()) else 0.0),
     "map_blocks": lambda x: x.map_blocks(lambda x: x**2) + xr.map_blocks(lambda x, k: k * x, x, args=[2.0]),
     "_calc_idxminmax": lambda x: x * x.idxmax("lon"),
@@ -101,7 +102,7 @@ REACHED = {
     "Variable.chunk": lambda x: x.variable.chunk({"time": 4}).compute(),
     "DataWithCoords.clip": lambda x: np.clip(x, 1.0, 2.0),
 }
-OVER = {"Variable.equals", "apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel", "PandasIndex.isel"}
+OVER = {"AbstractArray.__bool__", "Variable.equals", "apply_indexer", "Variable.__getitem__", "IndexVariable._finalize_indexing_result", "Dataset.dropna", "PandasIndex.sel", "PandasIndex.isel"}
 DATES = {"pandas_isnull", "mean", "_contains_cftime_datetimes", "_get_date_field", "_round_field", "_strftime"}
 LAZY = {"_calc_idxminmax"}
 RECORDED = {"Weighted.__init__"}
