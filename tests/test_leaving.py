@@ -129,6 +129,6 @@ def test_deepcopy_stays_on_the_trace() -> None:
 def test_a_package_that_looks_at_a_value_is_named_with_how() -> None:
     program = compile("def checked(x):\n    return x if x.sum() else -x", "/home/me/site-packages/climate.py", "exec")
     known: dict[str, Any] = {"__name__": "climate"}
-    exec(program, known)
+    exec(program, known)  # noqa: S102 - the text above
     with pytest.raises(ng.TraceError, match=r"climate.checked\(\), by bool\(\), would take a value .* np.where"):
         ng.grad(lambda x: np.sum(known["checked"](x)))(np.arange(3.0))
