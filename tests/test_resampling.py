@@ -84,6 +84,17 @@ def test_a_missing_cell_spoils_its_neighbours_only() -> None:
     assert np.array_equal(gradient.data, [1.0, 0.0, 1.5, 0.5])
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_node_beside_a_missing_cell_has_its_value_and_no_slope(compiled: bool) -> None:
+    for gap in (np.nan, np.inf):
+        a, at = ng.DimArray([1.0, gap, 3.0, 4.0, gap], "x"), ng.DimArray([0.0, 2.0, 3.0, 2.5], "p")
+        f = lambda at, a=a: ng.pushforward(lambda at: ng.interp(a, {"x": at}), (at,), (ng.ones_like(at),))
+        value, tangent = (ng.compile(f) if compiled else f)(at)
+        assert value.data.tolist() == [1.0, 3.0, 4.0, 3.5]
+        assert tangent.data.tolist() == [0.0, 1.0, 0.0, 1.0]
+        assert ng.grad(lambda at, a=a: ng.interp(a, {"x": at}).sum())(at).data.tolist() == [0.0, 1.0, 0.0, 1.0]
+
+
 def test_interp_does_not_depend_on_the_order_of_the_nodes() -> None:
     shuffle = RNG.permutation(5)
     at = {"x": ng.DimArray([1.0, 2.0], "p")}

@@ -30,7 +30,7 @@ from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.reductions import any as any_of
 from namedgrad.rules.reductions import prod
-from namedgrad.rules.structure import add, cast, constant_like, equal, identity, isfinite, relabel, where
+from namedgrad.rules.structure import add, cast, constant_like, equal, identity, relabel, where
 from namedgrad.xarray.convert import named, numbered
 from namedgrad.xarray.splines import spline
 
@@ -107,7 +107,7 @@ def along_one(x: DimArray, line: Line, method: str, kwargs: dict[str, Any]) -> D
     degree = _degree(method, options)
     single = x.ndim == 1 and x.dtype == np.float64 and not isinstance(fill, str)
     if method == "linear":
-        out = _linear(x, line, like_numpy=single)
+        out = _on_one_line(x, line) if single else _linear(x, line)
     elif method == "nearest":
         out = _nearest(x, line)
     elif degree == 0:
@@ -131,27 +131,21 @@ def _degree(method: str, options: dict[str, Any]) -> int:
     return DEGREES[method]
 
 
-def _linear(x: DimArray, line: Line, *, like_numpy: bool = False, side: str = "left") -> DimArray:
-    """Straight lines.
-
-    At a node SciPy takes the interval in front of it, so a missing cell before a node reaches the node;
-    ``numpy.interp``, which it uses for single lines, takes the cell itself.
-    """
+def _linear(x: DimArray, line: Line, *, side: str = "left") -> DimArray:
+    """Straight lines; at a node SciPy takes the interval in front of it, so a missing cell before it reaches it."""
     if line.n == 1:
-        only = gather(x, {line.name: line.interval()})
-        there = stop_gradient(line.target)
-        return only if like_numpy else where(e.less(there, there), only, c(np.nan))  # SciPy: 0 / 0, everywhere
-    at = line.interval("right" if like_numpy else side)
+        only, there = gather(x, {line.name: line.interval()}), stop_gradient(line.target)
+        return where(e.less(there, there), only, c(np.nan))  # SciPy: 0 / 0, everywhere
+    at = line.interval(side)
     low, high = gather(x, {line.name: at}), gather(x, {line.name: at + 1})
     start, stop = gather(line.coord, {line.name: at}), gather(line.coord, {line.name: at + 1})
-    slope = (high - low) / (stop - start)
-    if not like_numpy:
-        return low + (line.target - start) * slope
-    there = stop_gradient(line.target)
-    first, last = (equal(there, stop_gradient(node)) for node in (start, stop))
-    lost = (first | last) & ~isfinite(stop_gradient(slope))
-    slope = where(lost, c(0.0), slope)  # of an interval with a missing end
-    return where(last, high + (line.target - stop) * slope, low + (line.target - start) * slope)
+    return low + (line.target - start) * ((high - low) / (stop - start))
+
+
+def _on_one_line(x: DimArray, line: Line) -> DimArray:
+    """By the rule of :func:`numpy.interp`, which xarray takes for single lines: a node has its own cell."""
+    options = {"fill_value": "extrapolate", "assume_sorted": True}
+    return OPERATIONS["interp"].function(x, {line.name: line.target}, {line.name: line.coord}, **options)
 
 
 def _nearest(x: DimArray, line: Line) -> DimArray:

@@ -109,6 +109,24 @@ def test_a_missing_neighbour_does_not_reach_a_target_on_a_node_of_a_single_line(
     np.testing.assert_array_equal(tangent, [-3.0, 0.0, 0.0])
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered in subtract")  # of pandas, in the plain program
+@pytest.mark.parametrize("nodes", [[-np.inf, 1.0, 3.0, np.inf], [-np.inf, 1.0, 3.0, 4.0], [0.0, 1.0, 3.0, np.inf]])
+@pytest.mark.parametrize("values", [[1.0, 1.0, 0.0, 0.0], [2.0, 1.0, 0.0, 5.0]])
+def test_single_lines_may_end_at_infinity(nodes, values):
+    line = xr.DataArray(values, dims="x", coords={"x": nodes})
+    f = lambda at: line.interp(x=at)
+    at = xr.DataArray([-5.0, 1.0, 2.0, 3.0, 7.0, 0.5, np.inf, -np.inf], dims="y")
+    value, tangent = ng.pushforward(f, (at,), (at * 0 + 1,))
+    np.testing.assert_array_equal(value, f(at))
+    slopes = [(f(at + h) - f(at)) / h for h in (1e-6, -1e-6)]
+    smooth = np.abs(slopes[0] - slopes[1]) < 1e-6
+    assert smooth.sum() >= 2
+    np.testing.assert_allclose(tangent.where(smooth), slopes[0].where(smooth), atol=1e-8)
+    gradient = ng.grad(lambda cells: cells.interp(x=at[1:6]).sum())(line)
+    one = [(line + d).interp(x=at[1:6]).sum() - f(at[1:6]).sum() for d in np.eye(4)]
+    np.testing.assert_allclose(gradient, one)
+
+
 GAPS = ["linear", "nearest", "zero", "slinear", "quadratic", "cubic", "polynomial", "barycentric", "krogh", "pchip", "akima", "makima", "spline"]
 
 

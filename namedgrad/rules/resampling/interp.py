@@ -334,9 +334,12 @@ def _linear(x: DimArray, along: Along) -> DimArray:
     rise = subtract(high, low)
     if known_finite(x):
         return add(low, multiply(t, rise))
+    bare, missing = stop_gradient(t), logical_not(isfinite(stop_gradient(rise)))
+    at_node = e.logical_or(equal(bare, c(0.0)), equal(bare, c(1.0)))
+    t = where(e.logical_and(missing, at_node), bare, t)  # a missing neighbour gives no slope, but the node has a value
     both = add(weigh(subtract(c(1), t), low), weigh(t, high))  # from an infinite cell nothing can be counted
     out = while_finite(where(isfinite(stop_gradient(low)), add(low, weigh(t, rise)), both))
     if along.endless is None:
         return out
-    bounded = e.logical_or(isfinite(stop_gradient(rise)), equal(stop_gradient(low), stop_gradient(high)))
+    bounded = e.logical_or(logical_not(missing), equal(stop_gradient(low), stop_gradient(high)))
     return where(e.logical_and(along.endless, logical_not(bounded)), c(np.nan), out)
