@@ -2,7 +2,8 @@
 
 xarray wraps the function in ``numpy.vectorize``, a loop that takes plain arrays only.  Here the looped axes are hidden
 instead, so the function runs once and sees what it would see in the loop.  A function that asks for the values of its
-slice (to branch, or to leave cells out) cannot run so; it is called for each slice, as the loop would.
+slice (to branch, or to leave cells out) cannot run so; it is called for each slice, as the loop would: for plain slices
+of axes that were hidden before, too, if nothing in them is differentiated.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from namedgrad.axes import Name
 from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, numbers, renumber, wrap
 from namedgrad.positional.broadcasting import joint_sizes, squeezed
-from namedgrad.positional.operands import unwrap
+from namedgrad.positional.operands import positional, unwrap
 from namedgrad.rules.structure import cast, relabel, reorder, spread
 
 
@@ -30,7 +31,11 @@ def of_slices(function: Callable[..., Any], core: Sequence[int], outputs: int, k
         try:
             return _at_once(function, args, core, outputs, kinds)
         except TraceError:
-            return _one_by_one(function, args, core, kinds)
+            names = tuple(dict.fromkeys(n for a in args if isinstance(a, PositionalArray) for n in a.vectorized))
+            if not names or not all(map(_is_plain, args)):
+                return _one_by_one(function, args, core, kinds)
+            found = _one_by_one(function, _in_front(args, core, names), core, kinds)
+            return tuple(positional(r, names) for r in found) if isinstance(found, tuple) else positional(found, names)
 
     return call
 
@@ -91,6 +96,23 @@ def _one_by_one(function: Any, args: Any, core: Sequence[int], kinds: Any) -> An
     if isinstance(results[0], tuple):
         return tuple(_stacked(parts, shape, _kind(kinds, k)) for k, parts in enumerate(zip(*results, strict=True)))
     return _stacked(results, shape, _kind(kinds, 0))
+
+
+def _is_plain(a: Any) -> bool:
+    """Whether a function that takes plain arrays may be given the slices: nothing in them is differentiated."""
+    return not isinstance(a, PositionalArray) or (a._x.level is None and type(a._x.raw) is np.ndarray)
+
+
+def _in_front(args: Sequence[Any], core: Sequence[int], names: Sequence[Name]) -> list[Any]:
+    """Plain arrays, with the axes of these names in front of all that are looped over."""
+    depths = [_depth(a, own) for a, own in zip(args, core)]
+    out = list(args)
+    for i, (a, depth) in enumerate(zip(args, depths)):
+        if isinstance(a, PositionalArray):
+            shown = a.devectorize(*(n for n in names if n in a.vectorized)) if a.vectorized else a
+            lead = [a.vectorized_sizes.get(n, 1) for n in names] + [1] * (max(depths) - depth)
+            out[i] = np.reshape(shown.data, (*lead, *a.shape))
+    return out
 
 
 def _stacked(parts: Sequence[Any], shape: tuple[int, ...], kind: Any) -> Any:

@@ -189,3 +189,29 @@ def test_vectorized_without_over():
     assert g.dims == ("lon",)
     assert ng.devectorize(g).dims == ("lat", "lon")
     np.testing.assert_allclose(ng.devectorize(g).values, x.sum("time").transpose("lat", "lon").values)
+
+
+def _longest_run(flags, least, minimum):
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(flags, int), [0]])))
+    longest = int((edges[1::2] - edges[::2]).max(initial=0))
+    return float(longest if longest >= least else minimum)
+
+
+@pytest.mark.parametrize("over", ["lat", "lon", ("lat", "lon")])
+def test_a_loop_of_plain_functions_over_what_is_not_differentiated(over):
+    x = field()
+    least = xr.DataArray([0.0, 2.0], dims="least")
+    base = x.isel(time=0, drop=True).rename("base")
+
+    def f(x, base):
+        options = {"input_core_dims": [["time"], [], []], "vectorize": True, "output_dtypes": [float]}
+        runs = xr.apply_ufunc(_longest_run, x > 0, least, base > 0, **options)
+        return (runs.sum("least") * x.sum("time") ** 2).sum()
+
+    g = ng.grad(f, over=over)(x, base)
+    first = over if isinstance(over, str) else over[0]
+    for i in range(x.sizes[first]):
+        one = ng.grad(f)(x.isel({first: i}), base.isel({first: i}))
+        np.testing.assert_allclose(g.isel({first: i}).transpose(*one.dims), one, rtol=1e-12)
+    runs = xr.apply_ufunc(_longest_run, x > 0, least, base > 0, input_core_dims=[["time"], [], []], vectorize=True)
+    np.testing.assert_allclose(g, (2 * runs.sum("least") * x.sum("time")).broadcast_like(x), rtol=1e-12)
