@@ -82,7 +82,12 @@ def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str
 
 
 def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) -> DimArray:
-    """The result of an operation that is linear over real numbers, such as the lengths themselves."""
+    """The result of an operation that is linear over real numbers, such as the lengths themselves.
+
+    Complex roots, those of complex numbers, are no factors of it: a part of a product is not one of its factors'.
+    """
+    if x.known.root.here.dtype.kind == "c" and not x.known.root.flat:
+        return out
     of = Known(x.known.root, lambda: part(x.known.even), lambda: None if x.known.odd is None else part(x.known.odd))
     of.steep = None if x.known.steep is None else part(x.known.steep)
     of.follow([x.known])
