@@ -43,8 +43,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     if root is None and prim.name == "where":
         return moved(prim, args, out, {}, len(args))
     if root is None:
-        both = of_both(args)
-        return out if both is None else of_lengths(prim, both, out)
+        return of_lengths(prim, of_both(args, out), out)
     known = Of(prim, args, out, root)
     known.steep = steep_of(prim, args, out)
     return mended(out, known, cancels=not root.flat and len(lengths) > 1)

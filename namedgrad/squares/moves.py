@@ -46,7 +46,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
             plain(rooted(lambda r: r.here, which)),
             functools.cache(lambda: rooted(lambda r: r.radicand(), which)),
             (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
-            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths),
+            flat=all(k.root.flat for k in lengths), sharp=all(k.root.sharp for k in lengths),
         )  # fmt: skip
         if not isinstance(y, Traced) or not root.may_be_0():
             return y
@@ -63,7 +63,8 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
 def wide(part: DimArray, a: DimArray) -> DimArray:
     """``part`` with all dims of ``a``."""
     if not part.names and a.names:  # a number, which is on no device
-        return ops.add(nothing(innermost(a)), part)
+        there = ops.add(nothing(innermost(a)), part)
+        return ops.cast(there, np.finfo(there.dtype).dtype) if there.dtype.kind == "c" != part.dtype.kind else there
     return ops.relabel(ops.spread(part, like(a)), {}, tuple(a.hidden))
 
 
