@@ -92,3 +92,11 @@ def _written(y):
     z = Z + 0j * np.concatenate([y, y])
     z[:2] = y
     return z
+
+
+@pytest.mark.parametrize("square", [lambda y: y.real**2, lambda y: (y * y).real, lambda y: (y * np.conj(y)).real, lambda y: (y**2).real, lambda y: abs(y) ** 2])
+def test_squares_of_moduli_by_products(square):
+    """``sqrt(z conj(z))`` is complex, too, of which the squares were refused beside a cell of 0."""
+    gradient = ng.grad(lambda z: np.sum(square(np.sqrt(z * np.conj(z)))))
+    for g in (gradient, ng.compile(gradient)):
+        np.testing.assert_allclose(g(Z), 2 * Z, rtol=1e-14, atol=1e-14)
