@@ -125,7 +125,7 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
         return fold(fold(g, f.g, names), f.factor, names, dtype)  # type: ignore[union-attr]
     own = () if kind is int else f.where.names if kind is Mask else f.names  # type: ignore[union-attr]
     if g.names == names and (own == names or not own):
-        if kind is int and f == 1 and dtype is None:
+        if kind is int and f == 1 and (dtype is None or dtype == g.dtype):
             return g
         out = product(g, f) if kind is not DimArray or how.guard else ops.weigh(g, f)  # type: ignore[arg-type]
     else:
@@ -137,7 +137,7 @@ def fold(g: DimArray, f: Factor, names: Names, dtype: np.dtype[Any] | None = Non
         else:
             factor: Any = f.g if kind is Weight else f  # type: ignore[union-attr]
             out = (ops.guarded_contract if how.guard else ops.weighed_contract)(g, factor, extra)
-    if dtype is not None:
+    if dtype is not None and dtype != out.dtype:  # that of a real operand, too, beside a complex factor
         out = ops.cast(out, dtype)
     return out if out.hidden is how else ops.stamp(out, how)
 
@@ -265,7 +265,7 @@ class Bilinear(Map):
         if self.mixes:
             g = self.apart(g)
         return [
-            ops.spread(fold(g, other, x.names, None if x.dtype == g.dtype else x.dtype), x)
+            ops.spread(fold(g, other, x.names, x.dtype), x)
             for x, other in zip(self.operands, self.others, strict=True)
         ]
 
@@ -316,11 +316,11 @@ class CoreMap(Map):
             if c is None:  # of an operand that passes nothing on
                 out.append(None)
                 continue
-            names, dtype = axes.renamed(x.names, tuple(frame.items())), None if x.dtype == g.dtype else x.dtype
+            names = axes.renamed(x.names, tuple(frame.items()))
             first, factor = c if type(c) is Pair else (c, 1)
             first = first if first.hidden is how else ops.stamp(first, how)
             back = axes.invert(frame) | {now: n for now, n in again.items() if n not in x.names}
-            out.append(ops.relabel(fold(first, factor, names, dtype), back))
+            out.append(ops.relabel(fold(first, factor, names, x.dtype), back))
         return out
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:

@@ -43,8 +43,7 @@ def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:
     if root is None and prim.name == "where":
         return moved(prim, args, out, {}, len(args))
     if root is None:
-        both = of_both(args)
-        return out if both is None else of_lengths(prim, both, out)
+        return of_lengths(prim, of_both(args, out), out)
     known = Of(prim, args, out, root)
     known.steep = steep_of(prim, args, out)
     return mended(out, known, cancels=not root.flat and len(lengths) > 1)
@@ -82,7 +81,12 @@ def passed_on(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str
 
 
 def _in_parts(part: Callable[[DimArray], DimArray], x: Length, out: DimArray) -> DimArray:
-    """The result of an operation that is linear over real numbers, such as the lengths themselves."""
+    """The result of an operation that is linear over real numbers, such as the lengths themselves.
+
+    Complex roots, those of complex numbers, are no factors of it: a part of a product is not one of its factors'.
+    """
+    if x.known.root.here.dtype.kind == "c" and not x.known.root.flat:
+        return out
     of = Known(x.known.root, lambda: part(x.known.even), lambda: None if x.known.odd is None else part(x.known.odd))
     of.steep = None if x.known.steep is None else part(x.known.steep)
     of.follow([x.known])

@@ -130,7 +130,11 @@ def below(out: DimArray, ins: tuple[DimArray, ...], args: tuple[DimArray, ...]) 
 def as_length(
     y: DimArray, radicand: Callable[..., DimArray], *args: Any, flat: bool = True, sharp: bool = False
 ) -> DimArray:
-    """``y`` as a length whose square is ``radicand(*args)``, if it is traced."""
+    """``y`` as a length whose square is ``radicand(*args)``, if it is traced.
+
+    Of square roots, as amplitudes of probabilities are, that has a slope where it is 0.
+    """
+    flat = flat and not any(_is_steep(a) for a in args)
     if (met := MET.get()) is not None:
         met.note(y, flat=flat)
     if not isinstance(y, Traced):
@@ -145,3 +149,8 @@ def as_length(
     if not flat and y.value.level is None and backends.backend_of(y.value.raw).may_branch:
         known.steep = _ONE
     return near(y, known)
+
+
+def _is_steep(a: Any) -> bool:
+    """Whether this is computed from a square root, of a real number."""
+    return type(a) is Length and not a.known.root.flat and a.known.root.here.dtype.kind == "f"

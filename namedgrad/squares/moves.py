@@ -30,22 +30,29 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
         there = apply(prim, [*(part(a) if type(a) is Length else other(a) for a in own), *rest], **params)
         return there[which] if type(there) is tuple else there
 
+    kind = np.result_type(*(k.root.here.dtype for k in lengths))
+
+    def rooted(part: Callable[[Root], DimArray], which: int) -> Any:
+        """A real root stays real wherever its cells go: of complex cells beside them it tells where they are not 0."""
+        here = lambda a: ops.cast(wide(part(a.known.root), a), kind)
+        there = move(here, lambda a: ops.nonzero(innermost(a)) if a.dtype.kind == "c" != kind.kind else a, which)
+        return ops.cast(there, kind) if there.dtype.kind == "c" != kind.kind else there
+
     def odd(which: int) -> Any:
         return None if all(k.odd is None for k in lengths) else move(_odd, nothing, which)
 
     def known(which: int, y: DimArray) -> DimArray:
-        here = plain(move(lambda a: wide(a.known.root.here, a), _itself, which))
         root = Root(
-            here,
-            functools.cache(lambda: move(lambda a: wide(a.known.root.radicand(), a), _itself, which)),
+            plain(rooted(lambda r: r.here, which)),
+            functools.cache(lambda: rooted(lambda r: r.radicand(), which)),
             (prim, which, [a.known.root if type(a) is Length else a for a in own], [*map(like, own)], rest, params),
-            flat=all(k.root.flat for k in lengths), sharp=any(k.root.sharp for k in lengths),
+            flat=all(k.root.flat for k in lengths), sharp=all(k.root.sharp for k in lengths),
         )  # fmt: skip
         if not isinstance(y, Traced) or not root.may_be_0():
             return y
         of = Known(root, lambda: move(lambda a: a.known.even, _itself, which), lambda: odd(which))
         if all(k.steep is not None for k in lengths):
-            of.steep = move(lambda a: wide(a.known.steep, a), lambda a: nothing(innermost(a)), which)
+            of.steep = move(lambda a: _wide_as(a.known.steep, a), lambda a: nothing(innermost(a)), which)
         of.follow(lengths)
         return near(y, of)
 
@@ -56,7 +63,8 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
 def wide(part: DimArray, a: DimArray) -> DimArray:
     """``part`` with all dims of ``a``."""
     if not part.names and a.names:  # a number, which is on no device
-        return ops.add(nothing(innermost(a)), part)
+        there = ops.add(nothing(innermost(a)), part)
+        return ops.cast(there, np.finfo(there.dtype).dtype) if there.dtype.kind == "c" != part.dtype.kind else there
     return ops.relabel(ops.spread(part, like(a)), {}, tuple(a.hidden))
 
 
@@ -70,4 +78,9 @@ def nothing(a: DimArray) -> DimArray:
 
 
 def _odd(a: Length) -> DimArray:
-    return nothing(plain(a)) if a.known.odd is None else wide(a.known.odd, a)
+    return nothing(plain(a)) if a.known.odd is None else _wide_as(a.known.odd, a)
+
+
+def _wide_as(part: DimArray, a: DimArray) -> DimArray:
+    """:func:`wide`, complex if ``a`` is: so are the cells beside it."""
+    return ops.cast(wide(part, a), a.dtype) if a.dtype.kind == "c" else wide(part, a)

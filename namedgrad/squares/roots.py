@@ -11,21 +11,33 @@ from namedgrad.squares.lengths import Known, Length, Root, near, plain
 from namedgrad.squares.moves import nothing, wide
 
 
-def of_both(args: Sequence[DimArray]) -> list[DimArray] | None:
-    """Operands that know one root instead of the first two that they know; None if their dims differ.
+def of_both(args: Sequence[DimArray], out: DimArray) -> list[DimArray]:
+    """Operands of ``out`` that know one root instead of the first two that they know.
 
     Where a root is not 0, or not the first that is, values computed from it are plain.
     """
+    args = [_spread(a, out) if type(a) is Length else a for a in args]
     lengths = [a for a in args if type(a) is Length]
     one = lengths[0].known.root
     other = next(a.known.root for a in lengths if not alike(a.known.root, one))
-    if any({*x.names} != {*one.here.names} for x in (other.here, *lengths)):
-        return None
-    made, flat, sharp = (one, other), one.flat and other.flat, one.sharp or other.sharp
+    made, flat, sharp = (one, other), one.flat and other.flat, one.sharp and other.sharp
     here = _first_or(one, one.here, other.here)
     root = Root(here, lambda: _first_or(one, one.radicand(), other.radicand()), made, flat=flat, sharp=sharp)
     same = alike_if(one, other)
     return [_with(root, a, made, same) if type(a) is Length else a for a in args]
+
+
+def _spread(a: Length, out: DimArray) -> DimArray:
+    """The same operand, of which is known what it is near zeros of a root with all dims of the result."""
+    root, known = a.known.root, a.known
+    if {*root.here.names} == {*out.names}:
+        return a
+    here, made = wide(root.here, out), (root, out.names)
+    there = Root(here, lambda: wide(root.radicand(), out), made, flat=root.flat, sharp=root.sharp)
+    of = Known(there, lambda: known.even, lambda: known.odd)
+    of.steep = known.steep
+    of.follow([known])
+    return near(a, of)
 
 
 def _first_or(one: Root, x: DimArray, y: DimArray) -> DimArray:

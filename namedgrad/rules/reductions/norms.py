@@ -210,8 +210,9 @@ def _powers_stay(out: DimArray, x: DimArray | None, order: float) -> bool:
 
 def _length_of_lengths(x: DimArray, dims: Names) -> DimArray:
     """By squares of cells, which are smooth where these are 0."""
-    scale = size_of(x, dims, skipna=False)
-    return multiply(e.length(total(e.square(e.divide(x, scale)), dims)), scale)
+    size = absolute(x) if x.dtype.kind == "c" else x
+    scale = size_of(size, dims, skipna=False)
+    return multiply(e.length(total(e.square(e.divide(size, scale)), dims)), scale)
 
 
 def _length_of(x: DimArray, dims: Names) -> DimArray:

@@ -1,0 +1,54 @@
+"""Lengths of different dims meet: which is 0 in a cell, a program cannot know."""
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+W = np.array([1.0, 2.0, 5.0])
+X = np.array([0.0, 1.0, 0.5])
+V = np.array([1.0, 0.3, -0.2])
+
+# an even function of lengths, the same without any
+SMOOTH = {
+    "abs by a norm": (lambda x: (abs(x) / np.linalg.norm(x)) ** 2, lambda x: x**2 / np.sum(x**2)),
+    "abs times a norm": (lambda x: (abs(x) * np.linalg.norm(x)) ** 2, lambda x: x**2 * np.sum(x**2)),
+    "abs times the norm of others": (lambda x: (abs(x) * np.linalg.norm(x[1:])) ** 2, lambda x: x**2 * np.sum(x[1:] ** 2)),
+    "abs times a root": (lambda x: (abs(x) * np.sqrt(np.sum(x**2))) ** 2, lambda x: x**2 * np.sum(x**2)),
+    "beside a root": (lambda x: np.concatenate([abs(x), np.sqrt(x[1:] ** 2 + 1)])[:3] ** 2, lambda x: x**2),
+    "cosine": (lambda x: np.cos(abs(x) * np.linalg.norm(x)) + np.linalg.norm(x) ** 4 / 2, lambda x: np.cos(x * np.sqrt(np.sum(x**2))) + np.sum(x**2) ** 2 / 2),
+    "three": (lambda x: (abs(x) * np.linalg.norm(x) * np.hypot(x[1], x[2])) ** 2, lambda x: x**2 * np.sum(x**2) * (x[1] ** 2 + x[2] ** 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_hessians_of_lengths_of_different_dims_in_programs(name):
+    """Cells of 0 had lost what is known of their squares, however the program was recorded."""
+    of, plain = (lambda x, f=f: np.sum(f(x) * W) for f in SMOOTH[name])
+    product = lambda x: ng.hvp(of, x, V)
+    recorded_elsewhere = ng.compile(product)
+    recorded_elsewhere(X + 0.1)
+    for g in (product, ng.compile(product), recorded_elsewhere, lambda x: ng.grad(lambda x: np.sum(ng.grad(of)(x) * V))(x)):
+        np.testing.assert_allclose(g(X), ng.hvp(plain, X, V), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
+def test_hessians_of_lengths_along_other_dims(shape):
+    x = np.outer([0.0, 0.3, 0.0], [0.0, 1.0, 0.5])
+    v = np.cos(np.arange(9.0)).reshape(3, 3)
+    of = lambda x: np.sum((np.linalg.norm(x, axis=0) * np.linalg.norm(x, axis=1)[:, None]) ** 2 * W.reshape(shape))
+    plain = lambda x: np.sum(np.sum(x**2, axis=0) * np.sum(x**2, axis=1)[:, None] * W.reshape(shape))
+    for g in (lambda x: ng.hvp(of, x, v), ng.compile(lambda x: ng.hvp(of, x, v))):
+        np.testing.assert_allclose(g(x), ng.hvp(plain, x, v), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("phase", [1.0, 1.0 + 0j, np.exp(1j * W)])
+def test_slopes_of_normalised_amplitudes(phase):
+    """``p / sum(p)`` by amplitudes: in programs, the slope in the cell of 0 had lost its own part."""
+    of = lambda p: np.sum(abs(np.sqrt(p) * phase / np.linalg.norm(np.sqrt(p))) ** 2 * W)
+    want = W / np.sum(X) - np.sum(W * X) / np.sum(X) ** 2
+    gradient = ng.grad(of)
+    recorded_elsewhere = ng.compile(gradient)
+    recorded_elsewhere(X + 0.1)
+    for g in (gradient, ng.compile(gradient), recorded_elsewhere):
+        np.testing.assert_allclose(g(X), want, rtol=1e-12)
