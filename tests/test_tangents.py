@@ -135,3 +135,31 @@ def test_single_precision_is_double_precision_rounded(name: str) -> None:
     if hasattr(scipy.special, name):
         np.testing.assert_array_equal(value.data, getattr(scipy.special, name)(x))
     assert got.dtype == value.dtype == np.float32
+
+
+@pytest.mark.parametrize("dim", AB)
+@pytest.mark.parametrize("skipna", [None, False])
+@pytest.mark.parametrize("odd", [None, "tie", math.nan])
+def test_tangents_of_the_largest(odd: Any, skipna: bool | None, dim: str) -> None:
+    x, t = RNG.normal(size=(2, 12, 18))
+    if odd == "tie":
+        x[3, 4] = x[3, 5] = x[4, 4] = 9.0
+    elif odd is not None:
+        x[3] = x[:, 5] = odd
+    got = ng.pushforward(lambda x: ng.max(x, dim, skipna=skipna), (table(x),), (table(t),))[1].data
+    lines, moved = (np.moveaxis(v, AB.index(dim), -1) for v in (x, t))
+    top = (np.max if skipna is False else np.fmax.reduce)(lines, axis=-1)[:, None]
+    ties = (lines == top) | (np.isnan(lines) & np.isnan(top) & (skipna is False))
+    want = np.where(ties, moved, 0).sum(-1) / np.maximum(ties.sum(-1), 1)
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dims", ["a", "b", "c", ("a", "b"), ("a", "c")])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, complex])
+def test_norms_over_any_dims(dims: Any, dtype: Any) -> None:
+    x = RNG.normal(size=(6, 7, 8)).astype(dtype)
+    gone = tuple("abc".index(d) for d in dims)
+    want = np.sqrt((np.abs(x.astype(np.result_type(dtype, np.float64))) ** 2).sum(gone))
+    got = ng.norm(table(x, ("a", "b", "c")), dims).data
+    np.testing.assert_allclose(got, want, rtol=20 * float(np.finfo(dtype).eps))
+    assert got.dtype == np.finfo(dtype).dtype
