@@ -229,7 +229,7 @@ class NumpyBackend(
         if bits is None or np.broadcast(mask, x).size < MANY:
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
-            return super().select(mask, x)
+            return self.select(mask.T, x.T).T if x.flags.f_contiguous else super().select(mask, x)
         keep = np.negative(np.asarray(mask if 0 in x.strides else np.ascontiguousarray(mask)).view(np.int8))
         if keep.size < x.size:  # else it becomes as wide as x where they meet, in the cache: 0.6 ms less than here
             keep = keep.astype(bits)

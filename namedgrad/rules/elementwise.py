@@ -220,9 +220,9 @@ def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
     """The share of ``x`` in the larger or smaller: of many cells of which none ties or is NaN, where it is that one."""
     if max(x.size, z.size) >= MANY and all(backends.may_look(innermost(a).raw) for a in (x, z)):
         beats, loses = (greater, less) if share in (above, present_above) else (less, greater)
-        wins = beats(x, z)
-        if logical_or(wins, loses(x, z)).raw.all():
-            return mask(wins)
+        ways = (beats(x, z), loses(x, z)) if len(x.names) >= len(z.names) else (loses(z, x), beats(z, x))  # in memory order
+        if logical_or(*ways).raw.all():
+            return mask(ways[0])
     return share(x, z)
 
 
