@@ -1,4 +1,4 @@
-"""Forward mode where there are many cells: sums of tangents that meet factors, in one go or one after the other."""
+"""Forward mode where there are many cells, lengths of complex numbers, and slopes in single precision."""
 
 from __future__ import annotations
 
@@ -163,3 +163,35 @@ def test_norms_over_any_dims(dims: Any, dtype: Any) -> None:
     got = ng.norm(table(x, ("a", "b", "c")), dims).data
     np.testing.assert_allclose(got, want, rtol=20 * float(np.finfo(dtype).eps))
     assert got.dtype == np.finfo(dtype).dtype
+
+
+@pytest.mark.parametrize("rows", [3, 400])
+@pytest.mark.parametrize("f", [ng.norm, ng.var, ng.std], ids=lambda f: f.__name__)
+def test_lengths_and_variances_of_complex_numbers(f: Any, rows: int) -> None:
+    z, t = RNG.normal(size=(2, rows, 60)) + 1j * RNG.normal(size=(2, rows, 60))
+    weights = RNG.normal(size=rows)
+    middle = z - z.mean(1, keepdims=True)
+    value = {"norm": np.linalg.norm(z, axis=1), "var": np.var(z, axis=1), "std": np.std(z, axis=1)}[f.__name__]
+    slope = {"norm": z / value[:, None], "var": middle / 30, "std": middle / 60 / value[:, None]}[f.__name__]
+    out, pull = ng.pullback(lambda z: f(z, "b"), table(z))
+    np.testing.assert_allclose(out.data, value, rtol=1e-13)
+    np.testing.assert_allclose(pull(table(weights, ("a",))).data, weights[:, None] * slope, rtol=1e-12, atol=1e-13)
+    pushed = ng.pushforward(lambda z: f(z, "b"), (table(z),), (table(t),))[1].data
+    np.testing.assert_allclose(pushed, (slope.conj() * t).real.sum(1), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("odd", [math.inf, math.nan, complex(math.inf, math.nan)])
+def test_squares_of_complex_numbers_that_do_not_count(odd: Any) -> None:
+    z = np.array([1 + 2j, odd, -1j])
+    weights = table([2.0, 0.0, 3.0], ("x",))
+    loss = lambda z: (ng.mse_loss(z, ng.zeros_like(z), reduction=None) * weights).sum(skipna=False)
+    np.testing.assert_allclose(ng.grad(loss)(table(z, ("x",))).data, [4 + 8j, 0, -6j])
+
+
+def test_curvature_of_squares_of_complex_numbers() -> None:
+    z, t = table(RNG.normal(size=5) + 1j * RNG.normal(size=5), ("x",)), table(RNG.normal(size=5) + 1j * RNG.normal(size=5), ("x",))
+    square = lambda z: ng.mse_loss(z, ng.zeros_like(z), reduction="sum")
+    quartic = lambda z: square(z) * square(z)  # (z·z)^2: gradient 4 |z|^2 z
+    got = ng.pushforward(ng.grad(quartic), (z,), (t,))[1].data
+    size, along = np.vdot(z.data, z.data).real, np.vdot(z.data, t.data).real
+    np.testing.assert_allclose(got, 4 * size * t.data + 8 * along * z.data, rtol=1e-12)

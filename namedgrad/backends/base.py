@@ -281,6 +281,14 @@ class Backend(
         """Complex numbers divided by real ones."""
         return self.xp.divide(z, r)
 
+    def modulus_squared(self, z: Raw) -> Raw:
+        """Squares of the lengths of complex numbers."""
+        return self.xp.real(z) ** 2 + self.xp.imag(z) ** 2
+
+    def twice_conjugate(self, z: Raw) -> Raw:
+        """Two times the conjugate."""
+        return 2 * self.xp.conjugate(z)
+
     def direction(self, z: Raw) -> Raw:
         """Complex numbers divided by their lengths, 0 at 0; at infinity as :obj:`numpy.sign`."""
         with np.errstate(over="ignore"):  # a length may leave the range where the direction does not

@@ -272,6 +272,20 @@ class NumpyBackend(
         out = _at_once(lambda x, y, to: np.negative(np.divide(x, y, out=to), out=to), x, y)
         return np.negative(np.divide(x, y)) if out is None else out
 
+    def modulus_squared(self, z: Raw) -> Raw:
+        """As many cells at a time as the cache holds."""
+        if np.size(z) <= BLOCK or not z.flags.c_contiguous:
+            return super().modulus_squared(z)
+        out = np.empty(z.shape, z.real.dtype)
+        for cells, to in blocks(z, out):
+            np.add(np.square(cells.real, out=to), np.square(cells.imag), out=to)
+        return out
+
+    def twice_conjugate(self, z: Raw) -> Raw:
+        """In one pass over memory."""
+        out = _at_once(lambda z, to: np.conjugate(np.multiply(z, 2, out=to), out=to), z)
+        return super().twice_conjugate(z) if out is None else out
+
     def from_imag(self, x: Raw) -> Raw:
         """Both parts of as many cells at a time as the cache holds: of a million in 2.8 ms instead of 4."""
         if np.size(x) <= BLOCK or not x.flags.c_contiguous:
