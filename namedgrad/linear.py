@@ -81,6 +81,7 @@ class Vocabulary:
     weigh: Callable[[DimArray, DimArray], DimArray]
     outweighed: Callable[[DimArray, DimArray], DimArray]
     scale: Callable[[DimArray, DimArray], DimArray]
+    combined: Callable[[Sequence[tuple[DimArray, Factor]]], DimArray]
     select: Callable[[DimArray, DimArray], DimArray]
     nonzero: Callable[[DimArray], DimArray]
     likely: Callable[..., DimArray]
@@ -228,8 +229,8 @@ class Scale(Map):
         return [None if f is None else fold(g, f, names, dtype) for f, names, dtype in self.terms]
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
-        parts = [product(t, f) for t, (f, _, _) in zip(ts, self.terms, strict=True) if t is not None and f is not None]
-        out = add_all(parts) if parts else None
+        parts = [(t, f) for t, (f, _, _) in zip(ts, self.terms, strict=True) if t is not None and f is not None]
+        out = ops.combined(parts) if parts else None
         return out if out is None or self.out is None else ops.spread(out, self.out)
 
 

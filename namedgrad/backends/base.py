@@ -205,6 +205,10 @@ class Backend(
         """``-g (x / y)``: ``g x`` may leave the range where that does not."""
         return self.xp.multiply(g, self.minus_quotient(x, y))
 
+    def quotient_tangent(self, t: Raw, u: Raw, x: Raw, y: Raw) -> Raw:
+        """``t / y - u (x / y)``, of a quotient ``x``: ``u x`` may leave the range where that does not."""
+        return self.xp.subtract(self.xp.divide(t, y), self.xp.multiply(u, self.xp.divide(x, y)))
+
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
         """``-x / y``."""
         return self.xp.divide(x, self.xp.negative(y))
@@ -265,6 +269,10 @@ class Backend(
             return self.select(self.xp.isfinite(g), out)
         return out if np.isfinite(factor) else self.select(self.xp.not_equal(g, 0), out)
 
+    def add_to(self, x: Raw, y: Raw) -> Raw:
+        """The sum, in an array that nobody else has where that spares another one."""
+        return self.xp.add(x, y)
+
     def sum_of_products(self, *factors: Raw) -> Raw:
         """Pairs of factors, multiplied and added up."""
         return functools.reduce(self.xp.add, map(self.xp.multiply, factors[::2], factors[1::2]))
@@ -272,6 +280,14 @@ class Backend(
     def divide_by_real(self, z: Raw, r: Raw) -> Raw:
         """Complex numbers divided by real ones."""
         return self.xp.divide(z, r)
+
+    def modulus_squared(self, z: Raw) -> Raw:
+        """Squares of the lengths of complex numbers."""
+        return self.xp.real(z) ** 2 + self.xp.imag(z) ** 2
+
+    def twice_conjugate(self, z: Raw) -> Raw:
+        """Two times the conjugate."""
+        return 2 * self.xp.conjugate(z)
 
     def direction(self, z: Raw) -> Raw:
         """Complex numbers divided by their lengths, 0 at 0; at infinity as :obj:`numpy.sign`."""

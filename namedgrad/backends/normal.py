@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import double, is_complex, is_short, result_dtype
+from namedgrad.backends.special import FEW, double, is_complex, is_short, result_dtype
 
 Raw = Any
 
@@ -25,6 +25,15 @@ class NormalKernels:
     _given: Callable[[str, Raw], Callable[[Raw], Raw] | None]
     _pieces: Callable[..., Raw]
     _repaired: Callable[..., Raw]
+
+    def value_and_slope(self, name: str, x: Raw) -> tuple[Raw, Raw] | None:
+        """Those of many cells in single precision, from one value in double precision; of others None."""
+        if not self.may_branch or getattr(x, "dtype", None) != np.float32 or x.size < FEW:
+            return None
+        wide = double(x)
+        y = self.function(name)(wide)
+        with np.errstate(over="ignore"):
+            return y.astype(x.dtype), self.function(f"{name}_slope")(wide, y).astype(x.dtype)
 
     def erfcx_order(self, n: int, x: Raw) -> Raw:
         """Repeated integrals of erfc, scaled: ``exp(x**2) i^n erfc(x)`` (DLMF 7.18); ``erfcx(x) = w(i x)``."""
@@ -82,6 +91,10 @@ class NormalKernels:
         with np.errstate(all="ignore"):
             out = np.exp(-0.5 * x * x - y) * (1 / math.sqrt(2 * math.pi))
             return self._repaired(out, np.logical_not(x > -1.0), self.normal_hazard, x)
+
+    def ndtri_exp_slope(self, x: Raw, y: Raw) -> Raw:
+        """That of the quantile ``y`` whose logarithm of the distribution function is ``x``."""
+        return 1 / self.log_ndtr_slope(y, x)
 
     def normal_hazard_bend(self, x: Raw, y: Raw) -> Raw:
         """The derivative of the hazard ``y``, ``-y (x + y)``: 0 on the right, and -1 at the end on the left."""

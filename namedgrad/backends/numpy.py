@@ -24,7 +24,7 @@ from namedgrad.backends.numpy_linalg import NumpyLinalg
 from namedgrad.backends.numpy_lines import NumpyLines
 from namedgrad.backends.numpy_losses import NumpyLosses
 from namedgrad.backends.numpy_search import NumpySearch
-from namedgrad.backends.numpy_special import BITS, NumpySpecial, blocks
+from namedgrad.backends.numpy_special import BITS, SWEEP, NumpySpecial, blocks
 from namedgrad.backends.numpy_statistics import NumpyStatistics
 from namedgrad.backends.overlapping import contract_windows, in_memory_order, is_strewn_matrix
 from namedgrad.backends.resampling import HostResampling
@@ -146,6 +146,10 @@ class NumpyBackend(
         """The conjugate of an array that nobody else has, in place: of a million in 0.2 ms instead of 0.9."""
         return np.conjugate(x, out=x)
 
+    def add_to(self, x: Raw, y: Raw) -> Raw:
+        """The sum, in an array that nobody else has."""
+        return np.add(x, y, out=x if x.flags.writeable else None)
+
     def exp10(self, x: Raw) -> Raw:
         """Ten to the power x, three times as fast as SciPy's."""
         return np.power(10.0, x)
@@ -225,7 +229,7 @@ class NumpyBackend(
         if bits is None or np.broadcast(mask, x).size < MANY:
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
-            return super().select(mask, x)
+            return self.select(mask.T, x.T).T if x.flags.f_contiguous else super().select(mask, x)
         keep = np.negative(np.asarray(mask if 0 in x.strides else np.ascontiguousarray(mask)).view(np.int8))
         if keep.size < x.size:  # else it becomes as wide as x where they meet, in the cache: 0.6 ms less than here
             keep = keep.astype(bits)
@@ -253,6 +257,11 @@ class NumpyBackend(
         out = _at_once(some, g, x, y)
         return super().minus_share(g, x, y) if out is None else out
 
+    def quotient_tangent(self, t: Raw, u: Raw, x: Raw, y: Raw) -> Raw:
+        """In one pass over memory: with the quotients of a million in 1.9 ms instead of 3.1."""
+        out = _at_once(_quotient_tangent, t, u, x, y, spare=True)
+        return super().quotient_tangent(t, u, x, y) if out is None else out
+
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
         """In one pass over memory: of a million in 0.6 ms instead of 0.8, of eight million in 7.4 instead of 10.5.
 
@@ -262,6 +271,20 @@ class NumpyBackend(
             return np.divide(x, np.negative(y))
         out = _at_once(lambda x, y, to: np.negative(np.divide(x, y, out=to), out=to), x, y)
         return np.negative(np.divide(x, y)) if out is None else out
+
+    def modulus_squared(self, z: Raw) -> Raw:
+        """As many cells at a time as the cache holds."""
+        if np.size(z) <= BLOCK or not z.flags.c_contiguous:
+            return super().modulus_squared(z)
+        out = np.empty(z.shape, z.real.dtype)
+        for cells, to in blocks(z, out):
+            np.add(np.square(cells.real, out=to), np.square(cells.imag), out=to)
+        return out
+
+    def twice_conjugate(self, z: Raw) -> Raw:
+        """In one pass over memory."""
+        out = _at_once(lambda z, to: np.conjugate(np.multiply(z, 2, out=to), out=to), z)
+        return super().twice_conjugate(z) if out is None else out
 
     def from_imag(self, x: Raw) -> Raw:
         """Both parts of as many cells at a time as the cache holds: of a million in 2.8 ms instead of 4."""
@@ -276,6 +299,8 @@ class NumpyBackend(
     def sum_of_products(self, *factors: Raw) -> Raw:
         """In two arrays for all products: samples of 16 images at 65,536 positions take 15 ms instead of 19."""
         pairs = [*zip(factors[::2], factors[1::2], strict=True)]
+        if len(pairs) == 2 and (once := _at_once(_two_products, *factors, spare=True)) is not None:
+            return once
         ((shape, _), *others) = {(np.broadcast(*p).shape, np.result_type(*p)) for p in pairs}
         if others or not shape:
             return super().sum_of_products(*factors)
@@ -393,8 +418,8 @@ class NumpyBackend(
         return out
 
 
-def _at_once(formula: Callable[..., Any], *arrays: Raw) -> Raw | None:
-    """What a formula writes into its last operand, of as many cells at a time as the cache holds.
+def _at_once(formula: Callable[..., Any], *arrays: Raw, spare: bool = False) -> Raw | None:
+    """What a formula writes into its last operand, or that before a ``spare`` one, of the cells that the cache holds.
 
     None of few cells, and of arrays that are not alike.
     """
@@ -403,10 +428,21 @@ def _at_once(formula: Callable[..., Any], *arrays: Raw) -> Raw | None:
     first = arrays[0]
     if first.size <= BLOCK or any((a.shape, a.dtype) != (first.shape, first.dtype) for a in arrays):
         return None
-    out = np.empty_like(first, subok=False)
+    out, more = np.empty_like(first, subok=False), np.empty(SWEEP if spare else 0, first.dtype)
     for some in blocks(*arrays, out):
-        formula(*some)
+        formula(*some, *([more[: some[0].size]] if spare else []))
     return out
+
+
+def _two_products(x: Raw, y: Raw, z: Raw, w: Raw, *into: Raw) -> None:
+    to, spare = into
+    np.add(np.multiply(x, y, out=to), np.multiply(z, w, out=spare), out=to)
+
+
+def _quotient_tangent(t: Raw, u: Raw, x: Raw, y: Raw, *into: Raw) -> None:
+    to, spare = into
+    np.multiply(u, np.divide(x, y, out=spare), out=spare)
+    np.subtract(np.divide(t, y, out=to), spare, out=to)
 
 
 def _times(combine: np.ufunc, x: Raw, y: Raw, number: float) -> Raw:

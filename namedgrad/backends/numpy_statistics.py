@@ -81,6 +81,8 @@ class NumpyStatistics(StatisticKernels):
         """Euclidean length."""
         start = x.ndim - len(axis)
         squares = row_products(x, x, start) if axis == tuple(range(start, x.ndim)) and axis else None
+        if squares is None and x.dtype.char in "fd" and x.ndim and x.ndim - 1 not in axis:  # sums in order both ways
+            squares = np.einsum(x, range(x.ndim), x, range(x.ndim), [i for i in range(x.ndim) if i not in axis])
         return super().length2(x, axis) if squares is None else np.sqrt(squares)
 
     def var(self, x: Raw, axis: tuple[int, ...], ddof: float) -> Raw:

@@ -282,6 +282,14 @@ class HostWindows(WindowKernels):
         won = np.int8(span.size) - left
         return won if left.all() else np.where(left, won, np.int8(-1))
 
+    def window_pick(self, x: Raw, won: Raw, span: Along) -> Raw:
+        """One look-up for each window instead of one choice for each offset."""
+        if not won.size or won.min() < 0:
+            return super().window_pick(x, won, span)
+        shape, at = np.broadcast_shapes(x.shape[:-1], won.shape[:-1]), span.at(won)
+        cells, at = (np.broadcast_to(a, (*shape, a.shape[-1])) for a in (x, at))
+        return np.take_along_axis(cells, at, axis=-1)
+
     def window_put(self, g: Raw, won: Raw, span: Along, size: int) -> Raw:
         """One pass over the windows instead of one for each offset: a quarter of a million, 2 ms instead of 8."""
         shape = np.broadcast_shapes(g.shape, won.shape)

@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
-from namedgrad.linear import CoreMap, Leaf, Like, Map, Pair, add_all, fold, like, ops
+from namedgrad.linear import CoreMap, Leaf, Like, Map, Pair, fold, like, ops
 from namedgrad.primitive.registry import Primitive, check_sizes, place
 from namedgrad.trace import Level, Traced, apply, backward, innermost
 
@@ -103,27 +103,20 @@ def transpose_of(
     pull: Callable[[DimArray], Sequence[Any]], out: DimArray, operands: list[Like], ts: list[DimArray | None]
 ) -> DimArray:
     """A pushforward as the transpose of a pullback: the pullback is linear in its cotangent, so pull *that* back."""
-    pairs = [(i, x, t) for i, (x, t) in enumerate(zip(operands, ts, strict=True)) if t is not None]
-    parts = [_transposed(pull, out, x, i, t) for i, x, t in pairs]
-    found = [p for p in parts if p is not None]
-    return add_all(found) if found else zeros_of(out)
-
-
-def _transposed(
-    pull: Callable[[DimArray], Sequence[Any]], out: DimArray, x: Like, which: int, t: DimArray
-) -> DimArray | None:
-    met = tuple(n for n in t.names if n not in x.names and n in out.names)
-    fresh = frozenset((n, n) for n in t.names if n not in x.names and n not in out.names)
     level, leaf = Level(), Leaf()
+    own = {*out.names, *(n for x in operands for n in x.names)}
+    mark = axes.by_name(frozenset((n, n) for t in ts if t is not None for n in t.names if n not in own), guard=True)
+    seeds: list[Any] = []
     try:
-        zero = ops.stamp(zeros_of(out), axes.by_name())
-        c = pull(Traced(zero, level, leaf))[which]
-        pair = c if type(c) is Pair else Pair(c, 1)  # type: ignore[arg-type]
-        c = fold(ops.stamp(pair.g, axes.by_name()), pair.factor, (*x.names, *met))
-        if c.level is not level:
-            return None
-        seed = ops.stamp(ops.spread(t, like(c)), axes.by_name(fresh, guard=True))
-        return backward(level.tape or (), [(c.node, seed)], [leaf])[0]
+        parts = pull(Traced(ops.stamp(zeros_of(out), axes.by_name()), level, leaf))
+        for part, x, t in zip(parts, operands, ts, strict=True):
+            if t is not None:
+                c, factor = part if type(part) is Pair else (part, 1)
+                met = tuple(n for n in t.names if n not in x.names and n in out.names)
+                c = fold(ops.stamp(c, axes.by_name()), factor, (*x.names, *met))
+                seeds += [(c.node, ops.stamp(ops.spread(t, like(c)), mark))] if c.level is level else []
+        found = backward(level.tape or (), seeds, [leaf])[0]
+        return zeros_of(out) if found is None else found
     finally:
         level.close()
 

@@ -17,6 +17,7 @@ from namedgrad.rules import (
     signal,
     sorting,
     structure,
+    tangents,
     values,
     windows,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "signal",
     "sorting",
     "structure",
+    "tangents",
     "values",
     "windows",
 ]

@@ -33,7 +33,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 # fmt: off
 #                          name                d/dx                                                     d/d(parameters)
 _relu        = elementwise("relu",             lambda y, x: mask(logical_not(e.less_equal(x, c(0)))))
-_leaky_relu  = elementwise("leaky_relu",       lambda y, x, s: where(e.greater(x, c(0)), c(1), s),      lambda y, x, s: e.clip_high(x, c(0)))
+_leaky_relu  = elementwise("leaky_relu",       lambda y, x, s: where(e.greater(x, c(0)), cast(c(1.0), y.dtype), s), lambda y, x, s: e.clip_high(x, c(0)))
 _elu         = elementwise("elu",              lambda y, x, a: _elu_slope(x, a),                        lambda y, x, a: e.expm1(bounded(x, c(-math.inf), c(0))))
 bounded      = elementwise("hardtanh",         lambda y, x, l, h: mask(logical_not(e.logical_or(e.less_equal(x, l), e.greater_equal(x, h)))),
                                                lambda y, x, l, h: mask(e.logical_and(e.less_equal(x, l), e.less(x, h))), lambda y, x, l, h: mask(e.greater_equal(x, h)))

@@ -87,6 +87,17 @@ class _Products(Structural):
     multiplies = True
 
 
+class _Square(Elementwise):
+    """The square of the length, whose derivative has one factor; that of z times its conjugate has two."""
+
+    def one(self, x: DimArray) -> DimArray:
+        return apply(self, (x,))
+
+    def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map:
+        twice = _twice.one(*ins)
+        return _Products(lambda t: _real.one(product(t, twice)), lambda g: product(g, twice))
+
+
 class _Direction(Elementwise):
     """z / |z|: turned by an angle q dz / |z| with q = i z / |z|, at half the time of the derivatives of two numbers."""
 
@@ -105,6 +116,7 @@ class _Direction(Elementwise):
 
 
 _modulus = _Modulus("modulus", (None,), "absolute")
+_square, _twice = _Square("modulus_squared", (None,)), RealLinear("twice_conjugate", lambda g: _twice.one(g))
 _direction = _Direction("direction", (None,))
 
 
@@ -185,6 +197,11 @@ def conjugate(x: DimArray) -> DimArray:
     array([3.-4.j])
     """
     return _conj.one(x) if _is_complex(x) else x
+
+
+def squared(x: DimArray) -> DimArray:
+    """The square of the length of a number."""
+    return _square.one(x) if _is_complex(x) else e.square(x)
 
 
 @operation(sample("nonzero(a,b)"), sample("complex(a,b)"))

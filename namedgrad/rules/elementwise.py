@@ -127,6 +127,7 @@ divide.both = elementwise("divide",        lambda y, x, z: over(_as_precise(z, y
 product_times  = elementwise("product_times",  None, None, None)
 quotient_times = elementwise("quotient_times", None, None, None)
 minus_share    = elementwise("minus_share",    None, None, None)
+quotient_tangent = elementwise("quotient_tangent", None, None, None, None)
 reciprocal = elementwise("reciprocal",     lambda y, x: late(x, lambda x: negative(square(y)), lambda g, x: minus_share(g, y, x)), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
 power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
@@ -219,19 +220,20 @@ def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
     """The share of ``x`` in the larger or smaller: of many cells of which none ties or is NaN, where it is that one."""
     if max(x.size, z.size) >= MANY and all(backends.may_look(innermost(a).raw) for a in (x, z)):
         beats, loses = (greater, less) if share in (above, present_above) else (less, greater)
-        wins = beats(x, z)
-        if logical_or(wins, loses(x, z)).raw.all():
-            return mask(wins)
+        ways = (beats(x, z), loses(x, z)) if len(x.names) >= len(z.names) else (loses(z, x), beats(z, x))  # in memory order
+        if logical_or(*ways).raw.all():
+            return mask(ways[0])
     return share(x, z)
 
 
-def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[[DimArray, DimArray], DimArray]) -> DimArray:
+def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[[DimArray, DimArray], DimArray],
+         joins: Callable[[DimArray, DimArray], DimArray] | None = None) -> DimArray:
     """A factor made of many cells when it is needed, and only if cotangents do not meet these; of others at once.
 
     These are of what is differentiated itself, or a result: any other array may be written into before.
     """
     many = x.level is None and isinstance(x.raw, np.ndarray) and x.raw.size >= structure.MANY and x.dtype.kind == "f"
-    return structure.Late(x, whole, meets) if many and not backends.is_recording() else whole(x)
+    return structure.Late(x, whole, meets, joins) if many and not backends.is_recording() else whole(x)
 
 
 def _times(kernel: Elementwise, number: float) -> Callable[[DimArray, DimArray], DimArray]:
@@ -307,7 +309,8 @@ def _slope_in_divisor(y: DimArray, z: DimArray) -> DimArray | Pair:
             return Pair(y, part)
     if y.level is not None or y.names != z.names:
         return _minus_quotient(y, z)
-    return late(z, lambda z: _minus_quotient(y, z), lambda g, z: minus_share(g, y, z))
+    meets, joins = lambda g, z: minus_share(g, y, z), lambda t, u: quotient_tangent(t, u, y, z)
+    return late(z, lambda z: _minus_quotient(y, z), meets, joins)
 
 
 def _minus_quotient(x: DimArray, y: DimArray) -> DimArray:

@@ -69,11 +69,15 @@ class Late(DimArray):
     That spares a pass over memory, and the factor; what is computed does not show the memory of that array.
     """
 
-    __slots__ = ("_whole", "by", "meets")
+    __slots__ = ("_whole", "by", "joins", "meets")
 
-    def __init__(self, by: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[..., Any]) -> None:
+    def __init__(
+        self, by: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[..., Any],
+        joins: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
         self.by: DimArray | None = by
         self.names, self.hidden, self._whole, self.meets = by.names, by.hidden, whole, meets
+        self.joins = joins  #: the sum of the product of the factor of another operand and of this one, of the tangents
 
     def __getattr__(self, name: str) -> Any:
         if name != "raw" or self.by is None:
@@ -115,6 +119,12 @@ def fixed(x: DimArray) -> DimArray:
 def outweighed(g: DimArray, weight: DimArray) -> DimArray:
     """``g * weight``, where 0 times what is not finite is 0 both ways."""
     return scale.two(shield.two(g, weight), weight)
+
+
+def scaled(g: DimArray, f: DimArray) -> DimArray:
+    """``g * f``, guarded; the first tangent meets what a late factor is made of, if it stays finite there."""
+    out = f.first(g) if type(f) is Late and g.level is None else None
+    return scale.two(g, f) if out is None or not known_finite(out) else out
 
 
 class Summed(Structural):
@@ -602,7 +612,7 @@ def either(mask: DimArray, x: DimArray, y: DimArray) -> DimArray:
 
 
 ops.add, ops.neg, ops.mul, ops.weigh, ops.scale, ops.select = (
-    add.two, negative.one, multiply.two, weighed, scale.two, select.two,
+    add.two, negative.one, multiply.two, weighed, scaled, select.two,
 )  # fmt: skip
 ops.weighed_contract, ops.outweighed = weighed_contract, outweighed
 ops.total, ops.spread, ops.relabel, ops.stamp = total, spread, relabel, stamp

@@ -12,7 +12,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import AxisError, Name, Names
-from namedgrad.linear import Bilinear, Like, Map, like
+from namedgrad.linear import Bilinear, Like, Map, like, ops
 from namedgrad.primitive import Primitive, check_sizes, operation, sample
 from namedgrad.rules.complex import conj_if_complex
 from namedgrad.rules.dims import check, pick
@@ -374,7 +374,19 @@ class _Outer(Primitive):
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], order: Names) -> Map:
         pairs = [(a, b) for a, b, n in zip(ins, reversed(ins), need, strict=True) if n]
-        return Bilinear([like(a) for a, _ in pairs], [b for _, b in pairs], ())
+        map_ = _Outward([like(a) for a, _ in pairs], [b for _, b in pairs], ())
+        map_.out = like(out)
+        return map_
+
+
+class _Outward(Bilinear):
+    """The map of an outer product: tangents are stored in its order, too."""
+
+    __slots__ = ("out",)
+    out: Like
+
+    def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
+        return ops.combined([(spread(t, self.out), o) for t, o in zip(ts, self.others, strict=True) if t is not None])
 
 
 _OUTER = _Outer("outer")

@@ -13,7 +13,7 @@ from namedgrad.backends import may_look
 from namedgrad.linear import ops
 from namedgrad.primitive import operation, reduction, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import absolute, conj_if_complex, real
+from namedgrad.rules.complex import absolute, squared
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, pick
 from namedgrad.rules.elementwise import c
@@ -54,7 +54,7 @@ _square_sum = reduction("square_sum", pullback=_pull_squares, pushforward=_push_
 def square_sum(x: DimArray, dims: Names) -> DimArray:
     """Sum of squared absolute values."""
     if x.dtype.kind == "c":
-        return total(real(multiply(x, conj_if_complex(x))), dims)
+        return total(squared(x), dims)
     return _squares(x, dims)
 
 

@@ -12,7 +12,7 @@ from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.activations import bounded
-from namedgrad.rules.complex import absolute, conjugate, real
+from namedgrad.rules.complex import absolute, squared
 from namedgrad.rules.dims import comparable, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
@@ -98,7 +98,7 @@ def mse_loss(
         dims = pick(d, dim, "mse_loss")
         out = square_sum(reorder(d, axes.in_order((*x.names, *t.names))), dims)
         return out if reduction == "sum" else e.divide(out, c(count_of(d, dims)))
-    loss = real(multiply(d, conjugate(d))) if d.dtype.kind == "c" else e.square(d)
+    loss = squared(d)
     return _weighted(loss, x, t, weight, dim, reduction, "mse_loss", by_weight=True)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from namedgrad import axes
 from namedgrad.array import DimArray
-from namedgrad.axes import Names
+from namedgrad.axes import Name, Names
 from namedgrad.linear import Map, like
 from namedgrad.primitive import LinearCore, Reduction, operation, sample
 from namedgrad.rules import elementwise as e
@@ -14,7 +14,19 @@ from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
 from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, real_dtype, restore
-from namedgrad.rules.structure import cast, equal, if_likely, not_nan, relabel, select, spread, subtract, total
+from namedgrad.rules.structure import (
+    cast,
+    equal,
+    if_likely,
+    known_true,
+    not_nan,
+    relabel,
+    select,
+    spread,
+    stamp,
+    subtract,
+    total,
+)
 from namedgrad.squares import Length, near
 from namedgrad.trace import innermost
 
@@ -48,7 +60,18 @@ def pulled_ties(g: DimArray, tie: DimArray, n: DimArray) -> list[DimArray]:
 def pushed_ties(t: DimArray, tie: DimArray, n: DimArray) -> DimArray:
     """The tangent of such a value: the mean of those of the cells that share."""
     gone = tuple(m for m in tie.names if m not in n.names)
+    if gone == tie.names[-1:] and known_true(equal(n, c(1))):  # of others it would have to be reordered
+        return _of_one(t, tie, *gone)
     return cast(e.divide(total(cast(select(tie, t), _wide(t, t.dtype)), gone), n), t.dtype)
+
+
+def _of_one(t: DimArray, tie: DimArray, dim: Name) -> DimArray:
+    """That of the only cell that shares, or 0 if there is none: looked up, not summed with all others."""
+    from namedgrad.rules.indexing.maps import gather
+    from namedgrad.rules.reductions.places import argmax
+
+    place = {dim: argmax(tie, dim, skipna=False)}
+    return stamp(select(gather(tie, place), gather(t, place)), t.hidden)
 
 
 class _Extreme(Reduction):

@@ -15,7 +15,7 @@ from namedgrad.backends import call
 from namedgrad.linear import CoreMap, Map, Pair, like
 from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import conj_if_complex, conjugate, real
+from namedgrad.rules.complex import conj_if_complex, real, squared
 from namedgrad.rules.dims import as_names, check, number, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
@@ -137,7 +137,7 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     mask = present(x, skipna)
     n = None if mask is None else counts(mask, dims, real_dtype(x))
     off = _off(x, dims, mask, n)
-    squares = real(multiply(off, conjugate(off))) if x.dtype.kind == "c" else e.square(off)
+    squares = squared(off)
     return restore(_per_freedom(total(squares, dims), x, dims, n, ddof), x, dims, keepdims)
 
 

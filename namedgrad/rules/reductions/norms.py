@@ -14,7 +14,7 @@ from namedgrad.array import DimArray, constant
 from namedgrad.axes import Names
 from namedgrad.primitive import operation, reduction, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.complex import absolute, conjugate, real
+from namedgrad.rules.complex import absolute, squared
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
 from namedgrad.rules.elementwise import c
@@ -24,7 +24,6 @@ from namedgrad.rules.reductions.extremes import max, min
 from namedgrad.rules.structure import (
     add,
     cast,
-    contract,
     equal,
     guarded_contract,
     if_likely,
@@ -126,7 +125,7 @@ def vector_norm(x: DimArray, dim: Any = None, *, ord: float = 2, keepdims: bool 
 
 
 def _squared(x: DimArray, dims: Names, keepdims: bool) -> DimArray:
-    return restore(total(real(multiply(x, conjugate(x))), dims), x, dims, keepdims)
+    return restore(total(squared(x), dims), x, dims, keepdims)
 
 
 def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
@@ -218,7 +217,7 @@ def _length_of_lengths(x: DimArray, dims: Names) -> DimArray:
 def _length_of(x: DimArray, dims: Names) -> DimArray:
     if x.dtype.kind == "f":
         return _length(x, dims)
-    return e.length(real(contract(x, conjugate(x), dims)))
+    return e.length(total(squared(x), dims))
 
 
 def _all_positive(size: DimArray) -> bool:

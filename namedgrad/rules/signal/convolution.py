@@ -10,6 +10,7 @@ import numpy as np
 from namedgrad import axes
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
+from namedgrad.linear import add_all
 from namedgrad.primitive import core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex
@@ -44,8 +45,12 @@ def _pullback(g: DimArray, out: DimArray, x: DimArray, y: DimArray, *, full: boo
     return _pulled(g, _flip(y), full=True), _flip(_pulled(_flip(g), x, full=False))
 
 
+def _pushforward(ts: list[DimArray | None], out: DimArray, x: DimArray, y: DimArray, *, full: bool) -> DimArray:
+    return add_all([_pulled(t, other, full=full) for t, other in zip(ts, (y, x), strict=True) if t is not None])
+
+
 def _pulled(g: DimArray, y: DimArray, *, full: bool) -> DimArray:
-    """A cotangent with a factor; where a pass is guarded, a cell of 0 meets no factor that is not finite."""
+    """A cotangent or tangent with a factor; where a pass is guarded, a cell of 0 meets no factor that is not finite."""
     if not getattr(g.hidden, "guard", False) or known_finite(y):
         return _core(g, y, full=full)
     finite = isfinite(y)
@@ -72,7 +77,7 @@ def _flip(x: DimArray) -> DimArray:
     return flip(x, (LAST,))
 
 
-_convolve = core("(n),(m)->(k)", "convolve", pullback=_pullback, of_result=False)
+_convolve = core("(n),(m)->(k)", "convolve", pullback=_pullback, pushforward=_pushforward, of_result=False)
 _finite_part = elementwise("finite_part", 1)  # of the next order no cell is left out
 
 

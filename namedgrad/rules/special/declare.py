@@ -14,6 +14,7 @@ from namedgrad.array import DimArray, TraceError, constant
 from namedgrad.primitive import Elementwise, elementwise, operation, sample
 from namedgrad.rules import half
 from namedgrad.rules.elementwise import c, ordered, reciprocal
+from namedgrad.rules.jointly import Joint
 from namedgrad.rules.structure import add, cast, multiply
 from namedgrad.trace import innermost
 
@@ -50,6 +51,14 @@ class Special(Elementwise):
         if len(known) in (0, len(args)) or np.result_type(*known) not in _SINGLE.values():
             return out
         return cast(out, _SINGLE.get(out.dtype.kind, out.dtype))
+
+
+class ByValue(Joint, Special):
+    """In single precision its slope would need its value in double precision again: they are found together."""
+
+    def together(self, backend: Any, raw: Sequence[Any], need: Sequence[bool]) -> Sequence[Any] | None:
+        found: Sequence[Any] | None = backend.value_and_slope(self.name, *raw)
+        return found
 
 
 def special(

@@ -32,6 +32,7 @@ from namedgrad.rules.elementwise import (
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.special.declare import (
     FAMILY,
+    ByValue,
     Function,
     Special,
     constant_in,
@@ -144,7 +145,7 @@ expn = special(
     domain=("order", "positive"), operands=("n", "x"), says="Generalized exponential integral of the whole order n.")
 dawsn = special(
     "dawsn", lambda y, x: _from_value("dawsn")(x, innermost(y)),
-    domain="real", says="Dawson's integral, exp(-x²) times that of exp(t²) from 0 to x.",
+    domain="real", says="Dawson's integral, exp(-x²) times that of exp(t²) from 0 to x.", form=ByValue,
     source="Derivatives by recurrence near 0, else by an asymptotic series, DLMF 7.10 and 7.12.")
 erfi = special(
     "erfi", lambda y, x: scaled(2 / math.sqrt(math.pi), exp(square(x))),

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise
 from namedgrad.rules.elementwise import c, exp, ordered, reciprocal, square
-from namedgrad.rules.special.declare import is_formula, scaled, special
+from namedgrad.rules.special.declare import ByValue, is_formula, scaled, special
 from namedgrad.rules.structure import add, equal, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
 
@@ -74,7 +74,7 @@ erfc = special(
     domain="real", says="Complementary error function, 1 - erf(x), accurate in the right tail.", torch="torch.special.erfc")
 erfcx = special(
     "erfcx", _erfcx_slope,
-    domain="real", says="Scaled complementary error function, exp(x²) erfc(x).", torch="torch.special.erfcx",
+    domain="real", says="Scaled complementary error function, exp(x²) erfc(x).", torch="torch.special.erfcx", form=ByValue,
     source="The derivative -2 exp(x²) i¹erfc(x) is a repeated integral of erfc, DLMF 7.18, so the tail keeps its digits.")
 erfinv = special(
     "erfinv", lambda y, x: scaled(1 / _TWO_OVER_ROOT_PI, exp(square(y))),
@@ -88,12 +88,12 @@ ndtr = special(
 log_ndtr = special(
     "log_ndtr", lambda y, x: _log_ndtr_slope(y, x),
     domain="real", says="Logarithm of the distribution function of the standard normal distribution.",
-    torch="torch.special.log_ndtr",
+    torch="torch.special.log_ndtr", form=ByValue,
     source="The derivative is √(2/π) / erfcx(-x / √2), which neither over- nor underflows in the left tail.")
 ndtri = special(
     "ndtri", lambda y, x: scaled(math.sqrt(2 * math.pi), exp(scaled(0.5, square(y)))),
     domain="fraction", says="Quantile function of the standard normal distribution.", torch="torch.special.ndtri")
 ndtri_exp = special(
     "ndtri_exp", lambda y, x: reciprocal(_log_ndtr_slope(x, y)),
-    domain="negative", says="Quantile function of the standard normal distribution at exp(x).")
+    domain="negative", says="Quantile function of the standard normal distribution at exp(x).", form=ByValue)
 # fmt: on

@@ -32,7 +32,7 @@ from namedgrad.rules.elementwise import (
     sin,
     square,
 )
-from namedgrad.rules.special.declare import FAMILY, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.declare import FAMILY, ByValue, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.entropy import xlog1py
 from namedgrad.rules.structure import add, equal, known_finite, known_true, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
@@ -142,7 +142,7 @@ _TWO = ("x", "lmbda")
 exp10 = special(
     "exp10", lambda y, x: scaled(math.log(10), y), domain="real", says="Ten to the power x.")
 exprel = special(
-    "exprel", lambda y, x: _exprel_slope(x, innermost(y)), domain="real", says="Relative exponential, (exp(x) - 1) / x.")
+    "exprel", lambda y, x: _exprel_slope(x, innermost(y)), domain="real", says="Relative exponential, (exp(x) - 1) / x.", form=ByValue)
 cosm1 = special(
     "cosm1", lambda y, x: negative(sin(x)), domain="real", says="cos(x) - 1, accurate near 0.")
 boxcox = special(
