@@ -45,6 +45,8 @@ LONG, NEAR = 4, 1e-7  # iterations, or a relative gain promised, from where on t
 PATIENCE, HARDLY = 15, 1e-8  # evaluations in which the cost falls by no more of itself: a kink has no end of them
 MELTS = 0.5  # of the cost: a step that promises more leads to a fit without residuals
 WORTH = 0.25  # of what a step promised: one that gains less has led to where the derivatives say nothing of
+# Times what a parameter has been: slopes here say nothing of it there; and of the cost, by which it is hardly changed.
+ENDLESS, FLAT = 1e3, 1e-7
 VANISHED = 1e-12  # of the square of the length of a column
 NEARLY = 0.999  # of the way to 0
 LEAST_SCALED, MOST_SCALED = 0.1, 1e4  # factors of columns that follow a linear parameter; others are computed anew
@@ -362,9 +364,12 @@ class Marquardt(Batch):
         if ends.size:
             some = self.part(ends)
             # where no smaller step can be told from none, rounding is in the way, or a kink
-            converged[ends] = some.converged(np.where(stuck[ends], np.sqrt(tol), tol), less[ends], stuck[ends])
+            converged[ends], lost = some.converged(np.where(stuck[ends], np.sqrt(tol), tol), less[ends], stuck[ends])
             self.x = self.x.copy()
             self.x[:, ends] = some.x
+            if may_matter(lost):  # columns of nothing but rounding, which say of no parameter what it is
+                self.normal = self.normal.copy()
+                self.normal[..., ends] = np.where(lost[:, None] | lost, 0.0, some.normal)
         return self.judge(converged, stuck, max_iterations)
 
     def _contraction(self, tol: float) -> Array:
@@ -372,13 +377,14 @@ class Marquardt(Batch):
         known = (self.before > 0) & (self.before <= self.cost) & (self.predicted <= tol**1.5 * self.cost)
         return np.where(known, np.minimum(1.0, self.predicted / self.before), 1.0)
 
-    def converged(self, tol: Any, less: Any, stuck: Flags) -> Flags:
-        """Whether the undamped step leaves next to nothing to gain, or the data are met to rounding.
+    def converged(self, tol: Any, less: Any, stuck: Flags) -> tuple[Flags, Flags]:
+        """Whether the undamped step leaves next to nothing to gain, or the data are met to rounding; and what is lost.
 
         It would lower the cost by ``tol**1.75`` of itself, or the one after it would, which is expected to gain
         ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself, and lowers
         the cost, which is not evaluated again, by no more than that, or no step does; or no step lowers the cost, and
-        that one would by less than rounding changes it.
+        that one would by less than rounding changes it. Rows that go to infinity stay, and
+        are lost where they change no more than rounding does.
         """
         scale, free = lengths(self.normal), self._free(self.x, self.gradient)
         downhill = where(free, -self.gradient, 0.0) / scale
@@ -386,6 +392,14 @@ class Marquardt(Batch):
         step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self._is_bent() else plain
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         gain = small.dot(step, downhill)
+        endless = self._endless(plain / scale, np.where(stuck, FLAT, tol**1.75))
+        if may_matter(endless):
+            rest = np.where(endless, 0.0, downhill)
+            others = ~endless if free is None else free & ~endless
+            without = small.solve(cholesky(self.normal, scale, others, ALMOST_UNDAMPED), rest)
+            some = endless.any(axis=0)
+            gain = np.where(some & stuck, small.dot(without, rest), gain)
+            step = np.where(some, without, step)
         near = (less * gain <= tol**1.75 * self.cost) | (stuck & (gain <= self._noise()))
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = self._met(tol)
@@ -395,7 +409,21 @@ class Marquardt(Batch):
             ahead = ahead * np.where(crosses, NEARLY * self.x / -ahead, 1.0).min(axis=0)
         last = self.within(self.x + ahead)
         self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
-        return near | still & (stuck | (gain <= tol * self.cost)) | met
+        done = near | still & (stuck | (gain <= tol * self.cost)) | met
+        share = self.x**2 * small.diagonal(self.normal)
+        return done, endless & done & (share <= np.finfo(float).eps ** 2 * self._model())
+
+    def _endless(self, step: Array, flat: Any) -> Flags:
+        """Rows that would go far beyond where they have been, such as a rate that is too fast for the observations.
+
+        Their part of the gradient is small relative to parameter and cost (Dennis and Schnabel 1983, *Numerical methods
+        for unconstrained optimization*, section 7.2), so that they would have to go there to change anything.
+        """
+        small_slope = np.abs(self.gradient) * self.largest <= flat * self.cost
+        far = np.abs(step) > ENDLESS * self.largest
+        outwards = self.gradient * self.x < 0
+        endless: Flags = self.linear.damped & small_slope & far & outwards
+        return endless
 
     def _met(self, tol: Any) -> Flags:
         """Whether the data are met to rounding: that of what they are made of, or that of the start.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from namedgrad import backends
 from namedgrad.array import DimArray, TraceError, make
@@ -26,6 +27,11 @@ from namedgrad.transforms.tape import Tape, ones_like_output, record
 # fits of 25 points take 17.7 s on an H200 instead of 20.7 with 65,536 cells at a time.
 BATCH_ELEMENTS, DEVICE_ELEMENTS = 1 << 19, 1 << 24
 TOLERANCE = 1e-8
+NO_DIMS = "dimensions () must have the same length"  # xarray's words for a plain array that meets one without dims
+BARE = (
+    "The parameters of a fit are DataArrays here, those that are one number have no dims, and plain arrays, such as "
+    "np.where and np.select give of DataArrays, cannot meet them: use xr.where(condition, x, y)"
+)
 STEERED = "a fit is steered by values, which ng.compile would freeze; call it outside of that"
 
 
@@ -101,7 +107,12 @@ class Problem:
 
     def call(self, parts: Sequence[DimArray], args: Any) -> Output:
         """The function's output, taken apart."""
-        return Output(self.function(self.parameters.shown(parts), *args["data"]))
+        try:
+            return Output(self.function(self.parameters.shown(parts), *args["data"]))
+        except ValueError as error:
+            if self.kind is xr.DataArray and NO_DIMS in str(error):
+                error.add_note(BARE)
+            raise
 
     def checked(self, out: Output, args: Any) -> Output:
         """The output in the form that the solver needs, or an error."""

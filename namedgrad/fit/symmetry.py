@@ -27,7 +27,9 @@ STEPS = 1024  # of an integration
 STREWN = 32  # times so many points of any size, among which are some where all parameters make a difference
 NEGATIVE, PLACES = 0.25, 0.125  # of candidates for a parameter; those for one of which nothing is known that are places
 DECADES, DECADE_SAMPLES = 12, 24  # units that are tried, and the parameters that they are judged by
-CLEAR, CLEARER = 1e-3, 3.0  # derivatives are told apart; and by how much better for another unit to be taken
+CLEAR, CLEARER = 1e-2, 3.0  # derivatives are told apart; and by how much better for another unit to be taken
+UNTOLD = 1e-7  # of other derivatives: what is quadratic where these are linear is lost in rounding
+VARIES = 0.05  # of a model, at least: what is nearly constant where coordinates are of order 1 has other units
 
 
 class Flow(NamedTuple):
@@ -123,16 +125,19 @@ def natural_units(surface: Surface, free: list[int], start: Array) -> list[float
     points[rest] = start[rest, None]
 
     def clear(units: list[float]) -> float:
-        """How far from dependent the derivatives in the parameters are."""
+        """How far from dependent the derivatives in the parameters are; 0 if the model hardly varies."""
         scaled = [v * unit for v, unit in zip(x, units, strict=True)]
         try:
-            at = surface.slopes(points, scaled, along=False).params[free]
+            value, at = surface.slopes(points, scaled, along=False)[:2]
         except Exception:  # noqa: BLE001 - the function may refuse any coordinates but its own
             return 0.0
+        at = at[free]
         size = np.linalg.norm(at, axis=2, keepdims=True)
         with np.errstate(all="ignore"):
             unit = np.moveaxis(at / size, 1, 0)
-        usable = np.isfinite(unit).all(axis=(1, 2))
+            varies = ~(np.ptp(value, axis=1) <= VARIES * np.abs(value).max(axis=1))  # NaN does
+            told = (size > UNTOLD * size.max(axis=0)).all(axis=(0, 2))
+        usable = np.isfinite(unit).all(axis=(1, 2)) & varies & told
         least = np.zeros(len(unit))
         least[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
         return float(np.median(least))
@@ -144,7 +149,7 @@ def natural_units(surface: Surface, free: list[int], start: Array) -> list[float
     every = [list(range(count)), *([k] for k in range(count) if count > 1)]
     for which in every:  # all of them together, then one by one
         before = best
-        for power in range(-DECADES, DECADES + 1):
+        for power in sorted(range(-DECADES, DECADES + 1), key=abs):
             units = [10.0**power * u if k in which else u for k, u in enumerate(before)]
             found = clear(units)
             if found > CLEARER * most:

@@ -59,6 +59,12 @@ def test_messages(error, match, wrong):
         fit(**wrong)
 
 
+@pytest.mark.parametrize("branch", [lambda t, x: np.where(t > 1, x, 0.0), lambda t, x: np.select([t > 1], [x], 0.0)])
+def test_plain_arrays_cannot_meet_parameters(branch):
+    with pytest.raises(ValueError, match=r"xr\.where\(condition"):
+        fit(residual=lambda p, t, y: p["size"] * branch(t, t - p["rate"]) - y)
+
+
 def test_a_level_is_a_number():
     with pytest.raises(TypeError, match=r"level must be a number.*str"):
         fit().confint("rate")

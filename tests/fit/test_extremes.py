@@ -504,3 +504,45 @@ def test_no_answer_where_there_is_no_model(loss):
     assert np.isfinite(off).all()
     if loss == "linear":
         np.testing.assert_allclose(fit.curvefit_chi2[answered], np.sum(off**2, axis=1), rtol=1e-8)
+
+
+def test_rates_that_are_too_fast_for_the_observations():
+    t = np.linspace(0, 10, 12)
+    y = 3 * np.exp(-8 * t) + 2 * np.exp(-0.2 * t) + 0.09 * np.random.default_rng(0).normal(size=(200, t.size))
+
+    def curve(t, a, fast, b, slow):
+        return a * np.exp(-fast * t) + b * np.exp(-slow * t)
+
+    da = xr.DataArray(y, dims=("site", "t"), coords={"t": t})
+    found = ng.curvefit(da, "t", curve, errors="ignore")
+    lost = np.flatnonzero(np.sqrt(found.curvefit_covariance.values[:, [1, 3], [1, 3]]).max(axis=1) > 1e3)
+    assert lost.size > 10
+    assert found.curvefit_status.isin([0, 2]).all()
+    for i in lost:  # without the fast part, which ends before the second observation
+        (b, slow), _ = scipy.optimize.curve_fit(lambda t, b, slow: b * np.exp(-slow * t), t[1:], y[i, 1:], (2.0, 0.2))
+        least = np.sum((b * np.exp(-slow * t[1:]) - y[i, 1:]) ** 2)
+        assert found.curvefit_chi2.values[i] <= least * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1"])
+def test_the_last_step_does_not_move_what_has_no_influence(loss):
+    """A rate that noise makes infinite in some cells: the cost is that of the parameters."""
+    z, rng = np.linspace(0, 150, 40), np.random.default_rng(1)
+    y = 290 * (0.55 * np.exp(-1.0 * z) + 0.45 * np.exp(-0.09 * z)) + 9 * rng.normal(size=(100, z.size))
+    start = {"size": 286.0, "part": 0.45, "fast": 1.4, "slow": 0.086}
+
+    def curve(z, size, part, fast, slow):
+        return size * (part * np.exp(-fast * z) + (1 - part) * np.exp(-slow * z))
+
+    found = ng.least_squares(
+        lambda p, z, y: curve(z, *p.values()) - y, start, ng.DimArray(z, "z"), ng.DimArray(y, ("site", "z")),
+        over="site", loss=loss, loss_scale=9.0,
+    )  # fmt: skip
+    x = np.stack([found.params[n].values for n in start], axis=1)
+    assert found.status.isin([0, 2]).mean() > 0.97
+    assert (x[:, 2] < 1e3).all()
+    for p, data, cost in zip(x, y, found.cost.values, strict=True):
+        best = scipy.optimize.least_squares(
+            lambda p, data=data: curve(z, *p) - data, p, x_scale=np.abs(p), loss=loss, f_scale=9.0, max_nfev=1
+        )
+        np.testing.assert_allclose(cost, best.cost, rtol=1e-9)

@@ -129,6 +129,34 @@ def test_models_that_convert_their_coordinate_themselves(family, unit):
     assert (2 * fit.cost.values < 1.05 * squares).mean() >= 0.95
 
 
+@pytest.mark.parametrize("unit", [1e3, 1e6])
+@pytest.mark.parametrize(
+    ("model", "x", "limits"),
+    [
+        (lambda t, m, d: abs(m * (1 - 2 * np.exp(-t / d))), np.geomspace(0.05, 5, 20), [(80, 120), (0.3, 1.8)]),
+        (  # Platt et al. (1980): photoinhibition
+            lambda i, p, a, b: p * (1 - np.exp(-a * i / p)) * np.exp(-b * i / p),
+            np.linspace(0, 2000, 20), [(5, 15), (0.02, 0.06), (0.001, 0.005)],
+        ),
+        (  # Brutsaert and Nieber (1977): recession of a stream
+            lambda t, q, a, b: (q ** (1 - b) + (b - 1) * a * t) ** (1 / (1 - b)),
+            np.arange(60.0), [(5, 50), (0.02, 0.2), (1.3, 2.5)],
+        ),
+    ],
+    ids=["magnitude", "photosynthesis", "recession"],
+)  # fmt: skip
+def test_models_that_make_small_numbers_of_their_coordinate(model, x, limits, unit):
+    """They were constants, or lines with slopes that differ by their rounding, where coordinates are of order 1."""
+    rng = np.random.default_rng(2)
+    y = model(x, *(rng.uniform(*ends, (CELLS, 1)) for ends in limits))
+    noise = 0.02 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
+    fit = ng.least_squares(
+        lambda p, x, y: model(x / unit, *p.values()) - y, [f"q{i}" for i in range(len(limits))],
+        ng.DimArray(x * unit, ("i",)), ng.DimArray(y + noise, ("cell", "i")), over="cell",
+    )  # fmt: skip
+    assert (2 * fit.cost.values < 1.05 * np.sum(noise**2, axis=1)).mean() >= 0.95
+
+
 KELVIN = 8.617e-5
 
 
