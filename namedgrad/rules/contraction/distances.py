@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -214,7 +213,11 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
     if x.dtype.kind != "f":
         x = cast(x, real_dtype(subtract(x, y)))
     out = _distance(x, y, dims=((dim,), (dim,)), p=p)
-    return as_length(out, lambda *ends: _from_zero(_squared(*ends)), x, y, dim) if p == 2 else out
+    return as_length(out, _square, x, y, dim) if p == 2 else out
+
+
+def _square(x: DimArray, y: DimArray, dim: Name) -> DimArray:
+    return _from_zero(_squared(x, y, dim))
 
 
 def _squared(x: DimArray, y: DimArray, dim: Name) -> DimArray:
@@ -283,11 +286,14 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     if 0 < p < math.inf and x.dtype.kind in "fiub" and extent(x, cell):
         x = x if x.dtype.kind == "f" else cast(x, "float64")
         out = _pair_distance(x, dims=((cell, point),), out=(inside,), p=float(p))
-        apart = functools.partial(_pair_difference, x, dims=(point,))
-        out = as_length(out, lambda: relabel(total(e.square(apart()), (cell,)), {point: inside})) if p == 2 else out
+        out = as_length(out, _pair_squares, x, point, cell, inside) if p == 2 else out
     else:
         square = merge(cdist(x, relabel(x, {point: other}), cell, p=p), (point, other), inside)
         backend = backends.backend_of(innermost(x).raw)
         cells = make(call(backend.pair_cells, extent(x, point)), (inside,), axes.NONE)
         out = isel(square, {inside: cells})
     return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
+
+
+def _pair_squares(x: DimArray, point: Name, cell: Name, inside: Name) -> DimArray:
+    return relabel(total(e.square(_pair_difference(x, dims=(point,))), (cell,)), {point: inside})
