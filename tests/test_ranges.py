@@ -96,3 +96,18 @@ def test_products_of_a_length_that_is_computed_twice_bend(name: str) -> None:
         program(ng.DimArray(X, ("b",)))
         for g in (product, program):
             np.testing.assert_allclose(g(ng.zeros({"b": 4})).data, hessian @ V, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_infinite_distances_pass_nothing_on_whatever_is_beside_them(p: float) -> None:
+    """Their slopes were NaN where some other distance was out of range, and in programs that had met such a one."""
+    x = np.array([[np.inf, 1.0], [1e200, 0.0], [0.0, -2.0]])
+    f = lambda x: ng.cdist(x, ng.zeros({"j": 1, "c": 2}), "c", p=p).sum()
+    along = ng.ones({"i": 3, "c": 2})
+    slope, push = ng.grad(f), lambda x: ng.pushforward(f, (x,), (along,))[1]
+    program, pushed = ng.compile(slope), ng.compile(push)
+    ordinary = ng.DimArray(np.ones((3, 2)), ("i", "c"))
+    for g, h in ((slope, push), (program, pushed)):
+        g(ordinary), h(ordinary)
+        np.testing.assert_array_equal(g(ng.DimArray(x, ("i", "c"))).data, [[0, 0], [1, 0], [0, -1]])
+        np.testing.assert_array_equal(h(ng.DimArray(x, ("i", "c"))).data, 0)

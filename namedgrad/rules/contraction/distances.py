@@ -48,7 +48,7 @@ CELL, PAIR, POINTS = axes.core(-1), axes.fresh("pair"), axes.cores(2)
 
 
 def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
-    """The derivative of a norm ``out`` of differences ``d`` as a product; 0 where the norm, or a difference, is 0.
+    """The derivative of a norm ``out`` of differences ``d`` as a product; 0 where the norm is 0 or infinite, or a difference 0.
 
     ``sign(d) (|d| / out)**(p - 1)``: quotients of at most 1, so that nothing overflows.
     """
@@ -63,10 +63,10 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
 
 
 def _quotients(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
-    some = not_equal(out, c(0))
-    safe = where(some, out, c(1.0))
     if p == 1:
-        return cast(some, out.dtype), e.sign(d)
+        return cast(not_equal(out, c(0)), out.dtype), e.sign(d)
+    some = e.logical_and(not_equal(out, c(0)), logical_not(e.isinf(out)))
+    safe = where(some, out, c(1.0))
     size = e.absolute_real(d)
     moved = not_equal(size, c(0))
     ratio = e.divide(where(moved, size, c(1.0)), safe)
