@@ -111,3 +111,19 @@ def test_infinite_distances_pass_nothing_on_whatever_is_beside_them(p: float) ->
         g(ordinary), h(ordinary)
         np.testing.assert_array_equal(g(ng.DimArray(x, ("i", "c"))).data, [[0, 0], [1, 0], [0, -1]])
         np.testing.assert_array_equal(h(ng.DimArray(x, ("i", "c"))).data, 0)
+
+
+OUT_OF: dict[str, Callable[..., Any]] = {
+    "checkpoint": ng.checkpoint,
+    "two checkpoints": lambda f: ng.checkpoint(ng.checkpoint(f)),
+    "scan": lambda f: lambda x: ng.scan(lambda s, t: (s, f(s) * t), x, ng.ones({"t": 1}), "t")[1][{"t": 0}],
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF)
+def test_squares_of_roots_that_leave_a_checkpoint_bend_in_programs(name: str) -> None:
+    """By 0, as the trace of the checkpoint did not know of a root that the one below had met."""
+    root = OUT_OF[name](lambda x: ng.sqrt((x**2).sum()))
+    for square in (lambda r: r * r, lambda r: -2 * ng.cos(r)):
+        for product in second(lambda x, square=square: square(root(x))).values():
+            np.testing.assert_allclose(ng.compile(product)(ng.zeros({"b": 4})).data, 2 * V, rtol=1e-14)
