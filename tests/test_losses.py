@@ -154,6 +154,27 @@ def test_celu_is_x_above_0_whatever_alpha(alpha):
     np.testing.assert_array_equal(of_alpha.data, np.zeros(3))
 
 
+@pytest.mark.parametrize("alpha", [-1.5, 2.0])
+@pytest.mark.parametrize("as_array", [False, True])
+def test_celu_below_0_follows_its_formula_whatever_the_sign_of_alpha(alpha, as_array):
+    """With a negative alpha it was x."""
+    x, a = np.array([-1.5, -1e-3, 0.0, 0.7]), ng.DimArray(alpha, ()) if as_array else alpha
+    below, own = x < 0, ng.DimArray(x, ("x",))
+    np.testing.assert_allclose(ng.celu(own, a).data, np.where(below, alpha * np.expm1(x / alpha), x), rtol=1e-15)
+    np.testing.assert_allclose(ng.grad(lambda x: ng.celu(x, a).sum())(own).data, np.where(below, np.exp(x / alpha), 1), rtol=1e-15)
+    np.testing.assert_allclose(np.diag(ng.hessian(lambda x: ng.celu(x, a).sum())(own).data), np.where(below, np.exp(x / alpha) / alpha, 0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cross_entropies_of_logits_that_are_right_and_targets_near_1_keep_their_digits(dtype):
+    """They were what a product of large numbers lacks of another."""
+    x, t = np.array([30, 700, -30, -700], dtype), np.array([1, 1, 0, 0], dtype)
+    t += np.finfo(dtype).eps * np.array([-4, -4, 4, 4], dtype)
+    want = [float(abs(a)) * abs(round(b) - b) + math.log1p(math.exp(-abs(float(a)))) for a, b in zip(x, t.astype(float), strict=True)]
+    found = ng.binary_cross_entropy_with_logits(ng.DimArray(x, ("x",)), ng.DimArray(t, ("x",)), reduction=None)
+    np.testing.assert_allclose(found.data, want, rtol=4 * np.finfo(dtype).eps)
+
+
 def test_integers_as_targets_and_weights_keep_single_precision():
     x = X(OTHER.astype(np.float32), ("n", "k"))
     whole = X(LISTS, ("n", "k"))

@@ -110,7 +110,7 @@ class LossKernels:
     def _bce_logits_plain(self, x: Raw, target: Raw, weight: Raw) -> Raw:
         bend = self.log1p_of_fall(x)
         if type(weight) is int:  # 1: half of the work
-            return np.maximum(x, 0) - target * x + bend
+            return (np.greater(x, 0) - target) * x + bend  # 1 - target is exact, where a product less another is not
         other, own = 1 - target, weight * target
         return other * np.maximum(x, 0) - own * np.minimum(x, 0) + (other + own) * bend
 

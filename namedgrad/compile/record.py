@@ -104,6 +104,8 @@ class Recorder(backends.Recorder):
         self.elsewhere: list[Var] = []
         self.looked = False  # whether a value that is no argument may have steered Python
         self.numbers = False  # whether numbers of NumPy were met that are no inputs, results or captured ones
+        self._made: dict[Var, Any] = {}
+        self._looked_through = 0  # steps of which that is noted
         self._captured: dict[int, Any] = {}
         self._known: dict[int, Var] = {}
         self._alive: dict[int, Any] = {}  # identities stay unique: what is freed is forgotten, what cannot tell is kept
@@ -162,8 +164,7 @@ class Recorder(backends.Recorder):
 
     def alike(self, x: Any, y: Any) -> bool:
         """Whether two values are made by the same calls."""
-        made = {v: (s.function, i, s.args, [*s.kwargs.items()]) for s in self.steps for i, v in enumerate(s.outs)}
-        pairs, seen = [(self.find(x), self.find(y))], set()
+        made, pairs, seen = self._made_by_now(), [(self.find(x), self.find(y))], set()
         while pairs:
             a, b = pairs.pop()
             if a is b or (id(a), id(b)) in seen:
@@ -179,6 +180,13 @@ class Recorder(backends.Recorder):
             elif a is None or not backends.alike(a, b):
                 return False
         return True
+
+    def _made_by_now(self) -> dict[Var, Any]:
+        """How variables are made, by all steps so far."""
+        for s in self.steps[self._looked_through :]:
+            self._made.update((v, (s.function, i, s.args, [*s.kwargs.items()])) for i, v in enumerate(s.outs))
+        self._looked_through = len(self.steps)
+        return self._made
 
     def _define(self, raw: Any, var: Var) -> Var:
         self._known[id(raw)] = var

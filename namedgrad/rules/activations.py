@@ -353,7 +353,10 @@ def celu(x: DimArray, alpha: DimArray | float = 1.0) -> DimArray:
     a, x = constant(alpha), comparable(x, "celu")
     if e.known_number(a) == 1:
         return _elu.two(x, a)
-    return where(e.greater(x, c(0)), x, multiply(_elu.two(e.divide(x, a), c(1)), a))
+    if (known := e.known_number(a)) is not None and known > 0:
+        return where(e.greater(x, c(0)), x, multiply(_elu.two(e.divide(x, a), c(1)), a))
+    below = e.less(x, c(0))  # where the quotient by a negative alpha is positive
+    return where(below, multiply(e.expm1(select(below, e.divide(x, a))), a), x)
 
 
 @operation(sample("real(a,b)"))

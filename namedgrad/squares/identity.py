@@ -10,7 +10,7 @@ import numpy as np
 
 from namedgrad import axes, backends
 from namedgrad.array import DimArray, make
-from namedgrad.linear import Bilinear, Map, Scale, ops
+from namedgrad.linear import Map, Scale, ops
 from namedgrad.squares.lengths import Root
 from namedgrad.trace import Pick, Tangent, Traced
 
@@ -74,11 +74,18 @@ def _is_left(x: Any, y: Any, left: list[tuple[Any, Any]] | None) -> bool:
     return True
 
 
+def _held(x: Map) -> Any:
+    """What a map of a kind holds, by which it is told from others of the same parents; an input is like no other."""
+    kinds = [getattr(kind, "__slots__", ()) for kind in type(x).__mro__ if kind is not Map]
+    held = [getattr(x, slot, None) for slots in kinds for slot in slots]
+    own = [v for v in held if getattr(v, "__self__", None) is not x]  # and no method of its own
+    return own if x.parents else object()
+
+
 def _parts(x: Any) -> Any:
     """What tells it apart from others of its kind."""
     if isinstance(x, Map):
-        maker = x.index if isinstance(x, Pick) else (x.others, x.mixes) if isinstance(x, Bilinear) else object()
-        return x.terms if isinstance(x, Scale) else getattr(x, "made", maker), x.parents
+        return x.terms if isinstance(x, Scale) else getattr(x, "made", _held(x)), x.parents
     if isinstance(x, DimArray):
         return (x.level, x.node, x.value) if isinstance(x, Traced) else (x.names, x.raw)
     if isinstance(x, dict):

@@ -30,7 +30,7 @@ class Met(list[DimArray]):
         """
         raw = innermost(y).raw
         twice = self.flat or y.level is not None
-        of_interest = twice or not flat if backends.may_look(raw) else twice and (flat or y.level is None)
+        of_interest = twice or (not flat and backends.may_look(raw))
         if of_interest and not backends.nonzero_everywhere(raw):
             self.append(y)
 

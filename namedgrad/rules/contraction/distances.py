@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +48,7 @@ CELL, PAIR, POINTS = axes.core(-1), axes.fresh("pair"), axes.cores(2)
 
 
 def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
-    """The derivative of a norm ``out`` of differences ``d`` as a product; 0 where the norm, or a difference, is 0.
+    """The derivative of a norm ``out`` of differences ``d`` as a product; 0 where the norm is 0 or infinite, or a difference 0.
 
     ``sign(d) (|d| / out)**(p - 1)``: quotients of at most 1, so that nothing overflows.
     """
@@ -64,10 +63,10 @@ def slope(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
 
 
 def _quotients(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray]:
-    some = not_equal(out, c(0))
-    safe = where(some, out, c(1.0))
     if p == 1:
-        return cast(some, out.dtype), e.sign(d)
+        return cast(not_equal(out, c(0)), out.dtype), e.sign(d)
+    some = e.logical_and(not_equal(out, c(0)), logical_not(e.isinf(out)))
+    safe = where(some, out, c(1.0))
     size = e.absolute_real(d)
     moved = not_equal(size, c(0))
     ratio = e.divide(where(moved, size, c(1.0)), safe)
@@ -214,7 +213,11 @@ def _measured(x: DimArray, y: DimArray, dim: Name, p: float, mode: str) -> DimAr
     if x.dtype.kind != "f":
         x = cast(x, real_dtype(subtract(x, y)))
     out = _distance(x, y, dims=((dim,), (dim,)), p=p)
-    return as_length(out, lambda *ends: _from_zero(_squared(*ends)), x, y, dim) if p == 2 else out
+    return as_length(out, _square, x, y, dim) if p == 2 else out
+
+
+def _square(x: DimArray, y: DimArray, dim: Name) -> DimArray:
+    return _from_zero(_squared(x, y, dim))
 
 
 def _squared(x: DimArray, y: DimArray, dim: Name) -> DimArray:
@@ -283,11 +286,14 @@ def pdist(x: DimArray, dims: Names, *, p: float = 2.0, new_dim: Name = "pair") -
     if 0 < p < math.inf and x.dtype.kind in "fiub" and extent(x, cell):
         x = x if x.dtype.kind == "f" else cast(x, "float64")
         out = _pair_distance(x, dims=((cell, point),), out=(inside,), p=float(p))
-        apart = functools.partial(_pair_difference, x, dims=(point,))
-        out = as_length(out, lambda: relabel(total(e.square(apart()), (cell,)), {point: inside})) if p == 2 else out
+        out = as_length(out, _pair_squares, x, point, cell, inside) if p == 2 else out
     else:
         square = merge(cdist(x, relabel(x, {point: other}), cell, p=p), (point, other), inside)
         backend = backends.backend_of(innermost(x).raw)
         cells = make(call(backend.pair_cells, extent(x, point)), (inside,), axes.NONE)
         out = isel(square, {inside: cells})
     return relabel(reorder(out, (*(n for n in out.names if n != inside), inside)), {inside: new})
+
+
+def _pair_squares(x: DimArray, point: Name, cell: Name, inside: Name) -> DimArray:
+    return relabel(total(e.square(_pair_difference(x, dims=(point,))), (cell,)), {point: inside})

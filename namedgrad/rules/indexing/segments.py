@@ -24,7 +24,7 @@ from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
 from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
 from namedgrad.rules.reductions.dates import as_smooth
-from namedgrad.rules.reductions.norms import rescaled
+from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -252,14 +252,19 @@ def _segment_std(x: DimArray, segments: Any, dim: Name, size: int | None = None,
                  skipna: bool | None = None, new_dim: Name | None = None) -> DimArray:
     groups = _Groups(x, segments, dim, size, new_dim, "segment_std")
     with np.errstate(over="ignore"):
-        out = e.length(_variance(x, groups, skipna, ddof))
+        variance = _variance(x, groups, skipna, ddof)
+    out = e.length(variance)
+
+    def deviation(x: DimArray) -> DimArray:
+        return e.length(_variance(x, groups, skipna, ddof))
 
     def scaled() -> DimArray:
         cells = stop_gradient(absolute(x))
         most = groups.reduced(where(isfinite(cells), cells, c(0.0)), "amax")
         scale = where(e.greater(most, c(0)), most, c(1.0))
-        near = where(isfinite(x), e.divide(x, groups.of_cells(scale)), x)  # a complex infinity divided is NaN, which is skipped
-        return multiply(e.length(_variance(near, groups, skipna, ddof)), groups.placed(scale))
+        # a complex infinity divided is NaN, which is skipped
+        down = lambda x: where(isfinite(x), e.divide(x, groups.of_cells(scale)), x)
+        return root_of(by_scaled(deviation, x, down, lambda y: multiply(y, groups.placed(scale))), variance)
 
     return rescaled(out, [(out, x)], 2, scaled) if x.dtype.kind in "fc" else out
 

@@ -24,7 +24,7 @@ from namedgrad.rules.elementwise import c, divide, greater, reciprocal, square
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, MatrixOp, mH, mm, typed
 from namedgrad.rules.linalg.singular import svd, values_of
 from namedgrad.rules.reductions import max as max_
-from namedgrad.rules.reductions.norms import size_of
+from namedgrad.rules.reductions.ranges import size_of
 from namedgrad.rules.structure import add, contract, multiply, negative, reorder, subtract, where
 from namedgrad.trace import innermost
 

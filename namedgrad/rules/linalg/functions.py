@@ -16,7 +16,7 @@ from namedgrad.rules.elementwise import c, divide, less
 from namedgrad.rules.linalg.matrices import COLUMN, ROW, MatrixOp, in_place_of, inexact, matrix_dims, mm, mT
 from namedgrad.rules.linalg.solving import inv
 from namedgrad.rules.movement import join, slice_of
-from namedgrad.rules.reductions.norms import size_of
+from namedgrad.rules.reductions.ranges import size_of
 from namedgrad.rules.structure import add, identity, multiply, positions, relabel, select
 
 

@@ -32,7 +32,7 @@ from namedgrad.rules.linalg.matrices import (
 )
 from namedgrad.rules.linalg.triangular import right_hand_side
 from namedgrad.rules.movement import join
-from namedgrad.rules.reductions.norms import size_of
+from namedgrad.rules.reductions.ranges import size_of
 from namedgrad.rules.structure import add, contract, multiply, negative, relabel, subtract
 
 # ------------------------------------------------------------------------------------------------ equations

@@ -32,7 +32,7 @@ from namedgrad.rules.reductions.common import (
     real_dtype,
     restore,
 )
-from namedgrad.rules.reductions.norms import rescaled, size_of
+from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of, size_of
 from namedgrad.rules.structure import (
     cast,
     contract,
@@ -200,18 +200,20 @@ def std(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     """
     x = asked_in(x, dtype, skipna)
 
-    def plain(x: DimArray) -> DimArray:
-        return e.length(var(x, dim, skipna=skipna, ddof=number(ddof, "std: ddof"), keepdims=keepdims))
+    def squared(x: DimArray) -> DimArray:
+        return var(x, dim, skipna=skipna, ddof=number(ddof, "std: ddof"), keepdims=keepdims)
 
     with np.errstate(over="ignore"):
-        out = plain(x)
+        variance = squared(x)
+    out = e.length(variance)
     dims = pick(x, dim, "std")
     if x.dtype.kind not in "fc" or not count_of(x, dims):
         return out
 
     def scaled() -> DimArray:
         scale = size_of(x, dims, skipna=skipna)
-        return multiply(plain(e.divide(x, scale)), scale)
+        out = by_scaled(lambda x: e.length(squared(x)), x, lambda x: e.divide(x, scale), lambda y: multiply(y, scale))
+        return root_of(out, variance)
 
     return rescaled(out, [(out, x)], 2, scaled)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import count_of, counts, real_dtype, restore
 from namedgrad.rules.reductions.extremes import max, min
+from namedgrad.rules.reductions.ranges import by_scaled, in_range, is_near_1, size_of
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -32,7 +31,6 @@ from namedgrad.rules.structure import (
     logical_not,
     multiply,
     not_equal,
-    reorder,
     select,
     subtract,
     total,
@@ -147,10 +145,10 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
 
 def _scaled(plain: Any, x: DimArray, dims: Names, order: float, first: DimArray) -> DimArray:
     scale = size_of(x, dims, skipna=False)
-    out = multiply(plain(e.divide(x, scale), dims), scale)
+    out = by_scaled(lambda x: plain(x, dims), x, lambda x: e.divide(x, scale), lambda y: multiply(y, scale))
     if not (order < 0 or known_finite(out)):
         out = _at_infinity(out, first, absolute(x), dims)
-    return if_likely(_is_near_1(innermost(first), order), lambda: first, lambda: out)
+    return if_likely(is_near_1(innermost(first), order), lambda: first, lambda: out)
 
 
 def _at_infinity(out: DimArray, first: DimArray, size: DimArray, dims: Names) -> DimArray:
@@ -160,51 +158,6 @@ def _at_infinity(out: DimArray, first: DimArray, size: DimArray, dims: Names) ->
     """
     infinite = total(select(e.isinf(size), size), dims)
     return where(e.logical_and(e.isinf(infinite), e.isinf(first)), infinite, out)
-
-
-def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
-    """What vectors are divided by such that the powers of their largest cells are near 1; no gradient passes."""
-    if x.dtype.kind not in "fc" or not count_of(x, dims):  # squares of integers are in the range of doubles
-        return c(1.0)
-    largest = stop_gradient(max(absolute(x), dims, skipna=skipna))
-    usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
-    return where(usable, e.maximum(largest, c(float(np.finfo(largest.dtype).tiny))), c(1.0))
-
-
-def in_range(out: DimArray, order: float) -> bool:
-    """Whether norms are known to be so near 1 that the powers of no cell that counts overflow or vanish."""
-    raw = innermost(out).raw
-    backend = backends.backend_of(raw)
-    if not backend.may_branch or backends.is_recording():
-        return False
-    return bool(_is_near_1(innermost(out), order).raw.all())
-
-
-def _is_near_1(out: DimArray, order: float) -> DimArray:
-    edge = float(np.finfo(out.dtype).max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
-    return e.logical_and(e.greater(out, c(1 / edge)), e.less(out, c(edge)))
-
-
-def rescaled(
-    out: DimArray, norms: Sequence[tuple[DimArray, DimArray | None]], order: float, scaled: Callable[[], DimArray]
-) -> DimArray:
-    """``out`` where the norms of which it is made are so near 1, elsewhere what comes of cells that were ``scaled``.
-
-    It also stays if the cells, which may stand beside a norm, are, but for 0 and NaN.  A program sees where; on devices
-    nobody looks.
-    """
-    if not backends.backend_of(innermost(out).raw).may_branch or all(_powers_stay(n, x, order) for n, x in norms):
-        return out
-    near = functools.reduce(e.logical_and, [_is_near_1(innermost(n), order) for n, _ in norms])
-    return reorder(if_likely(near, lambda: out, scaled), out.names)
-
-
-def _powers_stay(out: DimArray, x: DimArray | None, order: float) -> bool:
-    near = in_range(out, order)
-    if near or x is None:
-        return near
-    size = absolute(innermost(x))
-    return in_range(where(e.greater(size, c(0)), size, c(1.0)), order)
 
 
 def _length_of_lengths(x: DimArray, dims: Names) -> DimArray:

@@ -19,11 +19,13 @@ from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
-from namedgrad.rules.reductions.norms import rescaled, vector_norm
-from namedgrad.rules.structure import add, isfinite, multiply, reorder, where
+from namedgrad.rules.reductions.norms import vector_norm
+from namedgrad.rules.reductions.ranges import is_near_1, rescaled
+from namedgrad.rules.structure import add, isfinite, logical_not, multiply, reorder, where
 from namedgrad.rules.windows.along import window_sums
 from namedgrad.rules.windows.geometry import private_name, whole, window_sizes
 from namedgrad.rules.windows.views import strided_windows
+from namedgrad.trace import innermost
 
 
 def _factors(x: DimArray, factor: Any, channel: Name, what: str) -> dict[Name, int]:
@@ -221,6 +223,7 @@ def local_response_norm(
             inside = private_name(dim)
             length = vector_norm(strided_windows(cells, {dim: near}, {dim: inside}), inside)
             root = e.hypot(multiply(length, c(math.sqrt(alpha / size))), c(math.sqrt(k)))
-            return where(isfinite(length), multiply(e.divide(x, root), e.power(root, c(1 - 2 * beta))), out)
+            far = e.logical_and(isfinite(length), logical_not(is_near_1(innermost(base), 1)))  # others lose digits by it
+            return where(far, multiply(e.divide(x, root), e.power(root, c(1 - 2 * beta))), out)
 
         return rescaled(out, [(base, None)], 1, scaled)

@@ -21,7 +21,7 @@ from namedgrad.rules.indexing import At
 from namedgrad.rules.indexing.maps import with_names
 from namedgrad.rules.movement import merge, split
 from namedgrad.rules.reductions import real_dtype
-from namedgrad.rules.reductions.norms import rescaled, size_of
+from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of, size_of
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -278,8 +278,7 @@ def lp_pool(
     Notes
     -----
     As in PyTorch the sum of a window that is not full counts as if its mean were that of a full one. Where the sum is 0 and ``p`` is more
-    than 1 the derivative is 0. Windows whose powers would overflow or vanish are scaled first (not on dask and CuPy, nor in a
-    compiled program). Counterpart: ``torch.nn.functional.lp_pool2d`` and its kin, in their layout ``ng.lp_pool2d``.
+    than 1 the derivative is 0. Windows whose powers would overflow or vanish are scaled first (not on dask and CuPy). Counterpart: ``torch.nn.functional.lp_pool2d`` and its kin, in their layout ``ng.lp_pool2d``.
 
     Examples
     --------
@@ -298,10 +297,14 @@ def lp_pool(
         out = root(window_sums(e.power(x, c(p)), spans))
 
     def scaled() -> DimArray:
+        def powers_root(cells: DimArray) -> DimArray:
+            return root(total(e.power(cells, c(p)), new))
+
         inside = {d: private_name(d) for d in spans}
         cells, new = strided_windows(x, spans, inside), tuple(inside.values())
         scale = size_of(cells, new, skipna=False)
-        return multiply(root(total(e.power(e.divide(cells, scale), c(p)), new)), scale)
+        out = by_scaled(powers_root, cells, lambda x: e.divide(x, scale), lambda y: multiply(y, scale))
+        return root_of(out, total(e.square(cells), new)) if p == 2 else out
 
     return rescaled(out, [(out, x)], p, scaled) if 1 < p < math.inf else out
 

@@ -1,0 +1,100 @@
+"""Functions of cells whose powers would leave the range of numbers, found by scaled cells."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from namedgrad import backends
+from namedgrad.array import DimArray
+from namedgrad.axes import Names
+from namedgrad.rules import elementwise as e
+from namedgrad.rules.complex import absolute
+from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import c
+from namedgrad.rules.reductions.common import count_of
+from namedgrad.rules.reductions.extremes import max
+from namedgrad.rules.structure import if_likely, isfinite, not_equal, reorder, where
+from namedgrad.squares import Length, as_length
+from namedgrad.trace import Traced, demote, innermost, is_demoted
+
+
+def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
+    """What vectors are divided by such that the powers of their largest cells are near 1; no gradient passes."""
+    if x.dtype.kind not in "fc" or not count_of(x, dims):  # squares of integers are in the range of doubles
+        return c(1.0)
+    largest = stop_gradient(max(absolute(x), dims, skipna=skipna))
+    usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
+    return where(usable, e.maximum(largest, c(float(np.finfo(largest.dtype).tiny))), c(1.0))
+
+
+def by_scaled(
+    f: Callable[[DimArray], DimArray],
+    x: DimArray,
+    down: Callable[[DimArray], DimArray],
+    up: Callable[[DimArray], DimArray],
+) -> DimArray:
+    """``up(f(down(x)))`` of a function that is proportional to its operand, so that this is ``f(x)``.
+
+    Its slope is that of ``f`` where the scaled cells are: a cotangent that met the scale, and behind ``f`` its
+    reciprocal, would leave the range, as those of squares of tiny norms do.  How the slope moves with ``x`` is seen one
+    level down.
+    """
+    if x.level is None or type(x) is Length:
+        return up(f(down(x)))
+    if not x.level.fast and is_demoted(x.level):
+        return by_scaled(f, demote(x.level, [x])[0], down, up)
+    out = f(Traced(reorder(down(x.value), x.names), x.level, x.node))
+    if out.level is not x.level:  # nothing is differentiated
+        return up(out)
+    value = up(out.value) if x.value.level is None else by_scaled(f, x.value, down, up)
+    return Traced(reorder(value, out.names), out.level, out.node)
+
+
+def root_of(y: DimArray, square: DimArray) -> DimArray:
+    """``y``, known to be the root of an array."""
+    return as_length(y, _itself, square, flat=False)
+
+
+def _itself(x: DimArray) -> DimArray:
+    return x
+
+
+def in_range(out: DimArray, order: float) -> bool:
+    """Whether norms are known to be so near 1 that the powers of no cell that counts overflow or vanish."""
+    raw = innermost(out).raw
+    backend = backends.backend_of(raw)
+    if not backend.may_branch or backends.is_recording():
+        return False
+    return bool(is_near_1(innermost(out), order).raw.all())
+
+
+def is_near_1(out: DimArray, order: float) -> DimArray:
+    """Where norms are so near 1."""
+    edge = float(np.finfo(out.dtype).max) ** (0.4 / math.fabs(order)) if math.fabs(order) >= 1 else 1.0
+    return e.logical_and(e.greater(out, c(1 / edge)), e.less(out, c(edge)))
+
+
+def rescaled(
+    out: DimArray, norms: Sequence[tuple[DimArray, DimArray | None]], order: float, scaled: Callable[[], DimArray]
+) -> DimArray:
+    """``out`` where the norms of which it is made are so near 1, elsewhere what comes of cells that were ``scaled``.
+
+    It also stays if the cells, which may stand beside a norm, are, but for 0 and NaN.  A program sees where; on devices
+    nobody looks.
+    """
+    if not backends.backend_of(innermost(out).raw).may_branch or all(_powers_stay(n, x, order) for n, x in norms):
+        return out
+    near = functools.reduce(e.logical_and, [is_near_1(innermost(n), order) for n, _ in norms])
+    return reorder(if_likely(near, lambda: out, scaled), out.names)
+
+
+def _powers_stay(out: DimArray, x: DimArray | None, order: float) -> bool:
+    near = in_range(out, order)
+    if near or x is None:
+        return near
+    size = absolute(innermost(x))
+    return in_range(where(e.greater(size, c(0)), size, c(1.0)), order)

@@ -1,0 +1,129 @@
+"""Lengths, differentiated twice in all combinations of modes: out of range, and two that are one at 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import namedgrad as ng
+
+X, V = np.array([1.0, -2.0, 4.0, 3.0]), np.array([0.3, -0.5, 1.0, 0.2])
+EYE = np.eye(4)
+ONE_GROUP = ng.DimArray(np.zeros(4, int), ("b",))
+SQUARES: dict[str, tuple[Callable[..., Any], np.ndarray]] = {  # of degree 1, with the Hessian of the square
+    "norm": (lambda x: ng.norm(x, "b"), 2 * EYE),
+    "complex norm": (lambda x: ng.norm(x * (1 + 2j), "b"), 10 * EYE),
+    "std": (lambda x: x.std("b"), EYE / 2 - 1 / 8),
+    "complex std": (lambda x: (x * (1 + 2j)).std("b"), 5 * (EYE / 2 - 1 / 8)),
+    "segment_std": (lambda x: ng.segment_std(x, ONE_GROUP, "b", 1), EYE / 2 - 1 / 8),
+    "lp_pool": (lambda x: ng.lp_pool(x, {"b": 4}), 2 * EYE),
+    "cdist": (lambda x: ng.cdist(x, 0 * x, "b"), 2 * EYE),
+    "hypot": (lambda x: ng.hypot(x[{"b": 0}], x[{"b": 3}]), np.diag([2.0, 0, 0, 2])),
+}  # fmt: skip
+
+
+def second(f: Callable[..., Any], v: np.ndarray = V, dims: tuple[str, ...] = ("b",)) -> dict[str, Callable[..., Any]]:
+    """Products of ``v`` with the Hessian in all combinations of modes."""
+    along = ng.DimArray(v, dims)
+    return {
+        "forward over reverse": lambda x: ng.hvp(f, x, along),
+        "reverse over reverse": lambda x: ng.grad(lambda x: (ng.grad(f)(x) * along).sum())(x),
+        "reverse over forward": lambda x: ng.grad(lambda x: ng.pushforward(f, (x,), (along,))[1])(x),
+        "forward over forward": lambda x: ng.jacobian(lambda x: ng.pushforward(f, (x,), (along,))[1], mode="forward")(x),
+    }
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_of_lengths_out_of_range_bend(name: str) -> None:
+    """Of tiny cells only the products of slopes were left: cotangents met the scale of the cells, and vanished."""
+    f, hessian = SQUARES[name]
+    for product in second(lambda x: (f(x) * f(x)).sum()).values():
+        program = ng.compile(product)
+        for power in (0, 200, -200, 300, -300, 0):
+            x = ng.DimArray(X * 10.0**power, ("b",))
+            for g in (product, program):
+                np.testing.assert_allclose(g(x).data, hessian @ V, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["norm", "std", "segment_std", "lp_pool"])
+def test_lengths_of_0_beside_some_out_of_range_bend(name: str) -> None:
+    f, hessian = SQUARES[name]
+    x = np.stack([np.full(4, 0.0 if name in ("norm", "lp_pool") else 3.0), X * 1e200, X * 1e-200])
+    squares = lambda x: (f(x) * f(x)).sum()
+    for product in second(squares, np.stack([V] * 3), ("a", "b")).values():
+        for g in (product, ng.compile(product)):
+            np.testing.assert_allclose(g(ng.DimArray(x, ("a", "b"))).data, np.tile(hessian @ V, (3, 1)), rtol=1e-11, atol=1e-12)
+
+
+def test_scaled_lengths_in_checkpoints_that_capture_the_cells() -> None:
+    x, v = ng.DimArray(X * 1e-200, ("b",)), ng.DimArray(V, ("b",))
+    square = lambda x: ng.checkpoint(lambda y: ng.norm(x) * y)(ng.norm(x))
+    np.testing.assert_allclose(ng.grad(square)(x).data, 2 * X * 1e-200, rtol=1e-14)
+    np.testing.assert_allclose(ng.hvp(square, x, v).data, 2 * V, rtol=1e-14)
+
+
+def test_responses_to_tiny_cells_beside_large_ones_bend() -> None:
+    """Of ``x (1 + x²)**-0.75`` near 0 by ``-4.5 x``, of which half was lost where some other cell had to be scaled."""
+    f = lambda x: ng.local_response_norm(x, "b", 1, alpha=1.0, beta=0.75, k=1.0).sum()
+    x = np.array([1e-160, 3e-161, 1e200, 1e-150])
+    for product in second(f).values():
+        for g in (product, ng.compile(product)):
+            found = g(ng.DimArray(x, ("b",))).data
+            np.testing.assert_allclose(found[[0, 1, 3]], (-4.5 * x * V)[[0, 1, 3]], rtol=1e-12)
+
+
+AT_0: dict[str, tuple[Callable[..., Any], np.ndarray]] = {  # lengths that are 0, with the Hessian of the square
+    **{name: SQUARES[name] for name in ("norm", "complex norm", "std", "complex std", "segment_std", "lp_pool", "cdist", "hypot")},
+    "root of a sum": (lambda x: ng.sqrt((x**2).sum()), 2 * EYE),
+    "power of a sum": (lambda x: (x**2).sum() ** 0.5, 2 * EYE),
+    "root of squares of lengths": (lambda x: ng.sqrt((abs(x) ** 2).sum()), 2 * EYE),
+    "pdist": (lambda x: ng.pdist(x * ng.DimArray([1.0, 0.0], "i"), ("i", "b")), 2 * EYE),
+    "angle": (lambda x: ng.arccos(1 - (x**2).sum() / 2), 2 * EYE),
+    "hyperbolic distance": (lambda x: ng.arccosh(1 + (x**2).sum() / 2), 2 * EYE),
+    "absolute values": (abs, 2 * EYE),
+}
+
+
+@pytest.mark.parametrize("name", AT_0)
+def test_products_of_a_length_that_is_computed_twice_bend(name: str) -> None:
+    """The tangents of roots were not known to be alike, nor were two distances: these products bent by 0."""
+    f, hessian = AT_0[name]
+    for product in second(lambda x: (f(x) * f(x)).sum()).values():
+        program = ng.compile(product)
+        program(ng.DimArray(X, ("b",)))
+        for g in (product, program):
+            np.testing.assert_allclose(g(ng.zeros({"b": 4})).data, hessian @ V, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_infinite_distances_pass_nothing_on_whatever_is_beside_them(p: float) -> None:
+    """Their slopes were NaN where some other distance was out of range, and in programs that had met such a one."""
+    x = np.array([[np.inf, 1.0], [1e200, 0.0], [0.0, -2.0]])
+    f = lambda x: ng.cdist(x, ng.zeros({"j": 1, "c": 2}), "c", p=p).sum()
+    along = ng.ones({"i": 3, "c": 2})
+    slope, push = ng.grad(f), lambda x: ng.pushforward(f, (x,), (along,))[1]
+    program, pushed = ng.compile(slope), ng.compile(push)
+    ordinary = ng.DimArray(np.ones((3, 2)), ("i", "c"))
+    for g, h in ((slope, push), (program, pushed)):
+        g(ordinary), h(ordinary)
+        np.testing.assert_array_equal(g(ng.DimArray(x, ("i", "c"))).data, [[0, 0], [1, 0], [0, -1]])
+        np.testing.assert_array_equal(h(ng.DimArray(x, ("i", "c"))).data, 0)
+
+
+OUT_OF: dict[str, Callable[..., Any]] = {
+    "checkpoint": ng.checkpoint,
+    "two checkpoints": lambda f: ng.checkpoint(ng.checkpoint(f)),
+    "scan": lambda f: lambda x: ng.scan(lambda s, t: (s, f(s) * t), x, ng.ones({"t": 1}), "t")[1][{"t": 0}],
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF)
+def test_squares_of_roots_that_leave_a_checkpoint_bend_in_programs(name: str) -> None:
+    """By 0, as the trace of the checkpoint did not know of a root that the one below had met."""
+    root = OUT_OF[name](lambda x: ng.sqrt((x**2).sum()))
+    for square in (lambda r: r * r, lambda r: -2 * ng.cos(r)):
+        for product in second(lambda x, square=square: square(root(x))).values():
+            np.testing.assert_allclose(ng.compile(product)(ng.zeros({"b": 4})).data, 2 * V, rtol=1e-14)
