@@ -430,3 +430,20 @@ def test_a_missing_cell_is_missing_in_the_determinant(cell: tuple[int, int]) -> 
         expected = np.linalg.slogdet(a)
     np.testing.assert_array_equal(sign.data, expected.sign)
     np.testing.assert_allclose(size.data, expected.logabsdet, rtol=1e-15)
+
+
+@pytest.mark.parametrize("f", [lambda a: ng.svd(a, DIMS, compute_uv=False).sum("j2", skipna=False), lambda a: ng.matrix_norm(a, DIMS, 2), lambda a: ng.matrix_norm(a, DIMS, "nuc")])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_singular_values_of_infinite_matrices_disturb_no_other(f):
+    """NumPy finds NaN there, and refuses the vectors, which the derivative needs."""
+    cells = np.array([[[1.0, 2.0], [0.5, 3.0]], [[np.inf, 1.0], [2.0, 1.0]], [[2.0, -1.0], [0.3, 1.0]]])
+    assert np.isnan(np.linalg.svd(cells, compute_uv=False)[1]).all()
+    a = ng.DimArray(cells, ("b", *DIMS), vectorized="b")
+    value, g = ng.value_and_grad(f)(a)
+    np.testing.assert_allclose(value.data, f(a).data, rtol=1e-14)
+    assert np.isnan(value.data[1])
+    for k in (0, 2):
+        alone = ng.DimArray(cells[k], DIMS)
+        step = lambda m, alone=alone: f(alone + m).item() - f(alone - m).item()
+        units = [ng.DimArray(1e-6 * np.eye(4)[i].reshape(2, 2), DIMS) for i in range(4)]
+        np.testing.assert_allclose(g.data[k].ravel(), [step(m) / 2e-6 for m in units], rtol=1e-6)

@@ -16,7 +16,8 @@ from namedgrad.rules.dims import number, pick
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.layers.normalisation import floating
-from namedgrad.rules.reductions.norms import in_range, vector_norm
+from namedgrad.rules.reductions.norms import vector_norm
+from namedgrad.rules.reductions.ranges import in_range
 from namedgrad.rules.structure import (
     guarded_contract,
     logical_not,

@@ -6,7 +6,10 @@ of V.  The columns that complete U and V stand behind.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+import numpy as np
 
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
@@ -41,6 +44,7 @@ from namedgrad.rules.linalg.symmetric import Values, of_singular_values
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
 from namedgrad.rules.structure import add, equal, multiply, negative, relabel, select, subtract
+from namedgrad.trace import innermost
 
 Parts = tuple[DimArray, DimArray, DimArray]
 
@@ -232,7 +236,15 @@ def svd(
     m, n = extent(x, ROW), extent(x, COLUMN)
     spectrum = Spectrum(x)
     full_matrices = full_matrices and m != n
-    u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors, spectrum=spectrum), m)
+    kernel = functools.partial(_full_svd if full_matrices else _svd, x, spectrum=spectrum)
+    try:
+        packed = kernel(errors=errors)
+    except np.linalg.LinAlgError:
+        if compute_uv:
+            raise
+        values_of(innermost(x), errors=errors)  # of some matrices with infinite cells only the vectors are refused
+        packed = kernel(errors="nan")
+    u, s, v = _split(packed, m)
     s = known_values(slice_of(s, COLUMN, slice(0, min(m, n))), spectrum, signed=False)
     values = in_order_of(relabel(s, {COLUMN: new}), a)
     if not compute_uv:
