@@ -98,6 +98,17 @@ def test_products_of_a_length_that_is_computed_twice_bend(name: str) -> None:
             np.testing.assert_allclose(g(ng.zeros({"b": 4})).data, hessian @ V, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("phase", [1.0, 1 + 2j])
+def test_products_of_a_length_of_two_lengths_bend_beside_others(phase: complex) -> None:
+    """A length that is not 0 in all slices is computed level by level, where nobody noted by which operations."""
+    x, v = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, -1.5]]), np.array([[1.0, 0.5], [2.0, 1.0], [-1.0, 3.0]])
+    root = lambda x: ng.hypot(ng.norm(x * phase, "a"), x.std("a"))
+    hessian = 2 * abs(phase) ** 2 * np.eye(3) + 2 / 3 * (np.eye(3) - 1 / 3)
+    for product in second(lambda x: (root(x) * root(x)).sum(), v, ("a", "b")).values():
+        for g in (product, ng.compile(product)):
+            np.testing.assert_allclose(g(ng.DimArray(x, ("a", "b"))).data, hessian @ v, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
 def test_infinite_distances_pass_nothing_on_whatever_is_beside_them(p: float) -> None:
     """Their slopes were NaN where some other distance was out of range, and in programs that had met such a one."""

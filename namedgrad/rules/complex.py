@@ -17,7 +17,7 @@ from namedgrad.linear import Map, Structural, like, product
 from namedgrad.primitive import Elementwise, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.structure import add, cast, equal, multiply, stamp, where, zeros_spread
-from namedgrad.squares import as_length
+from namedgrad.squares import Length, as_length
 from namedgrad.trace import apply
 
 
@@ -201,6 +201,8 @@ def conjugate(x: DimArray) -> DimArray:
 
 def squared(x: DimArray) -> DimArray:
     """The square of the length of a number."""
+    if type(x) is Length and _is_complex(x):  # products know what roots they are made of
+        return real(multiply(x, conjugate(x)))
     return _square.one(x) if _is_complex(x) else e.square(x)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,15 @@ def _held(x: Map) -> Any:
     """What a map of a kind holds, by which it is told from others of the same parents; an input is like no other."""
     kinds = [getattr(kind, "__slots__", ()) for kind in type(x).__mro__ if kind is not Map]
     held = [getattr(x, slot, None) for slots in kinds for slot in slots]
-    own = [v for v in held if getattr(v, "__self__", None) is not x]  # and no method of its own
+    own = [_closed_over(v) for v in held if getattr(v, "__self__", None) is not x]  # and no method of its own
     return own if x.parents else object()
+
+
+def _closed_over(f: Any) -> Any:
+    """What tells a function that a rule made from the others that it makes."""
+    if not isinstance(f, FunctionType):
+        return f
+    return f.__code__, f.__defaults__, [cell.cell_contents for cell in f.__closure__ or ()]
 
 
 def _parts(x: Any) -> Any:
