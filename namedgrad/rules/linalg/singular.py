@@ -6,11 +6,11 @@ of V.  The columns that complete U and V stand behind.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
@@ -43,10 +43,35 @@ from namedgrad.rules.linalg.spectra import Spectrum, known_values, where_apart
 from namedgrad.rules.linalg.symmetric import Values, of_singular_values
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import parts_of
-from namedgrad.rules.structure import add, equal, multiply, negative, relabel, select, subtract
+from namedgrad.rules.reductions import all as all_of
+from namedgrad.rules.structure import (
+    add,
+    equal,
+    isfinite,
+    known_finite,
+    logical_not,
+    multiply,
+    negative,
+    relabel,
+    select,
+    subtract,
+    where,
+)
 from namedgrad.trace import innermost
 
 Parts = tuple[DimArray, DimArray, DimArray]
+
+
+def _infinite(x: DimArray, errors: str) -> DimArray | None:
+    """Which matrices have infinite cells, where that may be seen and some have.
+
+    NumPy gives NaN for their values, and may look for their vectors forever.
+    """
+    bare = innermost(x)
+    if known_finite(x) or not backends.may_look(bare.raw):
+        return None
+    values_of(bare, errors=errors)  # what it refuses is refused
+    return logical_not(all_of(isfinite(bare), (ROW, COLUMN)))
 
 
 def _split(y: DimArray, m: int) -> Parts:
@@ -234,19 +259,13 @@ def svd(
     if not compute_uv and a.level is None:
         return in_order_of(relabel(values_of(x, errors=errors), {COLUMN: new}), a)
     m, n = extent(x, ROW), extent(x, COLUMN)
+    lost = None if compute_uv else _infinite(x, errors)
+    x = x if lost is None else where(lost, c(0.0), x)
     spectrum = Spectrum(x)
     full_matrices = full_matrices and m != n
-    kernel = functools.partial(_full_svd if full_matrices else _svd, x, spectrum=spectrum)
-    try:
-        packed = kernel(errors=errors)
-    except np.linalg.LinAlgError:
-        if compute_uv:
-            raise
-        values_of(innermost(x), errors=errors)  # of some matrices with infinite cells only the vectors are refused
-        packed = kernel(errors="nan")
-    u, s, v = _split(packed, m)
+    u, s, v = _split((_full_svd if full_matrices else _svd)(x, errors=errors, spectrum=spectrum), m)
     s = known_values(slice_of(s, COLUMN, slice(0, min(m, n))), spectrum, signed=False)
-    values = in_order_of(relabel(s, {COLUMN: new}), a)
+    values = in_order_of(relabel(s if lost is None else where(lost, c(np.nan), s), {COLUMN: new}), a)
     if not compute_uv:
         return values
     if full_matrices:
