@@ -393,6 +393,7 @@ class Marquardt(Batch):
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         gain = small.dot(step, downhill)
         endless = self._endless(plain / scale, np.where(stuck, FLAT, tol**1.75))
+        endless &= np.abs(step) > self.largest * scale  # not where the curvature of the residuals keeps them here
         if may_matter(endless):
             rest = np.where(endless, 0.0, downhill)
             others = ~endless if free is None else free & ~endless

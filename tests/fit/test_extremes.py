@@ -546,3 +546,15 @@ def test_the_last_step_does_not_move_what_has_no_influence(loss):
             lambda p, data=data: curve(z, *p) - data, p, x_scale=np.abs(p), loss=loss, f_scale=9.0, max_nfev=1
         )
         np.testing.assert_allclose(cost, best.cost, rtol=1e-9)
+
+
+def test_steps_that_curvature_keeps_short_are_the_last():
+    """Saturation before the second observation: half of it is reached anywhere there, with any steepness."""
+    t, rng = np.linspace(0, 10, 40), np.random.default_rng(1)
+    size, half = rng.uniform(0.5, 5, (150, 1)), 10 ** rng.uniform(-2, -0.5, (150, 1))
+    y = size * t**2 / (half**2 + t**2) + rng.normal(size=(150, t.size))
+    da = xr.DataArray(y, dims=("site", "t"), coords={"t": t})
+    found = ng.curvefit(da, "t", lambda t, a, k, n: a * t**n / (k**n + t**n), errors="ignore")
+    flat = np.isclose(found.curvefit_chi2, y[:, 0] ** 2 + 39 * y[:, 1:].var(axis=1), rtol=1e-9)
+    assert flat.sum() > 30
+    assert (found.curvefit_status[flat] == 0).mean() > 0.6
