@@ -67,11 +67,18 @@ def test_what_meets_a_tangent_of_0_does_not_count(name: str, odd: float) -> None
     np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize(("x", "z", "t", "u"), [(1e300, 1e100, 1e150, 1e200), (1e-300, 1e-100, 1e-280, 1e-200), (1e-200, 1e-200, 0.0, 1e-200)])
+@pytest.mark.parametrize(("x", "z", "t", "u"), [(1e300, 1e100, 1e150, 1e200), (1e-300, 1e-100, 1e-280, 1e-200), (1e-200, 1e-200, 0.0, 1e-200), (1e200, 1e-105, 3e195, 1e-110)])
 def test_tangents_of_quotients_stay_in_range(x: float, z: float, t: float, u: float) -> None:
     cells = [table(np.full((150, 200), v)) for v in (x, z, t, u)]
     x_, z_, t_, u_ = map(Fraction, (x, z, t, u))
     np.testing.assert_allclose(tangent(ng.divide, cells[:2], cells[2:]), float((t_ - u_ * x_ / z_) / z_), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_divided_by_itself_has_no_tangent(dtype: Any) -> None:
+    x, t = X.astype(dtype), T.astype(dtype)
+    assert not tangent(lambda x: x / x, (table(x),), (table(t),)).any()
+    assert not tangent(lambda x: x / x, (table(x.T, ("b", "a")),), (table(t.T, ("b", "a")),)).any()
 
 
 def test_several_tangents_at_once_and_tangents_of_tangents() -> None:

@@ -206,8 +206,8 @@ class Backend(
         return self.xp.multiply(g, self.minus_quotient(x, y))
 
     def quotient_tangent(self, t: Raw, u: Raw, x: Raw, y: Raw) -> Raw:
-        """``t / y - u (x / y)``, of a quotient ``x``: ``u x`` may leave the range where that does not."""
-        return self.xp.subtract(self.xp.divide(t, y), self.xp.multiply(u, self.xp.divide(x, y)))
+        """``t / y - (u / y) x``, of a quotient ``x``: so it is exactly 0 of what is divided by itself, and in range."""
+        return self.xp.subtract(self.xp.divide(t, y), self.xp.multiply(self.xp.divide(u, y), x))
 
     def minus_quotient(self, x: Raw, y: Raw) -> Raw:
         """``-x / y``."""

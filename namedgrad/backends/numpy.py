@@ -441,7 +441,7 @@ def _two_products(x: Raw, y: Raw, z: Raw, w: Raw, *into: Raw) -> None:
 
 def _quotient_tangent(t: Raw, u: Raw, x: Raw, y: Raw, *into: Raw) -> None:
     to, spare = into
-    np.multiply(u, np.divide(x, y, out=spare), out=spare)
+    np.multiply(np.divide(u, y, out=spare), x, out=spare)
     np.subtract(np.divide(t, y, out=to), spare, out=to)
 
 
