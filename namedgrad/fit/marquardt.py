@@ -383,8 +383,8 @@ class Marquardt(Batch):
         It would lower the cost by ``tol**1.75`` of itself, or the one after it would, which is expected to gain
         ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself, and lowers
         the cost, which is not evaluated again, by no more than that, or no step does; or no step lowers the cost, and
-        that one would by less than rounding changes it. Rows that would go to infinity stay, and are lost where they
-        change no more than rounding does.
+        that one would by less than rounding changes it. Rows that go to infinity stay, and
+        are lost where they change no more than rounding does.
         """
         scale, free = lengths(self.normal), self._free(self.x, self.gradient)
         downhill = where(free, -self.gradient, 0.0) / scale
@@ -392,42 +392,39 @@ class Marquardt(Batch):
         step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self._is_bent() else plain
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         gain = small.dot(step, downhill)
-        outwards = self.gradient * self.x < 0  # else, near 0, a parameter at a kink may look the same
-        flat = self._is_flat(np.where(stuck, FLAT, tol**1.75)) & (outwards | ~stuck)
-        endless = self._far(plain / scale)
+        endless = self._endless(plain / scale, np.where(stuck, FLAT, tol**1.75))
         endless &= np.abs(step) > self.largest * scale  # not where the curvature of the residuals keeps them here
-        sure: Any = np.full_like(stuck, fill_value=True)
         if may_matter(endless):
-            some, sure, rest = endless.any(axis=0), (flat | ~endless).all(axis=0), np.where(endless, 0.0, downhill)
+            rest = np.where(endless, 0.0, downhill)
             others = ~endless if free is None else free & ~endless
             without = small.solve(cholesky(self.normal, scale, others, ALMOST_UNDAMPED), rest)
-            gain = np.where(some & sure & stuck, small.dot(without, rest), gain)
+            some = endless.any(axis=0)
+            gain = np.where(some & stuck, small.dot(without, rest), gain)
             step = np.where(some, without, step)
         near = (less * gain <= tol**1.75 * self.cost) | (stuck & (gain <= self._noise()))
-        still = sure & (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
+        still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = self._met(tol)
         ahead = step / scale  # it is free, but what is on the other side of 0 has not been seen, and may be no model
         crosses = self.linear.damped & (self.x * (self.x + ahead) < 0)
         if may_matter(crosses):
             ahead = ahead * np.where(crosses, NEARLY * self.x / -ahead, 1.0).min(axis=0)
         last = self.within(self.x + ahead)
+        self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
         done = near | still & (stuck | (gain <= tol * self.cost)) | met
-        self.x = np.where(done & (near | still) & np.isfinite(last).all(axis=0), last, self.x)
         share = self.x**2 * small.diagonal(self.normal)
         return done, endless & done & (share <= np.finfo(float).eps ** 2 * self._model())
 
-    def _far(self, step: Array) -> Flags:
-        """Rows that would go far beyond where they have been, such as a rate that is too fast for the observations."""
-        far: Flags = self.linear.damped & (np.abs(step) > ENDLESS * self.largest)
-        return far
+    def _endless(self, step: Array, flat: Any) -> Flags:
+        """Rows that would go far beyond where they have been, such as a rate that is too fast for the observations.
 
-    def _is_flat(self, flat: Any) -> Flags:
-        """Rows of which the gradient is small relative to parameter and cost, so that only afar they change anything.
-
-        See Dennis and Schnabel 1983, *Numerical methods for unconstrained optimization*, section 7.2.
+        Their part of the gradient is small relative to parameter and cost (Dennis and Schnabel 1983, *Numerical methods
+        for unconstrained optimization*, section 7.2), so that they would have to go there to change anything.
         """
-        small_slope: Flags = np.abs(self.gradient) * self.largest <= flat * self.cost
-        return small_slope
+        small_slope = np.abs(self.gradient) * self.largest <= flat * self.cost
+        far = np.abs(step) > ENDLESS * self.largest
+        outwards = self.gradient * self.x < 0
+        endless: Flags = self.linear.damped & small_slope & far & outwards
+        return endless
 
     def _met(self, tol: Any) -> Flags:
         """Whether the data are met to rounding: that of what they are made of, or that of the start.

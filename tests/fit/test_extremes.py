@@ -558,34 +558,3 @@ def test_steps_that_curvature_keeps_short_are_the_last():
     flat = np.isclose(found.curvefit_chi2, y[:, 0] ** 2 + 39 * y[:, 1:].var(axis=1), rtol=1e-9)
     assert flat.sum() > 30
     assert (found.curvefit_status[flat] == 0).mean() > 0.6
-
-
-@pytest.mark.parametrize("loss", ["linear", "soft_l1"])
-def test_the_last_step_does_not_lead_back_across_the_data(loss):
-    """A step at a place, and of a width, between two observations: slopes lead either way there, and hardly down."""
-    t, rng = np.linspace(0, 4, 49), np.random.default_rng(1)
-    y = 300 + 1.3 * (t > rng.uniform(1, 3, (300, 1))) + rng.normal(size=(300, t.size))
-    da = xr.DataArray(y, dims=("site", "t"), coords={"t": t})
-    start = {"before": 300.0, "rise": 3.0, "middle": 3.0, "width": 2.0}
-
-    def steep(t, before, rise, middle, width):
-        return before + rise / (1 + np.exp(-(t - middle) / width))
-
-    found = ng.curvefit(da, "t", steep, p0=start, loss=loss, loss_scale=0.5, errors="ignore")
-    converged = (found.curvefit_status == 0).values
-    assert converged.sum() > 120
-    with np.errstate(over="ignore"):
-        off = steep(t, *found.curvefit_coefficients.values[converged].T[..., None]) - y[converged]
-    cost = off**2 if loss == "linear" else 2 * 0.25 * (np.sqrt(1 + off**2 / 0.25) - 1)
-    np.testing.assert_allclose(found.curvefit_chi2[converged], cost.sum(axis=1), rtol=1e-8)
-
-
-def test_plateaus_end_where_they_begin():
-    """Far beyond the observations a curve is constant, and its place has no influence: it does not come back."""
-    t, rng = np.linspace(0, 10, 40), np.random.default_rng(0)
-    y = rng.uniform(0.5, 5, (200, 1)) * np.tanh(t - rng.uniform(0, 10, (200, 1))) + 0.1 * rng.normal(size=(200, t.size))
-    da = xr.DataArray(y, dims=("site", "t"), coords={"t": t})
-    found = ng.curvefit(da, "t", lambda t, a, m: a * np.tanh(t - m), p0={"a": 1.0, "m": 1e-3}, errors="ignore")
-    a, m = found.curvefit_coefficients.values.T[..., None]
-    assert (np.abs(m - 5) > 20).sum() > 1
-    np.testing.assert_allclose(((a * np.tanh(t - m) - y) ** 2).sum(axis=1), found.curvefit_chi2, rtol=1e-8)
