@@ -392,8 +392,8 @@ class Marquardt(Batch):
         step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self._is_bent() else plain
         step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
         gain = small.dot(step, downhill)
-        endless = self._endless(plain / scale, np.where(stuck, FLAT, tol**1.75))
-        endless &= np.abs(step) > self.largest * scale  # not where the curvature of the residuals keeps them here
+        lost = self._endless(plain / scale, np.where(stuck, FLAT, tol**1.75))
+        endless = lost & (np.abs(step) > self.largest * scale)  # the curvature of the residuals keeps others here
         if may_matter(endless):
             rest = np.where(endless, 0.0, downhill)
             others = ~endless if free is None else free & ~endless
@@ -412,7 +412,7 @@ class Marquardt(Batch):
         self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
         done = near | still & (stuck | (gain <= tol * self.cost)) | met
         share = self.x**2 * small.diagonal(self.normal)
-        return done, endless & done & (share <= np.finfo(float).eps ** 2 * self._model())
+        return done, lost & done & (share <= np.finfo(float).eps ** 2 * self._model())
 
     def _endless(self, step: Array, flat: Any) -> Flags:
         """Rows that would go far beyond where they have been, such as a rate that is too fast for the observations.
