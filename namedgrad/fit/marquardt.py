@@ -383,8 +383,8 @@ class Marquardt(Batch):
         It would lower the cost by ``tol**1.75`` of itself, or the one after it would, which is expected to gain
         ``less`` by this factor; and is taken. Or it moves every parameter by less than ``tol`` of itself, and lowers
         the cost, which is not evaluated again, by no more than that, or no step does; or no step lowers the cost, and
-        that one would by less than rounding changes it. Rows that go to infinity stay, and
-        are lost where they change no more than rounding does.
+        that one would by less than rounding changes it. Rows that would go to infinity stay, and are lost where they
+        change no more than rounding does.
         """
         scale, free = lengths(self.normal), self._free(self.x, self.gradient)
         downhill = where(free, -self.gradient, 0.0) / scale
