@@ -39,6 +39,15 @@ def lying(p: PositionalArray) -> Raw | None:
     return memory
 
 
+def on_host(raw: Any) -> Raw:
+    """An array of NumPy's that lies as one on a device does; cells of a lazy one lie nowhere."""
+    if isinstance(raw, np.ndarray):
+        return raw
+    if not hasattr(raw, "strides"):
+        raise TypeError(UNKNOWN)
+    return as_strided(np.zeros(1, raw.dtype), raw.shape, raw.strides)
+
+
 @functools.lru_cache(64)
 def _in_order(shape: tuple[int, ...], dtype: Any) -> Raw:
     return np.zeros(shape, dtype)

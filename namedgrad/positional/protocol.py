@@ -19,7 +19,7 @@ from namedgrad import backends
 from namedgrad.array import DimArray, TraceError
 from namedgrad.positional import nested
 from namedgrad.positional.array import PositionalArray, as_array, box, kin_of, renumber, wrap
-from namedgrad.positional.memory import UNKNOWN, grown, is_plain, laid, lying
+from namedgrad.positional.memory import UNKNOWN, grown, is_plain, laid, lying, on_host
 from namedgrad.positional.operands import is_of_xarray, unwrap
 from namedgrad.positional.trials import made_of_few
 from namedgrad.positional.views import told_order, view
@@ -198,6 +198,8 @@ def _as_lying(value: Any) -> Any:
         if (memory := lying(value)) is None:
             raise TypeError(UNKNOWN)
         return memory
+    if backends.is_array(value):
+        return on_host(value)
     if isinstance(value, dict):
         return {k: _as_lying(v) for k, v in value.items()}
     return type(value)(map(_as_lying, value)) if type(value) in (tuple, list) else value

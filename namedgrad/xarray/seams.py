@@ -65,8 +65,10 @@ def _weighted(self: Any, da: Any, *_: Any, **__: Any) -> bool:
     return holds(da) or holds(self.weights)
 
 
-def _recorded(_: Any, __: Any, weights: Any) -> bool:
-    return backends.is_recording() and isinstance(weights, xr.DataArray) and holds(weights)
+def _unseen(_: Any, __: Any, weights: Any) -> bool:
+    if not isinstance(weights, xr.DataArray) or not holds(weights):
+        return False
+    return backends.is_recording() or weights.data.backend == "dask"
 
 
 def _wrapped_first(data: Any, *_: Any, **__: Any) -> bool:
@@ -292,7 +294,7 @@ def _weighted_std(self: Any, da: Any, dim: Any = None, skipna: Any = None) -> An
 
 
 def _unlooked(self: Any, obj: Any, weights: Any) -> None:
-    """While array calls are recorded there is no looking for missing weights; they make the results missing."""
+    """Weights that are recorded, or lazy, are not looked at; those that are missing make the results missing."""
     self.obj, self.weights = obj, weights
 
 
@@ -490,7 +492,7 @@ SEAMS = [
     Seam("xarray.core.dataset:Dataset.rank", _later(_HERE + "ranks", "rank_of_dataset")),
     Seam("xarray.{}.weighted:Weighted._weighted_quantile", _later(_HERE + "ranks", "quantile_of_weighted"), _weighted),
     Seam("xarray.{}.weighted:Weighted._weighted_std", _weighted_std, _weighted),
-    Seam("xarray.{}.weighted:Weighted.__init__", _unlooked, _recorded),
+    Seam("xarray.{}.weighted:Weighted.__init__", _unlooked, _unseen),
     Seam("xarray.{}.fit:polyfit", _polyfit, around=True),
     Seam("xarray.core.nputils:least_squares", _later(_HERE + "fitting", "least_squares")),
     Seam("xarray.{}.fit:curvefit", _later("namedgrad.fit", "curvefit")),

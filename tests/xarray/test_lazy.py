@@ -20,8 +20,8 @@ def no_scheduler(*args, **kwargs):
 
 
 LAZY = (
-    "operators", "where", "mean", "std", "cumsum", "dot", "weighted mean", "groupby anomalies", "rolling mean", "isel",
-    "concat", "stack", "shift",
+    "operators", "where", "mean", "std", "cumsum", "dot", "weighted mean", "weighted by data", "groupby anomalies",
+    "rolling mean", "isel", "concat", "stack", "shift",
 )  # fmt: skip
 
 
@@ -36,6 +36,23 @@ def test_nothing_computes_until_asked(program):
     expected = ng.grad(loss)(x)
     np.testing.assert_allclose(g.compute(), expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
     np.testing.assert_allclose(value.compute(), loss(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [lambda x: x.isel(lat=[1, 1, 0]).resample(time="YS").first(), lambda x: x[:, :2].weighted(x.area[:2]).sum("lat")],
+    ids=["first of each year", "weighted"],
+)  # fmt: skip
+def test_how_arrays_of_numpy_would_lie_is_not_asked_of_lazy_ones(program):
+    """Not of operands that are not differentiated either: which cells are present, and weights."""
+    x = field().where(field() > 1.5).assign_coords(area=("lat", [1.0, 2.0, 3.0]))
+    loss = lambda x: (program(x) ** 2).sum()
+    computed = []
+    with warnings.catch_warnings(), dask.config.set(scheduler=lambda *args, **_: computed.append(args)):
+        warnings.simplefilter("ignore")  # an error would be taken as no answer
+        g = ng.grad(loss)(x.chunk(time=12, lon=2))
+    assert not computed
+    np.testing.assert_allclose(g.compute(), ng.grad(loss)(x), rtol=1e-10)
 
 
 def test_over_dims_of_a_lazy_array():
