@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from namedgrad import axes, backends
@@ -17,6 +18,7 @@ from namedgrad.axes import NONE, AxisError, Name, Names
 from namedgrad.positional.array import PositionalArray, numbers, ordered, wrap
 from namedgrad.positional.scipy_fft import offer
 from namedgrad.rules.structure import relabel, reorder
+from namedgrad.trace import innermost
 
 
 def named(variable: xr.Variable) -> DimArray:
@@ -55,6 +57,23 @@ def settled(x: DimArray) -> DimArray:
     while x.level is not None and not x.level.open:
         x = x.value
     return x
+
+
+def beside(labels: Any, data: Any) -> Any:
+    """Labels and what is made of them, which xarray keeps on the host, where the data are: it moves them, too."""
+    if meets_host(data) or not isinstance(labels, np.ndarray):
+        return labels
+    return backends.call(backends.backend_of(_raw(data)).asarray, labels)
+
+
+def meets_host(data: Any) -> bool:
+    """Whether arrays on the host can stand beside these data, those on a device being the ones that cannot."""
+    return backends.backend_of(_raw(data)).meets_host
+
+
+def _raw(data: Any) -> Any:
+    x = data._x if isinstance(data, PositionalArray) else data
+    return innermost(x).raw if isinstance(x, DimArray) else x
 
 
 def hidden_names(variable: xr.Variable) -> Names:

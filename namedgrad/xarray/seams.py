@@ -22,6 +22,7 @@ from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.positional.operands import positional
 from namedgrad.trace import innermost
+from namedgrad.xarray.convert import beside, meets_host
 from namedgrad.xarray.moving import Moving, by_labels, has_moving, indexes_given, isel, of_one_kind, onto_labels
 
 Call = Callable[..., Any]
@@ -279,7 +280,8 @@ def _polyfit(  # noqa: PLR0917 - the signature of xarray
     **options: Any,
 ) -> Any:  # fmt: skip
     """Whether cells are missing may differ per slice; where none is, leaving them out changes nothing."""
-    if holds(obj.coords[w] if isinstance(w, str) else w) or holds(obj.coords[dim]):
+    ours = holds(obj.coords[w] if isinstance(w, str) else w) or holds(obj.coords[dim])
+    if ours or any(not meets_host(v.data) for v in obj.data_vars.values()):
         from namedgrad.xarray.fitting import polyfit
 
         return polyfit(obj, dim, deg, skipna, rcond, w, *more, **options)
@@ -422,6 +424,20 @@ def _filled(original: Call, array: Any, *args: Any, **options: Any) -> Any:
     return original(array if isinstance(array, PositionalArray) else positional(array), *map(_numbers, args), **bare)
 
 
+def _along_labels(original: Call, data: Any, labels: Any, **options: Any) -> Any:
+    """On a device nobody looks whether distances are equal, in which case NumPy takes the first of them."""
+    if not meets_host(data) and isinstance(labels, np.ndarray):
+        steps = np.diff(labels)
+        labels = steps[0] if steps.size and (steps == steps[0]).all() else beside(labels, data)
+    return original(data, labels, **options)
+
+
+def _likened(labels: Any, like: PositionalArray) -> Any:
+    """As one of ours: beside one of a device's own xarray would ask the device for its functions."""
+    there = beside(labels, like)
+    return there if there is labels else positional(there)
+
+
 def _numbers(value: Any) -> Any:
     return value.data if isinstance(value, xr.DataArray) else value
 
@@ -475,6 +491,7 @@ _OF_DATES = (
 )  # fmt: skip
 _OBJECTS = ("dataarray:DataArray", "dataset:Dataset")
 _HOLDERS = ("variable", "dataarray")
+_BESIDE = ("core.dataset", "core.variable", "{}.computation")
 _BY_LABELS = ("drop_sel", "drop_isel", "drop_duplicates")
 
 SEAMS = [
@@ -524,6 +541,8 @@ SEAMS = [
     Seam("xarray.core.indexes:_sanitize_slice_element", _later(_HERE + "selecting", "bound_of")),
     Seam("xarray.core.duck_array_ops:einsum", np.einsum),
     *(Seam(f"xarray.core.duck_array_ops:{n}", _filled, around=True) for n in ("pad", "full_like")),
+    Seam("xarray.core.duck_array_ops:gradient", _along_labels, around=True),
+    *(Seam(f"xarray.{m}:to_like_array", _likened, lambda _, like: isinstance(like, PositionalArray)) for m in _BESIDE),
     Seam("xarray.core.common:AbstractArray.__bool__", _agreed, _asked_per_slice, around=True),
     Seam("xarray.core.variable:Variable.equals", _equals, _per_slice, around=True),
     Seam("xarray.{}.computation:_calc_idxminmax", _lazy_extremes, _is_lazy, around=True),

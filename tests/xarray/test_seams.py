@@ -90,6 +90,8 @@ REACHED = {
     "PandasIndex.sel": lambda x: x.sel(lon=x.fillna(0).idxmax("lon")),
     "pad": lambda x: WEIGHTS.pad(lon=(1, 2), constant_values=(x.sum().data, 7.0)) + x.sum(),
     "full_like": lambda x: xr.full_like(WEIGHTS, x.sum()),
+    "gradient": lambda x: x.differentiate("lon"),
+    "to_like_array": lambda x: x.integrate("lon") + x.reindex(lon=[0.0, 95.0]).sum("lon") + x.idxmax("lon"),
     "DataArray.quantile": lambda x: WEIGHTS.quantile([abs(np.sin(x.sum().data)), 0.5]),
     "Dataset.quantile": lambda x: WEIGHTS.to_dataset(name="a").quantile(abs(np.sin(x.sum()).data)).a,
     "einsum": lambda x: xr.dot(x, WEIGHTS, dim="lon"),
