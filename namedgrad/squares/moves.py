@@ -62,7 +62,7 @@ def moved(prim: Any, args: Sequence[DimArray], out: Any, params: Mapping[str, An
 
 def wide(part: DimArray, a: DimArray) -> DimArray:
     """``part`` with all dims of ``a``."""
-    if not part.names and a.names:  # a number, which is on no device
+    if not part.names:  # a number, which is on no device
         there = ops.add(nothing(innermost(a)), part)
         return ops.cast(there, np.finfo(there.dtype).dtype) if there.dtype.kind == "c" != part.dtype.kind else there
     return ops.relabel(ops.spread(part, like(a)), {}, tuple(a.hidden))

@@ -505,6 +505,17 @@ def test_numbers_are_joined_on_the_device(array: Callable[..., ng.DimArray]) -> 
     assert (g.backend, g.item()) == ("cupy", 2 * 3.0 * (1 + 4 + 9 + 25 + 2))
 
 
+def test_lengths_that_are_numbers_are_joined_on_the_device(array: Callable[..., ng.DimArray]) -> None:
+    """Also what is known of them where they are 0, which begins as a number."""
+    x, v = array([3.0, 4.0], "x"), array([1.0, -2.0], "x")
+
+    def f(x: ng.DimArray) -> ng.DimArray:  # 5 x.x
+        root = ng.sqrt((x * x).sum())
+        return (ng.concat([root, abs(2.0 * root)], "k") ** 2).sum()
+
+    np.testing.assert_allclose(ng.hvp(f, x, v).to_numpy(), [10.0, -20.0], rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive"])
 def test_bessel_functions_of_many_orders_at_a_number(name: str, array: Callable[..., ng.DimArray]) -> None:
     orders = np.array([0.5, 1.5, 2.5])
