@@ -104,7 +104,7 @@ def _operand(value: Any) -> DimArray:
 def agreed(x: DimArray) -> Any:
     """Truth values without the hidden axes, if they are the same in every slice."""
     visible = make(x.raw, x.names, NONE)
-    low, high = (f(visible, x.vectorized) for f in (reductions.all, reductions.any))
+    low, high = (f(visible, x.vectorized).to("numpy") for f in (reductions.all, reductions.any))
     if np.array_equal(low.raw, high.raw):
         return np.asarray(low._ordered())  # a coordinate is fixed by a program that is recorded
     return wrap(x, Disagreement)

@@ -18,6 +18,7 @@ from namedgrad.array import TraceError, make, refuse_while_recording
 from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, numbers, wrap
 from namedgrad.trace import innermost
+from namedgrad.xarray.convert import beside
 from namedgrad.xarray.labels import Disagreement, agreed, label
 from namedgrad.xarray.seams import is_single
 
@@ -111,8 +112,10 @@ def dropna(self: Any, dim: Any, *, how: str = "any", thresh: int | None = None, 
     arrays = [self._variables[k] for k in (self.data_vars if subset is None else subset)]
     arrays = [a for a in arrays if dim in a.dims]
     others = [[d for d in a.dims if d != dim] for a in arrays]
-    start = np.zeros(self.sizes[dim], int)
-    count: Any = sum((a.count(dims).data for a, dims in zip(arrays, others, strict=True)), start)
+    count: Any = np.zeros(self.sizes[dim], int)
+    for a, dims in zip(arrays, others, strict=True):
+        there = a.count(dims).data
+        count = beside(count, there) + there
     size = sum(math.prod(self.sizes[d] for d in dims) for dims in others)
     mask = count >= thresh if thresh is not None else count == size if how == "any" else count > 0
     if isinstance(mask, PositionalArray):

@@ -53,6 +53,23 @@ def test_labels_on_the_host(cupy, name, make):
             np.testing.assert_allclose(g.data.get(), expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
 
 
+SLICES_AGREE = {
+    "dropna": lambda x: x.fillna(1.0).shift(time=1).dropna("time"),
+    "equals": lambda x: x * (2.0 if x.equals(x.copy()) else 0.0),
+    "a reindexed slice": lambda x: x.reindex(lon=[0.0, 95.0]),
+    "a slope": lambda x: x.differentiate("lon") + x.integrate("lon"),
+}
+
+
+@pytest.mark.parametrize("name", SLICES_AGREE)
+def test_slices_on_the_device(cupy, name):
+    loss = lambda x: (SLICES_AGREE[name](x) ** 2).sum()
+    host = with_gaps().isel(time=slice(0, 6))
+    g = ng.grad(loss, over="lat")(host.copy(data=cupy.asarray(host.values)))
+    for i in range(host.sizes["lat"]):
+        np.testing.assert_allclose(g.isel(lat=i).data.get(), ng.grad(loss)(host.isel(lat=i)), rtol=1e-12)
+
+
 def test_two_devices_of_the_users_do_not_mix(cupy):
     """What the user multiplies stays where it is, labels too."""
     x = xr.DataArray(cupy.asarray([1.0, 2.0]), dims="lat", coords={"lat": [0.0, 30.0]})
