@@ -468,3 +468,18 @@ def test_runs_of_cells_in_the_other_order_of_bytes(reduce: str, dtype: str) -> N
         h = ng.grad(lambda x: ng.segment_reduce(x, reduce, lengths=[2, 4], dim="x").sum())(x.astype(float))
         np.testing.assert_allclose(g.data, h.data)
         assert g.dtype == x.dtype
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["std", "norm", "hypot"])
+def test_functions_of_lengths_beside_a_0_keep_their_dtype(name: str, dtype: str) -> None:
+    """What is under a root may be a sum in double precision."""
+    length = {"std": lambda x: (x * x).std("t"), "norm": lambda x: ng.norm(x, "t"), "hypot": lambda x: ng.hypot(ng.real(x), 0.5)}[name]
+    x = ng.DimArray(np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 3.0]]).astype(dtype), ("a", "t"))
+    for f in (lambda x: length(x) * length(x.real), lambda x: length(x) ** 2, lambda x: ng.exp(-length(x) * x.real.std("t"))):
+        kind = f(x).dtype
+        assert kind.itemsize < 8
+        (out, pull), (same, tangent) = ng.pullback(f, x), ng.pushforward(f, (x,), (x,))
+        assert out.dtype == same.dtype == tangent.dtype == ng.compile(lambda x, f=f: ng.pullback(f, x)[0])(x).dtype == kind
+        assert pull(out).dtype == x.dtype
+        np.testing.assert_allclose(out.data, f(x).data, rtol=2e-3 if dtype == "float16" else 1e-6)

@@ -72,7 +72,7 @@ def mended(out: DimArray, known: Known, *, cancels: bool) -> DimArray:
     slope = None if root.flat else known.odd
     there = known.even if slope is None else ops.add(known.even, ops.scale(slope, root.here))
     mask = root.nonzero() if known.steep is None else ops.likely(nonzero(), seen=root.sharp)
-    return near(ops.either(mask, out, there), known)
+    return near(ops.either(mask, out, ops.cast(there, out.dtype)), known)  # radicands may be sums in double precision
 
 
 def steep_of(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | None:
