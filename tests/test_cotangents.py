@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 
+import dask.array as da
 import numpy as np
 import pytest
+import scipy.special
 
 import namedgrad as ng
+from tests.support import fake_cupy
 from tests.support.arrays import all_names, cut, values
 from tests.support.tolerances import EXACT, ROUNDING, assert_close
 from tests.support.vectorized import inputs
@@ -144,3 +147,21 @@ def test_cotangents_of_conjugates() -> None:
     np.testing.assert_allclose(pull((g, h)).data, (g.data + 2 * z.data * h.data).conj(), rtol=1e-14)
     _, pull = ng.pullback(lambda z: ng.conjugate(ng.conjugate(z)), z)
     np.testing.assert_array_equal(pull(g).data, g.data)
+
+
+@pytest.mark.parametrize("place", ["numpy", "compiled", "cupy", "dask"])
+def test_a_slice_of_the_name_that_a_guarded_product_sums_over(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slices come of another array: where nobody may look whether factors are finite, they were taken for the sum's."""
+    rng = np.random.default_rng(2)
+    b, scores, other, ct = (rng.normal(size=3) for _ in range(4))
+    move = {"cupy": fake_cupy.installed(monkeypatch).asarray, "dask": da.from_array}.get(place, np.asarray)
+    named = lambda a, name: ng.DimArray(move(a), name)
+
+    def pulled(b: ng.DimArray, ct: ng.DimArray) -> ng.DimArray:
+        loss = lambda b: (ng.cross_entropy(named(scores, "x"), b * b, dim="x") - named(other, "x")).vectorize("x").rename(x="n")
+        return ng.pullback(loss, b)[1](ct)
+
+    run = ng.compile(pulled) if place == "compiled" else pulled
+    g = run(named(b, "x"), named(ct, "n").vectorize("n")).devectorize()
+    expected = ct[:, None] * -2 * b * scipy.special.log_softmax(scores)
+    np.testing.assert_allclose(g.transpose("n", "x").to_numpy(), expected, rtol=1e-12)

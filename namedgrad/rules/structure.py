@@ -455,6 +455,7 @@ class ShieldedBilinear(Bilinear):
         self.zero, self.finite = equal(x, _ZERO), select(isfinite(y), y)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
+        g = self.apart(g)
         first, *rest = super().pull(g)
         x = self.operands[0]
         idle = spread(fold(g, self.finite, x.names, None if x.dtype == g.dtype else x.dtype), x)
