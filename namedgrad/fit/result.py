@@ -312,7 +312,8 @@ class LeastSquaresResult(Sure, FitResult):
             If the residual is not linear in the observations.
         """
         problem, cells, labels = self._problem, self._problem.cells, self.labels
-        sound = np.flatnonzero(np.isfinite(self.cost.values))[:1]
+        fitted = np.isfinite(self.cost.values)
+        sound = np.flatnonzero(fitted | ~fitted.any())[:1]
         known = misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)
         if data:
             if len(data) != len(problem.data) - 1:
