@@ -121,8 +121,9 @@ def solve(
     they are worked on, where arrays that ``stay`` are left.
     """
     queue = Queue(cells)
-    nobody = {n: getattr(place(enter(cells[:0]), len(cells)), n) for n in keep}
-    arrays = {n: np.full_like(x, np.nan, float, shape=(*x.shape[:-1], count)) for n, x in nobody.items()}
+    nobody = place(enter(cells[:0]), len(cells))
+    like = {n: getattr(nobody, n) for n in keep}
+    arrays = {n: np.full_like(x, np.nan, float, shape=(*x.shape[:-1], count)) for n, x in like.items()}
     found = Found(np.full(count, -1), arrays)
 
     def work() -> None:

@@ -173,7 +173,7 @@ def curvefit(
         kind = ValueError if all(isinstance(f, ValueError) for f in failures) else RuntimeError
         raise kind("\n".join(map(str, failures)))
     attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
-    return xr.Dataset(found).assign_coords(param=names, cov_i=names, cov_j=names).assign_attrs(attrs | plan.attrs)
+    return xr.Dataset(found, dict.fromkeys(("param", "cov_i", "cov_j"), names), attrs | plan.attrs)
 
 
 def _with_sigma(kwargs: Mapping[str, Any] | None, options: dict[str, Any]) -> Mapping[str, Any] | None:

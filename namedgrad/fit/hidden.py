@@ -22,8 +22,6 @@ class VectorizedResult(FitResult):
 
     def __init__(self, inner: FitResult, names: Names) -> None:
         self._inner, self._names = inner, names
-        for name in ("params", "status", "iterations", "cost"):
-            setattr(self, name, self._hidden(getattr(inner, name)))
 
     def _hidden(self, value: Any) -> Any:
         return vectorize_tree(value, self._names) if isinstance(value, (xr.DataArray, xr.Dataset)) else value
@@ -34,7 +32,11 @@ class VectorizedResult(FitResult):
         value = getattr(self._inner, name)
         if callable(value):
             return lambda *args, **options: self._hidden(value(*args, **options))
-        return self._hidden(value)
+        found = self.__dict__[name] = self._hidden(value)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dir(self._inner)]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} vectorized {self._names}>\n{self._inner!r}"

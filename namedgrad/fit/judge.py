@@ -18,6 +18,7 @@ ELEMENTS = 1 << 22  # numbers that all candidates predict together, at most, unl
 OBSERVATIONS = 512  # that candidates are compared by, at most
 BY_SPAN, BY_SLOPES, BY_BOTH, LIKELY = 4, 4, 8, 256  # candidates that a cell tries, and those that count for both
 MANY = 0.25  # of the observations of a cell: where they are missing, nothing is made up between the others
+TOGETHER, GROUP = 128, 32  # cells whose candidates are compared at a time, in the cache; and candidates in a group
 SINGULAR, NEARLY = 1e-10, 1e-5  # the latter in 32 bits
 
 
@@ -84,9 +85,8 @@ class Judge:
         They are so many times as many as usual.
         """
         now = self._left(self.span, z)
-        likely = least(promised, LIKELY)
-        both = np.take_along_axis(likely, least(np.take_along_axis(now, likely, 0), times * BY_BOTH), 0)
-        chosen = np.concatenate([least(now, times * BY_SPAN), least(promised, times * BY_SLOPES), both])
+        several = (slice(i, i + TOGETHER) for i in range(0, len(z), TOGETHER))
+        chosen = np.concatenate([_chosen(now[:, at], promised[:, at], times) for at in several], axis=1)
         return self.sound[chosen], self._growth(chosen, z)
 
     def _left(self, basis: Array, z: Array) -> Array:
@@ -145,9 +145,25 @@ def _explained(normal: Array, pull: Array) -> Array:
     return small.dot(pull, small.solve(small.cholesky(normal), pull))
 
 
+def _chosen(now: Array, promised: Array, times: int) -> Array:
+    """The candidates that leave least now, those that promise to, and of the likely ones of these the first again."""
+    limit = np.partition(promised, min(LIKELY, len(promised)) - 1, axis=0)[:LIKELY][-1]
+    both = np.where(promised <= np.fmin(limit, np.inf), now, np.inf)  # NaN comes last
+    several = (now, times * BY_SPAN), (promised, times * BY_SLOPES), (both, times * BY_BOTH)
+    return np.concatenate([least(cost, count) for cost, count in several])
+
+
 def least(cost: Array, count: int) -> Array:
-    """The rows with the least cost, per column."""
-    return np.argpartition(cost, min(count, len(cost)) - 1, axis=0)[:count]
+    """The rows with the least cost, per column; of many they are in the groups that have the least of all."""
+    whole = len(cost) // GROUP * GROUP
+    if 2 * GROUP * count > whole:
+        return np.argpartition(cost, min(count, len(cost)) - 1, axis=0)[:count]
+    first = np.fmin.reduce(cost[:whole].reshape(-1, GROUP, *cost.shape[1:]), axis=1)
+    groups = np.argpartition(first, count - 1, axis=0)[:count]
+    inside = (GROUP * groups[:, None] + np.arange(GROUP)[:, None]).reshape(-1, cost.shape[1])
+    rest = np.broadcast_to(np.arange(whole, len(cost))[:, None], (len(cost) - whole, cost.shape[1]))
+    rows = np.concatenate([inside, rest])
+    return np.take_along_axis(rows, least(np.take_along_axis(cost, rows, 0), count), 0)
 
 
 def _orthonormal(columns: Array) -> Array:

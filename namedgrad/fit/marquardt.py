@@ -190,17 +190,20 @@ class Marquardt(Batch):
         usable = finite & ~wild & (new | self.bare | ~self._vanishes(squares))
         astray = wild & (at.cost <= TOO_FAR * self.cost) & bool(self.linear.rows.size)
         x, best, change = self._projected(self.trial, at, usable)
-        rounding = ROUNDING**2 * small.dot(self.trial**2, squares)
-        lost = usable & (at.cost > np.maximum(TRUSTED * best.cost, rounding))
-        best = best._replace(cost=np.where(lost, np.maximum(best.cost, ROUNDING * at.cost), best.cost))
+        lost = usable & (at.cost > TRUSTED * best.cost)
+        if may_matter(lost):
+            lost = lost & (at.cost > ROUNDING**2 * small.dot(self.trial**2, squares))
+            best = best._replace(cost=np.where(lost, np.maximum(best.cost, ROUNDING * at.cost), best.cost))
         return Seen(x, best, change, squares, usable, astray, lost)
 
     def _ratio(self, gain: Array, new: Flags) -> Array:
         """What was gained, relative to what the step promised."""
         noise = ROUNDING * self.cost
         ratio = gain / self.predicted
-        ratio = np.where((np.abs(gain) <= noise) & (np.abs(self.predicted) <= noise), 1.0, ratio)
-        return np.where(new | self.stale, 0.5, ratio)
+        equal = (np.abs(gain) <= noise) & (np.abs(self.predicted) <= noise)
+        ratio = np.where(equal, 1.0, ratio) if may_matter(equal) else ratio
+        unknown = new | self.stale
+        return np.where(unknown, 0.5, ratio) if may_matter(unknown) else ratio
 
     def _move(self, seen: Seen, better: Flags, new: Flags) -> None:
         x, at = seen.x, seen.at
@@ -247,8 +250,11 @@ class Marquardt(Batch):
     def _remember(self, longest: Array, new: Flags, lost: Flags) -> None:
         """The longest columns, but not of where the cost was so high that it says nothing of here."""
         far = self.above > TRUSTED * self.cost
-        self.longest = np.maximum(np.where(far, 0.0, self.longest), longest)
-        self.above = np.where(lost, np.inf, np.where(far | new, self.cost, self.above))
+        begins = far | new | lost
+        if may_matter(begins):
+            self.longest = np.where(far, 0.0, self.longest)
+            self.above = np.where(lost, np.inf, np.where(begins, self.cost, self.above))
+        self.longest = np.maximum(self.longest, longest)
 
     def _vanishes(self, squares: Array) -> Flags:
         """Whether a column that a linear parameter scales has become next to nothing: the step was too long."""
@@ -261,7 +267,7 @@ class Marquardt(Batch):
         rows = self.linear.rows
         if not rows.size:
             return x, at, np.zeros_like(at.cost)
-        block, slope = at.normal[np.ix_(rows, rows)], at.gradient[rows]
+        block, slope = at.normal[rows[:, None], rows], at.gradient[rows]
         scale, free = lengths(block), self._free(x, at.gradient)
         free = None if free is None else free[rows]
         change = small.solve(cholesky(block, scale, free, ALMOST_UNDAMPED), where(free, -slope, 0.0) / scale) / scale
@@ -348,9 +354,11 @@ class Marquardt(Batch):
 
     def verdict(self, tol: float, max_iterations: int) -> np.ndarray[Any, Any]:
         """A status for cells that are done, -1 for the others, which get their next trial."""
-        tried = np.where(self.linear.damped, self.trial, 0.0)
+        tried = self.trial
         self._step()
-        self.trial = np.where(self.bare, self.within(tried), self.trial)
+        if may_matter(self.bare):
+            bare = self.within(np.where(self.linear.damped, tried, 0.0))
+            self.trial = np.where(self.bare, bare, self.trial)
         converged = np.zeros_like(self.cost, bool)
         stuck = (self.damping > MOST_DAMPING) | (self.iterations - self.since > PATIENCE)
         step = self.trial - self.x
@@ -401,7 +409,9 @@ class Marquardt(Batch):
             some = endless.any(axis=0)
             gain = np.where(some & stuck, small.dot(without, rest), gain)
             step = np.where(some, without, step)
-        near = (less * gain <= tol**1.75 * self.cost) | (stuck & (gain <= self._noise()))
+        near = less * gain <= tol**1.75 * self.cost
+        if may_matter(stuck):
+            near = near | (stuck & (gain <= self._noise()))
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
         met = self._met(tol)
         ahead = step / scale  # it is free, but what is on the other side of 0 has not been seen, and may be no model
@@ -411,8 +421,10 @@ class Marquardt(Batch):
         last = self.within(self.x + ahead)
         self.x = np.where((near | still) & np.isfinite(last).all(axis=0), last, self.x)
         done = near | still & (stuck | (gain <= tol * self.cost)) | met
-        share = self.x**2 * small.diagonal(self.normal)
-        return done, lost & done & (share <= np.finfo(float).eps ** 2 * self._model())
+        if may_matter(lost):
+            share = self.x**2 * small.diagonal(self.normal)
+            lost = lost & done & (share <= np.finfo(float).eps ** 2 * self._model())
+        return done, lost
 
     def _endless(self, step: Array, flat: Any) -> Flags:
         """Rows that would go far beyond where they have been, such as a rate that is too fast for the observations.
@@ -538,4 +550,4 @@ def cholesky(normal: Array, scale: Array, free: Flags | None, damping: Any) -> A
         a = np.where(free[:, None] & free, a, 0.0)
     on = small.diagonal(a)
     on[:] = where(free, on + damping, 1.0)
-    return small.cholesky(a)
+    return small.factored(a)

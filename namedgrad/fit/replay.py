@@ -6,8 +6,10 @@ traces cost nothing from the second batch on.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +27,7 @@ from namedgrad.fit.regroup import regrouped
 from namedgrad.transforms.tape import quiet
 
 Run = Callable[..., Any]
+TEXTS = 64  # programs that are remembered: Python takes as long to compile one as a round of many cells
 
 
 class Replay:
@@ -208,9 +211,14 @@ def one_cell(x: Any, size: int) -> Any:
     return one if repeated or np.array_equal(x, np.broadcast_to(one, x.shape), equal_nan=x.dtype.kind in "fc") else None
 
 
+@functools.lru_cache(TEXTS)
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<namedgrad.fit>", "exec")
+
+
 def _made(text: str, names: dict[str, Any]) -> Run:
     """The function that a text defines."""
     found = dict(names)
-    exec(compile(text, "<namedgrad.fit>", "exec"), found)  # noqa: S102 - the text of a program that was recorded
+    exec(_compiled(text), found)  # noqa: S102 - the text of a program that was recorded
     run: Run = found["run"]
     return run

@@ -304,6 +304,10 @@ class Residuals(Problem):
             return x
         return backends.call(self.backend.asarray, x) if cells > FEW else here(x)
 
+    def _place(self, batch: Marquardt, cells: int) -> Marquardt:
+        """A batch of so many cells there."""
+        return batch if self.backend.may_branch else batch.placed(lambda x: self.placed(x, cells))
+
     def is_masked(self, index: Index) -> bool:
         """Whether some residuals of these cells do not count."""
         return self.observed is not None and not self.complete[index].all()
@@ -373,7 +377,7 @@ class Residuals(Problem):
                 self.evaluate, enter, cells, self.cells.count, keep=("x", "cost", "normal", "iterations"),
                 stay=("normal",), size=shares(cells, self.most, workers), tol=tol, max_iterations=max_iterations,
                 report=progress.update, workers=workers, leave=self.cells.leave,
-                place=lambda batch, count: batch.placed(lambda x: self.placed(x, count)),
+                place=self._place,
             )  # fmt: skip
             self.cells.forget()
             self._bend(found, cells)

@@ -76,12 +76,17 @@ class FitResult:
         p = self._problem.parameters
         if any(own.names for own in p.own.values()):
             return blocks_of(self, free, name, long_name)
-        full = np.zeros((p.count, p.count, self._problem.cells.count))
-        full[np.ix_(self._problem.free, self._problem.free)] = free
         dims = ("param", "param_wrt")
         require_free(self._problem.cells.sizes, dims, name)
         coords = {d: (d, _labels(p.names)) for d in dims}
-        return self._grid(np.moveaxis(full, -1, 0), name, long_name, dims, coords)
+        return self._grid(self._filled(free), name, long_name, dims, coords)
+
+    def _filled(self, free: Matrix) -> Matrix:
+        """Matrices (cell, parameter, parameter) with zeros for those that are fixed."""
+        p = self._problem
+        full = np.zeros((p.parameters.count, p.parameters.count, p.cells.count))
+        full[np.ix_(p.free, p.free)] = free
+        return np.moveaxis(full, -1, 0)
 
     def _summary(self) -> list[str]:
         cells, ends, tries = self._problem.cells, self.status.values, self.iterations.values
@@ -307,7 +312,8 @@ class LeastSquaresResult(Sure, FitResult):
             If the residual is not linear in the observations.
         """
         problem, cells, labels = self._problem, self._problem.cells, self.labels
-        sound = np.flatnonzero(np.isfinite(self.cost.values))[:1]
+        fitted = np.isfinite(self.cost.values)
+        sound = np.flatnonzero(fitted | ~fitted.any())[:1]
         known = misfits(problem, self._matrix[:, sound], problem.arguments(sound), weighted=False)
         if data:
             if len(data) != len(problem.data) - 1:

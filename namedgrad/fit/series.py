@@ -140,10 +140,10 @@ def fit_series(
         data = data._replace(y=np.where(backend.asarray(refused)[:, None], np.nan, data.y))
     if not data.y.size:
         ends = no_data(len(y), len(start))
-    elif (series.options.correlated and (counts < data.y.shape[1]).any()) or not is_traceable(series.func, data, start):
+    elif series.options.correlated and (counts < data.y.shape[1]).any():
         ends = _fit_one_by_one(series, data, start, lower, upper)
     else:
-        ends = _fit_together(series, data, start, lower, upper)
+        ends = _fit_all(series, data, start, lower, upper)
     status = np.where(refused, Status.NOT_FINITE, ends.status)
     failed = refused | np.isin(status, FAILED) & (counts > 0)
     return ends._replace(status=status, failed=failed)
@@ -153,6 +153,20 @@ def _bounds(series: Series, data: Data, lower: Array, upper: Array) -> dict[str,
     low, high = (several_cells(series.names, m, data) for m in (lower, upper))
     known = [bool(np.isfinite(pair).any()) for pair in zip(lower, upper, strict=True)]
     return {n: (low[n], high[n]) for n, limited in zip(series.names, known, strict=True) if limited}
+
+
+def _fit_all(series: Series, data: Data, start: Array, lower: Array, upper: Array) -> Ends:
+    """All cells together, or one by one if that fails because the function cannot be run on many."""
+    try:
+        return _fit_together(series, data, start, lower, upper)
+    except Exception as error:  # noqa: BLE001 - whatever the user's function raises
+        failed = error
+    try:
+        if is_traceable(series.func, data, start):
+            raise failed
+    finally:
+        del failed  # by its traceback it holds on to what is here
+    return _fit_one_by_one(series, data, start, lower, upper)
 
 
 def _fit_together(series: Series, data: Data, start: Array, lower: Array, upper: Array) -> Ends:
@@ -165,7 +179,7 @@ def _fit_together(series: Series, data: Data, start: Array, lower: Array, upper:
         **series.options.engine,
     )  # fmt: skip
     fit = shown(fit)
-    covariance = (fit.unscaled_covariance if series.options.absolute else fit.covariance).values
+    covariance = fit._filled(fit._unscaled if series.options.absolute else fit._scaled)
     params = np.stack([fit.params[n].values for n in series.names], axis=-1)
     return Ends(
         params, covariance, fit.status.values, fit.iterations.values, 2 * fit.cost.values, fit.dof.values,

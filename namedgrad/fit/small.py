@@ -16,11 +16,16 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def cholesky(a: Array) -> Array:
+    """Factors of matrices that are kept, as :func:`factored`."""
+    return factored(a.copy())
+
+
+def factored(L: Array) -> Array:
     """Factors ``L D L^T``, without square roots: D on the diagonal, L below it; what stands above has no meaning.
 
-    Golub and Van Loan (2013), section 4.1.2.  Both halves are kept up to date, which takes fewer steps than one.
+    In place of the matrices. Golub and Van Loan (2013), section 4.1.2.  Both halves are kept up to date, which takes
+    fewer steps than one.
     """
-    L = a.copy()
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(len(L) - 1):
             below, rest = L[k + 1 :, k], L[k + 1 :, k + 1 :]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,9 +67,11 @@ class Flow(NamedTuple):
 
     def _integrated(self, points: Array, step: Array) -> Array:
         """By the classical Runge-Kutta method."""
+        used = np.flatnonzero(self.weights.any(axis=1)).tolist()
+        weights = self.weights[used].T
 
         def speed(p: Array) -> Array:
-            return np.asarray(self.weights.T @ features(p))
+            return np.asarray(weights @ features(p, used))
 
         for _ in range(STEPS):
             a = speed(points)
@@ -86,10 +88,11 @@ def turned(points: Array, rows: tuple[int, ...]) -> Array:
     return out
 
 
-def features(points: Array) -> Array:
-    """1, the parameters, and their products: (feature, point)."""
-    pairs = [points[i] * points[j] for i, j in itertools.combinations_with_replacement(range(len(points)), 2)]
-    return np.stack([np.ones(points.shape[1]), *points, *pairs])
+def features(points: Array, some: Sequence[int] | None = None) -> Array:
+    """1, the parameters, and their products, or some of these: (feature, point)."""
+    factors = [list(f) for n in range(3) for f in itertools.combinations_with_replacement(range(len(points)), n)]
+    chosen = factors if some is None else [factors[k] for k in some]
+    return np.array([points[f].prod(axis=0) for f in chosen])
 
 
 class Symmetry(NamedTuple):

@@ -46,7 +46,8 @@ def numeric(x: xr.DataArray, units: str = "seconds", origin: Any = None) -> xr.D
         values, attrs = _as_seconds(values) / SECONDS[units], {"units": units}
     elif x.dtype == object:
         values, attrs = _since_cftime(values, units, origin, x.name)
-    coords = {n: c for n, c in x.coords.items() if n != x.name}
+    own = x.xindexes.get_all_coords(x.name) if x.name in x.xindexes else {x.name}  # with the other levels of its index
+    coords = {n: c for n, c in x.coords.items() if n not in own}
     return xr.DataArray(xr.Variable(x.dims, values, attrs).astype("float64"), coords, name=x.name)
 
 

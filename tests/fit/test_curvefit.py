@@ -245,6 +245,18 @@ def test_status_and_more():
 # ------------------------------------------------------------------------------------------------ faults that are gone
 
 
+def test_levels_of_a_stacked_coordinate():
+    da = decays().stack(point=("t", "y"))
+    options = {"reduce_dims": "point", "p0": {"n0": 3.0, "tau": 2.0}}
+    theirs = da.curvefit(da.t, exp_decay, **options)
+    fit = ng.curvefit(da, da.t, exp_decay, **options)
+    np.testing.assert_allclose(fit[COEFFICIENTS], theirs[COEFFICIENTS], rtol=1e-5)
+    dates = np.datetime64("2000-01-01", "ns") + (T * 86400e9).astype("timedelta64[ns]")
+    dated = decays().assign_coords(t=dates).stack(point=("y", "t"))
+    fit = ng.curvefit(dated, "t", exp_decay, time_units="days", **options)
+    np.testing.assert_allclose(fit[COEFFICIENTS], theirs[COEFFICIENTS], rtol=1e-5)
+
+
 def test_a_cftime_coordinate():
     time = xr.date_range("1860-01-01", periods=40, freq="180D", calendar="360_day", use_cftime=True)
     y = xr.DataArray(2.0 + 0.5 * np.arange(40) * 180 / 360, coords={"time": time})

@@ -865,6 +865,9 @@ def test_vectorized_axes_stay_hidden_in_results():
     error = ng.vmap(lambda y: ng.least_squares(residual, START, y.time, y, over="lon").stderr["rate"].max(), "lat")(da)
     np.testing.assert_allclose(error, want.stderr["rate"].max("lon"), rtol=1e-6)
     t, y = named(observations())
+    whole = ng.least_squares(residual, START, t, y.vectorize(*OVER))
+    assert {"params", "status", "stderr"} <= {*dir(whole)}
+    assert whole.params is whole.params
     cost = lambda y: ng.least_squares(residual, START, t, y, over="lon").cost.sum()
     np.testing.assert_allclose(ng.vmap(cost, "lat")(y), want.cost.sum("lon"), rtol=1e-9)
     low = lambda y: ng.minimize(lambda p, y: ((p["a"] - y) ** 2).sum(), {"a": 0.0}, y, over="lon").params["a"].max()

@@ -67,6 +67,22 @@ def test_predictions_are_the_model_whatever_the_sign_and_weight_of_the_residual(
     xr.testing.assert_allclose(fit.predict(shifted), model(fit.params, shifted).transpose(*da.dims))
 
 
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("over", [(), "cell"])
+@pytest.mark.parametrize("rows", [0, 7])
+def test_predictions_where_nothing_could_be_fitted(many, over, rows):
+    t = xr.DataArray(np.arange(rows, dtype=float), dims="t")
+    y = xr.DataArray(np.full((rows, 2), np.nan), dims=("t", "cell"))
+    given = {"a": y, "b": y} if many and rows else y
+    r = lambda p, t, y: {n: line(p, t, v) for n, v in y.items()} if isinstance(y, dict) else line(p, t, y)
+    fit = ng.least_squares(r, {"a": 0.0, "b": 0.0}, t, given, over=over)
+    assert (fit.status == 4).all()
+    found = fit.predict()
+    for one in (found.a, found.b) if isinstance(found, xr.Dataset) else (found,):
+        assert one.sizes == y.sizes
+        assert one.isnull().all()
+
+
 def test_predictions_from_named_and_plain_arrays():
     y = observations()
     fit = ng.least_squares(residual, START, *named(y), over=OVER)

@@ -12,6 +12,7 @@ import scipy.special
 import xarray as xr
 
 import namedgrad as ng
+from namedgrad.fit.judge import least
 from namedgrad.fit.noise import looks_like_noise, swings
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.surface import Surface
@@ -709,6 +710,18 @@ def test_missing_coordinates(per_cell):
     found, known = (ng.least_squares(residual, p, t, y, over="cell") for p in ([*truth], truth))
     np.testing.assert_allclose(found.cost, known.cost, rtol=1e-5)
     assert (found.dof == 52).all()
+
+
+@pytest.mark.parametrize("rows", [1, 255, 300, 2100])
+@pytest.mark.parametrize("count", [1, 4, 16])
+def test_the_least_of_many_candidates(rows, count):
+    rng = np.random.default_rng(0)
+    cost = rng.normal(size=(rows, 5)).astype(np.float32)
+    cost[rng.random(cost.shape) < 0.3] = np.nan
+    found = least(cost, count)
+    assert len(found) == min(count, rows)
+    want = np.sort(cost, axis=0)[:count]  # NaN comes last
+    np.testing.assert_array_equal(np.sort(np.take_along_axis(cost, found, 0), axis=0), want)
 
 
 def test_models_without_a_coordinate():
