@@ -364,6 +364,11 @@ def test_gegenbauer_polynomials_are_those_of_single_cells(degree: int, parameter
         want = scipy.special.eval_gegenbauer(degree, parameter, x)
     rounding = 5e-14 * scipy.special.eval_gegenbauer(degree, parameter, 1.0)  # of its recurrence, next to a root
     np.testing.assert_allclose(ng.eval_gegenbauer(degree, parameter, line(x)).data, want, rtol=1e-13, atol=rounding)
+    single = ng.eval_gegenbauer(degree, parameter, line(x.astype("f4")))
+    with np.errstate(all="ignore"):
+        want = scipy.special.eval_gegenbauer(degree, parameter, x.astype("f4").astype("f8"))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single.data, want, rtol=1e-7, atol=rounding)
 
 
 MET = {  # f, what its slope is the reciprocal of, and the bend
