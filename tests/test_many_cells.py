@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -447,3 +448,28 @@ def test_operands_that_programs_write_into_count_as_they_were() -> None:
     want = WEIGHTS * (1 + 1 / 2 + 1 / 3 + 1 / x + 2 * 1.5**2 * x + 1.5 / (x + 1) ** 2 + 0.5 / np.sqrt(x + 1))
     np.testing.assert_allclose(ng.grad(_after_writing)(x), want, rtol=1e-12)
     np.testing.assert_allclose(ng.pullback(_after_writing, x)[1](1.0), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("axis", [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)])
+def test_slopes_of_variances_are_distances_from_the_mean(axis: tuple[int, ...], dtype: str) -> None:
+    for order in ((0, 1, 2), (2, 0, 1)):
+        x = RNG.normal(3, 1, (40, 60, 50)).astype(dtype).transpose(order)
+        named, dims = ng.DimArray(x, ("a", "b", "c")), ["abc"[i] for i in axis]
+        off = x - x.astype("f8").mean(axis, keepdims=True)
+        count = math.prod(x.shape[i] for i in axis)
+        g, t = np.asarray(RNG.normal(size=x.var(axis).shape)).astype(dtype), RNG.normal(size=x.shape).astype(dtype)
+        names = [d for d in named.dims if d not in dims]
+        rtol, atol = (1e-12, 1e-12) if dtype == "f8" else (2e-5, 1e-4 / count)
+        for f, ddof, slope in (
+            (ng.var, 1, 2 * off / (count - 1)),
+            (ng.std, 0, off / count / np.sqrt((off * off).mean(axis, keepdims=True))),
+        ):
+            along = functools.partial(f, dim=dims, ddof=ddof)
+            y, pull = ng.pullback(along, named)
+            np.testing.assert_allclose(y.data, along(named).data, rtol=0)
+            np.testing.assert_allclose(y.data, getattr(np, f.__name__)(x.astype("f8"), axis, ddof=ddof), rtol=rtol)
+            pulled = pull(ng.DimArray(g, names)).data
+            np.testing.assert_allclose(pulled, np.expand_dims(g, axis) * slope, rtol=rtol, atol=atol)
+            _, pushed = ng.pushforward(along, (named,), (ng.DimArray(t, named.dims),))
+            np.testing.assert_allclose(pushed.data, (slope * t).sum(axis), rtol=rtol, atol=rtol)

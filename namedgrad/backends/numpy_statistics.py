@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.rows import cells_of, first_extreme, folded, row_products
+from namedgrad.backends.rows import cells_of, first_extreme, folded, row_products, total
 from namedgrad.backends.statistics import StatisticKernels
 
 Raw = Any
@@ -90,13 +90,31 @@ class NumpyStatistics(StatisticKernels):
         count = math.prod(x.shape[i] for i in axis)
         if x.dtype.kind == "f" and x.itemsize >= 4 and (cells := cells_of(x, axis)) is not None:
             return _squares(cells, sum(cells[1:], cells[0]) / count) / x.dtype.type(count - ddof)
-        middle = np.add.reduce(x, axis=axis, keepdims=True)
-        off = np.subtract(x, np.true_divide(middle, count, dtype=middle.dtype, casting="unsafe"))
-        start = x.ndim - len(axis)
-        out = row_products(off, off, start) if axis and axis == tuple(range(start, x.ndim)) else None
-        if out is None:
-            out = np.add.reduce(np.multiply(off, off, out=off), axis=axis)
+        _, off = _distances(x, axis, count)
+        out = _sums_of_squares(off, axis, into=off)
         return np.true_divide(out, count - ddof).astype(x.dtype, copy=False)
+
+    def var_and_distances(self, x: Raw, axis: tuple[int, ...], ddof: float) -> tuple[Raw, Raw, Raw] | None:
+        """Also the mean, and what is left without it; None of few cells, and of short windows."""
+        if x.size < MANY or x.dtype.char not in "fd" or cells_of(x, axis) is not None:
+            return None
+        count = math.prod(x.shape[i] for i in axis)
+        mean, off = _distances(x, axis, count)
+        out = np.true_divide(_sums_of_squares(off, axis), count - ddof).astype(x.dtype, copy=False)
+        return out, np.squeeze(mean, axis), off
+
+
+def _distances(x: Raw, axis: tuple[int, ...], count: int) -> tuple[Raw, Raw]:
+    """The mean, whose axes stay, and what is left without it."""
+    middle = np.expand_dims(total(x, axis), axis)
+    mean = np.true_divide(middle, count, dtype=middle.dtype, casting="unsafe")
+    return mean, np.subtract(x, mean)
+
+
+def _sums_of_squares(off: Raw, axis: tuple[int, ...], into: Raw | None = None) -> Raw:
+    start = off.ndim - len(axis)
+    out = row_products(off, off, start) if axis and axis == tuple(range(start, off.ndim)) else None
+    return np.add.reduce(np.multiply(off, off, out=into), axis=axis) if out is None else out
 
 
 def _squares(cells: list[Raw], middle: Raw) -> Raw:
