@@ -473,3 +473,13 @@ def test_slopes_of_variances_are_distances_from_the_mean(axis: tuple[int, ...], 
             np.testing.assert_allclose(pulled, np.expand_dims(g, axis) * slope, rtol=rtol, atol=atol)
             _, pushed = ng.pushforward(along, (named,), (ng.DimArray(t, named.dims),))
             np.testing.assert_allclose(pushed.data, (slope * t).sum(axis), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("n", [255, 256, 1000, 4080, 4081])
+def test_counts_along_dims_of_any_length(n: int) -> None:
+    for share in (0.0, 0.3):
+        x = np.where(RNG.random((n, 400)) < share, math.nan, 1.0)
+        for array, dims in ((x, ("a", "b")), (x.T, ("b", "a"))):
+            named = ng.DimArray(array, dims)
+            for dim in dims:
+                np.testing.assert_array_equal(ng.count(named, dim).data, np.isfinite(array).sum(dims.index(dim)))

@@ -12,6 +12,7 @@ from namedgrad.backends.statistics import StatisticKernels
 
 Raw = Any
 MANY, LOOKED_AT = 100_000, 1000  # cells from which on some are looked at, and about how many
+BYTE, FEW_PIECES = 255, 16  # the most that a byte counts, and so often pays
 
 
 class NumpyStatistics(StatisticKernels):
@@ -44,8 +45,18 @@ class NumpyStatistics(StatisticKernels):
         return np.logical_and(low > info.tiny / info.eps, high < math.inf)
 
     def count_true(self, x: Raw, axis: tuple[int, ...]) -> Raw:
-        """Number of true cells, counted as bytes: half the time of a sum of booleans."""
-        return np.add.reduce(np.asarray(x).view(np.uint8), axis=axis, dtype=np.int64)
+        """Number of true cells, counted as bytes; along one axis, unless long, as many at a time as a byte counts.
+
+        A million along the first of 100 x 100 x 100: 0.03 ms instead of 0.33, along the last 0.2 instead of 0.44.
+        """
+        bytes_ = np.asarray(x).view(np.uint8)
+        if len(axis) != 1 or bytes_.size < MANY or bytes_.shape[axis[0]] > FEW_PIECES * BYTE:
+            return np.add.reduce(bytes_, axis=axis, dtype=np.int64)
+        lines = np.moveaxis(bytes_, axis[0], 0)
+        out = np.zeros(lines.shape[1:], np.int64)
+        for i in range(0, len(lines), BYTE):
+            out += np.add.reduce(lines[i : i + BYTE], axis=0, dtype=np.uint8)
+        return out
 
     def prod(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Product over axes."""
