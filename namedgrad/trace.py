@@ -78,9 +78,11 @@ class Level:
         """What a map may retain of an array or factor: a private copy where the user can still write into it."""
         if isinstance(a, tuple):
             return tuple(map(self.own, a)) if type(a) is tuple else type(a)(*map(self.own, a))
-        if not isinstance(a, DimArray) or a.level is not None or not backends.is_array(a.raw):
+        if not isinstance(a, DimArray) or a.level is not None:
             return a
-        if self.made(a):
+        if getattr(a, "of_one", False) and a.by is not None and self.made(a.by):  # a late factor, which can wait
+            return a
+        if not backends.is_array(a.raw) or self.made(a):
             return a
         old, (_, watch) = self.owned.get(id(a.raw)), self.lent.get(id(backends.memory(a.raw)), (None, True))
         if old is None or (watch and not backends.same(old[1], a.raw)):

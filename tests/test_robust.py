@@ -304,6 +304,19 @@ def test_values_beside_a_pullback_share_memory_with_nothing(n: int) -> None:
             np.testing.assert_array_equal(pull(ones).to_numpy(), before)
 
 
+@pytest.mark.parametrize(("f", "least"), [(ng.log, 1e-310), (ng.reciprocal, 1e-310), (ng.square, 1.7e308)])
+def test_factors_that_overflow_when_they_are_needed(f: Any, least: float) -> None:
+    """The first pull meets what the factor is made of, and may be finite where later ones are not."""
+    x = np.ones(20_000)
+    x[0] = least
+    _, pull = ng.pullback(lambda x: f(x + 0.0), ng.DimArray(x, ("x",)))
+    for g in (1e-320, 0.0, 1e-320, 0.0):
+        pulled = pull(ng.DimArray(np.full(len(x), g), ("x",))).data
+        assert not np.isnan(pulled).any()
+        if g == 0:
+            np.testing.assert_array_equal(pulled, 0)
+
+
 @pytest.mark.parametrize("transform", [ng.pullback, ng.linearize])
 def test_a_value_that_nobody_has_seen_yet_is_like_all_others(transform: Any) -> None:
     n = 20_000

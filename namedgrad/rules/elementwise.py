@@ -227,13 +227,13 @@ def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
 
 
 def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[[DimArray, DimArray], DimArray],
-         joins: Callable[[DimArray, DimArray], DimArray] | None = None) -> DimArray:
+         joins: Callable[[DimArray, DimArray], DimArray] | None = None, *, of_one: bool = False) -> DimArray:
     """A factor made of many cells when it is needed, and only if cotangents do not meet these; of others at once.
 
     These are of what is differentiated itself, or a result: any other array may be written into before.
     """
     many = x.level is None and isinstance(x.raw, np.ndarray) and x.raw.size >= structure.MANY and x.dtype.kind == "f"
-    return structure.Late(x, whole, meets, joins) if many and not backends.is_recording() else whole(x)
+    return structure.Late(x, whole, meets, joins, of_one=of_one) if many and not backends.is_recording() else whole(x)
 
 
 def _times(kernel: Elementwise, number: float) -> Callable[[DimArray, DimArray], DimArray]:
@@ -242,12 +242,13 @@ def _times(kernel: Elementwise, number: float) -> Callable[[DimArray, DimArray],
 
 def over(x: DimArray, number: float = 1.0) -> DimArray:
     """The reciprocal as a factor, or a number over an array."""
-    return late(x, lambda x: divide(c(number), x), divide.two if number == 1 else _times(quotient_times, number))
+    meets = divide.two if number == 1 else _times(quotient_times, number)
+    return late(x, lambda x: divide(c(number), x), meets, of_one=True)
 
 
 def twice(x: DimArray) -> DimArray:
     """Two times an array as a factor."""
-    return late(x, lambda x: multiply(c(2), x), _times(product_times, 2))
+    return late(x, lambda x: multiply(c(2), x), _times(product_times, 2), of_one=True)
 
 
 def both(x: DimArray, z: DimArray) -> DimArray:

@@ -122,7 +122,7 @@ class Tape:
         if not _all_finite(grads):
             return again()
         if not last and all(g is not None for g in cotangents) and all(g is None or innermost(g).size for g in grads):
-            self.finite = all(m.repeats for m in self.maps)
+            self.finite = all(map(_repeats, self.maps))
         return grads
 
     def _pass(self, cotangents: Sequence[DimArray | None], mark: frozenset[Name]) -> list[DimArray | None]:
@@ -158,6 +158,15 @@ def _multiplies_nothing(map_: Map) -> bool:
     if type(map_) is Scale:
         return all(isinstance(f, (int, Mask, type(None))) or _is_finite_number(f) for f, _, _ in map_.terms)
     return not map_.multiplies
+
+
+def _repeats(map_: Map) -> bool:
+    """Whether the next cotangent meets the same factors; a late one may overflow where the first product did not."""
+    return map_.repeats and not (type(map_) is Scale and any(_is_late(f) for f, _, _ in map_.terms))
+
+
+def _is_late(factor: Any) -> bool:
+    return getattr(factor, "by", None) is not None
 
 
 def _is_one(g: DimArray | None) -> bool:
