@@ -317,6 +317,14 @@ def test_factors_that_overflow_when_they_are_needed(f: Any, least: float) -> Non
             np.testing.assert_array_equal(pulled, 0)
 
 
+def test_rows_of_jacobians_after_one_whose_factors_did_not_overflow() -> None:
+    x, weights = np.ones(20_000), np.ones((3, 20_000))
+    x[0], weights[:, 0] = 1e-310, [1e-320, 0, 0]
+    each = ng.DimArray(weights, ("k", "x"))
+    table = ng.jacobian(lambda x: (ng.log(x + 0.0) * each).sum("x"), chunk=1)(ng.DimArray(x, ("x",)))
+    np.testing.assert_allclose(table.data, weights / x, rtol=1e-4)
+
+
 @pytest.mark.parametrize("transform", [ng.pullback, ng.linearize])
 def test_a_value_that_nobody_has_seen_yet_is_like_all_others(transform: Any) -> None:
     n = 20_000
