@@ -483,3 +483,14 @@ def test_counts_along_dims_of_any_length(n: int) -> None:
             named = ng.DimArray(array, dims)
             for dim in dims:
                 np.testing.assert_array_equal(ng.count(named, dim).data, np.isfinite(array).sum(dims.index(dim)))
+
+
+def test_slopes_of_elliprc_in_single_precision() -> None:
+    x, y = (np.exp(RNG.uniform(-8, 8, N)).astype("f4") for _ in range(2))
+    y[: N // 4] = x[: N // 4] * (1 + 10 ** RNG.uniform(-7, -1, N // 4)).astype("f4")
+    y[:100] = x[:100]
+    _, pull = ng.pullback(ng.elliprc, line(x), line(y))
+    xx, yy, elliprd = x.astype("f8"), y.astype("f8"), scipy.special.elliprd
+    for found, want in zip(pull(line(np.ones(N, "f4"))), (-elliprd(yy, yy, xx) / 6, -elliprd(xx, yy, yy) / 3), strict=True):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found.data, want, rtol=1.2e-7)
