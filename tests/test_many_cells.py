@@ -494,3 +494,16 @@ def test_slopes_of_elliprc_in_single_precision() -> None:
     for found, want in zip(pull(line(np.ones(N, "f4"))), (-elliprd(yy, yy, xx) / 6, -elliprd(xx, yy, yy) / 3), strict=True):
         assert found.dtype == np.float32
         np.testing.assert_allclose(found.data, want, rtol=1.2e-7)
+
+
+def test_slopes_of_fresnel_integrals_in_single_precision() -> None:
+    x = np.concatenate([RNG.uniform(-3, 3, N), RNG.uniform(-80, 80, N), np.sqrt(np.arange(1, 40))]).astype("f4")
+    turns = [Fraction(float(v)) ** 2 % 4 for v in x]  # quarters
+    near = np.array([float(t - 4 if t > 2 else t) for t in turns])
+    for k, (f, shift) in enumerate(((np.sin, 0), (np.cos, 1))):
+        _, pull = ng.pullback(lambda x, k=k: ng.fresnel(x)[k], line(x))
+        found, want = pull(line(np.ones(len(x), "f4"))).data, f(np.pi / 2 * near)
+        close = np.abs((near + shift) / 2 - np.rint((near + shift) / 2)) < 1e-7  # next to a root, that of the formula is off
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found[~close], want[~close], rtol=3e-7)
+        np.testing.assert_allclose(found[close], want[close], atol=1e-6)
