@@ -248,6 +248,15 @@ class NumpyBackend(
         """In one pass over memory."""
         return _times(np.divide, x, y, number)
 
+    def minus_squares(self, g: Raw, y: Raw) -> Raw:
+        """In one pass over memory."""
+
+        def some(g: Raw, y: Raw, to: Raw) -> None:
+            np.negative(np.multiply(np.multiply(g, y, out=to), y, out=to), out=to)
+
+        out = _at_once(some, g, y)
+        return super().minus_squares(g, y) if out is None else out
+
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
         """In one pass over memory: of eight million in 10 ms instead of 17."""
 
