@@ -405,6 +405,37 @@ def make(raw: Any, names: Names, hidden: frozenset[Name]) -> DimArray:
     return a
 
 
+class Unseen(DimArray):
+    """A value of NumPy's that a map holds, too, until somebody asks for its cells and gets copies of them.
+
+    Who only pulls back is spared a copy: value and first pull of a million exponentials take 1.25
+    of NumPy by hand instead of 1.55.
+    """
+
+    __slots__ = ()
+
+    @property
+    def raw(self) -> Any:
+        """The cells, an array that nobody else has; from now on this is an array like all others."""
+        with _SEEING:
+            if type(self) is Unseen:
+                _cells.__set__(self, backends.NUMPY.copy(_cells.__get__(self)))
+                self.__class__ = DimArray  # type: ignore[assignment]
+        return _cells.__get__(self)
+
+
+_cells: Any = DimArray.__dict__["raw"]
+_SEEING = threading.Lock()
+
+
+def unseen(x: DimArray) -> DimArray:
+    """The same values, copied where somebody sees them; nobody may write into ``x`` before that."""
+    a: DimArray = _new(Unseen)
+    _cells.__set__(a, x.raw)
+    a.names, a.hidden = x.names, x.hidden
+    return a
+
+
 def _unpickle(raw: Any, names: Names, hidden: Names) -> DimArray:
     return make(raw, names, frozenset(hidden))
 

@@ -78,16 +78,21 @@ class Level:
         """What a map may retain of an array or factor: a private copy where the user can still write into it."""
         if isinstance(a, tuple):
             return tuple(map(self.own, a)) if type(a) is tuple else type(a)(*map(self.own, a))
-        if not isinstance(a, DimArray) or a.level is not None or not backends.is_array(a.raw):
+        if not isinstance(a, DimArray) or a.level is not None:
             return a
-        root = backends.memory(a.raw)
-        lent, watch = self.lent.get(id(root), (None, True))
-        if lent is None and backends.backend_of(root).owns(root):  # computed within the trace
+        if getattr(a, "of_one", False) and a.by is not None and self.made(a.by):  # a late factor, which can wait
             return a
-        old = self.owned.get(id(a.raw))
+        if not backends.is_array(a.raw) or self.made(a):
+            return a
+        old, (_, watch) = self.owned.get(id(a.raw)), self.lent.get(id(backends.memory(a.raw)), (None, True))
         if old is None or (watch and not backends.same(old[1], a.raw)):
-            old = self.owned[id(a.raw)] = (a.raw, backends.call(backends.backend_of(root).keepsake, a.raw))
+            old = self.owned[id(a.raw)] = (a.raw, backends.call(backends.backend_of(a.raw).keepsake, a.raw))
         return make(old[1], a.names, a.hidden)
+
+    def made(self, a: DimArray) -> bool:
+        """Whether an array was computed within the trace, so that the user cannot write into it."""
+        root = backends.memory(a.raw)
+        return id(root) not in self.lent and backends.backend_of(root).owns(root)
 
     def lending(self, prim: Any) -> Callable[..., Map | None]:
         """``prim.linear`` such that its map holds no memory of the user's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -364,6 +365,11 @@ def test_gegenbauer_polynomials_are_those_of_single_cells(degree: int, parameter
         want = scipy.special.eval_gegenbauer(degree, parameter, x)
     rounding = 5e-14 * scipy.special.eval_gegenbauer(degree, parameter, 1.0)  # of its recurrence, next to a root
     np.testing.assert_allclose(ng.eval_gegenbauer(degree, parameter, line(x)).data, want, rtol=1e-13, atol=rounding)
+    single = ng.eval_gegenbauer(degree, parameter, line(x.astype("f4")))
+    with np.errstate(all="ignore"):
+        want = scipy.special.eval_gegenbauer(degree, parameter, x.astype("f4").astype("f8"))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single.data, want, rtol=1e-7, atol=rounding)
 
 
 MET = {  # f, what its slope is the reciprocal of, and the bend
@@ -442,3 +448,62 @@ def test_operands_that_programs_write_into_count_as_they_were() -> None:
     want = WEIGHTS * (1 + 1 / 2 + 1 / 3 + 1 / x + 2 * 1.5**2 * x + 1.5 / (x + 1) ** 2 + 0.5 / np.sqrt(x + 1))
     np.testing.assert_allclose(ng.grad(_after_writing)(x), want, rtol=1e-12)
     np.testing.assert_allclose(ng.pullback(_after_writing, x)[1](1.0), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("axis", [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)])
+def test_slopes_of_variances_are_distances_from_the_mean(axis: tuple[int, ...], dtype: str) -> None:
+    for order in ((0, 1, 2), (2, 0, 1)):
+        x = RNG.normal(3, 1, (40, 60, 50)).astype(dtype).transpose(order)
+        named, dims = ng.DimArray(x, ("a", "b", "c")), ["abc"[i] for i in axis]
+        off = x - x.astype("f8").mean(axis, keepdims=True)
+        count = math.prod(x.shape[i] for i in axis)
+        g, t = np.asarray(RNG.normal(size=x.var(axis).shape)).astype(dtype), RNG.normal(size=x.shape).astype(dtype)
+        names = [d for d in named.dims if d not in dims]
+        rtol, atol = (1e-12, 1e-12) if dtype == "f8" else (2e-5, 1e-4 / count)
+        for f, ddof, slope in (
+            (ng.var, 1, 2 * off / (count - 1)),
+            (ng.std, 0, off / count / np.sqrt((off * off).mean(axis, keepdims=True))),
+        ):
+            along = functools.partial(f, dim=dims, ddof=ddof)
+            y, pull = ng.pullback(along, named)
+            np.testing.assert_allclose(y.data, along(named).data, rtol=0)
+            np.testing.assert_allclose(y.data, getattr(np, f.__name__)(x.astype("f8"), axis, ddof=ddof), rtol=rtol)
+            pulled = pull(ng.DimArray(g, names)).data
+            np.testing.assert_allclose(pulled, np.expand_dims(g, axis) * slope, rtol=rtol, atol=atol)
+            _, pushed = ng.pushforward(along, (named,), (ng.DimArray(t, named.dims),))
+            np.testing.assert_allclose(pushed.data, (slope * t).sum(axis), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("n", [255, 256, 1000, 4080, 4081])
+def test_counts_along_dims_of_any_length(n: int) -> None:
+    for share in (0.0, 0.3):
+        x = np.where(RNG.random((n, 400)) < share, math.nan, 1.0)
+        for array, dims in ((x, ("a", "b")), (x.T, ("b", "a"))):
+            named = ng.DimArray(array, dims)
+            for dim in dims:
+                np.testing.assert_array_equal(ng.count(named, dim).data, np.isfinite(array).sum(dims.index(dim)))
+
+
+def test_slopes_of_elliprc_in_single_precision() -> None:
+    x, y = (np.exp(RNG.uniform(-8, 8, N)).astype("f4") for _ in range(2))
+    y[: N // 4] = x[: N // 4] * (1 + 10 ** RNG.uniform(-7, -1, N // 4)).astype("f4")
+    y[:100] = x[:100]
+    _, pull = ng.pullback(ng.elliprc, line(x), line(y))
+    xx, yy, elliprd = x.astype("f8"), y.astype("f8"), scipy.special.elliprd
+    for found, want in zip(pull(line(np.ones(N, "f4"))), (-elliprd(yy, yy, xx) / 6, -elliprd(xx, yy, yy) / 3), strict=True):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found.data, want, rtol=1.2e-7)
+
+
+def test_slopes_of_fresnel_integrals_in_single_precision() -> None:
+    x = np.concatenate([RNG.uniform(-3, 3, N), RNG.uniform(-80, 80, N), np.sqrt(np.arange(1, 40))]).astype("f4")
+    turns = [Fraction(float(v)) ** 2 % 4 for v in x]  # quarters
+    near = np.array([float(t - 4 if t > 2 else t) for t in turns])
+    for k, (f, shift) in enumerate(((np.sin, 0), (np.cos, 1))):
+        _, pull = ng.pullback(lambda x, k=k: ng.fresnel(x)[k], line(x))
+        found, want = pull(line(np.ones(len(x), "f4"))).data, f(np.pi / 2 * near)
+        close = np.abs((near + shift) / 2 - np.rint((near + shift) / 2)) < 1e-7  # next to a root, that of the formula is off
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found[~close], want[~close], rtol=3e-7)
+        np.testing.assert_allclose(found[close], want[close], atol=1e-6)

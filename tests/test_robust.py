@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import copy
 import gc
 import math
+import pickle
 import sys
 import threading
 import time
@@ -271,8 +273,9 @@ def test_pullback_keeps_private_copies_of_user_arrays() -> None:
             a[...] = s
 
 
-def test_values_beside_a_pullback_share_memory_with_nothing() -> None:
-    captured, kept = array(4), []
+@pytest.mark.parametrize("n", [4, 20_000])  # of many cells values are copied when somebody sees them
+def test_values_beside_a_pullback_share_memory_with_nothing(n: int) -> None:
+    captured, kept = array(n), []
 
     def keeping(x: ng.DimArray) -> ng.DimArray:
         y = x * 2.0
@@ -286,7 +289,7 @@ def test_values_beside_a_pullback_share_memory_with_nothing() -> None:
     ]  # fmt: skip
     for transform in (ng.pullback, ng.linearize):
         for f in functions:
-            x = array(4)
+            x = array(n)
             out, rest = transform(f, x)
             values = [y.data for y in (out if isinstance(out, tuple) else (out,))]
             others = [x.data, captured.data, *(k.data for k in kept)]
@@ -299,6 +302,54 @@ def test_values_beside_a_pullback_share_memory_with_nothing() -> None:
             for a in values:
                 a[...] = np.nan
             np.testing.assert_array_equal(pull(ones).to_numpy(), before)
+
+
+@pytest.mark.parametrize(("f", "least"), [(ng.log, 1e-310), (ng.reciprocal, 1e-310), (ng.square, 1.7e308)])
+def test_factors_that_overflow_when_they_are_needed(f: Any, least: float) -> None:
+    """The first pull meets what the factor is made of, and may be finite where later ones are not."""
+    x = np.ones(20_000)
+    x[0] = least
+    _, pull = ng.pullback(lambda x: f(x + 0.0), ng.DimArray(x, ("x",)))
+    for g in (1e-320, 0.0, 1e-320, 0.0):
+        pulled = pull(ng.DimArray(np.full(len(x), g), ("x",))).data
+        assert not np.isnan(pulled).any()
+        if g == 0:
+            np.testing.assert_array_equal(pulled, 0)
+
+
+def test_rows_of_jacobians_after_one_whose_factors_did_not_overflow() -> None:
+    x, weights = np.ones(20_000), np.ones((3, 20_000))
+    x[0], weights[:, 0] = 1e-310, [1e-320, 0, 0]
+    each = ng.DimArray(weights, ("k", "x"))
+    table = ng.jacobian(lambda x: (ng.log(x + 0.0) * each).sum("x"), chunk=1)(ng.DimArray(x, ("x",)))
+    np.testing.assert_allclose(table.data, weights / x, rtol=1e-4)
+
+
+@pytest.mark.parametrize("transform", [ng.pullback, ng.linearize])
+def test_a_value_that_nobody_has_seen_yet_is_like_all_others(transform: Any) -> None:
+    n = 20_000
+    x = array(n)
+    want = np.exp(x.data)
+    for use in (
+        lambda y: y.data,
+        lambda y: np.asarray(y),
+        lambda y: y.to_numpy(),
+        lambda y: y.to_xarray().values,
+        lambda y: copy.deepcopy(y).data,
+        lambda y: pickle.loads(pickle.dumps(y)).data,
+        lambda y: y.isel(x=slice(None)).data,
+        lambda y: (y + 0.0).data,
+        lambda y: ng.compile(lambda a: a + 0.0)(y).data,
+        lambda y: ng.grad(lambda a: (a * a).sum() / 2.0)(y).data,
+    ):
+        y, back = transform(ng.exp, x)
+        assert y.names == ("x",)
+        assert isinstance(y, ng.DimArray)
+        np.testing.assert_array_equal(use(y), want)
+        y.data[...] = np.nan
+        pull = back if transform is ng.pullback else back.T
+        np.testing.assert_allclose(pull(ng.ones_like(x)).data, want, rtol=1e-15)
+        assert np.isnan(y.data).all()
 
 
 def test_what_loops_and_checkpoints_capture_is_kept() -> None:

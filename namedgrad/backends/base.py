@@ -201,6 +201,10 @@ class Backend(
         """``number x / y``."""
         return number * self.xp.divide(x, y)
 
+    def minus_squares(self, g: Raw, y: Raw) -> Raw:
+        """``-g * y**2``."""
+        return self.xp.negative(self.xp.multiply(self.xp.multiply(g, y), y))
+
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
         """``-g (x / y)``: ``g x`` may leave the range where that does not."""
         return self.xp.multiply(g, self.minus_quotient(x, y))

@@ -29,6 +29,14 @@ def _gauss() -> list[tuple[float, float]]:
     return [(float(x), float(w)) for x, w in zip(*np.polynomial.legendre.leggauss(96), strict=True)]
 
 
+def _sine_of_quarters(x: Raw) -> Raw:
+    """The sine of so many quarter turns in single precision, from what is left of half turns."""
+    halves = np.rint(0.5 * x)
+    out = np.sin((0.5 * np.pi * (x - 2 * halves)).astype(np.float32))
+    odd = halves - 2 * np.floor(0.5 * halves)
+    return np.multiply(out, 1 - 2 * odd, dtype=np.float32, casting="same_kind")
+
+
 class FamilyKernels:
     """A part of :class:`namedgrad.backends.base.Backend`."""
 
@@ -338,16 +346,17 @@ class FamilyKernels:
 
     def sine_of_square(self, x: Raw) -> Raw:
         """``sin(pi x**2 / 2)``."""
-        return self._of_square(self.xp.sin, floating(x))
+        return self._of_square(self.xp.sin, 0, floating(x))
 
     def cosine_of_square(self, x: Raw) -> Raw:
         """``cos(pi x**2 / 2)``."""
-        return self._of_square(self.xp.cos, floating(x))
+        return self._of_square(self.xp.cos, 1, floating(x))
 
-    def _of_square(self, f: Callable[[Raw], Raw], x: Raw) -> Raw:
+    def _of_square(self, f: Callable[[Raw], Raw], ahead: int, x: Raw) -> Raw:
         """At a quarter turn times the square, known modulo 4 from a double and what rounding took from it.
 
-        Of moderate numbers from the square of a float32, which is exact, and the rest, in three quarters of the time.
+        Of moderate numbers from the square of a float32, which is exact, and the rest, in three quarters of the time;
+        in single precision by the sine of at most a quarter turn, so many quarters ahead, in a fifth.
         """
         xp = self.xp
         if is_complex(x):
@@ -355,6 +364,8 @@ class FamilyKernels:
 
         def some(x: Raw) -> Raw:
             if self.may_branch and np.max(np.absolute(x), initial=0) < _MODERATE:
+                if x.dtype == np.float32:
+                    return _sine_of_quarters(x.astype(np.float64) ** 2 + ahead)
                 high = x.astype(np.float32).astype(np.float64)
                 whole, rest = high * high, (x - high) * (x + high)
                 return f(0.5 * np.pi * (whole - 4 * np.trunc(0.25 * whole) + rest)).astype(result_dtype(x), copy=False)

@@ -248,6 +248,15 @@ class NumpyBackend(
         """In one pass over memory."""
         return _times(np.divide, x, y, number)
 
+    def minus_squares(self, g: Raw, y: Raw) -> Raw:
+        """In one pass over memory."""
+
+        def some(g: Raw, y: Raw, to: Raw) -> None:
+            np.negative(np.multiply(np.multiply(g, y, out=to), y, out=to), out=to)
+
+        out = _at_once(some, g, y)
+        return super().minus_squares(g, y) if out is None else out
+
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
         """In one pass over memory: of eight million in 10 ms instead of 17."""
 
@@ -446,7 +455,9 @@ def _quotient_tangent(t: Raw, u: Raw, x: Raw, y: Raw, *into: Raw) -> None:
 
 
 def _times(combine: np.ufunc, x: Raw, y: Raw, number: float) -> Raw:
-    """Combined, times a number."""
+    """Combined, times a number; of the gradient of a sum or mean, one number in every cell, that is done first."""
+    if isinstance(x, np.ndarray) and x.shape and x.shape == np.shape(y) and not any(x.strides):
+        return combine(x[(0,) * x.ndim] * number, y)
     out = _at_once(lambda x, y, to: np.multiply(combine(x, y, out=to), number, out=to), x, y)
     return np.multiply(combine(x, y), number) if out is None else out
 

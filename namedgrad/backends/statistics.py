@@ -56,6 +56,10 @@ class StatisticKernels:
         off = x - xp.mean(x, axis=axis, keepdims=True)
         return xp.true_divide(xp.sum(off * off, axis=axis), count - ddof).astype(x.dtype)
 
+    def var_and_distances(self, x: Raw, axis: tuple[int, ...], ddof: float) -> tuple[Raw, Raw, Raw] | None:
+        """The variance, the mean, and the distances from it; None where they are found one after the other."""
+        return None
+
     def length2(self, x: Raw, axis: tuple[int, ...]) -> Raw:
         """Euclidean length."""
         return self.xp.sqrt(self.xp.sum(x * x, axis=axis))

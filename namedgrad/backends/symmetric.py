@@ -50,6 +50,7 @@ class SymmetricKernels:
     """A part of :class:`namedgrad.backends.base.Backend`."""
 
     xp: Any
+    special: Any
     may_branch: bool
     isfinite_all: Callable[[Raw], bool]
     _in_blocks: Callable[..., Raw]
@@ -69,20 +70,25 @@ class SymmetricKernels:
     def elliprc_slope(self, k: int, x: Raw, z: Raw, y: Raw) -> Raw:
         """The derivative of R_C in its operand ``k``; on the host from the value, ``y``, where no digits cancel.
 
-        By parts, and by homogeneity.
+        By parts, and by homogeneity.  In single precision from the value in double precision, of which enough are left.
         """
         by_integral = functools.partial(self.carlson_integral, 0, *((1, 4) if k else (3, 2)))
         factor = -0.5 if k else -0.25
-        if not self.may_branch or y.dtype != np.float64:
+        single = y.dtype == np.float32
+        if not self.may_branch or not (single or y.dtype == np.float64):
             return factor * by_integral(x, z)
+        if single:
+            x, z = double(x), double(z)
+            y = self.special.elliprc(x, z)
         with np.errstate(all="ignore"):
             apart = z - x
             first = (y - 1 / np.sqrt(x)) / (2 * apart)
             out = (0.5 * y + x * first) / -z if k else first
-            lost = np.absolute(apart) <= 0.1 * z
+            lost = np.absolute(apart) <= (1e-6 if single else 0.1) * z
             if not self.isfinite_all(out):
                 lost = lost | ~np.isfinite(out)
-        return self._repaired(out, lost, lambda x, z: factor * by_integral(x, z), x, z)
+            out = self._repaired(out, lost, lambda x, z: factor * by_integral(x, z), x, z)
+            return out.astype(np.float32) if single else out
 
     def _by_spread(self, power: int, halves: tuple[int, ...], *operands: Raw) -> Raw:
         """On the host cells whose operands lie about as far apart share nodes: a million in 0.3 s instead of 20.

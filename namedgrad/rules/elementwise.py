@@ -127,8 +127,9 @@ divide.both = elementwise("divide",        lambda y, x, z: over(_as_precise(z, y
 product_times  = elementwise("product_times",  None, None, None)
 quotient_times = elementwise("quotient_times", None, None, None)
 minus_share    = elementwise("minus_share",    None, None, None)
+minus_squares  = elementwise("minus_squares",  None, None)
 quotient_tangent = elementwise("quotient_tangent", None, None, None, None)
-reciprocal = elementwise("reciprocal",     lambda y, x: late(x, lambda x: negative(square(y)), lambda g, x: minus_share(g, y, x)), domain="nonzero")
+reciprocal = elementwise("reciprocal",     lambda y, x: late(y, lambda y: negative(square(y)), minus_squares.two, of_one=True), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
 power      = powering("power",             lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
 float_power = powering("float_power",      lambda y, x, z: _power_base(x, z, y),  lambda y, x, z: _power_exponent(y, x, z), domain=("positive", "real"))
@@ -227,13 +228,13 @@ def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
 
 
 def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[[DimArray, DimArray], DimArray],
-         joins: Callable[[DimArray, DimArray], DimArray] | None = None) -> DimArray:
+         joins: Callable[[DimArray, DimArray], DimArray] | None = None, *, of_one: bool = False) -> DimArray:
     """A factor made of many cells when it is needed, and only if cotangents do not meet these; of others at once.
 
     These are of what is differentiated itself, or a result: any other array may be written into before.
     """
     many = x.level is None and isinstance(x.raw, np.ndarray) and x.raw.size >= structure.MANY and x.dtype.kind == "f"
-    return structure.Late(x, whole, meets, joins) if many and not backends.is_recording() else whole(x)
+    return structure.Late(x, whole, meets, joins, of_one=of_one) if many and not backends.is_recording() else whole(x)
 
 
 def _times(kernel: Elementwise, number: float) -> Callable[[DimArray, DimArray], DimArray]:
@@ -242,12 +243,13 @@ def _times(kernel: Elementwise, number: float) -> Callable[[DimArray, DimArray],
 
 def over(x: DimArray, number: float = 1.0) -> DimArray:
     """The reciprocal as a factor, or a number over an array."""
-    return late(x, lambda x: divide(c(number), x), divide.two if number == 1 else _times(quotient_times, number))
+    meets = divide.two if number == 1 else _times(quotient_times, number)
+    return late(x, lambda x: divide(c(number), x), meets, of_one=True)
 
 
 def twice(x: DimArray) -> DimArray:
     """Two times an array as a factor."""
-    return late(x, lambda x: multiply(c(2), x), _times(product_times, 2))
+    return late(x, lambda x: multiply(c(2), x), _times(product_times, 2), of_one=True)
 
 
 def both(x: DimArray, z: DimArray) -> DimArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -69,28 +70,34 @@ class Late(DimArray):
     That spares a pass over memory, and the factor; what is computed does not show the memory of that array.
     """
 
-    __slots__ = ("_whole", "by", "joins", "meets")
+    __slots__ = ("_whole", "by", "joins", "meets", "of_one")
 
     def __init__(
         self, by: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[..., Any],
-        joins: Callable[..., Any] | None = None,
+        joins: Callable[..., Any] | None = None, *, of_one: bool = False,
     ) -> None:  # fmt: skip
         self.by: DimArray | None = by
         self.names, self.hidden, self._whole, self.meets = by.names, by.hidden, whole, meets
+        self.of_one = of_one  #: whether it is made of that array alone
         self.joins = joins  #: the sum of the product of the factor of another operand and of this one, of the tangents
 
     def __getattr__(self, name: str) -> Any:
-        if name != "raw" or self.by is None:
+        if name != "raw":
             raise AttributeError(name)
-        self.raw, self.by = self._whole(self.by).raw, None
-        self._whole = self.meets = _no_more  # nor is what they were made of kept
+        with _WAITING:
+            if self.by is not None:
+                self.raw, self.by = self._whole(self.by).raw, None
+                self._whole = self.meets = _no_more  # nor is what they were made of kept
         return self.raw
 
     def first(self, g: DimArray) -> DimArray | None:
         """The product with a cotangent that is not traced, None the second time."""
-        meets, self.meets = self.meets, _no_more
-        found: DimArray | None = None if self.by is None else meets(g, self.by)
+        by, meets, self.meets = self.by, self.meets, _no_more
+        found: DimArray | None = None if by is None else meets(g, by)
         return found
+
+
+_WAITING = threading.RLock()  # threads may pull through one map
 
 
 def _no_more(*_: DimArray) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, describe, extent, make
+from namedgrad.array import DimArray, describe, extent, make, unseen
 from namedgrad.axes import AxisError, ByName, Name, Names, by_name
 from namedgrad.linear import FiniteBilinear, Leaf, Like, Map, Mask, Scale, ambiguous, like
 from namedgrad.rules.complex import Conjugation, conj_if_complex
@@ -25,6 +25,7 @@ from namedgrad.transforms.levels import as_taken
 from namedgrad.versions import settled
 
 Parts = Sequence[DimArray]
+MANY = 10_000  # cells from which on a copy that may be left out is worth a detour
 QUIET = {"divide": "ignore", "invalid": "ignore", "over": "ignore", "under": "ignore"}
 
 
@@ -46,6 +47,7 @@ class Tape:
         self.ends = [o.node if o.level is level else None for o in outs]
         self.traced, self.outs = outs, [_below(o, level) for o in outs]
         self.out_like = [Shape(o) for o in self.outs]
+        self.made = [_is_large(o) and level.borrow and level.made(o) for o in self.outs]
 
     def only(self, k: int) -> Tape:
         """The same record with one of its outputs."""
@@ -61,8 +63,9 @@ class Tape:
         outs = range(len(self.outs))
         held = [sys.getrefcount(self.outs[k]) - 3 for k in outs]  # here, by its trace or the parts, by the call
         again = [sum(o is r for r in returned) for o in self.outs]
-        pairs = zip(self.outs, held, again, strict=True)
-        return [o if h <= n and _is_held_once(o) else fresh_copy(o) for o, h, n in pairs]
+        copies = [unseen if made else fresh_copy for made in self.made]
+        several = zip(self.outs, held, again, copies, strict=True)
+        return [o if h <= n and _is_held_once(o) else copy(o) for o, h, n, copy in several]
 
     # ---------------------------------------------------------------- reverse
 
@@ -119,7 +122,7 @@ class Tape:
         if not _all_finite(grads):
             return again()
         if not last and all(g is not None for g in cotangents) and all(g is None or innermost(g).size for g in grads):
-            self.finite = all(m.repeats for m in self.maps)
+            self.finite = all(map(_repeats, self.maps))
         return grads
 
     def _pass(self, cotangents: Sequence[DimArray | None], mark: frozenset[Name]) -> list[DimArray | None]:
@@ -155,6 +158,15 @@ def _multiplies_nothing(map_: Map) -> bool:
     if type(map_) is Scale:
         return all(isinstance(f, (int, Mask, type(None))) or _is_finite_number(f) for f, _, _ in map_.terms)
     return not map_.multiplies
+
+
+def _repeats(map_: Map) -> bool:
+    """Whether the next cotangent meets the same factors; a late one may overflow where the first product did not."""
+    return map_.repeats and not (type(map_) is Scale and any(_is_late(f) for f, _, _ in map_.terms))
+
+
+def _is_late(factor: Any) -> bool:
+    return getattr(factor, "by", None) is not None
 
 
 def _is_one(g: DimArray | None) -> bool:
@@ -392,6 +404,10 @@ def _regain(raw: Any) -> None:
         return
     if raw.base.flags.writeable and raw.base.base is None and sys.getrefcount(raw.base) == 2:  # by raw and by this call
         raw.flags.writeable = True
+
+
+def _is_large(a: DimArray) -> bool:
+    return a.level is None and type(a.raw) is np.ndarray and a.raw.size >= MANY and not backends.is_recording()
 
 
 def _is_held_once(a: DimArray) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad import axes
+from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, make
 from namedgrad.axes import Names
 from namedgrad.backends import call
@@ -63,20 +63,39 @@ class _Variance(Primitive):
         return make(raw, tuple(n for n in x.names if n not in dims), x.hidden)
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool], dims: Names, ddof: float) -> Map:
-        frame = dict(zip(dims, axes.cores(len(dims)), strict=True))
-        x, inner = relabel(ins[0], frame), axes.cores(len(dims))
-        double, target = e.divide(c(2.0), c(count_of(ins[0], dims) - ddof)), like(x)
-        mean = mean_of(x, inner, None)
-        off = subtract(x, mean)
-        if not _outlasts_rounding(out, mean):
-            off = subtract(off, mean_of(off, inner, None))
-        return CoreMap(
-            lambda ts: scale(guarded_contract(ts[0], off, inner), double),
-            lambda g: [Pair(spread(scale(g, double), target), off)],
-            [like(ins[0])],
-            [frame],
-            {},
-        )
+        mean = mean_of(ins[0], dims, None)
+        return _map_of(ins[0], dims, ddof, out, mean, subtract(ins[0], mean))
+
+
+def _map_of(x: DimArray, dims: Names, ddof: float, variance: DimArray, mean: DimArray, off: DimArray) -> Map:
+    frame, inner = dict(zip(dims, axes.cores(len(dims)), strict=True)), axes.cores(len(dims))
+    double, target = e.divide(c(2.0), c(count_of(x, dims) - ddof)), like(relabel(x, frame))
+    if not _outlasts_rounding(variance, mean):
+        off = subtract(off, mean_of(off, dims, None))
+    off = relabel(off, frame)
+    return CoreMap(
+        lambda ts: scale(guarded_contract(ts[0], off, inner), double),
+        lambda g: [Pair(spread(scale(g, double), target), off)],
+        [like(x)],
+        [frame],
+        {},
+    )
+
+
+def _variance(x: DimArray, dims: Names, ddof: float) -> DimArray:
+    """With the distances from the mean, which its derivative needs, where cells are differentiated once."""
+    level, value = x.level, getattr(x, "value", x)
+    found: Any = None
+    if level is not None and level.fast and value.level is None and not backends.is_recording():
+        kernel = backends.backend_of(value.raw).var_and_distances
+        found = kernel(value.raw, axes.positions(value.names, dims), ddof)
+    if found is None:
+        return apply(_VARIANCE, (x,), dims=dims, ddof=ddof)
+    left = tuple(n for n in value.names if n not in dims)
+    out, mean = (make(raw, left, value.hidden) for raw in found[:2])
+    off = make(found[2], value.names, value.hidden)
+    traced: DimArray = level.record(_map_of(value, dims, ddof, out, mean, off), [x.node], out)
+    return traced
 
 
 def _outlasts_rounding(variance: DimArray, mean: DimArray) -> bool:
@@ -131,7 +150,7 @@ def var(x: DimArray, dim: Any = None, *, skipna: bool | None = None, ddof: float
     """
     dims, ddof, x = pick(x, dim, "var"), number(ddof, "var: ddof"), asked_in(x, dtype, skipna)
     if x.dtype.kind == "f" and dims and count_of(x, dims) > ddof:
-        plain = over_all(x, skipna, lambda: apply(_VARIANCE, (x,), dims=dims, ddof=ddof))
+        plain = over_all(x, skipna, lambda: _variance(x, dims, ddof))
         if plain is not None:
             return restore(plain, x, dims, keepdims)
     mask = present(x, skipna)
