@@ -123,6 +123,20 @@ def test_second_derivatives_of_distances_are_finite_where_points_meet(rng, p):
         assert np.isfinite(ng.hessian(f)(x).data).all()
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("far", [1.0, 1e-200, 1e100])
+def test_distances_along_an_axis_bend_across_it_whatever_is_beside_them(scale, far):
+    """``|d|`` bends by ``(1 - e e.T) / |d|``; where products were out of range, what stood still did not bend at all."""
+    x = ng.DimArray(scale * np.array([[0.0, 0.0], [2.0, 0.0]]) * [[[1.0]], [[far]]], ("r", "i", "k"))
+    v = ng.DimArray(scale * np.array([[0.3, 0.7], [0.1, -0.4]]), ("i", "k")).broadcast_like(x).isel(r=[0]).pad({"r": (0, 1)}, constant_values=0)
+    origin = ng.zeros({"j": 1, "k": 2})
+    losses = ((lambda x: ng.cdist(x, origin, "k").sum(), [0.0, 0.0, 0.0, -0.2]), (lambda x: ng.pdist(x, ("i", "k")).sum(), [0.0, 0.55, 0.0, -0.55]))
+    for f, bend in losses:
+        again = ng.grad(lambda x, f=f: (ng.grad(f)(x) * v).sum())(x)
+        for h in (ng.hvp(f, x, v), again, ng.compile(lambda x, f=f: ng.hvp(f, x, v))(x)):
+            np.testing.assert_allclose(h.isel(r=0).transpose("i", "k").data.ravel(), bend, rtol=1e-13, atol=1e-16)
+
+
 @pytest.mark.parametrize("n", [2, 31, 32, 33, 34, 65, 100])
 @pytest.mark.parametrize("p", [1, 1.5, 2, 3])
 def test_distances_of_pairs_in_blocks_of_rows(rng, n, p):

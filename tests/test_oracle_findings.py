@@ -105,6 +105,30 @@ def test_logsumexp_of_one_cell_near_zero_is_what_the_others_add(x, how):
     np.testing.assert_allclose(value(lambda x: ng.logsumexp(x, 0, weights=ng.positional(b))), scipy.special.logsumexp(x, b=b), rtol=1e-13)
 
 
+@pytest.mark.parametrize("left_out", [800.0, 1e308, np.inf, np.nan, -np.inf, 1.0])
+def test_a_score_of_weight_0_counts_for_nothing_in_logsumexp(left_out):
+    """The others were lost beside it: -inf, with slope 0."""
+    x, b = np.array([0.5, left_out, -1.0]), np.array([1.0, 0.0, 2.0])
+    f = lambda x: ng.logsumexp(x, 0, weights=ng.positional(b))
+    np.testing.assert_allclose(f(ng.positional(x)).item(), scipy.special.logsumexp(x, b=b), rtol=1e-14)
+    p = scipy.special.softmax(x[[0, 2]] + np.log(b[[0, 2]]))
+    for slope in (ng.grad(f), ng.compile(ng.grad(f)), ng.jacobian(f, mode="forward"), ng.grad(lambda x: ng.logsumexp(x, 0, weights=b))):
+        np.testing.assert_allclose(slope(x), [p[0], 0, p[1]], rtol=1e-14)
+    np.testing.assert_allclose(ng.hessian(f)(x)[::2, ::2], np.diag(p) - np.outer(p, p), rtol=1e-13)
+    in_x, in_b = ng.grad(lambda x, b: ng.logsumexp(x, 0, weights=b), (0, 1))(x, b)
+    np.testing.assert_allclose(in_x, [p[0], 0, p[1]], rtol=1e-14)
+    np.testing.assert_allclose(in_b[::2], p / b[::2], rtol=1e-14)
+
+
+def test_no_score_has_a_weight_in_logsumexp():
+    rows = ng.DimArray([[0.0, 900.0, 3.0], [0.0, 0.0, 700.0]], ("a", "b"))
+    weights = ng.DimArray([[0.0, 0.0], [0.0, 1.0]], ("c", "a"))
+    found = ng.logsumexp(rows, "a", weights=weights)
+    assert found.dims == ("b", "c")
+    np.testing.assert_array_equal(found.data, [[-np.inf, 0], [-np.inf, 0], [-np.inf, 700]])
+    np.testing.assert_array_equal(ng.grad(lambda x: ng.logsumexp(x, "a", weights=weights).isel(c=1).sum())(rows).data, [[0, 0, 0], [1, 1, 1]])
+
+
 def test_slopes_of_logsumexp_near_zero_stay():
     x = np.array([0.0, -30.0, -31.0])
     p = scipy.special.softmax(x)

@@ -472,6 +472,33 @@ def test_sums_of_cells_with_infinite_slopes() -> None:
         np.testing.assert_array_equal(ng.grad(loss)(x).data, want, err_msg=name)
 
 
+@pytest.mark.parametrize("size", [None, 1, 3])
+def test_a_number_that_does_not_count_has_no_slope_beside_one_that_is_infinite(size: int | None) -> None:
+    """As cells of an array: 0 times the slope of a number was NaN, while that of a row of numbers was 0."""
+    x = ng.DimArray(np.zeros(() if size is None else size), () if size is None else ("a",))
+    bounded: dict[str, Any] = {
+        "maximum": lambda x: ng.maximum(x, 1e-200), "minimum": lambda x: -ng.minimum(-x, -1e-200), "fmax": lambda x: ng.fmax(1e-200, x), "square": lambda x: x**2 + 1e-200,
+        "product": lambda x: x * x + 1e-200, "times 0": lambda x: 0 * x + 1e-200, "abs": lambda x: abs(x) + 1e-200, "hypot": lambda x: ng.hypot(x, 1e-200),
+        "cosine": lambda x: 1e-200 * ng.cos(x),
+    }  # fmt: skip
+    for name, low in bounded.items():
+        for loss in (lambda x, low=low: (1 / low(x)).sum(), lambda x, low=low: (low(x) ** -2.0).sum()):
+            np.testing.assert_array_equal(ng.grad(loss)(x).data, np.zeros(x.shape), err_msg=name)
+            np.testing.assert_array_equal(ng.compile(ng.grad(loss))(x).data, np.zeros(x.shape), err_msg=name)
+
+
+def test_a_factor_0_leaves_an_infinite_slope_out_of_convolutions_and_determinants() -> None:
+    """As products do: NumPy's value, the root of 0 whatever x is, does not depend on it."""
+    x, kernel = ng.DimArray([1.0, 2.0, -0.5], "x"), ng.DimArray([0.0, 1.0], "x")
+    slope = ng.grad(lambda x: ng.cbrt(ng.convolve(x, kernel, "x")).sum())(x)
+    np.testing.assert_allclose(slope.data, np.abs([1.0, 2.0, 0.5]) ** (-2 / 3) / 3, rtol=1e-14)
+    both = ng.grad(lambda x, k: ng.sqrt(ng.convolve(x, k, "x")).sum(), (0, 1))(ng.zeros({"x": 3}), ng.zeros({"x": 2}))
+    np.testing.assert_array_equal(both[0].data, np.zeros(3))
+    np.testing.assert_array_equal(both[1].data, np.zeros(2))
+    zeros = ng.zeros({"i": 3, "j": 3})
+    np.testing.assert_array_equal(ng.grad(lambda a: ng.sqrt(ng.linalg.det(a, ("i", "j"))))(zeros).data, np.zeros((3, 3)))
+
+
 def test_second_derivatives_of_sums_over_many_cells() -> None:
     x, w = (ng.DimArray(RNG.uniform(1, 2, (150, 100)), ("a", "b")) for _ in range(2))
     twice = ng.grad(lambda x: (ng.grad(lambda y: (ng.exp(y) * x * w).sum())(x) * w).sum())(x)

@@ -408,7 +408,7 @@ class SpecialKernels:
     def iv(self, v: Raw, x: Raw) -> Raw:
         """The modified Bessel function of the first kind; next to 0 the scaled one, where SciPy's has no value."""
         out = self.special.iv(v, x)
-        if np.size(x) and np.min(np.absolute(x)) <= NEXT_TO_ZERO:
+        if np.any(np.absolute(x) <= NEXT_TO_ZERO):  # a NaN beside them hides the least
             out = np.where(np.absolute(x) <= NEXT_TO_ZERO, self.ive(v, x), out)[()]
         return out
 

@@ -156,7 +156,7 @@ class Tape:
 
 def _multiplies_nothing(map_: Map) -> bool:
     if type(map_) is Scale:
-        return all(isinstance(f, (int, Mask, type(None))) or _is_finite_number(f) for f, _, _ in map_.terms)
+        return all(isinstance(f, (int, Mask, type(None))) or _is_harmless(f) for f, _, _ in map_.terms)
     return not map_.multiplies
 
 
@@ -178,7 +178,7 @@ def _is_one(g: DimArray | None) -> bool:
 def _scales_by_a_number(map_: Scale) -> bool:
     """Whether every cotangent is multiplied by one number that is neither 0 nor infinite."""
     factor: Any = map_.terms[0][0]
-    return len(map_.terms) == 1 and (type(factor) is int or (_is_finite_number(factor) and bool(factor.raw)))
+    return len(map_.terms) == 1 and (type(factor) is int or _is_harmless(factor))
 
 
 def _without_factors(maps: Sequence[Map]) -> Sequence[Map]:
@@ -188,11 +188,13 @@ def _without_factors(maps: Sequence[Map]) -> Sequence[Map]:
     return ()
 
 
-def _is_finite_number(factor: Any) -> bool:
+def _is_harmless(factor: Any) -> bool:
+    """Whether it is a number of which no product with an infinite cotangent, or with 0, is NaN."""
     if type(factor) is not DimArray or factor.names:
         return False
     raw = factor.raw
-    return backends.is_fixed(raw) and cmath.isfinite(raw) if backends.is_number(raw) else backends.known_finite(raw)
+    known = backends.is_fixed(raw) and cmath.isfinite(raw) if backends.is_number(raw) else backends.known_finite(raw)
+    return known and bool(raw)
 
 
 def _all_finite(arrays: Sequence[DimArray | None]) -> bool:

@@ -77,6 +77,15 @@ def test_modified_bessel_functions_of_whole_numbers(name: str, dtype: str) -> No
         np.testing.assert_allclose(found, getattr(scipy.special, name)(order.astype(float)[:, None], x.astype(float)), rtol=1e-6)
 
 
+def test_bessel_functions_next_to_0_have_their_values_beside_missing_cells() -> None:
+    """SciPy's are NaN at numbers without all their digits; a NaN hid that there are any."""
+    x = ng.DimArray([1e-310, math.nan, 2.0, 5e-324], "x")
+    np.testing.assert_array_equal(ng.iv(0, x).data[[0, 3]], [1, 1])
+    for order, slopes in ((0, [0, 0]), (1, [0.5, 0.5]), (2, [0, 0])):
+        got = ng.grad(lambda x, v=order: ng.iv(v, x).sum(skipna=False))(x)
+        np.testing.assert_allclose(got.data[[0, 3]], slopes, rtol=1e-14, atol=1e-300)
+
+
 def test_scaled_bessel_functions_of_short_orders_next_to_0() -> None:
     """As their first term: ``sqrt(2 x / pi)``."""
     found = ng.ive(ng.DimArray(np.float32([0.5]), "v"), ng.DimArray([1e-120], "x"))

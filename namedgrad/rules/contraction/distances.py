@@ -67,6 +67,8 @@ def _quotients(d: DimArray, out: DimArray, p: float) -> tuple[DimArray, DimArray
         return cast(not_equal(out, c(0)), out.dtype), e.sign(d)
     some = e.logical_and(not_equal(out, c(0)), logical_not(e.isinf(out)))
     safe = where(some, out, c(1.0))
+    if p == 2:
+        return cast(some, out.dtype), e.divide(d, safe)  # the only power that bends where a difference is 0
     size = e.absolute_real(d)
     moved = not_equal(size, c(0))
     ratio = e.divide(where(moved, size, c(1.0)), safe)

@@ -42,7 +42,7 @@ from namedgrad.rules.structure import add, equal, multiply, negative, positions,
 
 def _det_pullback(g: DimArray, y: DimArray, a: DimArray, **_: Any) -> tuple[DimArray]:
     """Magnus and Neudecker (2019), section 8.3: d det A = tr(adj(A) dA), for singular matrices too."""
-    return (multiply(g, _cofactor(a)),)
+    return (scale(g, _cofactor(a)),)
 
 
 def _det_pushforward(ts: list[DimArray], y: DimArray, a: DimArray, **_: Any) -> DimArray:

@@ -8,7 +8,7 @@ from typing import Any
 
 from namedgrad import backends
 from namedgrad.array import DimArray, constant
-from namedgrad.axes import Names
+from namedgrad.axes import Names, in_order
 from namedgrad.backends.softmax import lost_beside_one
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
@@ -24,10 +24,12 @@ from namedgrad.rules.structure import (
     cast,
     contract,
     equal,
+    guarded_contract,
     if_likely,
     isfinite,
     logical_not,
     not_equal,
+    reorder,
     subtract,
     total,
     where,
@@ -64,8 +66,8 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
 
     Notes
     -----
-    Where every cell is -inf the result is -inf, with gradient 0; cells that are inf share the gradient equally. As
-    :func:`scipy.special.logsumexp`.
+    Where every cell is -inf the result is -inf, with gradient 0; cells that are inf share the gradient equally. A cell
+    of weight 0 counts for nothing, whatever it holds. As :func:`scipy.special.logsumexp`.
 
     Examples
     --------
@@ -74,19 +76,34 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
     1000.6931471805599
     """
     dims = pick(x, dim, "logsumexp")
-    known = stop_gradient(x)
+    known, fixed = stop_gradient(x), None
+    if weights is not None:
+        weights = constant(weights)
+        fixed = stop_gradient(weights)
+        known = _where_weighed(known, fixed)  # the largest cell may not count
     top = real(max(known, dims, skipna=False) if count_of(x, dims) else total(known, dims))
     top = where(equal(top, c(-math.inf)), c(0.0), top)
-    parts = e.exp(e.below_top(x, top))
-    inside = total(parts, dims) if weights is None else contract(parts, constant(weights), dims)
+    inside = total(e.exp(e.below_top(x, top)), dims) if weights is None else _weighted(x, top, weights, dims)
     if weights is None and count_of(x, dims) and may_bend(x, inside):
         largest = max(x, dims, skipna=False)
         top = where(isfinite(stop_gradient(largest)), largest, top)
         inside = total(e.exp(e.below_top(x, top)), dims)
     nothing = equal(inside, c(0))
     out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
-    fixed = None if weights is None else stop_gradient(constant(weights))
     return restore(add(regained(out, inside, top, lambda top: _beside(known, top, fixed, dims)), top), x, dims, keepdims)
+
+
+def _weighted(x: DimArray, top: DimArray, weights: DimArray, dims: Names) -> DimArray:
+    """The weighted sum of exponentials; a cell of weight 0 is left out, unless the slope in its weight is asked for."""
+    if weights.level is None:
+        return contract(e.exp(e.below_top(_where_weighed(x, weights), top)), weights, dims)
+    return guarded_contract(e.exp(e.below_top(x, top)), weights, dims)
+
+
+def _where_weighed(x: DimArray, weights: DimArray) -> DimArray:
+    """Scores, -inf where the weight is 0."""
+    out = where(equal(weights, c(0)), c(-math.inf), x)
+    return reorder(out, in_order((*x.names, *out.names)))
 
 
 def _beside(x: DimArray, top: DimArray, weights: DimArray | None, dims: Names) -> DimArray:
@@ -111,7 +128,7 @@ def regained(out: DimArray, inside: DimArray, top: DimArray, others: Callable[[D
     if _nowhere(near):
         return out
     near = e.logical_and(near, not_equal(inside, c(0)))  # of no cell nothing is lost
-    lost = subtract(e.log1p(others(top)), e.log(where(near, inside, c(1))))
+    lost = subtract(e.log1p(where(near, others(top), c(0))), e.log(where(near, inside, c(1))))
     full = add(out, where(near, lost, c(0)))
     return if_likely(logical_not(near), lambda: out, lambda: full)
 

@@ -50,17 +50,23 @@ def _pushforward(ts: list[DimArray | None], out: DimArray, x: DimArray, y: DimAr
 
 
 def _pulled(g: DimArray, y: DimArray, *, full: bool) -> DimArray:
-    """A cotangent or tangent with a factor; where a pass is guarded, a cell of 0 meets no factor that is not finite."""
-    if not getattr(g.hidden, "guard", False) or known_finite(y):
+    """A cotangent or tangent with a factor; where a pass is guarded, a cell of 0 meets nothing that is not finite."""
+    if not getattr(g.hidden, "guard", False) or (known_finite(g) and known_finite(y)):
         return _core(g, y, full=full)
-    finite = isfinite(y)
-    hits = _core(_as_real(not_equal(g, c(0)), g), _as_real(logical_not(finite), g), full=full)
+    rest = select(isfinite(g), g)
+    pairs = ((select(logical_not(isfinite(g)), g), y), (rest, select(logical_not(isfinite(y)), y)))
+    hits = add_all([_core(*(_as_real(not_equal(v, c(0)), g) for v in pair), full=full) for pair in pairs])
     added: DimArray = c(math.nan)
     if "c" not in g.dtype.kind + y.dtype.kind:
-        balance = _core(e.sign(stop_gradient(g)), select(e.isinf(y), e.sign(stop_gradient(y))), full=full)
+        balance = add_all([_core(*map(_sign, pair), full=full) for pair in pairs])
         added = where(e.greater_equal(e.absolute_real(balance), subtract(hits, c(0.5))), e.copysign(c(math.inf), balance), added)
     spoiled = where(e.less(hits, c(0.5)), c(0), added)
-    return add(_core(g, _finite_part.one(y), full=full), cast(spoiled, np.result_type(g.dtype, y.dtype)))
+    return add(_core(_finite_part.one(g), _finite_part.one(y), full=full), cast(spoiled, np.result_type(g.dtype, y.dtype)))
+
+
+def _sign(x: DimArray) -> DimArray:
+    """0 for NaN, too."""
+    return select(logical_not(e.isnan(x)), e.sign(stop_gradient(x)))
 
 
 def _as_real(mask: DimArray, like: DimArray) -> DimArray:
