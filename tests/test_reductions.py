@@ -528,3 +528,14 @@ def test_the_gradient_of_a_sum_in_another_dtype_has_that_of_the_operand() -> Non
     value, found = ng.value_and_grad(lambda x: (x * x).mean(dtype="f8"))(x)
     assert (value.dtype, found.dtype) == (np.float64, np.float32)
     np.testing.assert_allclose(found.data, np.array([2.0, 2e8 / 3, -2e8 / 3]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_weights_do_not_turn_the_dims_of_an_average(gap: bool) -> None:
+    """Neither where no cell is missing, nor where that is not known."""
+    x = ng.DimArray([[1.0, 2.0, np.nan if gap else 4.0], [0.5, 3.0, 5.0]], ("x", "z"))
+    weights = ng.DimArray([[1.0, 2.0], [3.0, 1.0]], ("y", "x"))
+    f = lambda x: ng.average(x, weights, "x")
+    assert f(x).dims == ng.compile(f)(x).dims == ng.pullback(f, x)[0].dims == ("z", "y")
+    expected = [[np.average(column[seen], weights=w[seen]) for w in weights.data] for column in x.data.T for seen in [~np.isnan(column)]]
+    np.testing.assert_allclose(f(x).data, expected)

@@ -15,7 +15,7 @@ from namedgrad.primitive import reduction
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.singleton import refit
-from namedgrad.rules.structure import cast, not_equal, not_nan, select, total, where
+from namedgrad.rules.structure import cast, not_equal, not_nan, reorder, select, total, where
 from namedgrad.trace import innermost
 
 
@@ -142,7 +142,8 @@ def divide_counted(x: DimArray, n: DimArray) -> DimArray:
 def ratio(x: DimArray, n: DimArray) -> DimArray:
     """``x / n``; NaN, with gradient 0, where ``n`` is 0."""
     some = not_equal(n, c(0))
-    return where(some, e.divide(x, where(some, n, c(1))), c(math.nan))
+    out = e.divide(x, where(some, n, c(1)))
+    return reorder(where(some, out, c(math.nan)), out.names)
 
 
 def mean_of(x: DimArray, dims: Names, mask: DimArray | None) -> DimArray:
