@@ -303,7 +303,7 @@ class CoreMap(Map):
         out_frame: dict[Name, Name],
     ) -> None:
         self._push, self._pull, self.operands, self.frames, self.out_frame = push, pull, operands, frames, out_frame
-        self.mixes = axes.mixed(tuple(n for f in frames for n in f))
+        self.mixes = tuple(n for f in frames for n in f)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         kept = g.hidden.keep  # type: ignore[attr-defined]

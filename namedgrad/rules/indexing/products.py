@@ -73,7 +73,7 @@ class _ProductMap(Map):
         self, v: Like, others: Any, index: list[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
     ) -> None:
         self.v, self.others, self.index, self.dims, self.sizes, self.summed = v, others, index, dims, sizes, summed
-        self.mixes = axes.mixed(tuple(summed))
+        self.mixes = tuple(summed)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         g = self.apart(g, self.dims)
