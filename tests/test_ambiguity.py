@@ -137,6 +137,7 @@ NONLINEAR: dict[str, Callable[[ng.DimArray], ng.DimArray]] = {
     "cumprod": lambda x: x.cumprod("s").rename(s="n"),
     "convolve": lambda x: ng.convolve(x, x, "s").rename(s="n"),
     "norm": lambda x: ng.norm(x, "s"),
+    "norm of a matrix": lambda x: ng.matrix_norm(x * ng.DimArray([1.0, 2.0], "t"), ("s", "t")),
     "logsumexp": lambda x: ng.logsumexp(x, "s"),
     "softmax": lambda x: ng.softmax(x, "s").rename(s="n") ** 2,
 }
