@@ -326,12 +326,6 @@ def fresh(base: Name) -> Name:
     return Fresh(base)
 
 
-@functools.lru_cache(4096)
-def mixed(dims: Names) -> Names:
-    """The names whose slices an operation along ``dims`` mixes: a rule is about one slice of a core name."""
-    return tuple(dict.fromkeys(n for n in dims if not isinstance(n, Core)))
-
-
 @functools.cache
 def local(base: Name) -> Name:
     """A name within one operation: the same at every call, so that plans are found again, and gone at the end."""

@@ -303,11 +303,11 @@ class CoreMap(Map):
         out_frame: dict[Name, Name],
     ) -> None:
         self._push, self._pull, self.operands, self.frames, self.out_frame = push, pull, operands, frames, out_frame
-        self.mixes = axes.mixed(tuple(n for f in frames for n in f))
+        self.mixes = tuple(n for f in frames for n in f)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         kept = g.hidden.keep  # type: ignore[attr-defined]
-        g = self.apart(g, self.out_frame)
+        g = self._clear(self.apart(g, self.out_frame))
         how: Any = g.hidden
         again = {axes.slice_name(n): n for n in kept - how.keep}
         inside = ops.relabel(g, self.out_frame)
@@ -323,6 +323,12 @@ class CoreMap(Map):
             back = axes.invert(frame) | {now: n for now, n in again.items() if n not in x.names}
             out.append(ops.relabel(fold(first, factor, names, x.dtype), back))
         return out
+
+    def _clear(self, g: DimArray) -> DimArray:
+        """Kept axes that another rule, around this one, calls as this one calls its own step aside."""
+        how: Any = g.hidden
+        met = {n: axes.slice_name(n) for f in (*self.frames, self.out_frame) for n in f.values() if n in how.keep}
+        return ops.relabel(g, met) if met else g
 
     def push(self, ts: Sequence[DimArray | None]) -> DimArray | None:
         if all(t is None for t in ts):

@@ -283,6 +283,26 @@ def test_products_of_groups_are_pulled_back_from_the_writers_as_they_were(last: 
     np.testing.assert_allclose(pull(ng.DimArray([1.0, 10.0], "a")).data, [3.0, 2.0, 10 * last, -50.0], rtol=1e-14)
 
 
+@pytest.mark.parametrize("last", [4.0, 0.0])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("onto", [False, True])
+def test_slices_of_the_name_of_the_writers_of_products(last: float, compiled: bool, onto: bool) -> None:
+    """Where they were divided by a factor the slices of another array were taken for the writers."""
+    v, other = np.array([2.0, 3.0, -5.0, last]), RNG.normal(size=4)
+    x, ct = np.array([7.0, 11.0]), RNG.normal(size=(4, 2))
+
+    def pulled(x: ng.DimArray, v: ng.DimArray, ct: ng.DimArray) -> tuple[ng.DimArray, ng.DimArray]:
+        to = ng.DimArray([0, 0, 1, 1], "w")
+        product = lambda x, v: x.at[{"t": to}].multiply(v) if onto else ng.segment_prod(v, to, "w", 2).rename(w="t") * x
+        f = lambda x, v: (product(x, v) - ng.DimArray(other, "w")).vectorize("w").rename(w="n")
+        return ng.pullback(f, x, v)[1](ct)
+
+    operands = ng.DimArray(x, "t"), ng.DimArray(v, "w"), ng.DimArray(ct, ("n", "t"), vectorized="n")
+    of_x, of_v = (g.to_numpy() for g in (ng.compile(pulled) if compiled else pulled)(*operands))
+    np.testing.assert_allclose(of_x, ct * [6.0, -5 * last], rtol=1e-14)
+    np.testing.assert_allclose(of_v, np.repeat(ct * x, 2, axis=1) * [3.0, 2.0, last, -5.0], rtol=1e-14)
+
+
 @pytest.mark.parametrize("few", [np.float64, np.float32])
 def test_products_into_an_array_are_pulled_back_from_the_operands_as_they_were(few: type) -> None:
     x, v, g = RNG.uniform(0.5, 2, (4, 3)).astype(few), RNG.uniform(0.5, 2, (4, 5)), RNG.normal(size=(4, 3))

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
-from tests.support.arrays import all_names, hidden, indices, like, permuted, values
+from tests.backends.table import Settled, placed
+from tests.support import fake_cupy
+from tests.support.arrays import all_names, cut, hidden, indices, like, permuted, values
 from tests.support.functions import Arrays, Function, cotangents_of, pull, push, rng_of, rounding
 from tests.support.oracles import in_slices
 from tests.support.samples import BATCH, CASES, FLOATING, FLOATS, FULL, Case, chosen, outputs, param
@@ -196,3 +198,33 @@ def test_captured_or_passed_alike(case: Case, layout: str, order: str) -> None:
         assert set(alone.vectorized) == set(together[k].vectorized)
         assert alone.dims == together[k].dims
         assert_close(values(alone, all_names(together[k])), together[k].to_numpy(), rounding(case))
+
+
+PLACES = ("numpy", "compiled", "stand-in")
+COMING_BACK = [(c, p) for c in chosen("gone", FLOATING) for p in (PLACES if FULL else [PLACES[zlib.crc32(c.label.encode()) % 3]])]
+
+
+@pytest.mark.parametrize(("case", "place"), [param(*t) for t in COMING_BACK])
+def test_a_dim_that_is_gone_comes_back_as_slices_of_another_array(case: Case, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nobody may look at values. Each slice is the operation less a number, so that its gradient is that of the operation."""
+    case = Settled(*case)
+    operands = case.operands()
+    f, rng = Function(case, operands), rng_of(case, "gone")
+    left = {d for y in outputs(f(*f.xs)) for d in y.dims}
+    gone = next((d for x in operands for d in x.dims if d not in left), None)
+    if gone is None:
+        return
+    size = next(x.sizes[gone] for x in operands if gone in x.dims)
+    other, cotangents = ng.DimArray(rng.normal(size=size), gone), cotangents_of(f, rng, {"n": size})
+
+    def pulled(operands: Arrays, other: ng.DimArray, cotangents: Arrays) -> Arrays:
+        inner = Function(case, operands)
+        _, back = ng.pullback(lambda *xs: tuple((y - other).vectorize(gone).rename({gone: "n"}) for y in outputs(inner(*xs))), *inner.xs)
+        return outputs(back(tuple(cotangents)))
+
+    array = fake_cupy.installed(monkeypatch).asarray if place == "stand-in" else np.asarray
+    given = [placed(x, array) for x in operands], placed(other, array), [placed(c, array) for c in cotangents]
+    got = (ng.compile(pulled) if place == "compiled" else pulled)(*given)
+    for n in range(size):
+        for g, e in zip(got, pull(f, f.xs, [cut(c, {"n": n}) for c in cotangents]), strict=True):
+            assert_close(cut(g, {"n": n}).to_numpy(), e.to_numpy(), rounding(case), least=1e-2)

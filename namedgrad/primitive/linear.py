@@ -28,7 +28,7 @@ class Along(LinearCore):
     __slots__ = ("params", "prim")
 
     def __init__(self, prim: Linear, x: DimArray, dims: Names, params: dict[str, Any]) -> None:
-        frame, self.mixes = frame_of(dims), axes.mixed(dims)
+        frame, self.mixes = frame_of(dims), dims
         self.prim, self.params, self.operands = prim, params, [like(x)]
         self.frames, self.out_frame = [{} if prim.makes else frame], {} if prim.drops else frame
 

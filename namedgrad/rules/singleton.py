@@ -49,7 +49,7 @@ class _Resized(Structural):
     __slots__ = ("gone", "order", "x")
 
     def __init__(self, x: DimArray, gone: Names, order: Names) -> None:
-        self.x, self.gone, self.order, self.mixes = like(x), gone, order, axes.mixed(gone)
+        self.x, self.gone, self.order, self.mixes = like(x), gone, order, gone
 
     def _pull(self, g: DimArray) -> DimArray:
         return spread(g, self.x) if self.gone else g

@@ -143,7 +143,7 @@ class Summed(Structural):
     __slots__ = ("dims", "x")
 
     def __init__(self, x: DimArray, dims: Names) -> None:
-        self.x, self.dims, self.mixes = like(x), dims, axes.mixed(dims)
+        self.x, self.dims, self.mixes = like(x), dims, dims
 
     def _push(self, t: DimArray) -> DimArray:
         return total(t, self.dims)

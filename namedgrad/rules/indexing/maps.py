@@ -155,7 +155,7 @@ class IndexMap(Map):
 
     def __init__(self, x: Like, index: list[DimArray], dims: Names) -> None:
         self.x, self.index, self.dims = x, index, dims
-        self.mixes = axes.mixed(tuple(dims))
+        self.mixes = tuple(dims)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         joint = index_names(self.index)
@@ -229,7 +229,7 @@ class _ScatterMap(Map):
 
     def __init__(self, g: Like, index: list[DimArray], dims: Names, sizes: Any, summed: Names) -> None:
         self.g, self.index, self.dims, self.sizes, self.summed = g, index, dims, sizes, summed
-        self.mixes = axes.mixed(tuple(summed))
+        self.mixes = tuple(summed)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         g = self.apart(g, self.dims)

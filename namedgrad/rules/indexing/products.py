@@ -73,7 +73,7 @@ class _ProductMap(Map):
         self, v: Like, others: Any, index: list[DimArray], dims: Names, sizes: tuple[int, ...], summed: Names
     ) -> None:
         self.v, self.others, self.index, self.dims, self.sizes, self.summed = v, others, index, dims, sizes, summed
-        self.mixes = axes.mixed(tuple(summed))
+        self.mixes = tuple(summed)
 
     def pull(self, g: DimArray) -> list[DimArray | None]:
         g = self.apart(g, self.dims)
@@ -100,11 +100,11 @@ class _QuotientMap(_ProductMap):
 
     def divided(self, own: DimArray, g: Callable[[], DimArray]) -> DimArray:
         """What each writer has of a cotangent times the product."""
+        own = self.apart(own, self.dims)
         out = if_likely(self.moderate, lambda: self._divided(own), lambda: self._multiplied(g()))
         return out if out.hidden is own.hidden else stamp(out, own.hidden)
 
     def _divided(self, g: DimArray) -> DimArray:
-        g = self.apart(g, self.dims)
         out = divide(gather(g, dict(zip(self.dims, self.index, strict=True))), self.writers)
         return fold(out if out.hidden is g.hidden else stamp(out, g.hidden), 1, self.v.names)
 

@@ -118,7 +118,7 @@ class _AddMap(Map):
         self.out, self.x, self.v, self.need, self.own = like(out), like(x), like(v), need[:2], own
         self.index, self.dims, self.summed = unmarked(index), dims, summed
         self.told = {*v.names, *index_names(index), *dims}
-        self.mixes = axes.mixed(tuple(summed)) if need[1] else ()
+        self.mixes = tuple(summed) if need[1] else ()
         self.prepare(out, x, v)
 
     def prepare(self, out: DimArray, x: DimArray, v: DimArray) -> None:

@@ -67,7 +67,7 @@ class _CutMap(LinearCore):
         self.cuts = cuts
         dims = tuple(cuts)
         frame = frame_of(dims)
-        self.frames, self.operands, self.mixes = [frame], [like(x)], axes.mixed(dims)
+        self.frames, self.operands, self.mixes = [frame], [like(x)], dims
         self.out_frame = {n: frame[n] for n, k in cuts.items() if not isinstance(k, int)}
         self.inner, self.sizes = {frame[n]: k for n, k in cuts.items()}, tuple([extent(x, n) for n in dims])
 
@@ -111,7 +111,7 @@ class _UncutMap(LinearCore):
     def __init__(self, x: DimArray, cuts: Cuts, sizes: Sequence[int]) -> None:
         self.out_frame = frame = frame_of(tuple(cuts))
         self.frames = [{n: frame[n] for n, k in cuts.items() if not isinstance(k, int)}]
-        self.operands, self.mixes = [like(x)], axes.mixed(tuple(self.frames[0]))
+        self.operands, self.mixes = [like(x)], tuple(self.frames[0])
         self.inner, self.sizes = {frame[n]: k for n, k in cuts.items()}, tuple(sizes)
 
     def _pull(self, g: DimArray) -> list[DimArray]:

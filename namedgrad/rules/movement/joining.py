@@ -78,7 +78,7 @@ def _frames(dims: Names, own: tuple[Names, ...]) -> tuple[dict[Name, Name], list
     """Of the result, of each operand, and what is mixed."""
     frame = dict(zip(dims, axes.cores(1) if len(dims) == 1 else _BOTH, strict=True))
     frames = [{n: c for n, c in frame.items() if n in names} for names in own]
-    return frame, frames, axes.mixed(tuple(n for f in frames for n in f))
+    return frame, frames, tuple(n for f in frames for n in f)
 
 
 _JOIN = Join("join", "concat")

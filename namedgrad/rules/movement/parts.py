@@ -181,7 +181,7 @@ class _PartsMap(Map):
     def __init__(self, x: Like, dim: Name, bounds: tuple[int, ...], single: bool) -> None:
         self.x, self.dim, self.bounds, self.single = x, dim, bounds, single
         self.names = x.names  # cotangents of the parts are summed as those of the whole
-        self.mixes = () if isinstance(dim, axes.Core) else (dim,)
+        self.mixes = (dim,)
 
     def pull(self, g: Any) -> list[DimArray | None]:
         given = {i: self.apart(part, () if self.single else (self.dim,)) for i, part in g.items()}

@@ -41,7 +41,7 @@ class _Regrouped(LinearCore):
 
     def __init__(self, x: DimArray, dims: Names, sizes: Mapping[Name, int]) -> None:
         self.old, self.new = tuple([extent(x, n) for n in dims]), tuple(sizes.values())
-        self.operands, self.mixes = [like(x)], axes.mixed(dims)
+        self.operands, self.mixes = [like(x)], dims
         self.frames, self.out_frame = [frame_of(dims)], frame_of(tuple(sizes))
 
     def _pull(self, g: DimArray) -> list[DimArray]:
