@@ -281,7 +281,7 @@ def _polyfit(  # noqa: PLR0917 - the signature of xarray
 ) -> Any:  # fmt: skip
     """Whether cells are missing may differ per slice; where none is, leaving them out changes nothing."""
     ours = holds(obj.coords[w] if isinstance(w, str) else w) or holds(obj.coords[dim])
-    if ours or any(not meets_host(v.data) for v in obj.data_vars.values()):
+    if ours or any(holds(v) and not meets_host(v.data) for v in obj.data_vars.values()):
         from namedgrad.xarray.fitting import polyfit
 
         return polyfit(obj, dim, deg, skipna, rcond, w, *more, **options)

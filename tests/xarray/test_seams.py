@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -290,3 +291,11 @@ def test_a_list_of_numbers_on_a_gpu(cupy):
     x = xr.DataArray(cupy.asarray([2.0, 3.0]), dims="x")
     g = ng.grad(lambda x: (xr.DataArray([x[0], 4.0, x[1]], dims="y") ** 2).sum())(x)
     np.testing.assert_array_equal(g.data.get(), [4.0, 6.0])
+
+
+def test_fits_leave_variables_alone_that_they_do_not_fit():
+    """Such as arrays of pandas, which are on no device."""
+    kinds = xr.Variable("kind", pd.Categorical(["a", "b"]))
+    ds = xr.Dataset({"a": ("x", [0.0, 1.0, 4.0, 9.0])}, coords={"x": np.arange(4.0)}).assign(kinds=kinds)
+    slope = lambda a: ds.assign(a=a).polyfit("x", 1).a_polyfit_coefficients[0]
+    np.testing.assert_allclose(ng.grad(slope)(ds.a), [-0.3, -0.1, 0.1, 0.3])
