@@ -95,7 +95,7 @@ class Optimum:
             if deviation is not None and p.lacks[name]:
                 own = p.own[name]
                 counts = self.named(self.problem.precision[p.rows[name]] > 0, own)  # type: ignore[attr-defined]
-                never = self.named(np.full((1, self.cells.count), np.inf), own)
+                never = self.named(np.full((math.prod(own.full_shape), self.cells.count), np.inf), own)
                 self.args["prior"][name] = mean, where(counts, self._own(deviation, own), never)
 
     # ---------------------------------------------------------------- layout

@@ -558,3 +558,14 @@ def test_steps_that_curvature_keeps_short_are_the_last():
     flat = np.isclose(found.curvefit_chi2, y[:, 0] ** 2 + 39 * y[:, 1:].var(axis=1), rtol=1e-9)
     assert flat.sum() > 30
     assert (found.curvefit_status[flat] == 0).mean() > 0.6
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-5, 1e-8])
+def test_the_cost_is_that_of_the_parameters(tol):
+    rng = np.random.default_rng(0)  # a line is a tanh of infinite size: the last step leads far along that valley
+    t = xr.DataArray(np.linspace(0, 1, 30), dims="time")
+    y = 1.5 * (t - 0.3) + xr.DataArray(0.3 * rng.normal(size=(30, 40)), dims=("time", "cell"))
+    off = lambda p, t, y: p["size"] * np.tanh(p["slope"] * (t - p["middle"])) - y
+    found = ng.least_squares(off, {"size": 1.6, "slope": 2.9, "middle": 0.4}, t, y, over="cell", tol=tol)
+    assert (found.status == 2).any()
+    np.testing.assert_allclose((off(found.params, t, y) ** 2).sum("time") / 2, found.cost, rtol=max(tol, 1e-5))

@@ -207,6 +207,22 @@ def test_what_is_not_differentiated_says_so():
     )
 
 
+def test_a_shared_parameter_with_dims_of_its_own_and_a_prior():
+    t, band = xr.DataArray(np.linspace(0, 2, 12), dims="time"), xr.DataArray([0.5, 1.0, 2.0], dims="band")
+    noise = xr.DataArray(0.05 * np.random.default_rng(4).normal(size=(12, 3, 2)), dims=("time", "band", "cell"))
+    y = 2.0 * np.exp(-band * t) + noise
+    off = lambda p, t, y: p["size"] * np.exp(-p["rate"] * t) - y
+    options = {"over": "cell", "sigma": 0.05, "shared": "rate", "tol": 1e-12}
+
+    def total(m, s=0.05):
+        start = {"size": 1.5, "rate": 0 * band + 1.0}
+        found = ng.least_squares(off, start, t, y, prior={"rate": (m, s)}, **options)
+        return (found.params["size"] ** 2).sum() + (band * found.params["rate"]).sum()
+
+    check(total, band)
+    check(lambda s: total(band, s), 0.05)
+
+
 def test_parameters_that_cells_share():
     rate = xr.ones_like(Y.lat)
     sigma = xr.ones_like(Y) * np.random.default_rng(3).uniform(0.5, 2, Y.shape)
