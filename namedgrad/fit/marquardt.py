@@ -420,7 +420,7 @@ class Marquardt(Batch):
             ahead = ahead * np.where(crosses, NEARLY * self.x / -ahead, 1.0).min(axis=0)
         last = self.within(self.x + ahead)
         parts = small.dot(np.square(last - self.x), scale**2)
-        straight = parts**2 <= np.maximum(tol * self.cost, gain) * self._model()  # its second order costs next to nothing
+        straight = parts**2 <= np.maximum(tol * self.cost, gain) * self._model()  # its second order costs nothing
         self.x = np.where((near | still) & straight & np.isfinite(last).all(axis=0), last, self.x)
         done = near | still & (stuck | (gain <= tol * self.cost)) | met
         if may_matter(lost):
