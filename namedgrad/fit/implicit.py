@@ -30,6 +30,7 @@ from namedgrad.fit.times import read_all
 from namedgrad.linear import Like, Map, Structural
 from namedgrad.primitive import Primitive
 from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.elementwise import greater, less
 from namedgrad.rules.movement import join, merge, slice_of, split
 from namedgrad.rules.structure import add, contract, relabel, reorder, select, spread, stamp, subtract, total, where
 from namedgrad.trace import apply
@@ -136,12 +137,13 @@ class Optimum:
         p, out = self.problem.parameters, []
         for name, rows in p.rows.items():
             own = p.own[name]
-            x = self.named(self.matrix[rows], own)
-            if not self.problem.free[rows].any():
-                x = self._own(self.args["params"][name], own)
-            for at, value in zip((low, high), self.args["bounds"].get(name, (None, None)), strict=True):
-                if value is not None and at[rows].any() and self.problem.free[rows].any():
-                    x = where(self.named(at[rows], own), self._own(value, own), x)
+            is_held = not self.problem.free[rows].any()
+            x = self._own(self.args["params"][name], own) if is_held else self.named(self.matrix[rows], own)
+            limits = zip((less, greater), (low, high), self.args["bounds"].get(name, (None, None)), strict=True)
+            for beyond, at, value in limits:  # a value that is held beyond a bound has been moved there
+                if value is not None and (is_held or at[rows].any()):
+                    limit = self._own(value, own)
+                    x = where(beyond(x, limit) if is_held else self.named(at[rows], own), limit, x)
             out.append(x)
         return out
 

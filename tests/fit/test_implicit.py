@@ -207,6 +207,15 @@ def test_what_is_not_differentiated_says_so():
     )
 
 
+def test_a_value_that_is_held_beyond_a_bound():
+    start = START | {"rate": 0.2}
+    held = lambda start=start, **options: mixed(fit(start=start, fixed=["rate"], **options).params)
+    check(lambda y: mixed(fit(y, start=start, fixed=["rate"], bounds={"rate": (0.4, None)}).params), Y)
+    check(lambda low: held(bounds={"rate": (low, 3.0)}), 0.4)
+    check(lambda high: held(START | {"rate": 2.0}, bounds={"rate": (None, high)}), xr.DataArray([0.5, 1.0, 9.0], dims="lat"))
+    assert ng.grad(lambda rate: held(START | {"rate": rate}, bounds={"rate": (0.4, None)}))(0.2) == 0
+
+
 def test_a_shared_parameter_with_dims_of_its_own_and_a_prior():
     t, band = xr.DataArray(np.linspace(0, 2, 12), dims="time"), xr.DataArray([0.5, 1.0, 2.0], dims="band")
     noise = xr.DataArray(0.05 * np.random.default_rng(4).normal(size=(12, 3, 2)), dims=("time", "band", "cell"))
