@@ -21,8 +21,8 @@ from namedgrad.backends.failures import MatrixError
 from namedgrad.ops import add_face
 from namedgrad.primitive import OPERATIONS, Operation
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named
+from namedgrad.xarray.holding import holds
 from namedgrad.xarray.resampled import RESAMPLED
-from namedgrad.xarray.seams import holds
 
 _METHODS = frozenset(
     (

@@ -19,8 +19,8 @@ from namedgrad.axes import NONE
 from namedgrad.positional.array import PositionalArray, numbers, wrap
 from namedgrad.trace import innermost
 from namedgrad.xarray.convert import beside
+from namedgrad.xarray.holding import is_single
 from namedgrad.xarray.labels import Disagreement, agreed, label
-from namedgrad.xarray.seams import is_single
 
 # ------------------------------------------------------------------------------------------------ plain arrays
 

@@ -123,7 +123,7 @@ def differentiate(
         out = _central(x, (name,), edge_order=edge_order)
         return out if coord is None else cast(_as(x, e.divide(out, h)), x.dtype)
     steps = _steps(coord, x, name, "differentiate", datetime_unit)
-    return cast(slope(x, name, steps, edge_order, even=is_even(h, name)), x.dtype)
+    return cast(slope(x, name, steps, edge_order, even=_is_even(h, name)), x.dtype)
 
 
 _central = linear(
@@ -143,12 +143,15 @@ def _enough(x: DimArray, name: Name, edge_order: int) -> None:
         )
 
 
-def is_even(h: DimArray, name: Name) -> bool:
-    """Whether positions are known to be equally spaced, as NumPy tells it."""
-    if h.level is not None or h.names != (name,) or not backends.may_look(h.raw):
-        return False
-    steps = np.diff(h.raw)
-    return bool((steps == steps[:1]).all())
+def _is_even(h: DimArray, name: Name) -> bool:
+    """Whether positions are known to be equally spaced."""
+    return h.level is None and h.names == (name,) and backends.may_look(h.raw) and even_step(h.raw) is not None
+
+
+def even_step(positions: Any) -> Any:
+    """The distance between positions on the host where it is the same everywhere, as NumPy tells it; else None."""
+    steps = np.diff(positions)
+    return steps[0] if steps.size and (steps == steps[0]).all() else None
 
 
 def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) -> DimArray:
