@@ -9,7 +9,8 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import check_sizes, core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.activations import log_sigmoid, relu
+from namedgrad.rules.activations.rectifiers import relu
+from namedgrad.rules.activations.sigmoids import log_sigmoid
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check, comparable
 from namedgrad.rules.elementwise import c
