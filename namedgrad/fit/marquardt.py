@@ -18,7 +18,6 @@ along; other columns that depend on them are computed anew after a large change.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
@@ -27,7 +26,7 @@ import numpy as np
 from namedgrad.fit import small
 from namedgrad.fit.batch import Batch, Flags
 from namedgrad.fit.cells import Index
-from namedgrad.fit.places import beside, may_matter, truths
+from namedgrad.fit.places import may_matter, on_device_of, truths
 from namedgrad.fit.small import Array
 from namedgrad.fit.sums import Point
 
@@ -156,7 +155,7 @@ class Marquardt(Batch):
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=zero,
             first=zero, largest=flat[0], damping=zero + FIRST_DAMPING, growth=zero + 2.0, predicted=zero, stale=none,
             bare=none, rough=zero, unsure=none, bend=flat, bent=none, by_bend=zero, before=zero, mark=zero + np.inf,
-            since=numbers, rounds=0, curved=False, linear=linear.placed(functools.partial(beside, start)), prior=prior,
+            since=numbers, rounds=0, curved=False, linear=linear.placed(lambda x: on_device_of(x, start)), prior=prior,
         )  # fmt: skip
 
     def placed(self, move: Callable[[Any], Any]) -> Self:

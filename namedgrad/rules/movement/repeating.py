@@ -179,7 +179,7 @@ def meshgrid(*arrays: DimArray, indexing: str = "xy", sparse: bool = False) -> t
     if sparse:
         wide = list(xs)
         for other in xs:
-            wide = [x if other.dims[0] in x.dims else _beside(x, other) for x in wide]
+            wide = [x if other.dims[0] in x.dims else _with_dim_of(x, other) for x in wide]
     else:
         wide = list(xs)
         for other in xs:
@@ -187,7 +187,7 @@ def meshgrid(*arrays: DimArray, indexing: str = "xy", sparse: bool = False) -> t
     return tuple(reorder(x, (*(n for n in x.names if n in x.hidden), *dims)) for x in wide)
 
 
-def _beside(x: DimArray, other: DimArray) -> DimArray:
+def _with_dim_of(x: DimArray, other: DimArray) -> DimArray:
     """``x`` with the dim of another array at size 1, and its vectorized axes."""
     sizes = tuple(s if n in other.hidden else 1 for n, s in zip(other.names, other.full_shape, strict=True))
     marks = tuple(n for n in other.hidden if n not in x.names)
