@@ -20,7 +20,6 @@ from namedgrad.rules.structure import add, multiply, relabel, reorder, spread, s
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 _WHICH = axes.fresh("gate")
-_NEXT = axes.fresh("hidden")
 
 
 class Weights(NamedTuple):

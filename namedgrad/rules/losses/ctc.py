@@ -21,10 +21,10 @@ from namedgrad.linear import Pair
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.linalg.matrices import live, of_live_slices
 from namedgrad.rules.losses.reducing import check_range, check_reduction, reduced, signed
 from namedgrad.rules.movement import pad, slice_of
@@ -201,7 +201,7 @@ def ctc_loss(
     """
     check_reduction(reduction, "ctc_loss")
     time, kind, label = dims
-    x, t = floating(constant(log_probs)), constant(targets, "ctc_loss: the targets")
+    x, t = floating(log_probs), constant(targets, "ctc_loss: the targets")
     n = int(extent(t, check(t, label, "ctc_loss: the targets")))
     for name in (time, kind):
         check(x, name, "ctc_loss")

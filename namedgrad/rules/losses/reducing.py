@@ -13,10 +13,11 @@ from namedgrad.axes import Name
 from namedgrad.primitive import check_sizes, elementwise
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, comparable, pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import beside, gather
-from namedgrad.rules.reductions import count_of, real_dtype
+from namedgrad.rules.reductions import count_of
 from namedgrad.rules.structure import (
     cast,
     likely,

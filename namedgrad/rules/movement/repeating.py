@@ -36,17 +36,17 @@ def _times(x: DimArray, name: Name, n: int) -> DimArray:
     return reorder(merge(wide, (new, name), name), x.names)
 
 
-def repeat_cells(x: DimArray, name: Name, n: Any, what: str = "repeat") -> DimArray:
+def repeat_cells(x: DimArray, name: Name, n: Any) -> DimArray:
     """Every cell along an axis as often as said, once for all or for each."""
     if np.ndim(n) == 0:
         if int(n) < 0:
-            raise ValueError(f"{what}: {name!r} cannot be repeated {n} times")
+            raise ValueError(f"repeat: {name!r} cannot be repeated {n} times")
         return x if n == 1 else _repeat(x, (name,), times=int(n))
     from namedgrad.rules.indexing import take
 
     each = np.asarray(n)
     if len(each) != extent(x, name):
-        raise AxisError(f"{what}: {len(each)} numbers for the {extent(x, name)} cells along {name!r}")
+        raise AxisError(f"repeat: {len(each)} numbers for the {extent(x, name)} cells along {name!r}")
     return take(x, np.repeat(np.arange(len(each)), each), name)
 
 

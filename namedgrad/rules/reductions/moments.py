@@ -17,6 +17,7 @@ from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex, real, squared
 from namedgrad.rules.dims import as_names, check, number, pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.jointly import jointly
@@ -30,7 +31,6 @@ from namedgrad.rules.reductions.common import (
     over_all,
     present,
     ratio,
-    real_dtype,
     restore,
 )
 from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of, size_of
