@@ -7,32 +7,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-from namedgrad import backends
-
-
-class Shapes(backends.Recorder):
-    """Notes the shapes of every result, and the kernels."""
-
-    def __init__(self):
-        self.shapes, self.names = [], []
-
-    def record(self, function, raw, kwargs, out):
-        self.shapes.append(np.shape(out))
-        self.names.append(function.__name__)
-        return out
-
-    def fixes(self, raw):
-        return True
-
-
-def recorded(f):
-    recorder = Shapes()
-    token = backends.start_recording(recorder)
-    try:
-        f()
-    finally:
-        backends.stop_recording(token)
-    return recorder
+from tests.support.calls import calls_of
 
 
 def draw(rng, **sizes):
@@ -49,14 +24,14 @@ def rng():
 
 def test_many_operands_are_paired_in_a_cheap_order(rng):
     a, b, c, d = draw(rng, i=30, j=31), draw(rng, j=31, k=32), draw(rng, k=32, m=33), draw(rng, m=33)
-    sizes = [math.prod(s) for s in recorded(lambda: ng.dot(a, b, c, d)).shapes]
+    sizes = [math.prod(s) for s in calls_of(lambda: ng.dot(a, b, c, d)).shapes]
     assert max(sizes) <= 32, "matrix times vector, never matrix times matrix"
     np.testing.assert_allclose(ng.dot(a, b, c, d).data, np.linalg.multi_dot([a.data, b.data, c.data, d.data]), rtol=1e-12)
 
 
 def test_a_contraction_is_one_batched_product(rng):
     x, y = draw(rng, b=5, i=3, k=4), draw(rng, k=4, j=2, b=5)
-    assert recorded(lambda: ng.dot(x, y, dim="k")).names.count("contract") == 1
+    assert calls_of(lambda: ng.dot(x, y, dim="k")).names.count("contract") == 1
     np.testing.assert_allclose(ng.dot(x, y, dim="k").data, np.einsum("bik,kjb->bij", x.data, y.data), rtol=1e-12)
 
 
@@ -179,7 +154,7 @@ def test_both_ways_to_distances_agree(rng):
         results.append((out, *pull(g)))
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a.data, b.data, rtol=1e-10, atol=1e-10)
-    assert "contract" in recorded(lambda: ng.cdist(x, y, "k", compute_mode="matmul")).names
+    assert "contract" in calls_of(lambda: ng.cdist(x, y, "k", compute_mode="matmul")).names
 
 
 def test_distances_refuse(rng):

@@ -1,6 +1,7 @@
 """Each layer imports only from those below it, as docs/explanation/architecture.rst promises."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,13 @@ def imported(path):
 
 def test_every_module_has_a_layer():
     assert {layer_of(m) for m in MODULES} == set(RANK)
+
+
+@pytest.mark.parametrize(("page", "entry"), [("CONTRIBUTING.md", r"^\| (`.*?) \|"), ("docs/explanation/architecture.rst", r"^   \* - (``.*)")])
+def test_the_maps_of_the_tree_name_every_layer(page, entry):
+    rows = re.findall(entry, (ROOT.parent / page).read_text(), re.MULTILINE)
+    named = {name.removesuffix(".py").strip("/") for row in rows for name in re.findall(r"`(?:namedgrad/)?([\w./]+)`", row)}
+    assert named >= set(RANK) - {"__init__", "later"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -17,10 +17,10 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-from namedgrad import backends
 from namedgrad.primitive import OPERATIONS
 from namedgrad.rules import structure
 from tests.support.arrays import all_names, hidden, like, permuted, sum_of_products, values
+from tests.support.calls import calls_of
 from tests.support.domains import parse
 from tests.support.functions import Arrays, Function, cotangents_of, pull, push, rng_of, rounding
 from tests.support.grid import GRID, Point, data_array
@@ -388,51 +388,21 @@ def test_ordinary_batch_dims_are_slices_too(case: Case) -> None:
 # ------------------------------------------------------------------------------------------------ cost and memory
 
 
-class Counter(backends.Recorder):
-    """Counts backend calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-
-    def record(self, function: Any, raw: Any, kwargs: Any, out: Any) -> Any:
-        self.calls.append(getattr(function, "__name__", repr(function)))
-        return out
-
-    def fixes(self, raw: Any) -> bool:
-        return True
-
-
-@pytest.fixture
-def count() -> Callable[[Callable[[], Any]], list[str]]:
-    """The names of the backend functions that a call calls."""
-
-    def run(call: Callable[[], Any]) -> list[str]:
-        counter = Counter()
-        token = backends.start_recording(counter)
-        try:
-            call()
-        finally:
-            backends.stop_recording(token)
-        return counter.calls
-
-    return run
-
-
 @table("backend_calls_do_not_grow_with_the_batch")
-def test_backend_calls_do_not_grow_with_the_batch(case: Case, count: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backend_calls_do_not_grow_with_the_batch(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "MANY", 0)  # products wait for cotangents from some size on: of few cells, too
     found = []
     few = case.operands(dict.fromkeys(range(9), ("B",)), {"B": 3})
     for times in (1, 100):  # the same slices, so that what looks at values sees the same
         operands = [hidden(x.isel(B=np.tile(np.arange(3), times), missing_dims="ignore"), "B") for x in few]
-        calls = [count(lambda operands=operands: case(*operands))]
+        calls = [calls_of(lambda operands=operands: case(*operands)).names]
         if case.label in FLOATS:
             f = Function(FLOATS[case.label], operands)
             cotangents = cotangents_of(f, rng_of(case, "count"))
             out, back = ng.pullback(f, *f.xs)
             seed = tuple(cotangents) if isinstance(out, tuple) else cotangents[0]
-            calls.append(count(lambda back=back, seed=seed: back(seed)))
-            calls.append(count(lambda f=f: push(f, f.xs, f.xs)))
+            calls.append(calls_of(lambda back=back, seed=seed: back(seed)).names)
+            calls.append(calls_of(lambda f=f: push(f, f.xs, f.xs)).names)
         found.append(calls)
     assert found[0] == found[1]
 

@@ -11,13 +11,15 @@ import pytest
 import namedgrad as ng
 
 ROOT = Path(ng.__file__).parent
-RULES = sorted((ROOT / "rules").glob("*.py"))
+RULES = sorted((ROOT / "rules").rglob("*.py"))
 CORE = ["axes.py", "linear.py", "trace.py", "primitive"]
-NOT_CORE = {"docstring.py"}  # writes documentation
 CORE_LINES = 1_100
 
-POSITIONAL = {"shape", "data", "ndim", "strides", "T", "swapaxes", "moveaxis"}
-BY_ORDER = {"getitem", "_by_order", "_unnamed_index"}  # a[0, :, ...] and unnamed indices are about positions
+POSITIONAL = {"shape", "data", "strides", "T", "swapaxes", "moveaxis"}
+BY_ORDER = {"getitem", "_unnamed_index", "expand_dims"}  # a[0, :, ...], unnamed indices and axis= are about positions
+ON_PLAIN_ARRAYS = {  # look at values where that is free, or plan on the host
+    "_check", "_over", "_sorted", "_those_that_failed", "gaussian_nll_loss", "laid_out", "members",
+}
 PERMUTING = {"transpose", "swapaxes", "moveaxis", "rollaxis"}
 
 
@@ -33,7 +35,7 @@ def _outside(tree: ast.Module) -> Iterator[ast.AST]:
     """Every node but those in the ``lower`` methods of primitives, where they meet raw arrays."""
     inside: set[ast.AST] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name in BY_ORDER:
+        if isinstance(node, ast.FunctionDef) and node.name in BY_ORDER | ON_PLAIN_ARRAYS:
             inside.update(ast.walk(node))
     for node in _classes_with_lowering(tree):
         for f in node.body:
@@ -42,7 +44,7 @@ def _outside(tree: ast.Module) -> Iterator[ast.AST]:
     return (node for node in ast.walk(tree) if node not in inside)
 
 
-@pytest.mark.parametrize("path", RULES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", RULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_rules_know_no_positions(path: Path) -> None:
     found = []
     for node in _outside(ast.parse(path.read_text())):
@@ -54,8 +56,8 @@ def test_rules_know_no_positions(path: Path) -> None:
 
 
 def _is_backend(node: ast.Attribute) -> bool:
-    """``backend.reshape`` is a kernel; ``np...`` works on host constants."""
-    return isinstance(node.value, ast.Name) and node.value.id in {"backend", "np", "structure", "movement"}
+    """``backend.reshape`` is a kernel; ``np...`` works on host constants, a ``matrix`` is one of SciPy's."""
+    return isinstance(node.value, ast.Name) and node.value.id in {"backend", "np", "matrix"}
 
 
 MODULES = [p for p in sorted(ROOT.rglob("*.py")) if p.relative_to(ROOT).parts[0] not in {"backends", "positional", "xarray", "fit"}]
@@ -88,7 +90,7 @@ def _code_lines(path: Path) -> int:
 
 def test_the_core_is_small() -> None:
     files = [f for name in CORE for f in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).glob("*.py")))]
-    assert sum(_code_lines(f) for f in files if f.name not in NOT_CORE) <= CORE_LINES
+    assert sum(_code_lines(f) for f in files) <= CORE_LINES
 
 
 def test_no_file_is_large() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 _OWN = ("__array_ufunc__", "__array_function__", "__add__", "__mul__", "__matmul__")
 
 
-def as_plain(raw: Any, what: str = "an array") -> Any:
+def as_plain(raw: Any, what: str) -> Any:
     """The array itself; of one that is masked nowhere its data.
 
     Raises

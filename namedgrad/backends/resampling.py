@@ -55,10 +55,10 @@ def taps(grid: Grid, xp: Any) -> tuple[Raw, Raw | None]:
     return xp.clip(index, 0, grid.n - 1).astype("int64"), weights
 
 
-def cubic_weights(t: Any, a: float = CUBIC) -> list[Any]:
+def cubic_weights(t: Any) -> list[Any]:
     """Weights of the four neighbours at ``t`` between the second and the third: Keys (1981), eq. 4."""
     s = 1 - t
-    return [_outer(t + 1, a), _inner(t, a), _inner(s, a), _outer(s + 1, a)]
+    return [_outer(t + 1, CUBIC), _inner(t, CUBIC), _inner(s, CUBIC), _outer(s + 1, CUBIC)]
 
 
 def _inner(x: Any, a: float) -> Any:

@@ -97,14 +97,6 @@ class IndexKernels:
         """The product of all writers to a cell, 1 where there is none."""
         return self.scatter("multiply", g, *index, shared=shared, sizes=sizes, tail=tail)
 
-    def scatter_maximum(self, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
-        """The largest writer to each cell; where there is none, the least value that there is."""
-        return self.scatter("maximum", g, *index, shared=shared, sizes=sizes, tail=tail)
-
-    def scatter_minimum(self, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
-        """The smallest writer to each cell; where there is none, the greatest value that there is."""
-        return self.scatter("minimum", g, *index, shared=shared, sizes=sizes, tail=tail)
-
     def scatter(self, how: str, g: Raw, *index: Raw, shared: int, sizes: Shape, tail: int = 0) -> Raw:
         """Writers combined by a ufunc."""
         if adds_up(how, g):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from namedgrad.fit.cells import Index
-from namedgrad.fit.places import beside, here
+from namedgrad.fit.places import here, on_device_of
 from namedgrad.fit.small import Array
 from namedgrad.fit.status import Status
 from namedgrad.fit.threads import Queue, on_threads
@@ -41,7 +41,7 @@ class Batch:
 
     def only(self, chosen: Index) -> Self:
         """Some of the cells."""
-        return dataclasses.replace(self.part(beside(self.x, chosen)), index=self.index.take(chosen))
+        return dataclasses.replace(self.part(on_device_of(chosen, self.x)), index=self.index.take(chosen))
 
     def part(self, chosen: Index) -> Self:
         """The same but for the index of cells, given positions where the arrays are."""
@@ -99,10 +99,11 @@ class Found(NamedTuple):
         """Keep how some cells of a batch ended."""
         index = batch.index[done]
         self.status[index] = ends
-        there, like = next(iter(self.arrays.values())), batch.x
-        at, failed, done = beside(there, index), beside(there, ends == Status.NOT_FINITE), beside(like, done)
+        there = next(iter(self.arrays.values()))
+        at, failed = (on_device_of(x, there) for x in (index, ends == Status.NOT_FINITE))
+        done = on_device_of(done, batch.x)
         for n, kept in self.arrays.items():
-            kept[..., at] = np.where(failed, np.nan, beside(kept, getattr(batch, n)[..., done]))
+            kept[..., at] = np.where(failed, np.nan, on_device_of(getattr(batch, n)[..., done], kept))
 
     def here(self, stay: Collection[str]) -> Found:
         """The same on the host, but for arrays that stay where the cells were worked on."""

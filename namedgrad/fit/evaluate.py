@@ -20,8 +20,8 @@ from namedgrad.fit.alike import Alike
 from namedgrad.fit.cells import CELL, Index
 from namedgrad.fit.linear import linear_in
 from namedgrad.fit.parameters import Matrix
-from namedgrad.fit.places import beside, here, is_here, truths
 from namedgrad.fit.places import columns as columns_of
+from namedgrad.fit.places import here, is_here, on_device_of, truths
 from namedgrad.fit.replay import Replay, RigidError
 from namedgrad.fit.sums import Layout, Point, Sums, Tile, columns, sums, whole
 from namedgrad.fit.threads import even
@@ -159,7 +159,7 @@ class Evaluator:
     ) -> Tile:
         program, layout = known
         found = program(self._raws(matrix, index, masked=masked)[0], len(index), guard=guard)
-        return Tile(layout, self._beside(matrix, found), len(index))
+        return Tile(layout, self._where_parameters_are(found, matrix), len(index))
 
     def glance(self, start: Matrix) -> Glance | None:
         """Record the program for the first cells and tell what it shows; None where that does not pay, or cannot be."""
@@ -209,10 +209,10 @@ class Evaluator:
                     self._program(start[:, cells], cells, size, masked=masked)
         return self.recordable
 
-    def _beside(self, matrix: Matrix, found: Sequence[Any]) -> list[Any]:
+    def _where_parameters_are(self, found: Sequence[Any], matrix: Matrix) -> list[Any]:
         """What was found where the parameters are."""
         if not is_here(matrix):
-            return [beside(matrix, x) for x in found]
+            return [on_device_of(x, matrix) for x in found]
         away = [x for x in found if type(x) is not np.ndarray]
         if not away:
             return [*found]
@@ -226,7 +226,7 @@ class Evaluator:
         p = self.problem
         parts = p.parameters.parts(matrix, p.backend)
         found, _ = self._sums(parts, p.arguments(index), p.seen(index), len(index), guard=guard)
-        return Tile(found.layout, self._beside(matrix, [x.raw for x in found.arrays]), len(index))
+        return Tile(found.layout, self._where_parameters_are([x.raw for x in found.arrays], matrix), len(index))
 
     def _sums(
         self, parts: Sequence[DimArray], args: Any, seen: DimArray | None, count: int, *, guard: bool

@@ -18,7 +18,6 @@ along; other columns that depend on them are computed anew after a large change.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
@@ -27,7 +26,7 @@ import numpy as np
 from namedgrad.fit import small
 from namedgrad.fit.batch import Batch, Flags
 from namedgrad.fit.cells import Index
-from namedgrad.fit.places import beside, may_matter, truths
+from namedgrad.fit.places import may_matter, on_device_of, truths
 from namedgrad.fit.small import Array
 from namedgrad.fit.sums import Point
 
@@ -156,7 +155,7 @@ class Marquardt(Batch):
             index, start, lower, upper, gradient=flat[0], normal=flat, longest=flat[0], above=zero,
             first=zero, largest=flat[0], damping=zero + FIRST_DAMPING, growth=zero + 2.0, predicted=zero, stale=none,
             bare=none, rough=zero, unsure=none, bend=flat, bent=none, by_bend=zero, before=zero, mark=zero + np.inf,
-            since=numbers, rounds=0, curved=False, linear=linear.placed(functools.partial(beside, start)), prior=prior,
+            since=numbers, rounds=0, curved=False, linear=linear.placed(lambda x: on_device_of(x, start)), prior=prior,
         )  # fmt: skip
 
     def placed(self, move: Callable[[Any], Any]) -> Self:
@@ -396,37 +395,59 @@ class Marquardt(Batch):
         """
         scale, free = lengths(self.normal), self._free(self.x, self.gradient)
         downhill = where(free, -self.gradient, 0.0) / scale
-        plain = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
-        step = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill) if self._is_bent() else plain
-        step = np.where(small.dot(step - plain, step - plain) <= small.dot(plain, plain), step, plain)
-        gain = small.dot(step, downhill)
+        plain, step = self._undamped(scale, free, downhill)
         lost = self._endless(plain / scale, np.where(stuck, FLAT, tol**1.75))
         endless = lost & (np.abs(step) > self.largest * scale)  # the curvature of the residuals keeps others here
-        if may_matter(endless):
-            rest = np.where(endless, 0.0, downhill)
-            others = ~endless if free is None else free & ~endless
-            without = small.solve(cholesky(self.normal, scale, others, ALMOST_UNDAMPED), rest)
-            some = endless.any(axis=0)
-            gain = np.where(some & stuck, small.dot(without, rest), gain)
-            step = np.where(some, without, step)
+        step, gain = self._of_the_others(endless, step, downhill, scale, free, stuck)
         near = less * gain <= tol**1.75 * self.cost
         if may_matter(stuck):
             near = near | (stuck & (gain <= self._noise()))
         still = (np.abs(step) <= tol * np.abs(self.x * scale)).all(axis=0)
-        met = self._met(tol)
-        ahead = step / scale  # it is free, but what is on the other side of 0 has not been seen, and may be no model
-        crosses = self.linear.damped & (self.x * (self.x + ahead) < 0)
+        done = near | still & (stuck | (gain <= tol * self.cost)) | self._met(tol)
+        self._go(step / scale, near | still, np.maximum(tol * self.cost, gain))
+        return done, self._without_share(lost & done)
+
+    def _undamped(self, scale: Array, free: Flags | None, downhill: Array) -> tuple[Array, Array]:
+        """The step by the normal matrix, and that with the curvature of the residuals where it differs by no more."""
+        plain = small.solve(cholesky(self.normal, scale, free, ALMOST_UNDAMPED), downhill)
+        if not self._is_bent():
+            return plain, plain
+        bent = small.solve(self._factor(scale, free, ALMOST_UNDAMPED)[1], downhill)
+        return plain, np.where(small.dot(bent - plain, bent - plain) <= small.dot(plain, plain), bent, plain)
+
+    def _of_the_others(
+        self, endless: Flags, step: Array, downhill: Array, scale: Array, free: Flags | None, stuck: Flags
+    ) -> tuple[Array, Array]:
+        """The step of the rows that do not go to infinity, and what is gained by it."""
+        gain = small.dot(step, downhill)
+        if not may_matter(endless):
+            return step, gain
+        rest = np.where(endless, 0.0, downhill)
+        others = ~endless if free is None else free & ~endless
+        without = small.solve(cholesky(self.normal, scale, others, ALMOST_UNDAMPED), rest)
+        some = endless.any(axis=0)
+        return np.where(some, without, step), np.where(some & stuck, small.dot(without, rest), gain)
+
+    def _go(self, step: Array, cells: Flags, worth: Array) -> None:
+        """Take a step of which the second order costs no more than something.
+
+        It is free, but what is on the other side of 0 has not been seen, and may be no model.
+        """
+        crosses = self.linear.damped & (self.x * (self.x + step) < 0)
         if may_matter(crosses):
-            ahead = ahead * np.where(crosses, NEARLY * self.x / -ahead, 1.0).min(axis=0)
-        last = self.within(self.x + ahead)
-        parts = small.dot(np.square(last - self.x), scale**2)
-        straight = parts**2 <= np.maximum(tol * self.cost, gain) * self._model()  # its second order costs nothing
-        self.x = np.where((near | still) & straight & np.isfinite(last).all(axis=0), last, self.x)
-        done = near | still & (stuck | (gain <= tol * self.cost)) | met
-        if may_matter(lost):
-            share = self.x**2 * small.diagonal(self.normal)
-            lost = lost & done & (share <= np.finfo(float).eps ** 2 * self._model())
-        return done, lost
+            step = step * np.where(crosses, NEARLY * self.x / -step, 1.0).min(axis=0)
+        last = self.within(self.x + step)
+        parts = small.dot(np.square(last - self.x), small.diagonal(self.normal))
+        straight = parts**2 <= worth * self._model()
+        self.x = np.where(cells & straight & np.isfinite(last).all(axis=0), last, self.x)
+
+    def _without_share(self, lost: Flags) -> Flags:
+        """Those of some rows that change the model no more than rounding does."""
+        if not may_matter(lost):
+            return lost
+        share = self.x**2 * small.diagonal(self.normal)
+        out: Flags = lost & (share <= np.finfo(float).eps ** 2 * self._model())
+        return out
 
     def _endless(self, step: Array, flat: Any) -> Flags:
         """Rows that would go far beyond where they have been, such as a rate that is too fast for the observations.

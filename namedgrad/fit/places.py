@@ -18,7 +18,7 @@ def is_here(x: Any) -> bool:
     return isinstance(x, np.ndarray | np.generic)
 
 
-def beside(like: Any, x: Any) -> Any:
+def on_device_of(x: Any, like: Any) -> Any:
     """An array of the host where another one is."""
     return backends.call(backends.backend_of(like).asarray, x) if is_here(x) and not is_here(like) else x
 
@@ -43,7 +43,7 @@ def columns(matrix: Any, index: Any) -> Any:
     if is_here(matrix):
         return matrix[..., index]
     span = follow(index)
-    return matrix[..., span] if span else matrix.take(beside(matrix, index), axis=-1)
+    return matrix[..., span] if span else matrix.take(on_device_of(index, matrix), axis=-1)
 
 
 def follow(index: Any) -> slice | None:

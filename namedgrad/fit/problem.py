@@ -16,7 +16,7 @@ from namedgrad.axes import NONE, AxisError, Name
 from namedgrad.fit.cells import CELL, Cells, Index
 from namedgrad.fit.given import Captured
 from namedgrad.fit.parameters import Matrix, Parameters, as_entries, kind_of, names_of
-from namedgrad.fit.places import beside
+from namedgrad.fit.places import on_device_of
 from namedgrad.linear import Like
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.structure import relabel, reorder, spread
@@ -97,8 +97,8 @@ class Problem:
         """All rows, given those that are free."""
         if self.free.all():
             return free
-        out = beside(free, self.start[:, index])
-        out[beside(free, np.flatnonzero(self.free))] = free
+        out = on_device_of(self.start[:, index], free)
+        out[on_device_of(np.flatnonzero(self.free), free)] = free
         return out
 
     def arguments(self, index: Index) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from namedgrad.fit.losses import Robust
 from namedgrad.fit.marquardt import Linear, Marquardt
 from namedgrad.fit.masks import masked
 from namedgrad.fit.parameters import Matrix, as_floats
-from namedgrad.fit.places import beside, columns, follow, here
+from namedgrad.fit.places import columns, follow, here, on_device_of
 from namedgrad.fit.problem import Problem, batches, single
 from namedgrad.fit.several import divided, is_several, joined
 from namedgrad.fit.status import Status
@@ -109,7 +109,7 @@ class Residuals(Problem):
             self._evaluate_by(self.tiles_of(per_cell, chunk))
         with quiet():
             there = self.placed(start, self.cells.count)
-            free = there if self.free.all() else there[beside(there, np.flatnonzero(self.free))]
+            free = there if self.free.all() else there[on_device_of(np.flatnonzero(self.free), there)]
             self.first = First(self._at_start(there), free)
         bad = self.everywhere[~self.first.finite]
         if bad.size and self.cells.count:
@@ -336,7 +336,7 @@ class Residuals(Problem):
         if prior is None:
             return at
         precision, mean, rows = (
-            beside(free, x) for x in (prior, self.mean[self.free][:, index], np.arange(len(free)))
+            on_device_of(x, free) for x in (prior, self.mean[self.free][:, index], np.arange(len(free)))
         )
         off = free - mean
         normal = at.normal.copy()
@@ -415,7 +415,7 @@ class Residuals(Problem):
         for index in batches(cells, self.most) if self.loss is not None else ():
             at = self.evaluate(found.arrays["x"][:, index], index, bent=True)
             normal = found.arrays["normal"]
-            normal[..., beside(normal, index)] = beside(normal, at.normal)
+            normal[..., on_device_of(index, normal)] = on_device_of(at.normal, normal)
 
     def linearity(self) -> Linear:
         """What is linear among the rows that are free."""

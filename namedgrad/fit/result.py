@@ -19,7 +19,7 @@ from namedgrad.fit.blocks import blocks_of
 from namedgrad.fit.cells import Cells, Index
 from namedgrad.fit.observations import Misfit, log_weights, misfits, squares, sums_of_squares
 from namedgrad.fit.parameters import Matrix
-from namedgrad.fit.places import beside, here
+from namedgrad.fit.places import here, on_device_of
 from namedgrad.fit.problem import Problem, batches, require_free
 from namedgrad.fit.residuals import Residuals
 from namedgrad.fit.several import is_several, names_of
@@ -145,11 +145,11 @@ class LeastSquaresResult(Sure, FitResult):
         matrix = np.where(np.isnan(cost), np.nan, problem.start)
         matrix[problem.free] = found.arrays["x"]
         normal = found.arrays["normal"]
-        unscaled, lost = inverses(normal, beside(normal, np.isfinite(cost)))
+        unscaled, lost = inverses(normal, on_device_of(np.isfinite(cost), normal))
         squares, lost = here(small.diagonal(normal)), here(lost)
         nowhere = problem.linearity().scaled_by_nothing(found.arrays["x"], squares)
         if nowhere.any():
-            unscaled[..., beside(normal, np.flatnonzero(nowhere))] = np.inf
+            unscaled[..., on_device_of(np.flatnonzero(nowhere), normal)] = np.inf
         self._there = normal, unscaled  # of many cells these are where the data are, until somebody asks for them
         lost |= nowhere
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -159,13 +159,9 @@ def _fit_all(series: Series, data: Data, start: Array, lower: Array, upper: Arra
     """All cells together, or one by one if that fails because the function cannot be run on many."""
     try:
         return _fit_together(series, data, start, lower, upper)
-    except Exception as error:  # noqa: BLE001 - whatever the user's function raises
-        failed = error
-    try:
+    except Exception:
         if is_traceable(series.func, data, start):
-            raise failed
-    finally:
-        del failed  # by its traceback it holds on to what is here
+            raise
     return _fit_one_by_one(series, data, start, lower, upper)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.fit.places import beside, may_matter
+from namedgrad.fit.places import may_matter, on_device_of
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -53,7 +53,7 @@ def solve(L: Array, b: Array) -> Array:
 
 def inverse(a: Array) -> Array:
     """Inverses of symmetric positive definite matrices."""
-    eye = np.broadcast_to(beside(a, np.eye(len(a))[:, :, None]), a.shape)
+    eye = np.broadcast_to(on_device_of(np.eye(len(a))[:, :, None], a), a.shape)
     return solve(cholesky(a), eye)
 
 

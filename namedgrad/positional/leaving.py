@@ -12,7 +12,7 @@ from namedgrad.primitive import OPERATIONS
 from namedgrad.transforms.calls import DECORATORS, is_library
 
 _OURS = str(Path(__file__).parent.parent)
-_BETWEEN = "namedgrad.xarray.seams"  # its functions stand around xarray's own
+_BETWEEN = {"namedgrad.xarray.seams", "namedgrad.xarray.substitutes"}  # their functions stand around xarray's own
 _SPECIAL = {"__float__": "float()", "__int__": "int()", "__bool__": "bool()", "__complex__": "complex()",
             "__array__": "np.asarray()", "values": ".values", "data": ".data"}  # fmt: skip
 _CLASSES = {"vectorize.__call__": "np.vectorize()", "AxisConcatenator.__getitem__": "np.r_[] and np.c_[]",
@@ -77,7 +77,7 @@ def called() -> tuple[str, str] | None:
     while frame is not None and is_library(frame.f_code.co_filename):
         if not frame.f_code.co_filename.startswith(_OURS):
             theirs.append(frame)
-        elif theirs and frame.f_globals.get("__name__") != _BETWEEN:
+        elif theirs and frame.f_globals.get("__name__") not in _BETWEEN:
             return None  # this package asked, for the user
         frame = frame.f_back
     if frame is None:

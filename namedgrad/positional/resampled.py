@@ -104,7 +104,7 @@ def _interp(
     a = numbered(x)
     kind = kind_of(positional_in((x, *wanted.values(), *given.values())))
     table = {name_of(a, k): numbered(np.asarray(v) if isinstance(v, (list, tuple)) else v) for k, v in wanted.items()}
-    known = {name_of(a, k): _beside(v, name_of(a, k)) for k, v in given.items()}
+    known = {name_of(a, k): _along_dim(v, name_of(a, k)) for k, v in given.items()}
     places: list[Name] = []
     for n in a.dims:
         new = [axes.local(("target", n, k)) for k in table[n].dims] if n in table else [n]
@@ -114,7 +114,7 @@ def _interp(
     return box(ordered(OPERATIONS["interp"].function(a, table, known, method, **options), places), kind)
 
 
-def _beside(v: Any, dim: Name) -> DimArray:
+def _along_dim(v: Any, dim: Name) -> DimArray:
     """An array of one axis lies along ``dim``; others broadcast from the right."""
     a = numbered(v)
     return named(a, (dim,)) if a.ndim == 1 else a
@@ -134,9 +134,9 @@ def _along(name: str) -> Callable[..., Any]:
         chosen = names_of(a, dim if dim is not None or not single else -1)
         for key in ("coord", "weights", "w"):
             if options.get(key) is not None:
-                options[key] = _beside(options[key], chosen[0])
+                options[key] = _along_dim(options[key], chosen[0])
         if isinstance(options.get("spacing"), Mapping):
-            options["spacing"] = {name_of(a, k): _beside(v, name_of(a, k)) for k, v in options["spacing"].items()}
+            options["spacing"] = {name_of(a, k): _along_dim(v, name_of(a, k)) for k, v in options["spacing"].items()}
         out = OPERATIONS[name].function(a, dim=chosen if not single else chosen[0], **options)
         boxed = tuple(box(ordered(o, o.dims), kind) for o in (out if isinstance(out, tuple) else (out,)))
         return boxed if isinstance(out, tuple) else boxed[0]

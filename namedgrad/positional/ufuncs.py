@@ -149,9 +149,7 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
     declare_all()
     name = f"np.{ufunc.__name__}.{method}"
     if method == "outer" and rule_of(ufunc) is not None:
-        a, b = (x if isinstance(x, PositionalArray) else box(arrayed(x), kind_of(inputs)) for x in inputs)
-        options = kwargs if out is None else {**kwargs, "out": out}
-        return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b, **options)
+        return _outer(ufunc, inputs, kwargs if out is None else {**kwargs, "out": out})
     table = {"reduce": REDUCERS, "accumulate": SCANNERS}.get(method, {})
     if ufunc in table:
         kwargs = {"axis": 0, **kwargs}
@@ -164,20 +162,27 @@ def _method(ufunc: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, An
             return _write_all(ufunc, out, found)
         return found if all(map(is_plain, inputs)) else laid(found, as_numpys(ufunc.reduceat, *inputs, **kwargs))
     if method == "at" and rule_of(ufunc) is not None:
-        target, key, *values = inputs
-        if not isinstance(target, PositionalArray):
-            raise TraceError(
-                f"{name} would write values that are being differentiated or vectorized into a plain array; make the "
-                "array with np.zeros(shape, like=x)"
-            )
-        if ufunc in WRITERS:
-            target._update(key, *values, WRITERS[ufunc])
-        else:
-            at(ufunc, target, key, *values)
-        return None
+        return _write_at(ufunc, *inputs)
     if method in FOLDS and ufunc.nin == 2 and rule_of(ufunc) is not None:
         return FOLDS[method](ufunc, *inputs, **kwargs, out=None if out is None else out[0])
     raise TypeError(f"{name} is not for positional arrays; use the NumPy function of that meaning with axis=")
+
+
+def _outer(ufunc: Any, inputs: Any, options: dict[str, Any]) -> Any:
+    a, b = (x if isinstance(x, PositionalArray) else box(arrayed(x), kind_of(inputs)) for x in inputs)
+    return ufunc(np.expand_dims(a, tuple(range(np.ndim(a), np.ndim(a) + np.ndim(b)))), b, **options)
+
+
+def _write_at(ufunc: Any, target: Any, key: Any, *values: Any) -> None:
+    if not isinstance(target, PositionalArray):
+        raise TraceError(
+            f"np.{ufunc.__name__}.at would write values that are being differentiated or vectorized into a plain "
+            "array; make the array with np.zeros(shape, like=x)"
+        )
+    if ufunc in WRITERS:
+        target._update(key, *values, WRITERS[ufunc])
+    else:
+        at(ufunc, target, key, *values)
 
 
 def of_polynomial(coefficients: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -144,11 +144,6 @@ def comparable(x: Any, what: str) -> DimArray:
     return x
 
 
-def operand(x: Any) -> DimArray:
-    """A DimArray, or a scalar as one."""
-    return constant(x)
-
-
 def pick_one(x: DimArray, dim: Any, what: str) -> Name:
     """The one visible dim that ``dim`` names; the only one there is by default."""
     if dim is None and len(x.dims) != 1:

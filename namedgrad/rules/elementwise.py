@@ -64,7 +64,7 @@ def _spherical_slope(n: int, unit: float, x: DimArray) -> DimArray:
     return add(multiply(c(unit * n / (2 * n + 1)), spherical_j(n - 1, unit)(x)), after) if n else after
 
 
-def _beside_1(x: DimArray) -> DimArray:
+def _pole_pair(x: DimArray) -> DimArray:
     """``1 / (x - 1) + 1 / (x + 1)``."""
     return add(divide(c(1.0), subtract(x, c(1.0))), divide(c(1.0), add(x, c(1.0))))
 
@@ -192,7 +192,7 @@ arctanh    = elementwise("arctanh",        lambda y, x: arctanh_slope(x), domain
 arcsin_slope  = elementwise("arcsin_slope",  lambda y, x: multiply(multiply(x, y), square(y)))
 arctan_slope  = elementwise("arctan_slope",  lambda y, x: multiply(multiply(c(-2.0), scale(y, x)), y))
 arcsinh_slope = elementwise("arcsinh_slope", lambda y, x: negative(multiply(scale(y, x), square(y))))
-arccosh_slope = elementwise("arccosh_slope", lambda y, x: multiply(multiply(c(-0.5), y), _beside_1(x)))
+arccosh_slope = elementwise("arccosh_slope", lambda y, x: multiply(multiply(c(-0.5), y), _pole_pair(x)))
 arctanh_slope = elementwise("arctanh_slope", lambda y, x: multiply(multiply(c(2.0), x), square(y)))
 sech2      = elementwise("sech2",          lambda y, x: multiply(c(-2.0), multiply(tanh(x), y)))
 sinc       = elementwise("sinc",           lambda y, x: sinc_slope(x, y), domain="nonzero")

@@ -1,14 +1,34 @@
-"""Elementwise operations of which value and slopes are found together."""
+"""Operations of which value and derivative are found together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from namedgrad import backends
 from namedgrad.array import DimArray, make
-from namedgrad.linear import Scale
+from namedgrad.linear import Map, Scale
 from namedgrad.primitive import Elementwise
+
+Find = Callable[[Sequence[DimArray], Sequence[bool]], "tuple[DimArray, Map] | None"]
+
+
+def jointly(xs: Sequence[DimArray], find: Find) -> Any:
+    """The traced result of operands that are differentiated once; None for others, or where ``find`` gives None.
+
+    ``find`` is given the values, and which of them are differentiated, and gives the result and the linear map.
+    """
+    levels = [x.level for x in xs]
+    level: Any = next(filter(None, levels), None)
+    if level is None or not level.fast or backends.is_recording():
+        return None
+    need = [own is level for own in levels]
+    values = [x.value if n else x for x, n in zip(xs, need, strict=True)]
+    found = find(values, need) if {v.level for v in values} == {None} else None
+    if found is None:
+        return None
+    out, map_ = found
+    return level.record(map_, [x.node for x, n in zip(xs, need, strict=True) if n], out)
 
 
 class Joint(Elementwise):
@@ -34,13 +54,11 @@ class Joint(Elementwise):
         return found
 
     def _jointly(self, *xs: DimArray) -> Any:
-        level = next((x.level for x in xs if x.level is not None), None)
-        if level is None or not level.fast or backends.is_recording():
-            return None
-        need = [x.level is level for x in xs]
-        values = [x.value if n else x for x, n in zip(xs, need, strict=True)]
+        return jointly(xs, self._with_slopes)
+
+    def _with_slopes(self, values: Sequence[DimArray], need: Sequence[bool]) -> tuple[DimArray, Map] | None:
         first, *others = values
-        if any(v.level is not None for v in values) or not all(
+        if not all(
             (v.names == first.names and v.hidden == first.hidden) or not (n or v.names)
             for v, n in zip(others, need[1:], strict=True)
         ):
@@ -49,10 +67,9 @@ class Joint(Elementwise):
         found = self.together(backends.backend_of(*raw), raw, need)
         if found is None:
             return None
-        out, *slopes = found
-        wanted = [(s, x) for s, x, n in zip(slopes, xs, need, strict=False) if n]
-        terms = tuple((make(s, first.names, first.hidden), x.names, None) for s, x in wanted)
-        return level.record(Scale(terms, None), [x.node for _, x in wanted], make(out, first.names, first.hidden))
+        out, *slopes = (make(r, first.names, first.hidden) for r in found)
+        terms = [(s, v.names, None) for s, v, n in zip(slopes, values, need, strict=False) if n]
+        return out, Scale(terms, None)
 
 
 class OfBoth(Elementwise):

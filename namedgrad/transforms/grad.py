@@ -15,9 +15,6 @@ from namedgrad.transforms.captured import refuse_captured
 from namedgrad.transforms.leaves import Tree, adapter_of, flatten, over_names, unflatten, vectorize_tree
 from namedgrad.transforms.tape import Tape, check_cotangent, ones_like_output, record, record_forward
 
-Wrt = int | str | Sequence[Any]
-
-
 # ------------------------------------------------------------------------------------------------ arguments
 
 

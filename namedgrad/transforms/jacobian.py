@@ -216,19 +216,10 @@ def _blocks(
     ins, outs = [_visible(x) for x in tape.ins], [_visible(o) for o in tape.out_like]
     if chunk is not None and chunk < 1:
         raise ValueError(f"chunk={chunk} is not a positive number of passes")
-    columns_needed = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
-    rows_needed = sum(_count(o) * (1 + _is_complex(like)) for o, like in zip(outs, tape.out_like, strict=True))
-    if mode == "auto":
-        mode = "forward" if columns_needed <= rows_needed or any(map(_is_complex, tape.ins)) else "reverse"
+    mode, passes = _cheaper(tape, mode)
     hidden = NONE.union(*(a.hidden for a in (*tape.ins, *tape.out_like)))
     names = [[_suffixed(i, hidden.union(o), suffix) for i in ins] for o in outs]
-    for x, o in itertools.product(tape.ins, outs):
-        if clash := next((n for n in x.hidden if n in o), None):
-            raise AxisError(
-                f"jacobian: {clash!r} is a vectorized axis of the input and a dim of the output; "
-                f"call .vectorize({clash!r}) on the output, or rename it there"
-            )
-    passes = columns_needed if mode == "forward" else rows_needed
+    _refuse_shown(tape, outs)
     with Progress(passes, "jacobian", shown=progress, unit="pass") as bar:
         if mode == "forward":
             columns = [_forward_blocks(tape, i, chunk, bar) for i in range(len(ins))]
@@ -242,6 +233,25 @@ def _blocks(
         ]
         for k, o in enumerate(outs)
     ]
+
+
+def _cheaper(tape: Tape, mode: str) -> tuple[str, int]:
+    """The mode, if it is left to us that of fewer passes, and their number."""
+    columns = sum(_count(_seeded(x, lost)) for x in tape.ins for lost in _lost(tape, x))
+    rows = sum(_count(_visible(o)) * (1 + _is_complex(o)) for o in tape.out_like)
+    if mode == "auto":
+        mode = "forward" if columns <= rows or any(map(_is_complex, tape.ins)) else "reverse"
+    return mode, columns if mode == "forward" else rows
+
+
+def _refuse_shown(tape: Tape, outs: list[dict[Name, int]]) -> None:
+    """Refuse outputs in which an axis is visible that is hidden in an input."""
+    for x, o in itertools.product(tape.ins, outs):
+        if clash := next((n for n in x.hidden if n in o), None):
+            raise AxisError(
+                f"jacobian: {clash!r} is a vectorized axis of the input and a dim of the output; "
+                f"call .vectorize({clash!r}) on the output, or rename it there"
+            )
 
 
 def _is_complex(x: Any) -> bool:

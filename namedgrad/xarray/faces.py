@@ -21,8 +21,8 @@ from namedgrad.backends.failures import MatrixError
 from namedgrad.ops import add_face
 from namedgrad.primitive import OPERATIONS, Operation
 from namedgrad.xarray.convert import coordinates, data_for, hidden_names, named
+from namedgrad.xarray.holding import holds
 from namedgrad.xarray.resampled import RESAMPLED
-from namedgrad.xarray.seams import holds
 
 _METHODS = frozenset(
     (
@@ -95,24 +95,9 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     """Call an operation on the named arrays of xarray objects."""
     if any(isinstance(a, xr.Dataset) for a in _flat(args, kwargs)):
         return _by_variable(op, args, kwargs)
-    arrays = [a for a in _flat(args, kwargs) if isinstance(a, xr.DataArray)]
-    counted = set(_counted(op, arrays, args, kwargs))
-    aligned = iter(xr.align(*arrays, join=xr.get_options()["arithmetic_join"], copy=False, exclude=counted))
-    met: list[Any] = []
-
-    def strip(value: Any) -> Any:
-        if isinstance(value, xr.DataArray):
-            met.append(next(aligned))
-            return named(met[-1].variable)
-        if isinstance(value, xr.Variable):
-            met.append(value)
-            return named(value)
-        return type(value)(map(strip, value)) if isinstance(value, (list, tuple)) else value
-
-    read = [strip(a) for a in args]
+    read, options, met = _aligned(op, args, kwargs)
     if read and not isinstance(read[0], (DimArray, list, tuple)):
         read[0] = constant(read[0], f"{op.name}: the operand")
-    options = {k: strip(v) for k, v in kwargs.items()}
     try:
         out = op.function(*read, **options)
     except MatrixError as error:
@@ -124,6 +109,22 @@ def by_name(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if op.name in _INVERSES:
         return _inverse(out, met, *(kwargs["dims"] if "dims" in kwargs else args[1]))
     return dress(out, met, moved)
+
+
+def _aligned(op: Operation, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], list[Any]]:
+    """The arguments with named arrays in place of labelled ones, which meet by label; and these."""
+    arrays = [a for a in _flat(args, kwargs) if isinstance(a, xr.DataArray)]
+    counted = set(_counted(op, arrays, args, kwargs))
+    aligned = iter(xr.align(*arrays, join=xr.get_options()["arithmetic_join"], copy=False, exclude=counted))
+    met: list[Any] = []
+
+    def strip(value: Any) -> Any:
+        if isinstance(value, (xr.DataArray, xr.Variable)):
+            met.append(next(aligned) if isinstance(value, xr.DataArray) else value)
+            return named(getattr(met[-1], "variable", met[-1]))
+        return type(value)(map(strip, value)) if isinstance(value, (list, tuple)) else value
+
+    return [strip(a) for a in args], {k: strip(v) for k, v in kwargs.items()}, met
 
 
 def _counted(op: Operation, arrays: list[Any], args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, ...]:

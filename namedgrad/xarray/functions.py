@@ -20,7 +20,7 @@ import xarray as xr
 from namedgrad.array import REFUSAL
 from namedgrad.positional.array import PositionalArray
 from namedgrad.positional.operands import nameless
-from namedgrad.xarray.seams import holds
+from namedgrad.xarray.holding import holds
 
 _OBJECTS = (xr.DataArray, xr.Variable)
 #: Whose results NumPy gives back to an operand's ``__array_wrap__``, with the place of that operand.

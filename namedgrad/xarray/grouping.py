@@ -11,7 +11,7 @@ import xarray as xr
 
 from namedgrad import ops
 from namedgrad.array import TraceError
-from namedgrad.xarray.seams import holds
+from namedgrad.xarray.holding import holds
 
 Call = Callable[..., Any]
 

@@ -5,7 +5,7 @@ import pandas as pd
 import scipy.integrate
 import xarray as xr
 
-from tests.support.grid import entry, point, sample
+from tests.support.grid import along, entry, point, sample
 
 NAN, INF = np.nan, np.inf
 
@@ -45,11 +45,6 @@ for name, gradient in (("nancumsum", lambda c: [c.sum(), 0, c[2]]), ("nancumprod
             point([NAN, 4.0], value=[0.0, 4.0] if "sum" in name else [1.0, 4.0], gradients=[lambda c: [0, c[1]]]),
         ],
     )
-
-
-def along(f):
-    """A function of an array and an axis as one of a DataArray and a dim."""
-    return lambda x, dim=None, **kw: x.copy(data=f(x.to_numpy(), axis=0 if dim is None else x.dims.index(dim), **kw))
 
 
 def running(name):

@@ -5,7 +5,7 @@ import scipy.stats
 import xarray as xr
 
 from tests.support.domains import domain
-from tests.support.grid import entry, point, sample
+from tests.support.grid import along, entry, point, sample
 
 NAN, INF = np.nan, np.inf
 NUMPY_METHODS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
@@ -16,11 +16,6 @@ NUMPY_METHODS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation",
 def few(rng, shape):
     """Few distinct values, so that most cells tie."""
     return rng.integers(-1, 2, shape) / 2
-
-
-def along(f):
-    """A function of an array and an axis as one of a DataArray and a dim."""
-    return lambda x, dim=None, **kw: x.copy(data=f(x.to_numpy(), axis=0 if dim is None else x.dims.index(dim), **kw))
 
 
 def reduced(f):

@@ -10,14 +10,11 @@ import scipy.linalg
 import xarray as xr
 
 import namedgrad as ng
+from tests.linalg.matrices import named
 from tests.support.tolerances import FIRST, MATRIX, assert_close
 
 rng = np.random.default_rng(3)
 DIMS = ("i", "j")
-
-
-def named(data, dims="ij", **options):
-    return ng.DimArray(np.asarray(data), tuple(dims), **options)
 
 
 def slope(f, a, t, h=1e-4):

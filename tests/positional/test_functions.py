@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import namedgrad as ng
-from namedgrad import backends
 from tests.positional.cases import CASES, Case
+from tests.support.calls import calls_of
 
 table = pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -168,20 +168,6 @@ def test_single_precision_has_the_dtype_of_numpy(case: Case) -> None:
         assert g.dtype == a.dtype
 
 
-class Counter(backends.Recorder):
-    """Notes which backend functions are called."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-
-    def record(self, function: Any, raw: Any, kwargs: Any, out: Any) -> Any:
-        self.calls.append(getattr(function, "__name__", repr(function)))
-        return out
-
-    def fixes(self, raw: Any) -> bool:
-        return True
-
-
 @table
 def test_backend_calls_do_not_grow_with_the_batch(case: Case) -> None:
     if case.label in DATA_DEPENDENT:
@@ -189,15 +175,13 @@ def test_backend_calls_do_not_grow_with_the_batch(case: Case) -> None:
     found = []
     for size in (3, 300):
         batched = [ng.positional(np.broadcast_to(a, (size, *np.shape(a))), "b") for a in case.args]
-        counter = Counter()
-        token = backends.start_recording(counter)
-        try:
+
+        def there_and_back(batched: list[Any] = batched) -> None:
             out, pull = ng.pullback(case.f, *batched)
             cotangents = [np.ones(np.shape(y)) for y in outputs(out)]
             pull(type(out)(cotangents) if isinstance(out, (tuple, list)) else cotangents[0])
-        finally:
-            backends.stop_recording(token)
-        found.append(counter.calls)
+
+        found.append(calls_of(there_and_back).names)
     assert found[0] == found[1]
 
 

@@ -87,3 +87,8 @@ def data_array(a: Any) -> Any:
 def ufunc(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy or SciPy as a reference that aligns by name."""
     return lambda *xs, **kw: xr.apply_ufunc(f, *xs, kwargs=kw)
+
+
+def along(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of an array and an axis as one of a DataArray and a dim."""
+    return lambda x, dim=None, **kw: x.copy(data=f(x.to_numpy(), axis=0 if dim is None else x.dims.index(dim), **kw))

@@ -41,6 +41,12 @@ def field(seed: int = 0, dtype: Any = np.float64) -> xr.DataArray:
     )
 
 
+def data_set() -> xr.Dataset:
+    """A variable of all dims, one of some, and one of whole numbers."""
+    x = field()
+    return xr.Dataset({"a": x, "b": x.mean("time"), "n": ("lat", [1, 2, 3])}, attrs={"title": "t"})
+
+
 def with_gaps(seed: int = 0) -> xr.DataArray:
     """The same with missing cells, among them a whole series."""
     x = field(seed)

@@ -11,16 +11,11 @@ import xarray as xr
 
 import namedgrad as ng
 from tests.xarray.harness import check_gradient, quiet
-from tests.xarray.programs import LAT, LON, field, with_gaps
+from tests.xarray.programs import LAT, LON, data_set, field, with_gaps
 
 
 def total(x):
     return (x**2).sum()
-
-
-def data_set() -> xr.Dataset:
-    x = field()
-    return xr.Dataset({"a": x, "b": x.mean("time"), "n": ("lat", [1, 2, 3])}, attrs={"title": "t"})
 
 
 # ------------------------------------------------------------------------------------------------ like the input

@@ -7,12 +7,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-from tests.xarray.programs import LON, field
-
-
-def data_set() -> xr.Dataset:
-    x = field()
-    return xr.Dataset({"a": x, "b": x.mean("time"), "n": ("lat", [1, 2, 3])}, attrs={"title": "t"})
+from tests.xarray.programs import LON, data_set, field
 
 
 def test_hidden_coordinates_are_scalars():

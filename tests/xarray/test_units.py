@@ -9,12 +9,7 @@ import pytest
 import xarray as xr
 
 import namedgrad as ng
-from tests.xarray.programs import field
-
-
-def data_set() -> xr.Dataset:
-    x = field()
-    return xr.Dataset({"a": x, "b": x.mean("time"), "n": ("lat", [1, 2, 3])}, attrs={"title": "t"})
+from tests.xarray.programs import data_set, field
 
 
 @pytest.mark.parametrize(

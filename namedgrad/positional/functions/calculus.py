@@ -20,16 +20,17 @@ from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules import movement
 from namedgrad.rules.control import stop_gradient
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.linalg.products import cross as of_vectors
-from namedgrad.rules.movement.cuts import uncut_slice
+from namedgrad.rules.movement.cuts import part_of, uncut_slice
 from namedgrad.rules.reductions import any as some
 from namedgrad.rules.resampling.interp import interp as interpolated
 from namedgrad.rules.signal import convolution
-from namedgrad.rules.signal.calculus import cut, differentiate
+from namedgrad.rules.signal.calculus import differentiate
 from namedgrad.rules.sorting import argsort_of
-from namedgrad.rules.structure import add, cast, multiply, not_equal, relabel, subtract, total, where
+from namedgrad.rules.structure import add, multiply, not_equal, relabel, subtract, total, where
 
 # ------------------------------------------------------------------------------------------------ differences
 
@@ -55,7 +56,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     name = name_of(x, axis)
     for _ in range(n):
         x = (
-            not_equal(cut(x, name, 1, None), cut(x, name, None, -1))
+            not_equal(part_of(x, name, 1, None), part_of(x, name, None, -1))
             if x.dtype.kind == "b"
             else movement.diff(x, name)
         )
@@ -73,7 +74,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DimArray:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     x = numbered(f)
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    x = floating(x)
     names = names_of(x, axis)
     steps = [*varargs] if varargs else [1.0]
     steps = steps * len(names) if len(steps) == 1 and not np.ndim(steps[0]) else steps
@@ -97,7 +98,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DimArray:
     f = numbered(y)
     name = name_of(f, axis)
-    sides = add(cut(f, name, 1, None), cut(f, name, None, -1))
+    sides = add(part_of(f, name, 1, None), part_of(f, name, None, -1))
     width = numbered(dx)
     if x is None and not width.ndim:
         return multiply(multiply(total(sides, (name,)), c(0.5)), width)
@@ -175,7 +176,7 @@ def _periodic(at: DimArray, known: DimArray, values: DimArray, period: Any) -> t
     at, known = e.remainder(at, length), e.remainder(known, length)
     order = argsort_of(stop_gradient(known), KNOT)
     known, values = (gather(v, {KNOT: order}) for v in (known, values))
-    (first, low), (last, high) = ([cut(v, KNOT, *ends) for v in (known, values)] for ends in ((0, 1), (-1, None)))
+    (first, low), (last, high) = ([part_of(v, KNOT, *ends) for v in (known, values)] for ends in ((0, 1), (-1, None)))
     known = movement.join([subtract(last, length), known, add(first, length)], KNOT)
     return at, known, movement.join([high, values, low], KNOT)
 

@@ -15,6 +15,7 @@ from namedgrad.positional.operands import arrayed, numbered
 from namedgrad.positional.protocol import implements
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.signal import polynomials
 from namedgrad.rules.structure import cast, contract, multiply, relabel, subtract, total
 from namedgrad.trace import innermost
@@ -48,7 +49,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> DimArray:
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    at, values, deg = _float(numbered(x)), double(numbered(y)), int(deg)
+    at, values, deg = floating(numbered(x)), double(numbered(y)), int(deg)
     if at.ndim != 1 or not 1 <= values.ndim <= 2 or not at.size:
         raise TypeError("np.polyfit expects a 1D vector for x that is not empty, and a 1D or 2D array for y")
     if at.shape[0] != values.shape[0]:
@@ -101,7 +102,3 @@ def _covariance(matrix: DimArray, norms: DimArray, off: DimArray, *, unscaled: b
 
 def _at_least_1d(x: DimArray) -> DimArray:
     return x if x.dims else reshape(x, (1,))
-
-
-def _float(x: DimArray) -> DimArray:
-    return x if x.dtype.kind in "fc" else cast(x, "float64")

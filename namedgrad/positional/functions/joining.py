@@ -55,7 +55,7 @@ def _alike(parts: list[DimArray], dtype: Any, casting: str) -> list[DimArray]:
     return [cast_as(p, np.dtype(dtype), casting, "concatenate") for p in parts]
 
 
-def _beside(arrays: Any) -> list[DimArray]:
+def _on_one_device(arrays: Any) -> list[DimArray]:
     """Operands; numbers among them are where the arrays are, if those do not meet arrays of the host."""
     parts = [numbered(a) for a in arrays]
     away = [p for p in parts if not backends.backend_of(innermost(p).raw).meets_host]
@@ -66,7 +66,7 @@ def _beside(arrays: Any) -> list[DimArray]:
 
 @implements(np.stack)
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
-    parts = _beside(arrays)
+    parts = _on_one_device(arrays)
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape" if parts else "need at least one array to stack")
     dims = parts[0].dims
@@ -99,12 +99,12 @@ def _row(a: Any) -> DimArray:
 
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> DimArray:
-    parts = [_row(a) for a in _beside(tup)]
+    parts = [_row(a) for a in _on_one_device(tup)]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 def _stacked(shape: Any, tup: Any, axis: int, **options: Any) -> DimArray:
-    return concatenate([shape(a) for a in _beside(tup)], axis, **options)
+    return concatenate([shape(a) for a in _on_one_device(tup)], axis, **options)
 
 
 implements(np.vstack)(
@@ -112,7 +112,7 @@ implements(np.vstack)(
 )
 implements(np.dstack)(lambda tup: _stacked(_deep, tup, 2))
 implements(np.column_stack)(lambda tup: _stacked(_column, tup, 1))
-implements(np.append)(lambda arr, values, axis=None: concatenate(_beside([arr, values]), axis))
+implements(np.append)(lambda arr, values, axis=None: concatenate(_on_one_device([arr, values]), axis))
 
 
 @implements(np.block)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from namedgrad import axes, backends
@@ -11,8 +10,6 @@ from namedgrad.axes import Name, Names
 from namedgrad.positional.array import PositionalArray, box, numbers
 from namedgrad.positional.operands import unwrap
 from namedgrad.positional.protocol import kind_of
-
-Option = int | Sequence[int]
 
 
 def channel(count: int) -> Name:

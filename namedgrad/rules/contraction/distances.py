@@ -19,12 +19,12 @@ from namedgrad.rules.complex import absolute, conj_if_complex, real
 from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import as_names, check
+from namedgrad.rules.dtypes import floating, real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import isel
 from namedgrad.rules.movement import core_size, merge
 from namedgrad.rules.reductions import max as largest
-from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.structure import (
     add,
     cast,
@@ -188,7 +188,7 @@ def cdist(x: DimArray, y: DimArray, dim: Name, *, p: float = 2.0, compute_mode: 
     array([[-1.2, -1.6],
            [ 1.2,  1.6]])
     """
-    x, y = (v if v.dtype.kind in "fc" else cast(v, "float64") for v in (constant(x), constant(y)))
+    x, y = floating(x), floating(y)
     for points in (x, y):
         check(points, dim, "cdist")
     if compute_mode not in ("direct", "matmul") or (compute_mode == "matmul" and p != 2):

@@ -10,6 +10,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import pick
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.fourier import transforms as f
 from namedgrad.rules.structure import cast
 
@@ -40,13 +41,9 @@ def _real(x: DimArray, what: str) -> DimArray:
     return x if x.dtype.kind == "f" else cast(x, "float64")
 
 
-def _numbers(x: DimArray) -> DimArray:
-    return x if x.dtype.kind in "fc" else cast(x, "float64")
-
-
 def whole(x: DimArray, sizes: Iterable[tuple[Name, int]], norm: Any, transform: Callable[..., DimArray]) -> DimArray:
     """A transform of all frequencies along dims, of these lengths, at once."""
-    x, names = _numbers(x), []
+    x, names = floating(x), []
     for name, n in sizes:
         x = f.resized(x, n, name)
         names.append(name)
@@ -63,7 +60,7 @@ def to_real(x: DimArray, steps: Steps, norm: Any, transform: Callable[..., DimAr
     *rest, (last, n) = steps
     name, size = _half(x, last, n, what)
     sizes = [*(one(x, dim, m, what) for dim, m in rest), (name, size // 2 + 1)]
-    return whole(f.to_complex(_numbers(x)), sizes, norm, functools.partial(transform, n=size))
+    return whole(f.to_complex(floating(x)), sizes, norm, functools.partial(transform, n=size))
 
 
 @operation(

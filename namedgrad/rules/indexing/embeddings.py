@@ -14,10 +14,11 @@ from namedgrad.linear import Like
 from namedgrad.primitive import elementwise, mask, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced
+from namedgrad.rules.indexing.reduce import Spot, counts, reduced
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.structure import (
     add,
@@ -68,7 +69,7 @@ class _Lookup:
         """How often the row of each position is looked up, in its slice."""
         at = Spot([self.index], (self.dim,), self.index.dims)
         line = zeros_spread(innermost(self.weight), Like((self.dim,), (self.size,), self.weight.dtype))
-        return gather(counts(line, at, real_like(self.weight)), {self.dim: self.index})
+        return gather(counts(line, at, real_dtype(self.weight)), {self.dim: self.index})
 
     def rows(self, weight: DimArray, *, by_frequency: bool) -> DimArray:
         """The rows; that of the padding has no derivative."""
@@ -240,7 +241,7 @@ def _one_bag(rows: DimArray, taking: DimArray | None, over: Name, mode: str) -> 
     whole = total(rows if taking is None else select(taking, rows), (over,))
     if mode == "sum":
         return whole
-    n = c(extent(rows, over) or 1) if taking is None else e.maximum(total(cast(taking, real_like(rows)), (over,)), c(1))
+    n = c(extent(rows, over) or 1) if taking is None else e.maximum(total(cast(taking, real_dtype(rows)), (over,)), c(1))
     return e.divide(whole, n)
 
 
@@ -270,4 +271,4 @@ def _bags_reduced(rows: DimArray, taking: DimArray | None, at: Spot, count: int,
     whole = reduced(line, rows if taking is None else select(taking, rows), at, "sum")
     if mode == "sum":
         return whole
-    return e.divide(whole, e.maximum(counts(line, at, real_like(rows), taking), c(1)))
+    return e.divide(whole, e.maximum(counts(line, at, real_dtype(rows), taking), c(1)))

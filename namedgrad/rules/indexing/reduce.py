@@ -87,11 +87,6 @@ def reduced(x: DimArray, v: DimArray, at: Spot, reduce: str) -> DimArray:
     return write_into(target, v, at.places, at.dims, at.summed, _HOW[reduce], own=False)
 
 
-def real_like(v: DimArray) -> np.dtype[Any]:
-    """The dtype in which cells of ``v`` are counted."""
-    return v.dtype.type(0).real.dtype if v.dtype.kind in "fc" else np.dtype(float)
-
-
 def counts(x: DimArray, at: Spot, dtype: np.dtype[Any], of: DimArray | None = None) -> DimArray:
     """How many writers, or how much of a weight ``of`` them, each cell has."""
     one = zeros_spread(x, Like((), (), dtype), dtype.type(1)) if of is None else cast(of, dtype)

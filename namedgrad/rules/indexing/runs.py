@@ -17,9 +17,10 @@ from namedgrad.primitive import LinearCore, Primitive, operation, sample
 from namedgrad.primitive.linear import LAST, linear
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import new_name, pick_one
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.positions import beside, named_index
-from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, real_like, reduced, widened
+from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, reduced, widened
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import (
@@ -64,7 +65,7 @@ class _RunExtreme(Primitive):
         tie = stamp(equal(repeat_runs(y, bounds=bounds), x), axes.by_name())
 
         def shared(a: DimArray) -> DimArray:
-            return cast(e.divide(a, e.maximum(sum_runs(cast(tie, real_like(x)), bounds=bounds, how="add"), c(1))), a.dtype)
+            return cast(e.divide(a, e.maximum(sum_runs(cast(tie, real_dtype(x)), bounds=bounds, how="add"), c(1))), a.dtype)
 
         def push(ts: list[DimArray]) -> DimArray:
             return shared(sum_runs(select(tie, ts[0]), bounds=bounds, how="add"))
@@ -155,21 +156,27 @@ def segment_reduce(
         first, ends = slice_of(found, run, 0), slice_of(found, run, slice(1, None))
     bounds = _bounds(first, ends, dim, x)
     if bounds is not None and kind != "prod":
-        n = constant_like(np.diff(bounds).astype(real_like(x)), x, (run,)) if kind == "mean" else None
+        n = constant_like(np.diff(bounds).astype(real_dtype(x)), x, (run,)) if kind == "mean" else None
         out = _finished(relabel(_of_known(x, dim, bounds, kind), {dim: run}), kind, initial, n)
         return reorder(relabel(out, {run: name}), tuple(name if k == dim else k for k in x.names))
-    size = extent(ends, run)
+    out = relabel(_scattered(x, dim, run, (first, ends), kind, initial), {run: name})
+    order = (name if k == dim else k for k in x.names)
+    return reorder(out, tuple(k for k in dict.fromkeys((*out.vectorized, *order, *out.names)) if k in out.names))
+
+
+def _scattered(
+    x: DimArray, dim: Name, run: Name, bounds: tuple[DimArray, DimArray], kind: str, initial: float | None
+) -> DimArray:
+    """Runs whose bounds differ per slice, or are not known: each cell finds its own, those before the first another."""
+    (first, ends), size = bounds, extent(bounds[1], run)
     place = positions(extent(x, dim), dim, ends)
     group = searchsorted(ends, place, run, side="right")
     group = beside(where(e.less(place, first), c(size), group), x)
     target = zeros_spread(x, Like((run,), (size + 1,), x.dtype))
     at = Spot([group], (run,), (dim,))
     out = reduced(target, x, at, "sum" if kind == "mean" else kind)
-    n = counts(target, at, real_like(x)) if kind == "mean" else None
-    out = _finished(out, kind, initial, n)
-    out = relabel(slice_of(out, run, slice(0, size)), {run: name})
-    order = (name if k == dim else k for k in x.names)
-    return reorder(out, tuple(k for k in dict.fromkeys((*out.vectorized, *order, *out.names)) if k in out.names))
+    n = counts(target, at, real_dtype(x)) if kind == "mean" else None
+    return slice_of(_finished(out, kind, initial, n), run, slice(0, size))
 
 
 def _read(value: Any, name: Name, run: Name) -> DimArray:

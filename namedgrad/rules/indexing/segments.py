@@ -18,11 +18,12 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, number
+from namedgrad.rules.dtypes import floating, real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.indexing.reduce import Spot, counts, real_like, reduced, widened
+from namedgrad.rules.indexing.reduce import Spot, counts, reduced, widened
 from namedgrad.rules.reductions.dates import as_smooth
 from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of
 from namedgrad.rules.structure import (
@@ -214,9 +215,9 @@ def _extreme(kind: str, fill: float) -> Any:
 
 def _mean_of(x: DimArray, groups: _Groups, skipna: bool | None) -> tuple[DimArray, DimArray, DimArray | None]:
     """The mean of every group, the number of its cells, and their mask; integers, whose sums may overflow, as doubles."""
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    x = floating(x)
     whole, mask = groups.summed(x, skipna)
-    n = groups.counts(mask, real_like(x))
+    n = groups.counts(mask, real_dtype(x))
     return where(e.greater(n, c(0)), e.divide(whole, e.maximum(n, c(1))), c(math.nan)), n, mask
 
 

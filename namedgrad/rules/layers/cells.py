@@ -10,7 +10,8 @@ from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
 from namedgrad.primitive import check_sizes, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.activations import relu, sigmoid
+from namedgrad.rules.activations.rectifiers import relu
+from namedgrad.rules.activations.sigmoids import sigmoid
 from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.dims import check
 from namedgrad.rules.movement import split
@@ -19,7 +20,6 @@ from namedgrad.rules.structure import add, multiply, relabel, reorder, spread, s
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 _WHICH = axes.fresh("gate")
-_NEXT = axes.fresh("hidden")
 
 
 class Weights(NamedTuple):

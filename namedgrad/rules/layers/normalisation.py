@@ -16,15 +16,15 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, squared
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dtypes import floating, real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement import merge, split
-from namedgrad.rules.reductions import count_of, real_dtype
+from namedgrad.rules.reductions import count_of
 from namedgrad.rules.reductions import max as largest_of
 from namedgrad.rules.structure import (
     add,
     alongside,
-    cast,
     isfinite,
     known_finite,
     logical_not,
@@ -65,12 +65,6 @@ def _squares(x: DimArray, dims: Names) -> DimArray:
 
 def _mean(x: DimArray, dims: Names) -> DimArray:
     return e.divide(total(x, dims), c(float(count_of(x, dims))))
-
-
-def floating(x: Any) -> DimArray:
-    """An operand as floating-point numbers."""
-    x = constant(x)
-    return x if x.dtype.kind in "fc" else cast(x, "float64")
 
 
 def _scaled(x: DimArray, variance: DimArray, eps: float) -> DimArray:

@@ -13,9 +13,9 @@ from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import number, pick
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
-from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.reductions.norms import vector_norm
 from namedgrad.rules.reductions.ranges import in_range
 from namedgrad.rules.structure import (

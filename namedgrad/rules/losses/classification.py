@@ -11,11 +11,11 @@ from namedgrad.axes import Name
 from namedgrad.linear import CoreMap, Map, Pair, like
 from namedgrad.primitive import Primitive, core, operation, sample
 from namedgrad.rules.dims import check
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.losses.reducing import class_weights, classes, counted, of_class, reduced
-from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.special.softmax import below_max, log_softmax, log_sum_below, softmax
 from namedgrad.rules.structure import (
     add,

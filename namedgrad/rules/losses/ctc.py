@@ -21,12 +21,12 @@ from namedgrad.linear import Pair
 from namedgrad.primitive import core, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.layers.normalisation import floating
 from namedgrad.rules.linalg.matrices import live, of_live_slices
-from namedgrad.rules.losses.reducing import beside, check_range, check_reduction, reduced
+from namedgrad.rules.losses.reducing import check_range, check_reduction, reduced, signed
 from namedgrad.rules.movement import pad, slice_of
 from namedgrad.rules.structure import (
     add,
@@ -201,7 +201,7 @@ def ctc_loss(
     """
     check_reduction(reduction, "ctc_loss")
     time, kind, label = dims
-    x, t = floating(constant(log_probs)), constant(targets, "ctc_loss: the targets")
+    x, t = floating(log_probs), constant(targets, "ctc_loss: the targets")
     n = int(extent(t, check(t, label, "ctc_loss: the targets")))
     for name in (time, kind):
         check(x, name, "ctc_loss")
@@ -211,7 +211,7 @@ def ctc_loss(
         raise TypeError(f"ctc_loss: the targets hold classes, so their dtype is an integer, not {t.dtype}")
     steps = _length(input_lengths, extent(x, time), x, "input_lengths")
     size = _length(target_lengths, n, x, "target_lengths")
-    states, skips = _chain(beside(t, x), size, label, n, blank)
+    states, skips = _chain(signed(t, x), size, label, n, blank)
     check_range(states, extent(x, kind), kind, "ctc_loss")
     emitted = relabel(gather(x, {kind: states}), {time: TIME})
     if input_lengths is not None:  # what is said after the end does not count, not even NaN
@@ -232,7 +232,7 @@ def _length(given: Any, most: int, x: DimArray, what: str) -> DimArray:
         raise TypeError(f"ctc_loss: {what} are integers, not {n.dtype}")
     if backends.may_look(n.raw) and np.any((np.asarray(n.raw) < 0) | (np.asarray(n.raw) > most)):
         raise IndexError(f"ctc_loss: {what} are between 0 and {most}, the size of the dim")
-    return beside(n, x) if n.names else n
+    return signed(n, x) if n.names else n
 
 
 def _arrived(reached: DimArray, steps: DimArray, size: DimArray) -> DimArray:

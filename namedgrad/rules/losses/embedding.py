@@ -13,9 +13,10 @@ from namedgrad.backends import may_look
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
-from namedgrad.rules.layers.normalisation import floating, square_sum
+from namedgrad.rules.layers.normalisation import square_sum
 from namedgrad.rules.layers.unit_length import unit
 from namedgrad.rules.losses.reducing import read, reduced
 from namedgrad.rules.reductions import vector_norm

@@ -9,9 +9,11 @@ from namedgrad.array import DimArray, constant, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import check_sizes, core, elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.activations import log_sigmoid, relu
+from namedgrad.rules.activations.rectifiers import relu
+from namedgrad.rules.activations.sigmoids import log_sigmoid
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.dims import check, comparable
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.losses.probability import bce_logits
@@ -25,7 +27,6 @@ from namedgrad.rules.losses.reducing import (
     read_real,
     reduced,
 )
-from namedgrad.rules.reductions.common import real_dtype
 from namedgrad.rules.structure import (
     add,
     cast,

@@ -11,7 +11,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.backends.losses import LEAST, LEAST_SHARE
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.activations import log_sigmoid, sigmoid
+from namedgrad.rules.activations.sigmoids import log_sigmoid, sigmoid
 from namedgrad.rules.dims import check
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.jointly import Joint

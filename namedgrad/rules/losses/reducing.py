@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from namedgrad import axes, backends
-from namedgrad.array import DimArray, constant, describe, extent, make
+from namedgrad.array import DimArray, constant, describe, extent
 from namedgrad.axes import Name
 from namedgrad.primitive import check_sizes, elementwise
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, comparable, pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
-from namedgrad.rules.indexing import gather
-from namedgrad.rules.reductions import count_of, real_dtype
+from namedgrad.rules.indexing import beside, gather
+from namedgrad.rules.reductions import count_of
 from namedgrad.rules.structure import (
     cast,
     likely,
@@ -27,7 +28,6 @@ from namedgrad.rules.structure import (
     total,
     where,
 )
-from namedgrad.trace import innermost
 
 REDUCTIONS = {"mean", "sum", "none", None}
 
@@ -100,7 +100,7 @@ def classes(
             f"{what}: a target without the dim {dim!r} holds classes, so its dtype is an integer, not {t.dtype}"
         )
     inside = check_range(t, size, dim, what, ignore)
-    t = beside(t, x)
+    t = signed(t, x)
     if ignore is None or (inside and not 0 <= ignore < size):
         return t, None
     if backends.may_look(t.raw) and not np.any(np.asarray(t.raw) == ignore):
@@ -109,11 +109,9 @@ def classes(
     return where(keep, t, c(0)), keep
 
 
-def beside(t: DimArray, x: DimArray) -> DimArray:
+def signed(t: DimArray, x: DimArray) -> DimArray:
     """Positions where the backend of ``x`` can index with them, signed: beside unsigned ones offsets become floats."""
-    t = cast(t, np.intp) if t.dtype.kind == "u" else t
-    backend = backends.backend_of(innermost(x).raw)
-    return t if backend is backends.NUMPY else make(backends.call(backend.indices, t.raw), t.names, t.hidden)
+    return beside(cast(t, np.intp) if t.dtype.kind == "u" else t, x)
 
 
 def check_range(t: DimArray, size: int, dim: Name, what: str, ignore: int | None = None, low: int = 0) -> bool:

@@ -11,7 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray
 from namedgrad.primitive import elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.activations import bounded
+from namedgrad.rules.activations.bounds import bounded
 from namedgrad.rules.complex import absolute, squared
 from namedgrad.rules.dims import comparable, pick
 from namedgrad.rules.elementwise import c

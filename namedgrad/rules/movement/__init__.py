@@ -1,7 +1,7 @@
 """Shape and order by name."""
 
 from namedgrad.rules.movement.coarsening import Coarsen, coarsen
-from namedgrad.rules.movement.cuts import core_dims, core_size, slice_of
+from namedgrad.rules.movement.cuts import core_dims, core_size, part_of, slice_of
 from namedgrad.rules.movement.differences import diff, ediff1d
 from namedgrad.rules.movement.joining import concat, join
 from namedgrad.rules.movement.moves import flip, roll, rot90, shift
@@ -34,6 +34,7 @@ __all__ = [
     "merge",
     "meshgrid",
     "pad",
+    "part_of",
     "rename",
     "repeat",
     "roll",

@@ -135,6 +135,11 @@ def slice_of(x: DimArray, dim: Name, index: slice | int) -> DimArray:
     return cut_out(x, {dim: index})
 
 
+def part_of(x: DimArray, dim: Name, start: int | None, stop: int | None) -> DimArray:
+    """The cells of one dim from one position up to another; either counts from the end if it is negative."""
+    return slice_of(x, dim, slice(*slice(start, stop).indices(extent(x, dim))))
+
+
 def uncut_slice(x: DimArray, dim: Name, index: slice, size: int) -> DimArray:
     """A dim of another size, in which ``x`` is the slice, and all else 0."""
     return _uncut(x, {dim: index}, (size,))

@@ -15,6 +15,7 @@ from namedgrad.axes import Name
 from namedgrad.linear import Like
 from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules.dims import mapping
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import divide, floor, rint
 from namedgrad.rules.movement.cuts import flip_axes, slice_of, uncut_slice
 from namedgrad.rules.movement.joining import join
@@ -222,15 +223,10 @@ def _ramp(x: DimArray, name: Name, width: int, end: Any, side: int) -> DimArray:
     edge = edge if x.dtype.kind in "fc" else cast(edge, "float64")  # which may be less than what the ramp ends in
     steps = positions(width, name, x)
     steps = steps if side == 0 else subtract(constant(width - 1), steps)
-    weight = cast(divide(steps, constant(max(width, 1))), np.dtype(real_type(x)))
+    weight = cast(divide(steps, constant(max(width, 1))), real_dtype(x))
     last = constant(end)
     ramp = add(last, multiply(subtract(edge, last), weight))
     return ramp if x.dtype.kind in "fc" else cast(ramp if x.dtype.kind == "b" else floor(ramp), x.dtype)
-
-
-def real_type(x: DimArray) -> Any:
-    """The real dtype of the precision of ``x``."""
-    return x.dtype.type(0).real.dtype if x.dtype.kind in "fc" else "float64"
 
 
 def _statistic(x: DimArray, name: Name, mode: str, width: int, length: Any, side: int) -> DimArray:

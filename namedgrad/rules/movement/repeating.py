@@ -36,17 +36,17 @@ def _times(x: DimArray, name: Name, n: int) -> DimArray:
     return reorder(merge(wide, (new, name), name), x.names)
 
 
-def repeat_cells(x: DimArray, name: Name, n: Any, what: str = "repeat") -> DimArray:
+def repeat_cells(x: DimArray, name: Name, n: Any) -> DimArray:
     """Every cell along an axis as often as said, once for all or for each."""
     if np.ndim(n) == 0:
         if int(n) < 0:
-            raise ValueError(f"{what}: {name!r} cannot be repeated {n} times")
+            raise ValueError(f"repeat: {name!r} cannot be repeated {n} times")
         return x if n == 1 else _repeat(x, (name,), times=int(n))
     from namedgrad.rules.indexing import take
 
     each = np.asarray(n)
     if len(each) != extent(x, name):
-        raise AxisError(f"{what}: {len(each)} numbers for the {extent(x, name)} cells along {name!r}")
+        raise AxisError(f"repeat: {len(each)} numbers for the {extent(x, name)} cells along {name!r}")
     return take(x, np.repeat(np.arange(len(each)), each), name)
 
 
@@ -179,7 +179,7 @@ def meshgrid(*arrays: DimArray, indexing: str = "xy", sparse: bool = False) -> t
     if sparse:
         wide = list(xs)
         for other in xs:
-            wide = [x if other.dims[0] in x.dims else _beside(x, other) for x in wide]
+            wide = [x if other.dims[0] in x.dims else _with_dim_of(x, other) for x in wide]
     else:
         wide = list(xs)
         for other in xs:
@@ -187,7 +187,7 @@ def meshgrid(*arrays: DimArray, indexing: str = "xy", sparse: bool = False) -> t
     return tuple(reorder(x, (*(n for n in x.names if n in x.hidden), *dims)) for x in wide)
 
 
-def _beside(x: DimArray, other: DimArray) -> DimArray:
+def _with_dim_of(x: DimArray, other: DimArray) -> DimArray:
     """``x`` with the dim of another array at size 1, and its vectorized axes."""
     sizes = tuple(s if n in other.hidden else 1 for n, s in zip(other.names, other.full_shape, strict=True))
     marks = tuple(n for n in other.hidden if n not in x.names)

@@ -4,8 +4,9 @@ Missing values: with ``skipna`` (the default for floats, as in xarray) a NaN cel
 exactly 0; an all-NaN slice gives xarray's value and zero gradients.
 """
 
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.reductions.absent import without_nan
-from namedgrad.rules.reductions.common import count_of, counts, divide_counted, present, real_dtype, restore, widened
+from namedgrad.rules.reductions.common import count_of, counts, divide_counted, present, restore, widened
 from namedgrad.rules.reductions.exponentials import logsumexp
 from namedgrad.rules.reductions.extremes import max, min, ptp
 from namedgrad.rules.reductions.moments import corr, cov, std, var

@@ -13,6 +13,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
 from namedgrad.primitive import reduction
 from namedgrad.rules import elementwise as e
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.singleton import refit
 from namedgrad.rules.structure import cast, not_equal, not_nan, reorder, select, total, where
@@ -100,11 +101,6 @@ def if_enough(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, sk
         return out
     here = c(count_of(x, dims) >= least) if mask is None else e.greater_equal(counts(mask, dims, "int64"), c(least))
     return where(here, out, c(math.nan))
-
-
-def real_dtype(x: DimArray) -> Any:
-    """The dtype in which counts and means of ``x`` are formed."""
-    return x.dtype.type(0).real.dtype if x.dtype.kind in "fc" else "float64"
 
 
 def widened(x: DimArray) -> DimArray:

@@ -90,7 +90,7 @@ def logsumexp(x: DimArray, dim: Any = None, *, weights: Any = None, keepdims: bo
         inside = total(e.exp(e.below_top(x, top)), dims)
     nothing = equal(inside, c(0))
     out = where(nothing, c(-math.inf), e.log(where(nothing, c(1), inside)))
-    return restore(add(regained(out, inside, top, lambda top: _beside(known, top, fixed, dims)), top), x, dims, keepdims)
+    return restore(add(regained(out, inside, top, lambda top: _others(known, top, fixed, dims)), top), x, dims, keepdims)
 
 
 def _weighted(x: DimArray, top: DimArray, weights: DimArray, dims: Names) -> DimArray:
@@ -106,7 +106,7 @@ def _where_weighed(x: DimArray, weights: DimArray) -> DimArray:
     return reorder(out, in_order((*x.names, *out.names)))
 
 
-def _beside(x: DimArray, top: DimArray, weights: DimArray | None, dims: Names) -> DimArray:
+def _others(x: DimArray, top: DimArray, weights: DimArray | None, dims: Names) -> DimArray:
     """The sum of exponentials less 1, which is the share of a largest cell that weighs 1."""
     largest = equal(x, top)
     parts = where(largest, c(0), e.exp(e.below_top(x, top)))

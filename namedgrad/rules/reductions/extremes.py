@@ -11,9 +11,10 @@ from namedgrad.linear import Map, like
 from namedgrad.primitive import LinearCore, Reduction, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, SINGLE
-from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, real_dtype, restore
+from namedgrad.rules.reductions.common import counts, may_have_nan, over_all, restore
 from namedgrad.rules.structure import (
     cast,
     equal,

@@ -17,8 +17,10 @@ from namedgrad.primitive import Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import conj_if_complex, real, squared
 from namedgrad.rules.dims import as_names, check, number, pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
+from namedgrad.rules.jointly import jointly
 from namedgrad.rules.movement.order import broadcast_like
 from namedgrad.rules.reductions.common import (
     asked_in,
@@ -29,7 +31,6 @@ from namedgrad.rules.reductions.common import (
     over_all,
     present,
     ratio,
-    real_dtype,
     restore,
 )
 from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of, size_of
@@ -84,18 +85,18 @@ def _map_of(x: DimArray, dims: Names, ddof: float, variance: DimArray, mean: Dim
 
 def _variance(x: DimArray, dims: Names, ddof: float) -> DimArray:
     """With the distances from the mean, which its derivative needs, where cells are differentiated once."""
-    level, value = x.level, getattr(x, "value", x)
-    found: Any = None
-    if level is not None and level.fast and value.level is None and not backends.is_recording():
-        kernel = backends.backend_of(value.raw).var_and_distances
-        found = kernel(value.raw, axes.positions(value.names, dims), ddof)
-    if found is None:
-        return apply(_VARIANCE, (x,), dims=dims, ddof=ddof)
-    left = tuple(n for n in value.names if n not in dims)
-    out, mean = (make(raw, left, value.hidden) for raw in found[:2])
-    off = make(found[2], value.names, value.hidden)
-    traced: DimArray = level.record(_map_of(value, dims, ddof, out, mean, off), [x.node], out)
-    return traced
+
+    def find(values: Sequence[DimArray], _: Sequence[bool]) -> tuple[DimArray, Map] | None:
+        (value,) = values
+        found = backends.backend_of(value.raw).var_and_distances(value.raw, axes.positions(value.names, dims), ddof)
+        if found is None:
+            return None
+        left = tuple(n for n in value.names if n not in dims)
+        out, mean = (make(raw, left, value.hidden) for raw in found[:2])
+        return out, _map_of(value, dims, ddof, out, mean, make(found[2], value.names, value.hidden))
+
+    traced: DimArray | None = jointly((x,), find)
+    return apply(_VARIANCE, (x,), dims=dims, ddof=ddof) if traced is None else traced
 
 
 def _outlasts_rounding(variance: DimArray, mean: DimArray) -> bool:

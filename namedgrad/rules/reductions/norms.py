@@ -15,9 +15,10 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, squared
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
-from namedgrad.rules.reductions.common import count_of, counts, real_dtype, restore
+from namedgrad.rules.reductions.common import count_of, counts, restore
 from namedgrad.rules.reductions.extremes import max, min
 from namedgrad.rules.reductions.ranges import by_scaled, in_range, is_near_1, size_of
 from namedgrad.rules.structure import (

@@ -11,6 +11,7 @@ from namedgrad import axes, backends
 from namedgrad.array import DimArray, constant, extent
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import (
@@ -21,7 +22,6 @@ from namedgrad.rules.reductions.common import (
     mean_of,
     over_present,
     ratio,
-    real_dtype,
     restore,
     summed,
 )

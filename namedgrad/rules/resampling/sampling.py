@@ -118,13 +118,13 @@ def _cubic_taps(p: DimArray, n: int, padding: str, *, align: bool) -> list[Tap]:
     return [tap(at, w, n, bounded=padding == "zeros") for at, w in zip(places, weights, strict=True)]
 
 
-def _inner(x: DimArray, a: float = CUBIC) -> DimArray:
-    return add(multiply(multiply(subtract(multiply(c(a + 2), x), c(a + 3)), x), x), c(1))
+def _inner(x: DimArray) -> DimArray:
+    return add(multiply(multiply(subtract(multiply(c(CUBIC + 2), x), c(CUBIC + 3)), x), x), c(1))
 
 
-def _outer(x: DimArray, a: float = CUBIC) -> DimArray:
-    inner = add(multiply(subtract(multiply(c(a), x), c(5 * a)), x), c(8 * a))
-    return subtract(multiply(inner, x), c(4 * a))
+def _outer(x: DimArray) -> DimArray:
+    inner = add(multiply(subtract(multiply(c(CUBIC), x), c(5 * CUBIC)), x), c(8 * CUBIC))
+    return subtract(multiply(inner, x), c(4 * CUBIC))
 
 
 # ------------------------------------------------------------------------------------------------ operations

@@ -15,7 +15,7 @@ from namedgrad.rules.complex import absolute
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
-from namedgrad.rules.movement import diff, flip, join, slice_of
+from namedgrad.rules.movement import diff, flip, join, part_of, slice_of
 from namedgrad.rules.reductions import max as max_of
 from namedgrad.rules.structure import add, cast, equal, multiply, negative, positions, subtract, where
 
@@ -49,10 +49,6 @@ _tridiagonal = core("(n),(n),(n),(n)->(n)", "tridiagonal", pullback=_tridiagonal
 # ------------------------------------------------------------------------------------------------ slopes
 
 
-def _part(x: DimArray, dim: Name, start: int | None, stop: int | None) -> DimArray:
-    return slice_of(x, dim, slice(*slice(start, stop).indices(extent(x, dim))))
-
-
 def _secants(x: DimArray, h: DimArray, dim: Name) -> DimArray:
     return e.divide(diff(x, dim), h)
 
@@ -71,11 +67,11 @@ def _spline(x: DimArray, h: DimArray, dim: Name) -> DimArray:
     d = _secants(x, h, dim)
     if extent(x, dim) == 3:
         return _parabola(x, h, d, dim)
-    right, left = _part(h, dim, 1, None), _part(h, dim, None, -1)
+    right, left = part_of(h, dim, 1, None), part_of(h, dim, None, -1)
     both = add(left, right)
-    b = multiply(c(3), add(multiply(right, _part(d, dim, None, -1)), multiply(left, _part(d, dim, 1, None))))
-    start = _end(_part(h, dim, 0, 2), _part(d, dim, 0, 2), dim)
-    stop = _end(flip(_part(h, dim, -2, None), dim), flip(_part(d, dim, -2, None), dim), dim)
+    b = multiply(c(3), add(multiply(right, part_of(d, dim, None, -1)), multiply(left, part_of(d, dim, 1, None))))
+    start = _end(part_of(h, dim, 0, 2), part_of(d, dim, 0, 2), dim)
+    stop = _end(flip(part_of(h, dim, -2, None), dim), flip(part_of(d, dim, -2, None), dim), dim)
     at = positions(extent(both, dim), dim, x)
     first, last = equal(at, c(0)), equal(at, c(extent(both, dim) - 1))
     edge = e.logical_or(first, last)
@@ -107,8 +103,8 @@ def _outer(end: DimArray, h: DimArray, inner: DimArray, dim: Name, side: int) ->
 def _pchip(x: DimArray, h: DimArray, dim: Name) -> DimArray:
     """Weighted harmonic means of the secants, 0 at extremes: Fritsch and Butland (1984)."""
     d = _secants(x, h, dim)
-    h0, h1 = _part(h, dim, None, -1), _part(h, dim, 1, None)
-    d0, d1 = _part(d, dim, None, -1), _part(d, dim, 1, None)
+    h0, h1 = part_of(h, dim, None, -1), part_of(h, dim, 1, None)
+    d0, d1 = part_of(d, dim, None, -1), part_of(d, dim, 1, None)
     flat = e.less_equal(multiply(e.sign(d0), e.sign(d1)), c(0))
     w0, w1 = add(multiply(c(2), h1), h0), add(h1, multiply(c(2), h0))
     safe0, safe1 = where(flat, c(1), d0), where(flat, c(1), d1)
@@ -141,12 +137,12 @@ def _akima(x: DimArray, h: DimArray, dim: Name, *, modified: bool = False) -> Di
     outer = subtract(multiply(c(2), before), d0), subtract(multiply(c(2), after), e0)
     wide = join([outer[0], before, d, after, outer[1]], dim)
     m = n + 4
-    left, right = _part(wide, dim, 1, m - 2), _part(wide, dim, 2, m - 1)
+    left, right = part_of(wide, dim, 1, m - 2), part_of(wide, dim, 2, m - 1)
     bend = absolute(diff(wide, dim))
     if modified:
-        means = absolute(multiply(c(0.5), add(_part(wide, dim, 1, None), _part(wide, dim, None, -1))))
+        means = absolute(multiply(c(0.5), add(part_of(wide, dim, 1, None), part_of(wide, dim, None, -1))))
         bend = add(bend, means)
-    w0, w1 = _part(bend, dim, 2, None), _part(bend, dim, None, -2)
+    w0, w1 = part_of(bend, dim, 2, None), part_of(bend, dim, None, -2)
     both = add(w0, w1)
     tied = equal(both, c(0)) if modified else _tiny(both, dim)
     safe = where(tied, c(1), both)

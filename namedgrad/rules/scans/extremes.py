@@ -15,9 +15,10 @@ from namedgrad.primitive import LinearCore, Primitive, core, linear, operation, 
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick_one
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement.cuts import slice_of
-from namedgrad.rules.reductions.common import may_have_nan, over_present, real_dtype
+from namedgrad.rules.reductions.common import may_have_nan, over_present
 from namedgrad.rules.scans.recurrence import LINE, recurrence, suffixes
 from namedgrad.rules.structure import (
     cast,
@@ -49,7 +50,7 @@ class _Running(Primitive):
             hits = e.logical_and(hits, ins[1])  # what is left out ties with nothing
         elif nan:
             hits = e.logical_or(hits, e.logical_and(e.isnan(x), e.isnan(y)))
-        if _known(y) and not nan and not _any(e.logical_and(hits, logical_not(new))):
+        if _known(y) and not nan and not e.logical_and(hits, logical_not(new)).raw.any():
             return _untied_map(ins[0], new, dim)
         return _tied_map(ins[0], new, hits, dim)
 
@@ -107,10 +108,6 @@ def running_position(true: DimArray, dim: Name, none: int) -> DimArray:
 
 def _known(x: DimArray) -> bool:
     return backends.backend_of(x.raw).may_branch and not backends.is_recording()
-
-
-def _any(x: DimArray) -> bool:
-    return bool(x.raw.any())
 
 
 _CUMMAX, _CUMMIN = _Running("cummax"), _Running("cummin")

@@ -10,6 +10,7 @@ from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import slice_of
@@ -28,10 +29,6 @@ def _line(y: DimArray, x: Any, dim: Any, what: str) -> Name:
         if a is not None and constant(a).ndim == 1:
             return check(y, a.dims[0], what)
     raise AxisError(f"{what}: dim= must name one of {y.dims}")
-
-
-def _double(y: DimArray) -> DimArray:
-    return y if y.dtype.kind in "fc" else cast(y, "float64")
 
 
 @operation(sample("real(a,b)", dim="b"), sample("real(a,b)", "real(b)"), sample("real(a,b)", "real(a,b)", dim="b"),
@@ -72,13 +69,13 @@ def trapezoid(y: DimArray, x: Any = None, dim: Any = None, *, dx: Any = 1.0) -> 
     2.25
     """
     name = _line(y, x, dim, "trapezoid")
-    y, n = _double(y), extent(y, name)
+    y, n = floating(y), extent(y, name)
     if x is None:
         at = positions(n, name, y)
         ends = e.logical_or(equal(at, c(0)), equal(at, c(n - 1)))
         half = cast(where(ends, c(0.5 if n > 1 else 0.0), c(1.0)), y.dtype.type(0).real.dtype)
         return multiply(contract(y, half, (name,)), constant(dx))
-    step = diff(_double(constant(x)), name)
+    step = diff(floating(x), name)
     zero = zeros_spread(step, Like((name,), (min(n, 1),), step.dtype))
     width = add(join([zero, step], name), join([step, zero], name))
     return multiply(contract(y, width, (name,)), c(0.5))
@@ -122,9 +119,9 @@ def cumulative_trapezoid(y: DimArray, x: Any = None, dim: Any = None, *, dx: Any
     array([0. , 1.5, 4.5])
     """
     name = _line(y, x, dim, "cumulative_trapezoid")
-    y, n = _double(y), extent(y, name)
+    y, n = floating(y), extent(y, name)
     sides = add(slice_of(y, name, slice(1, n)), slice_of(y, name, slice(0, max(n - 1, 0))))
-    step = constant(dx) if x is None else diff(_double(constant(x)), name)
+    step = constant(dx) if x is None else diff(floating(x), name)
     out = cumsum_axis(multiply(multiply(sides, step), c(0.5)), name)
     if initial is None:
         return out

@@ -15,9 +15,10 @@ from namedgrad.linear import Like
 from namedgrad.primitive import linear, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import check, pick
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
-from namedgrad.rules.movement import diff, join, pad, slice_of
+from namedgrad.rules.movement import diff, join, pad, part_of
 from namedgrad.rules.scans import cumsum
 from namedgrad.rules.structure import (
     add,
@@ -32,15 +33,6 @@ from namedgrad.rules.structure import (
     where,
     zeros_spread,
 )
-
-
-def cut(x: DimArray, name: Name, start: int | None, stop: int | None) -> DimArray:
-    """A range of one dim."""
-    return slice_of(x, name, slice(*slice(start, stop).indices(extent(x, name))))
-
-
-def _numbers(x: DimArray) -> DimArray:
-    return x if x.dtype.kind in "fc" else cast(x, "float64")
 
 
 def _read(coord: Any, dim: Any) -> tuple[Any, Any]:
@@ -64,7 +56,7 @@ def _steps(coord: Any, x: DimArray, name: Name, what: str, unit: str | None = No
         ticks = cast(diff(cast(h, "int64"), check(h, name, what)), "float64")
         tick = np.array(1, h.dtype.str.replace("M", "m"))
         return ticks if unit is None else multiply(ticks, c(float(tick / np.array(1, f"m8[{unit}]"))))
-    return diff(h if h.dtype.kind in "fc" else cast(h, "float64"), check(h, name, what))
+    return diff(floating(h), check(h, name, what))
 
 
 # ------------------------------------------------------------------------------------------------ derivatives
@@ -117,13 +109,13 @@ def differentiate(
     coord, dim = _read(coord, dim)
     (name,) = pick(x, dim, "differentiate")
     h = constant(1.0 if coord is None else coord, "differentiate: coord")
-    x = _numbers(x)
+    x = floating(x)
     if name not in h.names:
         _enough(x, name, edge_order)
         out = _central(x, (name,), edge_order=edge_order)
         return out if coord is None else cast(_as(x, e.divide(out, h)), x.dtype)
     steps = _steps(coord, x, name, "differentiate", datetime_unit)
-    return cast(slope(x, name, steps, edge_order, even=is_even(h, name)), x.dtype)
+    return cast(slope(x, name, steps, edge_order, even=_is_even(h, name)), x.dtype)
 
 
 _central = linear(
@@ -143,12 +135,15 @@ def _enough(x: DimArray, name: Name, edge_order: int) -> None:
         )
 
 
-def is_even(h: DimArray, name: Name) -> bool:
-    """Whether positions are known to be equally spaced, as NumPy tells it."""
-    if h.level is not None or h.names != (name,) or not backends.may_look(h.raw):
-        return False
-    steps = np.diff(h.raw)
-    return bool((steps == steps[:1]).all())
+def _is_even(h: DimArray, name: Name) -> bool:
+    """Whether positions are known to be equally spaced."""
+    return h.level is None and h.names == (name,) and backends.may_look(h.raw) and even_step(h.raw) is not None
+
+
+def even_step(positions: Any) -> Any:
+    """The distance between positions on the host where it is the same everywhere, as NumPy tells it; else None."""
+    steps = np.diff(positions)
+    return steps[0] if steps.size and (steps == steps[0]).all() else None
 
 
 def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) -> DimArray:
@@ -156,18 +151,18 @@ def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) 
     _enough(x, name, edge_order)
     size = extent(x, name)
     slopes = e.divide(diff(x, name), d)
-    a, b = cut(d, name, None, -1), cut(d, name, 1, None)
+    a, b = part_of(d, name, None, -1), part_of(d, name, 1, None)
     if even:  # the cell itself takes no part, so a NaN in it does not matter
-        inner = e.divide(subtract(cut(x, name, 2, None), cut(x, name, None, -2)), add(a, b))
+        inner = e.divide(subtract(part_of(x, name, 2, None), part_of(x, name, None, -2)), add(a, b))
     else:
-        inner = e.divide(add(multiply(b, cut(slopes, name, None, -1)), multiply(a, cut(slopes, name, 1, None))), add(a, b))
+        inner = e.divide(add(multiply(b, part_of(slopes, name, None, -1)), multiply(a, part_of(slopes, name, 1, None))), add(a, b))
     if not even and not known_finite(x):
-        inner = where(e.isinf(cut(x, name, 1, -1)), _summed(x, name, a, b), inner)
-    first, last = cut(slopes, name, 0, 1), cut(slopes, name, size - 2, size - 1)
+        inner = where(e.isinf(part_of(x, name, 1, -1)), _summed(x, name, a, b), inner)
+    first, last = part_of(slopes, name, 0, 1), part_of(slopes, name, size - 2, size - 1)
     if edge_order == 2:
-        first = _extrapolated(first, cut(slopes, name, 1, 2), cut(d, name, 0, 1), cut(d, name, 1, 2))
-        before = cut(d, name, size - 3, size - 2)
-        last = _extrapolated(last, cut(slopes, name, size - 3, size - 2), cut(d, name, size - 2, None), before)
+        first = _extrapolated(first, part_of(slopes, name, 1, 2), part_of(d, name, 0, 1), part_of(d, name, 1, 2))
+        before = part_of(d, name, size - 3, size - 2)
+        last = _extrapolated(last, part_of(slopes, name, size - 3, size - 2), part_of(d, name, size - 2, None), before)
     out = join([first, inner, last] if size > 2 else [first, last], name)
     return _as(x, out)
 
@@ -175,7 +170,7 @@ def slope(x: DimArray, name: Name, d: DimArray, edge_order: int, *, even: bool) 
 def _summed(x: DimArray, name: Name, a: DimArray, b: DimArray) -> DimArray:
     """The slope from three cells, each with its weight: an infinite one is in both secants, with opposite signs."""
     both = add(a, b)
-    low, middle, high = (cut(x, name, *ends) for ends in ((None, -2), (1, -1), (2, None)))
+    low, middle, high = (part_of(x, name, *ends) for ends in ((None, -2), (1, -1), (2, None)))
     sides = subtract(multiply(e.divide(a, multiply(b, both)), high), multiply(e.divide(b, multiply(a, both)), low))
     return add(multiply(e.divide(subtract(b, a), multiply(a, b)), middle), sides)
 
@@ -285,7 +280,7 @@ def _integral(x: DimArray, coord: Any, name: Name, unit: str | None) -> DimArray
     """
     steps = _steps(coord, x, name, "integrate", unit)
     if extent(x, name) < 2 or steps.names != (name,) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4:
-        return total(_areas(_numbers(x), steps, name), (name,))
+        return total(_areas(floating(x), steps, name), (name,))
     half = multiply(c(0.5), steps)
     weights = add(*(pad(half, {name: ends}, constant_values=0) for ends in ((0, 1), (1, 0))))
     return contract(x, weights, (name,))
@@ -293,7 +288,7 @@ def _integral(x: DimArray, coord: Any, name: Name, unit: str | None) -> DimArray
 
 def _areas(x: DimArray, steps: DimArray, name: Name) -> DimArray:
     """The trapezoids between neighbours."""
-    sides = add(cut(x, name, 1, None), cut(x, name, None, -1))
+    sides = add(part_of(x, name, 1, None), part_of(x, name, None, -1))
     return multiply(sides, multiply(c(0.5), steps))
 
 
@@ -337,7 +332,7 @@ def cumulative_integrate(x: DimArray, coord: Any = None, dim: Name = None, *, da
     coord, dim = _read(coord, dim)
     (name,) = pick(x, dim, "cumulative_integrate")
     steps = _steps(coord, x, name, "cumulative_integrate", datetime_unit)
-    areas = cumsum(_areas(_numbers(x), steps, name), name, skipna=False)
+    areas = cumsum(_areas(floating(x), steps, name), name, skipna=False)
     start = tuple(1 if n == name else s for n, s in zip(areas.names, areas.full_shape, strict=True))
     zeros = make_like(zeros_spread(areas, Like(areas.names, start, areas.dtype)), areas)
     out = join([zeros, areas], name) if extent(x, name) else areas

@@ -10,6 +10,7 @@ from namedgrad.axes import Name
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import pick
+from namedgrad.rules.dtypes import floating
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.structure import cast, contract, multiply, positions, reorder, subtract, total
@@ -55,7 +56,7 @@ def detrend(x: DimArray, dim: Name, type: str = "linear", bp: int | Sequence[int
     n = extent(x, name)
     if type not in {"linear", "l", "constant", "c"}:
         raise ValueError(f"detrend: type {type!r} is not 'linear' or 'constant'")
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    x = floating(x)
     if type in {"constant", "c"} or not n:
         return subtract(x, e.divide(total(x, (name,)), c(n))) if n else x
     ends = sorted({0, n, *([bp] if isinstance(bp, int) else bp)})

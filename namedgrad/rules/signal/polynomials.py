@@ -15,6 +15,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute, conj_if_complex
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, pick_one
+from namedgrad.rules.dtypes import floating, real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.movement import slice_of
 from namedgrad.rules.movement.padding import pad_axis
@@ -222,38 +223,48 @@ def polyfit(
     w = weights if w is None else w
     name = pick_one(x, dim, "polyfit")
     new_name(x, degree, "polyfit")
-    n = extent(x, name)
-    if deg < 0 or not n:
-        raise ValueError(f"polyfit: deg={deg} along {name!r} of size {n}; deg must not be negative, nor the dim empty")
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
-    kind = x.dtype.type(0).real.dtype
-    t = cast(positions(n, name, x), kind) if coord is None else constant(coord, "polyfit: coord")
-    check(t, name, "polyfit: coord")
-    t = t if t.dtype.kind in "fc" else cast(t, kind)
-    matrix = vander(t, deg + 1, degree=degree)
-    mask = present(x, skipna)
-    whole = matrix if w is None else multiply(matrix, constant(w, "polyfit: w"))
-    data = x if w is None else multiply(x, constant(w))
-    order = (degree, *(k for k in x.names if k != name))
+    if deg < 0 or not extent(x, name):
+        raise ValueError(
+            f"polyfit: deg={deg} along {name!r} of size {extent(x, name)}; deg must not be negative, nor the dim empty"
+        )
+    x = floating(x)
+    powers = vander(_places(x, name, coord), deg + 1, degree=degree)
+    mask, order = present(x, skipna), (degree, *(k for k in x.names if k != name))
+    if w is not None:
+        powers, x = multiply(powers, constant(w, "polyfit: w")), multiply(x, constant(w))
 
     def fitted(mask: DimArray | None) -> DimArray:
-        matrix, norms = _scaled(_present_powers(whole, mask, kind), name, rcond)
-        return _solved(matrix, norms, data, mask, (name, degree), rcond)
+        return _solved(powers, x, mask, (name, degree), rcond)
 
     # one matrix serves all lines without gaps
     out = fitted(None) if mask is None else if_likely(all(mask, name), lambda: fitted(None), lambda: fitted(mask))
     out = _first(out, order)
     if not (full or cov):
         return out
+    left = _first(_left_over(powers, x, mask, out, (name, degree), rcond), order)
+    return _figures(powers, out, left, name, degree, full=full, cov=cov)
+
+
+def _places(x: DimArray, name: Name, coord: Any) -> DimArray:
+    kind = real_dtype(x)
+    t = cast(positions(extent(x, name), name, x), kind) if coord is None else constant(coord, "polyfit: coord")
+    check(t, name, "polyfit: coord")
+    return t if t.dtype.kind in "fc" else cast(t, kind)
+
+
+def _left_over(
+    powers: DimArray, data: DimArray, mask: DimArray | None, out: DimArray, dims: tuple[Name, Name], rcond: float | None
+) -> DimArray:
+    """Sums of the squares that remain, NaN where there is no cell more than coefficients that are told apart."""
     from namedgrad.rules.linalg.numbers import matrix_rank
 
-    powers, data = _present_powers(whole, mask, kind), data if mask is None else select(mask, data)
-    matrix, _ = _scaled(powers, name, rcond)
+    (name, degree), count = dims, extent(powers, dims[1])
+    powers = _present_powers(powers, mask, real_dtype(data))
+    data = data if mask is None else select(mask, data)
     left = total(e.square(absolute(subtract(data, contract(powers, out, (degree,))))), (name,))
-    cells = c(n) if mask is None else total(cast(mask, "int64"), (name,))
-    rank = matrix_rank(matrix, (name, degree))  # of each line without its gaps
-    left = where(e.logical_and(e.greater(cells, c(deg + 1)), equal(rank, c(deg + 1))), left, c(np.nan))
-    return _figures(whole, out, _first(left, order), name, degree, full=full, cov=cov)
+    cells = c(extent(data, name)) if mask is None else total(cast(mask, "int64"), (name,))
+    rank = matrix_rank(_scaled(powers, name, rcond)[0], dims)  # of each line without its gaps
+    return where(e.logical_and(e.greater(cells, c(count)), equal(rank, c(count))), left, c(np.nan))
 
 
 class Polyfit(NamedTuple):
@@ -284,12 +295,13 @@ def _rounding(matrix: DimArray, name: Name) -> float:
 
 
 def _solved(
-    matrix: DimArray, norms: DimArray, data: DimArray, mask: DimArray | None, dims: tuple[Name, Name], rcond: float | None
+    powers: DimArray, data: DimArray, mask: DimArray | None, dims: tuple[Name, Name], rcond: float | None
 ) -> DimArray:
     """The coefficients, NaN where nothing is there."""
     from namedgrad.rules.linalg.solving import pseudoinverse
 
     name, _ = dims
+    matrix, norms = _scaled(_present_powers(powers, mask, real_dtype(data)), name, rcond)
     data = data if mask is None else select(mask, data)
     inverse = pseudoinverse(matrix, dims, rtol=_rounding(matrix, name) if rcond is None else rcond, errors="nan")
     out = e.divide(contract(inverse, data, (name,)), norms)

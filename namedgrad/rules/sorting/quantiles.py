@@ -18,12 +18,13 @@ from namedgrad.linear import Map, like
 from namedgrad.primitive import LinearCore, Primitive, operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import new_name, pick
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge
-from namedgrad.rules.reductions.common import counts, present, real_dtype, restore
+from namedgrad.rules.reductions.common import counts, present, restore
 from namedgrad.rules.reductions.extremes import max, pulled_ties, pushed_ties, shared_ties
 from namedgrad.rules.reductions.places import all
 from namedgrad.rules.scans.sums import cumsum

@@ -11,6 +11,7 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check
+from namedgrad.rules.dtypes import floating, real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing import gather
 from namedgrad.rules.indexing.search import searchsorted
@@ -18,7 +19,7 @@ from namedgrad.rules.movement import broadcast_like
 from namedgrad.rules.movement.differences import difference
 from namedgrad.rules.movement.padding import pad_axis
 from namedgrad.rules.movement.stacking import merge
-from namedgrad.rules.reductions.common import counts, real_dtype
+from namedgrad.rules.reductions.common import counts
 from namedgrad.rules.reductions.places import any
 from namedgrad.rules.scans.sums import cumsum_axis
 from namedgrad.rules.sorting.order import argsort_of, sort_axis
@@ -85,7 +86,7 @@ def weighted_quantiles(x: DimArray, weights: DimArray, q: DimArray, dims: Names,
     Akinshin, A. (2023), *Weighted quantile estimators*, arXiv:2304.07265, type 7.
     """
     line: Name = axes.local("weighted cells")
-    x, w = x if x.dtype.kind in "fc" else cast(x, "float64"), cast(weights, real_dtype(weights))
+    x, w = floating(x), cast(weights, real_dtype(weights))
     x, w = (merge(a, dims, line) for a in (broadcast_like(x, w), broadcast_like(w, x)))
     there = not_nan(x)
     used = e.logical_and(there, not_equal(w, c(0)))

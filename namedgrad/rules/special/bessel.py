@@ -60,7 +60,7 @@ def _in_order(kernel: str, n: int, slope: Callable[[Function, DimArray, DimArray
     )
 
 
-def _beside(small: DimArray, lead: DimArray) -> DimArray:
+def _less_leading(small: DimArray, lead: DimArray) -> DimArray:
     """``small - lead``, without ``small`` where it is lost in any derivative: both may be infinite, as at 0."""
     if is_formula(lead):
         return subtract(small, lead)
@@ -75,7 +75,7 @@ def _of_waves(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     if is_formula(x):
         return _neighbours(f, v, x, -1)
     below, above, left = f(subtract(v, c(1.0)), x), f(add(v, c(1.0)), x), less(v, c(0))
-    difference = _beside(where(left, above, below), where(left, below, above))
+    difference = _less_leading(where(left, above, below), where(left, below, above))
     return multiply(where(left, c(-0.5), c(0.5)), difference)
 
 
@@ -86,7 +86,7 @@ def _of_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
 
 def _of_scaled_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(-abs(x)) I``, and of its derivatives in the order."""
-    return negative(_beside(_without_growth(x, y), _neighbours(f, v, x)))
+    return negative(_less_leading(_without_growth(x, y), _neighbours(f, v, x)))
 
 
 def _of_turned_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
@@ -96,7 +96,7 @@ def _of_turned_first(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimA
 
 def _of_scaled_second(f: Function, y: DimArray, v: DimArray, x: DimArray) -> DimArray:
     """That of ``exp(x) K``."""
-    return _beside(y, _neighbours(f, v, x))
+    return _less_leading(y, _neighbours(f, v, x))
 
 
 def _kv_in_order(v: DimArray, x: DimArray, y: DimArray) -> DimArray:
@@ -232,7 +232,7 @@ j1 = special("j1", lambda y, x: _j1_slope(y, x), domain="real",
              says="Bessel function of the first kind of order 1.", torch="torch.special.bessel_j1")
 y0 = special("y0", lambda y, x: negative(y1(x)), domain="positive",
              says="Bessel function of the second kind of order 0.", torch="torch.special.bessel_y0")
-y1 = special("y1", lambda y, x: _beside(y0(x), divide(y, x)), domain="positive",
+y1 = special("y1", lambda y, x: _less_leading(y0(x), divide(y, x)), domain="positive",
              says="Bessel function of the second kind of order 1.", torch="torch.special.bessel_y1")
 i0 = special("i0", lambda y, x: i1(x), domain="real",
              says="Modified Bessel function of the first kind of order 0.", torch="torch.special.i0")
@@ -246,9 +246,9 @@ k0 = special("k0", lambda y, x: negative(k1(x)), domain="positive",
              says="Modified Bessel function of the second kind of order 0.", torch="torch.special.modified_bessel_k0")
 k1 = special("k1", lambda y, x: negative(add(k0(x), divide(y, x))), domain="positive",
              says="Modified Bessel function of the second kind of order 1.", torch="torch.special.modified_bessel_k1")
-k0e = special("k0e", lambda y, x: by_quotient(y, c(0.0), x, -1, lambda x: _beside(y, k1e(x))), domain="positive",
+k0e = special("k0e", lambda y, x: by_quotient(y, c(0.0), x, -1, lambda x: _less_leading(y, k1e(x))), domain="positive",
               says="Scaled modified Bessel function exp(x) k0(x).", torch="torch.special.scaled_modified_bessel_k0")
-k1e = special("k1e", lambda y, x: by_quotient(y, c(1.0), x, -1, lambda x: _beside(y, add(k0e(x), divide(y, x)))), domain="positive",
+k1e = special("k1e", lambda y, x: by_quotient(y, c(1.0), x, -1, lambda x: _less_leading(y, add(k0e(x), divide(y, x)))), domain="positive",
               says="Scaled modified Bessel function exp(x) k1(x).", torch="torch.special.scaled_modified_bessel_k1")
 owens_t = special(
     "owens_t", lambda y, h, a: scaled(-0.5 / math.sqrt(2 * math.pi), multiply(exp(scaled(-0.5, square(promoted(h, y)))), erf(scaled(math.sqrt(0.5), _both(a, h))))),

@@ -26,7 +26,7 @@ from namedgrad.rules.elementwise import (
     square,
 )
 from namedgrad.rules.special.declare import inverse, is_formula, scaled, special, with_slopes
-from namedgrad.rules.special.gamma import bend_at_0, beside, digamma, implicit, psi
+from namedgrad.rules.special.gamma import bend_at_0, digamma, implicit, outweighed, psi
 from namedgrad.rules.structure import (
     add,
     equal,
@@ -108,7 +108,7 @@ def _density(m: int, n: int, i: int = 0, j: int = 0) -> Callable[[DimArray, DimA
         def slope(p: int, q: int) -> DimArray:
             if p + q == 1:
                 first, log_t = (a, log(x)) if p else (b, log1p(negative(x)))
-                return subtract(beside(y, log_t), _against_sum(first, b if p else a))
+                return subtract(outweighed(log_t, y), _against_sum(first, b if p else a))
             both = psi(p + q - 1)(add(a, b))
             return both if p and q else subtract(both, psi(p + q - 1)(a if p else b))
 

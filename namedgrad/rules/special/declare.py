@@ -61,6 +61,12 @@ class ByValue(Joint, Special):
         return found
 
 
+@functools.cache
+def derivative(kernel: str, n: int) -> Function:
+    """The n-th derivative of a function of one operand, each of which one kernel gives."""
+    return ordered(kernel, (n,), lambda y, x: derivative(kernel, n + 1)(x))
+
+
 def special(
     name: str,
     *partials: Any,

@@ -37,7 +37,7 @@ from namedgrad.rules.special.normal import ndtri
 from namedgrad.rules.structure import add, cast, isfinite, multiply, negative, scale, select, subtract, where
 from namedgrad.trace import innermost
 
-_HALF, _ONE = c(0.5), c(1.0)
+_ONE = c(1.0)
 
 
 def _half(x: DimArray) -> DimArray:

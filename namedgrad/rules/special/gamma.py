@@ -121,7 +121,7 @@ def _density(n: int, i: int = 0) -> Callable[[DimArray, DimArray], DimArray]:
     def value(a: DimArray, x: DimArray) -> DimArray:
         y = _density(0, i)(a, x)
         turn = digamma(a)
-        slopes = [subtract(beside(y, log(x)), turn), *(negative(psi(k)(a)) for k in range(1, n))]
+        slopes = [subtract(outweighed(log(x), y), turn), *(negative(psi(k)(a)) for k in range(1, n))]
         usual = multiply(y, of_exponential(slopes))
         if is_formula(y) or known_finite(turn):
             return usual
@@ -134,7 +134,7 @@ def _density(n: int, i: int = 0) -> Callable[[DimArray, DimArray], DimArray]:
     return ordered("gamma_flattened", (i,), *partials) if i else elementwise("gamma_density", *partials)
 
 
-def beside(power: DimArray, logarithm: DimArray) -> DimArray:
+def outweighed(logarithm: DimArray, power: DimArray) -> DimArray:
     """A logarithm, 0 where it is infinite and a power is 0, which outweighs it."""
     if is_formula(power) or known_finite(logarithm):
         return logarithm

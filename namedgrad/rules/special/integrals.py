@@ -36,6 +36,7 @@ from namedgrad.rules.special.declare import (
     Function,
     Special,
     constant_in,
+    derivative,
     is_formula,
     of_wide,
     scaled,
@@ -54,15 +55,9 @@ def elliptic(kernel: str, n: int) -> Function:
 
 
 @functools.cache
-def _family(kernel: str, n: int) -> Function:
-    """The n-th derivative of a function of one operand."""
-    return ordered(kernel, (n,), lambda y, x: _family(kernel, n + 1)(x))
-
-
-@functools.cache
 def _from_value(name: str) -> Function:
     """The first derivative, of the operand and the value."""
-    return elementwise(f"{name}_slope", lambda s, x, y: _family(f"{name}_order", 2)(x), None)
+    return elementwise(f"{name}_slope", lambda s, x, y: derivative(f"{name}_order", 2)(x), None)
 
 
 @functools.cache

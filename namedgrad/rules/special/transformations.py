@@ -24,7 +24,6 @@ from namedgrad.rules.elementwise import (
     log1p,
     logical_and,
     logical_or,
-    ordered,
     power,
     promoted,
     reciprocal,
@@ -32,18 +31,12 @@ from namedgrad.rules.elementwise import (
     sin,
     square,
 )
-from namedgrad.rules.special.declare import FAMILY, ByValue, is_formula, scaled, special, with_slopes
+from namedgrad.rules.special.declare import FAMILY, ByValue, derivative, is_formula, scaled, special, with_slopes
 from namedgrad.rules.special.entropy import xlog1py
 from namedgrad.rules.structure import add, equal, known_finite, known_true, multiply, negative, scale, subtract, where
 from namedgrad.trace import innermost
 
 FAR = 1e20  #: beside it 1 is lost
-
-
-@functools.cache
-def _family(kernel: str, n: int) -> Callable[[DimArray], DimArray]:
-    """The n-th derivative of a function of one operand."""
-    return ordered(kernel, (n,), lambda y, x: _family(kernel, n + 1)(x))
 
 
 def _by_exponent(n: int, logarithm: DimArray, exponent: DimArray) -> DimArray:
@@ -53,7 +46,7 @@ def _by_exponent(n: int, logarithm: DimArray, exponent: DimArray) -> DimArray:
     """
     def near(inner: DimArray) -> DimArray:
         factor = functools.reduce(multiply, [inner] * (n - 1), square(inner))
-        return multiply(factor, _family("exprel_order", n)(multiply(exponent, inner)))
+        return multiply(factor, derivative("exprel_order", n)(multiply(exponent, inner)))
 
     if is_formula(logarithm) or known_finite(logarithm):
         return near(logarithm)
@@ -93,7 +86,7 @@ _slope_1p: Callable[..., DimArray] = with_slopes(
 
 def _of_inverse(x: DimArray, exponent: DimArray) -> DimArray:
     """The derivative of ``log(1 + exponent * x) / exponent``."""
-    return multiply(square(x), _family("log1p_ratio_order", 1)(_inner(exponent, x)))
+    return multiply(square(x), derivative("log1p_ratio_order", 1)(_inner(exponent, x)))
 
 
 def _inner(exponent: DimArray, x: DimArray) -> DimArray:
@@ -136,7 +129,7 @@ def _more(y: DimArray, x: DimArray, exponent: DimArray) -> DimArray:
     return out if may_look(small.raw) and not np.any(small.raw) else where(small, inv_boxcox(x, exponent), out)
 
 
-_exprel_slope = elementwise("exprel_slope", lambda s, x, y: _family("exprel_order", 2)(x), None)
+_exprel_slope = elementwise("exprel_slope", lambda s, x, y: derivative("exprel_order", 2)(x), None)
 _TWO = ("x", "lmbda")
 # fmt: off
 exp10 = special(

@@ -15,12 +15,12 @@ from namedgrad.backends.windows import Along, Span
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
+from namedgrad.rules.dtypes import floating, real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing import At
 from namedgrad.rules.indexing.maps import with_names
 from namedgrad.rules.movement import merge, split
-from namedgrad.rules.reductions import real_dtype
 from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of, size_of
 from namedgrad.rules.structure import (
     add,
@@ -111,7 +111,7 @@ def avg_pool(
     (array([2., 6.]), array([2., 6., 9.]))
     """
     spans, pads = pooled_spans(x, window, stride, padding, dilation, ceil_mode, "avg_pool")
-    sums = window_sums(x if x.dtype.kind in "fc" else cast(x, "float64"), spans)
+    sums = window_sums(floating(x), spans)
     if divisor_override is not None:
         if not divisor_override:
             raise ValueError("avg_pool: divisor_override must not be 0")
@@ -287,7 +287,7 @@ def lp_pool(
     array([ 5., 10.])
     """
     spans, pads = pooled_spans(x, window, stride, 0, 1, ceil_mode, "lp_pool")
-    x = x if x.dtype.kind in "fc" else cast(x, "float64")
+    x = floating(x)
 
     def root(sums: DimArray) -> DimArray:
         full = math.prod(s.size for s in spans.values())  # without ceil_mode all windows are
