@@ -93,15 +93,20 @@ class Loss(Problem):
         times = self.curvature(self.full(free, index), index)
         return lambda v: times(v) / self.unit[index]
 
-    def rises(self, free: Matrix, index: Index) -> Flags:
-        """Whether the loss of some cells rises, as its slopes there tell, to both sides of where they are."""
+    def is_lowest(self, free: Matrix, level: Matrix, index: Index) -> Flags:
+        """Whether the loss rises to both sides of where cells are, along rows that are level, and depends on each.
+
+        As its slopes there tell.
+        """
         lower, upper = (m[np.ix_(self.free, index)] for m in (self.lower, self.upper))
-        rises = np.ones(len(index), bool)
+        rises, flat = np.ones(len(index), bool), level
         for side in (-NEARBY, NEARBY):
-            there = np.clip(free + side * np.where(free != 0, np.abs(free), 1.0), lower, upper)
-            ahead = np.sum(self.evaluate(there, index).gradient * (there - free), axis=0)
+            there = np.clip(free + side * np.where(level, np.where(free != 0, np.abs(free), 1.0), 0.0), lower, upper)
+            slope = self.evaluate(there, index).gradient
+            ahead = np.sum(slope * (there - free), axis=0)
             rises &= ~(ahead <= 0) | (there == free).all(axis=0)  # NaN is no way to go, nor is a bound
-        return rises
+            flat = flat & (slope == 0)
+        return rises & ~flat.any(axis=0)
 
     def _per_cell(self) -> float:
         """Numbers of data in one cell."""
@@ -147,11 +152,12 @@ class Loss(Problem):
 
         A slope of 0 may be that of a plateau, of a maximum, or of a loss that has underflowed.
         """
-        still = (found.arrays["iterations"] == 0) | ~found.arrays["gradient"].any(axis=0)
-        doubtful = np.flatnonzero(still & np.isin(found.status, (Status.CONVERGED, Status.BOUND)))
+        x, gradient = found.arrays["x"], found.arrays["gradient"]
+        level = (gradient == 0) | (found.arrays["iterations"] == 0)
+        doubtful = np.flatnonzero(level.any(axis=0) & np.isin(found.status, (Status.CONVERGED, Status.BOUND)))
         for index in batches(doubtful, self.size):
-            low = self.rises(found.arrays["x"][:, index], index)
-            found.status[index] = np.where(low, found.status[index], Status.SINGULAR)
+            lowest = self.is_lowest(x[:, index], level[:, index], index)
+            found.status[index] = np.where(lowest, found.status[index], Status.SINGULAR)
         return found
 
 

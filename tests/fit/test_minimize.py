@@ -155,6 +155,9 @@ def test_no_slope_makes_no_minimum(method, over):
     for least in (lambda x: (x - 3) ** 2, lambda x: 2 + (x - 3) ** 4, lambda x: abs(x - 3)):
         assert ends(least, 3.0) == 0
     assert ends(lambda x: 5 + (1e-9 * x) ** 2, 0.0) == 0
+    x = np.linspace(0, 1, 9)  # a step between two observations
+    fit = ng.minimize(lambda p: ((np.where(x < p["at"], p["a"], 3.0) - (x > 0.5)) ** 2).sum(), {"a": 1.0, "at": 0.55})
+    assert fit.status == 2
     fit = ng.minimize(lambda p: (p["x"] - 3) ** 2, {"x": 4.0}, bounds={"x": (4.0, 5.0)}, method=method)
     assert fit.status == 3
 
