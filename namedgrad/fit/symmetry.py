@@ -29,7 +29,11 @@ NEGATIVE, PLACES = 0.25, 0.125  # of candidates for a parameter; those for one o
 DECADES, DECADE_SAMPLES = 12, 24  # units that are tried, and the parameters that they are judged by
 CLEAR, CLEARER = 1e-2, 3.0  # derivatives are told apart; and by how much better for another unit to be taken
 UNTOLD = 1e-7  # of other derivatives: what is quadratic where these are linear is lost in rounding
+TOLD = 1e-6  # derivatives that are less far from dependent in all units are dependent, but for rounding
 VARIES = 0.05  # of a model, at least: what is nearly constant where coordinates are of order 1 has other units
+# Times a coordinate, by which a model changes less than from one place to another: if not, it makes so many waves that
+# derivatives are told apart whatever they are.
+LONGER, STEADY = 1.01, 0.5
 
 
 class Flow(NamedTuple):
@@ -127,36 +131,42 @@ def natural_units(surface: Surface, free: list[int], start: Array) -> list[float
     rest = [k for k in range(len(start)) if k not in free]
     points[rest] = start[rest, None]
 
-    def clear(units: list[float]) -> float:
-        """How far from dependent the derivatives in the parameters are; 0 if the model hardly varies."""
+    def clear(units: list[float], least: float) -> float:
+        """How far from dependent the derivatives in the parameters are; 0 if the model varies by less."""
         scaled = [v * unit for v, unit in zip(x, units, strict=True)]
         try:
             value, at = surface.slopes(points, scaled, along=False)[:2]
+            change = np.abs(surface.values(points, [v * LONGER for v in scaled]) - value)
         except Exception:  # noqa: BLE001 - the function may refuse any coordinates but its own
             return 0.0
-        at = at[free]
+        finite = np.isfinite(value) & np.isfinite(at[free]).all(axis=0)
+        at = np.where(finite, at[free], 0.0)
         size = np.linalg.norm(at, axis=2, keepdims=True)
         with np.errstate(all="ignore"):
             unit = np.moveaxis(at / size, 1, 0)
-            varies = ~(np.ptp(value, axis=1) <= VARIES * np.abs(value).max(axis=1))  # NaN does
+            varies = ~(np.ptp(value, axis=1) <= least * np.abs(value).max(axis=1))  # NaN does
+            steady = ~(np.median(change, axis=1) > STEADY * np.median(np.abs(np.diff(value, axis=1)), axis=1))
             told = (size > UNTOLD * size.max(axis=0)).all(axis=(0, 2))
-        usable = np.isfinite(unit).all(axis=(1, 2)) & varies & told
-        least = np.zeros(len(unit))
-        least[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
-        return float(np.median(least))
+        usable = (finite.mean(axis=1) > 0.5) & np.isfinite(unit).all(axis=(1, 2)) & varies & steady & told
+        apart = np.zeros(len(unit))
+        apart[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
+        return float(np.median(apart))
 
     best = [1.0] * count
-    most = clear(best)
-    if most > CLEAR or not count:
-        return best
     every = [list(range(count)), *([k] for k in range(count) if count > 1)]
-    for which in every:  # all of them together, then one by one
-        before = best
-        for power in sorted(range(-DECADES, DECADES + 1), key=abs):
-            units = [10.0**power * u if k in which else u for k, u in enumerate(before)]
-            found = clear(units)
-            if found > CLEARER * most:
-                best, most = units, found
+    for least in (VARIES, 0.0) if count else ():  # a model with an origin of its own varies little wherever it is seen
+        most = max(clear(best, least), TOLD / CLEARER)
+        if most > CLEAR:
+            break
+        for which in every:  # all of them together, then one by one
+            before = best
+            for power in sorted(range(-DECADES, DECADES + 1), key=abs):
+                units = [10.0**power * u if k in which else u for k, u in enumerate(before)]
+                found = clear(units, least)
+                if found > CLEARER * most:
+                    best, most = units, found
+        if most > TOLD:
+            break
     return best
 
 
