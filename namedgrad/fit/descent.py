@@ -258,9 +258,12 @@ class NewtonCG(Newton):
         Where it is not, the last step goes as far as it would if the curvature had the other sign, and is not sure.
         """
         free, size, times = self.free(), self.size(), self.curvature(self.x, self.index)
-        residual = np.where(free, self.gradient * size, 0.0)
-        left, unknown = small.dot(residual, residual), first_step(np.ones_like(residual), residual)
-        enough = np.minimum(EXACT**2, np.sqrt(left)) * left
+        slope = np.where(free, self.gradient * size, 0.0)
+        unit = np.abs(slope).max(axis=0, initial=0.0)
+        unit = np.where(unit > 0, unit, 1.0)
+        residual = slope / unit  # squares of what has become small may underflow
+        left, unknown = small.dot(residual, residual), first_step(np.ones_like(residual), residual) / unit
+        enough = np.minimum(EXACT**2, np.sqrt(left) * unit) * left
         found, toward = np.zeros_like(residual), -residual
         active, convex = left > 0, np.ones(len(self.cost), bool)
         for _ in range(2 * len(residual)):
@@ -275,7 +278,7 @@ class NewtonCG(Newton):
             if not active.any():
                 break
             toward = left / np.where(squares > 0, squares, 1.0) * toward - residual
-        return found * size, np.ones(len(self.cost)), convex
+        return found * unit * size, np.ones(len(self.cost)), convex
 
 
 def first_step(size: Array, slope: Array) -> Array:
