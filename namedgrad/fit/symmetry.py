@@ -163,7 +163,7 @@ def _is_steady(surface: Surface, points: Array, x: list[Array], value: Array) ->
     """Whether a model changes less where coordinates are a little longer than it does from one to another."""
     with np.errstate(all="ignore"):
         longer = surface.values(points, [v * LONGER for v in x])
-        change, others = (np.median(np.abs(d), axis=1) for d in (longer - value, np.diff(value, axis=1)))
+        change, others = (np.median(np.abs(d), axis=1) for d in (longer - value, value - np.roll(value, 1, axis=1)))
         return bool(np.mean(change > STEADY * others) < 0.5)
 
 
