@@ -26,6 +26,7 @@ MEMORY = 10
 EXACT = 0.01  # how well Newton's equations are met far from the minimum; 0.5, as in the book, zigzags in few dimensions
 CURVED = 1e-8  # cosine between a step and the change of the gradient along it that is worth remembering
 SAME, TINY = 1e-15, 1e-30  # steps that cannot be told apart, or from none: relative to the longer, to the parameters
+FAR = 1e3  # times the size of the parameters: a step that lowers the loss by as much as promised need not be longer
 SHORT = 0.05  # of the parameters: what the last step says of the curvature holds around here if it was no longer
 
 
@@ -45,6 +46,7 @@ class Descent(Batch):
     tried: Array  # how far the last trial was that was not too short, relative to the parameters
     gradient: Array
     direction: Array
+    sure: Flags  # whether the direction leads to a minimum, as far as its method knows
     step: Array
     secant: Array  # the step to the minimum, by the curvature along the last one; 0: not known
     too_short: Array  # the longest step known to be too short
@@ -56,8 +58,8 @@ class Descent(Batch):
         flat, n = np.zeros_like(start), start.shape[1]
         return cls.start(
             index, start, lower, upper, origin=start, first=np.zeros(n), tried=np.zeros(n), gradient=flat,
-            direction=flat, step=np.zeros(n), secant=np.zeros(n), too_short=np.zeros(n), too_long=np.full(n, np.inf),
-            **own,
+            direction=flat, sure=np.zeros(n, bool), step=np.zeros(n), secant=np.zeros(n), too_short=np.zeros(n),
+            too_long=np.full(n, np.inf), **own,
         )  # fmt: skip
 
     # ---------------------------------------------------------------- one iteration
@@ -69,6 +71,7 @@ class Descent(Batch):
         moved = self.trial - self.x
         slope = small.dot(self.gradient, moved)
         later = small.dot(at.gradient, moved)
+        length = (np.abs(moved) / self.size()).max(axis=0, initial=0.0)
         finite = np.isfinite(at.cost) & np.isfinite(at.gradient).all(axis=0)
         with np.errstate(invalid="ignore"):
             lower = at.cost <= self.cost + ENOUGH * slope
@@ -77,13 +80,12 @@ class Descent(Batch):
             level &= (slope <= later) & (later < STEEP * -slope)
             cut_off = (self.trial != self.x + self.step * self.direction).any(axis=0)
             nowhere = (self.x + self.step * self.direction == self.x).all(axis=0)
-            steep = (later < STEEP * slope) & ~cut_off & ~level | nowhere
+            steep = (later < STEEP * slope) & ~cut_off & ~level & (length <= FAR) | nowhere
         decreases = finite & (lower | level | nowhere)
         good = finite & new | decreases & ~steep
         self.too_long = np.where(decreases, self.too_long, self.step)
         self.too_short = np.where(decreases & steep, self.step, self.too_short)
         self.remember(good & ~new, moved, at.gradient - self.gradient)
-        length = (np.abs(moved) / self.size()).max(axis=0, initial=0.0)
         self.tried = np.where(decreases & steep, self.tried, length)
         self.first = np.where(good & new, at.cost, self.first)
         self.x = np.where(good, self.trial, self.x)
@@ -96,24 +98,26 @@ class Descent(Batch):
         """A new line for the cells that have arrived, another step for the others."""
         step = np.where(np.isinf(self.too_long), 2 * self.step, 0.5 * (self.too_short + self.too_long))
         if arrived.any():
-            at, self.direction = self.only(np.flatnonzero(arrived)), self.direction.copy()
-            ahead, length = at.line()
+            at, self.direction, self.sure = self.only(np.flatnonzero(arrived)), self.direction.copy(), self.sure.copy()
+            ahead, length, sure = at.line()
             ahead = np.where(at.free(), ahead, 0.0)
             downhill = small.dot(at.gradient, ahead) < 0
             self.direction[:, arrived] = np.where(downhill, ahead, np.where(at.free(), -at.gradient, 0.0))
+            self.sure[arrived] = downhill & sure
             step[arrived] = np.where(downhill, length, at.first_step())
         self.step = step
         self.too_short = np.where(arrived, 0.0, self.too_short)
         self.too_long = np.where(arrived, np.inf, self.too_long)
 
-    def line(self) -> tuple[Array, Array]:
-        """Directions, and the first step to try along them: the one of Barzilai and Borwein (1988).
+    def line(self) -> tuple[Array, Array, Any]:
+        """Directions, the first step to try along them, and whether they are sure: that of Barzilai and Borwein (1988).
 
         Twice the last one, which is what comes of a curvature that is not positive, would for ever be halved again to
         one that all but leads to the same height on the other side.
         """
         known = self.secant > 0
-        return -self.gradient, np.where(known, self.secant, np.where(self.step > 0, 2 * self.step, self.first_step()))
+        length = np.where(known, self.secant, np.where(self.step > 0, 2 * self.step, self.first_step()))
+        return -self.gradient, length, False
 
     def remember(self, good: Flags, moved: Array, change: Array) -> None:
         """Take note of a step and of how it changed the gradient."""
@@ -185,7 +189,7 @@ class Newton(Descent):
         little = gain <= np.maximum(tol**1.5 * cost, tol**4 * np.abs(self.first))
         near |= little & (length <= tol * self.size()).all(axis=0)
         flat = ~np.where(self.free(), self.gradient, 0.0).any(axis=0)
-        return (near | low) & self.informed() | flat
+        return (near | low) & self.sure & self.informed() | flat
 
     def informed(self) -> Flags:
         """Cells that know something of the curvature."""
@@ -218,7 +222,7 @@ class LBFGS(Newton):
             self.steps = np.where(curved, np.concatenate([moved[None], self.steps[:-1]]), self.steps)
             self.changes = np.where(curved, np.concatenate([change[None], self.changes[:-1]]), self.changes)
 
-    def line(self) -> tuple[Array, Array]:
+    def line(self) -> tuple[Array, Array, Any]:
         """The two-loop recursion over the free rows, in units of the size of the parameters."""
         free, size = self.free(), self.size()
         s, y = self.steps / size, self.changes * size
@@ -236,7 +240,7 @@ class LBFGS(Newton):
         q = q * np.where(known[0], curvature[0] / np.where(known[0], squares, 1.0), first_step(np.ones_like(q), q))
         for i in reversed(range(MEMORY)):
             q = q + (shares[i] - weight[i] * small.dot(y[i], q)) * s[i]
-        return -q * size, np.ones(len(self.cost))
+        return -q * size, np.ones(len(self.cost)), True
 
 
 Curvature = Callable[[Array, Index], Callable[[Array], Array]]
@@ -248,17 +252,20 @@ class NewtonCG(Newton):
 
     curvature: Curvature  # the Hessian of some cells at some points, as a product with vectors
 
-    def line(self) -> tuple[Array, Array]:
+    def line(self) -> tuple[Array, Array, Any]:
         """Conjugate gradients until Newton's equations are met well enough, or the curvature is not positive.
 
-        Where it is not, the last step goes as far as it would if the curvature had the other sign.
+        Where it is not, the last step goes as far as it would if the curvature had the other sign, and is not sure.
         """
         free, size, times = self.free(), self.size(), self.curvature(self.x, self.index)
-        residual = np.where(free, self.gradient * size, 0.0)
-        left, unknown = small.dot(residual, residual), first_step(np.ones_like(residual), residual)
-        enough = np.minimum(EXACT**2, np.sqrt(left)) * left
+        slope = np.where(free, self.gradient * size, 0.0)
+        unit = np.abs(slope).max(axis=0, initial=0.0)
+        unit = np.where(unit > 0, unit, 1.0)
+        residual = slope / unit  # squares of what has become small may underflow
+        left, unknown = small.dot(residual, residual), first_step(np.ones_like(residual), residual) / unit
+        enough = np.minimum(EXACT**2, np.sqrt(left) * unit) * left
         found, toward = np.zeros_like(residual), -residual
-        active = left > 0
+        active, convex = left > 0, np.ones(len(self.cost), bool)
         for _ in range(2 * len(residual)):
             image = np.where(free, size * times(size * np.where(active, toward, 0.0)), 0.0)
             bend, squares = np.where(active, small.dot(toward, image), 1.0), left
@@ -266,11 +273,12 @@ class NewtonCG(Newton):
             found = found + length * toward
             residual = residual + length * image
             left = small.dot(residual, residual)
-            active = active & (bend > 0) & (left > enough)
+            convex = convex & (bend > 0)
+            active = active & convex & (left > enough)
             if not active.any():
                 break
             toward = left / np.where(squares > 0, squares, 1.0) * toward - residual
-        return found * size, np.ones(len(self.cost))
+        return found * unit * size, np.ones(len(self.cost)), convex
 
 
 def first_step(size: Array, slope: Array) -> Array:

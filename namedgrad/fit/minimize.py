@@ -12,7 +12,7 @@ import xarray as xr
 
 from namedgrad.array import DimArray, describe
 from namedgrad.axes import AxisError
-from namedgrad.fit.batch import Found, solve
+from namedgrad.fit.batch import Flags, Found, solve
 from namedgrad.fit.cells import Index
 from namedgrad.fit.descent import LBFGS, Descent, NewtonCG, Slope
 from namedgrad.fit.given import Given
@@ -22,7 +22,7 @@ from namedgrad.fit.lazy import fit_lazily, is_lazy
 from namedgrad.fit.minima import MinimizeResult
 from namedgrad.fit.one_problem import lbfgsb
 from namedgrad.fit.parameters import Matrix, labels_of, pairs_of
-from namedgrad.fit.problem import TOLERANCE, Problem, require_positive, single
+from namedgrad.fit.problem import TOLERANCE, Problem, batches, require_positive, single
 from namedgrad.fit.result import FitResult
 from namedgrad.fit.status import Status
 from namedgrad.fit.stochastic import Adam, Rate, Scheduled
@@ -35,6 +35,7 @@ METHODS: dict[str, type[Descent]] = {
     "lbfgs": LBFGS, "newton-cg": NewtonCG, "adam": Adam, "gradient-descent": Descent,
 }  # fmt: skip
 Callback = Callable[[xr.Dataset, xr.DataArray], Any]
+NEARBY = 0.01  # of the parameters: a minimum that nothing has led to is looked at from there
 
 
 class Loss(Problem):
@@ -76,6 +77,37 @@ class Loss(Problem):
         cost = self.table(tape.outs[0], len(index), "loss").to_numpy()
         return Slope(cost, self.rows(tape.pull([ones_like_output(tape.outs[0])]), len(index)))
 
+    def in_units(self, free: Matrix, index: Index) -> Slope:
+        """The same in a unit per cell, a power of 2 near what was found first: in others squares may overflow."""
+        cost, gradient = self.evaluate(free, index)
+        new = np.isnan(self.unit[index])
+        if new.any():
+            largest = np.fmax(np.abs(cost), np.abs(gradient * np.where(free != 0, free, 1.0)).max(axis=0, initial=0.0))
+            known = np.isfinite(largest) & (largest > 0)
+            unit = np.ldexp(0.5, np.frexp(np.where(known, largest, 1.0))[1])
+            self.unit[index] = np.where(new, unit, self.unit[index])
+        return Slope(cost / self.unit[index], gradient / self.unit[index])
+
+    def bend(self, free: Matrix, index: Index) -> Callable[[Matrix], Matrix]:
+        """The Hessian of some cells in these units, as a product with vectors."""
+        times = self.curvature(self.full(free, index), index)
+        return lambda v: times(v) / self.unit[index]
+
+    def is_lowest(self, free: Matrix, level: Matrix, index: Index) -> Flags:
+        """Whether the loss rises to both sides of where cells are, along rows that are level, and depends on each.
+
+        As its slopes there tell.
+        """
+        lower, upper = (m[np.ix_(self.free, index)] for m in (self.lower, self.upper))
+        rises, flat = np.ones(len(index), bool), level
+        for side in (-NEARBY, NEARBY):
+            there = np.clip(free + side * np.where(level, np.where(free != 0, np.abs(free), 1.0), 0.0), lower, upper)
+            slope = self.evaluate(there, index).gradient
+            ahead = np.sum(slope * (there - free), axis=0)
+            rises &= ~(ahead <= 0) | (there == free).all(axis=0)  # NaN is no way to go, nor is a bound
+            flat = flat & (slope == 0)
+        return rises & ~flat.any(axis=0)
+
     def _per_cell(self) -> float:
         """Numbers of data in one cell."""
         return sum(math.prod(x.full_shape) for x in self.cells.arrays()) / max(self.cells.count, 1)
@@ -88,10 +120,11 @@ class Loss(Problem):
         start, lower, upper = (m[self.free] for m in (self.start, self.lower, self.upper))
         own: dict[str, Any] = {}
         if method is NewtonCG:
-            own["curvature"] = lambda free, index: self.curvature(self.full(free, index), index)
+            own["curvature"] = self.bend
         if issubclass(method, Scheduled):
             own |= {"rate": rate, "most": max_iterations}
         self.size = self.batch(None, self._per_cell())
+        self.unit = np.full(self.cells.count, 1.0 if method is Scheduled else np.nan)
         usable = np.isfinite(self.start).all(axis=0)
         watch = Watch(self, callback)
         with quiet():
@@ -101,15 +134,30 @@ class Loss(Problem):
                     max_iterations=max_iterations, watch=lambda x, cost: watch(self.everywhere, x, cost),
                 )  # fmt: skip
                 progress.update(1)
-                return found
+                return self._looked_at(found)
             found = solve(
-                self.evaluate, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
-                self.everywhere[usable], self.cells.count, keep=("x", "cost", "iterations"), size=self.size, tol=tol,
-                max_iterations=max_iterations, report=progress.update,
-                watch=None if callback is None else lambda b: watch(b.index, b.x, b.cost),
+                self.in_units, lambda at: method.enter(at, start[:, at], lower[:, at], upper[:, at], **own),
+                self.everywhere[usable], self.cells.count, keep=("x", "cost", "gradient", "iterations"),
+                size=self.size, tol=tol, max_iterations=max_iterations, report=progress.update,
+                watch=None if callback is None else lambda b: watch(b.index, b.x, b.cost * self.unit[b.index]),
             )  # fmt: skip
+            found.arrays["cost"] *= self.unit
+            self._looked_at(found)
         found.status[~usable] = Status.NOT_FINITE
         progress.update(int((~usable).sum()))
+        return found
+
+    def _looked_at(self, found: Found) -> Found:
+        """The same, where what nothing has led to is a minimum only if the loss rises around it.
+
+        A slope of 0 may be that of a plateau, of a maximum, or of a loss that has underflowed.
+        """
+        x, gradient = found.arrays["x"], found.arrays["gradient"]
+        level = (gradient == 0) | (found.arrays["iterations"] == 0)
+        doubtful = np.flatnonzero(level.any(axis=0) & np.isin(found.status, (Status.CONVERGED, Status.BOUND)))
+        for index in batches(doubtful, self.size):
+            lowest = self.is_lowest(x[:, index], level[:, index], index)
+            found.status[index] = np.where(lowest, found.status[index], Status.SINGULAR)
         return found
 
 

@@ -90,6 +90,8 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
         found, model, used = [], list(complete), set[int]()
         for i, r in enumerate(tape.outs):
             of = [j for j, w in enumerate(weights) if alone or w[i].to_numpy().any()]
+            if not math.prod(r.full_shape):  # no number tells
+                of = [j for j in range(len(complete)) if tape.reached(j)[i]]
             if len(of) != 1:
                 raise UnpairedError(
                     f"residual {i + 1} depends on {len(of)} of the {len(complete)} arrays in {OBSERVATIONS}, not on one"

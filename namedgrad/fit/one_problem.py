@@ -31,7 +31,7 @@ def lbfgsb(
     """Minimise from ``start`` (row,)."""
     search = Search(evaluate, start, lower, upper, watch)
     if not search.is_finite(search.at):
-        return _found(Status.NOT_FINITE, np.full_like(start, np.nan), np.nan, 0)
+        return _found(Status.NOT_FINITE, np.full_like(start, np.nan), search.at, 0)
     converged, ended, iterations = search.converged(tol), -1, 0
     while not converged and ended not in STOPPED:
         before = search.cost
@@ -44,7 +44,7 @@ def lbfgsb(
     status = Status.CONVERGED if converged else Status.MAX_ITERATIONS if ended in STOPPED else Status.STALLED
     if converged and ((search.x <= lower) | (search.x >= upper)).any():
         status = Status.BOUND
-    return _found(status, search.x, search.cost, iterations)
+    return _found(status, search.x, search.at, iterations)
 
 
 class Search:
@@ -129,10 +129,11 @@ class Search:
         state.tried = np.array([np.abs(self.moved / size).max(initial=0.0)])
         for step, change in self.pairs:
             state.remember(np.ones(1, bool), (step / size)[:, None], (change / unit * size)[:, None])
-        state.direction = np.where(state.free(), state.line()[0], 0.0)
+        state.direction, state.sure = np.where(state.free(), state.line()[0], 0.0), np.ones(1, bool)
         return bool(state.converged(tol)[0] or Descent.converged(state, FLAT * tol)[0])
 
 
-def _found(status: Status, x: Array, cost: float, iterations: int) -> Found:
-    arrays = {"x": x[:, None], "cost": np.array([cost]), "iterations": np.array([float(iterations)])}
+def _found(status: Status, x: Array, at: Slope, iterations: int) -> Found:
+    last = at if status != Status.NOT_FINITE else Slope(at.cost * np.nan, at.gradient * np.nan)
+    arrays = {"x": x[:, None], **last._asdict(), "iterations": np.array([float(iterations)])}
     return Found(np.array([int(status)]), arrays)

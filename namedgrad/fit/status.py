@@ -13,7 +13,7 @@ class Status(enum.IntEnum):
 
     CONVERGED = 0  # the tolerance is met
     MAX_ITERATIONS = 1  # it ran out of iterations
-    SINGULAR = 2  # it stopped, but the data do not determine all parameters
+    SINGULAR = 2  # it stopped, but the data do not determine all parameters, or the loss has no minimum there
     BOUND = 3  # the tolerance is met, with a parameter on its bound
     NO_DATA = 4  # fewer finite residuals than free parameters
     NOT_FINITE = 5  # residuals or derivatives that are not finite at the start values

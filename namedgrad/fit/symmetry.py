@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +23,17 @@ SAMPLES, POINTS = 96, 64  # parameters, and observations, that a symmetry is mea
 CLOSED = 1e-6  # what may be left of a derivative that is a combination of others, relative to it
 ROUNDING, DISTINCT = 1e-14, 1e-6  # of derivatives, and of the velocities that follow from them
 MOST_SUBSETS = 12  # parameters of which all subsets are tried
-STEPS = 1024  # of an integration
+STEPS = 256  # of an integration
 STREWN = 32  # times so many points of any size, among which are some where all parameters make a difference
 NEGATIVE, PLACES = 0.25, 0.125  # of candidates for a parameter; those for one of which nothing is known that are places
 DECADES, DECADE_SAMPLES = 12, 24  # units that are tried, and the parameters that they are judged by
 CLEAR, CLEARER = 1e-2, 3.0  # derivatives are told apart; and by how much better for another unit to be taken
 UNTOLD = 1e-7  # of other derivatives: what is quadratic where these are linear is lost in rounding
+TOLD = 1e-6  # derivatives that are less far from dependent in all units are dependent, but for rounding
 VARIES = 0.05  # of a model, at least: what is nearly constant where coordinates are of order 1 has other units
+# Times a coordinate, by which a model changes less than from one place to another: if not, it makes so many waves that
+# derivatives are told apart whatever they are.
+LONGER, STEADY = 1.01, 0.5
 
 
 class Flow(NamedTuple):
@@ -67,11 +71,13 @@ class Flow(NamedTuple):
 
     def _integrated(self, points: Array, step: Array) -> Array:
         """By the classical Runge-Kutta method."""
-        used = np.flatnonzero(self.weights.any(axis=1)).tolist()
-        weights = self.weights[used].T
+        used = np.flatnonzero(self.weights.any(axis=1))
+        weights, (i, j) = self.weights[used].T, np.take(np.triu_indices(1 + len(points)), used, axis=1)
+        factors = np.ones((1 + len(points), points.shape[1]))
 
         def speed(p: Array) -> Array:
-            return np.asarray(weights @ features(p, used))
+            factors[1:] = p
+            return np.asarray(weights @ (factors[i] * factors[j]))
 
         for _ in range(STEPS):
             a = speed(points)
@@ -88,11 +94,11 @@ def turned(points: Array, rows: tuple[int, ...]) -> Array:
     return out
 
 
-def features(points: Array, some: Sequence[int] | None = None) -> Array:
-    """1, the parameters, and their products, or some of these: (feature, point)."""
-    factors = [list(f) for n in range(3) for f in itertools.combinations_with_replacement(range(len(points)), n)]
-    chosen = factors if some is None else [factors[k] for k in some]
-    return np.array([points[f].prod(axis=0) for f in chosen])
+def features(points: Array) -> Array:
+    """1, the parameters, and their products: (feature, point)."""
+    factors = np.concatenate([np.ones((1, points.shape[1])), points])
+    i, j = np.triu_indices(len(factors))
+    return np.asarray(factors[i] * factors[j])
 
 
 class Symmetry(NamedTuple):
@@ -127,36 +133,56 @@ def natural_units(surface: Surface, free: list[int], start: Array) -> list[float
     rest = [k for k in range(len(start)) if k not in free]
     points[rest] = start[rest, None]
 
-    def clear(units: list[float]) -> float:
-        """How far from dependent the derivatives in the parameters are; 0 if the model hardly varies."""
+    def clear(units: list[float], least: float, above: float) -> float:
+        """How far from dependent the derivatives in the parameters are.
+
+        0 if that is no more than something, or the model varies by less, or wherever coordinates are a little longer.
+        """
         scaled = [v * unit for v, unit in zip(x, units, strict=True)]
         try:
             value, at = surface.slopes(points, scaled, along=False)[:2]
         except Exception:  # noqa: BLE001 - the function may refuse any coordinates but its own
             return 0.0
-        at = at[free]
+        finite = np.isfinite(value) & np.isfinite(at[free]).all(axis=0)
+        at = np.where(finite, at[free], 0.0)
         size = np.linalg.norm(at, axis=2, keepdims=True)
         with np.errstate(all="ignore"):
             unit = np.moveaxis(at / size, 1, 0)
-            varies = ~(np.ptp(value, axis=1) <= VARIES * np.abs(value).max(axis=1))  # NaN does
+            varies = ~(np.ptp(value, axis=1) <= least * np.abs(value).max(axis=1))  # NaN does
             told = (size > UNTOLD * size.max(axis=0)).all(axis=(0, 2))
-        usable = np.isfinite(unit).all(axis=(1, 2)) & varies & told
-        least = np.zeros(len(unit))
-        least[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
-        return float(np.median(least))
+        usable = (finite.mean(axis=1) > 0.5) & np.isfinite(unit).all(axis=(1, 2)) & varies & told
+        apart = np.zeros(len(unit))
+        apart[usable] = np.linalg.svd(unit[usable], compute_uv=False)[:, -1]
+        found = float(np.median(apart))
+        return found if found > above and _is_steady(surface, points, scaled, value) else 0.0
 
+    return _clearest(clear, count) if count else []
+
+
+def _is_steady(surface: Surface, points: Array, x: list[Array], value: Array) -> bool:
+    """Whether a model changes less where coordinates are a little longer than it does from one to another."""
+    with np.errstate(all="ignore"):
+        longer = surface.values(points, [v * LONGER for v in x])
+        change, others = (np.median(np.abs(d), axis=1) for d in (longer - value, value - np.roll(value, 1, axis=1)))
+        return bool(np.mean(change > STEADY * others) < 0.5)
+
+
+def _clearest(clear: Callable[[list[float], float, float], float], count: int) -> list[float]:
+    """The units for which something is largest: all of them changed together, then one by one."""
     best = [1.0] * count
-    most = clear(best)
-    if most > CLEAR or not count:
-        return best
     every = [list(range(count)), *([k] for k in range(count) if count > 1)]
-    for which in every:  # all of them together, then one by one
-        before = best
-        for power in sorted(range(-DECADES, DECADES + 1), key=abs):
-            units = [10.0**power * u if k in which else u for k, u in enumerate(before)]
-            found = clear(units)
-            if found > CLEARER * most:
-                best, most = units, found
+    for least in (VARIES, 0.0):  # a model with an origin of its own varies little wherever it is seen
+        most = max(clear(best, least, 0.0), TOLD / CLEARER)
+        if most > CLEAR:
+            break
+        for which in every:
+            before = best
+            for power in sorted(range(-DECADES, DECADES + 1), key=abs):
+                units = [10.0**power * u if k in which else u for k, u in enumerate(before)]
+                if (found := clear(units, least, CLEARER * most)) > 0:
+                    best, most = units, found
+        if most > TOLD:
+            break
     return best
 
 

@@ -153,6 +153,12 @@ class Tape:
             done = (finish_tangent(t, o, sizes) for t, o in zip(pushed, self.out_like, strict=True))
             return own_memory(done, tangents)
 
+    def reached(self, i: int) -> list[bool]:
+        """Which outputs depend on one of the inputs, whatever the numbers are."""
+        with quiet():
+            pushed = forward(self.maps, {self.leaves[i]: Tangent(self.ins[i].zeros({}))}, self.ends)
+        return [t is not None for t in pushed]
+
 
 def _multiplies_nothing(map_: Map) -> bool:
     if type(map_) is Scale:

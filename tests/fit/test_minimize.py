@@ -127,6 +127,66 @@ def test_an_end_that_is_no_minimum_is_not_called_one():
     assert slope.status == 1
 
 
+EVERY = ("lbfgs", "newton-cg", "adam", "gradient-descent")
+
+
+@pytest.mark.parametrize("method", EVERY)
+@pytest.mark.parametrize("over", [(), "cell"])
+@pytest.mark.parametrize(
+    "loss", [lambda x: -x, lambda x: -(x**2), lambda x: -np.sqrt(x), lambda x: -np.log(x), lambda x: np.log(x) - x**3]
+)
+def test_what_falls_without_end_has_not_converged_and_is_left_far_below(method, over, loss):
+    start = {"x": ng.DimArray(np.array([2.0, 2.5]), ("cell",)) if over else 2.0}
+    fit = ng.minimize(lambda p: loss(p["x"]), start, over=over, method=method)
+    assert np.isin(fit.status, (1, 6)).all()
+    assert (fit.cost < loss(2.5) - 1).all()
+
+
+@pytest.mark.parametrize("method", EVERY)
+@pytest.mark.parametrize("over", [(), "cell"])
+def test_no_slope_makes_no_minimum(method, over):
+    def ends(loss, x):
+        start = {"x": ng.DimArray(np.array([x, x]), ("cell",)) if over else x}
+        return np.ravel(ng.minimize(lambda p: loss(p["x"]), start, over=over, method=method).status)[0]
+
+    assert ends(lambda x: 1 - np.exp(-(x**2)), 30.0) == 2  # a plateau, and underflow
+    assert ends(lambda x: (x**2 - 1) ** 2, 0.0) == 2  # a maximum
+    assert ends(lambda x: 0 * x + 1.0, 3.0) == 2
+    for least in (lambda x: (x - 3) ** 2, lambda x: 2 + (x - 3) ** 4, lambda x: abs(x - 3)):
+        assert ends(least, 3.0) == 0
+    assert ends(lambda x: 5 + (1e-9 * x) ** 2, 0.0) == 0
+    x = np.linspace(0, 1, 9)  # a step between two observations
+    fit = ng.minimize(lambda p: ((np.where(x < p["at"], p["a"], 3.0) - (x > 0.5)) ** 2).sum(), {"a": 1.0, "at": 0.55})
+    assert fit.status == 2
+    fit = ng.minimize(lambda p: (p["x"] - 3) ** 2, {"x": 4.0}, bounds={"x": (4.0, 5.0)}, method=method)
+    assert fit.status == 3
+
+
+@pytest.mark.parametrize("method", ["newton-cg", "adam", "gradient-descent"])
+def test_a_maximum_nearby_is_left_or_said_to_be_none(method):
+    fit = ng.minimize(lambda p: 1 - (p["x"] - 1) ** 2 + (p["x"] - 1) ** 4, {"x": 1 + 1e-9}, method=method)
+    if method == "newton-cg":
+        assert fit.status == 0
+        assert abs(fit.params["x"].item() - 1) == pytest.approx(np.sqrt(0.5))
+    else:
+        assert fit.status == 2
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg", "adam"])
+@pytest.mark.parametrize("unit", [1e-290, 1e-100, 1e160, 1e290])
+def test_the_unit_of_the_loss_makes_no_difference(method, unit):
+    def loss(p):
+        return 1 + (1 - p["x"]) ** 2 + 10 * (p["y"] - p["x"] ** 2) ** 2
+
+    start = {"x": ng.DimArray(np.array([-1.0, 2.0]), ("cell",)), "y": 1.0}
+    one = ng.minimize(loss, start, over="cell", method=method)
+    other = ng.minimize(lambda p: unit * loss(p), start, over="cell", method=method)
+    np.testing.assert_array_equal(other.status, one.status)
+    np.testing.assert_allclose(other.params["x"], 1, rtol=0.05 if method == "adam" else 1e-6)
+    np.testing.assert_allclose(other.params["x"], one.params["x"], rtol=1e-6)
+    np.testing.assert_allclose(other.cost, unit * one.cost, rtol=1e-8)
+
+
 def test_progress_and_errors(capsys):
     ng.minimize(rosenbrock, starts(), over="cell", progress=True)
     assert "40/40" in capsys.readouterr().err

@@ -120,6 +120,22 @@ def test_a_variable_without_observations_explains_nothing():
         np.testing.assert_allclose(fit.r2[site], 1 - (r**2).sum() / ((y - y.mean(dim)) ** 2).sum(), rtol=1e-10)
 
 
+def test_arrays_of_no_numbers_belong_to_what_they_are_made_of():
+    none = data().isel(site=slice(0))
+    fit = ng.least_squares(residual, START, none, over="site")
+    assert fit.predict().sizes == {"site": 0, "t": 20, "u": 10}
+    assert fit.r2.sizes == {"site": 0}
+    dry = data().isel(t=slice(0))
+    fit = ng.least_squares(lambda p, ds: {n: model(p, ds)[n] - ds[n] for n in ("dry", "warm")}, START, dry, over="site")
+    assert {n: v.shape for n, v in fit.predict().items()} == {"dry": (3, 10), "warm": (3, 0)}
+    alone = ng.least_squares(lambda p, u, y: model(p, dry)["dry"] - y, START, dry.u, dry.dry, over="site")
+    np.testing.assert_allclose(fit.r2, alone.r2, rtol=1e-6)
+    nothing = dry.isel(u=slice(0))
+    fit = ng.least_squares(residual, START, nothing, over="site")
+    assert fit.predict().warm.shape == (3, 0)
+    assert np.isnan(fit.r2).all()
+
+
 def test_arrays_that_do_not_belong_to_one_observation():
     ds = data()
     both = ng.least_squares(

@@ -130,7 +130,7 @@ def test_models_that_convert_their_coordinate_themselves(family, unit):
     assert (2 * fit.cost.values < 1.05 * squares).mean() >= 0.95
 
 
-@pytest.mark.parametrize("unit", [1e3, 1e6])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize(
     ("model", "x", "limits"),
     [
@@ -143,11 +143,25 @@ def test_models_that_convert_their_coordinate_themselves(family, unit):
             lambda t, q, a, b: (q ** (1 - b) + (b - 1) * a * t) ** (1 / (1 - b)),
             np.arange(60.0), [(5, 50), (0.02, 0.2), (1.3, 2.5)],
         ),
+        (  # a trend that breaks, with an origin of its own
+            lambda t, a, b, c, at: a + b * (t - 1950) + c * np.maximum(t - at, 0),
+            np.arange(1950.0, 2021), [(0, 1), (0.01, 0.05), (0.05, 0.1), (1970, 2000)],
+        ),
+        (  # a star that varies, seen now and then
+            lambda t, m, a, p, phi: m + a * np.sin(2 * np.pi * t / p + phi),
+            np.sort(np.random.default_rng(5).uniform(0, 10, 80)), [(10, 12), (0.3, 0.8), (0.8, 3), (-3, 3)],
+        ),
+        (  # a rating curve, which has no value below its zero
+            lambda h, a, zero, b: a * (h - zero) ** b, np.linspace(0.1, 5, 40), [(5, 20), (-0.5, 0.0), (1.3, 2.4)],
+        ),
     ],
-    ids=["magnitude", "photosynthesis", "recession"],
+    ids=["magnitude", "photosynthesis", "recession", "break", "star", "rating"],
 )  # fmt: skip
-def test_models_that_make_small_numbers_of_their_coordinate(model, x, limits, unit):
-    """They were constants, or lines with slopes that differ by their rounding, where coordinates are of order 1."""
+def test_models_that_make_other_numbers_of_their_coordinate(model, x, limits, unit):
+    """They were constants, or lines with slopes that differ by their rounding, where coordinates are of order 1.
+
+    Or nothing but noise, where a wave makes many turns from one to the next.
+    """
     rng = np.random.default_rng(2)
     y = model(x, *(rng.uniform(*ends, (CELLS, 1)) for ends in limits))
     noise = 0.02 * y.std(axis=1, keepdims=True) * rng.normal(size=y.shape)
