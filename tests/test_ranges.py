@@ -58,6 +58,29 @@ def test_lengths_of_0_beside_some_out_of_range_bend(name: str) -> None:
             np.testing.assert_allclose(g(ng.DimArray(x, ("a", "b"))).data, np.tile(hessian @ V, (3, 1)), rtol=1e-11, atol=1e-12)
 
 
+OF_LENGTHS: dict[str, tuple[Callable[..., Any], np.ndarray]] = {  # with the Hessian of the square
+    "norms": (lambda x: ng.norm(ng.norm(x, "b")), np.kron(np.eye(3), np.eye(2))),
+    "complex norms": (lambda x: ng.norm(ng.norm(x, "b") * (0.6 + 0.8j)), np.kron(np.eye(3), np.eye(2))),
+    "absolute values": (lambda x: ng.norm(abs(x)), np.kron(np.eye(3), np.eye(2))),
+    "deviations": (lambda x: ng.norm(x.std("b")), np.kron(np.eye(3), np.eye(2) / 2 - 1 / 4)),
+}
+
+
+@pytest.mark.parametrize("name", OF_LENGTHS)
+def test_lengths_of_lengths_out_of_range_bend_beside_one_of_0(name: str) -> None:
+    """By 0 across those that are 0: the Hessian of its square met the scale of the others, twice."""
+    f, half = OF_LENGTHS[name]
+    unit, v = np.array([1.2, -0.5, 0, 0, 0, 3.0]), np.array([0.3, -0.5, 1.0, 0.2, -0.7, 0.4])
+    length = np.sqrt(unit @ half @ unit)
+    slope = half @ unit / length
+    bend = (half @ v - slope * (slope @ v)) / length
+    for product in second(f, v.reshape(3, 2), ("a", "b")).values():
+        for g in (product, ng.compile(product)):
+            for power in (0, 170, -170, 300, -300):
+                found = g(ng.DimArray(unit.reshape(3, 2) * 10.0**power, ("a", "b"))).data * 10.0**power
+                np.testing.assert_allclose(found.ravel(), bend, rtol=1e-11, atol=1e-12)
+
+
 def test_scaled_lengths_in_checkpoints_that_capture_the_cells() -> None:
     x, v = ng.DimArray(X * 1e-200, ("b",)), ng.DimArray(V, ("b",))
     square = lambda x: ng.checkpoint(lambda y: ng.norm(x) * y)(ng.norm(x))

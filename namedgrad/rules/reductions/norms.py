@@ -164,7 +164,11 @@ def _length_of_lengths(x: DimArray, dims: Names) -> DimArray:
     """By squares of cells, which are smooth where these are 0."""
     size = absolute(x) if x.dtype.kind == "c" else x
     scale = size_of(size, dims, skipna=False)
-    return multiply(e.length(total(e.square(e.divide(size, scale)), dims)), scale)
+
+    def plain(x: DimArray) -> DimArray:
+        return e.length(total(e.square(x), dims))
+
+    return by_scaled(plain, size, lambda x: e.divide(x, scale), lambda y: multiply(y, scale))
 
 
 def _length_of(x: DimArray, dims: Names) -> DimArray:
