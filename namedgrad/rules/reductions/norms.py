@@ -144,7 +144,7 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
 
 
 def _scaled(plain: Any, x: DimArray, dims: Names, order: float, first: DimArray) -> DimArray:
-    scale = size_of(x, dims, skipna=False)
+    scale = size_of(x, dims, skipna=False, leading=max if order > 0 else min)
     out = by_scaled(lambda x: plain(x, dims), x, lambda x: e.divide(x, scale), lambda y: multiply(y, scale))
     if not (order < 0 or known_finite(out)):
         out = _at_infinity(out, first, absolute(x), dims)

@@ -23,13 +23,13 @@ from namedgrad.squares import as_length, known_of
 from namedgrad.trace import Level, Traced, demote, innermost, is_demoted
 
 
-def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
-    """What vectors are divided by such that the powers of their largest cells are near 1; no gradient passes."""
+def size_of(x: DimArray, dims: Names, *, skipna: bool | None, leading: Callable[..., DimArray] = max) -> DimArray:
+    """What vectors are divided by such that the powers of their leading cells are near 1; no gradient passes."""
     if x.dtype.kind not in "fc" or not count_of(x, dims):  # squares of integers are in the range of doubles
         return c(1.0)
-    largest = stop_gradient(max(absolute(x), dims, skipna=skipna))
-    usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
-    return where(usable, e.maximum(largest, c(float(np.finfo(largest.dtype).tiny))), c(1.0))
+    size = stop_gradient(leading(absolute(x), dims, skipna=skipna))
+    usable = e.logical_and(isfinite(size), not_equal(size, c(0)))
+    return where(usable, e.maximum(size, c(float(np.finfo(size.dtype).tiny))), c(1.0))
 
 
 def by_scaled(
