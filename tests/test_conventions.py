@@ -202,6 +202,7 @@ ROOTS = {  # smooth functions by way of a root, where it is 0, and their slopes
     "complex exponential": (lambda s: np.real(np.exp(1j * np.sqrt(s))), 0.0, -0.5),
     "Chebyshev": (lambda x: np.cos(3 * np.arccos(x)), 1.0, 9),
     "Chebyshev of an angle": (lambda x: np.cosh(2 * np.arccosh(x)), 1.0, 4),
+    "what an angle lacks of half a turn": (lambda x: (np.pi - np.arccos(x)) ** 2, -1.0, 2),
     "haversine": (lambda a: (2 * np.arcsin(np.sqrt(a))) ** 2, 0.0, 4),
     "slope that counts": (lambda s: np.exp(np.sqrt(s)), 0.0, np.inf),
 }

@@ -58,6 +58,48 @@ def test_lengths_of_0_beside_some_out_of_range_bend(name: str) -> None:
             np.testing.assert_allclose(g(ng.DimArray(x, ("a", "b"))).data, np.tile(hessian @ V, (3, 1)), rtol=1e-11, atol=1e-12)
 
 
+OF_LENGTHS: dict[str, tuple[Callable[..., Any], np.ndarray]] = {  # with the Hessian of the square
+    "norms": (lambda x: ng.norm(ng.norm(x, "b")), np.kron(np.eye(3), np.eye(2))),
+    "complex norms": (lambda x: ng.norm(ng.norm(x, "b") * (0.6 + 0.8j)), np.kron(np.eye(3), np.eye(2))),
+    "absolute values": (lambda x: ng.norm(abs(x)), np.kron(np.eye(3), np.eye(2))),
+    "deviations": (lambda x: ng.norm(x.std("b")), np.kron(np.eye(3), np.eye(2) / 2 - 1 / 4)),
+}
+
+
+@pytest.mark.parametrize("name", OF_LENGTHS)
+def test_lengths_of_lengths_out_of_range_bend_beside_one_of_0(name: str) -> None:
+    """By 0 across those that are 0: the Hessian of its square met the scale of the others, twice."""
+    f, half = OF_LENGTHS[name]
+    unit, v = np.array([1.2, -0.5, 0, 0, 0, 3.0]), np.array([0.3, -0.5, 1.0, 0.2, -0.7, 0.4])
+    length = np.sqrt(unit @ half @ unit)
+    slope = half @ unit / length
+    bend = (half @ v - slope * (slope @ v)) / length
+    for product in second(f, v.reshape(3, 2), ("a", "b")).values():
+        for g in (product, ng.compile(product)):
+            for power in (0, 170, -170, 300, -300):
+                found = g(ng.DimArray(unit.reshape(3, 2) * 10.0**power, ("a", "b"))).data * 10.0**power
+                np.testing.assert_allclose(found.ravel(), bend, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [-0.5, -1, -2, -3])
+@pytest.mark.parametrize("far", [1e-300, 1e-200, 1e200, 1e300])
+def test_norms_of_negative_order_of_cells_far_apart(order: float, far: float, cupy: Any) -> None:
+    """The least cell counts most: scaled by the largest, norms of some orders were 0, on devices and in programs more."""
+    x = np.array([[0.5, far, -0.7], [0.3, 0.2, 0.9]])
+    few = x[0, ::2] if far > 1 else x[0, 1:2]
+    norm = np.sum(np.abs(few / np.min(np.abs(few))) ** order) ** (1 / order) * np.min(np.abs(few))
+    slope = np.where(np.isin(x[0], few), np.sign(x[0]) * np.abs(x[0] / norm) ** (order - 1), 0)
+    f = lambda x: ng.vector_norm(x, "b", ord=order)
+    g = ng.grad(lambda x: f(x).sum())
+    programs = ng.compile(f), ng.compile(g)
+    for program in programs:
+        program(ng.DimArray(np.ones((2, 3)), ("a", "b")))
+    for (value, gradient), put in (((f, g), np.asarray), (programs, np.asarray), ((f, g), cupy.asarray)):
+        at = ng.DimArray(put(x), ("a", "b"))
+        np.testing.assert_allclose(value(at).to_numpy()[0], norm, rtol=1e-12)
+        np.testing.assert_allclose(gradient(at).to_numpy()[0], slope, rtol=1e-11, atol=1e-60)
+
+
 def test_scaled_lengths_in_checkpoints_that_capture_the_cells() -> None:
     x, v = ng.DimArray(X * 1e-200, ("b",)), ng.DimArray(V, ("b",))
     square = lambda x: ng.checkpoint(lambda y: ng.norm(x) * y)(ng.norm(x))

@@ -319,13 +319,13 @@ class Backend(
     def guarded_matmul(self, x: Raw, y: Raw) -> Raw:
         """Batched matrix product of finite cotangents ``x`` with factors ``y``: each product is that of :meth:`scale`.
 
-        With a single row or column the factors are shielded cell by cell.  In general the product is that of the finite
+        With a single row or column both may be anything, cell by cell.  In general the product is that of the finite
         factors, and what the others add is found from two products of indicators: how many of them meet a cotangent
         that is not 0, and the balance of the signs of those that are infinite.
         """
         xp = self.xp
         if x.shape[-2] == 1:
-            return self.matmul(x, self.shield(y, xp.swapaxes(x, -1, -2)))
+            return self.total(self.scale(xp.swapaxes(x, -1, -2), y), (-2,))[..., None, :]
         if y.shape[-1] == 1:
             return self.total(self.scale(x, xp.swapaxes(y, -1, -2)), (-1,))[..., None]
         finite = xp.isfinite(y)

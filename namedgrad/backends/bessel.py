@@ -26,14 +26,15 @@ from namedgrad.backends.special import double, is_complex, result_dtype, side_by
 Raw = Any
 _PI = math.pi
 _FALL = 44.0  # exp(-44) is below rounding
-_FARTHEST = 760.0  # where exp is 0 in any case
+_FARTHEST = 1500.0  # twice where exp is 0 in any case: from there through 0 to the other side
+_PLATEAU = 1.0  # nodes of longer parts crowd at both ends: of small orders an integrand hardly changes between these
 _SHARPEST = 2.0  # a contour bends within half a unit at least, which the nodes resolve
 
 
 @functools.cache
 def _gauss() -> list[tuple[float, float]]:
-    """Nodes and weights on the interval from 0 to 1, found when they are needed."""
-    return [(float(x + 1) / 2, float(w) / 2) for x, w in zip(*np.polynomial.legendre.leggauss(48), strict=True)]
+    """Nodes and weights on the interval from -1 to 1, found when they are needed."""
+    return [(float(x), float(w)) for x, w in zip(*np.polynomial.legendre.leggauss(48), strict=True)]
 
 
 class _Half(NamedTuple):
@@ -334,13 +335,15 @@ class BesselKernels:
             inside = fall > -_FALL
             low, high = xp.where(inside, middle, low), xp.where(inside, high, middle)
         cut = xp.maximum(high - 5, high / 2)
-        first, length = xp.stack([xp.zeros_like(cut), cut]), xp.stack([cut, high - cut])
-        lift = 1j * rise
+        middle, half = xp.stack([cut, cut + high]) / 2, xp.stack([cut, high - cut]) / 2
+        crowd = 0.5 * xp.log1p(half / _PLATEAU)
+        half, lift = half / xp.tanh(crowd), 1j * rise
         out: list[Any] = [0.0] * (n + 1)
         every = _gauss()
-        for some in side_by_side(len(every), first.size, on_host=self.may_branch):
-            s = xp.stack([first + every[k][0] * length for k in some])
-            weighted = xp.stack([every[k][1] * length for k in some])
+        for some in side_by_side(len(every), middle.size, on_host=self.may_branch):
+            place = xp.tanh(xp.stack([every[k][0] * crowd for k in some]))
+            s = middle + half * place
+            weighted = xp.stack([every[k][1] * crowd * half for k in some]) * (1 - place * place)
             tanh = xp.tanh(bend * s)
             t = start + way * s + lift * tanh
             term = xp.exp(exponent(t) - top) * ((way + lift * (bend * (1 - tanh * tanh))) * weighted)

@@ -9,6 +9,7 @@ from typing import Any
 from namedgrad.backends.special import double, result_dtype
 
 Raw = Any
+MANY = 1e7  # degrees of freedom
 
 
 class CupyDistributions:
@@ -40,17 +41,31 @@ class CupyDistributions:
     def stdtr(self, v: Raw, t: Raw) -> Raw:
         """The distribution function of Student's t."""
         xp, dtype, v, t = self.xp, result_dtype(v, t), double(v), double(t)
-        tail = 0.5 * self._beta_at_odds(0.5 + 0.0 * v, 0.5 * v, t * t / v)[1]
-        return xp.where(t > 0, 1 - tail, tail).astype(dtype)
+        many, few = self._degrees(v, t)
+        tail = 0.5 * self._beta_at_odds(0.5 + 0.0 * few, 0.5 * few, t * t / few)[1]
+        normal = self.special.ndtr(xp.sign(t) * self._stretch(many) * xp.sqrt(many * xp.log1p(t * t / many)))
+        return xp.where(many > MANY, normal, xp.where(t > 0, 1 - tail, tail)).astype(dtype)
 
     def stdtrit(self, v: Raw, p: Raw) -> Raw:
         """Its inverse."""
         xp, dtype, v, p = self.xp, result_dtype(v, p), double(v), double(p)
+        many, few = self._degrees(v, p)
         tail = xp.minimum(p, 1 - p)
-        near = self._odds_of_beta(0.5 + 0.0 * v, 0.5 * v, 1 - 2 * tail)
-        far = 1 / self._odds_of_beta(0.5 * v, 0.5 + 0.0 * v, 2 * tail)
-        size = xp.sqrt(v * xp.where(tail > 0.25, near, far))
+        near = self._odds_of_beta(0.5 + 0.0 * few, 0.5 * few, 1 - 2 * tail)
+        far = 1 / self._odds_of_beta(0.5 * few, 0.5 + 0.0 * few, 2 * tail)
+        size = xp.sqrt(few * xp.where(tail > 0.25, near, far))
+        normal = self.special.ndtri(tail) / self._stretch(many)
+        size = xp.where(many > MANY, xp.sqrt(many * xp.expm1(normal * normal / many)), size)
         return xp.where(p < 0.5, -size, size).astype(dtype)
+
+    def _degrees(self, v: Raw, t: Raw) -> tuple[Raw, Raw]:
+        """Of freedom, where they are many and where they are few: of many ``v / (v + t**2)`` has lost its digits."""
+        v = v + (self.xp.zeros_like(t) if hasattr(t, "dtype") else 0.0)  # CuPy's functions take arrays
+        return self.xp.minimum(self.xp.maximum(v, MANY), 1e30), self.xp.minimum(v, MANY)
+
+    def _stretch(self, v: Raw) -> Raw:
+        """What ``sqrt(v log(1 + t**2 / v))`` is multiplied by to be normal (Wallace 1959), up to ``v**-2``."""
+        return (v + 0.125) / (v + 0.375)
 
     def fdtr(self, n: Raw, d: Raw, x: Raw) -> Raw:
         """The distribution function of the F distribution."""

@@ -27,7 +27,7 @@ class CupyElementary:
     special: Any
     zeta_order: Callable[..., Raw]
     polynomial: Callable[..., Raw]
-    ellipk: Callable[[Raw], Raw]
+    ellipkm1: Callable[[Raw], Raw]
     logaddexp: Callable[[Raw, Raw], Raw]
 
     # ---------------------------------------------------------------- degrees
@@ -52,7 +52,7 @@ class CupyElementary:
 
     def _half_turns(self, x: Raw) -> tuple[Raw, Raw]:
         """What is left of degrees after whole half turns, and the sign that these give."""
-        x = double(x)
+        x = self.xp.fmod(double(x), 360)
         turns = self.xp.rint(x / 180)
         return x - 180 * turns, 1 - 2 * self.xp.remainder(turns, 2)
 
@@ -151,10 +151,9 @@ class CupyElementary:
     def agm(self, a: Raw, b: Raw) -> Raw:
         """The arithmetic-geometric mean, from a complete elliptic integral (DLMF 19.8.5)."""
         dtype, a, b = result_dtype(a, b), double(a), double(b)
-        both = a + b
-        none = self.xp.equal(both, 0)
-        quotient = (a - b) / self.xp.where(none, 1.0, both)
-        return (0.25 * math.pi * both / self.ellipk(quotient * quotient)).astype(dtype)
+        half = 0.5 * a + 0.5 * b
+        some = self.xp.where(self.xp.equal(half, 0), 1.0, half)
+        return (0.5 * math.pi * half / self.ellipkm1((a / some) * (b / some))).astype(dtype)
 
     def wrightomega(self, z: Raw) -> Raw:
         """The solution of ``w + log(w) = z`` by two steps of fourth order (Lawrence et al. 2012)."""

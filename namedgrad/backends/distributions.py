@@ -70,10 +70,11 @@ class DistributionKernels:
         """The n-th derivative in ``b`` of the incomplete beta function at the odds ``z = x a / b``, of fixed ``x``.
 
         Where parameters are large those of the function and of the odds nearly cancel; that of the density is a sum of
-        their difference, and the integral is one over the tail beside ``z``.  ``odds`` is ``x, z, log(1 + z)``.
+        their difference, and the integral is one over the tail beside ``z``: of a tiny ``b`` always over that on the
+        right, for the other begins with a plateau.  ``odds`` is ``x, z, log(1 + z)``.
         """
         xp, (x, z, log) = self.xp, odds
-        right = x > 1
+        right = xp.logical_or(x > 1, xp.logical_and(xp.logical_and(b < 0.1, x > b), z > 1))
         rest = xp.exp(-log)
         share = -xp.expm1(-log)
         turned = xp.where(right, 1 / z, 1.0)

@@ -160,6 +160,26 @@ class NumpySpecial:
             small = small & (np.absolute(np.multiply(k, x, dtype=out.dtype)) < 1e-100)
             return self._repaired(out, small, lambda x: np.expm1(x, dtype=out.dtype), x)
 
+    def sindg(self, x: Raw) -> Raw:
+        """The sine of degrees."""
+        return self._of_degrees(self.special.sindg, x)
+
+    def cosdg(self, x: Raw) -> Raw:
+        """The cosine of degrees."""
+        return self._of_degrees(self.special.cosdg, x)
+
+    def tandg(self, x: Raw) -> Raw:
+        """The tangent of degrees."""
+        return self._of_degrees(self.special.tandg, x)
+
+    def cotdg(self, x: Raw) -> Raw:
+        """The cotangent of degrees."""
+        return self._of_degrees(self.special.cotdg, x)
+
+    def _of_degrees(self, f: Callable[[Raw], Raw], x: Raw) -> Raw:
+        """Without the whole turns where there are many: there SciPy's functions are 0."""
+        return self._repaired(f(x), np.absolute(x) > 1e10, lambda x: f(np.fmod(x, 360.0)), x)
+
     def owens_t(self, h: Raw, a: Raw) -> Raw:
         """SciPy's function, and its series in ``a`` next to 0, where SciPy's loses digits if ``h`` is large."""
         out = self.special.owens_t(h, a)

@@ -259,7 +259,8 @@ class ParameterKernels:
     def kve_order(self, n: int, v: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``v`` of ``exp(x) K_v(x)``: the trapezoidal rule on ``exp(v t - x cosh t)``.
 
-        The integrand falls off doubly exponentially (DLMF 10.32.9), on an interval around its maximum.
+        The integrand falls off doubly exponentially (DLMF 10.32.9), on an interval around its maximum.  Next to 0 that
+        is long, and nearly all of the fall is at its end: there the points ``low + long tanh(crowd u)`` stand closer.
         """
         if is_complex(x):  # by a rule of its own: at real numbers nothing oscillates, and a sum is ten times as fast
             return self.complex_kve_order(n, v, x)
@@ -275,17 +276,20 @@ class ParameterKernels:
         half = xp.arccosh(1 + 44 / radius)
         # below the maximum the integrand may fall off as slowly as exp(v t)
         low = xp.maximum(peak - half - 44 / xp.maximum(v, 1e-3), 0.0)
-        step = (peak + half - low) / count
+        long = peak + half - low
+        crowd = 0.5 * xp.log1p(0.2 * long)
+        long, step = long / xp.tanh(crowd), crowd / count
         at_zero = xp.equal(low, 0)
         top = v * peak - 2 * x * xp.sinh(peak / 2) ** 2
         total: Any = 0.0
         for j in rows(xp, 0, count, step, on_host=self.may_branch):
-            t = low + j * step
+            place = xp.tanh(j * step)
+            t = low + long * place
             wave = 1 + (-1) ** n * xp.exp(-2 * v * t)  # 2 cosh(v t) exp(-v t), or sinh
-            weight = xp.where(xp.logical_and(at_zero, xp.equal(j, 0)), 0.5, 1.0)
+            weight = xp.where(xp.logical_and(at_zero, xp.equal(j, 0)), 0.5, 1.0) * (1 - place * place)
             term = weight * t**n * 0.5 * wave * xp.exp(v * t - 2 * x * xp.sinh(t / 2) ** 2 - top)
             total = total + xp.sum(term, axis=0)
-        out = xp.where(ok, sign * step * total * xp.exp(top), math.nan)
+        out = xp.where(ok, sign * long * step * total * xp.exp(top), math.nan)
         out = xp.where(far, 0.0 * v, out)
         return (out if n else xp.where(pole, math.inf, out)).astype(dtype)
 

@@ -37,7 +37,7 @@ class AngleOf(LengthOf):
 
     def one(self, x: DimArray) -> DimArray:
         out = super().one(x)
-        if not isinstance(x, Traced) or x.value.level is None:
+        if not isinstance(x, Traced):
             return out
         opposite = equal(innermost(x), constant(-1.0))
         if backends.may_look(opposite.raw) and not opposite.raw.any():

@@ -22,14 +22,14 @@ from namedgrad import backends
 from namedgrad.array import DimArray
 from namedgrad.linear import ops
 from namedgrad.squares.identity import alike, remember
-from namedgrad.squares.lengths import MET, Known, Length, Met, Root, as_length, below, near
+from namedgrad.squares.lengths import MET, Known, Length, Met, Root, as_length, below, known_of, near
 from namedgrad.squares.moves import ALL, moved
 from namedgrad.squares.roots import of_both
 from namedgrad.squares.taylor import Of, mended, steep_of
 from namedgrad.trace import Traced, innermost
 
 SQUARES, POWERS = {"multiply", "divide", "negative", "square"}, {"power", "float_power"}  # and multiples of lengths
-__all__ = ["ALL", "MET", "Length", "Met", "alike", "as_length", "below", "near", "of_lengths"]
+__all__ = ["ALL", "MET", "Length", "Met", "alike", "as_length", "below", "known_of", "near", "of_lengths"]
 
 
 def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:

@@ -116,6 +116,23 @@ def near(y: DimArray, known: Known) -> DimArray:
     return out
 
 
+def known_of(
+    x: DimArray, out: DimArray, part: Callable[[Any], Any], radicand: Callable[[DimArray], DimArray],
+    odd: Callable[[Any], Any],
+) -> DimArray:
+    """``out``, of which is known ``part`` of what is known of ``x``, but for other functions of what they name."""
+    if type(x) is not Length:
+        return out
+    known, root = x.known, x.known.root
+    there = Root(part(root.here), lambda: radicand(root.radicand()), (root, part), flat=root.flat, sharp=root.sharp)
+    if not there.may_be_0():
+        return out
+    of = Known(there, lambda: part(known.even), lambda: odd(known.odd))
+    of.steep = known.steep
+    of.follow([known])
+    return near(out, of)
+
+
 def plain(y: DimArray) -> DimArray:
     """Without what is known of it."""
     return Traced(plain(y.value), y.level, y.node) if type(y) is Length else y

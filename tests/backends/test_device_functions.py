@@ -42,8 +42,8 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(ORDER[:200] % 4, np.abs(REAL[:200]) * 9), (2, np.abs(REAL[:200]))] for name in ("kn", "yn", "jve", "yve", "hankel1", "hankel2", "hankel1e", "hankel2e")},
     **{name: [(1.5 * REAL[:200],)] for name in ("ber", "bei", "berp", "beip")}, **{name: [(0.1 + np.abs(REAL[:200]),)] for name in ("ker", "kei", "kerp", "keip")},
     **{name: [tuple(np.exp(RNG.uniform(-8, 8, (n, 300))))] for name, n in (("elliprc", 2), ("elliprd", 3), ("elliprf", 3), ("elliprg", 3), ("elliprj", 4))},
-    "elliprc": [(DEGREES, FREE), (DEGREES, -FREE)], "agm": [(DEGREES, FREE)],
-    "stdtr": [(DEGREES, REAL[:300] / 10), (3.0, REAL[:300])], "stdtrit": [(DEGREES, P), (3.0, P)],
+    "elliprc": [(DEGREES, FREE), (DEGREES, -FREE)], "agm": [(DEGREES, FREE), (np.array([1e300, 1e-300, 1e308]), np.array([1.0, 2.0, 1e308]))],
+    "stdtr": [(DEGREES, REAL[:300] / 10), (3.0, REAL[:300]), (np.inf, REAL[:300]), (10 ** np.linspace(9, 20, 300), REAL[:300] / 10)], "stdtrit": [(DEGREES, P), (3.0, P), (np.inf, P)],
     **{name: [(DEGREES, FREE, SMALL[:300] / 10), (5.0, FREE, SMALL[:300])] for name in ("fdtr", "fdtrc")}, "fdtri": [(DEGREES, FREE, P)],
     **{name: [(COUNT + 0.5, COUNT + 1 + ORDER[:300], P), (0.0, 5, P)] for name in ("bdtr", "bdtrc", "bdtri")},
     **{name: [(COUNT - 0.5, COUNT[::-1] + 0.0, P), (2.0, 3.0, P)] for name in ("nbdtr", "nbdtrc", "nbdtri")},
@@ -86,6 +86,17 @@ def test_right_angles_are_exact(kernels: Any) -> None:
     x = np.array([0.0, 90.0, 180.0, -90.0, 270.0, 360.0, 45.0])
     for name in ("sindg", "cosdg", "tandg", "cotdg"):
         np.testing.assert_array_equal(np.abs(on_device(kernels.function(name), x)[0][:6]), np.abs(getattr(scipy.special, name)(x[:6])))
+
+
+@pytest.mark.parametrize("on", ["numpy", "cupy"])
+def test_degrees_of_many_turns(on: str, kernels: Any) -> None:
+    """SciPy's are 0 from 1e14 on."""
+    x = np.array([1.1e300, -1e15 + 7, 3e14 + 1, 7e13 + 13, -2.5e250])
+    rest = np.radians([float(int(v) % 360) for v in x])
+    for name, expected in {"sindg": np.sin(rest), "cosdg": np.cos(rest), "tandg": np.tan(rest), "cotdg": 1 / np.tan(rest)}.items():
+        f = get_backend(on).function(name)
+        found = f(x) if on == "numpy" else on_device(f, x)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -250,7 +250,7 @@ products = st.builds(Product, count, count, st.integers(0, 4), count, st.integer
 @settings(examples, max_examples=200)
 def test_guarded_contraction_is_a_sum_of_guarded_products(on: On, case: Product) -> None:
     left, right = case.operands()
-    if on.name == "cupy":  # it may not look at cotangents, and takes them for finite
+    if on.name == "cupy" and min(case.rows, case.columns) > 1:  # it may not look at cotangents, and takes them for finite
         left = np.where(np.isinf(left), 3, left).astype(case.dtype)
     expected = np.zeros((case.batch, case.rows, case.columns), case.dtype)
     for b, i, j in np.ndindex(*expected.shape):

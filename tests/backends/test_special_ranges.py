@@ -86,6 +86,25 @@ def test_bessel_functions(name: str, size: float, complex_numbers: bool, kernels
     assert_relative(found, expected, 2e-12, waves)
 
 
+@pytest.mark.parametrize("x", [1e-300, 1e-200, 1e-100, 1e-20, 1e-3], ids=str)
+def test_bessel_functions_of_small_orders_next_to_0(x: float, kernels: Any) -> None:
+    """Integrands that hardly change over hundreds of units, and end at once: K_0(1e-300) lacked 3e-4 of itself."""
+    v = np.array([0.0, 1e-6, 1e-3, 0.1, 0.3, 0.7])
+    for z in (x, x + 0j, 1j * x, x * np.exp(0.3j), -x * np.exp(0.8j)):
+        found = kernels.kv(kernels.asarray(v), kernels.asarray(np.full(6, z))).get()
+        np.testing.assert_allclose(found, scipy.special.kv(v, z), rtol=2e-11)
+
+
+@pytest.mark.parametrize("x", [1e-300, 1e-200, 1e-100, 1e-20], ids=str)
+@pytest.mark.parametrize("turn", [None, 1.0, np.exp(0.8j)], ids=str)
+def test_slopes_in_small_orders_next_to_0(x: float, turn: Any) -> None:
+    """Those of the leading terms, ``1/2 Γ(v) (x/2)**-v`` and the same of ``-v``."""
+    v, log = np.array([0.1, 0.3, 0.7]), np.log(x / 2) + (0.0 if turn is None else np.log(turn + 0j))
+    terms = [scipy.special.gamma(u) * np.exp(-u * log) * (scipy.special.digamma(u) - log) for u in (v, -v)]
+    kernel = get_backend("numpy").kve_order
+    np.testing.assert_allclose(kernel(1, v, np.full(3, x if turn is None else x * turn)), 0.5 * (terms[0] - terms[1]), rtol=2e-11)
+
+
 @pytest.mark.parametrize("name", ["jv", "yv", "iv", "ive", "kv", "kve"])
 @pytest.mark.parametrize("x", [3.5, 3.5 + 0j, 2.0 - 3.0j])
 def test_bessel_functions_of_half_orders_below_0_at_a_number(name: str, x: complex, kernels: Any) -> None:

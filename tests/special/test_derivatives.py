@@ -155,6 +155,8 @@ KNOWN: list[tuple[str, tuple[float, ...], int, list[float]]] = [
     ("stdtr", (1e12, 1.3), 0, [1.4981899159771686e-25, -2.9963798319535499e-37]),
     ("stdtrit", (1.0, 1e-300), 0, [2.1945482016709165e302]),
     ("fdtr", (4.0, 1e6, 1.3), 1, [8.0333957563841e-13]),
+    ("fdtr", (1e-6, 3.0, 2.0), 0, [-6.30359330363043901]),
+    ("fdtr", (1e-4, 20.0, 1.1), 0, [-4.13906922901518666]),
     ("fdtr", (1e5, 7.0, 0.8), 0, [-1.2438692997655720e-10]),
     ("fdtr", (2.0, 4.0, 1e-200), 0, [-2.2985508288968453e-198, 5.283354663022375e-196]),
     ("fdtr", (5.0, 3.0, 1e-30), 2, [1.8263835379599997e-44, 2.7395753069399994e-14]),
@@ -235,7 +237,7 @@ def in_the_order_at_half(name: str, x: float) -> float:
 @pytest.mark.parametrize("x", [0.01, 1.5, 20.0, 300.0])
 def test_derivatives_at_half_orders(name: str, x: float) -> None:
     f, half = getattr(ng, name), ng.DimArray(0.5, ())
-    np.testing.assert_allclose(ng.grad(lambda v: f(v, x))(half).item(), in_the_order_at_half(name, x), rtol=1e-12)
+    np.testing.assert_allclose(ng.grad(lambda v: f(v, x))(half).item(), in_the_order_at_half(name, x), rtol=2e-12)  # 300 radians are rounded
     want = getattr(scipy.special, {"jv": "jvp", "yv": "yvp", "iv": "ivp"}[name])(0.5, x)
     np.testing.assert_allclose(ng.grad(lambda x: f(half, x))(ng.DimArray(x, ())).item(), want, rtol=1e-12)
 

@@ -145,7 +145,7 @@ def _norm(x: DimArray, dims: Names, order: float) -> DimArray:
 
 
 def _scaled(plain: Any, x: DimArray, dims: Names, order: float, first: DimArray) -> DimArray:
-    scale = size_of(x, dims, skipna=False)
+    scale = size_of(x, dims, skipna=False, leading=max if order > 0 else min)
     out = by_scaled(lambda x: plain(x, dims), x, lambda x: e.divide(x, scale), lambda y: multiply(y, scale))
     if not (order < 0 or known_finite(out)):
         out = _at_infinity(out, first, absolute(x), dims)
@@ -165,7 +165,11 @@ def _length_of_lengths(x: DimArray, dims: Names) -> DimArray:
     """By squares of cells, which are smooth where these are 0."""
     size = absolute(x) if x.dtype.kind == "c" else x
     scale = size_of(size, dims, skipna=False)
-    return multiply(e.length(total(e.square(e.divide(size, scale)), dims)), scale)
+
+    def plain(x: DimArray) -> DimArray:
+        return e.length(total(e.square(x), dims))
+
+    return by_scaled(plain, size, lambda x: e.divide(x, scale), lambda y: multiply(y, scale))
 
 
 def _length_of(x: DimArray, dims: Names) -> DimArray:

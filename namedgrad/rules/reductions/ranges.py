@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +19,17 @@ from namedgrad.rules.elementwise import c
 from namedgrad.rules.reductions.common import count_of
 from namedgrad.rules.reductions.extremes import max
 from namedgrad.rules.structure import if_likely, isfinite, not_equal, reorder, where
-from namedgrad.squares import Length, as_length
-from namedgrad.trace import Traced, demote, innermost, is_demoted
+from namedgrad.squares import as_length, known_of
+from namedgrad.trace import Level, Traced, demote, innermost, is_demoted
 
 
-def size_of(x: DimArray, dims: Names, *, skipna: bool | None) -> DimArray:
-    """What vectors are divided by such that the powers of their largest cells are near 1; no gradient passes."""
+def size_of(x: DimArray, dims: Names, *, skipna: bool | None, leading: Callable[..., DimArray] = max) -> DimArray:
+    """What vectors are divided by such that the powers of their leading cells are near 1; no gradient passes."""
     if x.dtype.kind not in "fc" or not count_of(x, dims):  # squares of integers are in the range of doubles
         return c(1.0)
-    largest = stop_gradient(max(absolute(x), dims, skipna=skipna))
-    usable = e.logical_and(isfinite(largest), not_equal(largest, c(0)))
-    return where(usable, e.maximum(largest, c(float(np.finfo(largest.dtype).tiny))), c(1.0))
+    size = stop_gradient(leading(absolute(x), dims, skipna=skipna))
+    usable = e.logical_and(isfinite(size), not_equal(size, c(0)))
+    return where(usable, e.maximum(size, c(float(np.finfo(size.dtype).tiny))), c(1.0))
 
 
 def by_scaled(
@@ -43,15 +44,35 @@ def by_scaled(
     reciprocal, would leave the range, as those of squares of tiny norms do.  How the slope moves with ``x`` is seen one
     level down.
     """
-    if x.level is None or type(x) is Length:
+    if x.level is None:
         return up(f(down(x)))
     if not x.level.fast and is_demoted(x.level):
         return by_scaled(f, demote(x.level, [x])[0], down, up)
-    out = f(Traced(reorder(down(x.value), x.names), x.level, x.node))
+    out = f(_scaled(x, x.level, down))
     if out.level is not x.level:  # nothing is differentiated
         return up(out)
-    value = up(out.value) if x.value.level is None else by_scaled(f, x.value, down, up)
+    value = up(out.value) if x.value.level is None else by_scaled(f, _one_down(x, x.level), down, up)
     return Traced(reorder(value, out.names), out.level, out.node)
+
+
+def _scaled(x: DimArray, level: Level, down: Callable[[DimArray], DimArray]) -> DimArray:
+    """Scaled cells, with the slopes of those that are not; so is what is known of a length.
+
+    Its square is scaled twice, and the slope of it, which is that of a cell times twice one that is scaled, once.
+    """
+    if not isinstance(x, Traced) or x.level is not level:
+        return down(x)
+    out = Traced(reorder(down(x.value), x.names), level, x.node)
+    return known_of(x, out, lambda y: _scaled(y, level, down), lambda y: _scaled(down(y), level, down), lambda y: y)
+
+
+def _one_down(x: DimArray, level: Level) -> DimArray:
+    """The value, of which the same is known."""
+
+    def value(y: Any) -> Any:
+        return y.value if isinstance(y, Traced) and y.level is level else y
+
+    return known_of(x, value(x), value, value, value)
 
 
 def root_of(y: DimArray, square: DimArray) -> DimArray:
