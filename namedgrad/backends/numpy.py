@@ -30,7 +30,7 @@ from namedgrad.backends.overlapping import contract_windows, in_memory_order, is
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
 from namedgrad.backends.signals import HostSignals
-from namedgrad.backends.special import BLOCK
+from namedgrad.backends.special import BLOCK, FEW
 from namedgrad.backends.windows import HostWindows, Span
 
 # glibc returns freed memory to the system at once if it lies at the end of the heap, or belongs to an array of more
@@ -54,6 +54,7 @@ def _keep_freed_memory() -> None:
 _keep_freed_memory()
 
 SHORT_WINDOW = 8
+SHORT_POWERS = (2, 3, 4)
 MANY = 10_000  # cells from which on a detour over their bits pays
 
 
@@ -153,6 +154,30 @@ class NumpyBackend(
     def exp10(self, x: Raw) -> Raw:
         """Ten to the power x, three times as fast as SciPy's."""
         return np.power(10.0, x)
+
+    def power(self, x: Raw, y: Raw) -> Raw:
+        """Squares, cubes and fourth powers by products, within 2 units of the last place: a million in 0.5 ms, not 2.8.
+
+        Where one leaves the range by NumPy's power, which knows the last number that does not, with its warnings.
+        """
+        if type(y) not in (int, float) or y not in SHORT_POWERS or BITS.get(getattr(x, "dtype", None)) is None:
+            return np.power(x, y)
+        if y == SHORT_POWERS[0] or x.size < FEW:  # of which NumPy makes products itself, in twice the time
+            return np.square(x) if y == SHORT_POWERS[0] else np.power(x, y)
+        with np.errstate(all="raise"):
+            try:
+                out = np.square(x)
+                return np.multiply(out, x if y < SHORT_POWERS[-1] else out, out=out)
+            except FloatingPointError:
+                pass
+        return np.power(x, y)
+
+    def power_slope(self, y: Raw, x: Raw, z: Raw) -> Raw:
+        """The slope of such a power from the next lower one."""
+        if type(z) not in (int, float) or z not in SHORT_POWERS or BITS.get(x.dtype) is None:
+            return super().power_slope(y, x, z)
+        out = self.power(x, z - 1)
+        return np.multiply(out, z, out=out)
 
     def modf_whole(self, x: Raw) -> Raw:
         """The second result of ``modf``."""

@@ -266,7 +266,7 @@ def _secant2(y: DimArray, x: DimArray) -> DimArray:
     return sech2(multiply(c(1j), x)) if _is_complex(x) else add(c(1.0), square(y))
 
 
-_QUICK_POWERS = (-1, 0, 0.5, 1, 2)  # which NumPy has by other operations
+_QUICK_POWERS = (-1, 0, 0.5, 1)  # which NumPy has by other operations
 MANY = 1000  # cells from which on it pays to look at them, and a quotient of powers is less work than a power
 
 
@@ -283,6 +283,7 @@ def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray
             return twice(x) if number == 2 else c(float(number))
         if y is None or number - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
+        return _power_slope(y, x, z)
     z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")
     return power_order(1)(x, z) if y is None else _power_slope(y, x, z)
 

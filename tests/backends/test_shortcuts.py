@@ -71,6 +71,27 @@ def test_many_writers_to_few_cells(n: int, dtype: type) -> None:
             NUMPY.scatter_add(line[:n], index + 1, shared=0, sizes=(4,))
 
 
+@pytest.mark.parametrize("record", [False, True])
+@pytest.mark.parametrize("n", [2, 3, 4, 3.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_short_powers_of_many_numbers(dtype: type, n: float, record: bool) -> None:
+    f = (lambda f: ng.compile(f)) if record else (lambda f: f)
+    power, slope = f(lambda x: x**n), f(ng.grad(lambda x: (x**n).sum(skipna=False)))
+    exact = np.exp(RNG.uniform(-4, 4, 2000)).astype(dtype) * RNG.choice([-1, 1], 2000).astype(dtype)
+    most = dtype(mpmath.root(float(np.finfo(dtype).max), n))  # one of these is the last that stays in range
+    ends = [np.nextafter(most, dtype(np.inf)), -most, 1e-15, -0.0, 0.0, np.inf, -np.inf, np.nan, 1e-40, 1e-110, 1e-160]
+    with np.errstate(all="ignore"):
+        for a in (exact, exact[::-2], np.resize(np.array(ends, dtype), 2000), np.resize(np.array(ends[3:8], dtype), 2000)):
+            for _ in range(2):
+                got, g = (h(ng.DimArray(a, "a")) for h in (power, slope))
+            assert got.dtype == g.dtype == dtype
+            np.testing.assert_allclose(got.data, a**n, rtol=4 * np.finfo(dtype).eps, atol=2 * np.finfo(dtype).smallest_subnormal)
+            np.testing.assert_array_equal(np.signbit(got.data[~np.isnan(a)]), np.signbit(a**n)[~np.isnan(a)])
+            np.testing.assert_allclose(g.data, n * a ** (n - 1), rtol=4 * np.finfo(dtype).eps, atol=1e-43)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        ng.DimArray(np.full(2000, 2 * most), "a") ** n
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
 def test_modf_of_many_numbers(dtype: type) -> None:
     x = (5 * RNG.normal(size=(120, 200))).astype(dtype)
