@@ -247,18 +247,21 @@ class NumpyBackend(
     def select(self, mask: Raw, x: Raw) -> Raw:
         """``x`` where the mask is true, exactly 0 elsewhere; of many cells bit by bit.
 
-        On an irregular mask ``np.where`` waits for mispredicted branches: 6.2 ms for a million cells, this 1.8 ms.  The
+        On an irregular mask ``np.where`` waits for mispredicted branches: 3.5 ms for a million cells, this 0.45.  The
         result is laid out as ``x`` is: products of its matrices take 9 ms instead of 14, as no batch becomes innermost.
         """
         bits = BITS.get(getattr(x, "dtype", None))
         if bits is None or np.broadcast(mask, x).size < MANY:
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
-            return self.select(mask.T, x.T).T if x.flags.f_contiguous else super().select(mask, x)
+            turn = np.argsort([-abs(step) for step in x.strides], kind="stable")
+            if any(np.diff(turn) < 0):
+                return self.select(mask.transpose(turn), x.transpose(turn)).transpose(np.argsort(turn))
         keep = np.negative(np.asarray(mask if 0 in x.strides else np.ascontiguousarray(mask)).view(np.int8))
         if keep.size < x.size:  # else it becomes as wide as x where they meet, in the cache: 0.6 ms less than here
             keep = keep.astype(bits)
-        return np.bitwise_and(keep, x.view(bits)).view(x.dtype)
+        into = keep if keep.shape == x.shape and keep.dtype == bits else None
+        return np.bitwise_and(keep, x.view(bits), out=into).view(x.dtype)
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
         """``g * factor``, repaired only if something in it is not finite."""
@@ -281,6 +284,13 @@ class NumpyBackend(
 
         out = _at_once(some, g, y)
         return super().minus_squares(g, y) if out is None else out
+
+    def square_and_one_times(self, g: Raw, y: Raw) -> Raw:
+        """``g (1 + y**2)`` in one array."""
+        out = np.square(y)
+        np.add(out, 1, out=out)
+        alike = isinstance(g, np.ndarray) and (g.shape, g.dtype) == (out.shape, out.dtype)
+        return np.multiply(out, g, out=out if alike else None)
 
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
         """In one pass over memory: of eight million in 10 ms instead of 17."""
