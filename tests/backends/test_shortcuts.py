@@ -92,6 +92,20 @@ def test_short_powers_of_many_numbers(dtype: type, n: float, record: bool) -> No
         ng.DimArray(np.full(2000, 2 * most), "a") ** n
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_polygamma_of_many_numbers(dtype: type, n: int) -> None:
+    some = np.exp(RNG.uniform(-12, 12, 200)).astype(dtype)
+    want = np.array([float(mpmath.psi(n, mpmath.mpf(float(v)))) for v in some])
+    got = ng.polygamma(n, ng.DimArray(np.resize(some, 2000), "a"))
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got.data[:200], want, rtol=2e-15 if dtype is np.float64 else 1e-7)
+    ends = np.array([5e-324, 1e-160, 1e-60, 1e60, 1e200, 1.7e308, 0.5])
+    for a in (ends, np.append(ends, np.inf), np.append(ends, np.nan), np.append(ends, [-0.0, 0.0, -2.0, -0.5])):
+        got = ng.polygamma(n, ng.DimArray(np.resize(a, 2000), "a")).data[: a.size]
+        np.testing.assert_allclose(got, scipy.special.polygamma(n, a), rtol=2e-15)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
 def test_modf_of_many_numbers(dtype: type) -> None:
     x = (5 * RNG.normal(size=(120, 200))).astype(dtype)
