@@ -294,6 +294,17 @@ def test_shares_in_the_larger_and_the_smaller(name: str, odd: Any) -> None:
     np.testing.assert_array_equal(gradients(lambda x: f(x, 0.25), x)[0][6:], (WEIGHTS * (sign * x > sign * 0.25))[6:])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("odd", [0.0, 1e-200, math.inf])
+def test_the_slope_of_the_tangent(odd: float, dtype: Any) -> None:
+    x, w = RNG.uniform(-1.5, 1.5, N).astype(dtype), WEIGHTS.astype(dtype)
+    w[0] = odd
+    _, pull = ng.pullback(ng.tan, a := line(x.copy()))
+    a.data[...] = 0
+    for _ in range(2):
+        np.testing.assert_allclose(pull(line(w)).data, w / np.cos(x.astype(np.float64)) ** 2, rtol=8 * np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("name", ["maximum", "fmin"])
 def test_shares_of_an_array_that_is_met_by_name(name: str) -> None:
     x, z, c = RNG.normal(size=(60, 50)), RNG.normal(size=60), RNG.normal(size=(60, 50))
