@@ -17,7 +17,7 @@ from namedgrad.backends.numpy import SHORT_POWERS
 from namedgrad.backends.special import FEW
 from namedgrad.compile.record import Var
 
-CELLWISE = (np.where, NUMPY.select, NUMPY.scale, NUMPY.shield, NUMPY.power)  # functions that are no ufuncs
+CELLWISE = (NUMPY.where, NUMPY.select, NUMPY.scale, NUMPY.shield, NUMPY.power)  # functions that are no ufuncs
 HALF = 0.5  # what frexp leaves of a power of 2
 
 
@@ -91,7 +91,7 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
             return Constant(np.broadcast_to(out.dtype.type(0), out.shape))
         if is_all(mask, True) or (trusting and _is_weight(mask, x, made)):
             same = x
-    elif function is np.where:
+    elif function == NUMPY.where:
         mask, x, y = args
         same = x if is_all(mask, True) or x is y else y if is_all(mask, False) else None
     elif function is np.multiply:
@@ -122,7 +122,7 @@ def one_value(x: Any) -> Any:
 
 def is_nothing(call: Call, gone: Sequence[bool]) -> bool:
     """Whether the result counts for nothing, as those operands do which are ``gone``: masked everywhere."""
-    if call.function is np.where:
+    if call.function == NUMPY.where:
         return all(g or is_all(a, 0) for g, a in zip(gone[1:], call.args[1:], strict=True))
     if call.function in (np.divide, NUMPY.take, NUMPY.scatter_add):
         return gone[0]

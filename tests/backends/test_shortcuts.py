@@ -92,6 +92,25 @@ def test_short_powers_of_many_numbers(dtype: type, n: float, record: bool) -> No
         ng.DimArray(np.full(2000, 2 * most), "a") ** n
 
 
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.complex64])
+def test_one_or_the_other_of_many_cells(dtype: type, share: float) -> None:
+    shape = 60, 20, 20
+    x, y = ((9 * RNG.normal(size=shape)).astype(dtype) for _ in range(2))
+    if np.issubdtype(dtype, np.inexact):
+        x[0, 0, :5], y[1, 1, :5] = [np.nan, -0.0, np.inf, -np.inf, 0.0], [0.0, np.inf, -0.0, np.nan, -np.inf]
+    masks = RNG.random(shape) < share, (RNG.random((20, 60, 20)) < share).transpose(1, 0, 2), RNG.random((20, 20)) < share
+    others = y, y[0], y.transpose(0, 2, 1), y[..., :1], y[::-1], dtype(2), y.real.astype(np.float64), 1.5, -3, True, np.float32(0.1)
+    for mask in (*masks, masks[0].astype(int), share > 0.1):
+        for other in others:
+            for a, b in ((x, other), (other, x), (other, 2.5), (other, dtype(7)), (2.5, -1), (2, 3), (-0.0, 0.1)):
+                got, want = NUMPY.where(mask, a, b), np.where(mask, a, b)
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
+                if want.dtype.kind == "f":
+                    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_polygamma_of_many_numbers(dtype: type, n: int) -> None:
