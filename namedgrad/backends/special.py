@@ -548,7 +548,7 @@ class SpecialKernels:
 
     def masked_fill(self, x: Raw, mask: Raw, value: Raw) -> Raw:
         """``x``, and ``value`` where the mask is true."""
-        return self.xp.where(mask, value, x)
+        return self.function("where")(mask, value, x)
 
     def i0(self, x: Raw) -> Raw:
         """SciPy's function: NumPy's of that name is slower and knows no float32."""
