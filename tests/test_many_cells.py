@@ -294,6 +294,34 @@ def test_shares_in_the_larger_and_the_smaller(name: str, odd: Any) -> None:
     np.testing.assert_array_equal(gradients(lambda x: f(x, 0.25), x)[0][6:], (WEIGHTS * (sign * x > sign * 0.25))[6:])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("odd", [0.0, 1e-200, math.inf])
+def test_the_slope_of_the_tangent(odd: float, dtype: Any) -> None:
+    x, w = RNG.uniform(-1.5, 1.5, N).astype(dtype), WEIGHTS.astype(dtype)
+    w[0] = odd
+    _, pull = ng.pullback(ng.tan, a := line(x.copy()))
+    a.data[...] = 0
+    for _ in range(2):
+        np.testing.assert_allclose(pull(line(w)).data, w / np.cos(x.astype(np.float64)) ** 2, rtol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("odd", [None, 0, 1e-30 + 1e-30j, 1e30 - 1e30j, -1e-30j, -math.inf])
+def test_the_slope_of_the_length_of_complex_numbers(odd: complex | None, dtype: Any) -> None:
+    z, t = ((RNG.normal(size=N) + 1j * RNG.normal(size=N)).astype(dtype) for _ in range(2))
+    z[0] = z[0] if odd is None else odd
+    with np.errstate(invalid="ignore"):
+        turn = z / np.where(z == 0, 1, abs(z.astype(np.complex128)))
+    turn[0] = turn[0] if odd != -math.inf else -1
+    y, pull = ng.pullback(ng.absolute, a := line(z.copy()))
+    y.data[...], a.data[...] = 0, 0
+    tol = 40 * np.finfo(dtype).eps
+    for w in (WEIGHTS, WEIGHTS, 1e30 * WEIGHTS):
+        np.testing.assert_allclose(pull(line(w.astype(z.real.dtype))).data, w * turn, rtol=tol)
+    _, tangent = ng.pushforward(ng.absolute, (line(z),), (line(t),))
+    np.testing.assert_allclose(tangent.data, (turn.conj() * t).real, rtol=tol, atol=tol)
+
+
 @pytest.mark.parametrize("name", ["maximum", "fmin"])
 def test_shares_of_an_array_that_is_met_by_name(name: str) -> None:
     x, z, c = RNG.normal(size=(60, 50)), RNG.normal(size=60), RNG.normal(size=(60, 50))

@@ -30,7 +30,7 @@ from namedgrad.backends.overlapping import contract_windows, in_memory_order, is
 from namedgrad.backends.resampling import HostResampling
 from namedgrad.backends.rows import BLAS_THREADS_FROM, long_products, row_products, total
 from namedgrad.backends.signals import HostSignals
-from namedgrad.backends.special import BLOCK
+from namedgrad.backends.special import BLOCK, FEW
 from namedgrad.backends.windows import HostWindows, Span
 
 # glibc returns freed memory to the system at once if it lies at the end of the heap, or belongs to an array of more
@@ -54,6 +54,7 @@ def _keep_freed_memory() -> None:
 _keep_freed_memory()
 
 SHORT_WINDOW = 8
+SHORT_POWERS = (2, 3, 4)
 MANY = 10_000  # cells from which on a detour over their bits pays
 
 
@@ -154,6 +155,30 @@ class NumpyBackend(
         """Ten to the power x, three times as fast as SciPy's."""
         return np.power(10.0, x)
 
+    def power(self, x: Raw, y: Raw) -> Raw:
+        """Squares, cubes and fourth powers by products, within 2 units of the last place: a million in 0.5 ms, not 2.8.
+
+        Where one leaves the range by NumPy's power, which knows the last number that does not, with its warnings.
+        """
+        if type(y) not in (int, float) or y not in SHORT_POWERS or BITS.get(getattr(x, "dtype", None)) is None:
+            return np.power(x, y)
+        if y == SHORT_POWERS[0] or x.size < FEW:  # of which NumPy makes products itself, in twice the time
+            return np.square(x) if y == SHORT_POWERS[0] else np.power(x, y)
+        with np.errstate(all="raise"):
+            try:
+                out = np.square(x)
+                return np.multiply(out, x if y < SHORT_POWERS[-1] else out, out=out)
+            except FloatingPointError:
+                pass
+        return np.power(x, y)
+
+    def power_slope(self, y: Raw, x: Raw, z: Raw) -> Raw:
+        """The slope of such a power from the next lower one."""
+        if type(z) not in (int, float) or z not in SHORT_POWERS or BITS.get(x.dtype) is None:
+            return super().power_slope(y, x, z)
+        out = self.power(x, z - 1)
+        return np.multiply(out, z, out=out)
+
     def modf_whole(self, x: Raw) -> Raw:
         """The second result of ``modf``."""
         return np.trunc(x) if np.asarray(x).dtype.kind == "f" else np.modf(x)[1]
@@ -222,18 +247,39 @@ class NumpyBackend(
     def select(self, mask: Raw, x: Raw) -> Raw:
         """``x`` where the mask is true, exactly 0 elsewhere; of many cells bit by bit.
 
-        On an irregular mask ``np.where`` waits for mispredicted branches: 6.2 ms for a million cells, this 1.8 ms.  The
+        On an irregular mask ``np.where`` waits for mispredicted branches: 3.5 ms for a million cells, this 0.45.  The
         result is laid out as ``x`` is: products of its matrices take 9 ms instead of 14, as no batch becomes innermost.
         """
         bits = BITS.get(getattr(x, "dtype", None))
         if bits is None or np.broadcast(mask, x).size < MANY:
             return super().select(mask, x)
         if x.shape == np.shape(mask) and not (x.flags.c_contiguous or 0 in x.strides):
-            return self.select(mask.T, x.T).T if x.flags.f_contiguous else super().select(mask, x)
+            turn = np.argsort([-abs(step) for step in x.strides], kind="stable")
+            if any(np.diff(turn) < 0):
+                return self.select(mask.transpose(turn), x.transpose(turn)).transpose(np.argsort(turn))
         keep = np.negative(np.asarray(mask if 0 in x.strides else np.ascontiguousarray(mask)).view(np.int8))
         if keep.size < x.size:  # else it becomes as wide as x where they meet, in the cache: 0.6 ms less than here
             keep = keep.astype(bits)
-        return np.bitwise_and(keep, x.view(bits)).view(x.dtype)
+        into = keep if keep.shape == x.shape and keep.dtype == bits else None
+        return np.bitwise_and(keep, x.view(bits), out=into).view(x.dtype)
+
+    def where(self, mask: Raw, x: Raw, y: Raw) -> Raw:
+        """One or the other, as NumPy's; of many cells bit by bit where that waits for mispredicted branches.
+
+        Numbers at a million cells in 0.45 ms instead of 3.5, arrays in 1.5, in single precision 0.25 and 0.55.  Where a
+        mask is regular NumPy takes 0.6 ms of any kind, so that doubles are left to it.
+        """
+        if getattr(mask, "size", 0) < MANY or (bits := _joint_bits(x, y)) is None:
+            return np.where(mask, x, y)
+        many = [v for v in (x, y) if np.size(v) > 1]
+        whole = mask.dtype == bool and all(v.shape == mask.shape and v.flags.c_contiguous for v in (mask, *many))
+        if not whole or (many and bits is np.int64 and not _is_irregular(mask)):
+            return np.where(mask, x, y)
+        kind = np.float64 if bits is np.int64 else np.float32
+        one, other = (np.asarray(v, kind).view(bits) for v in (x, y))
+        keep = np.negative(mask.view(np.int8)).astype(bits)
+        np.bitwise_and(keep, np.bitwise_xor(one, other), out=keep)
+        return np.bitwise_xor(keep, other, out=keep).view(kind)
 
     def scale(self, g: Raw, factor: Raw) -> Raw:
         """``g * factor``, repaired only if something in it is not finite."""
@@ -256,6 +302,13 @@ class NumpyBackend(
 
         out = _at_once(some, g, y)
         return super().minus_squares(g, y) if out is None else out
+
+    def square_and_one_times(self, g: Raw, y: Raw) -> Raw:
+        """``g (1 + y**2)`` in one array."""
+        out = np.square(y)
+        np.add(out, 1, out=out)
+        alike = isinstance(g, np.ndarray) and (g.shape, g.dtype) == (out.shape, out.dtype)
+        return np.multiply(out, g, out=out if alike else None)
 
     def minus_share(self, g: Raw, x: Raw, y: Raw) -> Raw:
         """In one pass over memory: of eight million in 10 ms instead of 17."""
@@ -441,6 +494,20 @@ def _at_once(formula: Callable[..., Any], *arrays: Raw, spare: bool = False) -> 
     for some in blocks(*arrays, out):
         formula(*some, *([more[: some[0].size]] if spare else []))
     return out
+
+
+def _joint_bits(x: Raw, y: Raw) -> Any:
+    """The integers of the size of two arrays of one kind of floats, or numbers of Python's in place of one or both."""
+    kinds = {getattr(v, "dtype", None) for v in (x, y) if type(v) not in (int, float)}
+    if not kinds and float in (type(x), type(y)):
+        return BITS[np.dtype(np.float64)]
+    return BITS.get(kinds.pop()) if len(kinds) == 1 else None
+
+
+def _is_irregular(mask: Raw) -> bool:
+    """Whether of some cells in its middle every fourth differs from the one before."""
+    some = mask.reshape(-1)[mask.size // 2 :][: MANY // 2]
+    return bool(4 * np.count_nonzero(some[1:] != some[:-1]) > some.size)
 
 
 def _two_products(x: Raw, y: Raw, z: Raw, w: Raw, *into: Raw) -> None:

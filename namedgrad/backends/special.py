@@ -275,7 +275,8 @@ class SpecialKernels:
 
     def _sine_quotient(self, x: Raw, unit: float) -> Raw:
         """``sin(x) / x`` of ``unit * x``: 1 at 0, and 0 at infinity."""
-        xp, dtype, x = self.xp, result_dtype(x), double(x)
+        xp, dtype = self.xp, result_dtype(x)
+        x = x if unit == 1.0 and dtype == np.float32 else double(x)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = x if unit == 1.0 else x * unit
             out = xp.sin(self._less_turns(x, unit)) / z
@@ -547,7 +548,7 @@ class SpecialKernels:
 
     def masked_fill(self, x: Raw, mask: Raw, value: Raw) -> Raw:
         """``x``, and ``value`` where the mask is true."""
-        return self.xp.where(mask, value, x)
+        return self.function("where")(mask, value, x)
 
     def i0(self, x: Raw) -> Raw:
         """SciPy's function: NumPy's of that name is slower and knows no float32."""

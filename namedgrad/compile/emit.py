@@ -23,7 +23,7 @@ from namedgrad.compile.rewrite import Constant
 
 KEYWORD_ONLY = {np.maximum, np.minimum}  # NumPy warns of a third positional argument; elsewhere it is the faster way
 ADDING = {NUMPY.plus_part, NUMPY.write_block}  # to their first operand
-MADE_ANEW = {NUMPY.uncut, NUMPY.part, *ADDING}  # whose results own their memory, as those of ufuncs do
+MADE_ANEW = {NUMPY.uncut, NUMPY.part, NUMPY.power, *ADDING}  # whose results own their memory, as those of ufuncs do
 NOT_IN_PLACE = {np.sign}  # a million cells of both signs take 5.6 ms where they lie, 0.8 to elsewhere
 
 

@@ -263,11 +263,11 @@ class _Simplify:
 
     def counting(self, function: Any, args: Sequence[Any]) -> Sequence[int] | None:
         """Which operands a result depends on, unless on all: on none that is masked everywhere."""
-        if function is np.where and type(args[0]) is Constant:
+        if function == NUMPY.where and type(args[0]) is Constant:
             return (0, 1) if is_all(args[0], True) else (0, 2) if is_all(args[0], False) else None
         gone = self.gone(args)
         if any(gone) and is_nothing(Call(function, tuple(args), {}), gone):  # by an earlier mask, if it is one again
-            both = function is np.where  # the other one is 0
+            both = function == NUMPY.where  # the other one is 0
             return [i for i, g in enumerate(gone) if g or (both and i)]
         return (0,) if function == NUMPY.select and is_all(args[0], False) else None
 

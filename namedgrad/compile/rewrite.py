@@ -5,6 +5,7 @@ Each rule holds for the values that count: where a bet is on, a result that is n
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from namedgrad.backends import NUMPY
+from namedgrad.backends.numpy import SHORT_POWERS
+from namedgrad.backends.special import FEW
 from namedgrad.compile.record import Var
 
-CELLWISE = (np.where, NUMPY.select, NUMPY.scale, NUMPY.shield)  # functions that are no ufuncs
+CELLWISE = (NUMPY.where, NUMPY.select, NUMPY.scale, NUMPY.shield, NUMPY.power)  # functions that are no ufuncs
 HALF = 0.5  # what frexp leaves of a power of 2
 
 
@@ -45,9 +48,12 @@ def unguarded(call: Call) -> Call:
 def cheaper(call: Call) -> Call:
     """The call that NumPy itself would make for the operator."""
     function, args, kwargs = call
-    if function is np.power and is_all(args[1], 2) and is_float(args[0]):
+    if function != NUMPY.power:
+        return call
+    if is_all(args[1], 2) and is_float(args[0]):
         return Call(np.square, args[:1], kwargs)
-    return call
+    short = type(args[1]) in (int, float) and args[1] in SHORT_POWERS and is_float(args[0])
+    return call if short and math.prod(args[0].shape) >= FEW else Call(np.power, args, kwargs)  # which writes in place
 
 
 def with_one_factor(call: Call, out: Var, made: Mapping[Var, Call]) -> tuple[Call, Var] | None:
@@ -85,13 +91,13 @@ def operand(call: Call, out: Var, made: Mapping[Var, Call], *, trusting: bool) -
             return Constant(np.broadcast_to(out.dtype.type(0), out.shape))
         if is_all(mask, True) or (trusting and _is_weight(mask, x, made)):
             same = x
-    elif function is np.where:
+    elif function == NUMPY.where:
         mask, x, y = args
         same = x if is_all(mask, True) or x is y else y if is_all(mask, False) else None
     elif function is np.multiply:
         x, y = args
         same = y if is_all(x, 1) else x if is_all(y, 1) else None
-    elif (function is np.power and is_all(args[1], 1)) or (trusting and function == NUMPY.shield):
+    elif (function == NUMPY.power and is_all(args[1], 1)) or (trusting and function == NUMPY.shield):
         same = args[0]
     if type(same) is not Var or (same.dtype is None) is not (out.dtype is None):  # None would equal float64
         return None
@@ -116,7 +122,7 @@ def one_value(x: Any) -> Any:
 
 def is_nothing(call: Call, gone: Sequence[bool]) -> bool:
     """Whether the result counts for nothing, as those operands do which are ``gone``: masked everywhere."""
-    if call.function is np.where:
+    if call.function == NUMPY.where:
         return all(g or is_all(a, 0) for g, a in zip(gone[1:], call.args[1:], strict=True))
     if call.function in (np.divide, NUMPY.take, NUMPY.scatter_add):
         return gone[0]

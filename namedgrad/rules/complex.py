@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
 from namedgrad.linear import Map, Structural, like, product
 from namedgrad.primitive import Elementwise, operation, sample
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.structure import add, cast, equal, multiply, stamp, where, zeros_spread
+from namedgrad.rules.structure import MANY, add, cast, equal, multiply, stamp, where, zeros_spread
 from namedgrad.squares import Length, as_length
 from namedgrad.trace import apply
 
@@ -61,19 +62,37 @@ _conj = _Conjugate("conjugate", None)
 
 
 class _Modulus(Elementwise):
-    """The length of a complex number: as such a million take 2 ms, those of two parts 50; their derivatives are alike."""
+    """The length of a complex number: as such a million take 2 ms, those of two parts 50; their derivatives are alike.
+
+    The conjugate over a length that is known to be neither 0 nor out of range has a third of the passes of two parts.
+    """
+
+    keeps = "result"
 
     def one(self, x: DimArray) -> DimArray:
         return apply(self, (x,))
 
     def linear(self, out: DimArray, ins: list[DimArray], need: list[bool]) -> Map:
         (z,) = ins
+        if z.level is None and _is_moderate(out):
+            back = _conj.one(z)
+            return _Products(
+                lambda t: e.divide(_real.one(product(t, back)), out), lambda g: product(e.divide(g, out), back)
+            )
         home, x, y = z.dtype, _real.one(z), _imag.one(z)
         p, q = e.part_of_length(x, y, out), e.part_of_length(y, x, out)
         return _Products(
             lambda t: add(product(_real.one(t), p), product(_imag.one(t), q)),
             lambda g: add(cast(product(g, p), home), _from_imag.one(product(g, q))),
         )
+
+
+def _is_moderate(y: DimArray) -> bool:
+    """Whether many lengths may be looked at, none of which takes a cotangent of a usual size out of range."""
+    if y.size < MANY or not backends.may_look(y.raw) or backends.is_recording():
+        return False
+    least = np.finfo(y.dtype).tiny ** 0.125
+    return bool(least < y.raw.min() and y.raw.max() < 1 / least)
 
 
 def _square_of_modulus(z: DimArray) -> DimArray:

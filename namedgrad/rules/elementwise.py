@@ -18,13 +18,13 @@ import numpy as np
 from namedgrad import backends
 from namedgrad.array import DimArray, make
 from namedgrad.axes import NONE
-from namedgrad.linear import Pair, ops
+from namedgrad.linear import Pair, Scale, like, ops
 from namedgrad.primitive import Elementwise, elementwise, mask, operation, sample
 from namedgrad.rules import structure
 from namedgrad.rules.jointly import Joint, OfBoth
 from namedgrad.rules.lengths import angle_of, length_of, powering
 from namedgrad.rules.structure import add, equal, known_finite, multiply, negative, scale, select, subtract, where
-from namedgrad.trace import innermost
+from namedgrad.trace import Traced, innermost
 
 for _prim in (add, subtract, multiply):
     _prim.publish(("real", "real"))
@@ -84,6 +84,48 @@ def at_zero(x: DimArray, factor: DimArray) -> DimArray:
     return select(structure.not_equal(x, c(0)), factor)
 
 
+class _Extreme(Elementwise):
+    """The larger or smaller of two: who wins is found once for both."""
+
+    def __init__(self, name: str, share: Elementwise) -> None:
+        super().__init__(name, (lambda y, x, z: _share(share, x, z), lambda y, x, z: _share(share, z, x)))
+        self.share = share
+
+    def two(self, x: DimArray, y: DimArray) -> DimArray:
+        level: Any = x.level
+        if level is None or y.level is not level or not level.fast or type(x) is not Traced or type(y) is not Traced:
+            return super().two(x, y)
+        a, b = x.value, y.value
+        if x is y or a.level is not None or b.level is not None or not a.dtype.kind == b.dtype.kind == "f":
+            return super().two(x, y)
+        out = self.compute_two(a, b)
+        shares = _clear_shares(self.share, a, b) or (self.share(a, b), self.share(b, a))
+        terms = [(f, v.names, None if v.dtype is out.dtype else v.dtype) for f, v in zip(shares, (a, b), strict=True)]
+        traced: DimArray = level.record(Scale(terms, None if x.names == y.names else like(out)), (x.node, y.node), out)
+        return traced
+
+
+def _share(share: Elementwise, x: DimArray, z: DimArray) -> Any:
+    return share(x, z) if (found := _clear_shares(share, x, z)) is None else found[0]
+
+
+def _clear_shares(share: Elementwise, x: DimArray, z: DimArray) -> tuple[Any, Any] | None:
+    """The shares of both in the larger or smaller, of many cells of which none ties or is NaN: where it is which."""
+    if max(x.size, z.size) >= MANY and all(backends.may_look(innermost(a).raw) for a in (x, z)):
+        beats, loses = (greater, less) if share in (above, present_above) else (less, greater)
+        ways = (beats(x, z), loses(x, z)) if len(x.names) >= len(z.names) else (loses(z, x), beats(z, x))  # in memory order
+        if logical_or(*ways).raw.all():
+            return mask(ways[0]), mask(ways[1])
+    return None
+
+
+def extreme(name: str, share: Elementwise) -> Elementwise:
+    """Declare one of them, given the share of the first."""
+    prim = _Extreme(name, share)
+    prim.publish(("real", "real"))
+    return prim
+
+
 class _LogSum(Joint):
     """With the shares of both operands: all are found from one exponential."""
 
@@ -128,6 +170,7 @@ product_times  = elementwise("product_times",  None, None, None)
 quotient_times = elementwise("quotient_times", None, None, None)
 minus_share    = elementwise("minus_share",    None, None, None)
 minus_squares  = elementwise("minus_squares",  None, None)
+square_and_one_times = elementwise("square_and_one_times", None, None)
 quotient_tangent = elementwise("quotient_tangent", None, None, None, None)
 reciprocal = elementwise("reciprocal",     lambda y, x: late(y, lambda y: negative(square(y)), minus_squares.two, of_one=True), domain="nonzero")
 square     = elementwise("square",         lambda y, x: twice(x), domain="real")
@@ -145,15 +188,15 @@ ldexp      = elementwise("ldexp",          lambda y, x, z: ldexp(structure.cast(
 turn       = elementwise("turn",           lambda y, x, z: multiply(c(-2.0), structure.outweighed(y, turn(z, x))), lambda y, x, z: _squares_apart(turn(z, x), y))
 part_of_length = elementwise("part_of_length", lambda y, x, z, h: at_zero(h, divide(square(part_of_length(z, x, h)), h)), lambda y, x, z, h: at_zero(h, negative(multiply(y, divide(part_of_length(z, x, h), h)))), None)
 
-# ---- ties share                          d/dx                                   d/dz
-maximum    = elementwise("maximum",        lambda y, x, z: _won(above, x, z),          lambda y, x, z: _won(above, z, x), domain="real")
-minimum    = elementwise("minimum",        lambda y, x, z: _won(below, x, z),          lambda y, x, z: _won(below, z, x), domain="real")
-fmax       = elementwise("fmax",           lambda y, x, z: _won(present_above, x, z),  lambda y, x, z: _won(present_above, z, x), domain="real")
-fmin       = elementwise("fmin",           lambda y, x, z: _won(present_below, x, z),  lambda y, x, z: _won(present_below, z, x), domain="real")
+# ---- ties share
 above      = elementwise("above",          None, None)
 below      = elementwise("below",          None, None)
 present_above = elementwise("present_above", None, None)
 present_below = elementwise("present_below", None, None)
+maximum    = extreme("maximum", above)
+minimum    = extreme("minimum", below)
+fmax       = extreme("fmax", present_above)
+fmin       = extreme("fmin", present_below)
 
 # ---- exponentials and logarithms
 exp        = elementwise("exp",            lambda y, x: y, domain="real")
@@ -217,16 +260,6 @@ def _as_precise(x: DimArray, y: DimArray) -> DimArray:
     return structure.cast(x, dtype) if dtype.itemsize > x.dtype.itemsize else x
 
 
-def _won(share: Elementwise, x: DimArray, z: DimArray) -> Any:
-    """The share of ``x`` in the larger or smaller: of many cells of which none ties or is NaN, where it is that one."""
-    if max(x.size, z.size) >= MANY and all(backends.may_look(innermost(a).raw) for a in (x, z)):
-        beats, loses = (greater, less) if share in (above, present_above) else (less, greater)
-        ways = (beats(x, z), loses(x, z)) if len(x.names) >= len(z.names) else (loses(z, x), beats(z, x))  # in memory order
-        if logical_or(*ways).raw.all():
-            return mask(ways[0])
-    return share(x, z)
-
-
 def late(x: DimArray, whole: Callable[[DimArray], DimArray], meets: Callable[[DimArray, DimArray], DimArray],
          joins: Callable[[DimArray, DimArray], DimArray] | None = None, *, of_one: bool = False) -> DimArray:
     """A factor made of many cells when it is needed, and only if cotangents do not meet these; of others at once.
@@ -263,10 +296,12 @@ def _is_complex(x: DimArray) -> bool:
 
 def _secant2(y: DimArray, x: DimArray) -> DimArray:
     """The derivative of tan; far from the real axis 1 + tan(x)**2 is nothing but rounding."""
-    return sech2(multiply(c(1j), x)) if _is_complex(x) else add(c(1.0), square(y))
+    if _is_complex(x):
+        return sech2(multiply(c(1j), x))
+    return late(y, lambda y: add(c(1.0), square(y)), square_and_one_times.two, of_one=True)
 
 
-_QUICK_POWERS = (-1, 0, 0.5, 1, 2)  # which NumPy has by other operations
+_QUICK_POWERS = (-1, 0, 0.5, 1)  # which NumPy has by other operations
 MANY = 1000  # cells from which on it pays to look at them, and a quotient of powers is less work than a power
 
 
@@ -283,6 +318,7 @@ def _power_base(x: DimArray, z: DimArray, y: DimArray | None = None) -> DimArray
             return twice(x) if number == 2 else c(float(number))
         if y is None or number - 1 in _QUICK_POWERS or y.size < MANY or not backends.may_look(innermost(y).raw):
             return multiply(z, power(x, subtract(z, c(1))))
+        return _power_slope(y, x, z)
     z = z if z.dtype.kind in "fc" else structure.cast(z, "float64")
     return power_order(1)(x, z) if y is None else _power_slope(y, x, z)
 

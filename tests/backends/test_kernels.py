@@ -316,8 +316,10 @@ def test_selection_where_mask_and_values_are_broadcast(dtype):
     if dtype != "int64":
         x[3, 4, 5] = np.nan
     masks = rng.random((60, 20, 20)) < 0.5, rng.random((1, 20, 20)) < 0.5, rng.random((20, 1)) < 0.5, np.True_
+    masks += (rng.random((20, 60, 20)) < 0.5).transpose(1, 2, 0), (rng.random((120, 20, 20)) < 0.5)[::2, :, ::-1]
+    turned = [np.asarray(x.transpose(p), order="C").transpose(np.argsort(p)) for p in ((1, 0, 2), (2, 0, 1))]
     for mask in masks:
-        for values in (x, x[:, :1], x[:, :, 3:4], x.transpose(0, 2, 1), x[::2].repeat(2, 0)[::-1]):
+        for values in (x, x[:, :1], x[:, :, 3:4], x.transpose(0, 2, 1), x[::2].repeat(2, 0)[::-1], x[..., ::-1], *turned):
             got = backends.NUMPY.select(mask, values)
             np.testing.assert_array_equal(got, np.where(mask, values, values.dtype.type(0)))
             assert got.dtype == values.dtype

@@ -71,6 +71,60 @@ def test_many_writers_to_few_cells(n: int, dtype: type) -> None:
             NUMPY.scatter_add(line[:n], index + 1, shared=0, sizes=(4,))
 
 
+@pytest.mark.parametrize("record", [False, True])
+@pytest.mark.parametrize("n", [2, 3, 4, 3.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_short_powers_of_many_numbers(dtype: type, n: float, record: bool) -> None:
+    f = (lambda f: ng.compile(f)) if record else (lambda f: f)
+    power, slope = f(lambda x: x**n), f(ng.grad(lambda x: (x**n).sum(skipna=False)))
+    exact = np.exp(RNG.uniform(-4, 4, 2000)).astype(dtype) * RNG.choice([-1, 1], 2000).astype(dtype)
+    most = dtype(mpmath.root(float(np.finfo(dtype).max), n))  # one of these is the last that stays in range
+    ends = [np.nextafter(most, dtype(np.inf)), -most, 1e-15, -0.0, 0.0, np.inf, -np.inf, np.nan, 1e-40, 1e-110, 1e-160]
+    with np.errstate(all="ignore"):
+        for a in (exact, exact[::-2], np.resize(np.array(ends, dtype), 2000), np.resize(np.array(ends[3:8], dtype), 2000)):
+            for _ in range(2):
+                got, g = (h(ng.DimArray(a, "a")) for h in (power, slope))
+            assert got.dtype == g.dtype == dtype
+            np.testing.assert_allclose(got.data, a**n, rtol=4 * np.finfo(dtype).eps, atol=2 * np.finfo(dtype).smallest_subnormal)
+            np.testing.assert_array_equal(np.signbit(got.data[~np.isnan(a)]), np.signbit(a**n)[~np.isnan(a)])
+            np.testing.assert_allclose(g.data, n * a ** (n - 1), rtol=4 * np.finfo(dtype).eps, atol=1e-43)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        ng.DimArray(np.full(2000, 2 * most), "a") ** n
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.complex64])
+def test_one_or_the_other_of_many_cells(dtype: type, share: float) -> None:
+    shape = 60, 20, 20
+    x, y = ((9 * RNG.normal(size=shape)).astype(dtype) for _ in range(2))
+    if np.issubdtype(dtype, np.inexact):
+        x[0, 0, :5], y[1, 1, :5] = [np.nan, -0.0, np.inf, -np.inf, 0.0], [0.0, np.inf, -0.0, np.nan, -np.inf]
+    masks = RNG.random(shape) < share, (RNG.random((20, 60, 20)) < share).transpose(1, 0, 2), RNG.random((20, 20)) < share
+    others = y, y[0], y.transpose(0, 2, 1), y[..., :1], y[::-1], dtype(2), y.real.astype(np.float64), 1.5, -3, True, np.float32(0.1)
+    for mask in (*masks, masks[0].astype(int), share > 0.1):
+        for other in others:
+            for a, b in ((x, other), (other, x), (other, 2.5), (other, dtype(7)), (2.5, -1), (2, 3), (-0.0, 0.1)):
+                got, want = NUMPY.where(mask, a, b), np.where(mask, a, b)
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
+                if want.dtype.kind == "f":
+                    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_polygamma_of_many_numbers(dtype: type, n: int) -> None:
+    some = np.exp(RNG.uniform(-12, 12, 200)).astype(dtype)
+    want = np.array([float(mpmath.psi(n, mpmath.mpf(float(v)))) for v in some])
+    got = ng.polygamma(n, ng.DimArray(np.resize(some, 2000), "a"))
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got.data[:200], want, rtol=2e-15 if dtype is np.float64 else 1e-7)
+    ends = np.array([5e-324, 1e-160, 1e-60, 1e60, 1e200, 1.7e308, 0.5])
+    for a in (ends, np.append(ends, np.inf), np.append(ends, np.nan), np.append(ends, [-0.0, 0.0, -2.0, -0.5])):
+        got = ng.polygamma(n, ng.DimArray(np.resize(a, 2000), "a")).data[: a.size]
+        np.testing.assert_allclose(got, scipy.special.polygamma(n, a), rtol=2e-15)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
 def test_modf_of_many_numbers(dtype: type) -> None:
     x = (5 * RNG.normal(size=(120, 200))).astype(dtype)
