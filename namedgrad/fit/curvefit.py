@@ -158,7 +158,15 @@ def curvefit(
     missing = tuple(n for n in names if n not in (p0 or {}) and n not in defaults)
     settings = as_options(dict(kwargs or {}), options, len(names), bounded=bool(bounds))
     series = Series(func, tuple(names), missing, bool(skipna), settings)
-    found, failures = {}, []
+    found = _fitted(obj, plan, series, start, limits, errors)
+    attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
+    return xr.Dataset(found, dict.fromkeys(("param", "cov_i", "cov_j"), names), attrs | plan.attrs)
+
+
+def _fitted(obj: Any, plan: Plan, series: Series, start: Any, limits: Any, errors: str) -> dict[str, Any]:
+    """What becomes of every variable; an error speaks of all fits that failed, after the others are done."""
+    found: dict[str, Any] = {}
+    failures = []
     for prefix, da in _variables(obj).items():
         several, failed = _fit(plan, da, series, start, limits, errors)
         status = several["curvefit_status"]
@@ -172,8 +180,7 @@ def curvefit(
     if failures:
         kind = ValueError if all(isinstance(f, ValueError) for f in failures) else RuntimeError
         raise kind("\n".join(map(str, failures)))
-    attrs = {} if isinstance(obj, xr.DataArray) else dict(obj.attrs)
-    return xr.Dataset(found, dict.fromkeys(("param", "cov_i", "cov_j"), names), attrs | plan.attrs)
+    return found
 
 
 def _with_sigma(kwargs: Mapping[str, Any] | None, options: dict[str, Any]) -> Mapping[str, Any] | None:
@@ -375,7 +382,7 @@ def _fit_block(
 # ------------------------------------------------------------------------------------------------ failures
 
 
-def failure(series: Series, status: Any, failed: Any, where: xr.DataArray | None, name: str = "") -> Exception:
+def failure(series: Series, status: Any, failed: Any, where: xr.DataArray | None, name: str) -> Exception:
     """An error that says why fits failed, how many, and where."""
     reasons = {
         Status.MAX_ITERATIONS: f"Number of calls to function has reached {series.options.evaluations}",

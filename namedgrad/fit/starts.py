@@ -88,7 +88,7 @@ def given_starts(params: Any) -> tuple[Any, list[Name]]:
 
 
 def find_starts(
-    problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals] | None = None
+    problem: Residuals, missing: list[int], begin: Callable[[Callable[..., Any]], Residuals] | None
 ) -> Array:
     """Start values (parameter, cell): those of the problem, with the rows ``missing`` replaced.
 

@@ -226,7 +226,7 @@ def as_given(x: Any) -> Any:
 
 def with_dates(
     start: Callable[[tuple[Any, ...], Any], T], function: Callable[..., Any], data: tuple[Any, ...], others: Any,
-    over: Any, since: Origins | None = None,
+    over: Any, since: Origins | None,
 ) -> Dated[T]:  # fmt: skip
     """``start(data, others)``; if ``function`` cannot compute with the dates among the data, with seconds for them.
 

@@ -7,8 +7,8 @@ positional arrays with axis numbers as ``dim=``.
 from __future__ import annotations
 
 from namedgrad.positional import faces, indexing, leaves, operators, protocol, ufuncs, writing
-from namedgrad.positional.array import PositionalArray, renumber, wrap
-from namedgrad.positional.operands import positional, unwrap
+from namedgrad.positional.array import PositionalArray
+from namedgrad.positional.operands import positional
 
 __all__ = [
     "PositionalArray",
@@ -18,9 +18,6 @@ __all__ = [
     "operators",
     "positional",
     "protocol",
-    "renumber",
     "ufuncs",
-    "unwrap",
-    "wrap",
     "writing",
 ]

@@ -19,3 +19,8 @@ def floating(x: Any) -> DimArray:
 def real_dtype(x: DimArray) -> np.dtype[Any]:
     """The dtype in which counts and means of ``x`` are formed: real, of its precision, or double."""
     return x.dtype.type(0).real.dtype if x.dtype.kind in "fc" else np.dtype(float)
+
+
+def widened(x: DimArray) -> DimArray:
+    """Whole numbers and truth values in the dtype of their sums, as NumPy has it also of single cells."""
+    return cast(x, np.sum(np.empty(0, x.dtype)).dtype) if x.dtype.kind in "biu" else x

@@ -10,9 +10,9 @@ import numpy as np
 
 from namedgrad.array import DimArray, constant
 from namedgrad.axes import AxisError, Name
+from namedgrad.rules.loops import scan_rows
 from namedgrad.rules.movement import concat, slice_of
 from namedgrad.rules.movement.parts import unbind
-from namedgrad.rules.recurrence import scan_rows
 from namedgrad.transforms.checkpoint import checkpoint
 from namedgrad.transforms.leaves import flatten, unflatten
 from namedgrad.transforms.tape import quiet

@@ -20,6 +20,7 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules import reductions as r
 from namedgrad.rules import scans
 from namedgrad.rules.complex import conjugate, real
+from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.reductions.common import in_dtype, summed
@@ -48,7 +49,7 @@ def count(x: DimArray, mask: Any, names: Names, less: float = 0) -> DimArray:
         return c(builtins.max(_cells(x, names) - less, 0))
     m, _ = meet(numbered(mask, "where"), x)
     rest = math.prod(x.sizes[n] for n in names if n not in m.names)
-    some = total(cast(m, r.real_dtype(x)), tuple(n for n in names if n in m.names))
+    some = total(cast(m, real_dtype(x)), tuple(n for n in names if n in m.names))
     return e.maximum(subtract(multiply(some, c(rest)), c(less)), c(0.0))
 
 
@@ -343,7 +344,7 @@ def _about(
     there = equal(x, x)
     mask = there if cells is True else e.logical_and(*meet(there, numbered(cells)))
     y = plain(x, axis, narrow, None, ddof, keepdims, where=mask, mean=mean)
-    y = cast(y, r.real_dtype(x))  # whatever that of the mean is
+    y = cast(y, real_dtype(x))  # whatever that of the mean is
     free = kept(count(x, mask, names, ddof), x, names, keepdims)
     return where(e.greater(free, c(0)), y, c(math.nan))
 

@@ -6,8 +6,8 @@ new dims of the result, met with those of the indexed array where both have them
 
 from namedgrad.rules.indexing import along, search  # noqa: F401 - register operations
 from namedgrad.rules.indexing.at import At
-from namedgrad.rules.indexing.maps import gather, scatter_add
+from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import as_index, beside, plain, wrapped
 from namedgrad.rules.indexing.reading import getitem, isel, take
 
-__all__ = ["At", "as_index", "beside", "gather", "getitem", "isel", "plain", "scatter_add", "take", "wrapped"]
+__all__ = ["At", "as_index", "beside", "gather", "getitem", "isel", "plain", "take", "wrapped"]

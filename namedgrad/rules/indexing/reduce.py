@@ -40,11 +40,6 @@ def spot(x: DimArray, index: dict[Name, DimArray]) -> Spot:
     return Spot(arrays, dims, summed)
 
 
-def widened(x: DimArray) -> DimArray:
-    """Truth values and small integers in the dtype in which NumPy sums them."""
-    return cast(x, np.zeros(0, x.dtype).sum().dtype) if x.dtype.kind in "biu" else x
-
-
 def check_kind(reduce: str, kinds: Sequence[str], what: str) -> str:
     """A known name of a reduction."""
     known = {"add": "sum", "multiply": "prod", "max": "amax", "min": "amin"}.get(reduce, reduce)

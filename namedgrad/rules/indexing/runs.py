@@ -17,10 +17,10 @@ from namedgrad.primitive import LinearCore, Primitive, operation, sample
 from namedgrad.primitive.linear import LAST, linear
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.dims import new_name, pick_one
-from namedgrad.rules.dtypes import real_dtype
+from namedgrad.rules.dtypes import real_dtype, widened
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.positions import beside, named_index
-from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, reduced, widened
+from namedgrad.rules.indexing.reduce import Spot, check_kind, counts, reduced
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.structure import (

@@ -18,12 +18,12 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import check, new_name, number
-from namedgrad.rules.dtypes import floating, real_dtype
+from namedgrad.rules.dtypes import floating, real_dtype, widened
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.indexing.reduce import Spot, counts, reduced, widened
+from namedgrad.rules.indexing.reduce import Spot, counts, reduced
 from namedgrad.rules.reductions.dates import as_smooth
 from namedgrad.rules.reductions.ranges import by_scaled, rescaled, root_of
 from namedgrad.rules.structure import (

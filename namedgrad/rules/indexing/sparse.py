@@ -13,11 +13,12 @@ from namedgrad.axes import AxisError, Name
 from namedgrad.linear import Like
 from namedgrad.primitive import operation, sample
 from namedgrad.rules.dims import check, new_name, pick
+from namedgrad.rules.dtypes import widened
 from namedgrad.rules.elementwise import c, less
 from namedgrad.rules.indexing.maps import gather
 from namedgrad.rules.indexing.masks import chosen_cells, nonzero_padded
 from namedgrad.rules.indexing.positions import beside, named_index, wrapped
-from namedgrad.rules.indexing.reduce import Spot, counts, reduced, spot, widened
+from namedgrad.rules.indexing.reduce import Spot, counts, reduced, spot
 from namedgrad.rules.structure import (
     alongside,
     cast,

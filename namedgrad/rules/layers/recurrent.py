@@ -14,9 +14,9 @@ from namedgrad.rules.contraction.products import dot
 from namedgrad.rules.dims import check
 from namedgrad.rules.layers.cells import Dims, Weights, gru_step, lstm_step, nonlinear, plus, rnn_step, weights_of
 from namedgrad.rules.layers.dropout import dropout
+from namedgrad.rules.loops import scan_rows
 from namedgrad.rules.movement import join, slice_of
 from namedgrad.rules.movement.parts import unbind
-from namedgrad.rules.recurrence import scan_rows
 from namedgrad.rules.structure import positions, reorder, select, where, zeros_spread
 
 State = tuple[DimArray, ...]

@@ -4,9 +4,8 @@ Missing values: with ``skipna`` (the default for floats, as in xarray) a NaN cel
 exactly 0; an all-NaN slice gives xarray's value and zero gradients.
 """
 
-from namedgrad.rules.dtypes import real_dtype
 from namedgrad.rules.reductions.absent import without_nan
-from namedgrad.rules.reductions.common import count_of, counts, divide_counted, present, restore, widened
+from namedgrad.rules.reductions.common import count_of, counts, present, restore
 from namedgrad.rules.reductions.exponentials import logsumexp
 from namedgrad.rules.reductions.extremes import max, min, ptp
 from namedgrad.rules.reductions.moments import corr, cov, std, var
@@ -32,7 +31,6 @@ __all__ = [
     "counts",
     "cov",
     "dist",
-    "divide_counted",
     "idxmax",
     "idxmin",
     "logsumexp",
@@ -43,12 +41,10 @@ __all__ = [
     "present",
     "prod",
     "ptp",
-    "real_dtype",
     "renorm",
     "restore",
     "std",
     "sum",
     "var",
     "vector_norm",
-    "widened",
 ]

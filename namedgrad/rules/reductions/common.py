@@ -13,7 +13,7 @@ from namedgrad.array import DimArray, extent
 from namedgrad.axes import Names
 from namedgrad.primitive import reduction
 from namedgrad.rules import elementwise as e
-from namedgrad.rules.dtypes import real_dtype
+from namedgrad.rules.dtypes import real_dtype, widened
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.singleton import refit
 from namedgrad.rules.structure import cast, not_equal, not_nan, reorder, select, total, where
@@ -101,11 +101,6 @@ def if_enough(out: DimArray, x: DimArray, dims: Names, mask: DimArray | None, sk
         return out
     here = c(count_of(x, dims) >= least) if mask is None else e.greater_equal(counts(mask, dims, "int64"), c(least))
     return where(here, out, c(math.nan))
-
-
-def widened(x: DimArray) -> DimArray:
-    """Whole numbers and truth values in the dtype of their sums, as NumPy has it also of single cells."""
-    return cast(x, np.sum(np.empty(0, x.dtype)).dtype) if x.dtype.kind in "biu" else x
 
 
 def in_dtype(x: DimArray, dtype: Any) -> DimArray:

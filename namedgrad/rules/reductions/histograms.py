@@ -15,9 +15,9 @@ from namedgrad.primitive import operation, sample
 from namedgrad.rules import elementwise as e
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import new_name, pick
+from namedgrad.rules.dtypes import widened
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.indexing.maps import scatter_add
-from namedgrad.rules.indexing.reduce import widened
 from namedgrad.rules.indexing.search import searchsorted
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.differences import difference

@@ -15,12 +15,13 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules.complex import absolute
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import pick
+from namedgrad.rules.dtypes import widened
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import in_single
 from namedgrad.rules.movement.cuts import slice_of
 from namedgrad.rules.movement.joining import join
 from namedgrad.rules.movement.stacking import merge, split
-from namedgrad.rules.reductions.common import asked_in, if_enough, over_present, restore, summed, widened
+from namedgrad.rules.reductions.common import asked_in, if_enough, over_present, restore, summed
 from namedgrad.rules.scans.products import may_divide
 from namedgrad.rules.structure import (
     guarded_contract,

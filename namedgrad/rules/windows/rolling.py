@@ -20,9 +20,9 @@ from namedgrad.rules import elementwise as e
 from namedgrad.rules import reductions, sorting
 from namedgrad.rules.control import stop_gradient
 from namedgrad.rules.dims import mapping
+from namedgrad.rules.dtypes import real_dtype, widened
 from namedgrad.rules.elementwise import c
 from namedgrad.rules.half import HALF, narrow, wide
-from namedgrad.rules.indexing.reduce import widened
 from namedgrad.rules.methods import keep_attrs_by_name, keep_attrs_first
 from namedgrad.rules.movement import broadcast_like, pad
 from namedgrad.rules.reductions.places import place
@@ -176,7 +176,7 @@ class Rolling:
     def mean(self) -> DimArray:
         """Mean of the present cells."""
         out, counts = self._summed(exact=False)
-        dtype = reductions.real_dtype(out)
+        dtype = real_dtype(out)
         return self._enough(e.divide(out, cast(e.maximum(counts, c(1)), dtype)), counts)
 
     def max(self) -> DimArray:
