@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import contextlib
 import ctypes
 import functools
 import math
@@ -158,19 +159,21 @@ class NumpyBackend(
     def power(self, x: Raw, y: Raw) -> Raw:
         """Squares, cubes and fourth powers by products, within 2 units of the last place: a million in 0.5 ms, not 2.8.
 
-        Where one leaves the range by NumPy's power, which knows the last number that does not, with its warnings.
+        Where one leaves the range by NumPy's power, which knows the last number that does not, with its warnings; other
+        whole powers by those of positive numbers, as NumPy takes 59 ms for a million of both signs.
         """
-        if type(y) not in (int, float) or y not in SHORT_POWERS or BITS.get(getattr(x, "dtype", None)) is None:
+        if not is_whole(y) or BITS.get(getattr(x, "dtype", None)) is None:
             return np.power(x, y)
         if y == SHORT_POWERS[0] or x.size < FEW:  # of which NumPy makes products itself, in twice the time
             return np.square(x) if y == SHORT_POWERS[0] else np.power(x, y)
-        with np.errstate(all="raise"):
-            try:
+        if y in SHORT_POWERS:
+            with np.errstate(all="raise"), contextlib.suppress(FloatingPointError):
                 out = np.square(x)
                 return np.multiply(out, x if y < SHORT_POWERS[-1] else out, out=out)
-            except FloatingPointError:
-                pass
-        return np.power(x, y)
+        if not np.signbit(x).any():
+            return np.power(x, y)
+        out = np.power(np.absolute(x), y)
+        return np.copysign(out, x, out=out) if y % 2 else out
 
     def power_slope(self, y: Raw, x: Raw, z: Raw) -> Raw:
         """The slope of such a power from the next lower one."""
@@ -269,11 +272,11 @@ class NumpyBackend(
         Numbers at a million cells in 0.45 ms instead of 3.5, arrays in 1.5, in single precision 0.25 and 0.55.  Where a
         mask is regular NumPy takes 0.6 ms of any kind, so that doubles are left to it.
         """
-        if getattr(mask, "size", 0) < MANY or (bits := _joint_bits(x, y)) is None:
+        if getattr(mask, "size", 0) < 2 * BLOCK or (bits := _joint_bits(x, y)) is None:
             return np.where(mask, x, y)
-        many = [v for v in (x, y) if np.size(v) > 1]
-        whole = mask.dtype == bool and all(v.shape == mask.shape and v.flags.c_contiguous for v in (mask, *many))
-        if not whole or (many and bits is np.int64 and not _is_irregular(mask)):
+        many = [mask, *(v for v in (x, y) if np.size(v) > 1)]
+        whole = mask.dtype == bool and all(v.shape == mask.shape and v.flags.c_contiguous for v in many)
+        if not whole or (bits is np.int64 and not _is_irregular(mask)):
             return np.where(mask, x, y)
         kind = np.float64 if bits is np.int64 else np.float32
         one, other = (np.asarray(v, kind).view(bits) for v in (x, y))
@@ -494,6 +497,11 @@ def _at_once(formula: Callable[..., Any], *arrays: Raw, spare: bool = False) -> 
     for some in blocks(*arrays, out):
         formula(*some, *([more[: some[0].size]] if spare else []))
     return out
+
+
+def is_whole(y: Any) -> bool:
+    """Whether an exponent is a whole number of Python's, of which powers are made otherwise than NumPy does."""
+    return type(y) in (int, float) and not y % 1 and abs(y) >= SHORT_POWERS[0]
 
 
 def _joint_bits(x: Raw, y: Raw) -> Any:

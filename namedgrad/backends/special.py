@@ -359,11 +359,12 @@ class SpecialKernels:
         falling = z
         for k in range(1, n):
             falling = falling * (z - k)
-        out = falling * xp.power(x, z - n)
+        power = self.function("power")
+        out = falling * power(x, z - n)
         if self.may_branch and self.isfinite_all(out):
             return out
         none = xp.equal(falling, 0)
-        below = xp.power(xp.where(none, 1, x), z - n)
+        below = power(xp.where(none, 1, x), z - n)
         gone = xp.logical_or(none, xp.logical_and(xp.isinf(z), xp.equal(below, 0)))
         return xp.where(gone, out.dtype.type(0), falling * below)
 

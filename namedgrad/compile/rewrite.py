@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from namedgrad.backends import NUMPY
-from namedgrad.backends.numpy import SHORT_POWERS
+from namedgrad.backends.numpy import is_whole
 from namedgrad.backends.special import FEW
 from namedgrad.compile.record import Var
 
@@ -52,8 +52,9 @@ def cheaper(call: Call) -> Call:
         return call
     if is_all(args[1], 2) and is_float(args[0]):
         return Call(np.square, args[:1], kwargs)
-    short = type(args[1]) in (int, float) and args[1] in SHORT_POWERS and is_float(args[0])
-    return call if short and math.prod(args[0].shape) >= FEW else Call(np.power, args, kwargs)  # which writes in place
+    if is_float(args[0]) and math.prod(args[0].shape) >= FEW and is_whole(number := one_value(args[1])):
+        return Call(function, (args[0], number), kwargs)
+    return Call(np.power, args, kwargs)  # which writes in place
 
 
 def with_one_factor(call: Call, out: Var, made: Mapping[Var, Call]) -> tuple[Call, Var] | None:

@@ -72,7 +72,7 @@ def test_many_writers_to_few_cells(n: int, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("record", [False, True])
-@pytest.mark.parametrize("n", [2, 3, 4, 3.0])
+@pytest.mark.parametrize("n", [2, 3, 4, 3.0, 5, 8, -2, -3.0])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_short_powers_of_many_numbers(dtype: type, n: float, record: bool) -> None:
     f = (lambda f: ng.compile(f)) if record else (lambda f: f)
@@ -89,7 +89,7 @@ def test_short_powers_of_many_numbers(dtype: type, n: float, record: bool) -> No
             np.testing.assert_array_equal(np.signbit(got.data[~np.isnan(a)]), np.signbit(a**n)[~np.isnan(a)])
             np.testing.assert_allclose(g.data, n * a ** (n - 1), rtol=4 * np.finfo(dtype).eps, atol=1e-43)
     with pytest.warns(RuntimeWarning, match="overflow"):
-        ng.DimArray(np.full(2000, 2 * most), "a") ** n
+        ng.DimArray(np.full(2000, (2 if n > 0 else 0.5) * most, dtype), "a") ** n
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
