@@ -172,10 +172,11 @@ class BesselKernels:
             both = enumerate(zip(out, more, strict=True))
             out = [xp.where(v < 0, (-1) ** k * (i + 2 / _PI * j), i) for k, (i, j) in both]
         if real:
-            found = self._on_the_line(n, v, xp.real(z), xp.real(out[n]), None, second=False)
-            far = xp.real(z) > 32 + v * v
+            first, size = xp.real(out[n]), xp.absolute(xp.real(z))
+            far = size > 32 + v * v
             if not self.may_branch or np.any(far):
-                found = xp.where(far, self._far_away(n, v, xp.where(far, xp.real(z), 32.0)), found)
+                first = xp.where(far, self._far_away(n, v, xp.where(far, size, 32.0)), first)
+            found = self._on_the_line(n, v, xp.real(z), first, None, second=False)
         else:
             there = xp.where(left, _product(self._turns(n, v, 1), out), out[n])
             found = xp.where(xp.where(left, xp.imag(z) < 0, xp.imag(z) > 0), xp.conj(there), there)

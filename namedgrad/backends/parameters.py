@@ -273,7 +273,7 @@ class ParameterKernels:
         x = xp.where(ok, x, 1.0)
         count = 160
         peak, radius = xp.arcsinh(v / x), xp.hypot(v, x)
-        half = xp.arccosh(1 + 44 / radius)
+        half = 2 * xp.arcsinh(xp.sqrt(22 / radius))  # cosh(half) is 1 + 44 / radius
         # below the maximum the integrand may fall off as slowly as exp(v t)
         low = xp.maximum(peak - half - 44 / xp.maximum(v, 1e-3), 0.0)
         long = peak + half - low

@@ -92,6 +92,16 @@ def test_scaled_bessel_functions_of_short_orders_next_to_0() -> None:
     np.testing.assert_allclose(found.data, math.sqrt(2e-120 / math.pi), rtol=1e-14)
 
 
+@pytest.mark.parametrize("x", [3e9, 1e20, 1e300])
+def test_scaled_bessel_functions_far_away(x: float) -> None:
+    """By the first terms of their series (DLMF 10.40); SciPy's are NaN from 2**31 on."""
+    v = ng.DimArray([0.0, 0.5, 2.0], "v")
+    for f, size, sign in ((ng.ive, 1 / math.sqrt(2 * math.pi * x), -1), (ng.kve, math.sqrt(math.pi / 2 / x), 1)):
+        want = size * (1 + sign * (4 * v.data**2 - 1) / (8 * x))
+        np.testing.assert_allclose(f(v, x).data, want, rtol=1e-14)
+    np.testing.assert_allclose(ng.ive(ng.DimArray([0.0, 1.0], "v"), -x).data, [1 / math.sqrt(2 * math.pi * x), -1 / math.sqrt(2 * math.pi * x)], rtol=1e-9)
+
+
 def test_all_slopes_of_the_falling_airy_function_are_0_at_infinity() -> None:
     f = lambda x: ng.airy(x)[0]
     for _ in range(4):
