@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from namedgrad.backends.special import double, is_complex, result_dtype, side_by_side
+from namedgrad.backends.special import NEXT_TO_ZERO, double, is_complex, result_dtype, side_by_side
 
 Raw = Any
 _PI = math.pi
+_FAR = 1e9  # below, SciPy knows scaled Bessel functions
 _FALL = 44.0  # exp(-44) is below rounding
 _FARTHEST = 1500.0  # twice where exp is 0 in any case: from there through 0 to the other side
 _PLATEAU = 1.0  # nodes of longer parts crowd at both ends: of small orders an integrand hardly changes between these
@@ -50,10 +51,35 @@ class BesselKernels:
     """A part of :class:`namedgrad.backends.base.Backend`."""
 
     xp: Any
+    special: Any
     may_branch: bool
     function: Callable[[str], Callable[..., Raw]]
+    _repaired: Callable[..., Raw]
 
     # ---------------------------------------------------------------- the functions
+
+    def ive(self, v: Raw, x: Raw) -> Raw:
+        """The modified one of the first kind, scaled; next to 0 by its first term in broken orders, which SciPy lacks."""
+        out = self._scaled_bessel("ive", v, x)
+        if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
+            return out
+        v, x = double(v), double(x)  # integers have no negative powers, and of short orders digits would be lost
+        with np.errstate(all="ignore"):
+            near = (np.absolute(x) <= NEXT_TO_ZERO) & np.not_equal(v, np.floor(v))
+            first = np.power(x, v) * (np.exp2(-v) * self.special.rgamma(v + 1))
+            return np.where(near, first, out).astype(out.dtype)[()]
+
+    def kve(self, v: Raw, x: Raw) -> Raw:
+        """The modified one of the second kind, scaled."""
+        return self._scaled_bessel("kve", v, x)
+
+    def _scaled_bessel(self, name: str, v: Raw, x: Raw) -> Raw:
+        """SciPy's, which has no value from ``2**31`` on."""
+        out = getattr(self.special, name)(v, x)
+        if is_complex(x) or not np.any(far := np.absolute(x) > _FAR):
+            return out
+        lost = np.broadcast_to(far, np.shape(out)) & np.isnan(out) & np.isfinite(x)
+        return self._repaired(out, lost, lambda v, x: getattr(self, f"{name}_order")(0, v, x), v, x)
 
     def jv_order(self, n: int, v: Raw, x: Raw) -> Raw:
         """The n-th derivative in ``v`` of the Bessel function of the first kind."""

@@ -51,7 +51,6 @@ def is_complex(x: Raw) -> bool:
 
 
 NEXT_TO_ZERO = 1e-100
-FAR = 1e9  # below, SciPy knows scaled Bessel functions
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)  # of even order
 BLOCK = 16384  # cells at a time on the host, in place
 STRETCH = 131072  # where steps make arrays: of 16384 at a time cross entropies take a third more, of millions of cells
@@ -412,31 +411,8 @@ class SpecialKernels:
         """The modified Bessel function of the first kind; next to 0 the scaled one, where SciPy's has no value."""
         out = self.special.iv(v, x)
         if np.any(np.absolute(x) <= NEXT_TO_ZERO):  # a NaN beside them hides the least
-            out = np.where(np.absolute(x) <= NEXT_TO_ZERO, self.ive(v, x), out)[()]
+            out = np.where(np.absolute(x) <= NEXT_TO_ZERO, self.function("ive")(v, x), out)[()]
         return out
-
-    def ive(self, v: Raw, x: Raw) -> Raw:
-        """The same, scaled; next to 0 by its first term in orders that are not whole, where SciPy has no value."""
-        out = self._scaled_bessel("ive", v, x)
-        if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
-            return out
-        v, x = double(v), double(x)  # integers have no negative powers, and of short orders digits would be lost
-        with np.errstate(all="ignore"):
-            near = (np.absolute(x) <= NEXT_TO_ZERO) & np.not_equal(v, np.floor(v))
-            first = np.power(x, v) * (np.exp2(-v) * self.special.rgamma(v + 1))
-            return np.where(near, first, out).astype(out.dtype)[()]
-
-    def kve(self, v: Raw, x: Raw) -> Raw:
-        """That of the second kind, scaled."""
-        return self._scaled_bessel("kve", v, x)
-
-    def _scaled_bessel(self, name: str, v: Raw, x: Raw) -> Raw:
-        """SciPy's, which has no value from ``2**31`` on."""
-        out = getattr(self.special, name)(v, x)
-        if is_complex(x) or not np.any(far := np.absolute(x) > FAR):
-            return out
-        lost = np.broadcast_to(far, np.shape(out)) & np.isnan(out) & np.isfinite(x)
-        return self._repaired(out, lost, lambda v, x: getattr(self, f"{name}_order")(0, v, x), v, x)
 
     def polygamma_step(self, n: int, a: Raw, b: Raw) -> Raw:
         """``ψ(a) - ψ(a + b)`` of polygamma functions; two poles cancel, by reflection (DLMF 5.15.6)."""
