@@ -59,7 +59,7 @@ class BesselKernels:
     # ---------------------------------------------------------------- the functions
 
     def ive(self, v: Raw, x: Raw) -> Raw:
-        """The modified one of the first kind, scaled; next to 0 by its first term in broken orders, which SciPy lacks."""
+        """The modified one of the first kind, scaled; next to 0 by its first term in broken orders, not in SciPy."""
         out = self._scaled_bessel("ive", v, x)
         if is_complex(x) or not np.size(x) or np.min(np.absolute(x)) > NEXT_TO_ZERO:
             return out
