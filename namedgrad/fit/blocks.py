@@ -58,18 +58,12 @@ def _block(result: FitResult, free: Matrix, name: str, long_name: str, a: Name, 
     p, order = result._problem.parameters, np.cumsum(result._problem.free) - 1
     rows, columns = ([order[i] for i in range(p.rows[n].start, p.rows[n].stop)] for n in (a, b))
     x = free[np.ix_(rows, columns)].reshape((*p.own[a].full_shape, *p.own[b].full_shape, -1))
-    dims, coords = own_dims(result, a, b)
-    return result._grid(np.moveaxis(x, -1, 0), name, long_name, dims, coords)
+    (dims, coords), (others, known) = own_dims(result, a), own_dims(result, b, "_wrt")
+    return result._grid(np.moveaxis(x, -1, 0), name, long_name, (*dims, *others), coords | known)
 
 
-def own_dims(result: FitResult, a: Name, b: Name) -> tuple[tuple[Any, ...], dict[Any, Any]]:
-    """The dims that two parameters have in one cell, and their coordinates."""
-    dims, coords = [], {}
-    for n, suffix in ((a, ""), (b, "_wrt")):
-        v = result.params[n]
-        for d in v.dims:
-            if d not in result._problem.cells.sizes:
-                dims.append(f"{d}{suffix}")
-                if d in v.coords:
-                    coords[f"{d}{suffix}"] = (f"{d}{suffix}", v.coords[d].values)
-    return tuple(dims), coords
+def own_dims(result: FitResult, name: Name, suffix: str = "") -> tuple[tuple[Any, ...], dict[Any, Any]]:
+    """The dims that a parameter has in one cell, and their coordinates."""
+    v = result.params[name]
+    own = {d: f"{d}{suffix}" for d in v.dims if d not in result._problem.cells.sizes}
+    return tuple(own.values()), {new: (new, v.coords[d].values) for d, new in own.items() if d in v.coords}

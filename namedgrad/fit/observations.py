@@ -98,7 +98,7 @@ def misfits(problem: Residuals, matrix: Matrix, args: Any, *, weighted: bool) ->
                 )
             used.add(of[0])
             found.append(_misfit(problem, count, r, weights[of[0]][i], complete[of[0]])._replace(
-                name=_name(last, outs[0], of[0], len(tape.outs)), leaf=_leaf(outs[0], i)
+                name=_name(last, outs[0], of[0], i), leaf=_leaf(outs[0], i)
             ))  # fmt: skip
             if set(found[-1].observed.names) == set(problem.table(complete[of[0]], count, "observations").names):
                 model[of[0]] = _as_argument(found[-1].model, tree.parts[of[0]], problem)
@@ -139,12 +139,13 @@ def _misfit(problem: Residuals, count: int, r: DimArray, weight: DimArray, obser
     return Misfit(None, r, problem.table(weight, count, "residual"), spread(y, r), None)
 
 
-def _name(last: Any, out: Output, j: int, count: int) -> Any:
-    if count == 1:
+def _name(last: Any, out: Output, j: int, i: int) -> Any:
+    """What to call array j of the observations, which array i of the output is about."""
+    if len(out.parts) == 1:
         return None
     if isinstance(last, xr.Dataset):
         return [n for n, v in last.data_vars.items() if v.dtype.kind == "f"][j]
-    return names_of(out)[j]
+    return names_of(out)[i]
 
 
 def _leaf(out: Output, i: int) -> Any:

@@ -14,7 +14,7 @@ from namedgrad.axes import Name
 from namedgrad.fit import small
 from namedgrad.fit.arrow import Arrow, Layout, solved
 from namedgrad.fit.batch import Found
-from namedgrad.fit.blocks import Blocks
+from namedgrad.fit.blocks import Blocks, own_dims
 from namedgrad.fit.coupled import number
 from namedgrad.fit.parameters import Matrix
 from namedgrad.fit.residuals import Residuals
@@ -170,7 +170,15 @@ class SharedResult(LeastSquaresResult):
 
     def _block(self, a: Name, b: Name) -> xr.DataArray:
         """One block of the inverse normal matrices."""
-        lay, (i, j) = self._local, (self._row(a), self._row(b))
+        return self._of_rows(self._inverse, a, b, "unscaled_covariance")
+
+    def _of_rows(self, table: Callable[[int, int, Name, Name], Matrix], a: Name, b: Name, name: str) -> xr.DataArray:
+        """A block of tables (problem, extent, extent), one for each pair of the rows that two parameters have."""
+        tables = np.array([[table(i, j, a, b) for j in self._rows(b)] for i in self._rows(a)])
+        return self._named(np.moveaxis(tables, (0, 1), (2, 4)), a, b, name)
+
+    def _inverse(self, i: int, j: int, a: Name, b: Name) -> Matrix:
+        lay = self._local
         left, right = self._factor(i), self._factor(j)  # how a row depends on the shared unknowns
         out = np.full((lay.count, self._extent(a), self._extent(b)), np.nan)
         at_a, at_b = self._position(a), self._position(b)
@@ -185,7 +193,7 @@ class SharedResult(LeastSquaresResult):
                 value[self._is_lost(i, cells)] = np.inf
                 value[:, self._is_lost(j, cells)] = np.inf
                 out[g][np.ix_(at_a[cells], at_b[cells])] = value
-        return self._named(out, a, b, "unscaled_covariance")
+        return out
 
     def _is_lost(self, row: int, cells: Any) -> Any:
         """Where the data do not determine a row."""
@@ -216,15 +224,19 @@ class SharedResult(LeastSquaresResult):
         return of
 
     def _information(self, a: Name, b: Name) -> xr.DataArray:
-        lay, (i, j) = self._local, (self._row(a), self._row(b))
-        normal = self._normal[i, j][self._cells]
-        size = (lay.count, self._extent(a), self._extent(b))
-        at = (lay.problem * size[1] + self._position(a)) * size[2] + self._position(b)
-        return self._named(np.bincount(at, normal, math.prod(size)).reshape(size), a, b, "fisher")
+        return self._of_rows(self._sums, a, b, "fisher")
 
-    def _row(self, name: Name) -> int:
-        p = self._problem.parameters
-        return int(self._problem.free[: p.rows[name].start].sum())
+    def _sums(self, i: int, j: int, a: Name, b: Name) -> Matrix:
+        normal = self._normal[i, j][self._cells]
+        size = (self._local.count, self._extent(a), self._extent(b))
+        at = (self._local.problem * size[1] + self._position(a)) * size[2] + self._position(b)
+        return np.bincount(at, normal, math.prod(size)).astype(float).reshape(size)
+
+    def _rows(self, name: Name) -> range:
+        """Those of a parameter among the free ones."""
+        rows = self._problem.parameters.rows[name]
+        start = int(self._problem.free[: rows.start].sum())
+        return range(start, start + rows.stop - rows.start)
 
     def _dims(self, name: Name) -> list[Name]:
         """The dims of a parameter along which problems are coupled."""
@@ -244,11 +256,15 @@ class SharedResult(LeastSquaresResult):
         cells = self._problem.cells
         alone = [n for n in cells.names if n not in self._coupled()]
         first, second = self._dims(a), self._dims(b)
-        x = x.reshape([cells.sizes[n] for n in (*alone, *first, *second)])
+        (own, known), (wrt, known_wrt) = own_dims(self, a), own_dims(self, b, "_wrt")
+        here, left, right = ([cells.sizes[n] for n in names] for names in (alone, first, second))
+        shape_a, shape_b = (self._problem.parameters.own[n].full_shape for n in (a, b))
+        x = x.reshape([*here, *left, *shape_a, *right, *shape_b])
         coords = some_of(cells.coords, [n for n, c in cells.coords.items() if set(c.dims) <= {*alone, *first}])
         again = {f"{n}_wrt": (f"{n}_wrt", cells.coords[n].values) for n in second if n in cells.coords}
+        again |= known | known_wrt
         coords = coords.assign(again) if again else coords
-        return xr.DataArray(x, coords, (*alone, *first, *(f"{n}_wrt" for n in second)), name)
+        return xr.DataArray(x, coords, (*alone, *first, *own, *(f"{n}_wrt" for n in second), *wrt), name)
 
     # ---------------------------------------------------------------- how good it is
 

@@ -168,6 +168,28 @@ def test_a_tree_of_datasets():
         np.testing.assert_allclose(below.params[n].compute(), want.params[n], rtol=1e-8)
 
 
+@pytest.mark.parametrize("form", ["tree", "list"])
+def test_predictions_are_called_what_the_residuals_are_whatever_the_order_of_the_observations(form):
+    ds = data()
+    tree = xr.DataTree.from_dict({"/": ds[["warm"]], "/soil": ds[["dry"]]})
+    observed, take = {
+        "tree": (tree, lambda d: {"warm": d["warm"], "dry": d["soil/dry"]}),
+        "list": ([ds.warm, ds.dry], lambda d: {"warm": d[0], "dry": d[1]}),
+    }[form]
+
+    def r(p, t, u, d):
+        m = model(p, xr.Dataset(coords={"t": t, "u": u}))
+        return {n: m[n] - y for n, y in take(d).items()}
+
+    fit = ng.least_squares(r, START, ds.t, ds.u, observed, over="site")
+    for n, m in model(fit.params, ds).items():
+        np.testing.assert_allclose(fit.predict()[n], m.transpose("site", ...), rtol=1e-9)
+        np.testing.assert_allclose(fit.residual[n], (m - ds[n]).transpose("site", ...), rtol=1e-9, atol=1e-12)
+    later = fit.predict(ds.t + 1, ds.u[:2])
+    np.testing.assert_allclose(later.warm, fit.params["size"] * np.exp(-fit.params["rate"] * (ds.t + 1)))
+    assert later.dry.sizes == {"site": 3, "u": 2}
+
+
 def test_derivatives_with_respect_to_a_dataset():
     ds = data().fillna(1.0)
     f = lambda ds: (ng.least_squares(residual, START, ds, over="site", tol=1e-12).params["rate"] ** 2).sum()

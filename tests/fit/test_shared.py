@@ -234,6 +234,40 @@ def test_parameters_with_dims_of_their_own():
     np.testing.assert_allclose(wide.params["v"], np.linalg.lstsq(many.values, c.values, rcond=None)[0].T, rtol=1e-7)
 
 
+def test_blocks_of_shared_parameters_with_dims_of_their_own():
+    rng = np.random.default_rng(0)
+    k = {"k": ["p", "q"]}
+    A = xr.DataArray(rng.normal(size=(9, 2, 2)), {"lat": [10.0, 20.0], **k}, ("row", "lat", "k"))
+    b = xr.DataArray(rng.normal(size=(9, 2, 3)), {"lat": [10.0, 20.0], "lon": [1, 2, 3]}, ("row", "lat", "lon"))
+    start = {"v": xr.DataArray(np.zeros((2, 2)), k, ("lat", "k")), "c": 0.0, "w": xr.DataArray(np.zeros((2, 3)), k, ("k", "lon"))}
+    model = lambda p, A: (A * p["v"] + A**2 * p["w"]).sum("k") + p["c"]
+    fit = ng.least_squares(lambda p, A, b: model(p, A) - b, start, A, b, over=OVER)
+    sizes, dims = {"lat": 2, "lon": 3, "k": 2}, {"v": ("lat", "k"), "c": OVER, "w": ("lon", "k")}
+    columns = {n: [] for n in dims}  # of one large linear problem
+    for n, own in dims.items():
+        for i in np.ndindex(*(sizes[d] for d in own)):
+            p = {m: xr.DataArray(np.zeros([sizes[d] for d in o]), dims=o) for m, o in dims.items()}
+            p[n].values[i] = 1.0
+            columns[n].append((model(p, A.drop_vars(A.coords)) + 0 * b.drop_vars(b.coords)).transpose(*b.dims).values.ravel())
+    design = np.concatenate([*columns.values()]).T
+    found, squares, *_ = np.linalg.lstsq(design, b.values.ravel(), rcond=None)
+    assert fit.dof == b.size - len(found)
+    normal = design.T @ design
+    cov = np.linalg.inv(normal) * squares / (b.size - len(found))
+    at = dict(zip(dims, np.split(np.arange(len(found)), np.cumsum([4, 6])), strict=True))
+    for n, own in dims.items():
+        np.testing.assert_allclose(fit.params[n].transpose(*own).values.ravel(), found[at[n]], rtol=1e-6)
+        np.testing.assert_allclose(fit.stderr[n].transpose(*own).values.ravel(), np.sqrt(np.diag(cov))[at[n]], rtol=1e-6)
+        for m, other in dims.items():
+            for block, want in ((fit.covariance[n, m], cov), (fit.fisher()[n, m], normal)):
+                assert block.dims == (*own, *(f"{d}_wrt" for d in other))
+                np.testing.assert_allclose(block.values.ravel(), want[np.ix_(at[n], at[m])].ravel(), rtol=1e-6, atol=1e-10)
+    assert [*fit.covariance["v", "w"].k_wrt.values] == k["k"]
+    total = fit.propagate(lambda p: (p["v"] ** 2).sum() + p["w"].sum())
+    slope = np.concatenate([2 * found[at["v"]], np.zeros(6), np.ones(6)])
+    np.testing.assert_allclose(total.stderr, np.sqrt(slope @ cov @ slope), rtol=1e-6)
+
+
 def test_what_has_lost_its_influence_does_not_run_away():
     """From starts where a step makes one of two peaks so narrow that no observation is within it."""
     x, sets = np.linspace(0.0, 10.0, 60), 60
