@@ -24,6 +24,7 @@ from namedgrad.linear import Like
 from namedgrad.positional.array import PositionalArray, wrap
 from namedgrad.rules.structure import reorder, spread
 from namedgrad.transforms.leaves import adapter_of, flatten, is_leaf, unflatten
+from namedgrad.transforms.vectorize import devectorize
 from namedgrad.xarray.convert import some_of
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -58,6 +59,7 @@ class Parameters:
     def _in_one_cell(self, leaf: Any, kind: type) -> Any:
         """What an entry looks like there."""
         if isinstance(leaf, xr.DataArray):
+            leaf = devectorize(leaf)
             several = [d for d in leaf.dims if d in self.cells.names]
             gone = [n for n, c in leaf.coords.items() if not set(c.dims).isdisjoint(several)]
             first = leaf.drop_vars(gone).isel(dict.fromkeys(several, slice(0, 1)))

@@ -857,6 +857,19 @@ def test_predictions_for_dates_count_from_where_the_fit_does():
         y.grad.fit(lambda p, t: p["slope"] * t, dates, {"slope": 1.0}).predict(dates, dates)
 
 
+@pytest.mark.parametrize("options", [{}, {"fixed": ["rate"]}], ids=["free", "fixed"])
+@pytest.mark.parametrize("dims", [("lat",), ("lat", "lon"), ("lon", "lat")], ids=str)
+def test_start_values_with_vectorized_axes(dims, options):
+    da = labelled(observations())
+    one = xr.DataArray(np.linspace(0.5, 0.9, 3), dims="lat") * xr.DataArray([1.0, 1.1, 1.2, 1.3], dims="lon")
+    rate = one.isel({d: 0 for d in one.dims if d not in dims}).transpose(*dims)
+    fit = lambda y, rate: ng.least_squares(residual, START | {"rate": rate}, y.time, y, over="lon", **options).params
+    found = ng.vmap(fit, "lat")(da, rate)
+    for i in range(3):
+        want = fit(da.isel(lat=i, drop=True), rate.isel(lat=i))
+        xr.testing.assert_allclose(found.isel(lat=i, drop=True), want, rtol=1e-6)
+
+
 def test_vectorized_axes_stay_hidden_in_results():
     da = labelled(observations())
     want = ng.least_squares(residual, START, da.time, da, over=OVER)
