@@ -186,7 +186,9 @@ def as_float(value: Any, what: str) -> Any:
 
 def as_floats(value: Any, what: str) -> Any:
     """Numbers and arrays of float64, in a structure."""
-    if isinstance(value, (xr.Dataset, xr.DataTree)):
+    if isinstance(value, xr.DataTree):
+        return value.map_over_datasets(as_floats, kwargs={"what": what})
+    if isinstance(value, xr.Dataset):
         return value.astype("float64")
     leaves, treedef = flatten(value)
     return unflatten(treedef, [as_float(leaf, what) for leaf in leaves])

@@ -34,9 +34,8 @@ def _line(x: DimArray) -> DimArray:
 def divided(value: Any, sigma: Any) -> Any:
     """A structure of arrays divided by another one, or by one array."""
     if isinstance(value, Mapping) and not isinstance(value, xr.Dataset):
-        return {
-            n: divided(v, sigma[n] if isinstance(sigma, (Mapping, xr.Dataset)) else sigma) for n, v in value.items()
-        }
+        parts = {n: divided(v, sigma[n] if isinstance(sigma, Mapping) else sigma) for n, v in value.items()}
+        return value.assign(parts) if isinstance(value, xr.DataTree) else parts
     if isinstance(value, (list, tuple)):
         pairs = zip(value, sigma if isinstance(sigma, (list, tuple)) else [sigma] * len(value), strict=True)
         return type(value)(divided(v, s) for v, s in pairs)

@@ -168,6 +168,43 @@ def test_a_tree_of_datasets():
         np.testing.assert_allclose(below.params[n].compute(), want.params[n], rtol=1e-8)
 
 
+@pytest.mark.parametrize("form", ["number", "dict", "tree"])
+def test_sigma_of_a_tree_whose_nodes_are_in_no_order(form):
+    ds = data()
+    nodes = {"/": ["warm"], "/soil": ["dry"], "/air": ["dry"]}
+    tree = xr.DataTree.from_dict({path: ds[names] for path, names in nodes.items()})
+    far = xr.DataArray(np.linspace(0.01, 0.03, 10), dims="u")
+    sigma = {
+        "number": 0.05,
+        "dict": {"warm": 0.05, "soil": {"dry": far}, "air": {"dry": 0.1}},
+        "tree": xr.DataTree.from_dict(
+            {"/": xr.Dataset({"warm": 0.05}), "/soil": xr.Dataset({"dry": far}), "/air": xr.Dataset({"dry": 0.1})}
+        ),
+    }[form]
+    by_name = {"a": 0.05, "b": 0.05, "c": 0.05} if form == "number" else {"a": 0.05, "b": far, "c": 0.1}
+
+    def r(p, t, u, tree):
+        m = xr.Dataset(model(p, xr.Dataset(coords={"t": t, "u": u})))
+        return xr.DataTree.from_dict({path: m[names] for path, names in nodes.items()}) - tree
+
+    def flat(p, t, u, d):
+        m = model(p, xr.Dataset(coords={"t": t, "u": u}))
+        return {"a": m["warm"] - d["a"], "b": m["dry"] - d["b"], "c": m["dry"] - d["c"]}
+
+    fit = ng.least_squares(r, START, ds.t, ds.u, tree, over="site", sigma=sigma)
+    arrays = {"a": ds.warm, "b": ds.dry, "c": ds.dry}
+    want = ng.least_squares(flat, START, ds.t, ds.u, arrays, over="site", sigma=by_name)
+    for n in START:
+        np.testing.assert_allclose(fit.params[n], want.params[n], rtol=1e-6)
+    off = {"a": "warm", "b": "dry", "c": "dry"}
+    m = model(fit.params, ds)
+    chi2 = sum((((m[n] - ds[n]) / by_name[k]) ** 2).sum(["t", "u"][n == "dry"]) for k, n in off.items())
+    np.testing.assert_allclose(fit.chi2, chi2, rtol=1e-9)
+    np.testing.assert_allclose(fit.r2, want.r2, rtol=1e-6)
+    for path, n in {"warm": "warm", "soil/dry": "dry", "air/dry": "dry"}.items():
+        np.testing.assert_allclose(fit.predict()[path], m[n].transpose("site", ...), rtol=1e-6)
+
+
 @pytest.mark.parametrize("form", ["tree", "list"])
 def test_predictions_are_called_what_the_residuals_are_whatever_the_order_of_the_observations(form):
     ds = data()
