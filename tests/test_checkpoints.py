@@ -262,3 +262,12 @@ def test_rounding_of_what_cancels_is_no_other_value_of_a_checkpoint() -> None:
     np.testing.assert_allclose(ng.grad(f)(x, k).data, [1e-17, 2e-17], atol=1e-16)
     with pytest.raises(ValueError, match="gave other values"):
         ng.grad(ng.checkpoint(lambda x, k: (k * x * next(noise)).sum() * 1e3))(x, k)
+
+
+def test_lengths_beside_captured_values_of_a_later_transform():
+    """The run that looks for lengths was recorded by the transform of what is captured, which then failed."""
+    x, w = np.array([0.0, 1.0, -2.0]), np.array([0.5, 1.0, 2.0])
+    smooth = lambda w: ng.checkpoint(lambda x: (abs(x) * w) ** 2)
+    f = lambda x, w: np.sum(ng.linearize(lambda w: smooth(w)(x), w)[1](x * x))
+    for g in (ng.grad(f, (0, 1)), ng.compile(ng.grad(f, (0, 1)))):
+        np.testing.assert_allclose(g(x, w), (8 * x**3 * w, 2 * x**4), rtol=1e-12, atol=1e-12)
