@@ -262,3 +262,22 @@ def test_rounding_of_what_cancels_is_no_other_value_of_a_checkpoint() -> None:
     np.testing.assert_allclose(ng.grad(f)(x, k).data, [1e-17, 2e-17], atol=1e-16)
     with pytest.raises(ValueError, match="gave other values"):
         ng.grad(ng.checkpoint(lambda x, k: (k * x * next(noise)).sum() * 1e3))(x, k)
+
+
+def test_lengths_beside_captured_values_of_a_later_transform():
+    """The run that looks for lengths was recorded by the transform of what is captured, which then failed."""
+    x, w = np.array([0.0, 1.0, -2.0]), np.array([0.5, 1.0, 2.0])
+    smooth = lambda w: ng.checkpoint(lambda x: (abs(x) * w) ** 2)
+    f = lambda x, w: np.sum(ng.linearize(lambda w: smooth(w)(x), w)[1](x * x))
+    for g in (ng.grad(f, (0, 1)), ng.compile(ng.grad(f, (0, 1)))):
+        np.testing.assert_allclose(g(x, w), (8 * x**3 * w, 2 * x**4), rtol=1e-12, atol=1e-12)
+
+
+def test_hessians_of_lengths_times_captured_values():
+    """Beside a captured value a length had lost what is known of its square: the Hessian where it is 0 was 0."""
+    x, w = np.array([0.0, 1.0, -2.0]), np.array([0.5, 1.0, 2.0])
+    f = lambda x, w: np.sum(ng.checkpoint(lambda x: (abs(x) * w) ** 2)(x))
+    for h in (ng.hessian(f, (0, 1)), ng.compile(ng.hessian(f, (0, 1)))):
+        (xx, xw), (wx, ww) = h(x, w)
+        for block, want in ((xx, 2 * w**2), (xw, 4 * x * w), (wx, 4 * x * w), (ww, 2 * x**2)):
+            np.testing.assert_allclose(block, np.diag(want), rtol=1e-12, atol=1e-12)

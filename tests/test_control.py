@@ -135,6 +135,24 @@ def test_a_bound_of_steps():
         tripled(lazy)
 
 
+def test_programs_for_a_device_leave_values_open(cupy):
+    """They were looked at while a program was recorded: branches and numbers of steps were those of its first call."""
+    x, y = (ng.DimArray(cupy.asarray(np.array(v)), "i") for v in ([1.0, 20.0], [-0.5, 0.0]))
+    per_slice = lambda f: lambda x: f(x.vectorize("i"))
+    tripled = lambda x, **bound: ng.while_loop(lambda x: x.sum() < 50.0, lambda x: 3.0 * x + 1.0, x, **bound)
+    counted = lambda x: ng.fori_loop(0, ng.where(x > 0.0, 1, 3), lambda i, x: x + 1.0, x)
+    bounded = lambda x: tripled(x, max_steps=10)
+    branch = lambda x: ng.cond(x.sum() > 0.0, lambda x: 3.0 * x, lambda x: -x, x)
+    for f in (branch, bounded, per_slice(branch), per_slice(bounded)):
+        compiled = ng.compile(f)
+        for v in (x, y):
+            assert_close(compiled(v).to_numpy(), f(v).to_numpy(), ROUNDING)
+    for f in (tripled, per_slice(tripled), per_slice(counted)):
+        f(x)
+        with pytest.raises(ng.TraceError, match="max_steps"):
+            ng.compile(f)(x)
+
+
 def test_counted_loops():
     def f(x):
         return ng.fori_loop(2, 7, lambda i, s: s * x + i, 1.0)

@@ -52,3 +52,10 @@ def test_slopes_of_normalised_amplitudes(phase):
     recorded_elsewhere(X + 0.1)
     for g in (gradient, ng.compile(gradient), recorded_elsewhere):
         np.testing.assert_allclose(g(X), want, rtol=1e-12)
+
+
+def test_slopes_of_roots_under_another_transform():
+    """Beside a value traced by an outer transform, the slope of a root that is 0 was looked at while it was traced."""
+    inner = lambda w: np.sum(ng.grad(lambda x: np.sum((w * np.sqrt(x)) ** 2 * W))(X))
+    for g in (ng.grad(inner), ng.compile(ng.grad(inner)), lambda w: ng.pushforward(inner, (w,), (1.0,))[1]):
+        np.testing.assert_allclose(g(3.0), 6.0 * np.sum(W), rtol=1e-12)

@@ -13,7 +13,7 @@ from namedgrad.backends import call
 from namedgrad.linear import Map, Mask, Scale, like, ops
 from namedgrad.marks import mismatch
 from namedgrad.primitive.registry import Primitive, check_sizes, operation, place, sample
-from namedgrad.squares import Length, below, of_lengths
+from namedgrad.squares import Length, applied, below, of_lengths
 from namedgrad.trace import apply
 
 # The operators of Python on numbers, by kernel.
@@ -53,7 +53,7 @@ class Elementwise(Primitive):
     def __call__(self, *args: DimArray) -> DimArray:
         if len(args) == 2:
             return self.two(*args)
-        return self.one(*args) if len(args) == 1 else of_lengths(self, args, apply(self, args))
+        return self.one(*args) if len(args) == 1 else applied(self, args)
 
     def one(self, x: DimArray) -> DimArray:
         """Apply to one operand: :func:`namedgrad.trace.apply`, unrolled because this is the hottest path there is."""
@@ -61,7 +61,7 @@ class Elementwise(Primitive):
         if level is None:
             return self.compute_one(x)
         if not level.fast:
-            return apply(self, (x,))
+            return applied(self, (x,))
         value = x.value
         out = self.compute_one(value) if value.level is None else below(self.one(value), (value,), (x,))
         if (d := self.partials[0]) is None:
@@ -82,9 +82,9 @@ class Elementwise(Primitive):
         else:
             level = lx if lx.index > ly.index else ly
             if not (lx.fast and ly.fast):
-                return apply(self, (x, y))
+                return applied(self, (x, y))
         if not level.fast:
-            return apply(self, (x, y))
+            return applied(self, (x, y))
         a = x.value if lx is level else x
         b = y.value if ly is level else y
         out = self.compute_two(a, b) if a.level is b.level is None else below(self.two(a, b), (a, b), (x, y))

@@ -26,10 +26,22 @@ from namedgrad.squares.lengths import MET, Known, Length, Met, Root, as_length, 
 from namedgrad.squares.moves import ALL, moved
 from namedgrad.squares.roots import of_both
 from namedgrad.squares.taylor import Of, mended, steep_of
-from namedgrad.trace import Traced, innermost
+from namedgrad.trace import Traced, apply, demote, innermost, is_demoted
 
 SQUARES, POWERS = {"multiply", "divide", "negative", "square"}, {"power", "float_power"}  # and multiples of lengths
-__all__ = ["ALL", "MET", "Length", "Met", "alike", "as_length", "below", "known_of", "near", "of_lengths"]
+__all__ = ["ALL", "MET", "Length", "Met", "alike", "applied", "as_length", "below", "known_of", "near", "of_lengths"]
+
+
+def applied(prim: Any, args: Sequence[DimArray]) -> DimArray:
+    """An elementwise operation on operands of levels that may be paused, of which those demoted here are replaced.
+
+    That comes first: what is known of a result is found from operands as the operation takes them.
+    """
+    for a in args:
+        if a.level is not None and not a.level.fast and is_demoted(a.level):
+            out: DimArray = prim(*demote(a.level, args))
+            return out
+    return of_lengths(prim, args, apply(prim, args))
 
 
 def of_lengths(prim: Any, args: Sequence[DimArray], out: DimArray) -> DimArray:

@@ -79,8 +79,8 @@ def steep_of(prim: Any, args: Sequence[DimArray], out: Traced) -> DimArray | Non
     """The value of ``odd`` of a result, where it is looked at."""
     if any(type(a) is Length and a.known.steep is None for a in args):
         return None
-    ins = [a.value if a.level is out.level else a for a in args]
-    return _slope(prim, out.value, ins, [a.known.steep if type(a) is Length else None for a in args])
+    ins = [innermost(a) for a in args]
+    return _slope(prim, innermost(out), ins, [a.known.steep if type(a) is Length else None for a in args])
 
 
 def _along(x: DimArray, slope: DimArray | None, level: Level) -> DimArray:

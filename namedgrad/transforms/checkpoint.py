@@ -138,7 +138,7 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
         outs = checkpointed(below, ins)
     finally:
         MET.reset(token)
-    if Length in kinds or (met and _gives_lengths(run, parts)):  # what is to be known of them, nobody would know
+    if Length in kinds or (met and _gives_lengths(run, parts, level)):  # what is to be known of them, nobody would know
         return run(parts)
     above = top_level(outs)
     if above is not None and above.index > level.index:  # captured, of a later transform: its trace is outside
@@ -148,9 +148,12 @@ def checkpointed(run: Run, parts: Sequence[DimArray], level: Level | None = None
     return level.record(map_, [*own.values(), *captured], outs)
 
 
-def _gives_lengths(run: Run, parts: Sequence[DimArray]) -> bool:
-    """Whether a run returns lengths: one at levels of its own, which are in place of those of the parts."""
-    own = {level: Level() for level in sorted(_levels(parts), key=lambda level: level.index)}
+def _gives_lengths(run: Run, parts: Sequence[DimArray], home: Level) -> bool:
+    """Whether a run returns lengths: one at levels of its own, which are in place of those of the parts and ``home``.
+
+    Captured values of ``home`` would record this run there, beside those of levels that close when it has returned.
+    """
+    own = {level: Level() for level in sorted(_levels(parts) | {home}, key=lambda level: level.index)}
 
     def anew(x: DimArray) -> DimArray:
         return Traced(anew(x.value), own[x.level], Leaf()) if isinstance(x, Traced) and x.level in own else x

@@ -231,7 +231,7 @@ def _arrays(pred: Any) -> tuple[DimArray, ...]:
 
 def _visible(x: DimArray) -> bool:
     """Whether a value may steer the loop itself."""
-    return backends.may_look(x.raw) or backends.backend_of(x.raw).name == "cupy"
+    return backends.may_look(x.raw) or (backends.backend_of(x.raw).name == "cupy" and backends.is_fixed(x.raw))
 
 
 def _known(pred: Any, what: str) -> bool | None:
