@@ -129,9 +129,9 @@ class Cells:
         """Every array, flattened."""
         return (x for leaves, _ in self.trees.values() for leaf in leaves for x in arrays(leaf))
 
-    def parts(self) -> Iterator[DimArray]:
-        """The same without coordinates."""
-        return (x for leaves, _ in self.trees.values() for leaf in leaves for x in _own(leaf))
+    def parts(self, *keys: str) -> Iterator[DimArray]:
+        """Those of some arguments, without coordinates."""
+        return (x for key in keys for leaf in self.trees[key][0] for x in _own(leaf))
 
     def take(self, index: Index, *keys: str) -> dict[str, Any]:
         """The arguments ``keys`` (all, if none is named) of some cells, under one hidden axis ordered as ``index``."""

@@ -65,7 +65,8 @@ class Problem:
                 raise AxisError(f"the parameter {name!r} is called like a dim or coordinate of the data; rename one")
         self.kind = kind_of((entries, data, extra))
         self.parameters = Parameters(params, entries, self.cells, self.kind, names_of(shared, entries, "shared"))
-        self.backend = backends.backend_of(*(x.raw for x in self.cells.parts() if x.dtype != object))
+        known = [x.raw for x in self.cells.parts("data", *extra) if x.dtype != object]
+        self.backend = backends.backend_of(*(known or (x.raw for x in self.cells.parts("params", "limits"))))
         self._limit()
         self._hold(names_of(fixed, entries, "fixed"))
 

@@ -64,6 +64,23 @@ def test_minimize(cupy, method):
     np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-4)
 
 
+@pytest.mark.parametrize("minimized", [False, True])
+def test_start_values_and_bounds_from_the_host(cupy, minimized):
+    def again(data, f, **options):
+        loss = lambda p, t, y: (f(p, t, y) ** 2).sum()
+        solve = ng.minimize if minimized else ng.least_squares
+        return solve(loss if minimized else f, before, *data, over=OVER, bounds=limits, **options)
+
+    host = [xr.DataArray(a.data, dims=a.dims) for a in named(observations())]
+    there = [x.copy(data=cupy.asarray(x.values)) for x in host]
+    off = lambda p, t, y: p["size"] * np.exp(-p["rate"] * t) + p["offset"] - y
+    before = dict(ng.least_squares(off, START, *there, over=OVER, max_iterations=2).params)
+    limits = {"rate": (before["rate"] / 4, before["rate"] * 1.01)}
+    want, got = again(host, off), again(there, off)
+    np.testing.assert_array_equal(got.status, want.status)
+    np.testing.assert_allclose(stacked(got.params), stacked(want.params), rtol=1e-4 if minimized else 1e-7)
+
+
 def test_two_devices_do_not_mix(cupy):
     t, y = named(observations())
     with pytest.raises(TypeError, match="different devices"):
