@@ -180,3 +180,20 @@ def test_squares_of_roots_that_leave_a_checkpoint_bend_in_programs(name: str) ->
     for square in (lambda r: r * r, lambda r: -2 * ng.cos(r)):
         for product in second(lambda x, square=square: square(root(x))).values():
             np.testing.assert_allclose(ng.compile(product)(ng.zeros({"b": 4})).data, 2 * V, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_deviations_of_what_is_divided_by_a_length_of_fewer_dims(scale: float) -> None:
+    """What is known of the quotient has the dims of its divisor, fewer than those of the scale."""
+    rng = np.random.default_rng(0)
+    x, v, w = rng.normal(size=(2, 6, 3)) * scale, rng.normal(size=(2, 6, 3)), rng.normal(size=(2, 6))
+
+    def f(x: ng.DimArray) -> ng.DimArray:
+        return ((x / (1 + x.std(("a", "b", "c")))).std("c") * ng.DimArray(w, ("a", "b"))).sum()
+
+    by_hand = lambda x: np.sum(w * np.std(x / scale, axis=2)) * scale / (1 + np.std(x / scale) * scale)
+    want = (by_hand(x + 1e-6 * scale * v) - by_hand(x - 1e-6 * scale * v)) / 2e-6
+    for gradient in (ng.grad(f), ng.compile(ng.grad(f))):
+        for _ in range(2):
+            found = gradient(ng.DimArray(x, ("a", "b", "c"))).data
+            np.testing.assert_allclose(np.sum(found * v * scale), want, rtol=1e-7)
