@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.parameters import BERNOULLI, bell, nodes
-from namedgrad.backends.special import double, result_dtype
+from namedgrad.backends.parameters import bell, nodes
+from namedgrad.backends.special import BERNOULLI, double, result_dtype
 
 Raw = Any
 _STIRLING = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336, -31 / 18432, 691 / 180224)  # of log(Γ(z + 1/2) / Γ(z)) - log(z) / 2

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.parameters import BERNOULLI
-from namedgrad.backends.special import BLOCK, FEW, NEXT_TO_ZERO, double, is_complex
+from namedgrad.backends.special import BERNOULLI, BLOCK, FEW, NEXT_TO_ZERO, double, is_complex
 
 Raw = Any
 SMALL_DEGREE = 32

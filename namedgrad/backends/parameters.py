@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from namedgrad.backends.special import double, is_complex, result_dtype, side_by_side
+from namedgrad.backends.special import BERNOULLI, double, is_complex, result_dtype, side_by_side
 
 Raw = Any
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
-              854513 / 138, -236364091 / 2730)  # fmt: skip
 
 
 def rows(xp: Any, first: int, last: int, cells: Raw, *, on_host: bool) -> Iterator[Raw]:
