@@ -457,3 +457,21 @@ def test_rms_norm_of_complex_numbers_is_by_their_squares() -> None:
     x = rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5))
     expected = x / np.sqrt(np.mean(x**2, axis=1, keepdims=True) + 0.5)
     np.testing.assert_allclose(ng.rms_norm(ng.DimArray(x, ("a", "x")), dim="x", eps=0.5).data, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_a_query_that_does_not_count_may_be_anything_on_a_device(cupy, odd):
+    """Nobody may look at cotangents there: one of 0 met weights that are no numbers."""
+    rng = np.random.default_rng(0)
+    q, k, v, w = (rng.normal(size=s) for s in ((3, 4), (3, 4), (3, 2), (3, 2)))
+    w[2] = 0
+
+    def pulled(last):
+        query = np.concatenate([q[:2], np.full((1, 4), last)])
+        dims = ("query", "feature"), ("key", "feature"), ("key", "f")
+        several = [ng.DimArray(cupy.asarray(a), d) for a, d in zip((query, k, v), dims, strict=True)]
+        _, pull = ng.pullback(lambda *a: ng.scaled_dot_product_attention(*a, is_causal=True), *several)
+        return [g.to_numpy() for g in pull(ng.DimArray(cupy.asarray(w), ("query", "f")))]
+
+    for found, want in zip(pulled(odd), pulled(1.0), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-13, atol=1e-16)
