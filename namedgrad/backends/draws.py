@@ -155,16 +155,16 @@ class SlopeKernels:
     # ---------------------------------------------------------------- beta
 
     @_double
-    def beta_slope(self, x: Raw, a: Raw, b: Raw, i: int, m: int) -> Raw:
-        """How a draw from Beta(a, b) moves with ``a``, differentiated ``i`` times in ``a`` and ``m`` times in ``b``.
+    def beta_slope(self, x: Raw, y: Raw, a: Raw, b: Raw, *orders: int) -> Raw:
+        """How a draw from Beta(a, b) moves with ``a``, differentiated so many times in ``a``, and in ``b``.
 
-        As for gamma: with ``p`` the density and ``v(s) = (1 - x exp(-s)) / (1 - x)``, the distribution function is
-        ``(x / a) p (1 + (b - 1) x / (1 - x) J)``, ``J = ∫ exp(-(a + 1) s) v(s)**(b - 2) ds``, and its complement is the
-        same with both ends exchanged.
+        It is given with ``y = 1 - x``. As for gamma: with ``p`` the density and ``v(s) = (1 - x exp(-s)) / y``, the
+        distribution function is ``(x / a) p (1 + (b - 1) x / y J)``, ``J = ∫ exp(-(a + 1) s) v(s)**(b - 2) ds``, and
+        its complement is the same with both ends exchanged.
         """
-        xp, y = self.xp, 1 - x
-        digamma = self.special.digamma
-        log = xp.log(x)
+        i, m = orders
+        xp, digamma = self.xp, self.special.digamma
+        log = xp.where(y < x, xp.log1p(-y), xp.log(x))
         low = log + (digamma(a + b) - digamma(a + 1)) < 0
         high = log + (digamma(a + b) - digamma(a)) > 0  # where both are, the nearer end is taken
         low = low & ~(high & (x >= 0.5))

@@ -19,7 +19,7 @@ from namedgrad.rules.structure import add, equal, multiply, negative, subtract, 
 # fmt: off
 #                       name               drawn  parameters
 drawn_gamma = elementwise("drawn_gamma",    None, lambda y, x, a: gamma_slope(0)(y, a), kernel="as_drawn")
-drawn_beta  = elementwise("drawn_beta",     None, lambda y, x, a, b: beta_slope(y, a, b, 0, 0), lambda y, x, a, b: negative(beta_slope(subtract(c(1.0), y), b, a, 0, 0)), kernel="as_drawn")
+drawn_beta  = elementwise("drawn_beta",     None, lambda y, x, a, b: beta_slope(0, 0)(y, _rest(y), a, b), lambda y, x, a, b: negative(beta_slope(0, 0)(_rest(y), y, b, a)), kernel="as_drawn")
 drawn_vonmises = elementwise("drawn_vonmises", None, lambda y, x, k: vonmises_slope(y, k), kernel="as_drawn")
 drawn_wald  = elementwise("drawn_wald",     None, lambda y, x, m, s: _wald_mean(y, m, s), lambda y, x, m, s: _wald_scale(y, m, s), kernel="as_drawn")
 # fmt: on
@@ -90,29 +90,34 @@ def polygamma(k: int) -> _Slope:
 # ------------------------------------------------------------------------------------------------ beta
 
 
-def beta_slope(x: DimArray, a: DimArray, b: DimArray, i: int, m: int) -> DimArray:
-    """The slope in ``a`` of a draw from Beta(a, b), ``i`` times differentiated in ``a`` and ``m`` times in ``b``."""
-    return _beta_slope(i, m)(x, a, b)
+def _rest(x: DimArray) -> DimArray:
+    return subtract(c(1.0), x)
 
 
 @functools.cache
-def _beta_slope(i: int, m: int) -> _Slope:
-    def in_draw(y: DimArray, x: DimArray, a: DimArray, b: DimArray, *_: DimArray) -> DimArray:
-        rest = subtract(c(1.0), x)
+def beta_slope(i: int, m: int) -> _Slope:
+    """The slope in ``a`` of a draw from Beta(a, b), ``i`` times differentiated in ``a`` and ``m`` times in ``b``.
+
+    It is given with what it leaves of 1, as the smaller of these two tells more than the other does.
+    """
+
+    def in_draw(y: DimArray, x: DimArray, rest: DimArray, a: DimArray, b: DimArray, *_: DimArray) -> DimArray:
         tilted = subtract(multiply(_part(y, x), subtract(a, c(1.0))), multiply(_part(y, rest), subtract(b, c(1.0))))
         logs = negative(polygamma(i + m)(add(a, b)))
         if not m:
             logs = add(logs, polygamma(i)(a))
         if not i + m:
-            logs = subtract(logs, e.log(x))
+            logs = subtract(logs, where(e.less(rest, x), e.log1p(negative(rest)), e.log(x)))
         out = subtract(logs, tilted)
         if i:
-            out = subtract(out, multiply(c(float(i)), _part(beta_slope(x, a, b, i - 1, m), x)))
-        return add(out, multiply(c(float(m)), _part(beta_slope(x, a, b, i, m - 1), rest))) if m else out
+            out = subtract(out, multiply(c(float(i)), _part(beta_slope(i - 1, m)(x, rest, a, b), x)))
+        return add(out, multiply(c(float(m)), _part(beta_slope(i, m - 1)(x, rest, a, b), rest))) if m else out
 
     return _Slope(
         "beta_slope", (i, m),
-        (in_draw, lambda y, x, a, b, *_: beta_slope(x, a, b, i + 1, m), lambda y, x, a, b, *_: beta_slope(x, a, b, i, m + 1)),
+        (in_draw, None,  # what is left follows the draw
+         lambda y, x, rest, a, b, *_: beta_slope(i + 1, m)(x, rest, a, b),
+         lambda y, x, rest, a, b, *_: beta_slope(i, m + 1)(x, rest, a, b)),
     )  # fmt: skip
 
 

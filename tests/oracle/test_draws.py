@@ -24,4 +24,4 @@ def test_beta(a, b):
     x = np.random.default_rng(0).beta(a, b, size=200)
     full = torch.full((200,), a, dtype=torch.float64), torch.full((200,), a + b, dtype=torch.float64)
     theirs = torch._dirichlet_grad(torch.tensor(x), *full).numpy() * (1 - x)  # PyTorch's is divided by 1 - x
-    np.testing.assert_allclose(NUMPY.beta_slope(x, a, b, 0, 0), theirs, rtol=5e-3)
+    np.testing.assert_allclose(NUMPY.beta_slope(x, 1 - x, a, b, 0, 0), theirs, rtol=5e-3)

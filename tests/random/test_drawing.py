@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.special
 import xarray as xr
+from scipy.special import polygamma, psi
 
 import namedgrad as ng
 
@@ -318,7 +319,27 @@ def test_gamma_slopes(z, a, slope):
 def test_beta_slopes(x, a, b, slope):
     from namedgrad.backends import NUMPY
 
-    np.testing.assert_allclose(NUMPY.beta_slope(np.float64(x), np.float64(a), np.float64(b), 0, 0), slope, rtol=3e-12)
+    np.testing.assert_allclose(NUMPY.beta_slope(*map(np.float64, (x, 1 - x, a, b)), 0, 0), slope, rtol=3e-12)
+
+
+@pytest.mark.parametrize("b", [0.7, 4.0, 60.0])
+def test_beta_slopes_of_draws_that_leave_almost_1(b):
+    """Where ``x`` is small ``F = x**a / (a B(a, b))`` to a relative ``b x``: what remains of 1 tells nothing of it."""
+    a = 0.05
+
+    def logs(a, b):
+        return np.log(R.beta(a, b, sizes={"n": 200}, rng=0))
+
+    x = np.exp(logs(a, b).data)
+    near = (x > 0) & (x < 1e-17)
+    assert near.sum() > 20
+    _, slope = ng.pushforward(lambda b: logs(a, b), (b,), (1.0,))
+    np.testing.assert_allclose(slope.data[near], (psi(b) - psi(a + b)) / a, rtol=1e-12)
+    _, curve = ng.pushforward(lambda b: ng.pushforward(lambda b: logs(a, b), (b,), (1.0,))[1], (b,), (1.0,))
+    np.testing.assert_allclose(curve.data[near], (polygamma(1, b) - polygamma(1, a + b)) / a, rtol=1e-10)
+    _, mixed = ng.pushforward(lambda a: ng.pushforward(lambda b: logs(a, b), (b,), (1.0,))[1], (a,), (1.0,))
+    expected = -polygamma(1, a + b) / a - (psi(b) - psi(a + b)) / a**2
+    np.testing.assert_allclose(mixed.data[near], expected, rtol=1e-10)
 
 
 def test_slopes_of_many_cells_are_those_of_each():
