@@ -50,13 +50,30 @@ def _is_itself(base: PositionalArray, x: DimArray, show: Callable[[Any], Any]) -
 
 
 def told_order(p: PositionalArray, order: Any) -> Any:
-    """C or F for an order that is told by how an array lies in memory."""
+    """C or F for an order that is told by how an array lies in memory, if it is one of these."""
     if not isinstance(order, str) or order not in ("A", "K"):
         return order
     memory = lying(p)
-    if memory is None or (order == "K" and not (memory.flags.c_contiguous or memory.flags.f_contiguous)):
+    if memory is None:
         raise TypeError("the order in which these cells lie in memory is not known; use order='C' or 'F'")
-    return "F" if memory.flags.f_contiguous and not memory.flags.c_contiguous else "C"
+    if memory.flags.f_contiguous and not memory.flags.c_contiguous:
+        return "F"
+    return order if order == "K" and not memory.flags.c_contiguous else "C"
+
+
+def as_it_lies(p: PositionalArray) -> Any:
+    """A view with the axes in the order in which NumPy goes through them, who tells where repeated cells come."""
+    memory: Any = lying(p)
+    left, order = _axes(memory), []
+    for axis in _axes(np.nditer(memory, ["multi_index", "zerosize_ok"], order="K").itviews[0]):
+        order.append(left.index(axis))
+        left[order[-1]] = None
+    return np.transpose(p, order)
+
+
+def _axes(memory: Any) -> list[Any]:
+    """What tells axes of an array apart, but those that are one for the other."""
+    return [(n, abs(step) if n > 1 else 0) for step, n in zip(memory.strides, memory.shape, strict=True)]
 
 
 def _uncertain(base: Any) -> Any:  # noqa: ARG001 - called as every view's ``show``

@@ -503,3 +503,35 @@ def test_a_plain_array_cannot_be_indexed_per_slice() -> None:
         with pytest.raises(ng.TraceError, match=r"np\.take\(ng\.positional\(a"):
             attempt()
     np.testing.assert_array_equal(np.take(ng.positional(np.arange(3.0)), index).data, [0.0, 1.0])
+
+
+IRREGULAR: dict[str, Callable[[Any], Any]] = {
+    "turned": lambda a: a.transpose(1, 0, 2),
+    "backwards": lambda a: a.transpose(2, 0, 1)[::-1],
+    "with gaps": lambda a: a[:, ::2].transpose(0, 2, 1),
+    "repeated outside": lambda a: np.broadcast_to(a, (2, 2, 3, 4)),
+    "repeated inside": lambda a: np.broadcast_to(a[..., :1], (2, 3, 4)),
+    "repeated and turned": lambda a: np.broadcast_to(a[:, :1].transpose(2, 0, 1), (4, 2, 3)),
+    "of one cell": lambda a: a[0].T[:, None],
+}
+
+
+@pytest.mark.parametrize("lies", IRREGULAR)
+@pytest.mark.parametrize("how", ["ravel", "flatten"])
+def test_cells_in_the_order_in_which_numpy_keeps_them(lies: str, how: str) -> None:
+    a = np.arange(24.0).reshape(2, 3, 4)
+
+    def line(a: Any) -> Any:
+        return getattr(IRREGULAR[lies](a), how)("K")
+
+    expected = line(a)
+    np.testing.assert_array_equal(ng.pushforward(line, (np.zeros_like(a),), (a,))[1], expected)
+
+    def written(a: Any) -> Any:
+        a = a * 1.0
+        out = line(a)
+        if lies == "turned":  # a view, where NumPy's is one
+            out[1] = 100.0
+        return a
+
+    np.testing.assert_array_equal(ng.pushforward(written, (a,), (a,))[0], written(a))

@@ -182,3 +182,24 @@ def test_a_view_of_a_view_that_is_added_to() -> None:
     weights = np.arange(6.0).reshape(2, 3)
     found = ng.grad(lambda x: np.sum(weights * f(x)))(np.zeros((2, 3)))
     np.testing.assert_allclose(found.ravel(), [np.sum(weights * r) for r in unit_results])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: a.flat.__setitem__(slice(None), np.empty((0, 2))),
+        lambda a: a.flat.__setitem__([0, 1], np.empty(0)),
+        lambda a: np.putmask(a, [True, False, True], np.empty(0)),
+        lambda a: np.put(a, [0, 1], np.empty(0)),
+    ],
+)
+def test_where_nothing_is_given_nothing_is_written(write: Any) -> None:
+    def f(a: Any) -> Any:
+        a = a * 1.0
+        write(a)
+        return a
+
+    x, direction = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+    out, tangent = ng.pushforward(f, (x,), (direction,))
+    np.testing.assert_array_equal(out, f(x))
+    np.testing.assert_array_equal(tangent, direction)

@@ -146,7 +146,8 @@ class Flat:
     def __setitem__(self, key: Any, value: Any) -> None:
         cells = np.arange(self.p.size)[key]
         several = np.resize(value, cells.shape) if np.ndim(value) and np.shape(value) != cells.shape else value
-        self.p[np.unravel_index(cells, self.p.shape)] = several
+        if np.size(value):  # NumPy writes nothing if it is given nothing
+            self.p[np.unravel_index(cells, self.p.shape)] = several
 
 
 def _set_flat(self: PositionalArray, value: Any) -> None:

@@ -175,7 +175,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     p, values = _target(a, "np.putmask"), whole(values)
     v = np.resize(values, p.shape) if np.shape(values) != p.shape and np.ndim(values) else values
-    p[...] = np.where(mask, v, p)
+    if np.size(values):
+        p[...] = np.where(mask, v, p)
 
 
 @implements(np.put)

@@ -15,7 +15,7 @@ from namedgrad.positional.axis import reshape as reshaped
 from namedgrad.positional.broadcasting import joint_sizes, stretch
 from namedgrad.positional.operands import numbered
 from namedgrad.positional.protocol import implements, run, static
-from namedgrad.positional.views import told_order
+from namedgrad.positional.views import as_it_lies
 from namedgrad.rules import movement
 from namedgrad.rules.windows.views import windows
 
@@ -95,7 +95,7 @@ def _reshape(self: PositionalArray, *shape: Any, order: str = "C", copy: bool | 
 
 @implements(np.ravel, view="reshape", method=True)
 def ravel(a: Any, order: str = "C") -> DimArray:
-    return reshaped(numbered(a), (-1,), order)
+    return reshaped(numbered(as_it_lies(a)), (-1,)) if order == "K" else reshaped(numbered(a), (-1,), order)
 
 
 def _view(self: PositionalArray, dtype: Any = None) -> Any:
@@ -107,7 +107,7 @@ def _view(self: PositionalArray, dtype: Any = None) -> Any:
 
 def _flatten(self: PositionalArray, order: str = "C") -> Any:
     """A copy with one axis."""
-    return self.copy().ravel(told_order(self, order))
+    return self.ravel(order).copy()
 
 
 @implements(np.squeeze, view="rw", method=True)
