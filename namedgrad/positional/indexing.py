@@ -54,7 +54,7 @@ def is_truth(k: Any) -> bool:
 
 
 def entries(x: DimArray, key: Any) -> list[Any]:
-    """One entry per axis that is consumed, arrays of truth values as positions, ``...`` written out."""
+    """One entry per axis that is consumed, arrays of truth values as positions; ``...`` before what it stands for."""
     parts: list[Any] = []
     for k in key if isinstance(key, tuple) else (key,):
         parts.extend([k] if isinstance(k, slice) or is_basic(k) else index_arrays(k))
@@ -64,8 +64,8 @@ def entries(x: DimArray, key: Any) -> list[Any]:
     missing = x.ndim - sum(k is not None and k is not Ellipsis for k in parts)
     if missing < 0:
         raise IndexError(f"too many indices for an array of shape {x.shape}: {x.ndim - missing} were given")
-    at = dots[0] if dots else len(parts)
-    return [*parts[:at], *(slice(None),) * missing, *parts[at + len(dots) :]]
+    at = dots[0] + 1 if dots else len(parts)
+    return [*parts[:at], *(slice(None),) * missing, *parts[at:]]
 
 
 def index_array(k: Any) -> DimArray:
@@ -98,13 +98,13 @@ def read_key(x: DimArray, key: Any) -> Key:
     names = iter(x.dims)
     slices: dict[Name, slice | int | DimArray] = {}
     arrays: dict[Name, DimArray] = {}
-    target: list[Any] = []
+    target: list[Any] = []  # what each entry makes: axes, or a part of the block of the arrays
     for k in entries(x, key):
-        if k is None:
-            target.append(None)
+        if k is None or k is Ellipsis:
+            target.append((None,) if k is None else ())
             continue
         name = next(names)
-        target.append(name if isinstance(k, slice) else Ellipsis)
+        target.append((name,) if isinstance(k, slice) else Ellipsis)
         if isinstance(k, Chosen):
             if k.size not in (0, extent(x, name)):  # 0 fits anywhere in NumPy
                 raise IndexError(f"a boolean index has {k.size} truth values along an axis of {extent(x, name)} cells")
@@ -113,12 +113,12 @@ def read_key(x: DimArray, key: Any) -> Key:
             arrays[name] = k
         elif not is_whole(k):
             slices[name] = indexing.as_index(k if isinstance(k, slice) else int(k), name, extent(x, name), x)
+    rest = [n for t in target if t is not Ellipsis for n in t]
     if not arrays:
-        return Key(slices, arrays, tuple(t for t in target if t is not Ellipsis), ())
+        return Key(slices, arrays, tuple(rest), ())
     places = [i for i, t in enumerate(target) if t is Ellipsis]
     together = places[-1] - places[0] == len(places) - 1  # NumPy: scattered index arrays put their axes in front
-    rest = [t for t in target if t is not Ellipsis]
-    at, width = places[0] if together else 0, max(i.ndim for i in arrays.values())
+    at, width = sum(map(len, target[: places[0]])) if together else 0, max(i.ndim for i in arrays.values())
     block = seats(len(rest) + width, rest)[at : at + width]
     rest.insert(at, Ellipsis)
     return Key(slices, _joint(arrays, x, block), tuple(rest), block)

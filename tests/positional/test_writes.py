@@ -203,3 +203,47 @@ def test_where_nothing_is_given_nothing_is_written(write: Any) -> None:
     out, tangent = ng.pushforward(f, (x,), (direction,))
     np.testing.assert_array_equal(out, f(x))
     np.testing.assert_array_equal(tangent, direction)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        (slice(None), [0, 1, 2], ..., 1),
+        (slice(None), 1, ..., [0, 1]),
+        (slice(None), [0, 1], ..., [0, 1]),
+        (slice(None), [[0], [1]], ..., [0, 1]),
+        (slice(None), [0, 1], None, [0, 1]),
+        (slice(None), ..., [0, 1], [1, 2]),
+        (..., [0, 1], [0, 1]),
+        ([0, 1], ..., [0, 1], [1, 2]),
+    ],
+)
+def test_an_ellipsis_of_no_axis_parts_index_arrays(key: Any) -> None:
+    """NumPy puts the axes of index arrays in front if there is anything between these."""
+    x = np.arange(24.0).reshape(2, 3, 4)
+    cells = x[key]
+    weights = np.random.default_rng(0).normal(size=cells.shape)
+    out, pull = ng.pullback(lambda x: x[key], x)
+    np.testing.assert_array_equal(out, cells)
+    expected = np.zeros(x.shape)
+    np.add.at(expected, key, weights)
+    np.testing.assert_allclose(pull(weights), expected, rtol=1e-14)
+
+    def written(x: Any, v: Any) -> Any:
+        x = x * 1.0
+        x[key] = v
+        np.add.at(x, key, v)
+        return x
+
+    np.testing.assert_array_equal(ng.pushforward(written, (x, weights), (x, weights))[0], written(x, weights))
+
+
+def test_the_line_of_one_cell_is_written() -> None:
+    def f(x: Any) -> Any:
+        x = x.copy()
+        x.flat[...] = 6.0 * x
+        x.flat[0] += 1.0
+        return x
+
+    out, slope = ng.pushforward(f, (np.array(5.0),), (np.array(1.0),))
+    assert (float(f(np.array(5.0))), float(out), float(slope)) == (31.0, 31.0, 6.0)

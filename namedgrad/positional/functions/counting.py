@@ -147,7 +147,8 @@ class Flat:
         cells = np.arange(self.p.size)[key]
         several = np.resize(value, cells.shape) if np.ndim(value) and np.shape(value) != cells.shape else value
         if np.size(value):  # NumPy writes nothing if it is given nothing
-            self.p[np.unravel_index(cells, self.p.shape)] = several
+            p = self.p if self.p.ndim else self.p[None]
+            p[np.unravel_index(cells, p.shape)] = several
 
 
 def _set_flat(self: PositionalArray, value: Any) -> None:
