@@ -1,15 +1,16 @@
-"""``reduce``, ``accumulate`` and ``at`` of ufuncs that no reduction or scan stands for, one cell after the other.
+"""``reduce``, ``accumulate``, ``reduceat`` and ``at`` of ufuncs that no reduction stands for, one cell after the other.
 
 As NumPy does it.  The calls grow with the axis, never with what lies beside it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from namedgrad.positional.protocol import write_out
+from namedgrad.positional.protocol import static, write_out
 
 
 def reduce(
@@ -66,6 +67,27 @@ def accumulate(ufunc: Any, a: Any, *, axis: int = 0, dtype: Any = None, out: Any
     return result if out is None else write_out(ufunc, out, result)
 
 
+def reduceat(ufunc: Any, a: Any, indices: Any, *, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    """``ufunc.reduceat``, all runs at once, from the first cell of each."""
+    cells = np.moveaxis(a.astype(_dtype(ufunc, a, dtype, "reduceat")), axis, 0)
+    start, length = runs_of(indices, len(cells))
+    last = np.take(cells, start, 0)
+    for k in range(1, length.max(initial=0)):
+        goes_on = (k < length).reshape(-1, *(1,) * (a.ndim - 1))
+        new = ufunc(last, np.take(cells, np.minimum(start + k, len(cells) - 1), 0))
+        last = np.where(goes_on, new, last)
+    result = np.moveaxis(last, 0, axis)
+    return result if out is None else write_out(ufunc, out, result)
+
+
+def runs_of(indices: Any, size: int) -> tuple[Any, Any]:
+    """Where the runs of ``ufunc.reduceat`` begin along an axis, and how long they are."""
+    start = np.asarray(static(indices, "indices"), np.intp)
+    if start.size and not (start.min() >= 0 and start.max() < size):
+        raise IndexError(f"index {start[(start < 0) | (start >= size)][0]} out-of-bounds in reduceat [0, {size})")
+    return start, np.maximum(np.append(start[1:], size) - start, 1)
+
+
 def at(ufunc: Any, a: Any, key: Any, *values: Any) -> None:
     """``ufunc.at``: a cell that the key names several times is operated on as often."""
     cells = np.arange(a.size).reshape(a.shape)[key]
@@ -93,4 +115,4 @@ def _dtype(ufunc: Any, a: Any, dtype: Any, method: str) -> Any:
     return found[0]
 
 
-FOLDS = {"reduce": reduce, "accumulate": accumulate}
+FOLDS: dict[str, Callable[..., Any]] = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat}

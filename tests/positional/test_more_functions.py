@@ -119,6 +119,11 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "multiply.reduceat": (lambda a: np.multiply.reduceat(a, [0, 2], axis=1), (A,)),
     "maximum.reduceat": (lambda a: np.maximum.reduceat(a, [1, 3], axis=1), (A,)),
     "minimum.reduceat": (lambda a: np.minimum.reduceat(a, [0, 1]), (A,)),
+    "logaddexp.reduceat": (lambda a: np.logaddexp.reduceat(a, [2, 0, 1, 1], axis=1), (A,)),
+    "subtract.reduceat": (lambda a: np.subtract.reduceat(a, INT), (V,)),
+    "divide.reduceat": (lambda a: np.divide.reduceat(a, [0, 2, 2], axis=-1), (A,)),
+    "hypot.reduceat": (lambda a: np.hypot.reduceat(a, [1, 0]), (A,)),
+    "power.reduceat": (lambda a: np.power.reduceat(a**2, [0, 3], axis=1), (A,)),
 }
 
 
@@ -325,6 +330,10 @@ def test_per_slice() -> None:
         lambda a: np.linspace(a, 1.0, 4, axis=1),
         lambda a: np.apply_along_axis(lambda r: r.sum() * r, 0, a),
         lambda a: np.add.reduceat(a, [0, 2], axis=1),
+        lambda a: np.logaddexp.reduceat(a, [0, 2], axis=1),
+        lambda a: np.histogram(a, 3, (-1.0, 1.0))[0],
+        lambda a: np.histogram(a, [-2.0, 0.0, 1.0], density=True)[0],
+        lambda a: np.histogram2d(a[0], a[1], (2, 3), ((-2.0, 2.0), (-1.0, 1.0)))[0],
         lambda a: np.polymul(a[0], a[1]),
     ):
         got = f(p).devectorize().data
@@ -392,6 +401,22 @@ def test_folds_are_those_of_numpy(ufunc: Any, dtype: Any, options: dict[str, Any
         assert got.dtype == expected.dtype
         tight = {"rtol": 1e-2} if expected.dtype == np.float16 else {"rtol": 1e-6}
         np.testing.assert_allclose(getattr(got, "data", got), expected, **tight)
+
+
+@pytest.mark.parametrize(("bins", "span"), [(4, (-2.0, 2.0)), ([-1.0, 0.0, 0.5, 2.0], None), (4, (1.0, 1.0))])
+@pytest.mark.parametrize("density", [None, True])
+def test_histograms_between_edges_that_are_given_are_compiled_and_lazy(bins: Any, span: Any, density: Any) -> None:
+    x, w = RNG.normal(size=(3, 20)), RNG.random(size=20)
+
+    def f(x: Any, w: Any) -> Any:
+        return np.histogram(x, bins, span, density=density, weights=w)[0]
+
+    program, lazy = ng.compile(f), [ng.positional(da.from_array(a, chunks=7)) for a in (x[0], w)]
+    for row in x:
+        np.testing.assert_allclose(program(row, w), f(row, w), rtol=1e-13)
+    found = f(*lazy).data
+    assert isinstance(found, da.Array)
+    np.testing.assert_allclose(found.compute(), f(x[0], w), rtol=1e-13)
 
 
 def test_histograms_of_truth_values_say_where_one_is_true() -> None:

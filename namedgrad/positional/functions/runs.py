@@ -9,8 +9,8 @@ import numpy as np
 
 from namedgrad.array import DimArray
 from namedgrad.positional.axis import name_of
+from namedgrad.positional.folds import runs_of
 from namedgrad.positional.operands import numbered
-from namedgrad.positional.protocol import static
 from namedgrad.positional.ufuncs import RUNNERS
 from namedgrad.rules.indexing import segments, take
 
@@ -19,11 +19,7 @@ def _over(reduce: Callable[..., DimArray]) -> Callable[..., DimArray]:
     def runs(array: Any, indices: Any, axis: int = 0) -> DimArray:
         x = numbered(array)
         dim = name_of(x, axis)
-        size = x.sizes[dim]
-        start = np.asarray(static(indices, "indices"), np.intp)
-        if start.size and not (start.min() >= 0 and start.max() < size):
-            raise IndexError(f"index {start[(start < 0) | (start >= size)][0]} out-of-bounds in reduceat [0, {size})")
-        length = np.maximum(np.append(start[1:], size) - start, 1)
+        start, length = runs_of(indices, x.sizes[dim])
         group = np.repeat(np.arange(start.size), length)
         first = np.repeat(np.cumsum(length) - length, length)
         cells = take(x, np.arange(group.size) - first + np.repeat(start, length), dim)
