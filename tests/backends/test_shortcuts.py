@@ -409,3 +409,21 @@ def test_matrices_times_vectors_where_zeros_meet_infinity() -> None:
     along_a, along_b = ng.pullback(ng.outer, a, b)[1](ng.DimArray(g, ("a", "b")))
     np.testing.assert_array_equal(along_a.data, g @ b.data)
     np.testing.assert_array_equal(along_b.data, g[::2].T @ a.data[::2])
+
+
+@pytest.mark.parametrize("axis", [(0,), (1,), (0, 1), (2, 1)])
+@pytest.mark.parametrize(("stride", "dilation", "before"), [(1, 1, 0), (1, 2, 3), (2, 1, -1), (3, 2, 2)])
+def test_overlapping_windows_are_added_row_by_row(monkeypatch, axis, stride, dilation, before):
+    monkeypatch.setattr(backends.windows, "CACHED", 40)
+    numbers = (12, 5, 4)
+    spans = tuple(Span(4, numbers[a], stride, dilation, before) for a in axis)
+    sizes = tuple(s.reach + 2 for s in spans)
+    g = np.random.default_rng(0).normal(size=(*numbers, *(4,) * len(axis)))
+    expected = np.zeros([dict(zip(axis, sizes, strict=True)).get(a, n) for a, n in enumerate(numbers)])
+    at = np.indices(g.shape)
+    cells = list(at[:3])
+    for i, a in enumerate(axis):
+        cells[a] = at[a] * stride + at[3 + i] * dilation - before
+    there = np.logical_and.reduce([(cells[a] >= 0) & (cells[a] < expected.shape[a]) for a in axis])
+    np.add.at(expected, tuple(c[there] for c in cells), g[there])
+    np.testing.assert_allclose(NUMPY.overlap_add(g, axis, spans, sizes), expected, rtol=1e-13, atol=1e-13)
