@@ -437,3 +437,14 @@ def test_classes_in_other_whole_numbers(dtype: str) -> None:
     scores = ng.DimArray(x, ("image", "cell", "class"))
     found = ng.cross_entropy(scores, ng.DimArray(t.astype(dtype), ("image", "cell")), dim="class", reduction=None).data
     np.testing.assert_allclose(found, scipy.special.logsumexp(x, -1) - np.take_along_axis(x, t[..., None], -1)[..., 0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 2.0, 3.0])])
+def test_means_over_classes_keep_the_order_of_dims_in_compiled_programs(weight):
+    rng = np.random.default_rng(0)
+    x, t = ng.DimArray(rng.normal(size=(2, 3, 4, 3)), tuple("pcan"), vectorized="p"), ng.DimArray(rng.integers(0, 3, (5, 4, 3)), tuple("qan"), vectorized="q")
+    w = None if weight is None else ng.DimArray(weight, "c")
+    f = lambda x, t: ng.nll_loss(x, t, w, dim="c", reduce_dim="n")
+    for g in (f, ng.compile(f)):
+        assert (g(x, t).vectorized, g(x, t).dims) == (("p", "q"), ("a",))
+    np.testing.assert_allclose(ng.compile(f)(x, t).data, f(x, t).data, rtol=1e-14)
