@@ -14,6 +14,7 @@ import scipy.integrate
 import xarray as xr
 
 import namedgrad as ng
+from tests.support import fake_cupy
 from tests.support.oracles import richardson
 from tests.support.tolerances import FIRST, assert_close
 
@@ -531,3 +532,58 @@ def test_indices_along_an_axis_broadcast(shapes: tuple[tuple[int, ...], ...]) ->
             written = x.copy()
             np.put_along_axis(written, i, v, 2)
             np.testing.assert_array_equal(ng.put_along_axis(ng.positional(x), i, v, 2).data, written)
+
+
+# ------------------------------------------------------------------------------------------------ histograms of slices
+
+DRAWS = np.random.default_rng(8).normal(size=(2, 3, 7))
+HEAVY = np.random.default_rng(9).random((2, 3, 7))
+BINNED: dict[str, dict[str, Any]] = {
+    "edges": {"bins": [-1.0, 0.0, 0.5, 1.0]}, "a range": {"bins": 4, "range": (-1.0, 1.0)}, "no range": {"bins": 3, "range": (0.0, 0.0)},
+    "its own range": {"bins": 4}, "density": {"bins": 4, "density": True},
+}  # fmt: skip
+
+
+def _host(x: Any) -> Any:
+    return fake_cupy.asnumpy(x.data if isinstance(x, ng.PositionalArray) else x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("weights", [None, HEAVY, HEAVY * 1j, np.rint(9 * HEAVY).astype(int)])
+@pytest.mark.parametrize("case", BINNED)
+def test_histograms_of_slices_recorded_and_on_a_device(case: str, weights: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, how = (9 * DRAWS).astype(dtype), BINNED[case]
+    w = [None, None] if weights is None else weights
+    expected = [np.histogram(x, weights=v, **how) for x, v in zip(a, w, strict=True)]
+    slices = np.histogram(ng.positional(a, "b"), weights=None if weights is None else ng.positional(weights, "b"), **how)
+    recorded = ng.compile(lambda x, v: np.histogram(x, weights=v, **how))
+    to = fake_cupy.installed(monkeypatch).asarray
+    for i, (counts, edges) in enumerate(expected):
+        for found, e in zip(slices, (counts, edges), strict=True):
+            of_slice = _host(found)[i] if isinstance(found, ng.PositionalArray) and found.vectorized else _host(found)
+            assert of_slice.dtype == e.dtype
+            np.testing.assert_allclose(of_slice, e, rtol=1e-6 if dtype == "float32" else 1e-13)
+        there = np.histogram(ng.positional(to(a[i])), weights=None if weights is None else ng.positional(to(w[i])), **how)
+        again = recorded(ng.positional(a[i]), None if weights is None else ng.positional(w[i]))
+        for found in (there, again):
+            for one, e in zip(found, (counts, edges), strict=True):
+                np.testing.assert_allclose(_host(one), e, rtol=1e-6 if dtype == "float32" else 1e-13)
+
+
+def test_slopes_of_histograms_of_slices() -> None:
+    f = lambda a, w: np.sum(np.histogram(a, 3, density=True, weights=w)[0] ** 2)
+    found = ng.grad(f, (0, 1))(ng.positional(DRAWS, "b"), ng.positional(HEAVY, "b"))
+    for i in range(2):
+        t, u = np.random.default_rng(1).normal(size=(2, 3, 7))
+        slope = (f(DRAWS[i] + 1e-6 * t, HEAVY[i] + 1e-6 * u) - f(DRAWS[i] - 1e-6 * t, HEAVY[i] - 1e-6 * u)) / 2e-6
+        np.testing.assert_allclose(np.sum(found[0].data[i] * t) + np.sum(found[1].data[i] * u), slope, rtol=1e-6)
+    columns, edges = (DRAWS[:, 0], DRAWS[:, 1]), [[-2, 0, 0.5, 2], 2]
+    table = np.histogram2d(*(ng.positional(c, "b") for c in columns), edges, weights=ng.positional(HEAVY[:, 0], "b"))[0]
+    for i in range(2):
+        np.testing.assert_allclose(table.data[i], np.histogram2d(columns[0][i], columns[1][i], edges, weights=HEAVY[i, 0])[0], rtol=1e-13)
+
+
+def test_points_between_ends_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    to, ends = fake_cupy.installed(monkeypatch).asarray, (np.array([1.0, 2.0]), np.array([3.0, 5.0]))
+    for f in (np.linspace, np.logspace, np.geomspace):
+        np.testing.assert_allclose(_host(f(*(ng.positional(to(e)) for e in ends), 5)), f(*ends, 5), rtol=1e-14)
