@@ -8,6 +8,7 @@ and no array that the user made is ever changed.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,7 +66,8 @@ class At:
 
     def _new(self, value: Any, how: str) -> PositionalArray:
         x = self.p._x
-        return wrap(_written(x, self.key, unwrap(value, "the value written"), how), type(self.p))
+        v = _to_be_written(unwrap(value, "the value written"), x.dtype)
+        return wrap(_written(x, self.key, v, how), type(self.p))
 
     def set(self, value: Any) -> PositionalArray:
         """``value`` written at the key; of several writers to one cell the last one counts, also in gradients."""
@@ -108,10 +110,20 @@ LENT = (
 )
 
 
-def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
+def _to_be_written(value: Any, dtype: np.dtype[Any]) -> DimArray:
+    """A value for an array of this dtype; imaginary parts of arrays are lost to real ones with NumPy's warning."""
     v = numbered(value, "the value written")
-    if v.dtype.kind == "c" and p.dtype.kind != "c" and not v.ndim:
-        raise TypeError("a complex number cannot be written into a real array; use np.real(value) or x.astype(complex)")
+    if v.dtype.kind == "c" and dtype.kind != "c":
+        if not v.ndim:
+            instead = "use np.real(value) or x.astype(complex)"
+            raise TypeError(f"a complex number cannot be written into a real array; {instead}")
+        lost = "Casting complex values to real discards the imaginary part"
+        warnings.warn(lost, np.exceptions.ComplexWarning, stacklevel=4)
+    return v
+
+
+def _write(p: PositionalArray, key: Any, value: Any, how: str) -> None:
+    v = _to_be_written(value, p.dtype)
     if p._view is None:
         _renew(p, _written(p._x, key, v, how))
         return

@@ -267,3 +267,18 @@ def test_masks_of_views_that_are_not_counted(views: str) -> None:
     again = ng.compile(ng.grad(f))
     for x in GRID:
         np.testing.assert_array_equal(again(x), expected(x))
+
+
+def test_imaginary_parts_are_lost_to_real_arrays_with_a_warning() -> None:
+    value, start = np.array([1 + 2j, 3 + 4j]), np.zeros(3)
+
+    def written(x: Any) -> Any:
+        x[:2] = value
+        return x
+
+    for f in (lambda: written(start.copy()), lambda: written(ng.positional(start)), lambda: ng.positional(start).at[:2].add(value)):
+        with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+            found = f()
+        np.testing.assert_array_equal(found.data if isinstance(found, ng.PositionalArray) else found, [1.0, 3.0, 0.0])
+    with pytest.raises(TypeError, match="into a real array"):
+        ng.positional(start).at[0].set(1j)
